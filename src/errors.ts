@@ -1,0 +1,44 @@
+/**
+ * Errors by what happens next. The class says whether to try again, the `code` is what programs
+ * read, the message says what is wrong and the hint what to do about it. None of them ever carries
+ * a secret.
+ */
+
+interface ErrorOptionsWithHint {
+  readonly hint?: string
+  readonly cause?: unknown
+}
+
+export abstract class HoldfastError extends Error {
+  readonly code: string
+  readonly hint: string | undefined
+
+  constructor(code: string, message: string, options: ErrorOptionsWithHint = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause })
+    this.name = new.target.name
+    this.code = code
+    this.hint = options.hint
+  }
+}
+
+/** Asked for something that is not there. */
+export class NotFoundError extends HoldfastError {}
+
+/** The state of things does not allow it; asking again unchanged will not help. */
+export class ConflictError extends HoldfastError {}
+
+/** The input is wrong; `field` names the part of it. */
+export class InvalidInputError extends HoldfastError {
+  readonly field: string
+
+  constructor(code: string, field: string, message: string, options: ErrorOptionsWithHint = {}) {
+    super(code, message, options)
+    this.field = field
+  }
+}
+
+/** The store could not do it now; nothing was changed as far as we know, and later may work. */
+export class StoreUnavailableError extends HoldfastError {}
+
+/** The program cannot start or go on like this; a person has to change something. */
+export class SetupError extends HoldfastError {}

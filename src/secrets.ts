@@ -1,0 +1,48 @@
+/**
+ * Bearer secrets: how they are made, and how they are kept. The store only ever holds the hash.
+ *
+ * A lease's secret shows in two forms: `hfl_SECRET` is the lease token a worker sends in a body,
+ * `hfr_RUN.SECRET` the run token a child process sends as its bearer. One secret, one hash, one
+ * fence: whoever holds either form holds the lease. `hft_ID.SECRET` is a scoped token.
+ */
+import { createHash, timingSafeEqual } from 'node:crypto'
+import type { Random } from './random.ts'
+
+export function makeSecret(random: Random): string {
+  return random.bytes(24).toString('base64url')
+}
+
+export function hashSecret(secret: string): string {
+  return createHash('sha256').update(secret).digest('hex')
+}
+
+/** Compares two hashes of equal form without telling by its duration where they differ. */
+export function sameHash(left: string, right: string): boolean {
+  const a = Buffer.from(left)
+  const b = Buffer.from(right)
+  return a.length === b.length && timingSafeEqual(a, b)
+}
+
+export const leaseToken = (secret: string): string => `hfl_${secret}`
+export const runToken = (runId: string, secret: string): string => `hfr_${runId}.${secret}`
+export const scopedToken = (id: string, secret: string): string => `hft_${id}.${secret}`
+
+/** The hash a lease token would be kept under; a text of another form never matches a lease. */
+export function hashLeaseToken(token: string): string {
+  return token.startsWith('hfl_') ? hashSecret(token.slice(4)) : 'not-a-lease-token'
+}
+
+export interface ParsedBearer {
+  readonly kind: 'run' | 'scoped'
+  readonly id: string
+  readonly secret: string
+}
+
+/** Splits a bearer of ours into its parts; null for anything else (an admin token, a guess). */
+export function parseBearer(bearer: string): ParsedBearer | null {
+  const match = /^(hfr|hft)_([a-z0-9_]{1,100})\.([\w-]{1,200})$/.exec(bearer)
+  if (match === null) return null
+  const [, prefix, id, secret] = match
+  if (id === undefined || secret === undefined) return null
+  return { kind: prefix === 'hfr' ? 'run' : 'scoped', id, secret }
+}
