@@ -39,7 +39,10 @@ export function backgroundLoop(options: BackgroundLoopOptions): BackgroundLoop {
 
   function arm(): void {
     if (state !== 'started') return
-    cancelTimer = options.scheduler.after(options.everyMs, () => void runPass().then(arm))
+    cancelTimer = options.scheduler.afterInBackground(
+      options.everyMs,
+      () => void runPass().then(arm),
+    )
   }
 
   return {

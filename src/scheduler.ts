@@ -8,13 +8,19 @@ export type Cancel = () => void
 export interface Scheduler {
   /** Runs `task` in the next turn of the event loop, after what is already queued in this one. */
   soon(task: () => void): void
-  /** Runs `task` once after `ms`. Background timers never keep the process alive. */
+  /** Runs `task` once after `ms`. A waiting timer keeps the process alive. */
   after(ms: number, task: () => void): Cancel
+  /** The same for background loops: a process with nothing else to do may end. */
+  afterInBackground(ms: number, task: () => void): Cancel
 }
 
 export const systemScheduler: Scheduler = {
   soon: (task) => void setImmediate(task),
   after: (ms, task) => {
+    const timer = setTimeout(task, ms)
+    return () => clearTimeout(timer)
+  },
+  afterInBackground: (ms, task) => {
     const timer = setTimeout(task, ms)
     timer.unref()
     return () => clearTimeout(timer)

@@ -1,0 +1,36 @@
+/** A flow event: one append-only row, written in the same transaction as the change it tells of. */
+
+export const auditTypes = [
+  'run.claimed',
+  'run.claim_skipped',
+  'run.reclaimed',
+  'run.leased',
+  'run.released',
+  'run.heartbeat_lost',
+  'run.head_verified',
+  'run.superseded',
+  'run.succeeded',
+  'run.failed',
+  'run.cancelled',
+  'run.skipped',
+  'run.purged',
+  'repository.renamed',
+  'repository.merged',
+  'operator.rerun_requested',
+  'operator.cancel_requested',
+  'operator.token_created',
+  'operator.token_deleted',
+] as const
+export type AuditType = (typeof auditTypes)[number]
+
+export interface AuditDraft {
+  readonly type: AuditType
+  readonly actor: string
+  readonly runId: string | null
+  readonly data: Readonly<Record<string, unknown>>
+}
+
+export interface AuditRow extends AuditDraft {
+  readonly id: number
+  readonly at: number
+}

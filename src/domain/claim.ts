@@ -1,0 +1,338 @@
+/**
+ * The claim: given what the store read under the subject's lock, decide once and for all whether
+ * this event leads to work. Rows are tried in the order of the table below; the first that fits
+ * decides.
+ *
+ *   1  the key under another subject                 409 key_conflict
+ *   2  a newer head on the subject                   stale-event
+ *   3  same key, active                              duplicate (a person's rerun is remembered)
+ *   4  same key, lease lost                          reclaimed: attempt + 1
+ *   5  same key, succeeded, another key current      restored: no work, its result shows again
+ *   6  same key, succeeded                           duplicate, or rerun: round + 1
+ *   7  same key, failed, cancelled or skipped        retry: round + 1, or duplicate
+ *   8  same key, superseded, current again           returned: round + 1
+ *   9  nothing for the key                           new, superseded-prior, queued, busy
+ *
+ * Pure: no clock, no ids made here, no SQL.
+ */
+import type { AuditDraft } from './audit.ts'
+import type { HeadRank } from './head-order.ts'
+import { rankHead } from './head-order.ts'
+import { newRun, withTrigger } from './new-run.ts'
+import type { LeaseGrant, Moment, Run, RunPolicy } from './run.ts'
+import * as runs from './run.ts'
+import type { Subject } from './subject.ts'
+
+export const claimReasons = [
+  'new',
+  'superseded-prior',
+  'reclaimed',
+  'rerun',
+  'retry',
+  'returned',
+  'restored',
+  'duplicate',
+  'stale-event',
+  'queued',
+  'busy',
+] as const
+export type ClaimReason = (typeof claimReasons)[number]
+
+export interface Claim {
+  readonly type: string
+  readonly policy: RunPolicy
+  /** `owner/name` in lower case; null for a job without a repository. */
+  readonly repo: string | null
+  readonly githubRepoId: number | null
+  readonly subjectName: string
+  readonly key: string
+  readonly pair: string
+  readonly pr: number | null
+  readonly baseSha: string | null
+  readonly headSha: string | null
+  readonly beforeSha: string | null
+  readonly headMaking: boolean
+  readonly eventAt: number | null
+  readonly webhookId: string | null
+  readonly event: string | null
+  readonly action: string | null
+  readonly sender: string | null
+  /** A person asked for it to be done again. */
+  readonly rerun: boolean
+  readonly input: string | null
+  /** The claimer's lease, or null to leave the run pending for a worker. */
+  readonly lease: LeaseGrant | null
+  readonly leaseMs: number
+  readonly actor: string
+}
+
+/** What the store saw after it held the subject's lock. */
+export interface ClaimSight {
+  readonly subject: Subject
+  readonly same: Run | null
+  /** The subject's other active runs. */
+  readonly others: readonly Run[]
+  /** A run of this type that has the key under another subject. */
+  readonly foreign: Run | null
+  /** This webhook was already decided on for this subject. */
+  readonly eventSeen: boolean
+}
+
+export interface ClaimVerdict {
+  readonly reason: ClaimReason
+  readonly process: boolean
+  /** The run as it should be; null when its row was purged. `drawsFence` gives it a new fence. */
+  readonly run: Run | null
+  readonly drawsFence: boolean
+  readonly changed: boolean
+  readonly superseded: readonly Run[]
+  readonly subject: Subject
+  readonly audits: readonly AuditDraft[]
+  /** Arrival decided between two heads: GitHub should be asked. */
+  readonly unclear: boolean
+}
+
+export interface ClaimRefusal {
+  readonly refused: 'key_conflict' | 'not_current'
+  readonly currentRunId: string | null
+}
+
+/** Everything the rows of the table look at. */
+interface Scene {
+  readonly claim: Claim
+  readonly sight: ClaimSight
+  readonly moment: Moment
+  readonly rank: HeadRank
+  readonly newRunId: string
+  /** What already had to be written down on the way to this decision. */
+  readonly noted: readonly AuditDraft[]
+}
+
+export function decideClaim(
+  claim: Claim,
+  sight: ClaimSight,
+  moment: Moment,
+  newRunId: string,
+): ClaimVerdict | ClaimRefusal {
+  const { subject, same } = sight
+  if (sight.foreign !== null) return { refused: 'key_conflict', currentRunId: sight.foreign.id }
+  const isCurrent = subject.currentPair === claim.pair
+  if (claim.rerun && hasOrder(claim) && subject.currentPair !== null && !isCurrent) {
+    return { refused: 'not_current', currentRunId: subject.currentRunId }
+  }
+  const rank: HeadRank = hasOrder(claim)
+    ? rankHead(claim, subject, same !== null)
+    : { rank: isCurrent ? 'current' : 'newer', orderAt: null, unclear: false }
+  const scene: Scene = { claim, sight, moment, rank, newRunId, noted: [] }
+  if (rank.rank === 'stale') return staleEvent(scene)
+  if (same !== null) return knownKey(scene, same)
+  // A purged run's key is still known to its subject.
+  if (isCurrent && !claim.rerun) return skip(scene, 'duplicate', null)
+  return newKey(scene)
+}
+
+/** Heads of a pull request have an order whatever the policy; jobs only where they supersede. */
+function hasOrder(claim: Claim): boolean {
+  return claim.policy.onNewer === 'supersede' || claim.pr !== null
+}
+
+/** Row 2. */
+function staleEvent(scene: Scene): ClaimVerdict {
+  const { same } = scene.sight
+  return same === null ? storeSkipped(scene, 'stale-event') : skip(scene, 'stale-event', same)
+}
+
+/** Rows 3 and 4, then 5 to 8. */
+function knownKey(scene: Scene, same: Run): ClaimVerdict {
+  if (runs.leaseIsLost(same, scene.moment)) {
+    if (same.attempt < same.attemptsMax) {
+      return work(scene, { ...withEvent(scene, same), attempt: same.attempt + 1 }, 'reclaimed')
+    }
+    const exhausted = attemptsExhausted(same, scene.moment.now)
+    const noted = [audit(scene, 'run.failed', same.id, { code: exhausted.errorCode })]
+    return endedKey({ ...scene, noted }, exhausted)
+  }
+  return runs.isActive(same) ? duplicateOfActive(scene, same) : endedKey(scene, same)
+}
+
+function duplicateOfActive(scene: Scene, same: Run): ClaimVerdict {
+  const skipped = skip(scene, 'duplicate', same)
+  if (!scene.claim.rerun || same.rerunWanted) return skipped
+  return {
+    ...skipped,
+    run: { ...(skipped.run ?? same), rerunWanted: true },
+    changed: true,
+    audits: [audit(scene, 'operator.rerun_requested', same.id, { round: same.round })],
+  }
+}
+
+function endedKey(scene: Scene, same: Run): ClaimVerdict {
+  const { claim, sight } = scene
+  const headMovesBack = hasOrder(claim) && sight.subject.currentPair !== claim.pair
+  if (same.state === 'succeeded' && headMovesBack) {
+    return take(scene, withEvent(scene, same), 'restored', false)
+  }
+  if (!claim.rerun && !asksForMore(scene, same)) return skip(scene, 'duplicate', same)
+  const next = runs.nextRound(withTrigger(withEvent(scene, same), claim, sight.subject, scene.rank))
+  if (sight.others.length > 0 && claim.policy.onNewer === 'queue') return queue(scene, next)
+  if (sight.others.length > 0 && claim.policy.onNewer === 'skip') return skip(scene, 'busy', same)
+  if (same.state === 'superseded') return work(scene, next, 'returned')
+  return work(scene, next, same.state === 'succeeded' ? 'rerun' : 'retry')
+}
+
+/** Without a person's word, only a new event may start ended work again, and never finished work. */
+function asksForMore(scene: Scene, same: Run): boolean {
+  if (same.state === 'succeeded') return false
+  if (same.state === 'superseded') return true
+  const { eventAt } = scene.claim
+  const older = eventAt !== null && same.lastEventAt !== null && eventAt < same.lastEventAt
+  return !scene.sight.eventSeen && !older
+}
+
+/** Row 9. */
+function newKey(scene: Scene): ClaimVerdict {
+  const { claim, sight } = scene
+  const { others } = sight
+  if (others.length > 0 && claim.policy.onNewer === 'skip') return storeSkipped(scene, 'busy')
+  const fresh = freshRun(scene)
+  if (others.length > 0 && claim.policy.onNewer === 'queue') return queue(scene, fresh)
+  // Only a purged row can be asked for again without being there.
+  const purged = claim.rerun && sight.subject.currentPair === claim.pair
+  return work(scene, fresh, purged ? 'rerun' : others.length > 0 ? 'superseded-prior' : 'new')
+}
+
+/** Nothing is done, but it is said: a skip without a trace could not be explained later. */
+function skip(scene: Scene, reason: ClaimReason, run: Run | null): ClaimVerdict {
+  const { sight, rank } = scene
+  const after = run === null || reason === 'stale-event' ? run : withEvent(scene, run)
+  return verdict(scene, {
+    reason,
+    process: false,
+    run: after,
+    drawsFence: false,
+    changed: after !== sight.same,
+    superseded: [],
+    subject: rank.rank === 'current' ? withOrder(scene, sight.subject) : sight.subject,
+    audits: [audit(scene, 'run.claim_skipped', run?.id ?? null, { reason, key: scene.claim.key })],
+  })
+}
+
+function storeSkipped(scene: Scene, reason: 'stale-event' | 'busy'): ClaimVerdict {
+  const ending = { state: 'skipped', outcome: 'skipped', errorCode: reason } as const
+  const run = runs.end(freshRun(scene), ending, scene.moment.now)
+  return verdict(scene, {
+    reason,
+    process: false,
+    run: { ...run, orderAt: null },
+    drawsFence: true,
+    changed: true,
+    superseded: [],
+    subject: scene.sight.subject,
+    audits: [audit(scene, 'run.skipped', run.id, { reason, key: run.key })],
+  })
+}
+
+function queue(scene: Scene, run: Run): ClaimVerdict {
+  const queued = runs.makeQueued(run)
+  return verdict(scene, {
+    reason: 'queued',
+    process: false,
+    run: queued,
+    drawsFence: true,
+    changed: true,
+    superseded: [],
+    subject: asCurrent(scene, queued),
+    audits: [claimAudit(scene, queued, 'queued')],
+  })
+}
+
+function work(scene: Scene, run: Run, reason: ClaimReason): ClaimVerdict {
+  const { lease } = scene.claim
+  const { now } = scene.moment
+  const moved = lease === null ? runs.makePending(run, now) : runs.start(run, lease, now)
+  return take(scene, moved, reason, true)
+}
+
+/** Makes the run the subject's current one and supersedes what else is active. */
+function take(scene: Scene, run: Run, reason: ClaimReason, process: boolean): ClaimVerdict {
+  const supersedes = scene.claim.policy.onNewer === 'supersede'
+  const superseded = supersedes
+    ? scene.sight.others.map((other) => runs.supersede(other, run.key, scene.moment.now))
+    : []
+  const told = superseded.map((old) =>
+    audit(scene, 'run.superseded', old.id, { by: run.key, by_run_id: run.id }),
+  )
+  return verdict(scene, {
+    reason,
+    process,
+    run,
+    drawsFence: true,
+    changed: true,
+    superseded,
+    subject: asCurrent(scene, run),
+    audits: [claimAudit(scene, run, reason), ...told],
+  })
+}
+
+function verdict(scene: Scene, parts: Omit<ClaimVerdict, 'unclear'>): ClaimVerdict {
+  const choseAHead = parts.process || parts.reason === 'restored'
+  return {
+    ...parts,
+    audits: [...scene.noted, ...parts.audits],
+    unclear: scene.rank.unclear && choseAHead,
+  }
+}
+
+function asCurrent(scene: Scene, run: Run): Subject {
+  const { subject } = scene.sight
+  const headBefore = scene.rank.rank === 'current' ? subject.headBefore : scene.claim.beforeSha
+  return withOrder(scene, {
+    ...subject,
+    currentRunId: run.id,
+    currentPair: run.pair,
+    headSha: run.headSha,
+    headBefore,
+  })
+}
+
+function withOrder(scene: Scene, subject: Subject): Subject {
+  const headAt = scene.rank.orderAt
+  const floorAt = headAt === null ? subject.floorAt : Math.max(headAt, subject.floorAt ?? headAt)
+  return { ...subject, headAt, floorAt }
+}
+
+function withEvent(scene: Scene, run: Run): Run {
+  const { eventAt } = scene.claim
+  if (eventAt === null || (run.lastEventAt !== null && run.lastEventAt >= eventAt)) return run
+  return { ...run, lastEventAt: eventAt }
+}
+
+function freshRun(scene: Scene): Run {
+  const { claim, sight, moment, rank, newRunId } = scene
+  return withTrigger(newRun(claim, sight.subject, newRunId, moment.now), claim, sight.subject, rank)
+}
+
+/** The audit row whose id becomes the run's fence. */
+function claimAudit(scene: Scene, run: Run, reason: ClaimReason): AuditDraft {
+  const type = reason === 'reclaimed' ? 'run.reclaimed' : 'run.claimed'
+  const { key, round, attempt, state } = run
+  return audit(scene, type, run.id, { reason, key, round, attempt, state })
+}
+
+function audit(
+  scene: Scene,
+  type: AuditDraft['type'],
+  runId: string | null,
+  data: AuditDraft['data'],
+): AuditDraft {
+  const { actor, webhookId, action } = scene.claim
+  const context = {
+    ...(webhookId === null ? {} : { webhook_id: webhookId }),
+    ...(action === null ? {} : { action }),
+  }
+  return { type, actor, runId, data: { ...data, ...context } }
+}
+
+export function attemptsExhausted(run: Run, now: number): Run {
+  return runs.fail(run, 'attempts_exhausted', `${run.attempt} workers in a row were lost`, now)
+}

@@ -1,0 +1,96 @@
+/** How a run begins: a blank row, then what the claim that triggers a round brings with it. */
+import type { Claim } from './claim.ts'
+import type { HeadRank } from './head-order.ts'
+import type { Run } from './run.ts'
+import type { Subject } from './subject.ts'
+
+export function newRun(claim: Claim, subject: Subject, id: string, now: number): Run {
+  return {
+    ...blankRun,
+    id,
+    type: claim.type,
+    subjectId: subject.id,
+    key: claim.key,
+    pair: claim.pair,
+    repo: claim.repo,
+    pr: claim.pr,
+    baseSha: claim.baseSha,
+    headSha: claim.headSha,
+    lastEventAt: claim.eventAt,
+    leaseMs: claim.leaseMs,
+    createdAt: now,
+  }
+}
+
+/** A round is run by the policy of the moment it was decided, and knows what led to it. */
+export function withTrigger(run: Run, claim: Claim, subject: Subject, rank: HeadRank): Run {
+  return {
+    ...run,
+    onNewer: claim.policy.onNewer,
+    attemptsMax: claim.policy.attempts,
+    timeoutMs: claim.policy.timeoutMs,
+    pendingTimeoutMs: claim.policy.pendingTimeoutMs,
+    orderAt: rank.orderAt,
+    input: claim.input ?? run.input,
+    webhookId: claim.webhookId,
+    triggerEvent: claim.event,
+    triggerAction: claim.action,
+    triggerSender: claim.sender,
+    previousRunId: subject.finishedRunId,
+    previousHeadSha: subject.finishedHeadSha,
+    previousVerdict: subject.finishedVerdict,
+  }
+}
+
+const blankRun: Run = {
+  id: '',
+  rev: 0,
+  type: '',
+  subjectId: '',
+  key: '',
+  pair: '',
+  repo: null,
+  pr: null,
+  baseSha: null,
+  headSha: null,
+  state: 'pending',
+  onNewer: 'supersede',
+  attempt: 1,
+  round: 1,
+  fence: 0,
+  orderAt: null,
+  lastEventAt: null,
+  rerunWanted: false,
+  leaseHash: null,
+  pastLeaseHashes: '',
+  leaseMs: 0,
+  leaseExpiresAt: null,
+  holder: null,
+  worker: null,
+  availableAt: null,
+  dueAt: null,
+  attemptsMax: 0,
+  timeoutMs: 0,
+  pendingTimeoutMs: 0,
+  createdAt: 0,
+  startedAt: null,
+  finishedAt: null,
+  deadlineAt: null,
+  supersededBy: null,
+  outcome: null,
+  verdict: null,
+  summary: null,
+  description: null,
+  targetUrl: null,
+  input: null,
+  result: null,
+  errorCode: null,
+  errorText: null,
+  webhookId: null,
+  triggerEvent: null,
+  triggerAction: null,
+  triggerSender: null,
+  previousRunId: null,
+  previousHeadSha: null,
+  previousVerdict: null,
+}

@@ -1,0 +1,280 @@
+/**
+ * A run: one piece of work on one subject, and every way it can move. Pure: each function takes a
+ * run and answers the run as it should be stored; the store writes it only if nobody else did.
+ *
+ *                      lease / claim                complete
+ *        ┌──────────┐ ─────────────▶ ┌─────────┐ ─────────────▶ succeeded | failed | skipped
+ *   ───▶ │ pending  │                │ running │
+ *        └──────────┘ ◀───────────── └─────────┘ ─ timeout, lost ─▶ failed
+ *             │   release, lost lease     │
+ *             │                           │
+ *             └── newer head ─▶ superseded ◀── newer head ──┘      cancel ─▶ cancelled
+ *
+ *   Any ended state ── rerun, retry, returned ──▶ pending or running in the next round.
+ *   `waiting` is running that waits for a person; its lease is kept by the store.
+ */
+
+export const runStates = [
+  'pending',
+  'running',
+  'waiting',
+  'succeeded',
+  'failed',
+  'cancelled',
+  'skipped',
+  'superseded',
+] as const
+export type RunState = (typeof runStates)[number]
+
+export const activeStates = ['pending', 'running', 'waiting'] as const satisfies RunState[]
+
+export const outcomes = ['succeeded', 'failed', 'skipped'] as const satisfies RunState[]
+export type Outcome = (typeof outcomes)[number]
+
+export const verdicts = ['success', 'failure', 'neutral'] as const
+export type Verdict = (typeof verdicts)[number]
+
+/** What becomes of a run when a newer one of the same subject is claimed. */
+export const onNewerChoices = ['supersede', 'queue', 'skip'] as const
+export type OnNewer = (typeof onNewerChoices)[number]
+
+/** Who leased decides what a lost lease leads to: see `sweep`. */
+export type Holder = 'caller' | 'worker'
+
+export interface RunPolicy {
+  readonly onNewer: OnNewer
+  /** How many holders may be lost in one round before the run fails. */
+  readonly attempts: number
+  /** How long one holder may work. */
+  readonly timeoutMs: number
+  /** How long a run may wait for a worker. */
+  readonly pendingTimeoutMs: number
+}
+
+export interface Run {
+  readonly id: string
+  /** Raised by every write; the store's compare-and-set. */
+  readonly rev: number
+  readonly type: string
+  readonly subjectId: string
+  /** What users see and claim by; shows the repository's name at claim time. */
+  readonly key: string
+  /** What the key is within its subject, free of the repository's name. */
+  readonly pair: string
+  readonly repo: string | null
+  readonly pr: number | null
+  readonly baseSha: string | null
+  readonly headSha: string | null
+  readonly state: RunState
+  readonly onNewer: OnNewer
+  readonly attempt: number
+  readonly round: number
+  /** The id of the audit row of the newest claim or lease. Only grows. */
+  readonly fence: number
+  /** GitHub's time of the event that made this head the head; null while that is unverified. */
+  readonly orderAt: number | null
+  /** The newest event of this key that was decided on. */
+  readonly lastEventAt: number | null
+  readonly rerunWanted: boolean
+  readonly leaseHash: string | null
+  /** Hashes of earlier leases, newest first, so that an old token is told `lease_lost`, not 401. */
+  readonly pastLeaseHashes: string
+  readonly leaseMs: number
+  readonly leaseExpiresAt: number | null
+  readonly holder: Holder | null
+  readonly worker: string | null
+  /** Since when a pending run may be leased; null while it queues behind another. */
+  readonly availableAt: number | null
+  /** When the sweeper has to look at it next; null when never. */
+  readonly dueAt: number | null
+  readonly attemptsMax: number
+  readonly timeoutMs: number
+  readonly pendingTimeoutMs: number
+  readonly createdAt: number
+  readonly startedAt: number | null
+  readonly finishedAt: number | null
+  readonly deadlineAt: number | null
+  readonly supersededBy: string | null
+  readonly outcome: Outcome | null
+  readonly verdict: Verdict | null
+  readonly summary: string | null
+  readonly description: string | null
+  readonly targetUrl: string | null
+  /** JSON texts; never looked into. */
+  readonly input: string | null
+  readonly result: string | null
+  readonly errorCode: string | null
+  readonly errorText: string | null
+  readonly webhookId: string | null
+  readonly triggerEvent: string | null
+  readonly triggerAction: string | null
+  readonly triggerSender: string | null
+  readonly previousRunId: string | null
+  readonly previousHeadSha: string | null
+  readonly previousVerdict: Verdict | null
+}
+
+/**
+ * A stretch in which holders could not reach us: the server was down, the store was away, the
+ * machine slept or its clock jumped. What ran out in it gets one full lease more.
+ */
+export interface Interruption {
+  readonly beganAt: number
+  readonly endedAt: number
+}
+
+export interface Moment {
+  readonly now: number
+  readonly interruption: Interruption | null
+}
+
+export interface LeaseGrant {
+  /** Handed to the holder; only its hash is ever stored. */
+  readonly secret: string
+  readonly hash: string
+  readonly ms: number
+  readonly holder: Holder
+  readonly worker: string | null
+}
+
+const pastLeaseHashesKept = 16
+/** An outside caller's run is kept this many further leases for its next claim. */
+export const furtherLeases = 10
+
+export function isActive(run: Run): boolean {
+  return run.state === 'pending' || run.state === 'running' || run.state === 'waiting'
+}
+
+/** True once `at` has passed and an interruption does not excuse it. */
+export function hasPassed(at: number | null, run: Run, moment: Moment): boolean {
+  if (at === null || at > moment.now) return false
+  const gap = moment.interruption
+  const excused = gap !== null && at > gap.beganAt && moment.now < gap.endedAt + run.leaseMs
+  return !excused
+}
+
+export function leaseIsLost(run: Run, moment: Moment): boolean {
+  return run.state === 'running' && hasPassed(run.leaseExpiresAt, run, moment)
+}
+
+/** The holder changes: whoever held it before is now told `lease_lost`. */
+function withoutLease(run: Run): Run {
+  const past = [run.leaseHash, ...run.pastLeaseHashes.split(' ')].filter((hash) => hash)
+  return {
+    ...run,
+    leaseHash: null,
+    pastLeaseHashes: past.slice(0, pastLeaseHashesKept).join(' '),
+    leaseExpiresAt: null,
+    holder: null,
+    worker: null,
+    deadlineAt: null,
+  }
+}
+
+export function start(run: Run, lease: LeaseGrant, now: number): Run {
+  const leaseExpiresAt = now + lease.ms
+  const deadlineAt = now + run.timeoutMs
+  return {
+    ...withoutLease(run),
+    state: 'running',
+    leaseHash: lease.hash,
+    leaseMs: lease.ms,
+    leaseExpiresAt,
+    holder: lease.holder,
+    worker: lease.worker,
+    availableAt: null,
+    startedAt: now,
+    deadlineAt,
+    dueAt: Math.min(leaseExpiresAt, deadlineAt),
+  }
+}
+
+export function renew(run: Run, leaseMs: number, now: number): Run {
+  const leaseExpiresAt = now + leaseMs
+  const dueAt = Math.min(leaseExpiresAt, run.deadlineAt ?? leaseExpiresAt)
+  return { ...run, leaseMs, leaseExpiresAt, dueAt }
+}
+
+export function makePending(run: Run, now: number): Run {
+  return {
+    ...withoutLease(run),
+    state: 'pending',
+    availableAt: now,
+    startedAt: null,
+    dueAt: now + run.pendingTimeoutMs,
+  }
+}
+
+/** Pending, but behind another run of its subject: not to be leased and not counted as waiting. */
+export function makeQueued(run: Run): Run {
+  return { ...withoutLease(run), state: 'pending', availableAt: null, startedAt: null, dueAt: null }
+}
+
+export interface Ending {
+  readonly state: Exclude<RunState, (typeof activeStates)[number]>
+  readonly outcome?: Outcome
+  readonly verdict?: Verdict | null
+  readonly summary?: string | null
+  readonly description?: string | null
+  readonly targetUrl?: string | null
+  readonly result?: string | null
+  readonly errorCode?: string | null
+  readonly errorText?: string | null
+  readonly supersededBy?: string
+}
+
+/** The lease's hash stays, so that a repeat of the holder's own completion is recognised. */
+export function end(run: Run, ending: Ending, now: number): Run {
+  return {
+    ...run,
+    state: ending.state,
+    availableAt: null,
+    dueAt: null,
+    leaseExpiresAt: null,
+    finishedAt: now,
+    supersededBy: ending.supersededBy ?? null,
+    outcome: ending.outcome ?? null,
+    verdict: ending.verdict ?? null,
+    summary: ending.summary ?? null,
+    description: ending.description ?? null,
+    targetUrl: ending.targetUrl ?? null,
+    result: ending.result ?? null,
+    errorCode: ending.errorCode ?? null,
+    errorText: ending.errorText ?? null,
+    // A wanted rerun follows a round that came to an outcome, not one that was called off.
+    rerunWanted: run.rerunWanted && ending.outcome !== undefined,
+  }
+}
+
+export function supersede(run: Run, byKey: string, now: number): Run {
+  return end(run, { state: 'superseded', supersededBy: byKey }, now)
+}
+
+export function fail(run: Run, code: string, text: string, now: number): Run {
+  return end(
+    run,
+    { state: 'failed', outcome: 'failed', errorCode: code, errorText: text },
+    now,
+  )
+}
+
+/** The next round starts without anything of the last one; the run is neither held nor ended. */
+export function nextRound(run: Run): Run {
+  return {
+    ...withoutLease(run),
+    round: run.round + 1,
+    attempt: 1,
+    rerunWanted: false,
+    startedAt: null,
+    finishedAt: null,
+    supersededBy: null,
+    outcome: null,
+    verdict: null,
+    summary: null,
+    description: null,
+    targetUrl: null,
+    result: null,
+    errorCode: null,
+    errorText: null,
+  }
+}

@@ -1,0 +1,28 @@
+/**
+ * A subject: what runs are about. Its row is what every claim locks first, and it remembers more
+ * than its runs do: which key is current, in which order heads came, which head was last finished.
+ */
+import type { Verdict } from './run.ts'
+
+export interface Subject {
+  readonly id: string
+  readonly type: string
+  /** The repository's own id, or '' for a job without a repository. */
+  readonly scope: string
+  /** `pr-5`, or a caller's own name for it. */
+  readonly name: string
+  readonly currentRunId: string | null
+  readonly currentPair: string | null
+  readonly headSha: string | null
+  /** What the current head replaced, when its event said so. */
+  readonly headBefore: string | null
+  /** The current head's order; null while unverified. */
+  readonly headAt: number | null
+  /** The highest verified order. An unverified head does not move it. */
+  readonly floorAt: number | null
+  readonly finishedRunId: string | null
+  readonly finishedHeadSha: string | null
+  readonly finishedVerdict: Verdict | null
+  readonly createdAt: number
+  readonly touchedAt: number
+}

@@ -1,0 +1,222 @@
+/**
+ * The store: the only truth. Every verb is one transaction, with its audit rows in it; no
+ * connection or transaction crosses this port. A verb that rejects has changed nothing, unless it
+ * rejects with StoreUnavailableError, where the commit's answer may have been lost on the way: all
+ * verbs are written so that asking again is safe.
+ *
+ * Deadlocks, serialisation failures, a busy file and lost compare-and-sets are retried inside and
+ * never reach a caller.
+ */
+import type { AuditRow } from './domain/audit.ts'
+import type { Claim, ClaimReason } from './domain/claim.ts'
+import type { Interruption, LeaseGrant, Outcome, Run, RunState, Verdict } from './domain/run.ts'
+import type { Subject } from './domain/subject.ts'
+
+export interface Store {
+  /** The store's one clock: this process's on SQLite, the server's on PostgreSQL. */
+  now(): number
+  /** Rejects with StoreUnavailableError unless the store answers and its clock is known. */
+  ping(): Promise<void>
+  close(): Promise<void>
+
+  /** Claim or skip: the table in domain/claim.ts, decided under the subject's lock. */
+  claimRun(claim: Claim, once: Once | null): Promise<ClaimAnswer>
+  /** What GitHub says is the head settles an order that arrival decided for now. */
+  settleHead(settled: SettledHead): Promise<SettleAnswer>
+  /** A new holder for a pending run; null when none is to be had. */
+  leaseRun(request: LeaseRequest, once: Once | null): Promise<LeaseAnswer | null>
+  /** Renews the lease, or throws the ConflictError that tells the holder to stop. */
+  heartbeatRun(request: HolderRequest, once: Once | null): Promise<HeartbeatAnswer>
+  /** Gives a run back without counting an attempt. */
+  releaseRun(request: HolderRequest, once: Once | null): Promise<Run>
+  /** The holder's end of a run. A repeat by the same holder answers the same. */
+  completeRun(request: CompleteRequest, once: Once | null): Promise<Run>
+  cancelRun(runId: string, actor: string, once: Once | null): Promise<Run>
+  /** A person's wish to do it again: the next round, or a note for the end of this one. */
+  rerunRun(runId: string, actor: string, once: Once | null): Promise<ClaimAnswer>
+
+  run(id: string): Promise<Run | null>
+  subject(id: string): Promise<Subject | null>
+  listRuns(filter: RunFilter, page: Page): Promise<Paged<Run>>
+  /** Which of these runs are no longer held under the given fence. For long-polls; one query. */
+  lostHolds(holds: readonly Hold[]): Promise<readonly string[]>
+
+  /** Runs the sweeper has to look at, oldest first. Never grows with history. */
+  dueRuns(limit: number): Promise<readonly string[]>
+  /** Ends or gives back one due run; null when somebody else already did. */
+  sweepRun(runId: string): Promise<Run | null>
+  /** Says the store is being served, and notices when it was not. */
+  beat(): Promise<void>
+
+  /** One bounded bite of what is past retention. Call again until `more` is false. */
+  purge(limits: PurgeLimits, actor: string): Promise<PurgeAnswer>
+
+  listAudit(filter: AuditFilter, page: Page): Promise<Paged<AuditRow>>
+
+  createToken(token: NewToken, once: Once | null): Promise<CreatedToken>
+  listTokens(page: Page): Promise<Paged<Token>>
+  deleteToken(id: string, actor: string): Promise<void>
+  token(id: string): Promise<StoredToken | null>
+
+  /** GitHub's numeric id for a repository's name, as an event brought it. */
+  learnRepository(name: string, githubId: number): Promise<void>
+  /** Remembers `mode` at first start; answers what the store has been from its beginning. */
+  recordMode(mode: StoreMode): Promise<StoreMode>
+}
+
+export type StoreMode = 'sandbox' | 'live'
+
+/**
+ * An Idempotency-Key, prepared by the door: committed with the effect, kept for a day. The answer
+ * may hold a lease or a token in the clear, so it is sealed with what only the caller knows.
+ */
+export interface Once {
+  readonly keyHash: string
+  readonly bodyHash: string
+  readonly seal: (text: string) => string
+  readonly open: (sealed: string) => string
+}
+
+export interface LeaseHandle {
+  readonly secret: string
+  readonly expiresAt: number
+}
+
+export interface ClaimAnswer {
+  readonly reason: ClaimReason
+  readonly process: boolean
+  readonly runKey: string
+  /** Null only when the row of a still current key was purged. */
+  readonly run: Run | null
+  readonly supersededKeys: readonly string[]
+  readonly supersededRunIds: readonly string[]
+  readonly lease: LeaseHandle | null
+  /** Arrival decided between two heads; `settleHead` should follow. */
+  readonly unclear: boolean
+}
+
+export interface SettledHead {
+  readonly runId: string
+  readonly headSha: string
+  /** The pull request's `updated_at` in the answer that named this head. */
+  readonly at: number
+  readonly actor: string
+}
+
+export interface SettleAnswer {
+  /** `confirmed`: the current head is the head. `moved`: another known head is. */
+  readonly result: 'confirmed' | 'moved' | 'unknown-head'
+  readonly supersededRunIds: readonly string[]
+}
+
+export interface LeaseRequest {
+  readonly grant: LeaseGrant
+  readonly types: readonly string[] | null
+  readonly runId: string | null
+  readonly actor: string
+}
+
+export interface LeaseAnswer {
+  readonly run: Run
+  readonly lease: LeaseHandle
+}
+
+export interface HolderRequest {
+  readonly runId: string
+  readonly leaseHash: string
+  /** Null keeps the lease's own length. */
+  readonly leaseMs: number | null
+  readonly actor: string
+}
+
+export interface HeartbeatAnswer {
+  readonly expiresAt: number
+  readonly fence: number
+  readonly leaseMs: number
+}
+
+export interface CompleteRequest {
+  readonly runId: string
+  readonly leaseHash: string
+  readonly actor: string
+  readonly outcome: Outcome
+  readonly verdict: Verdict | null
+  readonly summary: string | null
+  readonly description: string | null
+  readonly targetUrl: string | null
+  readonly result: string | null
+  readonly errorCode: string | null
+  readonly errorText: string | null
+}
+
+export interface Hold {
+  readonly runId: string
+  readonly fence: number
+}
+
+export interface RunFilter {
+  readonly repo?: string
+  readonly pr?: number
+  readonly state?: RunState
+  readonly type?: string
+  readonly key?: string
+  readonly headSha?: string
+}
+
+export interface AuditFilter {
+  readonly runId?: string
+  readonly type?: string
+  /** Times at or after, and before. */
+  readonly since?: number
+  readonly until?: number
+}
+
+/** `cursor` is what the previous page answered; a text that is no cursor is InvalidInputError. */
+export interface Page {
+  readonly limit: number
+  readonly cursor: string | null
+}
+
+export interface Paged<T> {
+  readonly items: readonly T[]
+  readonly nextCursor: string | null
+}
+
+export interface PurgeLimits {
+  readonly finishedMs: number
+  readonly supersededMs: number
+  readonly auditMs: number
+  readonly eventMs: number
+}
+
+export interface PurgeAnswer {
+  readonly runs: number
+  readonly more: boolean
+}
+
+export interface Token {
+  readonly id: string
+  readonly scope: string
+  readonly name: string | null
+  readonly userId: number | null
+  readonly createdAt: number
+}
+
+export interface StoredToken extends Token {
+  readonly secretHash: string
+}
+
+export interface NewToken {
+  readonly scope: string
+  readonly name: string | null
+  readonly userId: number | null
+  readonly secret: string
+  readonly actor: string
+}
+
+export interface CreatedToken {
+  readonly token: Token
+  readonly secret: string
+}
+
+export type { Interruption }
