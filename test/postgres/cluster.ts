@@ -1,0 +1,161 @@
+/**
+ * A private PostgreSQL cluster in a temporary folder, on a free port of 127.0.0.1.
+ *
+ * What must hold: nothing of it outlives us, however we end. A supervising shell in a session of
+ * its own holds the read end of a pipe whose only writer is this process: when we close it, crash or
+ * are killed, the shell stops the server and removes the folder. A Ctrl-C in the terminal does not
+ * reach it, so tests that are being interrupted still have their database to clean up.
+ */
+import { spawn, type ChildProcess, type SpawnOptions } from 'node:child_process'
+import { once } from 'node:events'
+import { chownSync, mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import pg from 'pg'
+import { findBinaries } from './binaries.ts'
+import { serverAccount } from './server-account.ts'
+
+export interface ClusterOptions {
+  /** Real fsyncs, as in production; for benchmarks. Tests trade them for speed. */
+  readonly durable?: boolean
+  /** Further server settings, such as { deadlock_timeout: '100ms' }. */
+  readonly settings?: Readonly<Record<string, string>>
+}
+
+export interface Cluster {
+  /** Of the maintenance database; pass it to createDatabase. */
+  readonly url: string
+  stop(): Promise<void>
+}
+
+const startDeadlineMs = 60_000
+const portTries = 3
+
+const supervisor = `
+folder=$1; shift
+exec 3<&0
+"$@" >"$folder/log" 2>&1 3<&- &
+server=$!
+( cat <&3 >/dev/null; kill -INT "$server" 2>/dev/null ) &
+wait "$server"
+tail -n 20 "$folder/log" >&2
+rm -rf "$folder"
+`
+
+export async function startCluster(options: ClusterOptions = {}): Promise<Cluster> {
+  const binaries = findBinaries()
+  if (binaries === null) {
+    throw new Error('PostgreSQL is not installed. Run `npm test`, which installs it or says how.')
+  }
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await startOnce(binaries, options)
+    } catch (error) {
+      // Somebody may take the free port between our look and the server's bind.
+      const portTaken = error instanceof Error && error.message.includes('Address already in use')
+      if (!portTaken || attempt === portTries) throw error
+    }
+  }
+}
+
+async function startOnce(binaries: string, options: ClusterOptions): Promise<Cluster> {
+  const account = serverAccount()
+  const folder = mkdtempSync(join(tmpdir(), 'holdfast-postgres-'))
+  const data = join(folder, 'data')
+  try {
+    if (account !== null) chownSync(folder, account.uid, account.gid)
+    await initialise(join(binaries, 'initdb'), data, { cwd: folder, ...account })
+  } catch (error) {
+    rmSync(folder, { recursive: true, force: true })
+    throw error
+  }
+  const port = await freePort()
+  const command = [join(binaries, 'postgres'), '-D', data, ...serverFlags(folder, port, options)]
+  const child = spawn('sh', ['-c', supervisor, 'sh', folder, ...command], {
+    cwd: folder,
+    detached: true,
+    stdio: ['pipe', 'ignore', 'pipe'],
+    ...account,
+  })
+  // A cluster that nobody stops must not keep its owner alive: the pipe closes with the process.
+  for (const handle of [child, child.stdin, child.stderr]) (handle as { unref(): void }).unref()
+  const url = `postgres://postgres@127.0.0.1:${String(port)}/postgres`
+  await readiness(child, url)
+  return { url, stop: () => stop(child) }
+}
+
+/** A language's collation, unlike the bytewise one, shows where a text column forgot COLLATE "C". */
+async function initialise(initdb: string, data: string, options: SpawnOptions): Promise<void> {
+  const args = ['--pgdata', data, '--username=postgres', '--auth=trust', '--encoding=UTF8']
+  args.push('--locale=C', '--locale-provider=icu', '--icu-locale=en-US', '--no-sync')
+  const child = spawn(initdb, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'] })
+  const output = collect(child)
+  const [code] = (await once(child, 'close')) as [number | null]
+  if (code !== 0) throw new Error(`initdb failed:\n${output()}`)
+}
+
+function serverFlags(folder: string, port: number, options: ClusterOptions): string[] {
+  const settings = {
+    listen_addresses: '127.0.0.1',
+    port: String(port),
+    unix_socket_directories: folder,
+    max_connections: '200',
+    ...(options.durable === true
+      ? {}
+      : { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' }),
+    ...options.settings,
+  }
+  return Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  server.close()
+  await once(server, 'close')
+  if (address === null || typeof address === 'string') throw new Error('no TCP port to be had')
+  return address.port
+}
+
+/** Ready is what answers a query; everything else is tried again until the server has ended. */
+async function readiness(child: ChildProcess, url: string): Promise<void> {
+  const output = collect(child)
+  let ended = false
+  child.once('close', () => (ended = true))
+  const giveUp = AbortSignal.timeout(startDeadlineMs)
+  for (;;) {
+    const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 2000 })
+    try {
+      await client.connect()
+      return
+    } catch (error) {
+      if (ended) throw new Error(`PostgreSQL did not start:\n${output()}`, { cause: error })
+      if (giveUp.aborted) {
+        await stop(child)
+        throw new Error(`PostgreSQL is not ready in time:\n${output()}`, { cause: error })
+      }
+      await pause(20)
+    } finally {
+      await client.end().catch(() => undefined)
+    }
+  }
+}
+
+async function stop(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  child.ref()
+  const closed = once(child, 'close')
+  child.stdin?.end()
+  await closed
+}
+
+function collect(child: ChildProcess): () => string {
+  const chunks: string[] = []
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.setEncoding('utf8').on('data', (chunk: string) => void chunks.push(chunk))
+  }
+  return () => chunks.join('').trim()
+}

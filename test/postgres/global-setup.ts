@@ -1,0 +1,17 @@
+/**
+ * Starts one cluster for the whole test run and tells every test file its address.
+ */
+import type { TestProject } from 'vitest/node'
+import { startCluster } from './cluster.ts'
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    readonly postgresUrl: string
+  }
+}
+
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const cluster = await startCluster()
+  project.provide('postgresUrl', cluster.url)
+  return () => cluster.stop()
+}

@@ -1,0 +1,67 @@
+/**
+ * A program: makes sure that PostgreSQL's server programs are on this machine. As root on Debian it
+ * installs the distribution's package; anywhere else it says the one command that would, and fails,
+ * because installing system software is the owner's decision.
+ */
+import { spawnSync } from 'node:child_process'
+import { appendFileSync, existsSync, mkdirSync } from 'node:fs'
+import { findBinaries, oldestSupportedMajor } from './binaries.ts'
+
+/** The command a person would type on this kind of machine. */
+export function installCommand(platform: NodeJS.Platform, hasProgram: (name: string) => boolean) {
+  if (platform === 'darwin') return 'brew install postgresql@17'
+  if (hasProgram('apt-get')) return 'sudo apt-get install -y postgresql'
+  if (hasProgram('dnf')) return 'sudo dnf install -y postgresql-server'
+  if (hasProgram('apk')) return 'sudo apk add postgresql'
+  if (hasProgram('pacman')) return 'sudo pacman -S postgresql'
+  return 'see https://www.postgresql.org/download/'
+}
+
+function onThisMachine(program: string): boolean {
+  return ['/usr/bin', '/bin', '/sbin', '/usr/sbin'].some((dir) => existsSync(`${dir}/${program}`))
+}
+
+/** The Debian package would make and start a cluster of its own; the tests bring theirs. */
+function refuseDebianCluster(): void {
+  mkdirSync('/etc/postgresql-common', { recursive: true })
+  appendFileSync('/etc/postgresql-common/createcluster.conf', '\ncreate_main_cluster = false\n')
+}
+
+function aptGet(...args: string[]): void {
+  const answer = spawnSync('apt-get', args, {
+    encoding: 'utf8',
+    env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
+  })
+  if (answer.status === 0) return
+  const output = `${answer.stdout}${answer.stderr}`.trim()
+  throw new Error(`apt-get ${args.join(' ')} failed:\n${output}`)
+}
+
+function installOnDebian(): void {
+  console.error('PostgreSQL is not installed; installing the Debian package for the tests')
+  refuseDebianCluster()
+  aptGet('update')
+  // A configuration file we wrote before the package did would otherwise stop dpkg with a question.
+  aptGet(
+    'install',
+    '-y',
+    '--no-install-recommends',
+    '-o',
+    'Dpkg::Options::=--force-confold',
+    'postgresql',
+  )
+}
+
+function main(): void {
+  if (findBinaries() !== null) return
+  const isRoot = process.getuid?.() === 0
+  if (isRoot && onThisMachine('apt-get')) installOnDebian()
+  if (findBinaries() !== null) return
+  console.error(
+    `The tests need PostgreSQL ${String(oldestSupportedMajor)} or newer and start a private cluster ` +
+      `of it themselves.\nInstall it with: ${installCommand(process.platform, onThisMachine)}`,
+  )
+  process.exitCode = 1
+}
+
+if (import.meta.main) main()
