@@ -6,9 +6,9 @@
  * are killed, the shell stops the server and removes the folder. A Ctrl-C in the terminal does not
  * reach it, so tests that are being interrupted still have their database to clean up.
  */
-import { spawn, type ChildProcess, type SpawnOptions } from 'node:child_process'
+import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { chownSync, mkdtempSync, rmSync } from 'node:fs'
+import { chownSync, mkdtempSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -33,13 +33,23 @@ export interface Cluster {
 const startDeadlineMs = 60_000
 const portTries = 3
 
+// A language's collation, unlike the bytewise one, shows where a column forgot COLLATE "C".
+const initdbFlags = [
+  ...['--username=postgres', '--auth=trust', '--encoding=UTF8', '--no-sync'],
+  ...['--locale=C', '--locale-provider=icu', '--icu-locale=en-US'],
+]
+
+// Repeats the signal: one that comes before the server has its handlers would be lost.
 const supervisor = `
-folder=$1; shift
-exec 3<&0
-"$@" >"$folder/log" 2>&1 3<&- &
-server=$!
-( cat <&3 >/dev/null; kill -INT "$server" 2>/dev/null ) &
-wait "$server"
+folder=$1 binaries=$2
+shift 2
+"$binaries/initdb" --pgdata "$folder/data" ${initdbFlags.join(' ')} >"$folder/log" 2>&1 && {
+  exec 3<&0
+  "$binaries/postgres" -D "$folder/data" "$@" >"$folder/log" 2>&1 3<&- &
+  server=$!
+  ( cat <&3 >/dev/null; while kill -INT "$server" 2>/dev/null; do sleep 0.1; done ) &
+  wait "$server"
+}
 tail -n 20 "$folder/log" >&2
 rm -rf "$folder"
 `
@@ -62,18 +72,11 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
 
 async function startOnce(binaries: string, options: ClusterOptions): Promise<Cluster> {
   const account = serverAccount()
-  const folder = mkdtempSync(join(tmpdir(), 'holdfast-postgres-'))
-  const data = join(folder, 'data')
-  try {
-    if (account !== null) chownSync(folder, account.uid, account.gid)
-    await initialise(join(binaries, 'initdb'), data, { cwd: folder, ...account })
-  } catch (error) {
-    rmSync(folder, { recursive: true, force: true })
-    throw error
-  }
   const port = await freePort()
-  const command = [join(binaries, 'postgres'), '-D', data, ...serverFlags(folder, port, options)]
-  const child = spawn('sh', ['-c', supervisor, 'sh', folder, ...command], {
+  const folder = mkdtempSync(join(tmpdir(), 'holdfast-postgres-'))
+  if (account !== null) chownSync(folder, account.uid, account.gid)
+  const flags = serverFlags(folder, port, options)
+  const child = spawn('sh', ['-c', supervisor, 'sh', folder, binaries, ...flags], {
     cwd: folder,
     detached: true,
     stdio: ['pipe', 'ignore', 'pipe'],
@@ -84,16 +87,6 @@ async function startOnce(binaries: string, options: ClusterOptions): Promise<Clu
   const url = `postgres://postgres@127.0.0.1:${String(port)}/postgres`
   await readiness(child, url)
   return { url, stop: () => stop(child) }
-}
-
-/** A language's collation, unlike the bytewise one, shows where a text column forgot COLLATE "C". */
-async function initialise(initdb: string, data: string, options: SpawnOptions): Promise<void> {
-  const args = ['--pgdata', data, '--username=postgres', '--auth=trust', '--encoding=UTF8']
-  args.push('--locale=C', '--locale-provider=icu', '--icu-locale=en-US', '--no-sync')
-  const child = spawn(initdb, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'] })
-  const output = collect(child)
-  const [code] = (await once(child, 'close')) as [number | null]
-  if (code !== 0) throw new Error(`initdb failed:\n${output()}`)
 }
 
 function serverFlags(folder: string, port: number, options: ClusterOptions): string[] {
@@ -120,42 +113,41 @@ async function freePort(): Promise<number> {
   return address.port
 }
 
-/** Ready is what answers a query; everything else is tried again until the server has ended. */
+/** Ready is what answers; everything else is tried again until the server has ended. */
 async function readiness(child: ChildProcess, url: string): Promise<void> {
-  const output = collect(child)
-  let ended = false
-  child.once('close', () => (ended = true))
+  const output: string[] = []
+  child.stderr?.setEncoding('utf8').on('data', (chunk: string) => void output.push(chunk))
   const giveUp = AbortSignal.timeout(startDeadlineMs)
-  for (;;) {
-    const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 2000 })
-    try {
-      await client.connect()
-      return
-    } catch (error) {
-      if (ended) throw new Error(`PostgreSQL did not start:\n${output()}`, { cause: error })
-      if (giveUp.aborted) {
-        await stop(child)
-        throw new Error(`PostgreSQL is not ready in time:\n${output()}`, { cause: error })
-      }
-      await pause(20)
-    } finally {
-      await client.end().catch(() => undefined)
+  while (!(await answers(url))) {
+    if (hasEnded(child)) throw new Error(`PostgreSQL did not start:\n${output.join('')}`)
+    if (giveUp.aborted) {
+      await stop(child)
+      throw new Error(`PostgreSQL is not ready in time:\n${output.join('')}`)
     }
+    await pause(20)
   }
 }
 
+async function answers(url: string): Promise<boolean> {
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 2000 })
+  try {
+    await client.connect()
+    return true
+  } catch {
+    return false
+  } finally {
+    await client.end().catch(() => undefined)
+  }
+}
+
+function hasEnded(child: ChildProcess): boolean {
+  return child.exitCode !== null || child.signalCode !== null
+}
+
 async function stop(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return
+  if (hasEnded(child)) return
   child.ref()
   const closed = once(child, 'close')
   child.stdin?.end()
   await closed
-}
-
-function collect(child: ChildProcess): () => string {
-  const chunks: string[] = []
-  for (const stream of [child.stdout, child.stderr]) {
-    stream?.setEncoding('utf8').on('data', (chunk: string) => void chunks.push(chunk))
-  }
-  return () => chunks.join('').trim()
 }

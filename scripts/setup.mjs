@@ -1,0 +1,69 @@
+/**
+ * Everything a fresh clone needs before it can run: the packages of the lock file, and Node 24, which
+ * comes as one of them. Writes to stderr only, so that what follows has stdout to itself. Plain
+ * JavaScript for Node 20, because that may be all there is.
+ */
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { root, runChild } from './child.mjs'
+
+const oldestMajor = 24
+const modules = join(root, 'node_modules')
+const ownNode = join(modules, '.bin', 'node')
+
+/**
+ * @returns {Promise<string>} the path of a Node that can run the product.
+ */
+export async function setup() {
+  if (!packagesAreCurrent()) await installPackages()
+  if ((await majorOf(ownNode)) >= oldestMajor) return ownNode
+  if ((await majorOf(process.execPath)) >= oldestMajor) return process.execPath
+  fail(
+    `Holdfast needs Node ${oldestMajor} or newer; ${ownNode} is missing or does not run, ` +
+      `and this is Node ${process.versions.node}.\n` +
+      'npm brings it with an install script of the package "node". Let it run:\n' +
+      '  npm rebuild node --ignore-scripts=false',
+  )
+}
+
+/**
+ * npm writes its own record of what it has installed as the last thing it does, which makes that
+ * record our stamp: it is also right after somebody ran `npm install` by hand.
+ */
+function packagesAreCurrent() {
+  const record = join(modules, '.package-lock.json')
+  if (!existsSync(record)) return false
+  const wanted = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')).packages
+  const installed = JSON.parse(readFileSync(record, 'utf8')).packages
+  return Object.entries(wanted).every(([path, entry]) => {
+    if (path === '') return true
+    // A package for another platform is in the lock file and rightly not on this disk.
+    const has = installed[path]
+    if (has === undefined) return entry.optional === true
+    return has.version === entry.version && has.integrity === entry.integrity
+  })
+}
+
+async function installPackages() {
+  console.error('installing packages (npm ci)')
+  const args = ['ci', '--include=dev', '--no-audit', '--no-fund']
+  const { code, output, interrupted } = await runChild('npm', args, { quiet: true })
+  if (interrupted) process.exit(code === 0 ? 1 : code)
+  if (code !== 0) fail(`${output}\nnpm ci failed; the lines above say why.`)
+}
+
+async function majorOf(node) {
+  if (!existsSync(node)) return 0
+  try {
+    const { code, output } = await runChild(node, ['--version'], { quiet: true })
+    return code === 0 ? Number(/^v(\d+)/.exec(output)?.[1] ?? 0) : 0
+  } catch {
+    return 0
+  }
+}
+
+/** @returns {never} */
+export function fail(message) {
+  console.error(message)
+  process.exit(1)
+}

@@ -1,0 +1,42 @@
+/**
+ * Turns Vitest's JSON report into the numbers of the last line. What must hold: a run that Vitest
+ * calls a failure never counts as zero failed, unless no test was found at all.
+ */
+
+/**
+ * @typedef {{ status: string }} Assertion
+ * @typedef {{ status: string, assertionResults: Assertion[] }} FileResult
+ * @typedef {{ passed: number, failed: number, skipped: number }} Counts
+ *
+ * @param {{ testResults: FileResult[] } | null} report null when Vitest wrote none
+ * @param {number} exitCode
+ * @returns {Counts}
+ */
+export function countTests(report, exitCode) {
+  if (report === null) return { passed: 0, failed: 1, skipped: 0 }
+  const counts = { passed: 0, failed: 0, skipped: 0 }
+  for (const file of report.testResults) {
+    for (const { status } of file.assertionResults) {
+      if (status === 'passed') counts.passed++
+      else if (status === 'failed') counts.failed++
+      else counts.skipped++
+    }
+    if (failedAsAWhole(file)) counts.failed++
+  }
+  // An error outside every test, such as a rejection that nobody handled.
+  const foundTests = report.testResults.length > 0
+  if (exitCode !== 0 && foundTests && counts.failed === 0) counts.failed = 1
+  return counts
+}
+
+/** The file did not load, or a hook around its tests failed. */
+function failedAsAWhole(file) {
+  return (
+    file.status === 'failed' && file.assertionResults.every(({ status }) => status !== 'failed')
+  )
+}
+
+/** @param {Counts} counts */
+export function summaryLine({ passed, failed, skipped }) {
+  return `${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`
+}
