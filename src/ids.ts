@@ -9,13 +9,18 @@ const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
 export type IdPrefix = 'run' | 'sub' | 'rep' | 'tok' | 'req'
 
 export function makeId(prefix: IdPrefix, nowMs: number, random: Random): string {
+  let tail = ''
+  for (const byte of random.bytes(16)) tail += alphabet[byte & 31] ?? '0'
+  return makeIdFloor(prefix, nowMs) + tail
+}
+
+/** Sorts before every id of this kind made at `nowMs` or later. */
+export function makeIdFloor(prefix: IdPrefix, nowMs: number): string {
   let time = ''
-  let rest = Math.floor(nowMs)
+  let rest = Math.max(0, Math.floor(nowMs))
   for (let i = 0; i < 10; i++) {
     time = (alphabet[rest % 32] ?? '0') + time
     rest = Math.floor(rest / 32)
   }
-  let tail = ''
-  for (const byte of random.bytes(16)) tail += alphabet[byte & 31] ?? '0'
-  return `${prefix}_${time}${tail}`
+  return `${prefix}_${time}`
 }

@@ -63,6 +63,7 @@ const blankRun: Run = {
   rerunWanted: false,
   leaseHash: null,
   pastLeaseHashes: '',
+  completedLeaseHash: null,
   leaseMs: 0,
   leaseExpiresAt: null,
   holder: null,

@@ -79,6 +79,8 @@ export interface Run {
   readonly leaseHash: string | null
   /** Hashes of earlier leases, newest first, so that an old token is told `lease_lost`, not 401. */
   readonly pastLeaseHashes: string
+  /** The lease whose holder completed the last ended round: its repeat is answered, not refused. */
+  readonly completedLeaseHash: string | null
   readonly leaseMs: number
   readonly leaseExpiresAt: number | null
   readonly holder: Holder | null
@@ -223,7 +225,6 @@ export interface Ending {
   readonly supersededBy?: string
 }
 
-/** The lease's hash stays, so that a repeat of the holder's own completion is recognised. */
 export function end(run: Run, ending: Ending, now: number): Run {
   return {
     ...run,
@@ -250,9 +251,10 @@ export function supersede(run: Run, byKey: string, now: number): Run {
   return end(run, { state: 'superseded', supersededBy: byKey }, now)
 }
 
+/** Ends a run without its worker, who is told `lease_lost` from now on. */
 export function fail(run: Run, code: string, text: string, now: number): Run {
   return end(
-    run,
+    withoutLease(run),
     { state: 'failed', outcome: 'failed', errorCode: code, errorText: text },
     now,
   )

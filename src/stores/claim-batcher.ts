@@ -1,0 +1,100 @@
+/**
+ * Group commit for databases that have none: claims that arrive while others are under way are
+ * gathered and done in one transaction with a fixed number of statements. Nobody waits for a
+ * batch to fill: it leaves in the turn it began, or when one under way comes back.
+ *
+ * What must hold: a batch has one claim per subject, claims of one subject keep their order, and a
+ * claim that makes its batch fail takes no other claim down with it.
+ */
+import type { Claim } from '../domain/claim.ts'
+import { StoreUnavailableError } from '../errors.ts'
+import type { Scheduler } from '../scheduler.ts'
+import type { ClaimAnswer } from '../store.ts'
+import type { BatchAnswer } from './verbs/claim-runs.ts'
+
+const batchMax = 64
+const underWayMax = 2
+
+interface Waiting {
+  readonly claim: Claim
+  readonly resolve: (answer: ClaimAnswer) => void
+  readonly reject: (error: unknown) => void
+}
+
+export class ClaimBatcher {
+  readonly #claimRuns: (claims: readonly Claim[]) => Promise<readonly BatchAnswer[]>
+  readonly #scheduler: Scheduler
+  #queue: Waiting[] = []
+  #underWay = 0
+  #planned = false
+
+  constructor(
+    claimRuns: (claims: readonly Claim[]) => Promise<readonly BatchAnswer[]>,
+    scheduler: Scheduler,
+  ) {
+    this.#claimRuns = claimRuns
+    this.#scheduler = scheduler
+  }
+
+  claim(claim: Claim): Promise<ClaimAnswer> {
+    return new Promise((resolve, reject) => {
+      this.#queue.push({ claim, resolve, reject })
+      this.#plan()
+    })
+  }
+
+  #plan(): void {
+    if (this.#planned || this.#underWay >= underWayMax || this.#queue.length === 0) return
+    this.#planned = true
+    this.#scheduler.soon(() => {
+      this.#planned = false
+      void this.#send(this.#takeBatch())
+      this.#plan()
+    })
+  }
+
+  #takeBatch(): readonly Waiting[] {
+    const subjects = new Set<string>()
+    const batch: Waiting[] = []
+    this.#queue = this.#queue.filter((waiting) => {
+      const { type, repo, subjectName } = waiting.claim
+      const subject = `${type} ${repo ?? ''} ${subjectName}`
+      if (batch.length >= batchMax || subjects.has(subject)) return true
+      subjects.add(subject)
+      batch.push(waiting)
+      return false
+    })
+    return batch
+  }
+
+  async #send(batch: readonly Waiting[]): Promise<void> {
+    if (batch.length === 0) return
+    this.#underWay++
+    try {
+      await this.#settle(batch)
+    } finally {
+      this.#underWay--
+      this.#plan()
+    }
+  }
+
+  async #settle(batch: readonly Waiting[]): Promise<void> {
+    try {
+      const answers = await this.#claimRuns(batch.map(({ claim }) => claim))
+      const deferred: Waiting[] = []
+      batch.forEach((waiting, i) => {
+        const answer = answers[i]
+        if (answer === undefined || answer === 'deferred') deferred.push(waiting)
+        else if (answer instanceof Error) waiting.reject(answer)
+        else waiting.resolve(answer)
+      })
+      this.#queue.unshift(...deferred)
+    } catch (error) {
+      const hopeless = batch.length === 1 || error instanceof StoreUnavailableError
+      for (const waiting of batch) {
+        if (hopeless) waiting.reject(error)
+        else await this.#settle([waiting])
+      }
+    }
+  }
+}

@@ -1,0 +1,35 @@
+/**
+ * Notices when holders could not have reached us: this process was down, asleep or stuck, the
+ * store was away, or its clock jumped. All four look the same from here: the time between two
+ * beats is longer than it should be. Leases that ran out in such a gap get one full lease more.
+ */
+import type { Interruption } from '../domain/run.ts'
+
+/** Beats come every second; a gap this long means that some did not happen. */
+const gapMs = 3000
+/** The longest lease: before it is over, an earlier gap may still excuse somebody. */
+const memoryMs = 3_600_000
+
+export class Continuity {
+  #lastBeatAt: number | null = null
+  #interruption: Interruption | null = null
+
+  get interruption(): Interruption | null {
+    return this.#interruption
+  }
+
+  /** At the start: everything since the last sign of life of any server is a gap. */
+  begin(aliveAt: number | null, now: number): void {
+    this.#lastBeatAt = now
+    if (aliveAt !== null && aliveAt < now) this.#interruption = { beganAt: aliveAt, endedAt: now }
+  }
+
+  beat(now: number): void {
+    const last = this.#lastBeatAt ?? now
+    this.#lastBeatAt = now
+    if (now - last < gapMs) return
+    const before = this.#interruption
+    const merges = before !== null && last - before.endedAt < memoryMs
+    this.#interruption = { beganAt: merges ? before.beganAt : last, endedAt: now }
+  }
+}

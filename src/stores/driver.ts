@@ -1,0 +1,39 @@
+/**
+ * What a database driver must give the one SQL implementation.
+ *
+ * `transact` runs a verb as one atomic unit and resolves after its commit is durable. It may run
+ * the verb more than once (busy, deadlock, lost race), each time from a fresh generator; only the
+ * last run's effects exist. A verb that throws leaves nothing behind.
+ */
+import type { Sql, Verb } from './sql.ts'
+
+export interface Driver {
+  readonly dialect: Dialect
+  now(): number
+  transact<T>(makeVerb: () => Verb<T>): Promise<T>
+  /** For verbs that only read. Sees everything committed before the call. */
+  read<T>(makeVerb: () => Verb<T>): Promise<T>
+  ping(): Promise<void>
+  close(): Promise<void>
+}
+
+/** Where the two databases differ, by name. */
+export interface Dialect {
+  readonly name: 'sqlite' | 'postgres'
+  /** True when the driver itself commits many transactions with one fsync. */
+  readonly groupsCommits: boolean
+  /** Ends a SELECT of candidates: lock what is free, pass over what another transaction holds. */
+  lockFree(table: string): Sql
+}
+
+/** A compare-and-set found that somebody else was faster. Drivers run the verb again. */
+export class LostRace extends Error {}
+
+/** Drives a verb against statements that answer at once. */
+export function driveNow<T>(verb: Verb<T>, query: (statement: Sql) => readonly object[]): T {
+  let step = verb.next()
+  while (step.done !== true) {
+    step = verb.next(query(step.value) as readonly Readonly<Record<string, unknown>>[])
+  }
+  return step.value
+}

@@ -1,0 +1,62 @@
+/**
+ * The store's one clock on PostgreSQL is the server's, so that nodes whose own clocks differ agree
+ * on when a lease ends. Between measurements it runs on this machine's monotonic clock, which no
+ * one can set.
+ */
+import type { BackgroundLoop } from '../../background-loop.ts'
+import { backgroundLoop } from '../../background-loop.ts'
+import type { Clock } from '../../clock.ts'
+import { StoreUnavailableError } from '../../errors.ts'
+import type { Scheduler } from '../../scheduler.ts'
+
+const measureEveryMs = 30_000
+/** Three missed measurements: the two clocks may have drifted apart unnoticed. */
+const knownForMs = 90_000
+
+export class ServerClock {
+  readonly #clock: Clock
+  readonly #askServer: () => Promise<number>
+  readonly #loop: BackgroundLoop
+  #offset: number | null = null
+  #measuredAt = -Infinity
+
+  constructor(clock: Clock, scheduler: Scheduler, askServer: () => Promise<number>) {
+    this.#clock = clock
+    this.#askServer = askServer
+    this.#loop = backgroundLoop({
+      scheduler,
+      everyMs: measureEveryMs,
+      pass: () => this.measure(),
+      onError: () => undefined, // the store's ping tells; the next pass tries again
+    })
+  }
+
+  async start(): Promise<void> {
+    await this.measure()
+    this.#loop.start()
+  }
+
+  stop(): Promise<void> {
+    return this.#loop.stop()
+  }
+
+  /** Half the round trip is the best guess of when the server looked at its clock. */
+  async measure(): Promise<void> {
+    const before = this.#clock.monotonicMs()
+    const server = await this.#askServer()
+    const after = this.#clock.monotonicMs()
+    this.#offset = server - (before + after) / 2
+    this.#measuredAt = after
+  }
+
+  isKnown(): boolean {
+    return this.#offset !== null && this.#clock.monotonicMs() - this.#measuredAt < knownForMs
+  }
+
+  now(): number {
+    if (this.#offset === null) {
+      throw new StoreUnavailableError('store_clock_unknown', "the database's clock is not known")
+    }
+    return Math.round(this.#clock.monotonicMs() + this.#offset)
+  }
+}

@@ -1,0 +1,54 @@
+/** What SQLite's result codes mean for a caller. Told apart by code, never by text. */
+import { HoldfastError, StoreUnavailableError } from '../../errors.ts'
+import { LostRace } from '../driver.ts'
+
+const codes = {
+  busy: 5,
+  locked: 6,
+  readonly: 8,
+  ioError: 10,
+  corrupt: 11,
+  full: 13,
+  cannotOpen: 14,
+  notADatabase: 26,
+} as const
+
+export function resultCode(error: unknown): number | null {
+  if (!(error instanceof Error) || !('errcode' in error)) return null
+  return typeof error.errcode === 'number' ? error.errcode & 0xff : null
+}
+
+export function isBusy(error: unknown): boolean {
+  const code = resultCode(error)
+  return code === codes.busy || code === codes.locked
+}
+
+export function isDamage(error: unknown): boolean {
+  const code = resultCode(error)
+  return code === codes.corrupt || code === codes.notADatabase
+}
+
+/** Our own errors pass as they are; an unknown one is a fault of ours and stays what it is. */
+export function mapSqliteError(error: unknown): unknown {
+  if (error instanceof HoldfastError || error instanceof LostRace) return error
+  switch (resultCode(error)) {
+    case codes.busy:
+    case codes.locked:
+      return unavailable('store_busy', 'another process holds the database file for writing', error)
+    case codes.full:
+      return unavailable('store_full', 'the disk that holds the database is full', error)
+    case codes.corrupt:
+    case codes.notADatabase:
+      return unavailable('store_damaged', 'the database file is damaged', error)
+    case codes.readonly:
+    case codes.ioError:
+    case codes.cannotOpen:
+      return unavailable('store_unwritable', 'the database file cannot be written', error)
+    default:
+      return error
+  }
+}
+
+function unavailable(code: string, message: string, cause: unknown): StoreUnavailableError {
+  return new StoreUnavailableError(code, message, { cause })
+}

@@ -1,0 +1,240 @@
+/**
+ * The SQLite driver: one writer in this thread, and group commit.
+ *
+ * With `synchronous=FULL` a commit costs an fsync, which is dearer than all its statements. So
+ * transactions queued in one turn of the event loop run together, each in its own savepoint, and
+ * are answered after the one fsync that makes them durable.
+ *
+ * What must hold:
+ *  - No member is answered before the COMMIT that holds it, not even one that failed: it was
+ *    decided on what its neighbours wrote.
+ *  - A failing member undoes its own savepoint and nothing else.
+ *  - When SQLite has ended the transaction by itself (a full disk does that), or COMMIT fails, the
+ *    whole group is rolled back and every member runs again alone, from its start.
+ */
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import type { Clock } from '../../clock.ts'
+import { StoreUnavailableError } from '../../errors.ts'
+import type { Scheduler } from '../../scheduler.ts'
+import type { Driver } from '../driver.ts'
+import { driveNow, LostRace } from '../driver.ts'
+import type { Sql, Verb } from '../sql.ts'
+import { raw } from '../sql.ts'
+import { isBusy, mapSqliteError } from './sqlite-errors.ts'
+
+/** Bounds how long the event loop stands still for one group. */
+const groupMax = 256
+const busyRetryMs = 10
+const busyPatienceMs = 10_000
+const aloneTriesMax = 5
+
+interface Member {
+  readonly run: () => unknown
+  readonly resolve: (value: unknown) => void
+  readonly reject: (error: unknown) => void
+}
+
+type Settled = { readonly value: unknown } | { readonly error: unknown }
+
+export interface SqliteDriverOptions {
+  readonly writer: DatabaseSync
+  /** Null for an in-memory database, which only its own connection can see. */
+  readonly reader: DatabaseSync | null
+  readonly clock: Clock
+  readonly scheduler: Scheduler
+  readonly onClose: () => void
+}
+
+export class SqliteDriver implements Driver {
+  readonly dialect = { name: 'sqlite', groupsCommits: true, lockFree: () => raw('') } as const
+  readonly #options: SqliteDriverOptions
+  readonly #writer: Connection
+  readonly #reader: Connection
+  #queue: Member[] = []
+  #flushPlanned = false
+  #busySince: number | null = null
+  #closed = false
+
+  constructor(options: SqliteDriverOptions) {
+    this.#options = options
+    this.#writer = new Connection(options.writer)
+    this.#reader = options.reader === null ? this.#writer : new Connection(options.reader)
+  }
+
+  now(): number {
+    return this.#options.clock.wallMs()
+  }
+
+  transact<T>(makeVerb: () => Verb<T>): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      if (this.#closed) return reject(closedError())
+      this.#queue.push({
+        run: () => driveNow(makeVerb(), this.#writer.query),
+        resolve: resolve as (value: unknown) => void,
+        reject,
+      })
+      this.#planFlush()
+    })
+  }
+
+  // Async so that a failing read rejects rather than throws.
+  // eslint-disable-next-line @typescript-eslint/require-await
+  async read<T>(makeVerb: () => Verb<T>): Promise<T> {
+    if (this.#closed) throw closedError()
+    try {
+      return driveNow(makeVerb(), this.#reader.query)
+    } catch (error) {
+      throw mapSqliteError(error)
+    }
+  }
+
+  async ping(): Promise<void> {
+    await this.read(function* () {
+      yield raw('SELECT 1')
+    })
+  }
+
+  /** Commits what was accepted before it closes the file. */
+  async close(): Promise<void> {
+    if (this.#closed) return
+    while (this.#queue.length > 0) {
+      await new Promise<void>((resolve) => this.#options.scheduler.after(1, resolve))
+      this.#flush()
+    }
+    this.#closed = true
+    this.#options.reader?.close()
+    this.#options.writer.close()
+    this.#options.onClose()
+  }
+
+  #planFlush(): void {
+    if (this.#flushPlanned) return
+    this.#flushPlanned = true
+    this.#options.scheduler.soon(() => {
+      this.#flushPlanned = false
+      this.#flush()
+    })
+  }
+
+  #flush(): void {
+    if (this.#queue.length === 0 || this.#closed) return
+    const members = this.#queue.slice(0, groupMax)
+    try {
+      this.#writer.exec('BEGIN IMMEDIATE')
+    } catch (error) {
+      return this.#waitOrRefuse(members, error)
+    }
+    this.#busySince = null
+    this.#queue = this.#queue.slice(members.length)
+    if (this.#queue.length > 0) this.#planFlush()
+    const settled = this.#runGroup(members)
+    members.forEach((member, i) => settle(member, settled?.[i] ?? this.#runAlone(member)))
+  }
+
+  /** Another process writes to the file: try again shortly, and give up after a while. */
+  #waitOrRefuse(members: readonly Member[], error: unknown): void {
+    const now = this.#options.clock.monotonicMs()
+    this.#busySince ??= now
+    if (isBusy(error) && now - this.#busySince < busyPatienceMs) {
+      if (this.#flushPlanned) return
+      this.#flushPlanned = true
+      this.#options.scheduler.after(busyRetryMs, () => {
+        this.#flushPlanned = false
+        this.#flush()
+      })
+      return
+    }
+    this.#busySince = null
+    this.#queue = this.#queue.slice(members.length)
+    for (const member of members) member.reject(mapSqliteError(error))
+    if (this.#queue.length > 0) this.#planFlush()
+  }
+
+  /** Null when the group is gone and every member has to run alone. */
+  #runGroup(members: readonly Member[]): readonly Settled[] | null {
+    try {
+      const settled: Settled[] = []
+      for (const member of members) {
+        const outcome = this.#runInSavepoint(member)
+        if (outcome === null) return null
+        settled.push(outcome)
+      }
+      this.#writer.exec('COMMIT')
+      return settled
+    } catch {
+      this.#writer.rollback()
+      return null
+    }
+  }
+
+  #runInSavepoint(member: Member): Settled | null {
+    this.#writer.exec('SAVEPOINT member')
+    try {
+      const value = member.run()
+      this.#writer.exec('RELEASE member')
+      return { value }
+    } catch (error) {
+      if (!this.#writer.inTransaction) return null
+      this.#writer.exec('ROLLBACK TO member')
+      this.#writer.exec('RELEASE member')
+      return { error: mapSqliteError(error) }
+    }
+  }
+
+  #runAlone(member: Member, tries = 1): Settled {
+    try {
+      this.#writer.exec('BEGIN IMMEDIATE')
+      const value = member.run()
+      this.#writer.exec('COMMIT')
+      return { value }
+    } catch (error) {
+      this.#writer.rollback()
+      if (error instanceof LostRace && tries < aloneTriesMax) {
+        return this.#runAlone(member, tries + 1)
+      }
+      return { error: mapSqliteError(error) }
+    }
+  }
+}
+
+/** A connection with its prepared statements. */
+class Connection {
+  readonly #db: DatabaseSync
+  readonly #statements = new Map<string, StatementSync>()
+
+  constructor(db: DatabaseSync) {
+    this.#db = db
+  }
+
+  readonly query = (statement: Sql): readonly object[] =>
+    this.#prepare(statement.text).all(...statement.params)
+
+  exec(text: string): void {
+    this.#prepare(text).run()
+  }
+
+  get inTransaction(): boolean {
+    return this.#db.isTransaction
+  }
+
+  rollback(): void {
+    if (this.#db.isTransaction) this.exec('ROLLBACK')
+  }
+
+  #prepare(text: string): StatementSync {
+    let statement = this.#statements.get(text)
+    if (statement === undefined) {
+      statement = this.#db.prepare(text)
+      this.#statements.set(text, statement)
+    }
+    return statement
+  }
+}
+
+function settle(member: Member, settled: Settled): void {
+  if ('error' in settled) member.reject(settled.error)
+  else member.resolve(settled.value)
+}
+
+const closedError = (): StoreUnavailableError =>
+  new StoreUnavailableError('store_closed', 'the store is closed')

@@ -1,0 +1,66 @@
+/** Opens a PostgreSQL store: the pool, its clock, its schema, the driver. */
+import { Pool, types } from 'pg'
+import { SetupError } from '../errors.ts'
+import { ServerClock } from './drivers/postgres-clock.ts'
+import { mapPostgresError } from './drivers/postgres-errors.ts'
+import { migratePostgres } from './drivers/postgres-migrate.ts'
+import { PostgresDriver } from './drivers/postgres.ts'
+import { loadMigrations } from './migrations.ts'
+import type { StoreSeams } from './open-sqlite.ts'
+import { SqlStore } from './sql-store.ts'
+
+const int8 = 20
+const versionMin = 150_000
+const connectionsMax = 10
+
+export async function openPostgresDriver(url: string, seams: StoreSeams): Promise<PostgresDriver> {
+  const pool = new Pool({
+    connectionString: url,
+    max: connectionsMax,
+    application_name: 'holdfast',
+    connectionTimeoutMillis: 10_000,
+    options: '-c search_path=holdfast -c lock_timeout=10s -c idle_in_transaction_session_timeout=60s',
+    // Times and ids are far below 2^53, so a bigint may be a plain number.
+    types: {
+      getTypeParser: ((oid: number, format?: 'text') =>
+        oid === int8 ? Number : types.getTypeParser(oid, format)) as typeof types.getTypeParser,
+    },
+  })
+  // A connection that breaks while idle is replaced by the pool; without a listener it would be
+  // an uncaught exception.
+  pool.on('error', () => undefined)
+  const clock = new ServerClock(seams.clock, seams.scheduler, () => askServer(pool))
+  try {
+    await refuseOldServer(pool)
+    await clock.start()
+    await migratePostgres(pool, loadMigrations('postgres'), clock.now())
+  } catch (error) {
+    await clock.stop()
+    await pool.end()
+    throw mapPostgresError(error)
+  }
+  return new PostgresDriver({ ...seams, pool, clock })
+}
+
+export async function openPostgres(url: string, seams: StoreSeams): Promise<SqlStore> {
+  const driver = await openPostgresDriver(url, seams)
+  return new SqlStore(driver, seams.random, seams.scheduler)
+}
+
+async function askServer(pool: Pool): Promise<number> {
+  const { rows } = await pool.query<{ now: number }>(
+    'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now',
+  )
+  return rows[0]?.now ?? Number.NaN
+}
+
+async function refuseOldServer(pool: Pool): Promise<void> {
+  const { rows } = await pool.query<{ version: string }>(
+    `SELECT current_setting('server_version_num') AS version`,
+  )
+  const version = Number(rows[0]?.version)
+  if (version >= versionMin) return
+  throw new SetupError('store_too_old', `this PostgreSQL is version ${version}`, {
+    hint: 'Holdfast needs PostgreSQL 15 or newer.',
+  })
+}

@@ -1,0 +1,199 @@
+/** The one SQL implementation of the store, over any driver. */
+import type { AuditRow } from '../domain/audit.ts'
+import type { Claim } from '../domain/claim.ts'
+import type { Run } from '../domain/run.ts'
+import type { Subject } from '../domain/subject.ts'
+import { ConflictError, NotFoundError } from '../errors.ts'
+import { makeId } from '../ids.ts'
+import type { Random } from '../random.ts'
+import type { Scheduler } from '../scheduler.ts'
+import type * as port from '../store.ts'
+import { ClaimBatcher } from './claim-batcher.ts'
+import { Continuity } from './continuity.ts'
+import type { Driver } from './driver.ts'
+import { LostRace } from './driver.ts'
+import type { Verb } from './sql.ts'
+import { selectRun } from './tables/run-table.ts'
+import { selectSubject } from './tables/subject-table.ts'
+import { rerunRun, settleHead } from './verbs/claim-again.ts'
+import type { BatchAnswer } from './verbs/claim-runs.ts'
+import { claimRuns } from './verbs/claim-runs.ts'
+import type { VerbContext } from './verbs/context.ts'
+import { cancelRun, completeRun, sweepRun } from './verbs/end-run.ts'
+import { heartbeatRun, leaseRun, releaseRun } from './verbs/hold-run.ts'
+import { dueRuns, listAudit, listRuns, lostHolds } from './verbs/lists.ts'
+import type { OnceRules } from './verbs/once.ts'
+import { withOnce } from './verbs/once.ts'
+import { purge } from './verbs/purge.ts'
+import { learnRepository } from './verbs/repositories.ts'
+import { readState, writeState, writeStateOnce } from './verbs/state.ts'
+import { createToken, deleteToken, listTokens, selectToken } from './verbs/tokens.ts'
+
+/** How stale the stored sign of life may be; writing it on every beat would cost an fsync each. */
+const aliveEveryMs = 5000
+
+export class SqlStore implements port.Store {
+  readonly #driver: Driver
+  readonly #context: VerbContext
+  readonly #batcher: ClaimBatcher
+  readonly #continuity = new Continuity()
+  #aliveAt: number | null = null
+
+  constructor(driver: Driver, random: Random, scheduler: Scheduler) {
+    this.#driver = driver
+    this.#context = {
+      dialect: driver.dialect,
+      now: () => driver.now(),
+      moment: () => ({ now: driver.now(), interruption: this.#continuity.interruption }),
+      newId: (prefix) => makeId(prefix, driver.now(), random),
+    }
+    this.#batcher = new ClaimBatcher((claims) => this.#claimMany(claims), scheduler)
+  }
+
+  now(): number {
+    return this.#driver.now()
+  }
+
+  ping(): Promise<void> {
+    return this.#driver.ping()
+  }
+
+  close(): Promise<void> {
+    return this.#driver.close()
+  }
+
+  claimRun(claim: Claim, once: port.Once | null): Promise<port.ClaimAnswer> {
+    if (once === null && !this.#driver.dialect.groupsCommits) return this.#batcher.claim(claim)
+    const context = this.#context
+    return this.#once(once, () => claimAlone(context, claim), {
+      holdOf: ({ process, run }) => (process ? run : null),
+    })
+  }
+
+  #claimMany(claims: readonly Claim[]): Promise<readonly BatchAnswer[]> {
+    return this.#driver.transact(() => claimRuns(this.#context, claims))
+  }
+
+  settleHead(settled: port.SettledHead): Promise<port.SettleAnswer> {
+    return this.#driver.transact(() => settleHead(this.#context, settled))
+  }
+
+  leaseRun(request: port.LeaseRequest, once: port.Once | null): Promise<port.LeaseAnswer | null> {
+    return this.#once(once, () => leaseRun(this.#context, request), {
+      holdOf: (answer) => answer?.run ?? null,
+    })
+  }
+
+  heartbeatRun(
+    request: port.HolderRequest,
+    once: port.Once | null,
+  ): Promise<port.HeartbeatAnswer> {
+    return this.#once(once, () => heartbeatRun(this.#context, request))
+  }
+
+  releaseRun(request: port.HolderRequest, once: port.Once | null): Promise<Run> {
+    return this.#once(once, () => releaseRun(this.#context, request))
+  }
+
+  completeRun(request: port.CompleteRequest, once: port.Once | null): Promise<Run> {
+    return this.#once(once, () => completeRun(this.#context, request))
+  }
+
+  cancelRun(runId: string, actor: string, once: port.Once | null): Promise<Run> {
+    return this.#once(once, () => cancelRun(this.#context, runId, actor))
+  }
+
+  rerunRun(runId: string, actor: string, once: port.Once | null): Promise<port.ClaimAnswer> {
+    return this.#once(once, () => rerunRun(this.#context, runId, actor))
+  }
+
+  run(id: string): Promise<Run | null> {
+    return this.#driver.read(() => selectRun(id))
+  }
+
+  subject(id: string): Promise<Subject | null> {
+    return this.#driver.read(() => selectSubject(id))
+  }
+
+  listRuns(filter: port.RunFilter, page: port.Page): Promise<port.Paged<Run>> {
+    return this.#driver.read(() => listRuns(filter, page))
+  }
+
+  lostHolds(holds: readonly port.Hold[]): Promise<readonly string[]> {
+    return this.#driver.read(() => lostHolds(holds))
+  }
+
+  dueRuns(limit: number): Promise<readonly string[]> {
+    return this.#driver.read(() => dueRuns(this.#driver.now(), limit))
+  }
+
+  async sweepRun(runId: string): Promise<Run | null> {
+    try {
+      return await this.#driver.transact(() => sweepRun(this.#context, runId))
+    } catch (error) {
+      if (error instanceof NotFoundError) return null
+      throw error
+    }
+  }
+
+  async beat(): Promise<void> {
+    if (this.#aliveAt === null) {
+      const stored = await this.#driver.read(() => readState('alive_at'))
+      this.#continuity.begin(stored === null ? null : Number(stored), this.#driver.now())
+    } else {
+      await this.#driver.ping()
+      this.#continuity.beat(this.#driver.now())
+    }
+    const now = this.#driver.now()
+    if (this.#aliveAt !== null && now - this.#aliveAt < aliveEveryMs) return
+    await this.#driver.transact(() => writeState('alive_at', String(now)))
+    this.#aliveAt = now
+  }
+
+  purge(limits: port.PurgeLimits, actor: string): Promise<port.PurgeAnswer> {
+    return this.#driver.transact(() => purge(this.#context, limits, actor))
+  }
+
+  listAudit(filter: port.AuditFilter, page: port.Page): Promise<port.Paged<AuditRow>> {
+    return this.#driver.read(() => listAudit(filter, page))
+  }
+
+  createToken(token: port.NewToken, once: port.Once | null): Promise<port.CreatedToken> {
+    return this.#once(once, () => createToken(this.#context, token))
+  }
+
+  listTokens(page: port.Page): Promise<port.Paged<port.Token>> {
+    return this.#driver.read(() => listTokens(page))
+  }
+
+  deleteToken(id: string, actor: string): Promise<void> {
+    return this.#driver.transact(() => deleteToken(this.#context, id, actor))
+  }
+
+  token(id: string): Promise<port.StoredToken | null> {
+    return this.#driver.read(() => selectToken(id))
+  }
+
+  learnRepository(name: string, githubId: number): Promise<void> {
+    return this.#driver.transact(() => learnRepository(this.#context, name, githubId))
+  }
+
+  recordMode(mode: port.StoreMode): Promise<port.StoreMode> {
+    const now = String(this.#driver.now())
+    return this.#driver.transact(function* () {
+      yield* writeStateOnce('first_started_at', now)
+      return (yield* writeStateOnce('mode', mode)) as port.StoreMode
+    })
+  }
+
+  #once<T>(once: port.Once | null, verb: () => Verb<T>, rules: OnceRules<T> = {}): Promise<T> {
+    return this.#driver.transact(() => withOnce(this.#context, once, verb, rules))
+  }
+}
+
+function* claimAlone(context: VerbContext, claim: Claim): Verb<port.ClaimAnswer> {
+  const [answer] = yield* claimRuns(context, [claim])
+  if (answer instanceof ConflictError) throw answer
+  if (answer === undefined || answer === 'deferred') throw new LostRace('not decided')
+  return answer
+}

@@ -1,0 +1,68 @@
+/**
+ * The `sql` tag and what a verb is. Texts carry `?` for parameters in both dialects (so no `?` may
+ * stand inside a literal); the PostgreSQL driver numbers them.
+ */
+
+export type Param = string | number | null
+export type Row = Readonly<Record<string, unknown>>
+
+export class Sql {
+  readonly text: string
+  readonly params: readonly Param[]
+
+  constructor(text: string, params: readonly Param[]) {
+    this.text = text
+    this.params = params
+  }
+}
+
+/**
+ * A store verb: yields statements, is sent their rows. The SQLite driver runs it to its end
+ * without a pause, the PostgreSQL driver awaits each yield. Drivers take a function that makes the
+ * generator, so that a retry starts from the beginning.
+ */
+export type Verb<T> = Generator<Sql, T, readonly Row[]>
+
+export function sql(parts: TemplateStringsArray, ...values: readonly (Param | Sql)[]): Sql {
+  let text = parts[0] ?? ''
+  const params: Param[] = []
+  values.forEach((value, i) => {
+    if (value instanceof Sql) {
+      text += value.text
+      params.push(...value.params)
+    } else {
+      text += '?'
+      params.push(value)
+    }
+    text += parts[i + 1] ?? ''
+  })
+  return new Sql(text, params)
+}
+
+/** A fragment of fixed text: names of columns and tables, never anything from outside. */
+export const raw = (text: string): Sql => new Sql(text, [])
+
+export function join(parts: readonly (Sql | Param)[], separator = ', '): Sql {
+  const texts: string[] = []
+  const params: Param[] = []
+  for (const part of parts) {
+    if (part instanceof Sql) {
+      texts.push(part.text)
+      params.push(...part.params)
+    } else {
+      texts.push('?')
+      params.push(part)
+    }
+  }
+  return new Sql(texts.join(separator), params)
+}
+
+/** `(a, b), (c, d)` for VALUES lists and row-value IN. */
+export function tuples(rows: readonly (readonly Param[])[]): Sql {
+  const params: Param[] = []
+  const texts = rows.map((row) => {
+    params.push(...row)
+    return `(${Array.from(row, () => '?').join(', ')})`
+  })
+  return new Sql(texts.join(', '), params)
+}

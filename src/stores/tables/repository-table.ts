@@ -1,0 +1,60 @@
+/**
+ * Tables `repository` and `repository_name`: one row of our own per repository, and every name it
+ * was ever seen under, so that a rename and a claim by name alone stay one repository.
+ */
+import type { Verb } from '../sql.ts'
+import { join, sql, tuples } from '../sql.ts'
+
+export interface Repository {
+  readonly id: string
+  readonly githubId: number | null
+  readonly name: string
+}
+
+/** Answers the id behind each name, making what is missing. Takes no lock when all are known. */
+export function* resolveRepositories(
+  names: readonly string[],
+  newId: () => string,
+  now: number,
+): Verb<Map<string, string>> {
+  const known = yield* selectNames(names)
+  const missing = [...new Set(names)].filter((name) => !known.has(name)).toSorted()
+  if (missing.length === 0) return known
+  const candidates = missing.map((name) => [name, newId()] as const)
+  const made = yield sql`INSERT INTO repository_name (name, repository_id)
+    VALUES ${tuples(candidates)} ON CONFLICT (name) DO NOTHING RETURNING name, repository_id`
+  const rows = made.map((row) => [row['repository_id'] as string, null, row['name'] as string, now])
+  if (rows.length > 0) {
+    yield sql`INSERT INTO repository (id, github_id, name, created_at) VALUES ${tuples(rows)}`
+  }
+  // Another transaction may have made some of them between our two statements.
+  const knownNow = yield* selectNames(missing)
+  return new Map([...known, ...knownNow])
+}
+
+function* selectNames(names: readonly string[]): Verb<Map<string, string>> {
+  if (names.length === 0) return new Map()
+  const rows = yield sql`SELECT name, repository_id FROM repository_name
+    WHERE name IN (${join([...new Set(names)])})`
+  return new Map(rows.map((row) => [row['name'] as string, row['repository_id'] as string]))
+}
+
+export function* repositoryByName(name: string): Verb<Repository | null> {
+  const [row] = yield sql`SELECT id, github_id, name FROM repository
+    WHERE id = (SELECT repository_id FROM repository_name WHERE name = ${name})`
+  return row === undefined ? null : decode(row)
+}
+
+export function* repositoryByGithubId(githubId: number): Verb<Repository | null> {
+  const [row] = yield sql`SELECT id, github_id, name FROM repository
+    WHERE github_id = ${githubId}`
+  return row === undefined ? null : decode(row)
+}
+
+function decode(row: Readonly<Record<string, unknown>>): Repository {
+  return {
+    id: row['id'] as string,
+    githubId: row['github_id'] as number | null,
+    name: row['name'] as string,
+  }
+}

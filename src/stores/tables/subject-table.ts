@@ -1,0 +1,72 @@
+/** Table `subject`: the rows every claim locks first. */
+import type { Subject } from '../../domain/subject.ts'
+import type { Verb } from '../sql.ts'
+import { sql, tuples } from '../sql.ts'
+import { LostRace } from '../driver.ts'
+import { table } from './table.ts'
+
+const subject = table<Subject>([
+  'id',
+  'type',
+  'scope',
+  'name',
+  'currentRunId',
+  'currentPair',
+  'headSha',
+  'headBefore',
+  'headAt',
+  'floorAt',
+  'finishedRunId',
+  'finishedHeadSha',
+  'finishedVerdict',
+  'createdAt',
+  'touchedAt',
+])
+
+export interface SubjectName {
+  readonly type: string
+  readonly scope: string
+  readonly name: string
+}
+
+export const subjectKey = (name: SubjectName): string => `${name.scope} ${name.type} ${name.name}`
+
+/**
+ * Makes and locks the named subjects, sorted, so that two batches cannot wait for each other. The
+ * values are those after the lock; everything else must be read in later statements.
+ */
+export function* lockSubjects(
+  names: readonly SubjectName[],
+  newId: () => string,
+  now: number,
+): Verb<Map<string, Subject>> {
+  const sorted = names.toSorted((a, b) => (subjectKey(a) < subjectKey(b) ? -1 : 1))
+  const rows = sorted.map(({ type, scope, name }) => [newId(), type, scope, name, now, now])
+  const locked = yield sql`INSERT INTO subject (id, type, scope, name, created_at, touched_at)
+    VALUES ${tuples(rows)}
+    ON CONFLICT (scope, name, type) DO UPDATE SET touched_at = excluded.touched_at
+    RETURNING ${subject.columns}`
+  const found = locked.map((row) => subject.decode(row))
+  return new Map(found.map((item) => [subjectKey(item), item]))
+}
+
+/** Locks one subject by id. A row that is gone means that what led here is no longer true. */
+export function* lockSubject(id: string, now: number): Verb<Subject> {
+  const [row] = yield sql`UPDATE subject SET touched_at = ${now} WHERE id = ${id}
+    RETURNING ${subject.columns}`
+  if (row === undefined) throw new LostRace('the subject is gone')
+  return subject.decode(row)
+}
+
+export function* selectSubject(id: string): Verb<Subject | null> {
+  const [row] = yield sql`SELECT ${subject.columns} FROM subject WHERE id = ${id}`
+  return row === undefined ? null : subject.decode(row)
+}
+
+/** Only for subjects this transaction has locked. */
+export function* writeSubjects(subjects: readonly Subject[]): Verb<void> {
+  if (subjects.length === 0) return
+  const rows = subjects.map((item) => subject.encode(item))
+  yield sql`INSERT INTO subject (${subject.columns}) VALUES ${tuples(rows)}
+    ON CONFLICT (id) DO UPDATE SET ${subject.overwrite}`
+}

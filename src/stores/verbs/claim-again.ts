@@ -1,0 +1,99 @@
+/**
+ * Claims that no caller brought: a person's rerun of a known run, and GitHub's word on which head
+ * is the head. Both are decided by the same table as every other claim.
+ */
+import type { Claim } from '../../domain/claim.ts'
+import type { Run } from '../../domain/run.ts'
+import type { Subject } from '../../domain/subject.ts'
+import { ConflictError } from '../../errors.ts'
+import type { ClaimAnswer, SettleAnswer, SettledHead } from '../../store.ts'
+import { LostRace } from '../driver.ts'
+import type { Verb } from '../sql.ts'
+import { sql } from '../sql.ts'
+import { insertAudits } from '../tables/audit-table.ts'
+import { selectRuns, writeRuns } from '../tables/run-table.ts'
+import { writeSubjects } from '../tables/subject-table.ts'
+import { claimPlaced } from './claim-runs.ts'
+import type { VerbContext } from './context.ts'
+import { lockRun } from './context.ts'
+
+export function* rerunRun(context: VerbContext, runId: string, actor: string): Verb<ClaimAnswer> {
+  const { run, subject } = yield* lockRun(context, runId)
+  return yield* claimOne(context, subject, { ...claimOf(run, subject, actor), rerun: true })
+}
+
+export function* settleHead(context: VerbContext, settled: SettledHead): Verb<SettleAnswer> {
+  const { subject } = yield* lockRun(context, settled.runId)
+  if (subject.headSha === settled.headSha) return yield* confirmHead(context, subject, settled)
+  const [known] = yield* selectRuns(sql`subject_id = ${subject.id}
+    AND head_sha = ${settled.headSha} ORDER BY id DESC LIMIT 1`)
+  // A head we have not heard of: its own event will come and decide.
+  if (known === undefined) return { result: 'unknown-head', supersededRunIds: [] }
+  const claim = {
+    ...claimOf(known, subject, settled.actor),
+    headMaking: true,
+    eventAt: settled.at,
+    event: 'head_check',
+  }
+  const { supersededRunIds } = yield* claimOne(context, subject, claim)
+  return { result: 'moved', supersededRunIds }
+}
+
+function* confirmHead(
+  context: VerbContext,
+  subject: Subject,
+  { at, headSha, actor }: SettledHead,
+): Verb<SettleAnswer> {
+  const headAt = Math.max(at, subject.headAt ?? at)
+  const floorAt = Math.max(headAt, subject.floorAt ?? headAt)
+  yield* writeSubjects([{ ...subject, headAt, floorAt }])
+  const current = yield* selectRuns(sql`id = ${subject.currentRunId}`)
+  yield* writeRuns(current.map((run) => ({ ...run, orderAt: headAt })))
+  const data = { head_sha: headSha, order_at: headAt }
+  yield* insertAudits(
+    [{ type: 'run.head_verified', actor, runId: subject.currentRunId, data }],
+    context.now(),
+  )
+  return { result: 'confirmed', supersededRunIds: [] }
+}
+
+function* claimOne(context: VerbContext, subject: Subject, claim: Claim): Verb<ClaimAnswer> {
+  const answers = yield* claimPlaced(context, new Map([[0, { claim, subject }]]))
+  const answer = answers.get(0)
+  if (answer instanceof ConflictError) throw answer
+  if (answer === undefined) throw new LostRace('the claim was not decided')
+  return answer
+}
+
+/** A claim for what a run already is; it leaves the run pending and brings no new order. */
+function claimOf(run: Run, subject: Subject, actor: string): Claim {
+  return {
+    type: run.type,
+    policy: {
+      onNewer: run.onNewer,
+      attempts: run.attemptsMax,
+      timeoutMs: run.timeoutMs,
+      pendingTimeoutMs: run.pendingTimeoutMs,
+    },
+    repo: run.repo,
+    githubRepoId: null,
+    subjectName: subject.name,
+    key: run.key,
+    pair: run.pair,
+    pr: run.pr,
+    baseSha: run.baseSha,
+    headSha: run.headSha,
+    beforeSha: null,
+    headMaking: false,
+    eventAt: null,
+    webhookId: null,
+    event: null,
+    action: null,
+    sender: null,
+    rerun: false,
+    input: run.input,
+    lease: null,
+    leaseMs: run.leaseMs,
+    actor,
+  }
+}

@@ -1,0 +1,180 @@
+/**
+ * Claims, many at once, in a fixed number of statements: one claim is a batch of one.
+ *
+ * Order of locks: names, then subjects (sorted), then runs. Everything that decides is read in
+ * statements after the one that locks the subjects; in the same statement PostgreSQL would show
+ * the state from before the lock. Every write is a compare-and-set.
+ */
+import type { Claim, ClaimRefusal, ClaimSight, ClaimVerdict } from '../../domain/claim.ts'
+import { decideClaim } from '../../domain/claim.ts'
+import type { Run } from '../../domain/run.ts'
+import { isActive } from '../../domain/run.ts'
+import type { Subject } from '../../domain/subject.ts'
+import { ConflictError } from '../../errors.ts'
+import type { ClaimAnswer } from '../../store.ts'
+import type { Verb } from '../sql.ts'
+import { insertAudits } from '../tables/audit-table.ts'
+import { insertEvents, seenEvents } from '../tables/event-table.ts'
+import { resolveRepositories } from '../tables/repository-table.ts'
+import { selectForClaims, writeRuns } from '../tables/run-table.ts'
+import type { SubjectName } from '../tables/subject-table.ts'
+import { lockSubjects, subjectKey, writeSubjects } from '../tables/subject-table.ts'
+import type { VerbContext } from './context.ts'
+
+/** `deferred`: another claim of this batch has the same subject; ask again in the next one. */
+export type BatchAnswer = ClaimAnswer | ConflictError | 'deferred'
+
+export interface Placed {
+  readonly claim: Claim
+  readonly subject: Subject
+}
+
+interface Decided extends Placed {
+  readonly verdict: ClaimVerdict
+}
+
+export function* claimRuns(context: VerbContext, claims: readonly Claim[]): Verb<BatchAnswer[]> {
+  const placed = yield* placeClaims(context, claims)
+  const answers = yield* claimPlaced(context, placed)
+  return claims.map((_, i) => answers.get(i) ?? 'deferred')
+}
+
+/** Decides and records claims whose subjects this transaction has locked. */
+export function* claimPlaced(
+  context: VerbContext,
+  placed: ReadonlyMap<number, Placed>,
+): Verb<Map<number, ClaimAnswer | ConflictError>> {
+  const answers = new Map<number, ClaimAnswer | ConflictError>()
+  const sights = yield* readSights(placed)
+  const moment = context.moment()
+  const decided = new Map<number, Decided>()
+  for (const [i, place] of placed) {
+    const sight = sights.get(i)
+    if (sight === undefined) continue
+    const verdict = decideClaim(place.claim, sight, moment, context.newId('run'))
+    if ('refused' in verdict) answers.set(i, refusal(place.claim, verdict))
+    else decided.set(i, { ...place, verdict })
+  }
+  const stored = yield* record([...decided.values()], moment.now)
+  ;[...decided].forEach(([i, { claim, verdict }], position) => {
+    answers.set(i, answer(claim, verdict, stored[position] ?? null))
+  })
+  return answers
+}
+
+/** Finds each claim's subject and locks it; leaves out what shares a subject with an earlier one. */
+function* placeClaims(
+  context: VerbContext,
+  claims: readonly Claim[],
+): Verb<Map<number, Placed>> {
+  const now = context.now()
+  const names = claims.flatMap(({ repo }) => (repo === null ? [] : [repo]))
+  const ids = yield* resolveRepositories(names, () => context.newId('rep'), now)
+  const wanted = new Map<string, { index: number; name: SubjectName }>()
+  claims.forEach((claim, index) => {
+    const scope = claim.repo === null ? '' : (ids.get(claim.repo) ?? '')
+    const name = { type: claim.type, scope, name: claim.subjectName }
+    if (!wanted.has(subjectKey(name))) wanted.set(subjectKey(name), { index, name })
+  })
+  const entries = [...wanted.values()]
+  const subjects = yield* lockSubjects(
+    entries.map(({ name }) => name),
+    () => context.newId('sub'),
+    now,
+  )
+  const placed = new Map<number, Placed>()
+  for (const { index, name } of entries) {
+    const claim = claims[index]
+    const subject = subjects.get(subjectKey(name))
+    if (claim !== undefined && subject !== undefined) placed.set(index, { claim, subject })
+  }
+  return placed
+}
+
+function* readSights(placed: ReadonlyMap<number, Placed>): Verb<Map<number, ClaimSight>> {
+  const all = [...placed.values()]
+  const found = yield* selectForClaims(
+    all.map(({ claim, subject }) => ({ ...claim, subjectId: subject.id })),
+  )
+  const seen = yield* seenEvents(all.flatMap(eventOf))
+  const sights = new Map<number, ClaimSight>()
+  for (const [index, { claim, subject }] of placed) {
+    const mine = found.filter((run) => run.subjectId === subject.id)
+    sights.set(index, {
+      subject,
+      same: mine.find((run) => run.pair === claim.pair) ?? null,
+      others: mine.filter((run) => run.pair !== claim.pair && isActive(run)),
+      foreign:
+        found.find(
+          (run) =>
+            run.key === claim.key && run.type === claim.type && run.subjectId !== subject.id,
+        ) ?? null,
+      eventSeen: claim.webhookId !== null && seen.has(`${subject.id} ${claim.webhookId}`),
+    })
+  }
+  return sights
+}
+
+function eventOf({ claim, subject }: Placed): { subjectId: string; webhookId: string }[] {
+  if (claim.webhookId === null) return []
+  return [{ subjectId: subject.id, webhookId: claim.webhookId }]
+}
+
+/** Writes everything that was decided; answers each decision's run as stored, with its fence. */
+function* record(decided: readonly Decided[], now: number): Verb<(Run | null)[]> {
+  const ids = yield* insertAudits(
+    decided.flatMap(({ verdict }) => verdict.audits),
+    now,
+  )
+  let position = 0
+  const fenced = decided.map(({ verdict }) => {
+    const own = ids.slice(position, (position += verdict.audits.length))
+    const fenceAt = verdict.audits.findIndex(({ runId, type }) => isFence(verdict, runId, type))
+    const fence = own[fenceAt]
+    if (!verdict.drawsFence || verdict.run === null || fence === undefined) return verdict.run
+    return { ...verdict.run, fence }
+  })
+  const superseded = decided.flatMap(({ verdict }) => verdict.superseded)
+  const changed = fenced.filter((run, i) => run !== null && decided[i]?.verdict.changed === true)
+  const written = yield* writeRuns([...superseded, ...(changed as Run[])])
+  const stored = new Map(written.map((run) => [run.id, run]))
+  yield* writeSubjects(
+    decided
+      .filter(({ verdict, subject }) => verdict.subject !== subject)
+      .map(({ verdict }) => verdict.subject),
+  )
+  yield* insertEvents(decided.flatMap(eventOf), now)
+  return fenced.map((run) => (run === null ? null : (stored.get(run.id) ?? run)))
+}
+
+function isFence(verdict: ClaimVerdict, runId: string | null, type: string): boolean {
+  const claims = ['run.claimed', 'run.reclaimed', 'run.skipped']
+  return runId === verdict.run?.id && claims.includes(type)
+}
+
+function answer(claim: Claim, verdict: ClaimVerdict, run: Run | null): ClaimAnswer {
+  const leased = verdict.process && claim.lease !== null && run !== null
+  return {
+    reason: verdict.reason,
+    process: verdict.process,
+    runKey: run?.key ?? claim.key,
+    run,
+    supersededKeys: verdict.superseded.map(({ key }) => key),
+    supersededRunIds: verdict.superseded.map(({ id }) => id),
+    lease: leased
+      ? { secret: claim.lease.secret, expiresAt: run.leaseExpiresAt ?? 0 }
+      : null,
+    unclear: verdict.unclear && claim.pr !== null,
+  }
+}
+
+function refusal(claim: Claim, { refused, currentRunId }: ClaimRefusal): ConflictError {
+  if (refused === 'key_conflict') {
+    return new ConflictError('key_conflict', `the key ${claim.key} belongs to another subject`, {
+      hint: `Run ${currentRunId} has it. Use another key, or claim with that run's subject.`,
+    })
+  }
+  return new ConflictError('not_current', `${claim.key} is not its subject's current key`, {
+    hint: `The current run is ${currentRunId}: rerun that one, or claim the head anew.`,
+  })
+}

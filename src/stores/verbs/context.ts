@@ -1,0 +1,38 @@
+/** What a verb may use besides its input: the store's clock, new ids, and the dialect's fragments. */
+import type { Moment, Run } from '../../domain/run.ts'
+import type { Subject } from '../../domain/subject.ts'
+import { NotFoundError } from '../../errors.ts'
+import type { IdPrefix } from '../../ids.ts'
+import type { Dialect } from '../driver.ts'
+import type { Verb } from '../sql.ts'
+import { selectRun } from '../tables/run-table.ts'
+import { lockSubject } from '../tables/subject-table.ts'
+
+export interface VerbContext {
+  readonly dialect: Dialect
+  /** Asked anew after waiting for a lock: a verb must not decide by the time it was queued. */
+  now(): number
+  moment(): Moment
+  newId(prefix: IdPrefix): string
+}
+
+export interface LockedRun {
+  readonly run: Run
+  readonly subject: Subject
+}
+
+/** Finds a run, locks its subject, and reads the run again as it is under that lock. */
+export function* lockRun(context: VerbContext, runId: string): Verb<LockedRun> {
+  const found = yield* selectRun(runId)
+  if (found === null) throw runNotFound(runId)
+  const subject = yield* lockSubject(found.subjectId, context.now())
+  const run = yield* selectRun(runId)
+  if (run === null) throw runNotFound(runId)
+  return { run, subject }
+}
+
+export function runNotFound(runId: string): NotFoundError {
+  return new NotFoundError('run_not_found', `there is no run ${runId}`, {
+    hint: 'It may be past its retention. List what there is with GET /v1/runs.',
+  })
+}

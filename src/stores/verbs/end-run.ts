@@ -1,0 +1,96 @@
+/** How runs end: by their holder, by a person, or by the sweeper. */
+import type { AuditDraft } from '../../domain/audit.ts'
+import type { Run } from '../../domain/run.ts'
+import { end, isActive } from '../../domain/run.ts'
+import { sweep } from '../../domain/sweep.ts'
+import type { Subject } from '../../domain/subject.ts'
+import { ConflictError } from '../../errors.ts'
+import { sameHash } from '../../secrets.ts'
+import type { CompleteRequest } from '../../store.ts'
+import type { Verb } from '../sql.ts'
+import { insertAudits } from '../tables/audit-table.ts'
+import { writeRuns } from '../tables/run-table.ts'
+import { writeSubjects } from '../tables/subject-table.ts'
+import { afterEnd } from './after-end.ts'
+import type { VerbContext } from './context.ts'
+import { lockRun } from './context.ts'
+import { checkHolder } from './hold-run.ts'
+
+export function* completeRun(context: VerbContext, request: CompleteRequest): Verb<Run> {
+  const { run, subject } = yield* lockRun(context, request.runId)
+  const { leaseHash } = request
+  if (run.completedLeaseHash !== null && sameHash(run.completedLeaseHash, leaseHash)) return run
+  checkHolder(run, leaseHash)
+  const ended = end(run, { ...request, state: request.outcome }, context.now())
+  const { outcome, verdict, round, attempt } = ended
+  const data = {
+    outcome,
+    round,
+    attempt,
+    ...(verdict === null ? {} : { verdict }),
+    ...(ended.errorCode === null ? {} : { code: ended.errorCode }),
+  }
+  const audit = { type: `run.${request.outcome}`, actor: request.actor, runId: run.id, data } as const
+  const stored = yield* storeEnd(context, { ...ended, completedLeaseHash: leaseHash }, audit)
+  if (request.outcome === 'succeeded') yield* rememberFinished(subject, ended)
+  return stored
+}
+
+/** Only work that came to a result is "last finished"; a supersession later does not undo it. */
+function* rememberFinished(subject: Subject, run: Run): Verb<void> {
+  yield* writeSubjects([
+    {
+      ...subject,
+      finishedRunId: run.id,
+      finishedHeadSha: run.headSha,
+      finishedVerdict: run.verdict,
+    },
+  ])
+}
+
+export function* cancelRun(context: VerbContext, runId: string, actor: string): Verb<Run> {
+  const { run } = yield* lockRun(context, runId)
+  if (!isActive(run)) {
+    throw new ConflictError('not_active', `run ${runId} has already ended: ${run.state}`, {
+      hint: 'Only a pending, running or waiting run can be cancelled.',
+    })
+  }
+  const cancelled = end(run, { state: 'cancelled' }, context.now())
+  const data = { was: run.state, round: run.round, attempt: run.attempt }
+  return yield* storeEnd(context, cancelled, { type: 'run.cancelled', actor, runId, data })
+}
+
+/** Null when the run is not due any more. */
+export function* sweepRun(context: VerbContext, runId: string): Verb<Run | null> {
+  const { run } = yield* lockRun(context, runId)
+  const swept = sweep(run, context.moment())
+  if (swept === null) return null
+  const lost = { worker: run.worker, round: run.round, attempt: run.attempt }
+  switch (swept.what) {
+    case 'later': {
+      yield* writeRuns([swept.run])
+      return null
+    }
+    case 'returned': {
+      const audit = { type: 'run.heartbeat_lost', actor: 'sweeper', runId, data: lost } as const
+      yield* insertAudits([audit], context.now())
+      const [stored] = yield* writeRuns([swept.run])
+      return stored ?? swept.run
+    }
+    case 'failed': {
+      const data = { code: swept.run.errorCode, text: swept.run.errorText, ...lost }
+      return yield* storeEnd(context, swept.run, {
+        type: 'run.failed',
+        actor: 'sweeper',
+        runId,
+        data,
+      })
+    }
+  }
+}
+
+function* storeEnd(context: VerbContext, ended: Run, audit: AuditDraft): Verb<Run> {
+  yield* insertAudits([audit], context.now())
+  const [stored] = yield* writeRuns([ended])
+  return yield* afterEnd(context, stored ?? ended)
+}

@@ -1,0 +1,56 @@
+/** Lists of runs and audit rows, each filter backed by an index. */
+import type { AuditRow } from '../../domain/audit.ts'
+import type { Run } from '../../domain/run.ts'
+import type { AuditFilter, Hold, Page, Paged, RunFilter } from '../../store.ts'
+import { cutPage, pageAfterId, pageAfterNumber } from '../paging.ts'
+import type { Sql, Verb } from '../sql.ts'
+import { join, sql } from '../sql.ts'
+import { selectAudits } from '../tables/audit-table.ts'
+import { selectRuns } from '../tables/run-table.ts'
+
+export function* listRuns(filter: RunFilter, page: Page): Verb<Paged<Run>> {
+  const { repo, pr, state, type, key, headSha } = filter
+  const where: Sql[] = [pageAfterId(page)]
+  if (repo !== undefined && pr !== undefined) where.push(ofPullRequest(repo, pr))
+  else if (repo !== undefined) where.push(sql`repo = ${repo}`)
+  else if (pr !== undefined) where.push(sql`pr = ${pr}`)
+  if (state !== undefined) where.push(sql`state = ${state}`)
+  if (type !== undefined) where.push(sql`type = ${type}`)
+  if (key !== undefined) where.push(sql`key = ${key}`)
+  if (headSha !== undefined) where.push(sql`head_sha = ${headSha}`)
+  const found = yield* selectRuns(
+    sql`${join(where, ' AND ')} ORDER BY id DESC LIMIT ${page.limit + 1}`,
+  )
+  return cutPage(found, page, (run) => run)
+}
+
+/** By subject, so that a renamed repository's older runs are found too. */
+function ofPullRequest(repo: string, pr: number): Sql {
+  return sql`subject_id IN (SELECT id FROM subject WHERE name = ${`pr-${pr}`}
+    AND scope = (SELECT repository_id FROM repository_name WHERE name = ${repo}))`
+}
+
+export function* listAudit(filter: AuditFilter, page: Page): Verb<Paged<AuditRow>> {
+  const where: Sql[] = [pageAfterNumber(page)]
+  if (filter.runId !== undefined) where.push(sql`run_id = ${filter.runId}`)
+  if (filter.type !== undefined) where.push(sql`type = ${filter.type}`)
+  if (filter.since !== undefined) where.push(sql`at >= ${filter.since}`)
+  if (filter.until !== undefined) where.push(sql`at < ${filter.until}`)
+  const found = yield* selectAudits(join(where, ' AND '), page.limit + 1)
+  return cutPage(found, page, (row) => row)
+}
+
+export function* dueRuns(now: number, limit: number): Verb<string[]> {
+  const rows = yield sql`SELECT id FROM run WHERE due_at IS NOT NULL AND due_at <= ${now}
+    ORDER BY due_at LIMIT ${limit}`
+  return rows.map((row) => row['id'] as string)
+}
+
+/** Of these holds, the runs that are gone, ended or under another fence. */
+export function* lostHolds(holds: readonly Hold[]): Verb<string[]> {
+  if (holds.length === 0) return []
+  const rows = yield sql`SELECT id, fence FROM run
+    WHERE id IN (${join(holds.map(({ runId }) => runId))}) AND state IN ('running', 'waiting')`
+  const held = new Map(rows.map((row) => [row['id'] as string, Number(row['fence'])]))
+  return holds.filter(({ runId, fence }) => held.get(runId) !== fence).map(({ runId }) => runId)
+}

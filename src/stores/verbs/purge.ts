@@ -1,0 +1,66 @@
+/**
+ * Removes what is past its retention, in bites, so that no transaction is long. Never an active
+ * run, and never a subject that was touched within a year: a purged current key is still known.
+ */
+import { makeIdFloor } from '../../ids.ts'
+import type { PurgeAnswer, PurgeLimits } from '../../store.ts'
+import type { Row, Sql, Verb } from '../sql.ts'
+import { sql } from '../sql.ts'
+import { insertAudits } from '../tables/audit-table.ts'
+import type { VerbContext } from './context.ts'
+
+const biteMax = 500
+const dayMs = 24 * 60 * 60 * 1000
+const subjectMs = 365 * dayMs
+
+export function* purge(
+  context: VerbContext,
+  limits: PurgeLimits,
+  actor: string,
+): Verb<PurgeAnswer> {
+  const now = context.now()
+  const finished = yield* deleteRuns(sql`finished_at IS NOT NULL AND state <> 'superseded'
+    AND finished_at < ${now - limits.finishedMs}`)
+  const superseded = yield* deleteRuns(sql`state = 'superseded'
+    AND finished_at < ${now - limits.supersededMs}`)
+  const gone = [...finished, ...superseded]
+  yield* insertAudits(
+    gone.map((row) => ({
+      type: 'run.purged',
+      actor,
+      runId: row['id'] as string,
+      data: { key: row['key'], type: row['type'], state: row['state'] },
+    })),
+    now,
+  )
+  const others = [
+    yield sql`DELETE FROM subject_event WHERE (subject_id, webhook_id) IN (
+      SELECT subject_id, webhook_id FROM subject_event WHERE at < ${now - limits.eventMs}
+      LIMIT ${biteMax}) RETURNING webhook_id`,
+    yield sql`DELETE FROM idempotency WHERE key_hash IN (
+      SELECT key_hash FROM idempotency WHERE created_at < ${now - dayMs}
+      LIMIT ${biteMax}) RETURNING key_hash`,
+    yield sql`DELETE FROM audit WHERE id IN (
+      SELECT id FROM audit WHERE at < ${now - limits.auditMs} ORDER BY at
+      LIMIT ${biteMax}) RETURNING id`,
+    yield* deleteSubjects(now),
+  ]
+  const more = [finished, superseded, ...others].some((rows) => rows.length === biteMax)
+  return { runs: gone.length, more }
+}
+
+/** The condition stands outside too: a run revived meanwhile no longer meets it and is kept. */
+function* deleteRuns(past: Sql): Verb<readonly Row[]> {
+  return yield sql`DELETE FROM run WHERE id IN (
+    SELECT id FROM run WHERE ${past} ORDER BY finished_at LIMIT ${biteMax})
+    AND ${past} RETURNING id, key, type, state`
+}
+
+/** Ids sort by time, so old subjects are found without an index on a column every claim writes. */
+function* deleteSubjects(now: number): Verb<readonly Row[]> {
+  const unused = sql`touched_at < ${now - subjectMs}
+    AND NOT EXISTS (SELECT 1 FROM run WHERE run.subject_id = subject.id)`
+  return yield sql`DELETE FROM subject WHERE id IN (
+    SELECT id FROM subject WHERE id < ${makeIdFloor('sub', now - subjectMs)} AND ${unused}
+    LIMIT ${biteMax}) AND ${unused} RETURNING id`
+}

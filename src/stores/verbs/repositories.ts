@@ -1,0 +1,90 @@
+/**
+ * What an event teaches about a repository: its numeric id, which outlives every rename.
+ *
+ *   name known, id unknown            the id is filled in
+ *   id known, name new                a rename: one more name for the same repository
+ *   name known under another id       the name was reused: it now means the other repository
+ *   both known, as two rows           claims by a new name came before the rename was heard of:
+ *                                     they are one repository, and its subjects are moved together
+ */
+import { supersede } from '../../domain/run.ts'
+import type { Verb } from '../sql.ts'
+import { sql } from '../sql.ts'
+import { insertAudits } from '../tables/audit-table.ts'
+import type { Repository } from '../tables/repository-table.ts'
+import {
+  repositoryByGithubId,
+  repositoryByName,
+  resolveRepositories,
+} from '../tables/repository-table.ts'
+import { isActive, selectRuns, writeRuns } from '../tables/run-table.ts'
+import { lockSubject } from '../tables/subject-table.ts'
+import type { VerbContext } from './context.ts'
+
+export function* learnRepository(
+  context: VerbContext,
+  name: string,
+  githubId: number,
+): Verb<void> {
+  const byId = yield* repositoryByGithubId(githubId)
+  const byName = yield* repositoryByName(name)
+  if (byName?.githubId === githubId) return
+  if (byId === null) {
+    if (byName === null || byName.githubId !== null) yield* makeNew(context, name)
+    yield* fillIn(name, githubId)
+    return
+  }
+  yield* addName(byId, name)
+  const data = { repository: byId.id, from: byId.name, to: name }
+  const now = context.now()
+  yield* insertAudits([{ type: 'repository.renamed', actor: 'system', runId: null, data }], now)
+  if (byName !== null && byName.githubId === null) yield* mergeSubjects(context, byName, byId)
+}
+
+/** The name's old owner keeps its subjects; the name means a new repository from now on. */
+function* makeNew(context: VerbContext, name: string): Verb<void> {
+  yield sql`DELETE FROM repository_name WHERE name = ${name}`
+  yield* resolveRepositories([name], () => context.newId('rep'), context.now())
+}
+
+function* fillIn(name: string, githubId: number): Verb<void> {
+  yield sql`UPDATE repository SET github_id = ${githubId} WHERE github_id IS NULL
+    AND id = (SELECT repository_id FROM repository_name WHERE name = ${name})`
+}
+
+function* addName(repository: Repository, name: string): Verb<void> {
+  yield sql`INSERT INTO repository_name (name, repository_id) VALUES (${name}, ${repository.id})
+    ON CONFLICT (name) DO UPDATE SET repository_id = excluded.repository_id`
+  yield sql`UPDATE repository SET name = ${name} WHERE id = ${repository.id}`
+}
+
+/** Subjects that both sides have stay apart; what was active on the stray one is superseded. */
+function* mergeSubjects(context: VerbContext, from: Repository, to: Repository): Verb<void> {
+  const strays = yield sql`SELECT id FROM subject WHERE scope = ${from.id} ORDER BY id`
+  for (const row of strays) {
+    const stray = yield* lockSubject(row['id'] as string, context.now())
+    const [clash] = yield sql`SELECT id FROM subject WHERE scope = ${to.id}
+      AND name = ${stray.name} AND type = ${stray.type}`
+    if (clash === undefined) {
+      yield sql`UPDATE subject SET scope = ${to.id} WHERE id = ${stray.id}`
+      continue
+    }
+    const active = yield* selectRuns(sql`subject_id = ${stray.id} AND ${isActive}`)
+    const now = context.now()
+    yield* writeRuns(active.map((run) => supersede(run, `${to.name}:${stray.name}`, now)))
+    yield* insertAudits(
+      active.map(({ id }) => ({
+        type: 'run.superseded',
+        actor: 'system',
+        runId: id,
+        data: { by: to.name, why: 'two names turned out to be one repository' },
+      })),
+      now,
+    )
+  }
+  const data = { from: from.id, into: to.id, name: to.name }
+  yield* insertAudits(
+    [{ type: 'repository.merged', actor: 'system', runId: null, data }],
+    context.now(),
+  )
+}

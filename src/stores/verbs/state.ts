@@ -1,0 +1,22 @@
+/** Table `store_state`: the few things the store knows about itself. */
+import type { Verb } from '../sql.ts'
+import { sql } from '../sql.ts'
+
+export type StateKey = 'mode' | 'first_started_at' | 'alive_at'
+
+export function* readState(key: StateKey): Verb<string | null> {
+  const [row] = yield sql`SELECT value FROM store_state WHERE key = ${key}`
+  return row === undefined ? null : (row['value'] as string)
+}
+
+/** Writes it if nobody has; answers what stands. */
+export function* writeStateOnce(key: StateKey, value: string): Verb<string> {
+  yield sql`INSERT INTO store_state (key, value) VALUES (${key}, ${value})
+    ON CONFLICT (key) DO NOTHING`
+  return (yield* readState(key)) ?? value
+}
+
+export function* writeState(key: StateKey, value: string): Verb<void> {
+  yield sql`INSERT INTO store_state (key, value) VALUES (${key}, ${value})
+    ON CONFLICT (key) DO UPDATE SET value = excluded.value`
+}
