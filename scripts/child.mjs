@@ -1,6 +1,6 @@
 /**
- * Runs a child process whose life is tied to ours: signals that would end us go to the child, and we
- * end when it has ended. Plain JavaScript for Node 20, because this runs before anything is
+ * Runs a child process whose life is tied to ours: signals that would end us go to the child, and
+ * we end when it has ended. Plain JavaScript for Node 20, because this runs before anything is
  * installed.
  */
 import { spawn } from 'node:child_process'

@@ -1,7 +1,7 @@
 /**
- * Everything a fresh clone needs before it can run: the packages of the lock file, and Node 24, which
- * comes as one of them. Writes to stderr only, so that what follows has stdout to itself. Plain
- * JavaScript for Node 20, because that may be all there is.
+ * Everything a fresh clone needs before it can run: the packages of the lock file, and Node 24,
+ * which comes as one of them. Writes to stderr only, so that what follows has stdout to itself.
+ * Plain JavaScript for Node 20, because that may be all there is.
  */
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'

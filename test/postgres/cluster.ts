@@ -2,9 +2,9 @@
  * A private PostgreSQL cluster in a temporary folder, on a free port of 127.0.0.1.
  *
  * What must hold: nothing of it outlives us, however we end. A supervising shell in a session of
- * its own holds the read end of a pipe whose only writer is this process: when we close it, crash or
- * are killed, the shell stops the server and removes the folder. A Ctrl-C in the terminal does not
- * reach it, so tests that are being interrupted still have their database to clean up.
+ * its own holds the read end of a pipe whose only writer is this process: when we close it, crash
+ * or are killed, the shell stops the server and removes the folder. A Ctrl-C in the terminal does
+ * not reach it, so tests that are being interrupted still have their database to clean up.
  */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
@@ -84,7 +84,7 @@ async function startOnce(binaries: string, options: ClusterOptions): Promise<Clu
   })
   // A cluster that nobody stops must not keep its owner alive: the pipe closes with the process.
   for (const handle of [child, child.stdin, child.stderr]) (handle as { unref(): void }).unref()
-  const url = `postgres://postgres@127.0.0.1:${String(port)}/postgres`
+  const url = `postgres://postgres@127.0.0.1:${port}/postgres`
   await readiness(child, url)
   return { url, stop: () => stop(child) }
 }
@@ -92,7 +92,7 @@ async function startOnce(binaries: string, options: ClusterOptions): Promise<Clu
 function serverFlags(folder: string, port: number, options: ClusterOptions): string[] {
   const settings = {
     listen_addresses: '127.0.0.1',
-    port: String(port),
+    port,
     unix_socket_directories: folder,
     max_connections: '200',
     ...(options.durable === true

@@ -58,8 +58,8 @@ function main(): void {
   if (isRoot && onThisMachine('apt-get')) installOnDebian()
   if (findBinaries() !== null) return
   console.error(
-    `The tests need PostgreSQL ${String(oldestSupportedMajor)} or newer and start a private cluster ` +
-      `of it themselves.\nInstall it with: ${installCommand(process.platform, onThisMachine)}`,
+    `The tests start a private PostgreSQL, version ${oldestSupportedMajor} or newer, and none is ` +
+      `installed.\nInstall it with: ${installCommand(process.platform, onThisMachine)}`,
   )
   process.exitCode = 1
 }

@@ -1,0 +1,106 @@
+/**
+ * Goal: the last line of `npm test` never flatters, and a started program ends as it was asked to.
+ * Method: made-up reports of the runner, and real child processes that get real signals.
+ */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { describe, expect, it } from 'vitest'
+
+interface Counts {
+  readonly passed: number
+  readonly failed: number
+  readonly skipped: number
+}
+interface Report {
+  readonly testResults: { status: string; assertionResults: { status: string }[] }[]
+}
+interface TestCounts {
+  readonly countTests: (report: Report | null, exitCode: number) => Counts
+  readonly summaryLine: (counts: Counts) => string
+}
+
+const script = (name: string): string => new URL(`../scripts/${name}`, import.meta.url).href
+const { countTests, summaryLine } = (await import(script('test-counts.mjs'))) as TestCounts
+
+function lineFor(exitCode: number, ...files: [string, ...string[]][]): string {
+  const testResults = files.map(([status, ...tests]) => {
+    return { status, assertionResults: tests.map((test) => ({ status: test })) }
+  })
+  return summaryLine(countTests({ testResults }, exitCode))
+}
+
+describe('the last line of the tests', () => {
+  it('counts what passed and failed over all files', () => {
+    const line = lineFor(1, ['passed', 'passed', 'passed'], ['failed', 'failed', 'passed'])
+    expect(line).toBe('3 passed, 1 failed')
+  })
+
+  it('names skipped tests only when there are some', () => {
+    expect(lineFor(0, ['passed', 'passed', 'skipped', 'todo'])).toBe(
+      '1 passed, 0 failed, 2 skipped',
+    )
+  })
+
+  it('counts a file that does not load', () => {
+    expect(lineFor(1, ['passed', 'passed'], ['failed'])).toBe('1 passed, 1 failed')
+  })
+
+  it('counts a failed hook, whose tests do not fail themselves', () => {
+    expect(lineFor(1, ['failed', 'skipped', 'passed'])).toBe('1 passed, 1 failed, 1 skipped')
+  })
+
+  it('counts an error outside every test', () => {
+    expect(lineFor(1, ['passed', 'passed'])).toBe('1 passed, 1 failed')
+  })
+
+  it('says that nothing ran when no test was found', () => {
+    expect(lineFor(1)).toBe('0 passed, 0 failed')
+  })
+
+  it('counts a run that ended without a report as failed', () => {
+    expect(summaryLine(countTests(null, 1))).toBe('0 passed, 1 failed')
+  })
+})
+
+/** A parent that runs `program` through our script and ends with its code. */
+function parentOf(program: string) {
+  const parent = `
+    const { runChild } = await import(${JSON.stringify(script('child.mjs'))})
+    const { code } = await runChild(process.execPath, ['-e', ${JSON.stringify(program)}])
+    process.exit(code)`
+  return spawn(process.execPath, ['--input-type=module', '-e', parent], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+}
+
+describe('a child program', () => {
+  it('hands its exit code on', async () => {
+    expect(await once(parentOf('process.exit(7)'), 'close')).toEqual([7, null])
+  })
+
+  it('that dies of a signal gives the code a shell would', async () => {
+    const parent = parentOf("process.kill(process.pid, 'SIGKILL')")
+    expect(await once(parent, 'close')).toEqual([137, null])
+  })
+
+  it.each(['SIGTERM', 'SIGINT'] as const)(
+    'gets every %s and may end in its own time',
+    async (name) => {
+      const parent = parentOf(`
+      let count = 0
+      process.on('${name}', () => {
+        console.log('signal ' + ++count)
+        if (count === 2) process.exit(3)
+      })
+      setInterval(() => {}, 1000)
+      console.log('ready')`)
+      const closed = once(parent, 'close')
+      for (const line of ['ready', 'signal 1']) {
+        const [chunk] = (await once(parent.stdout, 'data')) as [Buffer]
+        expect(chunk.toString().trim()).toBe(line)
+        parent.kill(name)
+      }
+      expect(await closed).toEqual([3, null])
+    },
+  )
+})

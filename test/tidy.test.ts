@@ -1,0 +1,227 @@
+/**
+ * Goal: our style holds, and each finding says where and what to do.
+ * Method: every rule is first shown failing on a made-up text, then run over the repository.
+ */
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { machineIsHandedIn } from './tidy/banned-calls.ts'
+import { dialectsStayHome, importDirection, onlyComposeNamesStores } from './tidy/import-rules.ts'
+import { missingEntries, resolvedAddresses, type PackageEntries } from './tidy/package-rules.ts'
+import { readSources, repository, sourceOf, type Rule } from './tidy/source.ts'
+import {
+  everyTestRuns,
+  fileLength,
+  functionLength,
+  kebabCaseNames,
+  lineLength,
+  namesSaySomething,
+  nothingLeftOver,
+  opensWithComment,
+} from './tidy/text-rules.ts'
+
+const find = (rule: Rule, path: string, text: string) => rule(sourceOf(path, text))
+
+describe('text rules', () => {
+  it('a line over 100 columns is found, one of 100 is not', () => {
+    const text = `${'x'.repeat(100)}\n${'y'.repeat(101)}\n`
+    expect(find(lineLength, 'src/a.ts', text)).toEqual([
+      'src/a.ts:2 line has 101 columns; break it below 101',
+    ])
+  })
+
+  it('a file over 400 lines is found, one of 400 is not', () => {
+    expect(find(fileLength, 'src/a.ts', 'a\n'.repeat(400))).toEqual([])
+    expect(find(fileLength, 'src/a.ts', 'a\n'.repeat(401))).toHaveLength(1)
+  })
+
+  it('a function over 70 lines is found, one of 70 and a long test are not', () => {
+    const functionOf = (lines: number) => `const f = () => {\n${'f()\n'.repeat(lines - 2)}}\n`
+    expect(find(functionLength, 'src/a.ts', functionOf(70))).toEqual([])
+    expect(find(functionLength, 'src/a.ts', functionOf(71))).toHaveLength(1)
+    expect(find(functionLength, 'src/a.test.ts', functionOf(71))).toEqual([])
+  })
+
+  it.each(['src/utils/a.ts', 'src/run-helpers.ts', 'src/common.ts', 'test/run-manager.test.ts'])(
+    'the name %s says nothing',
+    (path) => expect(find(namesSaySomething, path, '')).toHaveLength(1),
+  )
+
+  it('a word that only contains an empty one is a fine name', () => {
+    expect(find(namesSaySomething, 'src/commonwealth.ts', '')).toEqual([])
+  })
+
+  it('a file name in another case is found', () => {
+    expect(find(kebabCaseNames, 'src/runStore.ts', '')).toHaveLength(1)
+    expect(find(kebabCaseNames, 'src/run-store.test.ts', '')).toEqual([])
+  })
+
+  it('a file that does not open with a comment is found', () => {
+    expect(find(opensWithComment, 'src/a.ts', 'const a = 1 // here\n')).toHaveLength(1)
+    expect(find(opensWithComment, 'bin/a.mjs', '#!/usr/bin/env node\n// Why.\n')).toEqual([])
+  })
+
+  it('a leftover is found with its line', () => {
+    const word = ['FIX', 'ME'].join('')
+    const findings = find(nothingLeftOver, 'src/a.ts', `// fine\n// ${word} later\n`)
+    expect(findings).toEqual([`src/a.ts:2 ${word}: do it now, or write an issue and remove it`])
+  })
+
+  it.each(['it.skip', 'it.only', 'describe.skip', 'test.only', 'it.todo'])(
+    '%s is found',
+    (call) => {
+      expect(find(everyTestRuns, 'src/a.test.ts', `${call}('x', () => {})`)).toHaveLength(1)
+      expect(find(everyTestRuns, 'src/a.test.ts', `// ${call}\nit('${call}', f)`)).toEqual([])
+    },
+  )
+})
+
+describe('what is asked of the machine', () => {
+  it.each([
+    ['Date.now()', 'take a Clock'],
+    ['const read = Date.now', 'take a Clock'],
+    ['new Date()', 'take a Clock'],
+    ['Date()', 'take a Clock'],
+    ['performance.now()', 'take a Clock'],
+    ['process.hrtime.bigint()', 'take a Clock'],
+    ["import { performance } from 'node:perf_hooks'", 'take a Clock'],
+    ['Math.random()', 'take a Random'],
+    ['crypto.randomUUID()', 'take a Random'],
+    ["import { randomBytes } from 'node:crypto'", 'take a Random'],
+    ["import { randomBytes as bytes } from 'node:crypto'", 'take a Random'],
+    ['setTimeout(f, 1)', 'take a Scheduler'],
+    ['setInterval(f, 1)', 'take a Scheduler'],
+    ['globalThis.setImmediate(f)', 'take a Scheduler'],
+    ['queueMicrotask(f)', 'take a Scheduler'],
+    ['AbortSignal.timeout(5)', 'take a Scheduler'],
+    ["import { setTimeout as pause } from 'node:timers/promises'", 'take a Scheduler'],
+    ['await fetch(url)', 'take the connection as an argument'],
+    ['const options = { fetch }', 'take the connection as an argument'],
+  ])('%s is found and the message says: %s', (text, instead) => {
+    const findings = find(machineIsHandedIn, 'src/runs/a.ts', `// Why.\n${text}\n`)
+    expect(findings[0]).toMatch(/^src\/runs\/a\.ts:2 /)
+    expect(findings[0]).toContain(instead)
+  })
+
+  it.each([
+    'new Date(ms)',
+    'scheduler.setTimeout(f)',
+    'options.fetch(url)',
+    '// Date.now()',
+    "const text = 'Math.random()'",
+    'interface A { fetch: typeof globalThis }',
+    'clock.now()',
+    "import { createHash } from 'node:crypto'",
+  ])('%s is fine', (text) => {
+    expect(find(machineIsHandedIn, 'src/runs/a.ts', text)).toEqual([])
+  })
+
+  it('the file whose task it is may ask, and so may a test and a page in a browser', () => {
+    expect(find(machineIsHandedIn, 'src/clock.ts', 'Date.now()')).toEqual([])
+    expect(find(machineIsHandedIn, 'src/clock.ts', 'Math.random()')).toHaveLength(1)
+    expect(find(machineIsHandedIn, 'src/runs/a.test.ts', 'setTimeout(f, 1)')).toEqual([])
+    expect(find(machineIsHandedIn, 'src/http/page.js', 'fetch(url)')).toEqual([])
+  })
+})
+
+describe('import rules', () => {
+  it.each([
+    ['src/domain/a.ts', "import type { B } from '../errors.ts'", 'src/errors.ts'],
+    ['src/domain/a.ts', "import { join } from 'node:path'", 'node:path'],
+    ['src/domain/a.ts', "export * from '../ids.ts'", 'src/ids.ts'],
+    ['src/domain/a.ts', "type B = import('../ids.ts').B", 'src/ids.ts'],
+    ['src/store.ts', "import { a } from './errors.ts'", 'src/errors.ts'],
+    ['src/stores/sql/a.ts', "import { a } from '../../http/b.ts'", 'src/http/b.ts'],
+    ['src/stores/sql/a.ts', "const a = await import('fastify')", 'fastify'],
+  ])('%s with %s goes the wrong way', (path, text, target) => {
+    const findings = find(importDirection, path, text)
+    expect(findings).toHaveLength(1)
+    expect(findings[0]).toContain(`${path}:1 imports ${target}; `)
+  })
+
+  it.each([
+    ['src/domain/a.ts', "import { b } from './b.ts'"],
+    ['src/store.ts', "import type { b } from './domain/b.ts'"],
+    ['src/stores/drivers/a.ts', "import pg from 'pg'"],
+    ['src/stores/drivers/a.ts', "import { DatabaseSync } from 'node:sqlite'"],
+    ['src/stores/drivers/a.ts', "import { b } from '../../errors.ts'"],
+    ['src/domain/a.test.ts', "import { it } from 'vitest'"],
+  ])('%s with %s goes the right way', (path, text) => {
+    expect(find(importDirection, path, text)).toEqual([])
+  })
+
+  it.each(['src/http/a.ts', 'src/cli/a.ts', 'src/runs/a.ts'])('%s may not name a store', (path) => {
+    const text = "import { open } from '../stores/open.ts'"
+    expect(find(onlyComposeNamesStores, path, text)).toHaveLength(1)
+  })
+
+  it('compose, stores and tests may name a store', () => {
+    const text = "import { open } from './stores/open.ts'"
+    expect(find(onlyComposeNamesStores, 'src/compose.ts', text)).toEqual([])
+    expect(find(onlyComposeNamesStores, 'src/a.test.ts', text)).toEqual([])
+    expect(find(onlyComposeNamesStores, 'bench/main.ts', "import '../src/stores/a.ts'")).toEqual([])
+  })
+
+  it.each(["import pg from 'pg'", "import 'node:sqlite'", "import './postgres-url.ts'"])(
+    '%s stays where databases have names',
+    (text) => {
+      expect(find(dialectsStayHome, 'src/runs/a.ts', text)).toHaveLength(1)
+      expect(find(dialectsStayHome, 'src/settings/a.ts', text)).toEqual([])
+      expect(find(dialectsStayHome, 'src/compose.ts', text)).toEqual([])
+    },
+  )
+})
+
+describe('package rules', () => {
+  it('an export or program without a file is found, also below a condition', () => {
+    const entries = { exports: { '.': { import: './a.ts' } }, bin: { x: 'bin/x.mjs' } }
+    expect(missingEntries(entries, () => false)).toHaveLength(2)
+    expect(missingEntries(entries, () => true)).toEqual([])
+  })
+
+  it("a registry's address in the lock file is found", () => {
+    const lock = '{\n  "a": {\n    "resolved": "https://example.org/a.tgz"\n  }\n}'
+    expect(resolvedAddresses(lock)[0]).toContain('package-lock.json:3 ')
+    expect(resolvedAddresses('{ "description": "resolved: yes" }')).toEqual([])
+  })
+})
+
+describe('the repository', () => {
+  const ours = ['src', 'test', 'bench', 'scripts', 'bin', 'examples']
+  const sources = readSources(ours.filter((folder) => existsSync(join(repository, folder))))
+  const everywhere: Readonly<Record<string, Rule>> = {
+    'has no line over 100 columns': lineLength,
+    'has no file over 400 lines': fileLength,
+    'has no function over 70 lines': functionLength,
+    'has no name that says nothing': namesSaySomething,
+    'names its files in kebab-case': kebabCaseNames,
+    'opens every file with a comment': opensWithComment,
+    'has nothing left over': nothingLeftOver,
+    'skips no test': everyTestRuns,
+    'asks the machine for time, chance and timers in one place each': machineIsHandedIn,
+    'imports in one direction': importDirection,
+    'names concrete stores in compose alone': onlyComposeNamesStores,
+    'keeps the names of databases where they belong': dialectsStayHome,
+  }
+
+  it.each(Object.entries(everywhere))('%s', (_name, rule) => {
+    expect(sources.flatMap(rule)).toEqual([])
+  })
+
+  it('is seen by these rules', () => {
+    expect(sources.map(({ path }) => path)).toContain('src/clock.ts')
+  })
+
+  it('has a file for everything that package.json names', () => {
+    const entries = JSON.parse(read('package.json')) as PackageEntries
+    expect(missingEntries(entries, (path) => existsSync(join(repository, path)))).toEqual([])
+  })
+
+  it('locks packages without the address of a registry', () => {
+    expect(resolvedAddresses(read('package-lock.json'))).toEqual([])
+  })
+
+  function read(path: string): string {
+    return readFileSync(join(repository, path), 'utf8')
+  }
+})

@@ -1,0 +1,96 @@
+/**
+ * Time, chance, timers and the network are handed in, so that the product can run under a seed.
+ * Each has one file that asks the machine for it; anywhere else in src/ the rule names what to
+ * take. A plain .js file there is sent to a browser and is no part of the process.
+ */
+import ts from 'typescript'
+import { findingAt, isTest, nodesOf, type Finding, type Rule, type Source } from './source.ts'
+
+interface Ban {
+  /** As written: `Date.now`, or a bare global such as `setTimeout`. */
+  readonly names: readonly string[]
+  /** Modules that give the same thing by import. */
+  readonly modules?: readonly string[]
+  readonly home: string
+  readonly instead: string
+}
+
+const bans: readonly Ban[] = [
+  {
+    names: ['Date.now', 'performance.now', 'process.hrtime', 'process.uptime'],
+    modules: ['node:perf_hooks', 'perf_hooks'],
+    home: 'src/clock.ts',
+    instead: 'take a Clock',
+  },
+  {
+    names: [
+      ...['setTimeout', 'setInterval', 'setImmediate', 'queueMicrotask'],
+      ...['process.nextTick', 'AbortSignal.timeout'],
+    ],
+    modules: ['node:timers', 'node:timers/promises', 'timers', 'timers/promises'],
+    home: 'src/scheduler.ts',
+    instead: 'take a Scheduler',
+  },
+  {
+    names: [
+      ...['Math.random', 'randomBytes', 'randomInt', 'randomUUID', 'randomFill'],
+      ...['randomFillSync', 'getRandomValues'],
+    ],
+    home: 'src/random.ts',
+    instead: 'take a Random',
+  },
+  { names: ['fetch'], home: 'src/compose.ts', instead: 'take the connection as an argument' },
+]
+
+export const machineIsHandedIn: Rule = (source) => {
+  if (!/^src\/.*\.ts$/.test(source.path) || isTest(source.path)) return []
+  return bans
+    .filter((ban) => ban.home !== source.path)
+    .flatMap((ban) => [...nodesOf(source)].flatMap((node) => findingsOf(source, node, ban)))
+}
+
+function findingsOf(source: Source, node: ts.Node, ban: Ban): Finding[] {
+  const used = bannedUse(node, ban)
+  if (used === null) return []
+  return [findingAt(source, node, `${used} outside ${ban.home}; ${ban.instead} instead`)]
+}
+
+/** What is used of the ban at this very node, or null. */
+function bannedUse(node: ts.Node, ban: Ban): string | null {
+  if (ts.isImportDeclaration(node) && ts.isStringLiteral(node.moduleSpecifier)) {
+    const module = node.moduleSpecifier.text
+    return ban.modules?.includes(module) === true ? `import of ${module}` : null
+  }
+  if (ts.isImportSpecifier(node)) return known(ban, (node.propertyName ?? node.name).text)
+  if (ts.isPropertyAccessExpression(node)) return known(ban, memberName(node))
+  if (isReadOfGlobal(node)) return known(ban, node.text)
+  if (isClockRead(node) && ban.names.includes('Date.now')) return 'new Date() of now'
+  return null
+}
+
+function known(ban: Ban, name: string): string | null {
+  return ban.names.includes(name) ? name : null
+}
+
+/** `globalThis.fetch` and `crypto.randomUUID` are the bare names by another way. */
+function memberName(node: ts.PropertyAccessExpression): string {
+  const owner = node.expression.getText()
+  if (owner === 'globalThis' || owner === 'crypto') return node.name.text
+  return `${owner}.${node.name.text}`
+}
+
+/** A name used as a value: not a declaration, not a property's name, not a type. */
+function isReadOfGlobal(node: ts.Node): node is ts.Identifier {
+  if (!ts.isIdentifier(node)) return false
+  const { parent } = node
+  if (ts.isCallExpression(parent) || ts.isNewExpression(parent)) return true
+  if (ts.isPropertyAssignment(parent)) return parent.initializer === node
+  if (ts.isVariableDeclaration(parent)) return parent.initializer === node
+  return ts.isShorthandPropertyAssignment(parent) || ts.isReturnStatement(parent)
+}
+
+function isClockRead(node: ts.Node): boolean {
+  if (!ts.isNewExpression(node) && !ts.isCallExpression(node)) return false
+  if (node.expression.getText() !== 'Date') return false
+  return ts.isCallExpression(node) || (node.arguments ?? []).length === 0
+}

@@ -1,0 +1,104 @@
+/**
+ * Which way imports go in src/. A unit test beside its file may import what it likes.
+ *
+ * domain ← ports ← implementations ← compose: only src/compose.ts names a concrete store.
+ */
+import { posix } from 'node:path'
+import ts from 'typescript'
+import { findingAt, isTest, nodesOf, type Rule, type Source } from './source.ts'
+
+interface Direction {
+  /** Files the rule is about: a folder with a slash at the end, or a file. */
+  readonly from: readonly string[]
+  /** All that they may import; a trailing slash or colon means everything below. */
+  readonly only: readonly string[]
+  readonly fix: string
+}
+
+const directions: readonly Direction[] = [
+  {
+    from: ['src/domain/'],
+    only: ['src/domain/'],
+    fix: 'domain is pure: pass what it needs as a value, or move this file out of src/domain',
+  },
+  {
+    from: ['src/store.ts', 'src/engine.ts', 'src/channel.ts', 'src/executor.ts'],
+    only: ['src/domain/'],
+    fix: 'a port speaks only the domain: move the type it needs to src/domain',
+  },
+  {
+    from: ['src/stores/'],
+    only: [
+      ...['src/domain/', 'src/stores/', 'src/store.ts', 'src/errors.ts', 'src/ids.ts'],
+      ...['src/secrets.ts', 'src/clock.ts', 'src/random.ts', 'src/scheduler.ts'],
+      ...['src/background-loop.ts'],
+      ...['pg', 'node:'],
+    ],
+    fix: 'a store knows the domain and its port only: take the rest as an argument',
+  },
+]
+
+const dialectHomes = ['src/stores/', 'src/settings/', 'src/compose.ts']
+
+interface Import {
+  readonly node: ts.Node
+  /** A path from the repository's root for our own files, else the name as written. */
+  readonly target: string
+}
+
+export function importsOf(source: Source): Import[] {
+  return [...nodesOf(source)].flatMap((node) => {
+    const specifier = specifierOf(node)
+    if (specifier === undefined || !ts.isStringLiteralLike(specifier)) return []
+    const { text } = specifier
+    const isOwn = text.startsWith('.')
+    const target = isOwn ? posix.join(posix.dirname(source.path), text) : text
+    return [{ node, target }]
+  })
+}
+
+function specifierOf(node: ts.Node): ts.Node | undefined {
+  if (ts.isImportDeclaration(node) || ts.isExportDeclaration(node)) return node.moduleSpecifier
+  if (ts.isImportTypeNode(node)) {
+    return ts.isLiteralTypeNode(node.argument) ? node.argument.literal : undefined
+  }
+  const isDynamic =
+    ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword
+  return isDynamic ? node.arguments[0] : undefined
+}
+
+const within = (places: readonly string[], path: string): boolean =>
+  places.some((place) => (/[/:]$/.test(place) ? path.startsWith(place) : path === place))
+
+const isProduct = (path: string): boolean => path.startsWith('src/') && !isTest(path)
+
+export const importDirection: Rule = (source) => {
+  if (!isProduct(source.path)) return []
+  return directions
+    .filter(({ from }) => within(from, source.path))
+    .flatMap(({ only, fix }) =>
+      importsOf(source)
+        .filter(({ target }) => !within(only, target))
+        .map(({ node, target }) => findingAt(source, node, `imports ${target}; ${fix}`)),
+    )
+}
+
+export const onlyComposeNamesStores: Rule = (source) => {
+  if (!isProduct(source.path) || within(['src/stores/', 'src/compose.ts'], source.path)) return []
+  return importsOf(source)
+    .filter(({ target }) => target.startsWith('src/stores/'))
+    .map(({ node, target }) => {
+      const message = `imports ${target}; take a Store (src/store.ts), made in src/compose.ts`
+      return findingAt(source, node, message)
+    })
+}
+
+export const dialectsStayHome: Rule = (source) => {
+  if (!isProduct(source.path) || within(dialectHomes, source.path)) return []
+  return importsOf(source)
+    .filter(({ target }) => /sqlite|postgres|\bpg\b/.test(target))
+    .map(({ node, target }) => {
+      const message = `imports ${target}; a database's name belongs in ${dialectHomes.join(', ')}`
+      return findingAt(source, node, message)
+    })
+}

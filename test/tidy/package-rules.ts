@@ -1,0 +1,34 @@
+/**
+ * Rules about package.json and its lock file.
+ */
+import type { Finding } from './source.ts'
+
+type ExportTarget = string | null | { readonly [condition: string]: ExportTarget }
+
+export interface PackageEntries {
+  readonly exports?: ExportTarget
+  readonly bin?: ExportTarget
+}
+
+export function missingEntries(
+  entries: PackageEntries,
+  exists: (path: string) => boolean,
+): Finding[] {
+  return [...targetsOf(entries.exports ?? null), ...targetsOf(entries.bin ?? null)]
+    .filter((target) => !exists(target))
+    .map((target) => `package.json names ${target}, which does not exist; write it or remove it`)
+}
+
+function targetsOf(target: ExportTarget): string[] {
+  if (target === null) return []
+  return typeof target === 'string' ? [target] : Object.values(target).flatMap(targetsOf)
+}
+
+/** The lock file must install from whatever registry a machine uses. */
+export function resolvedAddresses(lockText: string): Finding[] {
+  return lockText.split('\n').flatMap((line, index) => {
+    if (!/^\s*"resolved":/.test(line)) return []
+    const remedy = 'run npm with --omit-lockfile-registry-resolved'
+    return [`package-lock.json:${index + 1} names a registry's address; ${remedy}`]
+  })
+}

@@ -1,0 +1,61 @@
+/**
+ * What the tidy rules look at: one source file's path, text and syntax, and how a finding is told.
+ * Rules are pure functions of a Source, so that each can be shown failing on a made-up text.
+ */
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import ts from 'typescript'
+
+export interface Source {
+  /** From the repository's root, with forward slashes. */
+  readonly path: string
+  readonly text: string
+  readonly syntax: ts.SourceFile
+}
+
+/** `path:line what is wrong; what to do instead`. */
+export type Finding = string
+
+export type Rule = (source: Source) => Finding[]
+
+export const repository = join(import.meta.dirname, '..', '..')
+
+export function sourceOf(path: string, text: string): Source {
+  const syntax = ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true)
+  return { path, text, syntax }
+}
+
+export function readSources(folders: readonly string[]): Source[] {
+  return folders.flatMap((folder) =>
+    readdirSync(join(repository, folder), { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile() && /\.(ts|mjs|js)$/.test(entry.name))
+      .map((entry) => join(entry.parentPath, entry.name))
+      .filter((file) => !file.includes('node_modules'))
+      .map((file) => {
+        const path = file.slice(repository.length + 1).replaceAll('\\', '/')
+        return sourceOf(path, readFileSync(file, 'utf8'))
+      }),
+  )
+}
+
+export const isTest = (path: string): boolean => /\.(test|suite)\.ts$/.test(path)
+
+export function findingAt(source: Source, node: ts.Node, message: string): Finding {
+  const { line } = source.syntax.getLineAndCharacterOfPosition(node.getStart(source.syntax))
+  return findingOnLine(source, line + 1, message)
+}
+
+export function findingOnLine(source: Source, line: number, message: string): Finding {
+  return `${source.path}:${line} ${message}`
+}
+
+/** Every node of the file, parents before their children. */
+export function* nodesOf(source: Source): Generator<ts.Node, void> {
+  const waiting: ts.Node[] = [source.syntax]
+  for (let node = waiting.pop(); node !== undefined; node = waiting.pop()) {
+    yield node
+    const children: ts.Node[] = []
+    ts.forEachChild(node, (child) => void children.push(child))
+    waiting.push(...children.reverse())
+  }
+}
