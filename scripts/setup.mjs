@@ -46,7 +46,7 @@ function packagesAreCurrent() {
 
 async function installPackages() {
   console.error('installing packages (npm ci)')
-  const args = ['ci', '--include=dev', '--no-audit', '--no-fund']
+  const args = ['ci', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error']
   const { code, output, interrupted } = await runChild('npm', args, { quiet: true })
   if (interrupted) process.exit(code === 0 ? 1 : code)
   if (code !== 0) fail(`${output}\nnpm ci failed; the lines above say why.`)
