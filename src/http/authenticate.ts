@@ -1,0 +1,81 @@
+/**
+ * From a bearer token to a principal, or to the refusal.
+ *
+ * What must hold: a token's secret is compared by hash and in constant time; nothing that a request
+ * names is looked up before its token is known to be right; a run token is good for as long as its
+ * lease is the newest and the run is not over.
+ */
+import type { FastifyRequest } from 'fastify'
+import { isActive, type Run } from '../domain/run.ts'
+import { ConflictError } from '../errors.ts'
+import { hashSecret, parseBearer, sameHash, type ParsedBearer } from '../secrets.ts'
+import type { Principal } from './access.ts'
+import type { HttpDeps } from './deps.ts'
+import { HttpProblem } from './problem.ts'
+
+export function bearerOf(request: FastifyRequest): string | null {
+  return /^bearer +([\x21-\x7e]+) *$/i.exec(request.headers.authorization ?? '')?.[1] ?? null
+}
+
+export async function authenticate(
+  deps: Pick<HttpDeps, 'store' | 'adminTokenHash'>,
+  request: FastifyRequest,
+): Promise<Principal> {
+  const bearer = bearerOf(request)
+  if (bearer === null) throw unauthorized('This needs a bearer token.')
+  if (sameHash(hashSecret(bearer), deps.adminTokenHash)) return { kind: 'admin', actor: 'admin' }
+  const parsed = parseBearer(bearer)
+  if (parsed === null) throw unauthorized()
+  return parsed.kind === 'scoped'
+    ? await byScopedToken(deps, parsed)
+    : await byRunToken(deps, parsed, request)
+}
+
+async function byScopedToken(
+  { store }: Pick<HttpDeps, 'store'>,
+  { id, secret }: ParsedBearer,
+): Promise<Principal> {
+  const token = await store.token(id)
+  if (token === null || !sameHash(hashSecret(secret), token.secretHash)) throw unauthorized()
+  return { kind: 'token', actor: `token:${id}`, scope: token.scope }
+}
+
+async function byRunToken(
+  { store }: Pick<HttpDeps, 'store'>,
+  { id, secret }: ParsedBearer,
+  request: FastifyRequest,
+): Promise<Principal> {
+  const run = await store.run(id)
+  if (run === null) throw unauthorized()
+  const hash = hashSecret(secret)
+  const repeated = run.completedLeaseHash !== null && sameHash(hash, run.completedLeaseHash)
+  if (repeated && completes(request)) return runPrincipal(id, hash)
+  const held = run.leaseHash !== null && sameHash(hash, run.leaseHash)
+  if (!held && !wasHeldBefore(run, hash)) throw unauthorized()
+  if (run.state === 'superseded') {
+    throw new ConflictError('superseded', 'A newer head has taken over; this run is superseded.')
+  }
+  if (!held) throw new ConflictError('lease_lost', 'The run has another holder, or none, by now.')
+  if (!isActive(run) && !completes(request)) throw unauthorized('The run has ended.')
+  return runPrincipal(id, hash)
+}
+
+function runPrincipal(runId: string, leaseHash: string): Principal {
+  return { kind: 'run', actor: `run:${runId}`, runId, leaseHash }
+}
+
+function wasHeldBefore(run: Run, hash: string): boolean {
+  return run.pastLeaseHashes.split(' ').some((past) => sameHash(hash, past))
+}
+
+/** A repeat of a run's own completion is answered like the first, whose answer may be lost. */
+function completes(request: FastifyRequest): boolean {
+  return request.method === 'POST' && request.routeOptions.url === '/v1/runs/:id/complete'
+}
+
+function unauthorized(detail = 'The bearer token is not known here.'): HttpProblem {
+  return new HttpProblem(401, 'unauthorized', detail, {
+    headers: { 'www-authenticate': 'Bearer' },
+    hint: 'Send a valid token as "Authorization: Bearer TOKEN".',
+  })
+}

@@ -1,0 +1,127 @@
+/**
+ * The kinds of field that requests are made of, each with its form, its bounds and the sentence a
+ * caller reads when it does not fit.
+ *
+ * What must hold: no text with a NUL, a lone surrogate or, where it is a name or a key, any control
+ * character gets past here; what passes is bounded in size.
+ */
+import { z } from 'zod'
+
+// Cc is every control character; the two separators break lines where people read them.
+const controlFree = /^[^\p{Cc}\u2028\u2029]*$/u
+const idForm = /^[A-Za-z0-9_-]{1,100}$/
+const jsonBytesMax = 256 * 1024
+
+const wellFormed = (text: string): boolean => text.isWellFormed()
+
+/** A name, a key, a label: one line, no control characters. */
+export function line(max: number) {
+  return z
+    .string()
+    .min(1, 'must not be empty')
+    .max(max, `must be at most ${max} characters`)
+    .regex(controlFree, 'must be one line without control characters')
+    .refine(wellFormed, 'must be well-formed Unicode')
+}
+
+/** Text for people: may have line breaks and tabs. */
+export function text(max: number) {
+  return z
+    .string()
+    .max(max, `must be at most ${max} characters`)
+    .refine((value) => !value.includes('\0'), 'must not contain NUL')
+    .refine(wellFormed, 'must be well-formed Unicode')
+}
+
+export const id = z
+  .string()
+  .regex(idForm, 'must be 1 to 100 letters, digits, underscores or hyphens')
+
+export const repo = z
+  .string()
+  .max(200, 'must be at most 200 characters')
+  .regex(
+    /^[A-Za-z0-9_-]{1,100}\/(?!\.{1,2}$)[A-Za-z0-9._-]{1,100}$/,
+    "must be owner/name in GitHub's characters",
+  )
+  .toLowerCase()
+  .meta({ examples: ['acme/widgets'] })
+
+export const sha = z
+  .string()
+  .regex(/^(?:[0-9a-fA-F]{40}|[0-9a-fA-F]{64})$/, 'must be a full sha: 40 or 64 hex digits')
+  .toLowerCase()
+  .meta({ examples: ['9c1185a5c5e9fc54612808977ee8f548b2258d31'] })
+
+export const runType = z
+  .string()
+  .regex(
+    /^[a-z][a-z0-9._-]{0,63}$/,
+    'must be a lower-case letter, then up to 63 of a-z, 0-9, dot, underscore or hyphen',
+  )
+  .meta({ examples: ['review'] })
+
+export function wholeNumber(min: number, max: number) {
+  const message = `must be a whole number from ${min} to ${max}`
+  return z.int().min(min, message).max(max, message)
+}
+
+/** Numbers that GitHub or a user gives out: of pull requests, issues, repositories, people. */
+export const positive = z.int().min(1, 'must be a positive whole number')
+
+export const leaseMs = wholeNumber(1000, 3_600_000).describe('Length of the lease, milliseconds.')
+export const waitMs = wholeNumber(0, 60_000).describe('How long to hold on, milliseconds.')
+export const leaseToken = line(300).describe('The token the lease was answered with.')
+
+const instantForm = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/i
+const calendar = z.iso.datetime({ offset: true })
+
+/** RFC 3339 with a zone, as milliseconds. The calendar is checked: 30 February is refused. */
+export const instant = z
+  .string()
+  .max(40, 'must be at most 40 characters')
+  .refine(isInstant, 'must be an RFC 3339 time with a zone, such as 2026-01-31T12:00:00Z')
+  .meta({ format: 'date-time', examples: ['2026-01-31T12:00:00.000Z'] })
+  .transform((value) => Date.parse(value))
+
+function isInstant(value: string): boolean {
+  if (!instantForm.test(value) || !calendar.safeParse(value.toUpperCase()).success) return false
+  return Date.parse(value) >= 0
+}
+
+/** Any JSON value, bounded by its size as text. */
+export const anyJson = z.unknown().superRefine((value, context) => {
+  if (value === undefined) return
+  if (holdsInfinity(value)) {
+    context.addIssue({ code: 'custom', message: 'must not contain a number too large for JSON' })
+  } else if (Buffer.byteLength(JSON.stringify(value)) > jsonBytesMax) {
+    context.addIssue({ code: 'custom', message: 'must be at most 256 KB as JSON' })
+  }
+})
+
+/** `1e999` parses to Infinity and would be stored as null: a silent change of what was sent. */
+function holdsInfinity(value: unknown): boolean {
+  if (typeof value === 'number') return !Number.isFinite(value)
+  if (typeof value !== 'object' || value === null) return false
+  return Object.values(value).some(holdsInfinity)
+}
+
+export const httpUrl = z
+  .string()
+  .max(2000, 'must be at most 2000 characters')
+  .refine(isHttpUrl, 'must be an http or https URL')
+  .meta({ format: 'uri' })
+
+function isHttpUrl(value: string): boolean {
+  if (!controlFree.test(value) || !value.isWellFormed()) return false
+  const url = URL.parse(value)
+  return url !== null && (url.protocol === 'http:' || url.protocol === 'https:')
+}
+
+/** A query carries only text; what is not a plain decimal stays text and is refused as such. */
+export function fromQuery<T extends z.ZodType>(number: T) {
+  return z.preprocess(
+    (value) => (typeof value === 'string' && /^-?\d{1,15}$/.test(value) ? Number(value) : value),
+    number,
+  )
+}

@@ -1,0 +1,27 @@
+/** What the HTTP door is given. It opens nothing itself: no store, no clock, no randomness. */
+import type { FastifyBaseLogger } from 'fastify'
+import type { Clock } from '../clock.ts'
+import type { Random } from '../random.ts'
+import type { Runs } from '../runs/runs.ts'
+import type { Store } from '../store.ts'
+
+export interface HttpDeps {
+  readonly runs: Runs
+  readonly store: HttpStore
+  /** `hashSecret` of the admin token. */
+  readonly adminTokenHash: string
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: FastifyBaseLogger
+  readonly version: string
+  /** Rejects while something besides the store is not ready. */
+  readonly readiness?: () => Promise<void>
+  readonly sandbox: boolean
+  /** Fires before `close`: what is held is answered early, connections are not kept. */
+  readonly stopping?: AbortSignal
+}
+
+export type HttpStore = Pick<
+  Store,
+  'ping' | 'token' | 'createToken' | 'listTokens' | 'deleteToken' | 'listAudit' | 'run' | 'now'
+>

@@ -1,0 +1,33 @@
+/**
+ * The page that shows the interface to people: one file, made once, with nothing fetched but the
+ * OpenAPI document. Its own script and style are allowed by their hashes, and nothing else is.
+ */
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+
+function part(name: string): string {
+  return readFileSync(new URL(name, import.meta.url), 'utf8')
+}
+
+function allowed(text: string): string {
+  return `'sha256-${createHash('sha256').update(text).digest('base64')}'`
+}
+
+const style = part('page.css')
+const script = part('page.js')
+
+export const docsPage = {
+  // Replaced by functions: in a plain replacement text `$&` has a meaning.
+  html: part('page.html')
+    .replace('/* style */', () => style)
+    .replace('/* script */', () => script),
+  contentSecurityPolicy: [
+    "default-src 'none'",
+    `script-src ${allowed(script)}`,
+    `style-src ${allowed(style)}`,
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; '),
+} as const

@@ -1,0 +1,31 @@
+/**
+ * Closing without refusing what was accepted: the server goes on listening until the requests in
+ * hand when closing began are answered, and from then on keeps no connection open for another.
+ */
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+
+export function drainOnClose(server: FastifyInstance, stopping: AbortSignal | undefined): void {
+  const inHand = new Map<FastifyRequest, PromiseWithResolvers<void>>()
+  let closing = false
+
+  server.addHook('onRequest', (request, reply, done) => {
+    const ended = Promise.withResolvers<void>()
+    inHand.set(request, ended)
+    // Also when the caller hangs up, after which no answer is ever finished.
+    reply.raw.once('close', () => {
+      inHand.delete(request)
+      ended.resolve()
+    })
+    done()
+  })
+
+  server.addHook('onSend', (_request, reply, payload, done) => {
+    if (closing || stopping?.aborted === true) void reply.header('connection', 'close')
+    done(null, payload)
+  })
+
+  server.addHook('preClose', async () => {
+    closing = true
+    await Promise.all([...inHand.values()].map(({ promise }) => promise))
+  })
+}

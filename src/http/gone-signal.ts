@@ -1,0 +1,15 @@
+/** Fires when there is no point in holding a request any longer: its caller left, or we are leaving. */
+import type { FastifyReply } from 'fastify'
+
+export function goneSignal(reply: FastifyReply, stopping: AbortSignal | undefined): AbortSignal {
+  const controller = new AbortController()
+  const abort = (): void => controller.abort()
+  if (stopping?.aborted === true) abort()
+  stopping?.addEventListener('abort', abort, { once: true })
+  reply.raw.once('close', () => {
+    // The server's signal outlives every request; a listener left on it would too.
+    stopping?.removeEventListener('abort', abort)
+    abort()
+  })
+  return controller.signal
+}

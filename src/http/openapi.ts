@@ -1,0 +1,119 @@
+/**
+ * The OpenAPI document, made from the routes and their schemas, and what every operation shares:
+ * its problems, its security, the idempotency key of a POST.
+ */
+import swagger from '@fastify/swagger'
+import type { FastifyInstance, RouteOptions } from 'fastify'
+import {
+  createJsonSchemaTransform,
+  createJsonSchemaTransformObject,
+} from 'fastify-type-provider-zod'
+import { components, problem } from './contract.ts'
+import type { HttpDeps } from './deps.ts'
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** The state of things may refuse it. */
+    conflicts?: boolean
+  }
+}
+
+type Json = Record<string, unknown>
+
+const meanings: Readonly<Record<number, string>> = {
+  400: 'The request has a wrong shape.',
+  401: 'The token is missing or wrong.',
+  403: "The token's scope does not reach this.",
+  404: 'There is no such thing.',
+  409: 'The state of things does not allow it; `code` says why.',
+  413: 'The body is too large.',
+  415: 'The body is not JSON.',
+  422: 'A value will not do.',
+  503: 'The store does not answer now.',
+}
+
+/** Adds to a route, before it is set up, the problems that it can answer with. */
+export function describeProblems(route: RouteOptions): void {
+  const { schema, config } = route
+  if (schema === undefined || schema.hide === true) return
+  const open = config?.access === 'public'
+  const statuses = [
+    ...(open ? [] : [400, 401, 403]),
+    ...(schema.params === undefined ? [] : [404]),
+    ...(config?.conflicts === true ? [409] : []),
+    ...(schema.body === undefined ? [] : [413, 415]),
+    ...(schema.body === undefined && schema.querystring === undefined ? [] : [422]),
+    503,
+  ]
+  const problems = statuses.map((status) => [
+    status,
+    {
+      description: meanings[status],
+      content: { 'application/problem+json': { schema: problem } },
+    },
+  ])
+  schema.response = { ...(schema.response as object), ...Object.fromEntries(problems) }
+  if (open) schema.security = []
+}
+
+export function serveOpenApi(server: FastifyInstance, { version, sandbox }: HttpDeps): void {
+  const finish = createJsonSchemaTransformObject({ schemaRegistry: components })
+  void server.register(swagger, {
+    openapi: {
+      openapi: '3.1.0',
+      info: {
+        title: 'Holdfast',
+        version,
+        description:
+          'Every event claimed once, every phase run once, every comment published once.' +
+          (sandbox ? '\n\nThis server is a sandbox: nothing is published to GitHub.' : ''),
+      },
+      tags: [
+        { name: 'Runs', description: 'Claim work, look at it, call it off.' },
+        { name: 'Work', description: 'Hold a run, keep it, finish it.' },
+        { name: 'Audit', description: 'What happened, to what, by whom.' },
+        { name: 'Tokens', description: 'Who may do what.' },
+        { name: 'Server', description: 'The process itself.' },
+      ],
+      components: { securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } } },
+      security: [{ bearer: [] }],
+    },
+    transform: createJsonSchemaTransform({ schemaRegistry: components }),
+    transformObject: (document) => withSharedParts(finish(document) as unknown as Json) as never,
+  })
+}
+
+const idempotencyKey = {
+  in: 'header',
+  name: 'Idempotency-Key',
+  required: false,
+  schema: { type: 'string', minLength: 1, maxLength: 255 },
+  description: 'The same key and body answer the same for a day.',
+}
+
+function withSharedParts(document: Json): Json {
+  const paths = document['paths'] as Record<string, Record<string, Json>>
+  for (const path of Object.values(paths)) {
+    const post = path['post']
+    if (post === undefined) continue
+    post['parameters'] = [...((post['parameters'] as Json[] | undefined) ?? []), idempotencyKey]
+  }
+  return { ...document, components: usedComponents(document) }
+}
+
+/** Every named schema is written in a form for requests and one for answers; most need one. */
+function usedComponents(document: Json): Json {
+  const all = document['components'] as Json
+  const schemas = all['schemas'] as Json
+  const used = new Set<string>()
+  const visit = (part: unknown): void => {
+    for (const [, name] of JSON.stringify(part).matchAll(/#\/components\/schemas\/(\w+)/g)) {
+      if (name === undefined || used.has(name)) continue
+      used.add(name)
+      visit(schemas[name])
+    }
+  }
+  visit(document['paths'])
+  const kept = Object.entries(schemas).filter(([name]) => used.has(name))
+  return { ...all, schemas: Object.fromEntries(kept) }
+}

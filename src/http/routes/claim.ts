@@ -1,0 +1,93 @@
+/** `POST /v1/runs` and `POST /v1/runs/{id}/rerun`: both ask for work and answer with a decision. */
+import type { ClaimRequest } from '../../runs/runs.ts'
+import { principalOf, type App } from '../app.ts'
+import { claimBody, claimed, noFields, runParams, type ClaimBody } from '../contract.ts'
+import type { HttpDeps } from '../deps.ts'
+import { onceOf } from '../idempotency.ts'
+import { claimedView } from '../run-view.ts'
+import { invalid } from '../validation.ts'
+
+export function claimRoutes(app: App, { runs, random }: HttpDeps): void {
+  app.post(
+    '/v1/runs',
+    {
+      config: { access: ['worker'], conflicts: true },
+      schema: {
+        operationId: 'claimRun',
+        tags: ['Runs'],
+        summary: 'Claim or skip',
+        description:
+          'Decides once whether this event leads to work. 201: process it, and you hold the ' +
+          'lease unless `lease` is false. 200: do nothing; `reason` says why.',
+        body: claimBody,
+        response: { 200: claimed, 201: claimed },
+      },
+    },
+    async (request, reply) => {
+      const { actor } = principalOf(request)
+      const answer = await runs.claim(claimRequest(request.body), actor, onceOf(request, random))
+      return reply.code(answer.shouldProcess ? 201 : 200).send(claimedView(answer))
+    },
+  )
+
+  app.post(
+    '/v1/runs/:id/rerun',
+    {
+      config: { access: ['operator'], conflicts: true },
+      schema: {
+        operationId: 'rerunRun',
+        tags: ['Runs'],
+        summary: 'Do it again',
+        description:
+          'The next round now, or after the round in hand. Answers like a claim; the new round ' +
+          'waits for a worker.',
+        params: runParams,
+        body: noFields,
+        response: { 200: claimed, 201: claimed },
+      },
+    },
+    async (request, reply) => {
+      const { actor } = principalOf(request)
+      const answer = await runs.rerun(request.params.id, actor, onceOf(request, random))
+      return reply.code(answer.shouldProcess ? 201 : 200).send(claimedView(answer))
+    },
+  )
+}
+
+function claimRequest(body: ClaimBody): ClaimRequest {
+  const common = {
+    type: body.type,
+    webhookId: webhookIdOf(body),
+    event: body.event,
+    action: body.action,
+    sender: body.sender,
+    eventAt: body.event_at,
+    rerun: body.rerun,
+    input: body.input,
+    lease: body.lease,
+    leaseMs: body.lease_ms,
+    repoId: body.repo_id,
+  }
+  if ('key' in body) {
+    const { key, subject, repo, sha } = body
+    return { ...common, kind: 'job', key, subject, repo, sha }
+  }
+  return {
+    ...common,
+    kind: 'pull_request',
+    repo: body.repo,
+    pr: body.pr,
+    baseSha: body.base_sha,
+    headSha: body.head_sha,
+    beforeSha: body.before_sha,
+  }
+}
+
+function webhookIdOf(body: ClaimBody): string | undefined {
+  const { webhook_id: webhookId, delivery_id: deliveryId } = body
+  if (webhookId !== undefined && deliveryId !== undefined && webhookId !== deliveryId) {
+    const message = 'must equal webhook_id when both are given'
+    throw invalid(422, [{ field: 'delivery_id', message }])
+  }
+  return webhookId ?? deliveryId
+}

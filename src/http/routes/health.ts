@@ -1,0 +1,45 @@
+/** For the one who runs the process: is it alive, can it serve. */
+import type { App } from '../app.ts'
+import { health } from '../contract.ts'
+import type { HttpDeps } from '../deps.ts'
+import { HttpProblem } from '../problem.ts'
+
+export function healthRoutes(app: App, { store, readiness }: HttpDeps): void {
+  app.get(
+    '/healthz',
+    {
+      config: { access: 'public' },
+      schema: {
+        operationId: 'getHealth',
+        tags: ['Server'],
+        summary: 'Is the process alive',
+        response: { 200: health },
+      },
+    },
+    async (_request, reply) => reply.code(200).send({ status: 'ok' }),
+  )
+
+  app.get(
+    '/readyz',
+    {
+      config: { access: 'public' },
+      schema: {
+        operationId: 'getReadiness',
+        tags: ['Server'],
+        summary: 'Can it serve',
+        response: { 200: health },
+      },
+    },
+    async (request, reply) => {
+      try {
+        await Promise.all([store.ping(), readiness?.()])
+      } catch (error) {
+        request.log.warn({ err: error }, 'not ready')
+        throw new HttpProblem(503, 'not_ready', 'The store or the queue does not answer now.', {
+          headers: { 'retry-after': '1' },
+        })
+      }
+      return reply.code(200).send({ status: 'ok' })
+    },
+  )
+}

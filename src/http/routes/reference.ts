@@ -1,0 +1,49 @@
+/** The interface's own description: for programs, and as a page for people. */
+import type { FastifyReply } from 'fastify'
+import { z } from 'zod'
+import { anyToken } from '../access.ts'
+import type { App } from '../app.ts'
+import { docsPage } from '../docs/docs-page.ts'
+
+export function referenceRoutes(app: App): void {
+  app.get(
+    '/openapi.json',
+    {
+      config: { access: anyToken },
+      schema: {
+        operationId: 'getOpenApi',
+        tags: ['Server'],
+        summary: 'This description',
+        response: { 200: answerAs('application/json', z.unknown()) },
+      },
+    },
+    (_request, reply) => reply.type('application/json; charset=utf-8').send(app.swagger()),
+  )
+
+  app.get(
+    '/docs',
+    {
+      config: { access: anyToken, asksForToken: true },
+      schema: {
+        operationId: 'getDocs',
+        tags: ['Server'],
+        summary: 'This description as a page',
+        description: 'A browser without a token gets the page with status 401; it asks for one.',
+        response: { 200: answerAs('text/html', z.string()) },
+      },
+    },
+    (_request, reply) => sendDocs(reply.code(200)),
+  )
+}
+
+function answerAs(type: string, schema: z.ZodType) {
+  return { description: 'The description.', content: { [type]: { schema } } }
+}
+
+export function sendDocs(reply: FastifyReply): FastifyReply {
+  return reply
+    .header('content-security-policy', docsPage.contentSecurityPolicy)
+    .header('referrer-policy', 'no-referrer')
+    .type('text/html; charset=utf-8')
+    .send(docsPage.html)
+}

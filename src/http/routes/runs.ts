@@ -1,0 +1,112 @@
+/** Looking at runs, and calling one off. */
+import type { RunFilter } from '../../store.ts'
+import { given, pageView, principalOf, type App } from '../app.ts'
+import { auditView } from '../audit-view.ts'
+import {
+  auditList,
+  noFields,
+  run,
+  runAuditQuery,
+  runList,
+  runParams,
+  runsQuery,
+  type RunsQuery,
+} from '../contract.ts'
+import type { HttpDeps } from '../deps.ts'
+import { onceOf } from '../idempotency.ts'
+import { runView } from '../run-view.ts'
+
+export function runRoutes(app: App, deps: HttpDeps): void {
+  listRoutes(app, deps)
+  oneRunRoutes(app, deps)
+}
+
+function listRoutes(app: App, { runs }: HttpDeps): void {
+  app.get(
+    '/v1/runs',
+    {
+      config: { access: ['operator', 'worker', 'read'] },
+      schema: {
+        operationId: 'listRuns',
+        tags: ['Runs'],
+        summary: 'List runs',
+        querystring: runsQuery,
+        response: { 200: runList },
+      },
+    },
+    async (request, reply) => {
+      const { limit, cursor = null, issue, task } = request.query
+      // No run belongs to an issue or a task yet.
+      if (issue !== undefined || task !== undefined) {
+        return reply.code(200).send({ items: [], next_cursor: null })
+      }
+      const page = await runs.list(runFilter(request.query), { limit, cursor })
+      return reply.code(200).send(pageView(page, runView))
+    },
+  )
+}
+
+function runFilter({ repo, pr, state, type, key, head_sha: headSha }: RunsQuery): RunFilter {
+  return given({ repo, pr, state, type, key, headSha })
+}
+
+function oneRunRoutes(app: App, { runs, store, random }: HttpDeps): void {
+  app.get(
+    '/v1/runs/:id',
+    {
+      config: { access: ['operator', 'worker', 'read', 'run'] },
+      schema: {
+        operationId: 'getRun',
+        tags: ['Runs'],
+        summary: 'One run',
+        params: runParams,
+        response: { 200: run },
+      },
+    },
+    async (request, reply) => {
+      return reply.code(200).send(runView(await runs.get(request.params.id)))
+    },
+  )
+
+  app.get(
+    '/v1/runs/:id/audit',
+    {
+      config: { access: ['operator', 'worker', 'read', 'run'] },
+      schema: {
+        operationId: 'listRunAudit',
+        tags: ['Runs'],
+        summary: 'What happened to a run',
+        params: runParams,
+        querystring: runAuditQuery,
+        response: { 200: auditList },
+      },
+    },
+    async (request, reply) => {
+      const { limit, cursor = null } = request.query
+      const { id: runId } = await runs.get(request.params.id)
+      const page = await store.listAudit({ runId }, { limit, cursor })
+      return reply.code(200).send(pageView(page, auditView))
+    },
+  )
+
+  app.post(
+    '/v1/runs/:id/cancel',
+    {
+      config: { access: ['operator'], conflicts: true },
+      schema: {
+        operationId: 'cancelRun',
+        tags: ['Runs'],
+        summary: 'Call it off',
+        description: 'The holder is told at its next heartbeat.',
+        params: runParams,
+        body: noFields,
+        response: { 200: run },
+      },
+    },
+    async (request, reply) => {
+      const { actor } = principalOf(request)
+      const cancelled = await runs.cancel(request.params.id, actor, onceOf(request, random))
+      return reply.code(200).send(runView(cancelled))
+    },
+  )
+}

@@ -1,0 +1,86 @@
+/** Scoped tokens: made, listed and taken away by the admin alone. */
+import { makeSecret, scopedToken } from '../../secrets.ts'
+import type { Token } from '../../store.ts'
+import { pageView, principalOf, type App } from '../app.ts'
+import {
+  createdToken,
+  nothing,
+  tokenBody,
+  tokenList,
+  tokenParams,
+  tokensQuery,
+} from '../contract.ts'
+import type { HttpDeps } from '../deps.ts'
+import { onceOf } from '../idempotency.ts'
+import { timeView } from '../run-view.ts'
+
+export function tokenRoutes(app: App, { store, random }: HttpDeps): void {
+  app.post(
+    '/v1/tokens',
+    {
+      config: { access: [] },
+      schema: {
+        operationId: 'createToken',
+        tags: ['Tokens'],
+        summary: 'Make a token',
+        description: 'The token is in this answer and nowhere else; only its hash is kept.',
+        body: tokenBody,
+        response: { 201: createdToken },
+      },
+    },
+    async (request, reply) => {
+      const { scope, name = null, user_id: userId = null } = request.body
+      const { actor } = principalOf(request)
+      const wanted = { scope, name, userId, secret: makeSecret(random), actor }
+      const { token, secret } = await store.createToken(wanted, onceOf(request, random) ?? null)
+      return reply.code(201).send({ id: token.id, token: scopedToken(token.id, secret) })
+    },
+  )
+
+  app.get(
+    '/v1/tokens',
+    {
+      config: { access: [] },
+      schema: {
+        operationId: 'listTokens',
+        tags: ['Tokens'],
+        summary: 'List tokens',
+        querystring: tokensQuery,
+        response: { 200: tokenList },
+      },
+    },
+    async (request, reply) => {
+      const { limit, cursor = null } = request.query
+      const page = await store.listTokens({ limit, cursor })
+      return reply.code(200).send(pageView(page, tokenView))
+    },
+  )
+
+  app.delete(
+    '/v1/tokens/:id',
+    {
+      config: { access: [] },
+      schema: {
+        operationId: 'deleteToken',
+        tags: ['Tokens'],
+        summary: 'Take a token away',
+        params: tokenParams,
+        response: { 204: nothing },
+      },
+    },
+    async (request, reply) => {
+      await store.deleteToken(request.params.id, principalOf(request).actor)
+      return reply.code(204).send(null)
+    },
+  )
+}
+
+function tokenView(token: Token) {
+  return {
+    id: token.id,
+    scope: token.scope,
+    name: token.name,
+    user_id: token.userId,
+    created_at: timeView(token.createdAt),
+  }
+}

@@ -1,0 +1,187 @@
+/**
+ * The HTTP door, put together: what happens to every request, in which order.
+ *
+ * What must hold: who is calling is settled before anything is looked up or any body is read, also
+ * for paths that do not exist; every answer carries the request's id; every refusal is a problem
+ * document; no token and no body reaches the log.
+ */
+import Fastify, {
+  LogController,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+} from 'fastify'
+import { serializerCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod'
+import { reaches } from './access.ts'
+import type { App } from './app.ts'
+import { authenticate } from './authenticate.ts'
+import { answerClientError } from './client-error.ts'
+import type { HttpDeps } from './deps.ts'
+import { drainOnClose } from './drain.ts'
+import { recordEndpoints, refuseUnknown } from './endpoints.ts'
+import { checkIdempotencyKey } from './idempotency.ts'
+import { parseJsonBody } from './json-body.ts'
+import { describeProblems, serveOpenApi } from './openapi.ts'
+import { HttpProblem, sendProblem } from './problem.ts'
+import { parseQuery } from './query-text.ts'
+import { requestIds } from './request-id.ts'
+import { auditRoutes } from './routes/audit.ts'
+import { claimRoutes } from './routes/claim.ts'
+import { healthRoutes } from './routes/health.ts'
+import { holdRoutes } from './routes/hold.ts'
+import { referenceRoutes, sendDocs } from './routes/reference.ts'
+import { runRoutes } from './routes/runs.ts'
+import { tokenRoutes } from './routes/tokens.ts'
+import { checkRequest, invalid } from './validation.ts'
+
+const bodyBytesMax = 1024 * 1024
+/** How long a caller may take to send a request, so that slow ones cannot hold all connections. */
+const requestTimeoutMs = 60_000
+
+export function createHttpServer(deps: HttpDeps): App {
+  const server = createServer(deps)
+  recordEndpoints(server)
+  server.addHook('onRoute', describeProblems)
+  logRequests(server, deps)
+  drainOnClose(server, deps.stopping)
+  guardRequests(server, deps)
+  readRequests(server)
+  server.setErrorHandler(sendProblem)
+  serveOpenApi(server, deps)
+  void server.register((scope, _options, done) => {
+    const app = scope.withTypeProvider<ZodTypeProvider>()
+    claimRoutes(app, deps)
+    holdRoutes(app, deps)
+    runRoutes(app, deps)
+    auditRoutes(app, deps)
+    tokenRoutes(app, deps)
+    healthRoutes(app, deps)
+    referenceRoutes(app)
+    done()
+  })
+  return server.withTypeProvider<ZodTypeProvider>()
+}
+
+function createServer(deps: HttpDeps): FastifyInstance {
+  const makeRequestId = requestIds(deps.clock, deps.random)
+  return Fastify({
+    loggerInstance: deps.log,
+    logController: new LogController({
+      disableRequestLogging: true,
+      requestIdLogLabel: 'request_id',
+    }),
+    requestIdHeader: false,
+    genReqId: makeRequestId,
+    bodyLimit: bodyBytesMax,
+    requestTimeout: requestTimeoutMs,
+    forceCloseConnections: 'idle',
+    return503OnClosing: false,
+    // A path parameter of any length is refused by its schema, under its name.
+    routerOptions: { maxParamLength: 65_536, querystringParser: parseQuery },
+    clientErrorHandler: (error, socket) =>
+      answerClientError(error, socket, makeRequestId({ headers: {} })),
+    frameworkErrors: (error, request, reply) => {
+      describeReply(request, reply)
+      authenticate(deps, request).then(
+        () => sendProblem(error, request, reply),
+        (refusal: unknown) => sendProblem(refusal, request, reply),
+      )
+    },
+  })
+}
+
+function logRequests(server: FastifyInstance, { clock }: HttpDeps): void {
+  const arrivals = new WeakMap<FastifyRequest, number>()
+  server.addHook('onRequest', (request, _reply, done) => {
+    arrivals.set(request, clock.monotonicMs())
+    done()
+  })
+  server.addHook('onResponse', (request, reply, done) => {
+    const arrivedAt = arrivals.get(request)
+    const ms = arrivedAt === undefined ? null : Math.round(clock.monotonicMs() - arrivedAt)
+    const route = request.routeOptions.url ?? null
+    request.log.info({ method: request.method, route, status: reply.statusCode, ms }, 'request')
+    done()
+  })
+}
+
+function describeReply(request: FastifyRequest, reply: FastifyReply): void {
+  void reply.headers({
+    'x-request-id': request.id,
+    'x-content-type-options': 'nosniff',
+    'cache-control': 'no-store',
+  })
+}
+
+/** Everything that is settled before a body is read. */
+function guardRequests(server: FastifyInstance, deps: HttpDeps): void {
+  server.decorateRequest('principal', null)
+  server.addHook('onRequest', async (request, reply) => {
+    describeReply(request, reply)
+    const { access, asksForToken } = request.routeOptions.config
+    if (access === 'public') return
+    try {
+      request.principal = await authenticate(deps, request)
+    } catch (error) {
+      const unknown = error instanceof HttpProblem && error.status === 401
+      if (!unknown || asksForToken !== true || !wantsHtml(request)) throw error
+      return sendDocs(reply.code(401).header('www-authenticate', 'Bearer'))
+    }
+    refuseUnknown(server, request)
+    if (!reaches(request.principal, request)) {
+      throw new HttpProblem(403, 'forbidden', "The token's scope does not reach this.")
+    }
+    refuseUntypedBody(request)
+  })
+  server.setNotFoundHandler((request) => refuseUnknown(server, request))
+}
+
+function wantsHtml(request: FastifyRequest): boolean {
+  return /\btext\/html\b/i.test(request.headers.accept ?? '')
+}
+
+function refuseUntypedBody({ headers }: FastifyRequest): void {
+  const length = headers['content-length']
+  const sendsBody =
+    headers['transfer-encoding'] !== undefined || (length !== undefined && length !== '0')
+  if (!sendsBody || headers['content-type'] !== undefined) return
+  throw new HttpProblem(400, 'content_type_missing', 'The body comes without a Content-Type.', {
+    hint: 'Send "Content-Type: application/json".',
+  })
+}
+
+function readRequests(server: FastifyInstance): void {
+  server.removeAllContentTypeParsers()
+  server.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
+    try {
+      done(null, parseJsonBody(request, body as Buffer))
+    } catch (error) {
+      done(error as Error)
+    }
+  })
+  server.setValidatorCompiler(checkRequest)
+  server.setSerializerCompiler(serializerCompiler)
+  server.addHook('preValidation', (request, _reply, done) => {
+    checkIdempotencyKey(request)
+    refuseUnasked(request)
+    done()
+  })
+}
+
+/** What a route does not speak of at all, it does not ignore either. */
+function refuseUnasked(request: FastifyRequest): void {
+  const { schema, config } = request.routeOptions
+  if (config.access === 'public') return
+  const message = 'is not known here'
+  if (schema?.querystring === undefined) {
+    const names = Object.keys(request.query as object)
+    if (names.length > 0)
+      throw invalid(
+        400,
+        names.map((field) => ({ field, message })),
+      )
+  }
+  if (schema?.body === undefined && (request.body ?? undefined) !== undefined) {
+    throw invalid(400, [{ field: 'body', message }])
+  }
+}

@@ -1,0 +1,83 @@
+/** A server over the fakes, with a token of each scope and a log that tests can read. */
+import type { InjectOptions, LightMyRequestResponse } from 'fastify'
+import { pino } from 'pino'
+import type { App } from '../../src/http/app.ts'
+import { problem, type Problem } from '../../src/http/contract.ts'
+import { createHttpServer } from '../../src/http/server.ts'
+import { systemRandom } from '../../src/random.ts'
+import { hashSecret, runToken, scopedToken } from '../../src/secrets.ts'
+import { leaseSecret, makeFakes, startedAt, theRunId, type Fakes } from './fakes.ts'
+
+export const adminToken = 'an-admin-token-of-good-length'
+export const scopes = ['admin', 'operator', 'worker', 'read', 'bot:telegram'] as const
+export type Scope = (typeof scopes)[number]
+
+export interface ServerUnderTest {
+  readonly server: App
+  readonly fakes: Fakes
+  readonly logged: string[]
+  readonly stop: () => void
+}
+
+export function serverUnderTest(): ServerUnderTest {
+  const fakes = makeFakes()
+  for (const scope of scopes) {
+    const id = tokenId(scope)
+    fakes.tokens.set(id, {
+      id,
+      scope,
+      name: null,
+      userId: null,
+      createdAt: startedAt,
+      secretHash: hashSecret('secret'),
+    })
+  }
+  const logged: string[] = []
+  const stopping = new AbortController()
+  const server = createHttpServer({
+    runs: fakes.runs,
+    store: fakes.store,
+    adminTokenHash: hashSecret(adminToken),
+    clock: { wallMs: () => startedAt, monotonicMs: () => 0 },
+    random: systemRandom,
+    log: pino({ level: 'trace' }, { write: (line: string) => void logged.push(line) }),
+    version: '1.2.3',
+    sandbox: true,
+    stopping: stopping.signal,
+  })
+  return { server, fakes, logged, stop: () => stopping.abort() }
+}
+
+const tokenId = (scope: Scope): string => `tok_${scope.replace(':', '_')}`
+
+export const tokenOf = (scope: Scope): string => scopedToken(tokenId(scope), 'secret')
+export const theRunToken = runToken(theRunId, leaseSecret)
+
+export const bearer = (token: string): { authorization: string } => ({
+  authorization: `Bearer ${token}`,
+})
+
+/** A request with the admin's token unless `headers` say otherwise. */
+export function ask(server: App, options: InjectOptions): Promise<LightMyRequestResponse> {
+  return server.inject({ ...options, headers: { ...bearer(adminToken), ...options.headers } })
+}
+
+/** The answer's problem document, after checking all that holds for every problem. */
+export function problemOf(answer: LightMyRequestResponse): Problem {
+  const type = answer.headers['content-type']
+  if (type !== 'application/problem+json; charset=utf-8') {
+    throw new Error(`no problem but ${answer.statusCode} ${type}: ${answer.body.slice(0, 300)}`)
+  }
+  const document = problem.parse(answer.json())
+  if (document.status !== answer.statusCode) throw new Error('the document has another status')
+  if (document.request_id !== answer.headers['x-request-id']) throw new Error('another request id')
+  if (!/^[a-z][a-z0-9_]+$/.test(document.code)) throw new Error(`a code like ${document.code}`)
+  return document
+}
+
+export const aClaim = {
+  repo: 'Acme/Widgets',
+  pr: 5,
+  base_sha: 'A'.repeat(40),
+  head_sha: 'b'.repeat(40),
+}
