@@ -42,3 +42,9 @@ export class StoreUnavailableError extends HoldfastError {}
 
 /** The program cannot start or go on like this; a person has to change something. */
 export class SetupError extends HoldfastError {}
+
+export function runNotFound(runId: string): NotFoundError {
+  return new NotFoundError('run_not_found', `there is no run ${runId}`, {
+    hint: 'It may be past its retention. List what there is with GET /v1/runs.',
+  })
+}

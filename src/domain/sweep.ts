@@ -30,7 +30,8 @@ function sweepHeld(run: Run, moment: Moment): Swept {
   if (hasPassed(run.deadlineAt, run, moment)) {
     return { run: fail(run, 'timeout', `not done after ${run.timeoutMs} ms`, now), what: 'failed' }
   }
-  if (!hasPassed(run.leaseExpiresAt, run, moment)) return later(run, excusedUntil(run, moment), moment.now)
+  if (!hasPassed(run.leaseExpiresAt, run, moment))
+    return later(run, excusedUntil(run, moment), moment.now)
   if (run.holder === 'worker') {
     if (run.attempt >= run.attemptsMax) {
       return { run: attemptsExhausted(run, now), what: 'failed' }

@@ -19,7 +19,8 @@ export async function openPostgresDriver(url: string, seams: StoreSeams): Promis
     max: connectionsMax,
     application_name: 'holdfast',
     connectionTimeoutMillis: 10_000,
-    options: '-c search_path=holdfast -c lock_timeout=10s -c idle_in_transaction_session_timeout=60s',
+    options:
+      '-c search_path=holdfast -c lock_timeout=10s -c idle_in_transaction_session_timeout=60s',
     // Times and ids are far below 2^53, so a bigint may be a plain number.
     types: {
       getTypeParser: ((oid: number, format?: 'text') =>

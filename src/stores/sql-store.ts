@@ -84,10 +84,7 @@ export class SqlStore implements port.Store {
     })
   }
 
-  heartbeatRun(
-    request: port.HolderRequest,
-    once: port.Once | null,
-  ): Promise<port.HeartbeatAnswer> {
+  heartbeatRun(request: port.HolderRequest, once: port.Once | null): Promise<port.HeartbeatAnswer> {
     return this.#once(once, () => heartbeatRun(this.#context, request))
   }
 

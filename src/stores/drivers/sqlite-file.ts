@@ -159,7 +159,11 @@ function damaged(path: string, cause?: unknown): SetupError {
 }
 
 function foreign(path: string): SetupError {
-  return new SetupError('store_foreign', `${path} is not a Holdfast database; it was left untouched`, {
-    hint: 'Point HOLDFAST_DATABASE_URL at another path.',
-  })
+  return new SetupError(
+    'store_foreign',
+    `${path} is not a Holdfast database; it was left untouched`,
+    {
+      hint: 'Point HOLDFAST_DATABASE_URL at another path.',
+    },
+  )
 }

@@ -63,10 +63,7 @@ export function* claimPlaced(
 }
 
 /** Finds each claim's subject and locks it; leaves out what shares a subject with an earlier one. */
-function* placeClaims(
-  context: VerbContext,
-  claims: readonly Claim[],
-): Verb<Map<number, Placed>> {
+function* placeClaims(context: VerbContext, claims: readonly Claim[]): Verb<Map<number, Placed>> {
   const now = context.now()
   const names = claims.flatMap(({ repo }) => (repo === null ? [] : [repo]))
   const ids = yield* resolveRepositories(names, () => context.newId('rep'), now)
@@ -106,8 +103,7 @@ function* readSights(placed: ReadonlyMap<number, Placed>): Verb<Map<number, Clai
       others: mine.filter((run) => run.pair !== claim.pair && isActive(run)),
       foreign:
         found.find(
-          (run) =>
-            run.key === claim.key && run.type === claim.type && run.subjectId !== subject.id,
+          (run) => run.key === claim.key && run.type === claim.type && run.subjectId !== subject.id,
         ) ?? null,
       eventSeen: claim.webhookId !== null && seen.has(`${subject.id} ${claim.webhookId}`),
     })
@@ -161,9 +157,7 @@ function answer(claim: Claim, verdict: ClaimVerdict, run: Run | null): ClaimAnsw
     run,
     supersededKeys: verdict.superseded.map(({ key }) => key),
     supersededRunIds: verdict.superseded.map(({ id }) => id),
-    lease: leased
-      ? { secret: claim.lease.secret, expiresAt: run.leaseExpiresAt ?? 0 }
-      : null,
+    lease: leased ? { secret: claim.lease.secret, expiresAt: run.leaseExpiresAt ?? 0 } : null,
     unclear: verdict.unclear && claim.pr !== null,
   }
 }

@@ -1,7 +1,7 @@
 /** What a verb may use besides its input: the store's clock, new ids, and the dialect's fragments. */
 import type { Moment, Run } from '../../domain/run.ts'
 import type { Subject } from '../../domain/subject.ts'
-import { NotFoundError } from '../../errors.ts'
+import { runNotFound } from '../../errors.ts'
 import type { IdPrefix } from '../../ids.ts'
 import type { Dialect } from '../driver.ts'
 import type { Verb } from '../sql.ts'
@@ -29,10 +29,4 @@ export function* lockRun(context: VerbContext, runId: string): Verb<LockedRun> {
   const run = yield* selectRun(runId)
   if (run === null) throw runNotFound(runId)
   return { run, subject }
-}
-
-export function runNotFound(runId: string): NotFoundError {
-  return new NotFoundError('run_not_found', `there is no run ${runId}`, {
-    hint: 'It may be past its retention. List what there is with GET /v1/runs.',
-  })
 }

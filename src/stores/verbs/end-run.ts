@@ -30,7 +30,12 @@ export function* completeRun(context: VerbContext, request: CompleteRequest): Ve
     ...(verdict === null ? {} : { verdict }),
     ...(ended.errorCode === null ? {} : { code: ended.errorCode }),
   }
-  const audit = { type: `run.${request.outcome}`, actor: request.actor, runId: run.id, data } as const
+  const audit = {
+    type: `run.${request.outcome}`,
+    actor: request.actor,
+    runId: run.id,
+    data,
+  } as const
   const stored = yield* storeEnd(context, { ...ended, completedLeaseHash: leaseHash }, audit)
   if (request.outcome === 'succeeded') yield* rememberFinished(subject, ended)
   return stored

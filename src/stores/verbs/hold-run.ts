@@ -3,7 +3,7 @@ import type { LossCode } from '../../domain/hold.ts'
 import { lossOf } from '../../domain/hold.ts'
 import type { Run } from '../../domain/run.ts'
 import { makePending, renew, start } from '../../domain/run.ts'
-import { ConflictError } from '../../errors.ts'
+import { ConflictError, runNotFound } from '../../errors.ts'
 import { sameHash } from '../../secrets.ts'
 import type { HeartbeatAnswer, HolderRequest, LeaseAnswer, LeaseRequest } from '../../store.ts'
 import { LostRace } from '../driver.ts'
@@ -12,7 +12,7 @@ import { join, sql } from '../sql.ts'
 import { insertAudits } from '../tables/audit-table.ts'
 import { selectRun, writeRuns } from '../tables/run-table.ts'
 import type { VerbContext } from './context.ts'
-import { lockRun, runNotFound } from './context.ts'
+import { lockRun } from './context.ts'
 
 export function* leaseRun(context: VerbContext, request: LeaseRequest): Verb<LeaseAnswer | null> {
   const found =
@@ -33,10 +33,7 @@ export function* leaseRun(context: VerbContext, request: LeaseRequest): Verb<Lea
 }
 
 /** The run that has waited longest, its subject locked; passes over subjects others hold. */
-function* lockCandidate(
-  context: VerbContext,
-  types: readonly string[] | null,
-): Verb<Run | null> {
+function* lockCandidate(context: VerbContext, types: readonly string[] | null): Verb<Run | null> {
   const ofType = types === null ? sql`` : sql`AND run.type IN (${join(types)})`
   const [row] = yield sql`SELECT run.id FROM run JOIN subject ON subject.id = run.subject_id
     WHERE run.available_at IS NOT NULL ${ofType}

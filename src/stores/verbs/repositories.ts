@@ -21,11 +21,7 @@ import { isActive, selectRuns, writeRuns } from '../tables/run-table.ts'
 import { lockSubject } from '../tables/subject-table.ts'
 import type { VerbContext } from './context.ts'
 
-export function* learnRepository(
-  context: VerbContext,
-  name: string,
-  githubId: number,
-): Verb<void> {
+export function* learnRepository(context: VerbContext, name: string, githubId: number): Verb<void> {
   const byId = yield* repositoryByGithubId(githubId)
   const byName = yield* repositoryByName(name)
   if (byName?.githubId === githubId) return

@@ -1,0 +1,153 @@
+/**
+ * Puts the program together: the only file that names concrete stores. Everything it builds is
+ * handed its clock, randomness, timers and connections from here.
+ */
+import type { AddressInfo } from 'node:net'
+import type { FastifyBaseLogger } from 'fastify'
+import type { Clock } from './clock.ts'
+import { systemClock } from './clock.ts'
+import { SetupError } from './errors.ts'
+import type { HeadSource } from './head-source.ts'
+import { createHttpServer } from './http/server.ts'
+import type { Random } from './random.ts'
+import { systemRandom } from './random.ts'
+import { createRuns } from './runs/create-runs.ts'
+import { createPurger } from './runs/purge.ts'
+import type { Runs } from './runs/runs.ts'
+import { createSweeper } from './runs/sweeper.ts'
+import type { Scheduler } from './scheduler.ts'
+import { systemScheduler } from './scheduler.ts'
+import { hashSecret } from './secrets.ts'
+import { runPolicy } from './settings/run-policy.ts'
+import type { Settings } from './settings/settings.ts'
+import type { Store } from './store.ts'
+import { openPostgres } from './stores/open-postgres.ts'
+import { openSqlite } from './stores/open-sqlite.ts'
+
+export interface App {
+  readonly store: Store
+  readonly runs: Runs
+  /** Takes requests; resolves when it does. */
+  listen(): Promise<{ readonly url: string }>
+  /** Finishes what is in hand, then lets go of everything. */
+  close(): Promise<void>
+}
+
+export interface Seams {
+  readonly clock: Clock
+  readonly random: Random
+  readonly scheduler: Scheduler
+}
+
+export interface ComposeOptions extends Partial<Seams> {
+  readonly adminToken: string
+  readonly webhookSecrets: readonly string[]
+  readonly log: FastifyBaseLogger
+  readonly version: string
+  /** Who says which head is the head; nobody yet without a GitHub client. */
+  readonly headSource?: HeadSource
+}
+
+export const systemSeams: Seams = {
+  clock: systemClock,
+  random: systemRandom,
+  scheduler: systemScheduler,
+}
+
+/** `exclusive` is for servers and workers: a SQLite file takes one of them at a time. */
+export async function openStore(
+  settings: Pick<Settings, 'database'>,
+  options: Partial<Seams> & { readonly exclusive?: boolean } = {},
+): Promise<Store> {
+  const seams = { ...systemSeams, ...definedSeams(options) }
+  const { database } = settings
+  if (database.kind === 'postgres') return await openPostgres(database.url, seams)
+  return openSqlite({ path: database.path, exclusive: options.exclusive ?? false }, seams)
+}
+
+export async function compose(settings: Settings, options: ComposeOptions): Promise<App> {
+  const seams = { ...systemSeams, ...definedSeams(options) }
+  const { clock, random, scheduler } = seams
+  const { log } = options
+  const store = await openStore(settings, { ...seams, exclusive: true })
+  try {
+    await refuseOtherMode(store, settings)
+  } catch (error) {
+    await store.close()
+    throw error
+  }
+  const runs = createRuns({
+    store,
+    clock,
+    random,
+    scheduler,
+    log,
+    leaseMs: settings.leaseMs,
+    policyOf: (type, kind) => runPolicy(settings, type, kind),
+    headSource: options.headSource ?? null,
+  })
+  const onSwept = (runIds: readonly string[]): void => runs.announce(runIds)
+  const sweeper = createSweeper({ store, scheduler, log, beats: true, onSwept })
+  const purger = createPurger({ store, scheduler, log, retention: settings.retention })
+  const stopping = new AbortController()
+  const http = createHttpServer({
+    runs,
+    store,
+    adminTokenHash: hashSecret(options.adminToken),
+    clock,
+    random,
+    log,
+    version: options.version,
+    sandbox: settings.mode === 'sandbox',
+    stopping: stopping.signal,
+  })
+  return {
+    store,
+    runs,
+    async listen() {
+      // Before anything may be taken from a holder, know how long they could not reach us.
+      await store.beat()
+      await http.listen({ host: settings.host, port: settings.port })
+      sweeper.start()
+      purger.start()
+      void purger.kick()
+      return { url: urlOf(http.server.address() as AddressInfo) }
+    },
+    async close() {
+      stopping.abort()
+      await http.close()
+      await Promise.all([sweeper.stop(), purger.stop(), runs.settled()])
+      await store.close()
+    },
+  }
+}
+
+/** A sandbox's runs never reached GitHub: going live on top of them would believe they had. */
+async function refuseOtherMode(store: Store, settings: Settings): Promise<void> {
+  const mode = await store.recordMode(settings.mode)
+  if (mode === settings.mode) return
+  const remedy =
+    mode === 'sandbox'
+      ? 'Use another HOLDFAST_DATABASE_URL or HOLDFAST_DATA_DIR for the live store.'
+      : 'Give the GitHub credentials and GITHUB_WEBHOOK_SECRET it was used with, or another store.'
+  throw new SetupError(
+    'store_mode',
+    `this store is ${mode}, but the settings say ${settings.mode}`,
+    {
+      hint: remedy,
+    },
+  )
+}
+
+function urlOf({ address, family, port }: AddressInfo): string {
+  return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`
+}
+
+function definedSeams(options: Partial<Seams>): Partial<Seams> {
+  const { clock, random, scheduler } = options
+  return {
+    ...(clock !== undefined && { clock }),
+    ...(random !== undefined && { random }),
+    ...(scheduler !== undefined && { scheduler }),
+  }
+}

@@ -1,0 +1,15 @@
+/**
+ * Port: who says which head is the head. Asked only when arrival had to decide between two heads,
+ * and always outside a transaction.
+ */
+
+export interface PullRequestHead {
+  readonly headSha: string
+  /** The pull request's `updated_at`: at that moment this head was the head. */
+  readonly updatedAt: number
+}
+
+export interface HeadSource {
+  /** Null when there is no such pull request; rejects when it cannot be asked now. */
+  look(repo: string, pr: number): Promise<PullRequestHead | null>
+}

@@ -1,0 +1,84 @@
+/** From a caller's words to a claim: keys, identity within the subject, and what makes a head. */
+import type { Claim } from '../domain/claim.ts'
+import type { LeaseGrant, RunPolicy } from '../domain/run.ts'
+import { InvalidInputError } from '../errors.ts'
+import type { ClaimRequest, JobClaim, PullRequestClaim } from './runs.ts'
+
+/** Clocks differ a little; further ahead than this an event would make every later one stale. */
+const aheadMsMax = 5 * 60 * 1000
+
+/** Events after which another commit is the pull request's head, or its base another. */
+const headMakingActions = new Set(['opened', 'reopened', 'synchronize', 'edited'])
+
+export interface ClaimSetting {
+  readonly policy: RunPolicy
+  readonly lease: LeaseGrant | null
+  readonly leaseMs: number
+  readonly actor: string
+  readonly now: number
+}
+
+export function toClaim(request: ClaimRequest, setting: ClaimSetting): Claim {
+  const { eventAt, action, rerun } = request
+  if (eventAt !== undefined && eventAt > setting.now + aheadMsMax) {
+    throw new InvalidInputError(
+      'event_in_future',
+      'event_at',
+      'event_at is more than five minutes ahead of the store’s clock',
+      { hint: 'Send the time of the GitHub event, and check the clock of its sender.' },
+    )
+  }
+  const what = request.kind === 'pull_request' ? ofPullRequest(request) : ofJob(request)
+  return {
+    ...what,
+    type: request.type,
+    policy: setting.policy,
+    githubRepoId: request.repoId ?? null,
+    headMaking: rerun !== true && (action === undefined || headMakingActions.has(action)),
+    eventAt: eventAt ?? null,
+    webhookId: request.webhookId ?? null,
+    event: request.event ?? null,
+    action: action ?? null,
+    sender: request.sender ?? null,
+    rerun: rerun ?? false,
+    input: request.input === undefined ? null : JSON.stringify(request.input),
+    lease: setting.lease,
+    leaseMs: setting.leaseMs,
+    actor: setting.actor,
+  }
+}
+
+type What = Pick<
+  Claim,
+  'repo' | 'subjectName' | 'key' | 'pair' | 'pr' | 'baseSha' | 'headSha' | 'beforeSha'
+>
+
+function ofPullRequest(request: PullRequestClaim): What {
+  const repo = request.repo.toLowerCase()
+  const baseSha = request.baseSha.toLowerCase()
+  const headSha = request.headSha.toLowerCase()
+  const pair = `base-${baseSha}:head-${headSha}`
+  return {
+    repo,
+    subjectName: `pr-${request.pr}`,
+    key: `${repo}:pr-${request.pr}:${pair}`,
+    pair,
+    pr: request.pr,
+    baseSha,
+    headSha,
+    beforeSha: request.beforeSha?.toLowerCase() ?? null,
+  }
+}
+
+function ofJob(request: JobClaim): What {
+  return {
+    repo: request.repo?.toLowerCase() ?? null,
+    subjectName: request.subject ?? request.key,
+    key: request.key,
+    pair: request.key,
+    pr: null,
+    baseSha: null,
+    headSha: request.sha?.toLowerCase() ?? null,
+    beforeSha: null,
+  }
+}

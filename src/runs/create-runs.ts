@@ -1,0 +1,238 @@
+/** The run verbs over a store: makes secrets, waits on long-polls, wakes who has to know. */
+import type { Clock } from '../clock.ts'
+import type { LeaseGrant, Run, RunPolicy } from '../domain/run.ts'
+import { runNotFound } from '../errors.ts'
+import type { HeadSource } from '../head-source.ts'
+import type { Log } from '../log.ts'
+import type { Random } from '../random.ts'
+import type { Scheduler } from '../scheduler.ts'
+import { hashSecret, leaseToken, makeSecret, runToken } from '../secrets.ts'
+import type {
+  ClaimAnswer,
+  CompleteRequest,
+  HeartbeatAnswer,
+  LeaseAnswer,
+  Once,
+  Page,
+  Paged,
+  RunFilter,
+  Store,
+} from '../store.ts'
+import { toClaim } from './claim-request.ts'
+import { HeadCheck } from './head-check.ts'
+import { HoldWatch } from './hold-watch.ts'
+import { PendingBell } from './pending-bell.ts'
+import type {
+  Claimed,
+  ClaimRequest,
+  CompleteRunRequest,
+  HeartbeatRequest,
+  Leased,
+  LeaseRunRequest,
+  Runs,
+} from './runs.ts'
+
+const leasePollMs = 500
+
+export interface RunsOptions {
+  readonly store: Store
+  readonly clock: Clock
+  readonly random: Random
+  readonly scheduler: Scheduler
+  readonly log: Log
+  readonly leaseMs: number
+  readonly policyOf: (type: string, kind: ClaimRequest['kind']) => RunPolicy
+  /** Null without GitHub credentials: arrival order stands. */
+  readonly headSource: HeadSource | null
+}
+
+export interface RunsService extends Runs {
+  /** After a commit only: wakes who lost a run, and who may now take one. */
+  announce(lostRunIds: readonly string[]): void
+  /** Resolves when no look at GitHub is under way. */
+  settled(): Promise<void>
+}
+
+export function createRuns(options: RunsOptions): RunsService {
+  return new StoreRuns(options)
+}
+
+class StoreRuns implements RunsService {
+  readonly #bell: PendingBell
+  readonly #options: RunsOptions
+  readonly #watch: HoldWatch
+  readonly #headCheck: HeadCheck | null
+  readonly #learntIds = new Map<string, number>()
+
+  constructor(options: RunsOptions) {
+    const { store, scheduler, headSource, log } = options
+    this.#options = options
+    this.#bell = new PendingBell(scheduler)
+    this.#watch = new HoldWatch(store, scheduler)
+    this.#headCheck =
+      headSource === null
+        ? null
+        : new HeadCheck({
+            store,
+            source: headSource,
+            onSuperseded: (runIds) => this.announce(runIds),
+            onError: (error, run) =>
+              log.warn({ err: error, run: run.id }, 'could not ask which head is the head'),
+          })
+  }
+
+  announce(lostRunIds: readonly string[]): void {
+    this.#watch.tell(lostRunIds)
+    this.#bell.ring()
+  }
+
+  async settled(): Promise<void> {
+    await this.#headCheck?.settled()
+  }
+
+  async claim(request: ClaimRequest, actor: string, once?: Once): Promise<Claimed> {
+    const { store, policyOf } = this.#options
+    const leaseMs = request.leaseMs ?? this.#options.leaseMs
+    const claim = toClaim(request, {
+      policy: policyOf(request.type, request.kind),
+      lease: request.lease === false ? null : this.#grant(leaseMs, 'caller', null),
+      leaseMs,
+      actor,
+      now: store.now(),
+    })
+    await this.#learnRepository(request)
+    const answer = await store.claimRun(claim, once ?? null)
+    this.announce(answer.supersededRunIds)
+    if (answer.unclear && answer.run !== null) this.#headCheck?.start(answer.run)
+    return claimedView(answer)
+  }
+
+  async lease(request: LeaseRunRequest, actor: string, once?: Once): Promise<Leased | null> {
+    const { store, clock } = this.#options
+    const { worker, types, runId, signal } = request
+    const leaseMs = request.leaseMs ?? this.#options.leaseMs
+    const grant = this.#grant(leaseMs, 'worker', worker)
+    const wanted = { grant, types: types ?? null, runId: runId ?? null, actor }
+    const until = clock.monotonicMs() + (request.waitMs ?? 0)
+    for (;;) {
+      const heard = this.#bell.listen()
+      const answer = await store.leaseRun(wanted, once ?? null)
+      if (answer !== null) return leasedView(answer)
+      const left = until - clock.monotonicMs()
+      if (left <= 0) return null
+      await this.#bell.wait(Math.min(left, leasePollMs), heard, signal)
+      // Nobody is there to take it any more: leasing now would only lose the run.
+      if (signal?.aborted === true) return null
+    }
+  }
+
+  /** Held open, it goes on renewing: whoever waits here is alive. */
+  async heartbeat(request: HeartbeatRequest, actor: string, once?: Once): Promise<HeartbeatAnswer> {
+    const { store, clock } = this.#options
+    const { runId, leaseHash, signal } = request
+    const holder = { runId, leaseHash, leaseMs: request.leaseMs ?? null, actor }
+    let answer = await store.heartbeatRun(holder, once ?? null)
+    const until = clock.monotonicMs() + (request.waitMs ?? 0)
+    for (;;) {
+      const left = until - clock.monotonicMs()
+      if (left <= 0) return answer
+      const hold = { runId, fence: answer.fence }
+      await this.#watch.wait(hold, Math.min(left, answer.leaseMs / 3), signal)
+      if (signal?.aborted === true) return answer
+      answer = await store.heartbeatRun(holder, null)
+    }
+  }
+
+  async release(runId: string, leaseHash: string, actor: string, once?: Once): Promise<Run> {
+    const holder = { runId, leaseHash, leaseMs: null, actor }
+    const run = await this.#options.store.releaseRun(holder, once ?? null)
+    this.#bell.ring()
+    return run
+  }
+
+  async complete(request: CompleteRunRequest, actor: string, once?: Once): Promise<Run> {
+    const completion = { ...completionOf(request), actor }
+    const run = await this.#options.store.completeRun(completion, once ?? null)
+    this.#bell.ring()
+    return run
+  }
+
+  async cancel(runId: string, actor: string, once?: Once): Promise<Run> {
+    const run = await this.#options.store.cancelRun(runId, actor, once ?? null)
+    this.announce([runId])
+    return run
+  }
+
+  async rerun(runId: string, actor: string, once?: Once): Promise<Claimed> {
+    const answer = await this.#options.store.rerunRun(runId, actor, once ?? null)
+    this.announce(answer.supersededRunIds)
+    return claimedView(answer)
+  }
+
+  async get(runId: string): Promise<Run> {
+    const run = await this.#options.store.run(runId)
+    if (run === null) throw runNotFound(runId)
+    return run
+  }
+
+  list(filter: RunFilter, page: Page): Promise<Paged<Run>> {
+    const { repo, headSha } = filter
+    const lowered = {
+      ...filter,
+      ...(repo !== undefined && { repo: repo.toLowerCase() }),
+      ...(headSha !== undefined && { headSha: headSha.toLowerCase() }),
+    }
+    return this.#options.store.listRuns(lowered, page)
+  }
+
+  #grant(ms: number, holder: LeaseGrant['holder'], worker: string | null): LeaseGrant {
+    const secret = makeSecret(this.#options.random)
+    return { secret, hash: hashSecret(secret), ms, holder, worker }
+  }
+
+  /** Once per name and id: what was learnt stays true until another id comes with the name. */
+  async #learnRepository({ repo, repoId }: ClaimRequest): Promise<void> {
+    if (repo === undefined || repoId === undefined) return
+    const name = repo.toLowerCase()
+    if (this.#learntIds.get(name) === repoId) return
+    await this.#options.store.learnRepository(name, repoId)
+    this.#learntIds.set(name, repoId)
+  }
+}
+
+function claimedView(answer: ClaimAnswer): Claimed {
+  const { run, lease } = answer
+  return {
+    shouldProcess: answer.process,
+    reason: answer.reason,
+    runKey: answer.runKey,
+    supersededRunKeys: answer.supersededKeys,
+    run,
+    lease: lease && { token: leaseToken(lease.secret), expiresAt: lease.expiresAt },
+    runToken: lease && run && runToken(run.id, lease.secret),
+  }
+}
+
+function leasedView({ run, lease }: LeaseAnswer): Leased {
+  return {
+    run,
+    lease: { token: leaseToken(lease.secret), expiresAt: lease.expiresAt },
+    runToken: runToken(run.id, lease.secret),
+  }
+}
+
+function completionOf(request: CompleteRunRequest): Omit<CompleteRequest, 'actor'> {
+  const { runId, leaseHash, outcome, result, error } = request
+  return {
+    runId,
+    leaseHash,
+    outcome,
+    verdict: request.verdict ?? null,
+    summary: request.summary ?? null,
+    description: request.description ?? null,
+    targetUrl: request.targetUrl ?? null,
+    result: result === undefined ? null : JSON.stringify(result),
+    errorCode: error?.code ?? null,
+    errorText: error?.text ?? null,
+  }
+}

@@ -1,0 +1,70 @@
+/**
+ * Tells holders that wait on a long-poll when their run is taken from them. In this process at
+ * once; from other processes through one query for all waiting holders together.
+ */
+import type { Cancel, Scheduler } from '../scheduler.ts'
+import type { Hold, Store } from '../store.ts'
+
+const pollMs = 500
+
+interface Waiter {
+  readonly hold: Hold
+  readonly wake: (lost: boolean) => void
+}
+
+export class HoldWatch {
+  readonly #store: Pick<Store, 'lostHolds'>
+  readonly #scheduler: Scheduler
+  readonly #waiters = new Set<Waiter>()
+  #cancelPoll: Cancel | null = null
+
+  constructor(store: Pick<Store, 'lostHolds'>, scheduler: Scheduler) {
+    this.#store = store
+    this.#scheduler = scheduler
+  }
+
+  /** Resolves true as soon as the hold may be lost, false after `ms` or when `signal` aborts. */
+  wait(hold: Hold, ms: number, signal: AbortSignal | undefined): Promise<boolean> {
+    return new Promise((resolve) => {
+      if (signal?.aborted === true) return resolve(false)
+      const done = (lost: boolean): void => {
+        cancelTimer()
+        signal?.removeEventListener('abort', stop)
+        this.#waiters.delete(waiter)
+        resolve(lost)
+      }
+      const stop = (): void => done(false)
+      const waiter: Waiter = { hold, wake: done }
+      const cancelTimer = this.#scheduler.after(ms, stop)
+      signal?.addEventListener('abort', stop)
+      this.#waiters.add(waiter)
+      this.#poll()
+    })
+  }
+
+  /** These runs were superseded, cancelled or given to another in this process. */
+  tell(runIds: readonly string[]): void {
+    for (const waiter of [...this.#waiters]) {
+      if (runIds.includes(waiter.hold.runId)) waiter.wake(true)
+    }
+  }
+
+  #poll(): void {
+    if (this.#cancelPoll !== null || this.#waiters.size === 0) return
+    this.#cancelPoll = this.#scheduler.afterInBackground(pollMs, () => {
+      void this.#ask().finally(() => {
+        this.#cancelPoll = null
+        this.#poll()
+      })
+    })
+  }
+
+  async #ask(): Promise<void> {
+    try {
+      const holds = [...this.#waiters].map(({ hold }) => hold)
+      this.tell(await this.#store.lostHolds(holds))
+    } catch {
+      // The store is away: whoever waits learns of it at their next heartbeat.
+    }
+  }
+}
