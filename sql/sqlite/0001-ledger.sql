@@ -56,6 +56,7 @@ CREATE TABLE run (
   rev INTEGER NOT NULL,
   type TEXT NOT NULL,
   subject_id TEXT NOT NULL,
+  subject TEXT NOT NULL,
   key TEXT NOT NULL,
   pair TEXT NOT NULL,
   repo TEXT,

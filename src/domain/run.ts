@@ -57,6 +57,8 @@ export interface Run {
   readonly rev: number
   readonly type: string
   readonly subjectId: string
+  /** The subject's name: `pr-5`, or a caller's own. */
+  readonly subject: string
   /** What users see and claim by; shows the repository's name at claim time. */
   readonly key: string
   /** What the key is within its subject, free of the repository's name. */

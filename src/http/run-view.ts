@@ -12,7 +12,7 @@ export function runView(run: Run): RunView {
     id: run.id,
     key: run.key,
     type: run.type,
-    subject: subjectView(run),
+    subject: run.subject,
     repo: run.repo,
     pr: run.pr,
     issue: null,
@@ -43,11 +43,6 @@ export function runView(run: Run): RunView {
     anchor: { comment_id: null, url: null },
     status_context: null,
   }
-}
-
-/** A job's own name for its subject is not on the run; its id stands for it. */
-function subjectView(run: Run): string {
-  return run.pr === null ? run.subjectId : `pr-${run.pr}`
 }
 
 function triggerView(run: Run): RunView['trigger'] {
