@@ -1,0 +1,31 @@
+/**
+ * Objects of the config file that know all their keys: an unknown one is an error that names the
+ * nearest right one, and so is a key that exists but may only come from the environment.
+ */
+import { z } from 'zod'
+import { nearest } from './nearest.ts'
+
+/** `elsewhere` says for keys that are not allowed here where they belong. */
+export function closedObject<Shape extends z.core.$ZodLooseShape>(
+  shape: Shape,
+  elsewhere: ReadonlyMap<string, string> = new Map(),
+): z.ZodObject<Shape, z.core.$strict> {
+  const known = Object.keys(shape)
+  return z.strictObject(shape, {
+    error: (issue) =>
+      issue.code === 'unrecognized_keys'
+        ? issue.keys.map((key) => unknownKey(key, known, elsewhere)).join('; ')
+        : 'must be an object',
+  })
+}
+
+function unknownKey(
+  key: string,
+  known: readonly string[],
+  elsewhere: ReadonlyMap<string, string>,
+): string {
+  const place = elsewhere.get(key)
+  if (place !== undefined) return place
+  const right = nearest(key, known)
+  return `has the unknown key ${JSON.stringify(key)}; the nearest right one is ${String(right)}`
+}

@@ -1,0 +1,273 @@
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { loadSettings } from './load-settings.ts'
+import { runPolicy } from './run-policy.ts'
+import { SettingsError } from './settings-error.ts'
+
+let cwd = ''
+let path = ''
+beforeEach(() => {
+  cwd = mkdtempSync(join(tmpdir(), 'holdfast-config-'))
+  path = join(cwd, 'holdfast.config.ts')
+})
+
+const load = (config?: string) => loadSettings({ env: {}, cwd, config })
+const loadText = (text: string) => {
+  writeFileSync(path, text)
+  return load()
+}
+
+async function errorOf(loading: Promise<unknown>): Promise<SettingsError> {
+  const error: unknown = await loading.then(
+    () => null,
+    (reason: unknown) => reason,
+  )
+  if (error instanceof SettingsError) return error
+  throw new Error(`expected a SettingsError, got ${String(error)}`)
+}
+
+describe('the file', () => {
+  test('is TypeScript that Node runs as it is', async () => {
+    const settings = await loadText('const port: number = 1234\nexport default { port }')
+    expect(settings).toMatchObject({ port: 1234, configFile: path })
+  })
+
+  test('can stand elsewhere', async () => {
+    writeFileSync(join(cwd, 'other.ts'), 'export default { port: 5 }')
+    expect((await load('other.ts')).port).toBe(5)
+  })
+
+  test.each([
+    ['missing.ts', 'does not exist'],
+    ['.', 'is no file'],
+    ['other.ts/holdfast.config.ts', 'cannot be read (ENOTDIR)'],
+  ])('named %s is refused because it %s', async (name, why) => {
+    writeFileSync(join(cwd, 'other.ts'), '')
+    const error = await errorOf(load(name))
+    expect(error.message).toBe(`The config file ${join(cwd, name)} ${why}`)
+  })
+
+  test('may not be a folder', async () => {
+    mkdirSync(path)
+    expect((await errorOf(load())).message).toContain('is no file')
+  })
+
+  test.each([
+    ["throw new Error('no database here')", 'Error: no database here'],
+    ["throw 'text'", 'it threw no error'],
+    ['export default {', ''],
+    ["import 'not-a-package-of-anybody'", 'not-a-package-of-anybody'],
+  ])('that says %j could not be run', async (text, why) => {
+    const { message } = await errorOf(loadText(text))
+    expect(message).toContain(`The config file ${path} could not be run: `)
+    expect(message).toContain(why)
+  })
+
+  test('without a default export is told so', async () => {
+    const error = await errorOf(loadText('export const port = 1'))
+    expect(error.message).toBe(`The config file ${path} has no default export`)
+    expect(error.hint).toContain('export default defineConfig')
+  })
+})
+
+describe('what it says', () => {
+  test.each([
+    ['42', 'the default export must be an object'],
+    ['null', 'the default export must be an object'],
+    ['[]', 'the default export must be an object'],
+    ['{ prot: 1 }', 'the default export has the unknown key "prot"; the nearest right one is port'],
+    [
+      "{ adminToken: 'hunter2' }",
+      'the default export sets adminToken, a secret that belongs in the environment: ' +
+        'HOLDFAST_ADMIN_TOKEN or HOLDFAST_ADMIN_TOKEN_FILE',
+    ],
+    ['{ runs: [] }', 'runs must be an object'],
+    ['{ runs: { Review: {} } }', 'runs.Review must be a lower-case letter, then'],
+    ['{ runs: { review: 1 } }', 'runs.review must be an object'],
+    [
+      "{ runs: { review: { onNewer: 'x' } } }",
+      'runs.review.onNewer must be one of supersede, queue, skip',
+    ],
+    [
+      '{ runs: { review: { timeout: 1 } } }',
+      'runs.review has the unknown key "timeout"; the nearest right one is timeoutMs',
+    ],
+    ['{ runs: { review: { timeoutMs: 1.5 } } }', 'runs.review.timeoutMs must be a whole number'],
+    ['{ runs: { review: { attempts: 0 } } }', 'runs.review.attempts must be a whole number'],
+    ['{ runs: { review: { concurrency: 0 } } }', 'runs.review.concurrency must be a whole'],
+    ["{ runs: { review: { own: 'yes' } } }", 'runs.review.own must be true or false'],
+    ["{ runs: { review: { by: 'boss' } } }", 'runs.review.by must be one of read, triage'],
+    ['{ runs: { review: { when: true } } }', 'runs.review.when must be a function'],
+    ["{ runs: { review: { on: 'push' } } }", 'runs.review.on must be an object'],
+    ["{ runs: { review: { on: { push: 'x' } } } }", 'runs.review.on.push must be a list'],
+    ['{ runs: { review: { on: { push: [1] } } } }', 'runs.review.on.push[0] must be a text'],
+    ["{ runs: { review: { on: { 'a b': [] } } } }", 'runs.review.on.a b is no GitHub event name'],
+    ["{ runs: { review: { run: 'local' } } }", 'runs.review.run must be a function, { command'],
+    ['{ runs: { review: { run: {} } } }', 'runs.review.run.command must be a list'],
+    ['{ runs: { review: { run: null } } }', 'runs.review.run must be an object'],
+    ['{ runs: { review: { run: { command: [] } } } }', 'runs.review.run.command must name'],
+    [
+      "{ runs: { review: { run: { command: ['a'], env: ['A=1'] } } } }",
+      'runs.review.run.env[0] must be the name of a variable',
+    ],
+    [
+      "{ runs: { review: { run: { comand: ['a'] } } } }",
+      'runs.review.run has the unknown key "comand"; the nearest right one is command',
+    ],
+    ['{ runs: { review: { anchor: true } } }', 'runs.review.anchor must be { per: ... } or false'],
+    ["{ runs: { review: { anchor: { per: 'x' } } } }", 'runs.review.anchor.per must be one of'],
+    ["{ runs: { review: { status: { context: '' } } } }", 'runs.review.status.context must be'],
+    ['{ tasks: { agent: { phases: [] } } }', 'tasks.agent.phases must have a phase'],
+    [
+      "{ tasks: { agent: { phases: [{ name: 'a' }, { name: 'a' }] } } }",
+      'tasks.agent.phases[1].name is used by another phase',
+    ],
+    [
+      "{ tasks: { agent: { phases: [{ name: 'a', approval: { by: 'x' } }] } } }",
+      'tasks.agent.phases[0].approval.by must be one of',
+    ],
+    [
+      '{ tasks: { agent: { hooks: { onBlocked: () => {} } } } }',
+      'tasks.agent.hooks has the unknown key "onBlocked"; the nearest right one is onPhaseBlocked',
+    ],
+    ['{ tasks: { agent: { hooks: { onPhaseBlocked: 1 } } } }', 'tasks.agent.hooks.onPhaseBlocked'],
+    ['{ notify: {} }', 'notify must be a list'],
+    ["{ notify: [{ on: ['A'], to: ['owner'], channels: ['slack'] }] }", 'notify[0].to[0] must be'],
+    ["{ notify: [{ on: ['A'], to: [0], channels: ['slack'] }] }", 'notify[0].to[0] must be'],
+    ["{ notify: [{ on: ['A'], to: [1], channels: ['Slack'] }] }", 'notify[0].channels[0] must'],
+    ["{ channels: { telegram: { inDoubt: 'x' } } }", 'channels.telegram.inDoubt must be one of'],
+    ["{ channels: { 'a b': {} } }", 'channels.a b must be a channel name'],
+    ['{ retention: { inboxDays: 3 } }', 'retention.inboxDays must be a whole number from 4'],
+    ['{ retention: { days: 3 } }', 'retention has the unknown key "days"'],
+  ])('%s is refused by its path', async (code, message) => {
+    const error = await errorOf(loadText(`export default ${code}`))
+    expect(error.message).toContain(`${path}: ${message}`)
+    expect(error.message).not.toContain('hunter2')
+  })
+
+  test('all its faults are told at once', async () => {
+    const code = "{ prot: 1, runs: { review: { onNewer: 'x', attempts: 0 } } }"
+    expect((await errorOf(loadText(`export default ${code}`))).problems).toHaveLength(3)
+  })
+
+  test.each([
+    "a: { status: { context: 'acme/x' } }, b: { status: { context: 'Acme/X' } }",
+    "a: {}, b: { status: { context: 'holdfast/a' } }",
+  ])('two run types may not share a context: %s', async (types) => {
+    const { message } = await errorOf(loadText(`export default { runs: { ${types} } }`))
+    expect(message).toContain('runs.b.status.context is')
+    expect(message).toContain('which runs.a has as well')
+  })
+})
+
+describe('types', () => {
+  test('without a file there are the review type and the labelled issue', async () => {
+    const { runs, tasks, notify } = await load()
+    expect(runs).toEqual({
+      review: {
+        on: { pull_request: ['opened', 'reopened', 'ready_for_review', 'synchronize', 'edited'] },
+        rerunOn: { pull_request: ['review_requested'], check_run: ['rerequested'] },
+        when: null,
+        by: null,
+        own: false,
+        run: 'remote',
+        concurrency: 4,
+        timeoutMs: 3_600_000,
+        pendingTimeoutMs: 3_600_000,
+        attempts: 3,
+        onNewer: null,
+        anchor: { per: 'subject' },
+        statusContext: 'holdfast/review',
+      },
+    })
+    expect(tasks['agent']?.phases.map(({ name }) => name)).toEqual(['plan', 'deliver', 'compound'])
+    const event = { name: 'issues', action: 'labeled', repo: 'a/b', sender: 'c' }
+    const decide = (label: string) =>
+      tasks['agent']?.when?.({ ...event, payload: { label: { name: label } } })
+    expect([decide('holdfast'), decide('bug')]).toEqual([true, 'another label'])
+    expect(notify).toEqual([])
+  })
+
+  test('a file that does not speak of runs keeps the defaults', async () => {
+    expect(Object.keys((await loadText('export default { port: 1 }')).runs)).toEqual(['review'])
+  })
+
+  test('runs without an entry mean that there are none', async () => {
+    expect((await loadText('export default { runs: {}, tasks: {} }')).runs).toEqual({})
+  })
+
+  test('the whole shape is taken over', async () => {
+    const settings = await loadText(`export default {
+      runs: {
+        review: {
+          on: { pull_request: ['opened'] }, rerunOn: { check_run: ['rerequested'] },
+          when: () => 'no', by: 'write', own: true, run: async () => ({ verdict: 'success' }),
+          timeoutMs: 1_800_000, pendingTimeoutMs: 5000, attempts: 2, concurrency: 1,
+          onNewer: 'skip', anchor: false, status: { context: 'acme/review' },
+        },
+        docs: { run: { command: ['node', 'build.mjs'], env: ['NOTION_TOKEN'] }, anchor: { per: 'run' } },
+      },
+      tasks: { agent: {
+        on: { issues: ['labeled'] }, by: 'write',
+        phases: [{ name: 'plan', run: { command: ['./plan.sh'] }, approval: { by: 'write', deadlineMs: 86_400_000 } },
+                 { name: 'deliver', run: 'remote' }],
+        hooks: { onPhaseBlocked: () => {} },
+      } },
+      notify: [{ on: ['run.failed'], to: ['role:owner', 42], channels: ['telegram'] }],
+      channels: { telegram: { inDoubt: 'resend' } },
+      retention: { finishedDays: 14 },
+    }`)
+    expect(settings.runs['review']).toMatchObject({
+      by: 'write',
+      own: true,
+      onNewer: 'skip',
+      anchor: false,
+      statusContext: 'acme/review',
+    })
+    expect(settings.runs['docs']).toMatchObject({
+      run: { command: ['node', 'build.mjs'], env: ['NOTION_TOKEN'] },
+      statusContext: 'holdfast/docs',
+    })
+    expect(settings.tasks['agent']?.phases).toMatchObject([
+      { approval: { by: 'write', deadlineMs: 86_400_000 } },
+      { run: 'remote', approval: null },
+    ])
+    expect(settings.notify).toEqual([
+      { on: ['run.failed'], to: ['role:owner', 42], channels: ['telegram'] },
+    ])
+    expect(settings.channels).toEqual({ telegram: { inDoubt: 'resend' } })
+    expect(settings.retention).toEqual({
+      finishedDays: 14,
+      supersededDays: 7,
+      inboxDays: 7,
+      auditDays: 90,
+    })
+  })
+})
+
+describe('the policy of a run', () => {
+  const defaults = { attempts: 3, timeoutMs: 3_600_000, pendingTimeoutMs: 3_600_000 }
+
+  test.each(['review', 'unheard-of', 'constructor', '__proto__'])(
+    'of type %s supersedes for pull requests and queues for jobs',
+    async (type) => {
+      const settings = await load()
+      expect(runPolicy(settings, type, 'pull_request')).toEqual({
+        ...defaults,
+        onNewer: 'supersede',
+      })
+      expect(runPolicy(settings, type, 'job')).toEqual({ ...defaults, onNewer: 'queue' })
+    },
+  )
+
+  test('is what the file says', async () => {
+    const settings = await loadText(
+      "export default { runs: { a: { attempts: 1, timeoutMs: 2000, pendingTimeoutMs: 3000, onNewer: 'skip' } } }",
+    )
+    const policy = { attempts: 1, timeoutMs: 2000, pendingTimeoutMs: 3000, onNewer: 'skip' }
+    expect(runPolicy(settings, 'a', 'pull_request')).toEqual(policy)
+    expect(runPolicy(settings, 'a', 'job')).toEqual(policy)
+  })
+})

@@ -1,0 +1,183 @@
+/**
+ * The rules `holdfast.config.ts` is checked by; src/config.ts is the same shape in words. Messages
+ * are what is wrong with the value, to be read after its path: "runs.review.onNewer must be …".
+ */
+import { z } from 'zod'
+import {
+  roles,
+  type Config,
+  type NotifyRule,
+  type PhaseHook,
+  type RunHandler,
+  type When,
+} from '../config.ts'
+import { onNewerChoices } from '../domain/run.ts'
+import { closedObject } from './closed-object.ts'
+import { hasFile } from './option.ts'
+import { optionEntries, timerMsMax } from './options.ts'
+
+const wholeNumber = (min: number, max: number) => {
+  const message = `must be a whole number from ${min} to ${max}`
+  return z.number(message).int(message).min(min, message).max(max, message)
+}
+const text = z.string('must be a text').regex(/^[^\p{Cc}]{1,200}$/u, 'must be a text of one line')
+const oneOf = <const T extends string>(values: readonly [T, ...T[]]) =>
+  z.enum(values, `must be one of ${values.join(', ')}`)
+const list = <T extends z.ZodType>(item: T) => z.array(item, 'must be a list')
+const callback = <T>() => z.custom<T>((value) => typeof value === 'function', 'must be a function')
+const yesOrNo = z.boolean('must be true or false')
+
+const typeName = z
+  .string()
+  .regex(
+    /^[a-z][a-z0-9._-]{0,63}$/,
+    'must be a lower-case letter, then up to 63 of a-z, 0-9, dot, underscore or hyphen',
+  )
+const channelName = z
+  .string('must be a channel name')
+  .regex(/^[a-z][a-z0-9-]{0,31}$/, 'must be a channel name: a letter, then letters, digits, dashes')
+const named = <V extends z.ZodType>(key: z.ZodType<string, string>, value: V) =>
+  z.record(key, value, { error: namedError })
+const namedError = (issue: { code?: string; issues?: readonly { message: string }[] }): string =>
+  issue.code === 'invalid_key'
+    ? (issue.issues?.[0]?.message ?? 'is no right name')
+    : 'must be an object'
+
+const eventFilter = named(z.string().regex(/^[a-z_]{1,64}$/, 'is no GitHub event name'), list(text))
+
+const command = closedObject({
+  command: list(text).min(1, 'must name a program'),
+  env: list(
+    z
+      .string('must be the name of a variable')
+      .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must be the name of a variable'),
+  ).optional(),
+})
+
+const executionMessage = "must be a function, { command: [...] } or 'remote'"
+const handler = callback<RunHandler>()
+const execution = pickSchema((value) => {
+  if (typeof value === 'function') return handler
+  return typeof value === 'object' ? command : z.literal('remote', executionMessage)
+})
+
+const trigger = {
+  on: eventFilter.optional(),
+  rerunOn: eventFilter.optional(),
+  when: callback<When>().optional(),
+  by: oneOf(roles).optional(),
+  own: yesOrNo.optional(),
+}
+const limits = {
+  timeoutMs: wholeNumber(1000, timerMsMax).optional(),
+  pendingTimeoutMs: wholeNumber(1000, timerMsMax).optional(),
+  attempts: wholeNumber(1, 1000).optional(),
+}
+
+const anchorPer = closedObject({ per: oneOf(['subject', 'run']) })
+const runType = closedObject({
+  ...trigger,
+  ...limits,
+  run: execution.optional(),
+  concurrency: wholeNumber(1, 1000).optional(),
+  onNewer: oneOf(onNewerChoices).optional(),
+  anchor: pickSchema((value) =>
+    typeof value === 'object' ? anchorPer : z.literal(false, 'must be { per: ... } or false'),
+  ).optional(),
+  status: closedObject({ context: text }).optional(),
+})
+
+const phase = closedObject({
+  ...limits,
+  name: typeName,
+  run: execution.optional(),
+  approval: closedObject({
+    by: oneOf(roles),
+    deadlineMs: wholeNumber(1000, timerMsMax).optional(),
+  }).optional(),
+})
+const hook = callback<PhaseHook>().optional()
+const taskType = closedObject({
+  ...trigger,
+  phases: list(phase).min(1, 'must have a phase').superRefine(eachNameOnce).optional(),
+  hooks: closedObject({
+    onPhaseStarted: hook,
+    onPhaseComplete: hook,
+    onPhaseBlocked: hook,
+  }).optional(),
+})
+
+const recipientMessage = "must be a user id or a text like 'role:owner'"
+const recipient = z.custom<NotifyRule['to'][number]>(
+  (value) =>
+    typeof value === 'number'
+      ? Number.isSafeInteger(value) && value > 0
+      : typeof value === 'string' && /^role:\S{1,64}$/.test(value),
+  recipientMessage,
+)
+const notifyRule = closedObject({
+  on: list(text).min(1, 'must name an event'),
+  to: list(recipient).min(1, 'must name a recipient'),
+  channels: list(channelName).min(1, 'must name a channel'),
+})
+
+const days = (min: number) => wholeNumber(min, 36_500).optional()
+const retention = closedObject({
+  finishedDays: days(1),
+  supersededDays: days(1),
+  // GitHub redelivers for three days; forgetting sooner would take a redelivery for a new event.
+  inboxDays: days(4),
+  auditDays: days(1),
+})
+
+const plainSettings: Record<string, z.ZodType> = {}
+const secretKeys = new Map<string, string>()
+for (const [key, entry] of optionEntries) {
+  if (entry.secret === 'whole') {
+    const file = hasFile(entry) ? ` or ${entry.env}_FILE` : ''
+    const message = `sets ${key}, a secret that belongs in the environment: ${entry.env}${file}`
+    secretKeys.set(key, message)
+  } else {
+    // Checked with the other sources of the setting, so that the message is the same everywhere.
+    plainSettings[key] = z.unknown().optional()
+  }
+}
+
+const configObject = closedObject(
+  {
+    ...plainSettings,
+    runs: named(typeName, runType).optional(),
+    tasks: named(typeName, taskType).optional(),
+    notify: list(notifyRule).optional(),
+    channels: named(
+      channelName,
+      closedObject({ inDoubt: oneOf(['hold', 'resend']).optional() }),
+    ).optional(),
+    retention: retention.optional(),
+  },
+  secretKeys,
+)
+
+export const configSchema = configObject as z.ZodType as z.ZodType<Config>
+
+function eachNameOnce(
+  phases: readonly { readonly name: string }[],
+  context: z.RefinementCtx,
+): void {
+  phases.forEach(({ name }, index) => {
+    if (phases.findIndex((other) => other.name === name) === index) return
+    context.addIssue({ code: 'custom', path: [index, 'name'], message: 'is used by another phase' })
+  })
+}
+
+/** Like a union, but the error is that of the one form the value tried to have. */
+function pickSchema<T extends z.ZodType>(pick: (value: unknown) => T) {
+  return z.unknown().transform((value, context): z.output<T> => {
+    const parsed = pick(value).safeParse(value)
+    if (parsed.success) return parsed.data
+    for (const { path, message } of parsed.error.issues) {
+      context.issues.push({ code: 'custom', path: [...path], message, input: value })
+    }
+    return z.NEVER
+  })
+}

@@ -1,0 +1,45 @@
+/**
+ * The settings as they may be logged: secrets only as given or not, passwords in addresses masked,
+ * run types by name.
+ */
+import { optionEntries } from './options.ts'
+import type { Settings } from './settings.ts'
+
+export function describeSettings(settings: Settings): Readonly<Record<string, unknown>> {
+  const described: Record<string, unknown> = {
+    mode: settings.mode,
+    work: settings.work,
+    configFile: settings.configFile,
+  }
+  for (const [key, entry] of optionEntries) {
+    if (key === 'databaseUrl') {
+      described['database'] = describeDatabase(settings)
+      continue
+    }
+    const value: unknown = settings[key]
+    const given = value !== null && !(Array.isArray(value) && value.length === 0)
+    if (entry.secret === 'whole') described[key] = given ? '(given)' : null
+    else described[key] = entry.secret === 'password' && given ? maskUrl(String(value)) : value
+  }
+  return {
+    ...described,
+    runs: Object.keys(settings.runs),
+    tasks: Object.keys(settings.tasks),
+    retention: settings.retention,
+  }
+}
+
+function describeDatabase({ database }: Settings): string {
+  return database.kind === 'sqlite' ? `sqlite:${database.path}` : maskUrl(database.url)
+}
+
+/** A password can also stand in the query: `?password=`. */
+export function maskUrl(text: string): string {
+  if (!URL.canParse(text)) return '(hidden)'
+  const url = new URL(text)
+  if (url.password !== '') url.password = '***'
+  for (const name of [...url.searchParams.keys()]) {
+    if (/pass|secret|token|key/i.test(name)) url.searchParams.set(name, '***')
+  }
+  return url.href
+}

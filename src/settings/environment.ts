@@ -1,0 +1,100 @@
+/**
+ * Settings from the environment. Names that begin with HOLDFAST_ are ours, so an unknown or empty
+ * one is a mistake and an error; other names (GITHUB_TOKEN and the like) are shared with other
+ * programs, so there an empty one counts as not set and unknown ones are none of our business.
+ */
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { nearest } from './nearest.ts'
+import { hasFile } from './option.ts'
+import { optionEntries, type OptionKey } from './options.ts'
+
+export type Environment = Readonly<Record<string, string | undefined>>
+
+/** A text and where it came from, in words that finish "PORT, …, must be". */
+export interface FoundText {
+  readonly text: string
+  readonly source: string
+}
+
+/** What a command is told about its run, and the bearer of the command line. */
+const notSettings = [
+  'HOLDFAST_RUN_ID',
+  'HOLDFAST_RUN_TOKEN',
+  'HOLDFAST_URL',
+  'HOLDFAST_MCP_URL',
+  'HOLDFAST_INPUT_FILE',
+  'HOLDFAST_SUMMARY_FILE',
+  'HOLDFAST_RESULT_FILE',
+  'HOLDFAST_TOKEN',
+  'HOLDFAST_TOKEN_FILE',
+]
+
+export interface EnvironmentAnswer {
+  readonly found: ReadonlyMap<OptionKey, FoundText>
+  readonly problems: readonly string[]
+}
+
+export function readEnvironment(env: Environment, cwd: string): EnvironmentAnswer {
+  const found = new Map<OptionKey, FoundText>()
+  const problems: string[] = unknownNames(env)
+  for (const [key, entry] of optionEntries) {
+    const answer = readVariable(env, entry.env, cwd, hasFile(entry))
+    if ('problem' in answer) problems.push(answer.problem)
+    else if (answer.found !== null) found.set(key, answer.found)
+  }
+  return { found, problems }
+}
+
+type VariableAnswer = { readonly found: FoundText | null } | { readonly problem: string }
+
+/** One variable, or the file its `_FILE` names. */
+export function readVariable(
+  env: Environment,
+  name: string,
+  cwd: string,
+  mayBeFile: boolean,
+): VariableAnswer {
+  const direct = givenText(env, name)
+  const file = mayBeFile ? givenText(env, `${name}_FILE`) : null
+  if (direct !== null && file !== null) {
+    return { problem: `${name} and ${name}_FILE are both given; give only one of them` }
+  }
+  if (direct === '') return { problem: `${name} is empty; give it a value or unset it` }
+  if (file === '') return { problem: `${name}_FILE is empty; name a file or unset it` }
+  if (direct !== null) return { found: { text: direct, source: 'from the environment' } }
+  return file === null ? { found: null } : readSecretFile(`${name}_FILE`, resolve(cwd, file))
+}
+
+function givenText(env: Environment, name: string): string | null {
+  const text = env[name]?.trim()
+  if (text === undefined) return null
+  return text === '' && !name.startsWith('HOLDFAST_') ? null : text
+}
+
+function readSecretFile(name: string, path: string): VariableAnswer {
+  let text: string
+  try {
+    text = readFileSync(path, 'utf8').trim()
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code
+    const why = code === 'ENOENT' ? 'does not exist' : `cannot be read (${String(code)})`
+    return { problem: `${name} names ${path}, which ${why}` }
+  }
+  if (text === '') return { problem: `${name} names ${path}, which is empty` }
+  return { found: { text, source: `from the file ${path}` } }
+}
+
+function unknownNames(env: Environment): string[] {
+  const settingNames = optionEntries
+    .flatMap(([, entry]) => (hasFile(entry) ? [entry.env, `${entry.env}_FILE`] : [entry.env]))
+    .filter((name) => name.startsWith('HOLDFAST_'))
+  const known = new Set([...settingNames, ...notSettings])
+  return Object.keys(env)
+    .filter((name) => name.startsWith('HOLDFAST_') && env[name] !== undefined && !known.has(name))
+    .sort()
+    .map((name) => {
+      const right = String(nearest(name, settingNames))
+      return `${name} in the environment is no setting; the nearest right one is ${right}`
+    })
+}

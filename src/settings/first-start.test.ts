@@ -1,0 +1,139 @@
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { SetupError } from '../errors.ts'
+import { systemRandom } from '../random.ts'
+import { serverSecrets } from './first-start.ts'
+import { loadSettings } from './load-settings.ts'
+import { SettingsError } from './settings-error.ts'
+
+let cwd = ''
+let dataDir = ''
+beforeEach(() => {
+  cwd = mkdtempSync(join(tmpdir(), 'holdfast-first-'))
+  dataDir = join(cwd, 'data')
+})
+
+async function start(env: Record<string, string> = {}) {
+  return serverSecrets(await loadSettings({ env, cwd }), systemRandom)
+}
+const modeOf = (path: string): number => statSync(path).mode & 0o777
+const keptText = (name: string): string => readFileSync(join(dataDir, name), 'utf8')
+
+describe('the first start', () => {
+  test.each([{}, { HOLDFAST_DATABASE_URL: 'sqlite::memory:' }])(
+    'makes what is missing and shows it once (%o)',
+    async (env) => {
+      const first = await start(env)
+      expect(first.made.map(({ label }) => label)).toEqual(['admin token', 'webhook secret'])
+      expect(first.adminToken).toMatch(/^hfa_[\w-]{32}$/)
+      expect(keptText('admin-token')).toBe(`${first.adminToken}\n`)
+      expect(keptText('webhook-secret')).toBe(`${String(first.webhookSecrets[0])}\n`)
+
+      const second = await start(env)
+      expect(second).toEqual({ ...first, made: [] })
+    },
+  )
+
+  test('keeps folder and files to their owner and leaves no draft', async () => {
+    await start()
+    expect(modeOf(dataDir)).toBe(0o700)
+    expect(modeOf(join(dataDir, 'admin-token'))).toBe(0o600)
+    expect(modeOf(join(dataDir, 'webhook-secret'))).toBe(0o600)
+    expect(readdirSync(dataDir).sort()).toEqual(['admin-token', 'webhook-secret'])
+  })
+
+  test('makes nothing that was given', async () => {
+    const env = { HOLDFAST_ADMIN_TOKEN: 'given-admin', GITHUB_WEBHOOK_SECRET: 'one,two' }
+    expect(await start(env)).toEqual({
+      adminToken: 'given-admin',
+      webhookSecrets: ['one', 'two'],
+      made: [],
+      warnings: [],
+    })
+    expect(readdirSync(dataDir)).toEqual([])
+  })
+
+  test('of many processes at once has one winner that all agree with', async () => {
+    const starts = await Promise.all(Array.from({ length: 20 }, () => start()))
+    expect(new Set(starts.map(({ adminToken }) => adminToken)).size).toBe(1)
+    expect(new Set(starts.map(({ webhookSecrets }) => webhookSecrets[0])).size).toBe(1)
+    const shown = starts.flatMap(({ made }) => made.map(({ label }) => label)).sort()
+    expect(shown).toEqual(['admin token', 'webhook secret'])
+    expect(readdirSync(dataDir).sort()).toEqual(['admin-token', 'webhook-secret'])
+  })
+
+  test('on PostgreSQL needs to be given the admin token', async () => {
+    const env = { HOLDFAST_DATABASE_URL: 'postgres://db/x' }
+    await expect(start(env)).rejects.toThrow(SettingsError)
+    await expect(start(env)).rejects.toThrow('HOLDFAST_ADMIN_TOKEN is required with PostgreSQL')
+    const given = await start({ ...env, HOLDFAST_ADMIN_TOKEN: 'a', GITHUB_WEBHOOK_SECRET: 'b' })
+    expect(given.made).toEqual([])
+    expect(readdirSync(cwd)).toEqual([])
+  })
+})
+
+describe('what an earlier start left', () => {
+  test('a draft of a crashed start is removed', async () => {
+    await start()
+    writeFileSync(join(dataDir, '.admin-token.draft-abc'), 'half')
+    await start()
+    expect(readdirSync(dataDir).sort()).toEqual(['admin-token', 'webhook-secret'])
+  })
+
+  test('a draft alone does not count as the secret', async () => {
+    mkdirSync(dataDir)
+    writeFileSync(join(dataDir, '.admin-token.draft-abc'), 'half')
+    expect((await start()).adminToken).toMatch(/^hfa_/)
+  })
+
+  test.each(['', '\n'])('a file of %j is refused with the remedy', async (text) => {
+    mkdirSync(dataDir)
+    writeFileSync(join(dataDir, 'admin-token'), text, { mode: 0o600 })
+    const error: unknown = await start().catch((reason: unknown) => reason)
+    expect(error).toBeInstanceOf(SetupError)
+    expect((error as SetupError).message).toContain('admin-token is empty')
+    expect((error as SetupError).hint).toContain('Delete it to have a new one made')
+    expect(keptText('admin-token')).toBe(text)
+  })
+
+  test('a file others can read is closed to them, with a warning that does not tell it', async () => {
+    const { adminToken } = await start()
+    chmodSync(join(dataDir, 'admin-token'), 0o644)
+    const { warnings } = await start()
+    expect(warnings).toHaveLength(1)
+    expect(warnings[0]).toContain('admin-token had mode 0644')
+    expect(warnings[0]).not.toContain(adminToken)
+    expect(modeOf(join(dataDir, 'admin-token'))).toBe(0o600)
+  })
+
+  test('a folder in the place of the file is refused with the remedy', async () => {
+    mkdirSync(join(dataDir, 'admin-token'), { recursive: true })
+    const error: unknown = await start().catch((reason: unknown) => reason)
+    expect(error).toBeInstanceOf(SetupError)
+    expect((error as SetupError).hint).toContain('HOLDFAST_ADMIN_TOKEN')
+  })
+
+  test('a file in the place of the folder is refused with the remedy', async () => {
+    writeFileSync(dataDir, '')
+    const error: unknown = await start().catch((reason: unknown) => reason)
+    expect(error).toBeInstanceOf(SetupError)
+    expect((error as SetupError).message).toContain(`The data folder ${dataDir} could not be made`)
+    expect((error as SetupError).hint).toContain('HOLDFAST_DATA_DIR')
+  })
+
+  test('a folder that is already there keeps its mode', async () => {
+    mkdirSync(dataDir, { mode: 0o750 })
+    await start()
+    expect(modeOf(dataDir)).toBe(0o750)
+  })
+})

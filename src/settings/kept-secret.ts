@@ -1,0 +1,138 @@
+/**
+ * A secret that is made once and kept in a file.
+ *
+ * What must hold: two processes that start together end up with the same secret; a crash at any
+ * moment leaves either no file or a whole one; nobody but the owner can ever read it. So it is
+ * written to a file of its own, flushed, and then linked to its name, which only the first can do.
+ */
+import { chmod, link, open, readdir, readFile, stat, unlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import { SetupError } from '../errors.ts'
+import type { Random } from '../random.ts'
+
+export interface KeptSecret {
+  readonly path: string
+  readonly value: string
+  /** True only for the one process that made it. */
+  readonly made: boolean
+  /** Set when somebody else could read it until now. */
+  readonly warning: string | null
+}
+
+export interface KeepSecretOptions {
+  readonly folder: string
+  readonly name: string
+  readonly make: () => string
+  readonly random: Random
+  /** The setting that makes the file unnecessary. */
+  readonly setting: string
+}
+
+export async function keepSecret(options: KeepSecretOptions): Promise<KeptSecret> {
+  const path = join(options.folder, options.name)
+  try {
+    const existing = await readKept(path, options)
+    if (existing !== null) {
+      await removeLeftovers(options)
+      return { path, made: false, ...existing }
+    }
+    const made = await publishNew(path, options)
+    const kept = await readKept(path, options)
+    if (kept === null) throw new Error('the file vanished while it was made')
+    return { path, made, ...kept }
+  } catch (error) {
+    if (error instanceof SetupError) throw error
+    throw new SetupError('secret_file', `${path} could not be used: ${(error as Error).message}`, {
+      hint: `Give Holdfast's user access to ${options.folder}, or set ${options.setting}.`,
+      cause: error,
+    })
+  }
+}
+
+async function readKept(
+  path: string,
+  options: KeepSecretOptions,
+): Promise<Pick<KeptSecret, 'value' | 'warning'> | null> {
+  let text: string
+  try {
+    text = await readFile(path, 'utf8')
+  } catch (error) {
+    if (isCode(error, 'ENOENT')) return null
+    throw error
+  }
+  const value = text.trim()
+  if (value === '') {
+    throw new SetupError('secret_file', `${path} is empty, so there is no secret in it`, {
+      hint: `Delete it to have a new one made, or set ${options.setting}.`,
+    })
+  }
+  return { value, warning: await closeToOthers(path) }
+}
+
+async function closeToOthers(path: string): Promise<string | null> {
+  // Windows has no such modes and reports all files as open to everybody.
+  if (process.platform === 'win32') return null
+  const mode = (await stat(path)).mode & 0o777
+  if ((mode & 0o077) === 0) return null
+  await chmod(path, 0o600)
+  return (
+    `${path} had mode 0${mode.toString(8)}, so others could read the secret in it; ` +
+    'it has mode 0600 now. Replace the secret if others use this machine.'
+  )
+}
+
+/** Answers whether ours became the secret. */
+async function publishNew(path: string, options: KeepSecretOptions): Promise<boolean> {
+  const unique = options.random.bytes(9).toString('base64url')
+  const draft = join(options.folder, `${draftPrefix(options)}${unique}`)
+  const file = await open(draft, 'wx', 0o600)
+  try {
+    await file.writeFile(`${options.make()}\n`)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+  try {
+    await link(draft, path)
+    await syncFolder(options.folder)
+    return true
+  } catch (error) {
+    // Another process was first; it may already have tidied our draft away.
+    if (isCode(error, 'EEXIST') || isCode(error, 'ENOENT')) return false
+    throw error
+  } finally {
+    await unlinkIfThere(draft)
+  }
+}
+
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r')
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}
+
+/** Drafts of processes that crashed; once the secret exists nobody needs one. */
+async function removeLeftovers(options: KeepSecretOptions): Promise<void> {
+  const prefix = draftPrefix(options)
+  const names = (await readdir(options.folder)).filter((name) => name.startsWith(prefix))
+  for (const name of names) await unlinkIfThere(join(options.folder, name))
+}
+
+function draftPrefix(options: KeepSecretOptions): string {
+  return `.${options.name}.draft-`
+}
+
+async function unlinkIfThere(path: string): Promise<void> {
+  try {
+    await unlink(path)
+  } catch (error) {
+    if (!isCode(error, 'ENOENT')) throw error
+  }
+}
+
+function isCode(error: unknown, code: string): boolean {
+  return (error as NodeJS.ErrnoException | null)?.code === code
+}

@@ -1,0 +1,167 @@
+/**
+ * Puts the settings together: flag, then environment, then config file, then default. A value that
+ * is given and wrong is an error wherever it stands, also when a stronger source overrides it, and
+ * never gives way to a default. All problems are told at once.
+ */
+import { resolve } from 'node:path'
+import type { Config } from '../config.ts'
+import type { StoreMode } from '../store.ts'
+import { loadConfigFile } from './config-file.ts'
+import { readEnvironment, type Environment, type FoundText } from './environment.ts'
+import { freezeDeep } from './freeze-deep.ts'
+import { nearest } from './nearest.ts'
+import { flagOf, hasFlag, type Option } from './option.ts'
+import { optionEntries, options, type OptionKey, type OptionValues } from './options.ts'
+import type { RunTypeSettings, Settings } from './settings.ts'
+import { SettingsError } from './settings-error.ts'
+import { withTypeDefaults } from './type-defaults.ts'
+import type { Database } from './value-kind.ts'
+
+export interface SettingsSources {
+  /** Texts of flags by setting key; undefined ones were not given. */
+  readonly flags?: Readonly<Record<string, string | undefined>>
+  readonly env: Environment
+  readonly cwd: string
+  /** Path of the config file; without it `holdfast.config.ts` is read when it is there. */
+  readonly config?: string | undefined
+  /** False: this process executes no runs. */
+  readonly work?: boolean
+}
+
+export async function loadSettings(sources: SettingsSources): Promise<Settings> {
+  const file = await loadConfigFile(sources.cwd, sources.config ?? null)
+  const environment = readEnvironment(sources.env, sources.cwd)
+  const flags = readFlags(sources.flags ?? {})
+  const problems = [...flags.problems, ...environment.problems]
+  const values: Record<string, unknown> = {}
+  for (const [key, entry] of optionEntries) {
+    const texts = [flags.found.get(key), environment.found.get(key)]
+    const given = texts.flatMap((found) =>
+      found === undefined ? [] : [parseText(key, entry, found, problems)],
+    )
+    const configured = (file.config as Record<string, unknown>)[key]
+    if (configured !== undefined) {
+      given.push(parseConfigured(key, entry, configured, String(file.path), problems))
+    }
+    values[key] = given.length > 0 ? given[0] : entry.default
+  }
+  const types = withTypeDefaults(file.config)
+  problems.push(...appProblems(values), ...sharedContexts(types.runs, file.path))
+  if (problems.length > 0) throw new SettingsError(problems)
+
+  const { databaseUrl, ...plain } = values as OptionValues
+  const dataDir = resolve(sources.cwd, plain.dataDir)
+  return freezeDeep({
+    ...plain,
+    ...types,
+    dataDir,
+    database: placeDatabase(databaseUrl, sources.cwd, dataDir),
+    githubWebhookSecrets: plain.githubWebhookSecrets ?? [],
+    mode: modeOf(plain),
+    work: sources.work ?? true,
+    configFile: file.path,
+  })
+}
+
+interface FoundFlags {
+  readonly found: ReadonlyMap<OptionKey, FoundText>
+  readonly problems: readonly string[]
+}
+
+function readFlags(flags: NonNullable<SettingsSources['flags']>): FoundFlags {
+  const found = new Map<OptionKey, FoundText>()
+  const problems: string[] = []
+  const known = optionEntries.filter(([, entry]) => hasFlag(entry)).map(([key]) => key)
+  for (const [key, text] of Object.entries(flags)) {
+    if (text === undefined) continue
+    const right = known.find((name) => name === key)
+    if (right === undefined) {
+      const suggestion = flagOf(String(nearest(key, known)))
+      problems.push(`${flagOf(key)} is no flag; the nearest right one is ${suggestion}`)
+    } else {
+      found.set(right, { text: text.trim(), source: 'from the command line' })
+    }
+  }
+  return { found, problems }
+}
+
+function parseText(key: OptionKey, entry: Option, found: FoundText, problems: string[]): unknown {
+  const parsed = entry.kind.fromText.safeParse(found.text)
+  if (parsed.success) return parsed.data
+  const name = found.source === 'from the command line' ? flagOf(key) : entry.env
+  problems.push(badValue(name, found.source, entry, found.text))
+  return undefined
+}
+
+function parseConfigured(
+  key: OptionKey,
+  entry: Option,
+  value: unknown,
+  path: string,
+  problems: string[],
+): unknown {
+  const parsed = entry.kind.fromConfig.safeParse(value)
+  if (parsed.success) return parsed.data
+  problems.push(badValue(key, `from ${path}`, entry, value))
+  return undefined
+}
+
+function badValue(name: string, source: string, entry: Option, value: unknown): string {
+  const shown = entry.kind.mayShow ? ` is ${shorten(value)} but` : ''
+  const unit = entry.unit === null ? '' : ` (${entry.unit})`
+  return `${name} (${source})${shown} must be ${entry.kind.allowed}${unit}`
+}
+
+function shorten(value: unknown): string {
+  const text = typeof value === 'function' ? 'a function' : (JSON.stringify(value) ?? String(value))
+  return text.length > 60 ? `${text.slice(0, 57)}...` : text
+}
+
+/** Half an App is a mistake, not a wish for the sandbox. */
+function appProblems(values: Readonly<Record<string, unknown>>): string[] {
+  const { githubAppId, githubPrivateKey } = options
+  const hasId = values['githubAppId'] !== null
+  const hasKey = values['githubPrivateKey'] !== null
+  if (hasId === hasKey) return []
+  const [given, missing] = hasId
+    ? [githubAppId.env, githubPrivateKey.env]
+    : [githubPrivateKey.env, githubAppId.env]
+  return [`${given} is given without ${missing}; a GitHub App needs both`]
+}
+
+/** GitHub does not tell contexts apart by case. */
+function sharedContexts(
+  runs: Readonly<Record<string, RunTypeSettings>>,
+  path: string | null,
+): string[] {
+  const owners = new Map<string, string>()
+  const problems: string[] = []
+  for (const [name, { statusContext }] of Object.entries(runs)) {
+    const owner = owners.get(statusContext.toLowerCase())
+    if (owner === undefined) owners.set(statusContext.toLowerCase(), name)
+    else {
+      problems.push(
+        `${String(path)}: runs.${name}.status.context is ${JSON.stringify(statusContext)}, ` +
+          `which runs.${owner} has as well; every run type needs its own`,
+      )
+    }
+  }
+  return problems
+}
+
+function placeDatabase(given: Database | null, cwd: string, dataDir: string): Database {
+  if (given === null) return { kind: 'sqlite', path: resolve(dataDir, 'holdfast.db') }
+  if (given.kind === 'postgres' || given.path === ':memory:') return given
+  return { kind: 'sqlite', path: resolve(cwd, given.path) }
+}
+
+function modeOf(
+  values: Pick<
+    OptionValues,
+    'githubToken' | 'githubAppId' | 'githubPrivateKey' | 'githubWebhookSecrets'
+  >,
+): StoreMode {
+  const app = values.githubAppId !== null && values.githubPrivateKey !== null
+  const canAct = app || values.githubToken !== null
+  return canAct && values.githubWebhookSecrets !== null ? 'live' : 'sandbox'
+}

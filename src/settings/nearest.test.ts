@@ -1,0 +1,38 @@
+import { describe, expect, test } from 'vitest'
+import { editDistance, nearest } from './nearest.ts'
+
+describe('the distance between two names', () => {
+  test.each([
+    ['port', 'port', 0],
+    ['PORT', 'port', 0],
+    ['prot', 'port', 1],
+    ['por', 'port', 1],
+    ['portt', 'port', 1],
+    ['pork', 'port', 2],
+    ['', 'port', 4],
+    ['port', '', 4],
+    ['', '', 0],
+  ])('%j to %j is %i', (from, to, distance) => {
+    expect(editDistance(from, to)).toBe(distance)
+  })
+})
+
+describe('the nearest name', () => {
+  const names = ['HOLDFAST_HOST', 'HOLDFAST_PORT', 'HOLDFAST_PUBLIC_URL', 'HOLDFAST_DATABASE_URL']
+
+  test.each([
+    ['HOLDFAST_PROT', 'HOLDFAST_PORT'],
+    ['HOLDFAST_DB_URL', 'HOLDFAST_DATABASE_URL'],
+    ['holdfast_host', 'HOLDFAST_HOST'],
+  ])('to %s is %s', (wrong, right) => {
+    expect(nearest(wrong, names)).toBe(right)
+  })
+
+  test('is always one when there are any', () => {
+    expect(names).toContain(nearest('x'.repeat(100_000), names))
+  })
+
+  test('is none among none', () => {
+    expect(nearest('port', [])).toBeNull()
+  })
+})

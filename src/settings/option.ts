@@ -1,0 +1,64 @@
+/**
+ * What is known of one setting. The table of them (options.ts) is the only place a setting is
+ * written down: parsing, help, errors and the reference page are all made from it.
+ */
+import type { ValueKind } from './value-kind.ts'
+
+export const optionGroups = [
+  'Server',
+  'Storage',
+  'Access',
+  'Runs',
+  'Publishing',
+  'GitHub',
+  'Other channels',
+] as const
+export type OptionGroup = (typeof optionGroups)[number]
+
+export type Secrecy = 'no' | 'password' | 'whole'
+
+export interface Option<T = unknown, D = unknown, S extends Secrecy = Secrecy> {
+  readonly group: OptionGroup
+  readonly env: string
+  readonly kind: ValueKind<T>
+  /** Null when there is none. */
+  readonly unit: string | null
+  readonly default: D
+  /** How the default is told when it is not simply its value. */
+  readonly defaultText?: string
+  /** One line for `--help`. */
+  readonly summary: string
+  /** What one gives up by moving it, or needs to know before setting it. */
+  readonly trade: string
+  /**
+   * `whole`: no flag and no config key, because a command line and a repository are read by many.
+   * `password`: an address that may hold one; its password is masked wherever it is shown.
+   * Both may be given as a file.
+   */
+  readonly secret: S
+}
+
+/** Keeps the types of value, default and secrecy while checking the entry. */
+export function option<T, const D, const S extends Secrecy>(
+  entry: Option<T, D, S>,
+): Option<T, D, S> {
+  return entry
+}
+
+/** The flag for a key of the table; the same words as its environment name. */
+export function flagOf(key: string): string {
+  return `--${key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
+}
+
+export function hasFlag(entry: Option): boolean {
+  return entry.secret !== 'whole'
+}
+
+export function hasFile(entry: Option): boolean {
+  return entry.secret !== 'no'
+}
+
+export function describeDefault(entry: Option): string {
+  if (entry.defaultText !== undefined) return entry.defaultText
+  return entry.default === null ? 'none' : String(entry.default)
+}

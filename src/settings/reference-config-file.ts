@@ -1,0 +1,82 @@
+/** The part of the reference page that tells what only a config file can say. */
+
+export const configFileSection = `
+## The config file
+
+\`holdfast.config.ts\` in the working directory, or the file named by \`--config\`. Its default export
+may hold every config key above, and these:
+
+### \`runs\`
+
+Run types by name. Without it there is one, \`review\`, executed by remote workers. A type that is
+not listed is remote and has the defaults.
+
+- \`on\`, \`rerunOn\`: GitHub events with the actions that start it, or start it again; an empty list
+  counts every action
+- \`when\`: a function of the event; a text it returns is the reason for not starting
+- \`by\`: least role of the sender: \`read\`, \`triage\`, \`write\`, \`maintain\` or \`admin\`
+- \`own\`: whether pull requests of our own account start it (default \`false\`)
+- \`run\`: a function, \`{ command: [...], env: [...] }\` or \`'remote'\` (default). A command sees the
+  variables named in \`env\`, those of its run and nothing else
+- \`timeoutMs\`: how long one holder may work (default 3600000). Shorter ends stuck work sooner
+- \`pendingTimeoutMs\`: how long a run may wait for a worker (default 3600000); then it fails with
+  \`no_worker\`
+- \`attempts\`: holders that may be lost in one round (default 3). More survives flaky machines and
+  repeats work that kills them
+- \`concurrency\`: how many of the type one process executes at once (default 4)
+- \`onNewer\`: what a newer run does to the active one: \`supersede\` (default for pull requests),
+  \`queue\` (default for jobs) or \`skip\`
+- \`anchor\`: \`{ per: 'subject' }\` (default) keeps one comment for all runs of a subject,
+  \`{ per: 'run' }\` one for each, \`false\` none
+- \`status\`: \`{ context }\`, by default \`holdfast/TYPE\`. No two types may share one
+
+### \`tasks\`
+
+Task types by name. Without it issues labelled \`holdfast\` walk \`plan\`, \`deliver\` and \`compound\`.
+
+- \`on\`, \`rerunOn\`, \`when\`, \`by\`, \`own\`: as for runs
+- \`phases\`: in their order, each with \`name\`, \`run\`, \`timeoutMs\`, \`pendingTimeoutMs\`,
+  \`attempts\` and \`approval: { by, deadlineMs }\`
+- \`hooks\`: \`onPhaseStarted\`, \`onPhaseComplete\`, \`onPhaseBlocked\`; each is called once per phase
+  and round
+
+### \`notify\`
+
+A list of rules: \`on\` (event types), \`to\` (user ids, or \`role:NAME\`), \`channels\`.
+
+### \`channels\`
+
+By channel name: \`inDoubt\`, what to do when nobody can tell whether a message arrived: \`hold\` it
+for a person or \`resend\` it, which may show it twice.
+
+### \`retention\`
+
+Days after which things are removed; longer costs disk and remembers more: \`finishedDays\` (30),
+\`supersededDays\` (7), \`inboxDays\` (7, at least 4 because GitHub redelivers for 3), \`auditDays\`
+(90).
+
+### Example
+
+\`\`\`ts
+import { defineConfig } from 'holdfast'
+
+export default defineConfig({
+  port: 9000,
+  runs: {
+    review: {
+      on: { pull_request: ['opened', 'reopened', 'ready_for_review', 'synchronize'] },
+      when: (event) => event.payload.pull_request.user.type !== 'Bot' || 'bot author',
+      timeoutMs: 1_800_000,
+      status: { context: 'acme/review' },
+    },
+    docs: {
+      run: { command: ['node', 'build.mjs'], env: ['NOTION_TOKEN'] },
+      onNewer: 'queue',
+      anchor: false,
+      status: { context: 'docs/job' },
+    },
+  },
+  retention: { finishedDays: 14 },
+})
+\`\`\`
+`

@@ -1,0 +1,75 @@
+/**
+ * The settings as the program uses them: checked, complete and never changed again. Nothing below
+ * the doors reads the environment or the config file; it is handed this.
+ */
+import type {
+  ChannelConfig,
+  EventFilter,
+  NotifyRule,
+  PhaseConfig,
+  RetentionConfig,
+  Role,
+  RunExecution,
+  TaskHooks,
+  When,
+} from '../config.ts'
+import type { OnNewer } from '../domain/run.ts'
+import type { StoreMode } from '../store.ts'
+import type { OptionValues } from './options.ts'
+import type { Database } from './value-kind.ts'
+
+export interface Settings extends Omit<OptionValues, 'databaseUrl' | 'githubWebhookSecrets'> {
+  /** Absolute. */
+  readonly dataDir: string
+  /** The path of a SQLite file is absolute, or `:memory:`. */
+  readonly database: Database
+  /** Empty when none was given. */
+  readonly githubWebhookSecrets: readonly string[]
+  /** Live needs credentials to act with and a secret to know GitHub by; else sandbox. */
+  readonly mode: StoreMode
+  /** Whether this process executes runs itself. */
+  readonly work: boolean
+  /** The config file that was read; null when there is none. */
+  readonly configFile: string | null
+  readonly runs: Readonly<Record<string, RunTypeSettings>>
+  readonly tasks: Readonly<Record<string, TaskTypeSettings>>
+  readonly notify: readonly NotifyRule[]
+  readonly channels: Readonly<Record<string, ChannelConfig>>
+  readonly retention: Readonly<Required<RetentionConfig>>
+}
+
+interface TriggerSettings {
+  readonly on: EventFilter
+  readonly rerunOn: EventFilter
+  /** Null lets everything through. */
+  readonly when: When | null
+  /** Null: anybody. */
+  readonly by: Role | null
+  readonly own: boolean
+}
+
+export interface ExecutionSettings {
+  readonly timeoutMs: number
+  readonly pendingTimeoutMs: number
+  readonly attempts: number
+}
+
+export interface RunTypeSettings extends TriggerSettings, ExecutionSettings {
+  readonly run: RunExecution
+  readonly concurrency: number
+  /** Null leaves it to the kind of the run: see `runPolicy`. */
+  readonly onNewer: OnNewer | null
+  readonly anchor: { readonly per: 'subject' | 'run' } | false
+  readonly statusContext: string
+}
+
+export interface PhaseSettings extends ExecutionSettings {
+  readonly name: string
+  readonly run: RunExecution
+  readonly approval: NonNullable<PhaseConfig['approval']> | null
+}
+
+export interface TaskTypeSettings extends TriggerSettings {
+  readonly phases: readonly PhaseSettings[]
+  readonly hooks: TaskHooks
+}

@@ -1,0 +1,115 @@
+/**
+ * The kinds of value a setting can have. Each says in words what is allowed, and has one zod
+ * schema for text (flags, environment, secret files) and one for the config file, so that a value
+ * means the same wherever it comes from. Text arrives trimmed.
+ */
+import { z } from 'zod'
+
+export interface ValueKind<T> {
+  readonly allowed: string
+  /** False where a value may hold a password, so that no error repeats it. */
+  readonly mayShow: boolean
+  readonly fromText: z.ZodType<T>
+  readonly fromConfig: z.ZodType<T>
+}
+
+export type ValueOf<K> = K extends ValueKind<infer T> ? T : never
+
+/** Digits only: no sign, no point, no exponent. A longer value than any bound fails the bound. */
+export function wholeNumber(min: number, max: number): ValueKind<number> {
+  const bounded = z.number().int().min(min).max(max)
+  return {
+    allowed: `a whole number from ${min} to ${max}`,
+    mayShow: true,
+    fromText: z
+      .string()
+      .regex(/^[0-9]+$/)
+      .transform(Number)
+      .pipe(bounded),
+    fromConfig: bounded,
+  }
+}
+
+function textKind<T>(
+  allowed: string,
+  mayShow: boolean,
+  schema: z.ZodType<T, string>,
+): ValueKind<T> {
+  return {
+    allowed,
+    mayShow,
+    fromText: schema as z.ZodType<T>,
+    fromConfig: z.string().trim().pipe(schema),
+  }
+}
+
+const visibleLine = z.string().regex(/^[^\p{Cc}]+$/u)
+
+export function line(allowed: string, pattern = /^.+$/): ValueKind<string> {
+  return textKind(allowed, true, visibleLine.regex(pattern))
+}
+
+export function choice<const T extends string>(values: readonly T[]): ValueKind<T> {
+  return textKind(`one of ${values.join(', ')}`, true, z.enum(values as readonly [T, ...T[]]))
+}
+
+/** An address with one of the schemes; kept without its trailing slash so that paths can follow. */
+export function address(schemes: readonly string[], example: string): ValueKind<string> {
+  const schema = visibleLine
+    .refine((text) => {
+      const url = URL.canParse(text) ? new URL(text) : null
+      return url !== null && schemes.includes(url.protocol.slice(0, -1)) && url.host !== ''
+    })
+    .transform((text) => text.replace(/\/+$/, ''))
+  return textKind(`an address like ${example}`, false, schema)
+}
+
+/** Query and fragment would end up in the middle of the addresses built on it. */
+export function webAddress(example: string): ValueKind<string> {
+  const base = address(['http', 'https'], example)
+  const plain = (text: string): boolean => !/[?#]/.test(text)
+  return {
+    ...base,
+    fromText: base.fromText.refine(plain),
+    fromConfig: base.fromConfig.refine(plain),
+  }
+}
+
+export type Database =
+  | { readonly kind: 'sqlite'; readonly path: string }
+  | { readonly kind: 'postgres'; readonly url: string }
+
+/** The path stays as given here; it is resolved against the working directory when loading. */
+export function databaseAddress(): ValueKind<Database> {
+  const schema = visibleLine.transform((text, context): Database => {
+    const path = text.startsWith('sqlite:') ? text.slice('sqlite:'.length) : null
+    // Two slashes read as a host; three are the usual spelling of an absolute path.
+    if (path !== null && path !== '' && !/^\/\/(?!\/)/.test(path)) return { kind: 'sqlite', path }
+    if (/^postgres(ql)?:\/\//.test(text) && URL.canParse(text))
+      return { kind: 'postgres', url: text }
+    context.issues.push({ code: 'custom', message: 'no database address', input: null })
+    return z.NEVER
+  })
+  return textKind('sqlite:PATH, sqlite::memory: or postgres://USER@HOST/NAME', false, schema)
+}
+
+export function secret(): ValueKind<string> {
+  return textKind('one line without blanks', false, z.string().regex(/^[^\s\p{Cc}]+$/u))
+}
+
+export function secretList(): ValueKind<readonly string[]> {
+  const schema = z
+    .string()
+    .transform((text) => text.split(',').map((part) => part.trim()))
+    .pipe(z.array(z.string().regex(/^[^\p{Cc}]+$/u)))
+  return textKind('one secret, or several separated by commas', false, schema)
+}
+
+/** Environment files often carry the key on one line with written-out `\n`. */
+export function privateKey(): ValueKind<string> {
+  const schema = z
+    .string()
+    .transform((text) => text.replaceAll('\\n', '\n'))
+    .refine((text) => /^-----BEGIN [A-Z ]*PRIVATE KEY-----\s[\s\S]+-----END /.test(text))
+  return textKind('a private key in PEM form', false, schema)
+}
