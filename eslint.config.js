@@ -38,7 +38,15 @@ export default defineConfig(
       // and an implementation of an async port may have nothing to wait for.
       'require-yield': 'off',
       '@typescript-eslint/require-await': 'off',
-      eqeqeq: 'error',
+      // Off: a handler that may return something or nothing is typed as just that, `X | void`.
+      '@typescript-eslint/no-invalid-void-type': 'off',
+      // A leading underscore says that a name is there only to be left out.
+      '@typescript-eslint/no-unused-vars': [
+        'error',
+        { argsIgnorePattern: '^_', varsIgnorePattern: '^_', ignoreRestSiblings: true },
+      ],
+      // `== null` is the one comparison that means both null and undefined.
+      eqeqeq: ['error', 'always', { null: 'ignore' }],
     },
   },
   {
