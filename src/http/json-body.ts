@@ -7,6 +7,7 @@
  */
 import type { FastifyRequest } from 'fastify'
 import { HttpProblem } from './problem.ts'
+import { invalid } from './validation.ts'
 
 const depthMax = 100
 const utf8 = new TextDecoder('utf-8', { fatal: true })
@@ -19,6 +20,8 @@ export function parseJsonBody(request: FastifyRequest, bytes: Buffer): unknown {
   // Many clients name the type of a body they do not send.
   if (bytes.length === 0) return undefined
   const value = parse(bytes)
+  // The framework has null stand for no body at all.
+  if (value === null) throw invalid(400, [{ field: 'body', message: 'must be an object' }])
   if (isDeeperThan(depthMax, value)) {
     throw new HttpProblem(400, 'too_deep', `A body nests at most ${depthMax} levels.`)
   }

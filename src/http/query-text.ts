@@ -9,7 +9,8 @@ export function parseQuery(text: string): Query {
   for (const part of text.split('&')) {
     if (part === '') continue
     const at = part.indexOf('=')
-    const name = decode(at === -1 ? part : part.slice(0, at)) ?? part
+    const rawName = at === -1 ? part : part.slice(0, at)
+    const name = decode(rawName) ?? rawName
     const value = decode(at === -1 ? '' : part.slice(at + 1))
     query[name] = name in query ? [] : value
   }

@@ -9,6 +9,9 @@ import type { z } from 'zod'
 import { formFor } from './contract.ts'
 import { HttpProblem, type FieldError } from './problem.ts'
 
+/** Enough to mend a request by; a body can be wrong in a hundred thousand places. */
+const errorsMax = 20
+
 type Issue = z.core.$ZodIssue
 type Part = 'body' | 'params' | 'querystring' | 'headers'
 
@@ -33,7 +36,11 @@ function refusal(issues: readonly Issue[], data: unknown, part: Part): HttpProbl
   return invalid(status, told)
 }
 
-export function invalid(status: 400 | 422, errors: readonly FieldError[]): HttpProblem {
+export function invalid(status: 400 | 422, found: readonly FieldError[]): HttpProblem {
+  const errors = found.slice(0, errorsMax).map(({ field, message }) => ({
+    field: printable(field),
+    message,
+  }))
   const code = status === 400 ? 'invalid_request' : 'invalid_value'
   const detail = errors.map(({ field, message }) => `${field} ${message}`).join('; ')
   return new HttpProblem(status, code, `${shortened(detail)}.`, { errors })
@@ -52,7 +59,7 @@ function flatten(issue: Issue, data: unknown): readonly Finding[] {
   switch (issue.code) {
     case 'unrecognized_keys':
       return issue.keys.slice(0, 20).map((key) => ({
-        path: [...path, printable(key)],
+        path: [...path, key],
         message: 'is not known here',
         shape: true,
       }))

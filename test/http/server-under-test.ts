@@ -1,4 +1,8 @@
 /** A server over the fakes, with a token of each scope and a log that tests can read. */
+import { once } from 'node:events'
+import { Agent, request, type IncomingHttpHeaders, type IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
 import type { InjectOptions, LightMyRequestResponse } from 'fastify'
 import { pino } from 'pino'
 import type { App } from '../../src/http/app.ts'
@@ -62,13 +66,43 @@ export function ask(server: App, options: InjectOptions): Promise<LightMyRequest
   return server.inject({ ...options, headers: { ...bearer(adminToken), ...options.headers } })
 }
 
+export interface Answer {
+  readonly statusCode: number
+  readonly headers: IncomingHttpHeaders | LightMyRequestResponse['headers']
+  readonly body: string
+}
+
+const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+
+/** The same over a socket, with the path as it is: `inject` tidies paths and queries up. */
+export async function askBySocket(server: App, options: SocketRequest): Promise<Answer> {
+  if (!server.server.listening) await server.listen({ port: 0, host: '127.0.0.1' })
+  const { port } = server.server.address() as AddressInfo
+  const sent = request({
+    agent,
+    port,
+    host: '127.0.0.1',
+    method: options.method,
+    path: options.path,
+    headers: bearer(adminToken),
+  }).end()
+  const [answer] = (await once(sent, 'response')) as [IncomingMessage]
+  const { statusCode = 0, headers } = answer
+  return { statusCode, headers, body: await text(answer) }
+}
+
+export interface SocketRequest {
+  readonly method: string
+  readonly path: string
+}
+
 /** The answer's problem document, after checking all that holds for every problem. */
-export function problemOf(answer: LightMyRequestResponse): Problem {
+export function problemOf(answer: Answer): Problem {
   const type = answer.headers['content-type']
   if (type !== 'application/problem+json; charset=utf-8') {
     throw new Error(`no problem but ${answer.statusCode} ${type}: ${answer.body.slice(0, 300)}`)
   }
-  const document = problem.parse(answer.json())
+  const document = problem.parse(JSON.parse(answer.body))
   if (document.status !== answer.statusCode) throw new Error('the document has another status')
   if (document.request_id !== answer.headers['x-request-id']) throw new Error('another request id')
   if (!/^[a-z][a-z0-9_]+$/.test(document.code)) throw new Error(`a code like ${document.code}`)

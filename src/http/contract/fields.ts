@@ -61,6 +61,10 @@ export const runType = z
   )
   .meta({ examples: ['review'] })
 
+export const errorCode = z
+  .string()
+  .regex(/^[a-z0-9_.-]{1,64}$/, 'must be 1 to 64 of a-z, 0-9, dot, underscore or hyphen')
+
 export function wholeNumber(min: number, max: number) {
   const message = `must be a whole number from ${min} to ${max}`
   return z.int().min(min, message).max(max, message)

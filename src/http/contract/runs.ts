@@ -5,6 +5,7 @@ import { outcomes, runStates, verdicts } from '../../domain/run.ts'
 import { components, listOf, paging, time } from './answers.ts'
 import {
   anyJson,
+  errorCode,
   fromQuery,
   httpUrl,
   id,
@@ -101,9 +102,7 @@ export const completeBody = z.strictObject({
     .union([
       text(20_000),
       z.strictObject({
-        code: z
-          .string()
-          .regex(/^[a-z0-9_.-]{1,64}$/, 'must be 1 to 64 of a-z, 0-9, dot, underscore or hyphen'),
+        code: errorCode,
         text: text(20_000),
       }),
     ])

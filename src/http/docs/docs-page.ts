@@ -19,8 +19,8 @@ const script = part('page.js')
 export const docsPage = {
   // Replaced by functions: in a plain replacement text `$&` has a meaning.
   html: part('page.html')
-    .replace('/* style */', () => style)
-    .replace('/* script */', () => script),
+    .replace('<style>', () => `<style>${style}`)
+    .replace('<script type="module">', (tag) => tag + script),
   contentSecurityPolicy: [
     "default-src 'none'",
     `script-src ${allowed(script)}`,

@@ -1,0 +1,248 @@
+/**
+ * Goal: nobody reaches what is not theirs, and nobody without a token learns what exists.
+ * Method: every endpoint the server has is asked with every kind of token; what each scope should
+ * reach is written down here once more, so that a slip in a route's own declaration is found.
+ */
+import { afterAll, beforeEach, describe, expect, test } from 'vitest'
+import type { Run } from '../../src/domain/run.ts'
+import { StoreUnavailableError } from '../../src/errors.ts'
+import type { Endpoint } from '../../src/http/endpoints.ts'
+import { hashSecret, runToken, scopedToken } from '../../src/secrets.ts'
+import { leaseSecret, theRun, theRunId } from './fakes.ts'
+import {
+  adminToken,
+  aClaim,
+  bearer,
+  problemOf,
+  scopes,
+  serverUnderTest,
+  theRunToken,
+  tokenOf,
+} from './server-under-test.ts'
+
+let { server, fakes } = serverUnderTest()
+beforeEach(async () => {
+  await server.close()
+  ;({ server, fakes } = serverUnderTest())
+  await server.ready()
+})
+afterAll(() => server.close())
+
+const readers = ['operator', 'worker', 'read'] as const
+const anyone = ['operator', 'worker', 'read', 'bot:telegram'] as const
+
+/** Who reaches what besides the admin; `run` is the run's own token. */
+const reach: Readonly<Record<string, readonly string[] | 'public'>> = {
+  'POST /v1/runs': ['worker'],
+  'POST /v1/runs/lease': ['worker'],
+  'POST /v1/runs/:id/heartbeat': ['worker', 'run'],
+  'POST /v1/runs/:id/release': ['worker', 'run'],
+  'POST /v1/runs/:id/complete': ['worker', 'run'],
+  'POST /v1/runs/:id/cancel': ['operator'],
+  'POST /v1/runs/:id/rerun': ['operator'],
+  'GET /v1/runs': readers,
+  'GET /v1/runs/:id': [...readers, 'run'],
+  'GET /v1/runs/:id/audit': [...readers, 'run'],
+  'GET /v1/audit': ['operator', 'read'],
+  'POST /v1/tokens': [],
+  'GET /v1/tokens': [],
+  'DELETE /v1/tokens/:id': [],
+  'GET /openapi.json': anyone,
+  'GET /docs': anyone,
+  'GET /healthz': 'public',
+  'GET /readyz': 'public',
+}
+
+const named = ({ method, url }: Endpoint): string => `${method.replace('HEAD', 'GET')} ${url}`
+
+const call = (endpoint: Endpoint, token: string | null, id = theRunId) =>
+  server.inject({
+    method: endpoint.method as 'GET',
+    url: endpoint.url.replace(':id', id),
+    headers: token === null ? {} : bearer(token),
+  })
+
+describe('every endpoint', () => {
+  test('is written down with who reaches it', () => {
+    expect([...new Set(server.endpoints.map(named))].sort()).toEqual(Object.keys(reach).sort())
+  })
+
+  test('says 401 to no token and to wrong ones, and looks nothing up', async () => {
+    const wrong = [
+      null,
+      'guess',
+      `${adminToken}x`,
+      scopedToken('tok_none', 'secret'),
+      scopedToken('tok_worker', 'wrong'),
+      runToken(theRunId, 'wrong'),
+      runToken('run_none', leaseSecret),
+    ]
+    for (const endpoint of server.endpoints) {
+      if (reach[named(endpoint)] === 'public') continue
+      for (const token of wrong) {
+        const answer = await call(endpoint, token)
+        expect([named(endpoint), answer.statusCode]).toEqual([named(endpoint), 401])
+        expect(answer.headers['www-authenticate']).toBe('Bearer')
+        if (endpoint.method !== 'HEAD') expect(problemOf(answer).code).toBe('unauthorized')
+      }
+    }
+    expect(fakes.changes).toEqual([])
+  })
+
+  test.each([...scopes, 'run'])('is reached by scope %s only where it should be', async (scope) => {
+    const token = scope === 'run' ? theRunToken : tokenOf(scope as (typeof scopes)[number])
+    for (const endpoint of server.endpoints) {
+      const allowed = reach[named(endpoint)]
+      const reached = allowed === 'public' || scope === 'admin' || allowed?.includes(scope)
+      const { statusCode } = await call(endpoint, token)
+      expect([named(endpoint), statusCode === 403]).toEqual([named(endpoint), reached !== true])
+      expect(statusCode).not.toBe(401)
+    }
+  })
+
+  test('of another run is closed to a run token, also when there is no such run', async () => {
+    for (const endpoint of server.endpoints) {
+      if (!endpoint.url.includes('/runs/:id')) continue
+      expect((await call(endpoint, theRunToken, 'run_other')).statusCode).toBe(403)
+    }
+  })
+})
+
+test('a route that names no scope is closed to all but the admin', async () => {
+  const { server: another } = serverUnderTest()
+  another.get('/v1/forgotten', () => ({}))
+  const statuses = []
+  for (const token of [tokenOf('operator'), tokenOf('read'), theRunToken, tokenOf('admin')]) {
+    const answer = await another.inject({ url: '/v1/forgotten', headers: bearer(token) })
+    statuses.push(answer.statusCode)
+  }
+  expect(statuses).toEqual([403, 403, 403, 200])
+  await another.close()
+})
+
+describe('before a token is known', () => {
+  test('an unknown path, a wrong method and a broken request look alike', async () => {
+    const requests = [
+      { url: '/v1/none' },
+      { url: '/v1/runs/run_none' },
+      { url: '/%ff' },
+      { url: '/v1/runs/%2e%2e%2f' },
+      { method: 'PATCH', url: '/v1/runs' },
+      { method: 'OPTIONS', url: '/v1/runs' },
+      { method: 'POST', url: '/v1/runs', payload: '{', headers: { 'content-type': 'x/y' } },
+      { method: 'POST', url: '/v1/runs', payload: 'x'.repeat(2_000_000) },
+    ] as const
+    for (const request of requests) {
+      expect(problemOf(await server.inject(request)).status).toBe(401)
+    }
+  })
+
+  test('the scheme may be in any case, and any other scheme is refused', async () => {
+    const status = async (authorization: string) =>
+      (await server.inject({ url: '/v1/runs', headers: { authorization } })).statusCode
+    expect(await status(`bEARER ${adminToken}`)).toBe(200)
+    expect(await status(`BEARER   ${adminToken} `)).toBe(200)
+    const basic = Buffer.from(`admin:${adminToken}`).toString('base64')
+    for (const other of [
+      `Basic ${basic}`,
+      adminToken,
+      'Bearer',
+      'Bearer ',
+      `Bearer ${adminToken} ${adminToken}`,
+      `Bearer,${adminToken}`,
+      `Token ${adminToken}`,
+    ]) {
+      expect(await status(other)).toBe(401)
+    }
+  })
+
+  test('a store that does not answer is 503, not a wrong token', async () => {
+    fakes.failure = new StoreUnavailableError('store_unavailable', 'the store does not answer')
+    for (const token of [tokenOf('worker'), theRunToken]) {
+      const answer = await server.inject({ url: '/v1/runs', headers: bearer(token) })
+      expect(problemOf(answer)).toMatchObject({ status: 503, code: 'store_unavailable' })
+      expect(answer.headers['retry-after']).toBe('1')
+    }
+  })
+})
+
+describe('with a token', () => {
+  test('an unknown path is 404 and a wrong method 405 with what is allowed', async () => {
+    const ask = (method: string, url: string) =>
+      server.inject({ method: method as 'GET', url, headers: bearer(tokenOf('read')) })
+    expect(problemOf(await ask('GET', '/v1/none'))).toMatchObject({
+      status: 404,
+      code: 'not_found',
+    })
+    expect(problemOf(await ask('GET', '/v1/runs/x/none'))).toMatchObject({ status: 404 })
+    for (const [method, url, allow] of [
+      ['DELETE', '/v1/runs', 'POST, GET, HEAD'],
+      ['GET', '/v1/runs/lease', 'POST'],
+      ['PUT', `/v1/runs/${theRunId}`, 'GET, HEAD'],
+      ['GET', `/v1/runs/${theRunId}/cancel`, 'POST'],
+      ['OPTIONS', '/v1/tokens', 'POST, GET, HEAD'],
+      ['PROPFIND', '/openapi.json', 'GET, HEAD'],
+    ] as const) {
+      const answer = await ask(method, url)
+      expect(problemOf(answer)).toMatchObject({ status: 405, code: 'method_not_allowed' })
+      expect(answer.headers['allow']?.split(', ').sort()).toEqual(allow.split(', ').sort())
+    }
+  })
+})
+
+describe('a run token', () => {
+  const complete = `/v1/runs/${theRunId}/complete`
+  const ask = async (run: Partial<Run>, method: 'GET' | 'POST' = 'GET', url = '') => {
+    fakes.run = { ...theRun, ...run }
+    const answer = await server.inject({
+      method,
+      url: url || `/v1/runs/${theRunId}`,
+      headers: bearer(theRunToken),
+      ...(method === 'POST' ? { payload: { outcome: 'succeeded' } } : {}),
+    })
+    return answer.statusCode === 200 ? 200 : [answer.statusCode, problemOf(answer).code]
+  }
+  const past = { leaseHash: hashSecret('another'), pastLeaseHashes: `x ${theRun.leaseHash}` }
+
+  test('is good while its lease is the newest, expired or not', async () => {
+    expect(await ask({})).toBe(200)
+    expect(await ask({ leaseExpiresAt: 0 })).toBe(200)
+    expect(await ask({ state: 'waiting' })).toBe(200)
+  })
+
+  test('is told that the run is superseded or has another holder', async () => {
+    expect(await ask({ state: 'superseded' })).toEqual([409, 'superseded'])
+    expect(await ask({ ...past })).toEqual([409, 'lease_lost'])
+    expect(await ask({ ...past, leaseHash: null, state: 'pending' })).toEqual([409, 'lease_lost'])
+    expect(await ask({ ...past }, 'POST', complete)).toEqual([409, 'lease_lost'])
+  })
+
+  test('ends with its run, except to repeat its own completion', async () => {
+    for (const state of ['succeeded', 'failed', 'cancelled', 'skipped'] as const) {
+      expect(await ask({ state })).toEqual([401, 'unauthorized'])
+      expect(await ask({ state }, 'POST', complete)).toBe(200)
+      const release = `/v1/runs/${theRunId}/release`
+      expect(await ask({ state }, 'POST', release)).toEqual([401, 'unauthorized'])
+    }
+    const nextRound = { ...past, completedLeaseHash: theRun.leaseHash }
+    expect(await ask(nextRound, 'POST', complete)).toBe(200)
+    expect(await ask(nextRound)).toEqual([409, 'lease_lost'])
+  })
+
+  test('that was never its own is 401 whatever the run’s state', async () => {
+    const other = { leaseHash: hashSecret('another') }
+    for (const state of ['running', 'superseded', 'succeeded'] as const) {
+      expect(await ask({ ...other, state }, 'POST', complete)).toEqual([401, 'unauthorized'])
+    }
+  })
+})
+
+test('a body is not even read when the scope does not reach', async () => {
+  const answer = await server.inject({
+    method: 'POST',
+    url: '/v1/runs',
+    headers: { ...bearer(tokenOf('read')), 'content-type': 'text/plain' },
+    payload: JSON.stringify(aClaim),
+  })
+  expect(problemOf(answer)).toMatchObject({ status: 403, code: 'forbidden' })
+})

@@ -1,0 +1,176 @@
+/**
+ * Goal: the description says all that the server does, in a form that generators accept.
+ * Method: the document is walked next to the server's own list of endpoints.
+ */
+import { createHash } from 'node:crypto'
+import { afterAll, describe, expect, test } from 'vitest'
+import {
+  adminToken,
+  ask,
+  bearer,
+  problemOf,
+  serverUnderTest,
+  tokenOf,
+} from './server-under-test.ts'
+
+interface Operation {
+  readonly operationId: string
+  readonly tags: readonly string[]
+  readonly summary: string
+  readonly security?: readonly unknown[]
+  readonly parameters?: readonly { readonly name: string; readonly in: string }[]
+  readonly requestBody?: { readonly content: Readonly<Record<string, unknown>> }
+  readonly responses: Readonly<
+    Record<string, { readonly description?: string; readonly content?: object }>
+  >
+}
+
+interface Document {
+  readonly openapi: string
+  readonly info: { readonly version: string; readonly description: string }
+  readonly tags: readonly { readonly name: string }[]
+  readonly security: readonly unknown[]
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
+  readonly components: { readonly schemas: Readonly<Record<string, object>> }
+}
+
+const { server } = serverUnderTest()
+const api = (await ask(server, { url: '/openapi.json' })).json<Document>()
+afterAll(() => server.close())
+
+const operations = Object.entries(api.paths).flatMap(([path, item]) =>
+  Object.entries(item).map(([method, operation]) => ({ path, method, operation })),
+)
+
+describe('the document', () => {
+  test('holds every endpoint and nothing else', () => {
+    const described = operations.map(({ path, method }) => `${method.toUpperCase()} ${path}`)
+    const served = server.endpoints
+      .filter(({ method }) => method !== 'HEAD')
+      .map(({ method, url }) => `${method} ${url.replaceAll(/:(\w+)/g, '{$1}')}`)
+    expect(described.sort()).toEqual(served.sort())
+  })
+
+  test('names each operation once, with a known tag, a summary and its answers', () => {
+    const names = operations.map(({ operation }) => operation.operationId)
+    expect(new Set(names).size).toBe(names.length)
+    const tags = api.tags.map(({ name }) => name)
+    for (const { operation } of operations) {
+      expect(operation.operationId).toMatch(/^[a-z][A-Za-z]+$/)
+      expect(tags).toContain(operation.tags[0])
+      expect(operation.summary).not.toBe('')
+      expect(Object.keys(operation.responses).some((status) => status.startsWith('2'))).toBe(true)
+      for (const response of Object.values(operation.responses)) {
+        expect(response.description).toEqual(expect.any(String))
+      }
+    }
+  })
+
+  test('says which problems an operation answers with', () => {
+    for (const { operation, method } of operations) {
+      const statuses = Object.keys(operation.responses)
+      const open = operation.security?.length === 0
+      expect(statuses).toEqual(
+        expect.arrayContaining(open ? ['503'] : ['400', '401', '403', '503']),
+      )
+      if (method === 'post') expect(statuses).toEqual(expect.arrayContaining(['413', '415', '422']))
+      for (const [status, { content }] of Object.entries(operation.responses)) {
+        if (Number(status) < 400) continue
+        expect(content).toEqual({
+          'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } },
+        })
+      }
+    }
+  })
+
+  test('asks for a bearer token on all but the health checks', () => {
+    expect(api.security).toEqual([{ bearer: [] }])
+    const open = operations.filter(({ operation }) => operation.security?.length === 0)
+    expect(open.map(({ path }) => path).sort()).toEqual(['/healthz', '/readyz'])
+  })
+
+  test('offers the idempotency key on every POST', () => {
+    for (const { operation, method } of operations) {
+      const offered = operation.parameters?.some(({ name }) => name === 'Idempotency-Key') ?? false
+      expect(offered).toBe(method === 'post')
+    }
+  })
+
+  test('gives every path parameter and has no reference that leads nowhere', () => {
+    for (const { path, operation } of operations) {
+      const wanted = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name)
+      const given = operation.parameters?.filter((one) => one.in === 'path') ?? []
+      expect(given.map(({ name }) => name)).toEqual(wanted)
+    }
+    const references = JSON.stringify(api).matchAll(/"\$ref":"#\/components\/schemas\/([^"]+)"/g)
+    const used = new Set([...references].map(([, name]) => name))
+    expect([...used].sort()).toEqual(Object.keys(api.components.schemas).sort())
+  })
+
+  test('shows numbers in queries as numbers, strict bodies, and both forms of a claim', () => {
+    expect(api.openapi).toBe('3.1.0')
+    expect(api.info).toMatchObject({
+      version: '1.2.3',
+      description: expect.stringContaining('sandbox') as string,
+    })
+    expect(api.paths['/v1/runs']?.['get']?.parameters).toContainEqual(
+      expect.objectContaining({
+        name: 'limit',
+        schema: expect.objectContaining({ type: 'integer', minimum: 1, maximum: 1000 }) as object,
+      }),
+    )
+    expect(api.paths['/v1/runs']?.['post']?.requestBody?.content['application/json']).toEqual({
+      schema: {
+        anyOf: [
+          { $ref: '#/components/schemas/PullRequestClaimInput' },
+          { $ref: '#/components/schemas/JobClaimInput' },
+        ],
+      },
+    })
+    expect(api.components.schemas['JobClaimInput']).toMatchObject({
+      required: ['key', 'type'],
+      additionalProperties: false,
+    })
+    expect(Object.keys(api.paths['/v1/runs/lease']?.['post']?.responses['204'] ?? {})).toEqual([
+      'description',
+    ])
+  })
+})
+
+describe('the page', () => {
+  const accept = 'text/html,application/xhtml+xml'
+
+  test('asks a browser without a token for one, as a 401', async () => {
+    const answer = await server.inject({ url: '/docs', headers: { accept } })
+    expect(answer.statusCode).toBe(401)
+    expect(answer.headers).toMatchObject({
+      'www-authenticate': 'Bearer',
+      'content-type': 'text/html; charset=utf-8',
+    })
+    expect(answer.body).toContain('<input')
+    const bare = await server.inject({ url: '/docs' })
+    expect(problemOf(bare)).toMatchObject({ status: 401 })
+  })
+
+  test('is the same for those who have one', async () => {
+    const asking = await server.inject({ url: '/docs', headers: { accept } })
+    for (const token of [adminToken, tokenOf('bot:telegram')]) {
+      const answer = await server.inject({ url: '/docs', headers: bearer(token) })
+      expect([answer.statusCode, answer.body]).toEqual([200, asking.body])
+    }
+  })
+
+  test('runs its own script and style and nothing else, and fetches from here alone', async () => {
+    const { body, headers } = await ask(server, { url: '/docs' })
+    const policy = String(headers['content-security-policy'])
+    for (const tag of ['script', 'style']) {
+      const text = new RegExp(`<${tag}[^>]*>([\\s\\S]*?)</${tag}>`).exec(body)?.[1] ?? ''
+      const hash = createHash('sha256').update(text).digest('base64')
+      expect(text.length).toBeGreaterThan(1000)
+      expect(policy).toContain(`${tag}-src 'sha256-${hash}'`)
+    }
+    expect(policy).toContain("default-src 'none'")
+    expect(body).not.toMatch(/https?:\/\/|<link|<img|\sstyle=|\son\w+=/)
+    expect(body).not.toMatch(/localStorage|sessionStorage|document\.cookie|innerHTML/)
+  })
+})
