@@ -58,6 +58,8 @@ describe('text rules', () => {
 
   it('a file that does not open with a comment is found', () => {
     expect(find(opensWithComment, 'src/a.ts', 'const a = 1 // here\n')).toHaveLength(1)
+    expect(find(opensWithComment, 'test/a.test.ts', 'const a = 1\n')).toHaveLength(1)
+    expect(find(opensWithComment, 'src/a.test.ts', 'const a = 1\n')).toEqual([])
     expect(find(opensWithComment, 'bin/a.mjs', '#!/usr/bin/env node\n// Why.\n')).toEqual([])
   })
 
