@@ -21,14 +21,16 @@ export interface LoadedConfig {
 export async function loadConfigFile(cwd: string, named: string | null): Promise<LoadedConfig> {
   const path = resolve(cwd, named ?? configFileName)
   if (!(await isFile(path, named !== null))) return { path: null, config: {} }
-  const exported = await importDefault(path)
-  const parsed = configSchema.safeParse(exported)
-  if (!parsed.success) {
-    throw new SettingsError(
-      parsed.error.issues.map((issue) => `${path}: ${pathText(issue.path)}${issue.message}`),
-    )
-  }
-  return { path, config: parsed.data }
+  return { path, config: checkConfig(await importDefault(path), path) }
+}
+
+/** `where` names the source in errors: the file's path, or the call that was given the object. */
+export function checkConfig(given: unknown, where: string): Config {
+  const parsed = configSchema.safeParse(given)
+  if (parsed.success) return parsed.data
+  throw new SettingsError(
+    parsed.error.issues.map((issue) => `${where}: ${pathText(issue.path)}${issue.message}`),
+  )
 }
 
 async function isFile(path: string, required: boolean): Promise<boolean> {

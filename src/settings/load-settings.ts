@@ -4,9 +4,10 @@
  * never gives way to a default. All problems are told at once.
  */
 import { resolve } from 'node:path'
+import { inspect } from 'node:util'
 import type { Config } from '../config.ts'
 import type { StoreMode } from '../store.ts'
-import { loadConfigFile } from './config-file.ts'
+import { checkConfig, loadConfigFile } from './config-file.ts'
 import { readEnvironment, type Environment, type FoundText } from './environment.ts'
 import { freezeDeep } from './freeze-deep.ts'
 import { nearest } from './nearest.ts'
@@ -24,12 +25,17 @@ export interface SettingsSources {
   readonly cwd: string
   /** Path of the config file; without it `holdfast.config.ts` is read when it is there. */
   readonly config?: string | undefined
+  /** The configuration itself, from a program that embeds us; then no file is read. */
+  readonly inline?: Config
   /** False: this process executes no runs. */
   readonly work?: boolean
 }
 
 export async function loadSettings(sources: SettingsSources): Promise<Settings> {
-  const file = await loadConfigFile(sources.cwd, sources.config ?? null)
+  const file =
+    sources.inline === undefined
+      ? await loadConfigFile(sources.cwd, sources.config ?? null)
+      : { path: null, config: checkConfig(sources.inline, 'openHoldfast') }
   const environment = readEnvironment(sources.env, sources.cwd)
   const flags = readFlags(sources.flags ?? {})
   const problems = [...flags.problems, ...environment.problems]
@@ -113,7 +119,7 @@ function badValue(name: string, source: string, entry: Option, value: unknown): 
 }
 
 function shorten(value: unknown): string {
-  const text = typeof value === 'function' ? 'a function' : (JSON.stringify(value) ?? String(value))
+  const text = typeof value === 'string' ? JSON.stringify(value) : inspect(value, { depth: 0 })
   return text.length > 60 ? `${text.slice(0, 57)}...` : text
 }
 

@@ -1,0 +1,48 @@
+/**
+ * A review bot's gate in one file: claim before the work, complete after it, stop when the pull
+ * request was force-pushed meanwhile. Run it: `npx node examples/gate.ts` (Node 24 or newer).
+ */
+import { openHoldfast } from 'holdfast'
+
+const holdfast = await openHoldfast({ databaseUrl: 'sqlite::memory:' })
+
+const pullRequest = {
+  repo: 'acme/widgets',
+  prNumber: 7,
+  baseSha: 'b'.repeat(40),
+  headSha: 'a'.repeat(40),
+}
+
+const gate = await holdfast.checkAndClaimRun({
+  ...pullRequest,
+  deliveryId: '72d3162e-cc78-11e3-81ab-4c9367dc0958',
+  action: 'opened',
+})
+console.log(`first delivery: ${gate.shouldProcess ? 'work' : 'skip'} (${gate.reason})`)
+
+// GitHub redelivers, a second hook fires, a colleague restarts the bot: same answer every time.
+const again = await holdfast.checkAndClaimRun({ ...pullRequest, action: 'opened' })
+console.log(`second delivery: ${again.shouldProcess ? 'work' : 'skip'} (${again.reason})`)
+
+// A force-push makes a new head: the old run's signal aborts, wherever its worker is.
+const pushed = { ...pullRequest, headSha: 'c'.repeat(40) }
+const newer = await holdfast.checkAndClaimRun({ ...pushed, action: 'synchronize' })
+console.log(`force-push: ${newer.shouldProcess ? 'work' : 'skip'} (${newer.reason})`)
+await new Promise((resolve) => {
+  if (gate.signal.aborted) resolve(null)
+  else gate.signal.addEventListener('abort', resolve)
+})
+console.log(`the old run hears: ${(gate.signal.reason as { code: string }).code}`)
+
+// The late worker of the old head cannot finish what is no longer its own.
+const late = await holdfast.completeRun(gate.runKey).catch((error: { code: string }) => error)
+console.log(`its late completion: ${late && 'code' in late ? late.code : 'accepted'}`)
+
+const done = await holdfast.completeRun(newer.runKey, {
+  outcome: 'succeeded',
+  verdict: 'success',
+  summary: 'Two nits, nothing blocking.',
+})
+console.log(`the new run: ${done?.state}`)
+
+await holdfast.close()

@@ -1,0 +1,13 @@
+/** What `import … from 'holdfast'` gives. */
+export { defineConfig, type Config } from './config.ts'
+export {
+  ConflictError,
+  HoldfastError,
+  InvalidInputError,
+  NotFoundError,
+  SetupError,
+  StoreUnavailableError,
+} from './errors.ts'
+export type { Gate, GateOptions, Holdfast, PublicRun } from './library/holdfast.ts'
+export { openHoldfast, type OpenOptions } from './library/open-holdfast.ts'
+export type { Completion, RunClaim } from './library/requests.ts'

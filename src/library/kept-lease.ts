@@ -1,0 +1,65 @@
+/**
+ * A lease that renews itself until it is let go, and tells through its AbortSignal when the run
+ * was taken away: superseded, cancelled or given to another, in this process or any other.
+ *
+ * What must hold: a store that is away for a while is no loss; only the store's word is.
+ */
+import { ConflictError } from '../errors.ts'
+import type { Log } from '../log.ts'
+import type { Runs } from '../runs/runs.ts'
+import type { Scheduler } from '../scheduler.ts'
+import { delay } from '../scheduler.ts'
+import { hashLeaseToken } from '../secrets.ts'
+
+export interface KeptLeaseOptions {
+  readonly runs: Pick<Runs, 'heartbeat'>
+  readonly scheduler: Scheduler
+  readonly log: Log
+  readonly runId: string
+  readonly token: string
+  readonly leaseMs: number
+  readonly actor: string
+}
+
+export class KeptLease {
+  readonly runId: string
+  readonly leaseHash: string
+  readonly #options: KeptLeaseOptions
+  readonly #lost = new AbortController()
+  readonly #done = new AbortController()
+  readonly #keeping: Promise<void>
+
+  constructor(options: KeptLeaseOptions) {
+    this.runId = options.runId
+    this.leaseHash = hashLeaseToken(options.token)
+    this.#options = options
+    this.#keeping = this.#keep()
+  }
+
+  /** Aborts with the ConflictError that says why the run is gone. */
+  get signal(): AbortSignal {
+    return this.#lost.signal
+  }
+
+  /** Stops renewing; the lease ends by itself unless the run was completed. */
+  async letGo(): Promise<void> {
+    this.#done.abort()
+    await this.#keeping
+  }
+
+  async #keep(): Promise<void> {
+    const { runs, scheduler, log, runId, leaseMs, actor } = this.#options
+    const signal = this.#done.signal
+    const waitMs = Math.floor(leaseMs / 3)
+    await delay(scheduler, 0, signal)
+    while (!signal.aborted) {
+      try {
+        await runs.heartbeat({ runId, leaseHash: this.leaseHash, waitMs, signal }, actor)
+      } catch (error) {
+        if (error instanceof ConflictError) return this.#lost.abort(error)
+        log.warn({ err: error, run: runId }, 'could not renew a lease; trying again')
+        await delay(scheduler, Math.min(waitMs, 1000), signal)
+      }
+    }
+  }
+}

@@ -1,0 +1,149 @@
+/**
+ * Goal: the embedded gate keeps what it promises with the store there, away, and shared.
+ * Method: real stores (memory and file), time owned by the test where it matters.
+ */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { Holdfast } from './holdfast.ts'
+import { openHoldfast } from './open-holdfast.ts'
+
+const claim = {
+  repo: 'Acme/Widgets',
+  prNumber: 7,
+  baseSha: 'b'.repeat(40),
+  headSha: 'a'.repeat(40),
+}
+const key = `acme/widgets:pr-7:base-${'b'.repeat(40)}:head-${'a'.repeat(40)}`
+
+let folder: string
+let databaseUrl: string
+const opened: Holdfast[] = []
+
+async function open(config: object = {}): Promise<Holdfast> {
+  const holdfast = await openHoldfast({ databaseUrl, ...config })
+  opened.push(holdfast)
+  return holdfast
+}
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'holdfast-library-'))
+  databaseUrl = `sqlite:${join(folder, 'holdfast.db')}`
+})
+
+afterEach(async () => {
+  await Promise.all(opened.splice(0).map((holdfast) => holdfast.close()))
+  rmSync(folder, { recursive: true })
+})
+
+function aborted(signal: AbortSignal): Promise<unknown> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve(signal.reason)
+    else signal.addEventListener('abort', () => resolve(signal.reason))
+  })
+}
+
+describe('the gate', () => {
+  it('lets one of two instances on one database through', async () => {
+    const [one, two] = [await open(), await open()]
+    const gates = await Promise.all([one.checkAndClaimRun(claim), two.checkAndClaimRun(claim)])
+    expect(gates.map(({ reason }) => reason).toSorted()).toEqual(['duplicate', 'new'])
+    expect(gates.filter(({ shouldProcess }) => shouldProcess)).toHaveLength(1)
+    expect(gates[0].runKey).toBe(key)
+  })
+
+  it('shows the run without any hash of its lease', async () => {
+    const holdfast = await open()
+    const { run } = await holdfast.checkAndClaimRun(claim)
+    expect(run).toMatchObject({ key, state: 'running', attempt: 1, round: 1 })
+    expect(Object.keys(run ?? {}).filter((name) => /hash/i.test(name))).toEqual([])
+  })
+
+  it('names the field that is wrong and claims nothing', async () => {
+    const holdfast = await open()
+    await expect(holdfast.checkAndClaimRun({ ...claim, headSha: 'abc' })).rejects.toMatchObject({
+      field: 'headSha',
+    })
+    expect(await holdfast.checkAndClaimRun(claim)).toMatchObject({ reason: 'new' })
+  })
+
+  it('renews its lease by itself for as long as the work takes', async () => {
+    const [one, two] = [await open({ leaseMs: 1000 }), await open({ leaseMs: 1000 })]
+    const first = await one.checkAndClaimRun(claim)
+    const expiry = first.lease?.expiresAt ?? 0
+    for (;;) {
+      const probe = await two.checkAndClaimRun(claim)
+      expect(probe.reason).toBe('duplicate')
+      if ((probe.run?.leaseExpiresAt ?? 0) > expiry + 1500) break
+      await new Promise((resolve) => setTimeout(resolve, 50))
+    }
+    expect(first.signal.aborted).toBe(false)
+  })
+
+  it('tells the holder in another instance that a newer head took over', async () => {
+    const [one, two] = [await open(), await open()]
+    const first = await one.checkAndClaimRun(claim)
+    await two.checkAndClaimRun({ ...claim, headSha: 'c'.repeat(40) })
+    expect(await aborted(first.signal)).toMatchObject({ code: 'superseded' })
+  })
+})
+
+describe('a store that cannot be reached', () => {
+  it('does not let work through unless the caller chose to', async () => {
+    const holdfast = await open()
+    await holdfast.close()
+    expect(await holdfast.checkAndClaimRun(claim)).toMatchObject({
+      shouldProcess: false,
+      reason: 'store-error',
+      runKey: key,
+      run: null,
+    })
+    const gate = await holdfast.checkAndClaimRun(claim, { onStoreError: 'open' })
+    expect(gate).toMatchObject({ shouldProcess: true, reason: 'store-error', run: null })
+    expect(await holdfast.completeRun(gate.runKey)).toBeNull()
+  })
+})
+
+describe('completing', () => {
+  it('ends the run, and a repeat answers the same', async () => {
+    const holdfast = await open()
+    const gate = await holdfast.checkAndClaimRun(claim)
+    const done = await holdfast.completeRun(gate.runKey, { verdict: 'failure', summary: 'No.' })
+    expect(done).toMatchObject({ state: 'succeeded', verdict: 'failure', summary: 'No.' })
+    expect(await holdfast.completeRun(gate.runKey)).toEqual(done)
+    expect(await holdfast.checkAndClaimRun(claim)).toMatchObject({ reason: 'duplicate' })
+  })
+
+  it('is refused for a key this instance does not hold', async () => {
+    const [one, two] = [await open(), await open()]
+    await one.checkAndClaimRun(claim)
+    await expect(two.completeRun(key)).rejects.toMatchObject({ code: 'lease_lost' })
+    expect(await two.checkAndClaimRun(claim)).toMatchObject({ reason: 'duplicate' })
+  })
+})
+
+describe('purging', () => {
+  it('removes finished runs and counts them, and their key is still known', async () => {
+    const holdfast = await open()
+    const gate = await holdfast.checkAndClaimRun(claim)
+    await holdfast.completeRun(gate.runKey)
+    expect(await holdfast.purgeOldRuns()).toBe(0)
+    await new Promise((resolve) => setTimeout(resolve, 5))
+    expect(await holdfast.purgeOldRuns(0)).toBe(1)
+    expect(await holdfast.checkAndClaimRun(claim)).toMatchObject({ reason: 'duplicate', run: null })
+  })
+
+  it('refuses a number of days that is none', async () => {
+    const holdfast = await open()
+    await expect(holdfast.purgeOldRuns(-1)).rejects.toMatchObject({ field: 'retentionDays' })
+    await expect(holdfast.purgeOldRuns(Number.NaN)).rejects.toMatchObject({
+      field: 'retentionDays',
+    })
+  })
+})
+
+it('a misspelt setting names the right one', async () => {
+  const misspelt = { databaseUrl: 'sqlite::memory:', leaseMillis: 1000 } as object
+  await expect(openHoldfast(misspelt)).rejects.toThrow(/leaseMs/)
+})

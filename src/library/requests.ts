@@ -1,0 +1,58 @@
+/** What callers of the library say, checked by the same fields as every other door. */
+import { z } from 'zod'
+import { outcomes, verdicts } from '../domain/run.ts'
+import { InvalidInputError } from '../errors.ts'
+import * as field from '../http/contract/fields.ts'
+
+const claimSchema = z.strictObject({
+  /** `owner/name`, in any case. */
+  repo: field.repo,
+  prNumber: field.positive,
+  baseSha: field.sha,
+  headSha: field.sha,
+  /** GitHub's delivery GUID: an event that was decided on before is no new event. */
+  deliveryId: field.line(200).optional(),
+  /** The event's action; left out it counts as one that made this head the head. */
+  action: field.line(100).optional(),
+  /** When GitHub says it happened. Without it arrival order holds. */
+  eventAt: z.date().optional(),
+  /** What the head replaced: `before` of a synchronize event. */
+  beforeSha: field.sha.optional(),
+  /** Default: `review`. */
+  type: field.runType.default('review'),
+  /** A person asked for it to be done again. */
+  rerun: z.boolean().optional(),
+  input: field.anyJson.optional(),
+  /** Default: the instance's. */
+  leaseMs: field.leaseMs.optional(),
+})
+
+const completionSchema = z.strictObject({
+  /** Default: `succeeded`. */
+  outcome: z.enum(outcomes).default('succeeded'),
+  verdict: z.enum(verdicts).optional(),
+  summary: field.text(200_000).optional(),
+  description: field.text(2000).optional(),
+  targetUrl: field.httpUrl.optional(),
+  result: field.anyJson.optional(),
+  error: z.strictObject({ code: field.errorCode, text: field.text(20_000) }).optional(),
+  /** Default: `review`. */
+  type: field.runType.default('review'),
+})
+
+export type RunClaim = z.input<typeof claimSchema>
+export type Completion = z.input<typeof completionSchema>
+export type CheckedClaim = z.output<typeof claimSchema>
+export type CheckedCompletion = z.output<typeof completionSchema>
+
+export const checkClaim = (claim: RunClaim): CheckedClaim => check(claimSchema, claim)
+export const checkCompletion = (completion: Completion): CheckedCompletion =>
+  check(completionSchema, completion)
+
+function check<T extends z.ZodType>(schema: T, value: unknown): z.output<T> {
+  const parsed = schema.safeParse(value)
+  if (parsed.success) return parsed.data
+  const [issue] = parsed.error.issues
+  const name = issue?.path.join('.') ?? ''
+  throw new InvalidInputError('invalid_value', name, `${name}: ${issue?.message ?? 'is wrong'}`)
+}
