@@ -41,7 +41,7 @@ function isDeeperThan(max: number, root: unknown): boolean {
   for (let depth = 0; level.length > 0; depth++) {
     if (depth > max) return true
     level = level.flatMap((value) =>
-      typeof value === 'object' && value !== null ? Object.values(value) : [],
+      typeof value === 'object' && value !== null ? (Object.values(value) as unknown[]) : [],
     )
   }
   return false

@@ -26,7 +26,7 @@ const cases = (list: readonly Endpoint[]) =>
   list.map((endpoint) => [`${endpoint.method} ${endpoint.url}`, endpoint] as const)
 
 function send({ method, url }: Endpoint, options: InjectOptions = {}) {
-  return ask(server, { ...options, method: method as 'GET', url: url.replace(':id', 'run_none') })
+  return ask(server, { ...options, method: method, url: url.replace(':id', 'run_none') })
 }
 
 function sendPath({ method, url }: Endpoint, id: string, query = '') {
@@ -230,7 +230,7 @@ describe.each(cases(closed))('%s', (_name, endpoint) => {
     const own = endpoints.filter(({ url }) => url === endpoint.url).map(({ method }) => method)
     for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PURGE']) {
       if (own.includes(method)) continue
-      const answer = await ask(server, { method: method as 'GET', url: path })
+      const answer = await ask(server, { method: method, url: path })
       expect(problemOf(answer)).toMatchObject({ status: 405, code: 'method_not_allowed' })
       expect(answer.headers['allow']?.split(', ')).toEqual(expect.arrayContaining(own))
     }

@@ -7,6 +7,7 @@ import type { InjectOptions, LightMyRequestResponse } from 'fastify'
 import { pino } from 'pino'
 import type { App } from '../../src/http/app.ts'
 import { problem, type Problem } from '../../src/http/contract.ts'
+import type { HttpDeps } from '../../src/http/deps.ts'
 import { createHttpServer } from '../../src/http/server.ts'
 import { systemRandom } from '../../src/random.ts'
 import { hashSecret, runToken, scopedToken } from '../../src/secrets.ts'
@@ -18,6 +19,7 @@ export type Scope = (typeof scopes)[number]
 
 export interface ServerUnderTest {
   readonly server: App
+  readonly deps: HttpDeps
   readonly fakes: Fakes
   readonly logged: string[]
   readonly stop: () => void
@@ -38,7 +40,7 @@ export function serverUnderTest(): ServerUnderTest {
   }
   const logged: string[] = []
   const stopping = new AbortController()
-  const server = createHttpServer({
+  const deps: HttpDeps = {
     runs: fakes.runs,
     store: fakes.store,
     adminTokenHash: hashSecret(adminToken),
@@ -48,8 +50,9 @@ export function serverUnderTest(): ServerUnderTest {
     version: '1.2.3',
     sandbox: true,
     stopping: stopping.signal,
-  })
-  return { server, fakes, logged, stop: () => stopping.abort() }
+  }
+  const server = createHttpServer(deps)
+  return { server, deps, fakes, logged, stop: () => stopping.abort() }
 }
 
 const tokenId = (scope: Scope): string => `tok_${scope.replace(':', '_')}`

@@ -1,0 +1,107 @@
+/**
+ * Goal: what goes wrong behind the door is told by one table, and nothing internal gets out.
+ * Method: the fakes fail with each kind of error.
+ */
+import { afterAll, beforeEach, expect, test } from 'vitest'
+import {
+  ConflictError,
+  InvalidInputError,
+  NotFoundError,
+  SetupError,
+  StoreUnavailableError,
+} from '../../src/errors.ts'
+import { createHttpServer } from '../../src/http/server.ts'
+import { theRun } from './fakes.ts'
+import {
+  aClaim,
+  adminToken,
+  ask,
+  problemOf,
+  serverUnderTest,
+  theRunToken,
+} from './server-under-test.ts'
+
+let { server, fakes, logged, deps } = serverUnderTest()
+beforeEach(async () => {
+  await server.close()
+  ;({ server, fakes, logged, deps } = serverUnderTest())
+})
+afterAll(() => server.close())
+
+const claim = () => ask(server, { method: 'POST', url: '/v1/runs', payload: aClaim })
+
+test.each([
+  [new ConflictError('key_conflict', 'the key is taken'), 409, 'key_conflict'],
+  [new NotFoundError('run_not_found', 'there is no run'), 404, 'run_not_found'],
+  [new InvalidInputError('event_in_future', 'event_at', 'is ahead'), 422, 'event_in_future'],
+  [new StoreUnavailableError('store_unavailable', 'the store is away'), 503, 'store_unavailable'],
+])('%s becomes its status', async (error, status, code) => {
+  fakes.failure = error
+  const answer = await claim()
+  expect(problemOf(answer)).toMatchObject({ status, code, detail: error.message })
+  expect(answer.headers['retry-after']).toBe(status === 503 ? '1' : undefined)
+})
+
+test('a wrong value found behind the door is named like one found at it', async () => {
+  fakes.failure = new InvalidInputError('event_in_future', 'event_at', 'is ahead', {
+    hint: 'Wait.',
+  })
+  expect(problemOf(await claim())).toMatchObject({
+    errors: [{ field: 'event_at', message: 'is ahead' }],
+    hint: 'Wait.',
+  })
+})
+
+test('a conflict tells what it knows beyond its code, and cannot forge the rest', async () => {
+  const conflict = new ConflictError('not_allowed', 'not in this state')
+  fakes.failure = Object.assign(conflict, { fields: { current: 'open', allowed: [], status: 200 } })
+  expect(problemOf(await claim())).toMatchObject({ status: 409, current: 'open', allowed: [] })
+})
+
+test.each([
+  new Error('password=hunter2 at db.internal'),
+  new SetupError('broken', 'password=hunter2'),
+  Object.assign(new Error('hunter2'), { statusCode: 418, code: 'hunter2' }),
+])(
+  'an error nobody expected is a 500 that tells nothing, with the rest in the log',
+  async (error) => {
+    fakes.failure = error
+    const answer = await claim()
+    expect(problemOf(answer)).toMatchObject({ status: 500, code: 'internal_error' })
+    expect(answer.body).not.toContain('hunter2')
+    const line = logged.find((text) => text.includes('hunter2')) ?? '{}'
+    expect(JSON.parse(line)).toMatchObject({ request_id: answer.headers['x-request-id'] })
+    expect(line).not.toContain(adminToken)
+  },
+)
+
+test('an answer that breaks the contract is a 500, not a wrong answer', async () => {
+  fakes.run = { ...theRun, state: 'odd' as 'running' }
+  const answer = await ask(server, { url: `/v1/runs/${theRun.id}` })
+  expect(problemOf(answer)).toMatchObject({ status: 500, code: 'internal_error' })
+})
+
+test('readiness is 503 while the store or anything else does not answer', async () => {
+  const ready = await server.inject({ url: '/readyz' })
+  expect([ready.statusCode, ready.json()]).toEqual([200, { status: 'ok' }])
+  fakes.failure = new Error('connect ECONNREFUSED db.internal')
+  const down = await server.inject({ url: '/readyz' })
+  expect(problemOf(down)).toMatchObject({ status: 503, code: 'not_ready' })
+  expect(down.body).not.toContain('db.internal')
+  expect((await server.inject({ url: '/healthz' })).statusCode).toBe(200)
+
+  fakes.failure = null
+  const another = createHttpServer({ ...deps, readiness: () => Promise.reject(new Error('queue')) })
+  expect(problemOf(await another.inject({ url: '/readyz' })).status).toBe(503)
+  await another.close()
+})
+
+test('health needs no token and minds no wrong one', async () => {
+  const headers = { authorization: 'Bearer wrong' }
+  expect((await server.inject({ url: '/healthz', headers })).json()).toEqual({ status: 'ok' })
+})
+
+test('a run token never shows in the log', async () => {
+  await ask(server, { url: '/v1/audit', headers: { authorization: `Bearer ${theRunToken}` } })
+  expect(logged.join()).not.toContain(theRunToken.split('.')[1])
+})
