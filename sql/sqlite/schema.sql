@@ -1,0 +1,175 @@
+-- What the migrations beside this file lead to. Written by `npm run schema`; a test fails when
+-- the two differ. Nothing reads it but people.
+
+CREATE TABLE audit (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  at INTEGER NOT NULL,
+  type TEXT NOT NULL,
+  actor TEXT NOT NULL,
+  run_id TEXT,
+  data TEXT NOT NULL
+) STRICT;
+
+CREATE INDEX audit_at ON audit (at);
+
+CREATE INDEX audit_run ON audit (run_id, id) WHERE run_id IS NOT NULL;
+
+CREATE INDEX audit_type ON audit (type, id);
+
+CREATE TABLE idempotency (
+  key_hash TEXT PRIMARY KEY,
+  body_hash TEXT NOT NULL,
+  sealed TEXT,
+  created_at INTEGER NOT NULL
+) STRICT;
+
+CREATE INDEX idempotency_at ON idempotency (created_at);
+
+CREATE TABLE migration (
+      version INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at INTEGER NOT NULL) STRICT;
+
+CREATE TABLE repository (
+  id TEXT PRIMARY KEY,
+  github_id INTEGER UNIQUE,
+  name TEXT NOT NULL,
+  created_at INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE repository_name (
+  name TEXT PRIMARY KEY,
+  repository_id TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE run (
+  id TEXT PRIMARY KEY,
+  rev INTEGER NOT NULL,
+  type TEXT NOT NULL,
+  subject_id TEXT NOT NULL,
+  subject TEXT NOT NULL,
+  key TEXT NOT NULL,
+  pair TEXT NOT NULL,
+  repo TEXT,
+  pr INTEGER,
+  base_sha TEXT,
+  head_sha TEXT,
+  state TEXT NOT NULL,
+  on_newer TEXT NOT NULL,
+  attempt INTEGER NOT NULL,
+  round INTEGER NOT NULL,
+  fence INTEGER NOT NULL,
+  order_at INTEGER,
+  last_event_at INTEGER,
+  rerun_wanted INTEGER NOT NULL,
+  lease_hash TEXT,
+  past_lease_hashes TEXT NOT NULL,
+  completed_lease_hash TEXT,
+  lease_ms INTEGER NOT NULL,
+  lease_expires_at INTEGER,
+  holder TEXT,
+  worker TEXT,
+  available_at INTEGER,
+  due_at INTEGER,
+  attempts_max INTEGER NOT NULL,
+  timeout_ms INTEGER NOT NULL,
+  pending_timeout_ms INTEGER NOT NULL,
+  created_at INTEGER NOT NULL,
+  started_at INTEGER,
+  finished_at INTEGER,
+  deadline_at INTEGER,
+  superseded_by TEXT,
+  outcome TEXT,
+  verdict TEXT,
+  summary TEXT,
+  description TEXT,
+  target_url TEXT,
+  input TEXT,
+  result TEXT,
+  error_code TEXT,
+  error_text TEXT,
+  webhook_id TEXT,
+  trigger_event TEXT,
+  trigger_action TEXT,
+  trigger_sender TEXT,
+  previous_run_id TEXT,
+  previous_head_sha TEXT,
+  previous_verdict TEXT,
+  CONSTRAINT run_state_known CHECK (state IN ('pending', 'running', 'waiting', 'succeeded',
+    'failed', 'cancelled', 'skipped', 'superseded')),
+  CONSTRAINT run_ended_has_time CHECK
+    ((finished_at IS NULL) = (state IN ('pending', 'running', 'waiting'))),
+  CONSTRAINT run_running_is_held CHECK
+    (state <> 'running' OR (lease_hash IS NOT NULL AND lease_expires_at IS NOT NULL)),
+  CONSTRAINT run_counts_from_one CHECK (attempt >= 1 AND round >= 1 AND fence >= 1)
+) STRICT;
+
+CREATE INDEX run_active ON run (subject_id, created_at)
+  WHERE state IN ('pending', 'running', 'waiting');
+
+CREATE INDEX run_available ON run (available_at) WHERE available_at IS NOT NULL;
+
+CREATE INDEX run_available_of_type ON run (type, available_at) WHERE available_at IS NOT NULL;
+
+CREATE INDEX run_due ON run (due_at) WHERE due_at IS NOT NULL;
+
+CREATE INDEX run_finished ON run (finished_at) WHERE finished_at IS NOT NULL;
+
+CREATE INDEX run_head_sha ON run (head_sha);
+
+CREATE UNIQUE INDEX run_key ON run (key, type);
+
+CREATE UNIQUE INDEX run_one_active ON run (subject_id)
+  WHERE on_newer = 'supersede' AND state IN ('pending', 'running', 'waiting');
+
+CREATE UNIQUE INDEX run_one_held ON run (subject_id) WHERE state IN ('running', 'waiting');
+
+CREATE UNIQUE INDEX run_pair ON run (subject_id, pair);
+
+CREATE INDEX run_repo ON run (repo, id);
+
+CREATE INDEX run_state ON run (state, id);
+
+CREATE INDEX run_superseded ON run (finished_at) WHERE state = 'superseded';
+
+CREATE TABLE store_state (
+  key TEXT PRIMARY KEY,
+  value TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE subject (
+  id TEXT PRIMARY KEY,
+  type TEXT NOT NULL,
+  scope TEXT NOT NULL,
+  name TEXT NOT NULL,
+  current_run_id TEXT,
+  current_pair TEXT,
+  head_sha TEXT,
+  head_before TEXT,
+  head_at INTEGER,
+  floor_at INTEGER,
+  finished_run_id TEXT,
+  finished_head_sha TEXT,
+  finished_verdict TEXT,
+  created_at INTEGER NOT NULL,
+  touched_at INTEGER NOT NULL,
+  CONSTRAINT subject_order_below_floor CHECK (head_at IS NULL OR head_at <= floor_at)
+) STRICT;
+
+CREATE UNIQUE INDEX subject_name ON subject (scope, name, type);
+
+CREATE TABLE subject_event (
+  subject_id TEXT NOT NULL,
+  webhook_id TEXT NOT NULL,
+  at INTEGER NOT NULL,
+  PRIMARY KEY (subject_id, webhook_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX subject_event_at ON subject_event (at);
+
+CREATE TABLE token (
+  id TEXT PRIMARY KEY,
+  scope TEXT NOT NULL,
+  name TEXT,
+  user_id INTEGER,
+  secret_hash TEXT NOT NULL,
+  created_at INTEGER NOT NULL
+) STRICT;

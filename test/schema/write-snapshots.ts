@@ -1,0 +1,17 @@
+/** A program: writes sql/sqlite/schema.sql and sql/postgres/schema.sql anew. `npm run schema`. */
+import { startCluster } from '../postgres/cluster.ts'
+import { createDatabase } from '../postgres/create-database.ts'
+import { dumpPostgres, migrateDatabase } from './dump-postgres.ts'
+import { dumpSqlite } from './dump-sqlite.ts'
+import { writeSnapshot } from './snapshots.ts'
+
+writeSnapshot('sqlite', dumpSqlite())
+const cluster = await startCluster()
+try {
+  const { url } = await createDatabase(cluster.url)
+  await migrateDatabase(url)
+  writeSnapshot('postgres', await dumpPostgres(url))
+} finally {
+  await cluster.stop()
+}
+console.log('wrote sql/sqlite/schema.sql and sql/postgres/schema.sql')
