@@ -209,6 +209,7 @@ export interface RunResult {
   readonly result?: unknown
 }
 
+/** One that returns nothing has succeeded. */
 export type RunHandler = (run: RunContext) => Promise<RunResult | void> | RunResult | void
 
 export function defineConfig(config: Config): Config {

@@ -16,10 +16,14 @@ export function describeSettings(settings: Settings): Readonly<Record<string, un
       described['database'] = describeDatabase(settings)
       continue
     }
-    const value: unknown = settings[key]
-    const given = value !== null && !(Array.isArray(value) && value.length === 0)
-    if (entry.secret === 'whole') described[key] = given ? '(given)' : null
-    else described[key] = entry.secret === 'password' && given ? maskUrl(String(value)) : value
+    const value = settings[key]
+    if (entry.secret === 'whole') {
+      const empty = value === null || (Array.isArray(value) && value.length === 0)
+      described[key] = empty ? null : '(given)'
+    } else {
+      const masked = entry.secret === 'password' && typeof value === 'string'
+      described[key] = masked ? maskUrl(value) : value
+    }
   }
   return {
     ...described,

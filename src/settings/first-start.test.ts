@@ -106,7 +106,7 @@ describe('what an earlier start left', () => {
     expect(keptText('admin-token')).toBe(text)
   })
 
-  test('a file others can read is closed to them, with a warning that does not tell it', async () => {
+  test('a file others can read is closed to them, with a warning', async () => {
     const { adminToken } = await start()
     chmodSync(join(dataDir, 'admin-token'), 0o644)
     const { warnings } = await start()

@@ -123,13 +123,22 @@ describe('numbers', () => {
     expect(settings).toMatchObject({ port: 500, leaseMs: 1000 })
   })
 
-  test.each(['NaN', 'Infinity', '1.5', '-1', "'1'", 'true', 'null', '() => 1', '{}'])(
-    'a config file may not set a port of %s',
-    async (code) => {
-      configFile(`export default { port: ${code} }`)
-      expect(await problemsOf({})).toHaveLength(1)
-    },
-  )
+  test.each([
+    'NaN',
+    'Infinity',
+    '1.5',
+    '-1',
+    "'1'",
+    'true',
+    'null',
+    '() => 1',
+    '{}',
+    '10n',
+    'Symbol()',
+  ])('a config file may not set a port of %s', async (code) => {
+    configFile(`export default { port: ${code} }`)
+    expect(await problemsOf({})).toHaveLength(1)
+  })
 })
 
 describe('other values', () => {

@@ -34,7 +34,7 @@ function at(row: readonly number[], column: number): number {
   return row[column] ?? Number.POSITIVE_INFINITY
 }
 
-/** Of equally near names the one that begins alike; null only when there are none to choose from. */
+/** Of equally near names the one that begins alike; null only when there are no names. */
 export function nearest(wrong: string, right: readonly string[]): string | null {
   // Names are short; whoever sends a longer text has not mistyped one.
   const typed = wrong.slice(0, 200)

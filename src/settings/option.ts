@@ -17,7 +17,11 @@ export type OptionGroup = (typeof optionGroups)[number]
 
 export type Secrecy = 'no' | 'password' | 'whole'
 
-export interface Option<T = unknown, D = unknown, S extends Secrecy = Secrecy> {
+export interface Option<
+  T = unknown,
+  D extends string | number | null = string | number | null,
+  S extends Secrecy = Secrecy,
+> {
   readonly group: OptionGroup
   readonly env: string
   readonly kind: ValueKind<T>
@@ -39,7 +43,7 @@ export interface Option<T = unknown, D = unknown, S extends Secrecy = Secrecy> {
 }
 
 /** Keeps the types of value, default and secrecy while checking the entry. */
-export function option<T, const D, const S extends Secrecy>(
+export function option<T, const D extends string | number | null, const S extends Secrecy>(
   entry: Option<T, D, S>,
 ): Option<T, D, S> {
   return entry
@@ -60,5 +64,5 @@ export function hasFile(entry: Option): boolean {
 
 export function describeDefault(entry: Option): string {
   if (entry.defaultText !== undefined) return entry.defaultText
-  return entry.default === null ? 'none' : String(entry.default)
+  return entry.default === null ? 'none' : `${entry.default}`
 }

@@ -3,21 +3,21 @@
 export const configFileSection = `
 ## The config file
 
-\`holdfast.config.ts\` in the working directory, or the file named by \`--config\`. Its default export
-may hold every config key above, and these:
+\`holdfast.config.ts\` in the working directory, or the file named by \`--config\`. Its default
+export may hold every config key above, and these:
 
 ### \`runs\`
 
 Run types by name. Without it there is one, \`review\`, executed by remote workers. A type that is
 not listed is remote and has the defaults.
 
-- \`on\`, \`rerunOn\`: GitHub events with the actions that start it, or start it again; an empty list
-  counts every action
+- \`on\`, \`rerunOn\`: GitHub events with the actions that start it, or start it again; an empty
+  list counts every action
 - \`when\`: a function of the event; a text it returns is the reason for not starting
 - \`by\`: least role of the sender: \`read\`, \`triage\`, \`write\`, \`maintain\` or \`admin\`
 - \`own\`: whether pull requests of our own account start it (default \`false\`)
-- \`run\`: a function, \`{ command: [...], env: [...] }\` or \`'remote'\` (default). A command sees the
-  variables named in \`env\`, those of its run and nothing else
+- \`run\`: a function, \`{ command: [...], env: [...] }\` or \`'remote'\` (default). A command sees
+  the variables named in \`env\`, those of its run and nothing else
 - \`timeoutMs\`: how long one holder may work (default 3600000). Shorter ends stuck work sooner
 - \`pendingTimeoutMs\`: how long a run may wait for a worker (default 3600000); then it fails with
   \`no_worker\`
@@ -32,13 +32,14 @@ not listed is remote and has the defaults.
 
 ### \`tasks\`
 
-Task types by name. Without it issues labelled \`holdfast\` walk \`plan\`, \`deliver\` and \`compound\`.
+Task types by name. Without it issues labelled \`holdfast\` walk \`plan\`, \`deliver\` and
+\`compound\`.
 
 - \`on\`, \`rerunOn\`, \`when\`, \`by\`, \`own\`: as for runs
 - \`phases\`: in their order, each with \`name\`, \`run\`, \`timeoutMs\`, \`pendingTimeoutMs\`,
   \`attempts\` and \`approval: { by, deadlineMs }\`
-- \`hooks\`: \`onPhaseStarted\`, \`onPhaseComplete\`, \`onPhaseBlocked\`; each is called once per phase
-  and round
+- \`hooks\`: \`onPhaseStarted\`, \`onPhaseComplete\`, \`onPhaseBlocked\`; each is called once per
+  phase and round
 
 ### \`notify\`
 

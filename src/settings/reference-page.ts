@@ -55,7 +55,7 @@ unreadable or empty is an error, and so is giving both.
 An empty \`HOLDFAST_…\` variable is an error. The other names are shared with other programs, so
 there an empty one counts as not set.
 
-Holdfast is **live** when it has credentials to act with (\`GITHUB_TOKEN\`, or \`GITHUB_APP_ID\` with
-\`GITHUB_PRIVATE_KEY\`) and \`GITHUB_WEBHOOK_SECRET\`; else it is in **sandbox** mode and publishes
-nothing. A store stays in the mode it began in.
+Holdfast is **live** when it has credentials to act with (\`GITHUB_TOKEN\`, or \`GITHUB_APP_ID\`
+with \`GITHUB_PRIVATE_KEY\`) and \`GITHUB_WEBHOOK_SECRET\`; else it is in **sandbox** mode and
+publishes nothing. A store stays in the mode it began in.
 `

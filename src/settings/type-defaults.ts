@@ -19,7 +19,10 @@ const reviewType: RunTypeConfig = {
 
 const labelledIssue: TaskTypeConfig = {
   on: { issues: ['labeled'] },
-  when: (event) => event.payload?.label?.name === 'holdfast' || 'another label',
+  when: (event) => {
+    const { label } = event.payload as { readonly label?: { readonly name: string } }
+    return label?.name === 'holdfast' || 'another label'
+  },
 }
 
 const defaultPhases: readonly PhaseConfig[] = [

@@ -38,7 +38,7 @@ function textKind<T>(
   return {
     allowed,
     mayShow,
-    fromText: schema as z.ZodType<T>,
+    fromText: schema,
     fromConfig: z.string().trim().pipe(schema),
   }
 }

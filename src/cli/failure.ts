@@ -1,0 +1,43 @@
+/**
+ * How a command that did not work ends: one clear message with its remedy, never a stack trace,
+ * and the exit code that tells scripts what kind of failure it was.
+ */
+import { HoldfastError, StoreUnavailableError } from '../errors.ts'
+import { SettingsError } from '../settings/settings-error.ts'
+
+export const exitCodes = { fine: 0, failed: 1, wrongUsage: 2, unreachable: 3 } as const
+
+/** The command was called wrongly. */
+export class UsageError extends HoldfastError {
+  constructor(message: string, hint?: string) {
+    super('wrong_usage', message, hint === undefined ? {} : { hint })
+  }
+}
+
+/** A server did not answer. */
+export class UnreachableError extends HoldfastError {}
+
+export function exitCodeOf(error: unknown): number {
+  if (error instanceof SettingsError || error instanceof UsageError) return exitCodes.wrongUsage
+  if (error instanceof StoreUnavailableError || error instanceof UnreachableError) {
+    return exitCodes.unreachable
+  }
+  return exitCodes.failed
+}
+
+export function failureText(error: unknown): string {
+  const problems = error instanceof SettingsError ? error.problems : [messageOf(error)]
+  const list = problems.map((problem) => `  - ${problem}\n`).join('')
+  const told =
+    problems.length === 1
+      ? `holdfast: ${String(problems[0])}\n`
+      : `holdfast: ${problems.length} things are wrong:\n${list}`
+  const hint = error instanceof HoldfastError ? error.hint : undefined
+  return hint === undefined ? told : `${told}  ${hint}\n`
+}
+
+function messageOf(error: unknown): string {
+  if (error instanceof Error && error.message !== '') return error.message
+  const code = (error as NodeJS.ErrnoException | null)?.code
+  return code === undefined ? 'something failed without saying what' : `failed with ${code}`
+}

@@ -1,0 +1,15 @@
+/** The program's log: JSON lines on standard error. What looks like a secret is cut out. */
+import { pino, type Logger } from 'pino'
+import type { Terminal } from './terminal.ts'
+
+export type Log = Logger
+
+const secretFields = ['authorization', 'token', 'secret', 'password', 'adminToken', 'cookie']
+
+export function makeLog(level: string, terminal: Terminal): Log {
+  const paths = secretFields.flatMap((name) => [name, `*.${name}`, `*.*.${name}`])
+  return pino(
+    { level, base: null, redact: { paths, censor: '(hidden)' } },
+    { write: (line: string) => terminal.err(line) },
+  )
+}

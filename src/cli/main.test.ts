@@ -1,0 +1,188 @@
+/** The real program in a process of its own, started as a user would. */
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import {
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+
+// Several processes start one after the other, perhaps on a busy machine.
+vi.setConfig({ testTimeout: 60_000 })
+
+const bin = resolve('bin/holdfast.mjs')
+const plainEnv = { PATH: process.env['PATH'] ?? '' }
+let cwd = ''
+let children: ChildProcess[] = []
+beforeEach(() => {
+  cwd = mkdtempSync(join(tmpdir(), 'holdfast-bin-'))
+})
+afterEach(() => {
+  for (const child of children) child.kill('SIGKILL')
+  children = []
+})
+
+function run(argv: readonly string[], env: Record<string, string> = {}) {
+  const options = { cwd, env: { ...plainEnv, ...env }, encoding: 'utf8', timeout: 30_000 } as const
+  const { status, stdout, stderr } = spawnSync(process.execPath, [bin, ...argv], options)
+  return { status, stdout, stderr }
+}
+
+interface Server {
+  readonly child: ChildProcess
+  readonly url: string
+  readonly stderr: () => string
+  readonly exit: Promise<unknown[]>
+}
+
+async function serve(nodeArgv: readonly string[] = []): Promise<Server> {
+  const child = spawn(process.execPath, [...nodeArgv, bin, 'serve', '--port', '0'], {
+    cwd,
+    env: plainEnv,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  children.push(child)
+  const exit = once(child, 'exit')
+  let stderr = ''
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text
+  })
+  let stdout = ''
+  const line = new Promise<string>((found) => {
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      stdout += text
+      const match = /^holdfast listening on (\S+)\n/.exec(stdout)
+      if (match?.[1] !== undefined) found(match[1])
+    })
+  })
+  const url = await Promise.race([line, exit.then(() => Promise.reject(new Error(stderr)))])
+  return { child, url, exit, stderr: () => stderr }
+}
+
+describe('the program', () => {
+  test('prints its help', () => {
+    const { status, stdout } = run(['--help'])
+    expect(status).toBe(0)
+    expect(stdout).toContain('holdfast serve')
+  })
+
+  test('prints the version of its package', () => {
+    const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string }
+    expect(run(['--version'])).toEqual({ status: 0, stdout: `${version}\n`, stderr: '' })
+  })
+
+  test.each([
+    [['serve', '--prot', '1'], {}, 2, 'the nearest right one is --port'],
+    [['serve'], { HOLDFAST_PORT: 'abc' }, 2, 'HOLDFAST_PORT (from the environment) is "abc"'],
+    [['serve'], { HOLDFAST_PROT: '1' }, 2, 'the nearest right one is HOLDFAST_PORT'],
+    [['serve', '--config', 'broken.ts'], {}, 2, 'runs.review.onNewer must be one of'],
+    [['token', 'create', '--scope', 'god'], {}, 2, '--scope must be'],
+    [
+      ['token', 'create', '--scope', 'read', '--url', 'http://127.0.0.1:9', '--token', 'x'],
+      {},
+      3,
+      'could not be reached',
+    ],
+  ])('%j with %o ends with %i', (argv, env, code, message) => {
+    writeFileSync(
+      join(cwd, 'broken.ts'),
+      "export default { runs: { review: { onNewer: 'never' as string } } }",
+    )
+    const { status, stdout, stderr } = run(argv, env)
+    expect(stderr).toContain(message)
+    expect(stderr).not.toMatch(/\n\s+at /)
+    expect({ status, stdout }).toEqual({ status: code, stdout: '' })
+  })
+})
+
+describe('on a Node that is too old', () => {
+  // What the program looks at; nothing about this Node is really old.
+  const pretend = [
+    '--import',
+    "data:text/javascript,Object.defineProperty(process, 'version', { value: 'v20.1.0' })",
+  ]
+  const runOld = (path: string, argv: readonly string[]) =>
+    spawnSync(process.execPath, [...pretend, path, ...argv], { cwd, encoding: 'utf8' })
+
+  test('the one that npm installed takes over, and its exit code is kept', () => {
+    expect(runOld(bin, ['--help']).stdout).toContain('holdfast serve')
+    expect(runOld(bin, ['serve', '--prot', '1']).status).toBe(2)
+  })
+
+  test('a signal reaches the server', async () => {
+    const { child, exit } = await serve(pretend)
+    child.kill('SIGTERM')
+    expect(await exit).toEqual([0, null])
+  })
+
+  test.each([null, 'v20.2.0'])('it says so when the one beside it is %s', (version) => {
+    mkdirSync(join(cwd, 'bin'))
+    copyFileSync(bin, join(cwd, 'bin', 'holdfast.mjs'))
+    if (version !== null) {
+      mkdirSync(join(cwd, 'node_modules', '.bin'), { recursive: true })
+      const script = `#!/bin/sh\necho ${version}\n`
+      writeFileSync(join(cwd, 'node_modules', '.bin', 'node'), script, { mode: 0o755 })
+    }
+    const { status, stderr } = runOld(join(cwd, 'bin', 'holdfast.mjs'), ['--help'])
+    expect(status).toBe(1)
+    expect(stderr).toContain('Node 24 or newer is needed and this is v20.1.0')
+  })
+})
+
+describe('a server', () => {
+  test('serves, makes tokens that work, and stops cleanly', async () => {
+    const { child, url, exit, stderr } = await serve()
+    const admin = readFileSync(join(cwd, 'data', 'admin-token'), 'utf8').trim()
+    expect(stderr()).toContain(admin)
+    expect(stderr()).toContain('Sandbox mode')
+    expect(statSync(join(cwd, 'data')).mode & 0o777).toBe(0o700)
+
+    const through = run(['token', 'create', '--scope', 'read', '--url', url], {
+      HOLDFAST_ADMIN_TOKEN: admin,
+    })
+    const beside = run(['token', 'create', '--scope', 'read', '--json'])
+    expect([through.status, beside.status]).toEqual([0, 0])
+    const { token } = JSON.parse(beside.stdout) as { token: string }
+    for (const bearer of [through.stdout.trim(), token]) {
+      const headers = { authorization: `Bearer ${bearer}` }
+      expect((await fetch(`${url}/v1/runs`, { headers })).status).toBe(200)
+    }
+    child.kill('SIGTERM')
+    child.kill('SIGINT')
+    expect(await exit).toEqual([0, null])
+  })
+
+  test('is refused a port that another program has', async () => {
+    const other = createServer().listen(0, '127.0.0.1')
+    await once(other, 'listening')
+    const { port } = other.address() as { port: number }
+    const { status, stderr } = run(['serve', '--port', String(port)])
+    other.close()
+    expect(status).toBe(1)
+    expect(stderr).toContain(`Port ${port} on 127.0.0.1 is already in use`)
+  })
+
+  test('is refused a database that another server holds', async () => {
+    const first = await serve()
+    const { status, stderr } = run(['serve', '--port', '0'])
+    expect(status).toBe(1)
+    expect(stderr).toMatch(/\nholdfast: .+\n {2}.+\n$/)
+    first.child.kill('SIGTERM')
+    await first.exit
+  })
+
+  test('is told when PostgreSQL cannot be reached', () => {
+    const { status, stderr } = run(['serve', '--database-url', 'postgres://me@127.0.0.1:9/x'], {
+      HOLDFAST_ADMIN_TOKEN: 'long-enough-for-no-warning',
+    })
+    expect(status).toBe(3)
+    expect(stderr).toMatch(/\nholdfast: .+\n/)
+  })
+})

@@ -1,0 +1,38 @@
+/** The command line on the real machine: real streams, real signals, real exit. */
+import { readFileSync } from 'node:fs'
+import { systemClock } from '../clock.ts'
+import { systemRandom } from '../random.ts'
+import { systemScheduler } from '../scheduler.ts'
+import { runCommandLine } from './run-command-line.ts'
+import { streamTerminal } from './terminal.ts'
+import type { World } from './world.ts'
+
+const stopSignals = ['SIGTERM', 'SIGINT'] as const
+
+function realWorld(): World {
+  const manifest = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
+  return {
+    terminal: streamTerminal(process.stdout, process.stderr),
+    env: process.env,
+    cwd: process.cwd(),
+    version: (JSON.parse(manifest) as { readonly version: string }).version,
+    clock: systemClock,
+    random: systemRandom,
+    scheduler: systemScheduler,
+    fetch: globalThis.fetch,
+    onStopSignal(handler) {
+      for (const signal of stopSignals) process.on(signal, handler)
+      return () => {
+        for (const signal of stopSignals) process.off(signal, handler)
+      }
+    },
+    compose: async (...args) => (await import('../compose.ts')).compose(...args),
+    openStore: async (...args) => (await import('../compose.ts')).openStore(...args),
+  }
+}
+
+export async function main(): Promise<never> {
+  const exitCode = await runCommandLine(process.argv.slice(2), realWorld())
+  // A server that did not drain still holds connections, so the end has to be said.
+  process.exit(exitCode)
+}

@@ -1,0 +1,81 @@
+import { describe, expect, test } from 'vitest'
+import { optionEntries } from '../settings/options.ts'
+import { FakeWorld } from '../../test/cli/fake-world.ts'
+
+describe('help', () => {
+  test.each([
+    [['--help'], 'Usage: holdfast [options]'],
+    [['-h'], 'Usage: holdfast [options]'],
+    [['help', 'serve'], 'Usage: holdfast serve'],
+    [['serve', '--help'], 'Usage: holdfast serve'],
+    [['token', '--help'], 'Usage: holdfast token'],
+    [['token', 'create', '--help'], 'Usage: holdfast token create'],
+  ])('%j is answered on standard output', async (argv, start) => {
+    const world = new FakeWorld()
+    expect(await world.run(...argv)).toBe(0)
+    expect(world.stdout).toContain(start)
+    expect(world.stderr).toBe('')
+  })
+
+  test.each([[[]], [['token']]])('a missing command in %j is wrong usage', async (argv) => {
+    const world = new FakeWorld()
+    expect(await world.run(...argv)).toBe(2)
+    expect(world.stderr).toContain('Usage: holdfast')
+    expect(world.stdout).toBe('')
+  })
+
+  test('serve tells every setting by its variable', async () => {
+    const world = new FakeWorld()
+    await world.run('serve', '--help')
+    const told = world.stdout.replace(/\s+/g, ' ')
+    for (const [, entry] of optionEntries) expect(told).toContain(entry.env)
+  })
+
+  test.each(['--version', '-V'])('%s prints the version', async (flag) => {
+    const world = new FakeWorld()
+    expect(await world.run(flag)).toBe(0)
+    expect(world.stdout).toBe('1.2.3\n')
+  })
+})
+
+describe('wrong usage', () => {
+  test.each([
+    ['sevre', 'sevre is no command; the nearest right one is: holdfast serve'],
+    ['token creat', 'creat is no command; the nearest right one is: holdfast token create'],
+    ['serve --prot 1', '--prot is no option of holdfast serve; the nearest right one is --port'],
+    ['serve --prot=1', '--prot is no option of holdfast serve; the nearest right one is --port'],
+    ['serve --lease 5', 'the nearest right one is --lease-ms'],
+    ['serve --nowork', 'the nearest right one is --no-work'],
+    ['serve -p', '-p is no option of holdfast serve'],
+    ['--prot 1 serve', 'the nearest right one is --port of holdfast serve'],
+    ['--versoin', 'the nearest right one is --version'],
+    ['token --scop read', 'the nearest right one is --scope of holdfast token create'],
+    ['token create --scop read', 'the nearest right one is --scope'],
+    ['serve --port', '--port needs a value'],
+    ['serve now', 'holdfast serve was given an argument too many'],
+    ['serve --admin-token=hunter2', 'Set HOLDFAST_ADMIN_TOKEN or HOLDFAST_ADMIN_TOKEN_FILE'],
+    ['serve --github-token hunter2', 'Set GITHUB_TOKEN or GITHUB_TOKEN_FILE'],
+    ['serve --github-webhook-secret hunter2', 'Set GITHUB_WEBHOOK_SECRET or'],
+    ['serve --port abc', '--port (from the command line) is "abc" but must be a whole number'],
+    ['serve --config missing.ts', 'missing.ts does not exist'],
+    ['token create --data-dir x --database-url nope --scope read', '--database-url'],
+  ])('%s', async (line, message) => {
+    const world = new FakeWorld()
+    expect(await world.run(...line.split(' '))).toBe(2)
+    expect(world.stderr).toMatch(/^holdfast: /)
+    expect(world.stderr).toContain(message)
+    expect(world.stderr).not.toContain('hunter2')
+    expect(world.stderr).not.toMatch(/\n\s+at /)
+    expect(world.stdout).toBe('')
+    expect(world.composed).toBeNull()
+  })
+
+  test('several wrong settings are told together', async () => {
+    const world = new FakeWorld()
+    world.env = { HOLDFAST_PROT: '1' }
+    expect(await world.run('serve', '--port', 'x')).toBe(2)
+    expect(world.stderr).toMatch(
+      /^holdfast: 2 things are wrong:\n {2}- HOLDFAST_PROT.*\n {2}- --port.*\n$/,
+    )
+  })
+})

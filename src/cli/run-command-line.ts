@@ -1,0 +1,69 @@
+/**
+ * The command line as a whole: which commands there are, and what becomes of their failures. The
+ * answer is the exit code; nothing in here ends the process.
+ */
+import { Command, CommanderError } from 'commander'
+import { exitCodeOf, exitCodes, failureText } from './failure.ts'
+import { addServeCommand } from './serve-command.ts'
+import { addTokenCommand } from './token-command.ts'
+import { usageError } from './wrong-usage.ts'
+import type { World } from './world.ts'
+
+export async function runCommandLine(argv: readonly string[], world: World): Promise<number> {
+  let exitCode: number = exitCodes.fine
+  const program = buildProgram(world, (code) => {
+    exitCode = code
+  })
+  try {
+    await program.parseAsync([...argv], { from: 'user' })
+    return exitCode
+  } catch (error) {
+    if (error instanceof CommanderError) {
+      // Help that nobody asked for stands for a command that is missing.
+      return error.exitCode === 0 ? exitCodes.fine : exitCodes.wrongUsage
+    }
+    world.terminal.err(failureText(error))
+    return exitCodeOf(error)
+  }
+}
+
+function buildProgram(world: World, finish: (exitCode: number) => void): Command {
+  const program = new Command('holdfast')
+    .description(
+      'Keeps the promises a GitHub bot makes: every event claimed once, every phase run once, ' +
+        'every comment published once.',
+    )
+    .version(world.version, '-V, --version', 'print the version')
+    .helpOption('-h, --help', 'print this help')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  holdfast serve                          start on SQLite in ./data
+  holdfast token create --scope worker    make a token for a worker
+
+Exit codes: 0 fine, 1 failed, 2 wrong usage, 3 could not reach a server or the store.
+Settings come from flags, then the environment, then holdfast.config.ts.`,
+    )
+  addServeCommand(program, world, finish)
+  addTokenCommand(program, world)
+  settle(program, world)
+  return program
+}
+
+/** Every command, however deep, writes to our terminal and hands its complaints to us. */
+function settle(command: Command, world: World): void {
+  command
+    .helpOption('-h, --help', 'print this help')
+    .showSuggestionAfterError(false)
+    .configureOutput({
+      writeOut: (text) => world.terminal.out(text),
+      writeErr: (text) => world.terminal.err(text),
+      outputError: () => undefined,
+    })
+    .exitOverride((error) => {
+      const asked = error.exitCode === 0 || error.code === 'commander.help'
+      throw asked ? error : usageError(error, command)
+    })
+  for (const child of command.commands) settle(child, world)
+}

@@ -1,0 +1,39 @@
+/** `holdfast serve` on the command line: its flags and its help. */
+import type { Command } from 'commander'
+import { serve } from './serve.ts'
+import { addSettingFlags, givenFlags, secretsHelp } from './setting-flags.ts'
+import type { World } from './world.ts'
+
+export function addServeCommand(
+  program: Command,
+  world: World,
+  finish: (exitCode: number) => void,
+): void {
+  const command = program
+    .command('serve')
+    .summary('serve the API, take in events, execute and publish')
+    .description(
+      'Serves the HTTP API and does all the work in one process. Logs JSON to standard error; ' +
+        'once ready prints the address it listens on. Stops cleanly on SIGTERM and SIGINT.',
+    )
+    .option('--no-work', 'execute no runs here; leave them to workers')
+  addSettingFlags(command)
+    .addHelpText(
+      'after',
+      `
+${secretsHelp()}
+
+Examples:
+  holdfast serve --port 9000 --data-dir /var/lib/holdfast
+  HOLDFAST_ADMIN_TOKEN_FILE=/run/admin holdfast serve --database-url postgres://db/holdfast`,
+    )
+    .action(async (parsed: Readonly<Record<string, unknown>>) => {
+      const config = parsed['config']
+      const exitCode = await serve(world, {
+        flags: givenFlags(parsed),
+        config: typeof config === 'string' ? config : undefined,
+        work: parsed['work'] !== false,
+      })
+      finish(exitCode)
+    })
+}

@@ -1,0 +1,188 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { SetupError, StoreUnavailableError } from '../errors.ts'
+import { FakeWorld } from '../../test/cli/fake-world.ts'
+
+async function serving(...argv: readonly string[]) {
+  const world = new FakeWorld()
+  world.env = { HOLDFAST_LOG_LEVEL: 'warn' }
+  const exit = world.run('serve', ...argv)
+  await Promise.race([world.printed.promise, exit])
+  return { world, exit }
+}
+
+describe('a server that comes up', () => {
+  test('says where it listens and ends with 0 when told to stop', async () => {
+    const { world, exit } = await serving()
+    expect(world.stdout).toBe('holdfast listening on http://127.0.0.1:8787\n')
+    world.stop('SIGTERM')
+    expect(await exit).toBe(0)
+    expect(world.closes).toBe(1)
+    expect(world.stopHandlers).toEqual([])
+    expect(world.timers.size).toBe(0)
+  })
+
+  test('shows the secrets it made once, in words and not in the log', async () => {
+    const { world, exit } = await serving('--log-level', 'trace')
+    const { adminToken, webhookSecrets } = world.composed?.options ?? {}
+    world.stop('SIGINT')
+    await exit
+    const json = world.stderr.split('\n').filter((line) => line.startsWith('{'))
+    expect(json.length).toBeGreaterThan(0)
+    expect(json.join()).not.toContain(String(adminToken))
+    expect(json.join()).not.toContain(String(webhookSecrets?.[0]))
+    expect(world.stderr).toContain(`  admin token     ${String(adminToken)}\n`)
+    expect(world.stderr).toContain(`  webhook secret  ${String(webhookSecrets?.[0])}\n`)
+    expect(world.stderr).toContain('shown only now')
+    expect(world.stdout).not.toContain(String(adminToken))
+
+    const again = new FakeWorld()
+    Object.assign(again, { cwd: world.cwd })
+    const secondExit = again.run('serve')
+    await again.printed.promise
+    again.stop('SIGINT')
+    await secondExit
+    expect(again.composed?.options.adminToken).toBe(adminToken)
+    expect(again.stderr).not.toContain(String(adminToken))
+  })
+
+  test.each([
+    [{}, 'no GitHub credentials were given, so nothing is published'],
+    [{ GITHUB_TOKEN: 't' }, 'GITHUB_WEBHOOK_SECRET was not given, so nothing is published'],
+  ])('says in sandbox mode what is missing (%o)', async (env, told) => {
+    const world = new FakeWorld()
+    world.env = { ...env }
+    const exit = world.run('serve')
+    await world.printed.promise
+    world.stop('SIGTERM')
+    await exit
+    expect(world.stderr).toContain(`Sandbox mode: ${told}`)
+    expect(world.stderr).toContain('To go live set GITHUB_WEBHOOK_SECRET and either GITHUB_TOKEN')
+  })
+
+  test('says nothing of a sandbox when it is live, and warns of a short token', async () => {
+    const world = new FakeWorld()
+    world.env = {
+      GITHUB_TOKEN: 't',
+      GITHUB_WEBHOOK_SECRET: 's',
+      HOLDFAST_ADMIN_TOKEN: 'short',
+      HOLDFAST_LOG_LEVEL: 'warn',
+    }
+    const exit = world.run('serve')
+    await world.printed.promise
+    world.stop('SIGTERM')
+    expect(await exit).toBe(0)
+    expect(world.stderr.split('\n')).toEqual([expect.stringContaining('shorter than 16'), ''])
+  })
+
+  test.each([
+    [[], true],
+    [['--no-work'], false],
+  ])('with %j has work %s', async (argv, work) => {
+    const { world, exit } = await serving(...argv)
+    expect(world.composed?.settings.work).toBe(work)
+    world.stop('SIGTERM')
+    await exit
+  })
+})
+
+describe('stopping', () => {
+  test('a second signal changes nothing while it drains', async () => {
+    const { world, exit } = await serving()
+    const drained = Promise.withResolvers<undefined>()
+    world.close = () => drained.promise
+    world.stop('SIGTERM')
+    await world.closing.promise
+    world.stop('SIGTERM')
+    world.stop('SIGINT')
+    drained.resolve(undefined)
+    expect(await exit).toBe(0)
+    expect(world.closes).toBe(1)
+  })
+
+  test('a server that does not drain in 30 seconds ends with 1', async () => {
+    const { world, exit } = await serving()
+    world.close = () => new Promise(() => undefined)
+    world.stop('SIGTERM')
+    await world.closing.promise
+    world.timers.get(30_000)?.()
+    expect(await exit).toBe(1)
+    expect(world.stderr).toContain('not drained within 30 s')
+  })
+
+  test('a signal while starting stops it once it is there', async () => {
+    const world = new FakeWorld()
+    const listening = Promise.withResolvers<{ url: string }>()
+    const asked = Promise.withResolvers<undefined>()
+    world.listen = () => {
+      asked.resolve(undefined)
+      return listening.promise
+    }
+    const exit = world.run('serve')
+    await asked.promise
+    world.stop('SIGTERM')
+    listening.resolve({ url: 'http://127.0.0.1:1' })
+    expect(await exit).toBe(0)
+    expect(world.closes).toBe(1)
+  })
+
+  test('a failure while closing is told', async () => {
+    const { world, exit } = await serving()
+    world.close = () => Promise.reject(new Error('the disk is gone'))
+    world.stop('SIGTERM')
+    expect(await exit).toBe(1)
+    expect(world.stderr).toContain('holdfast: the disk is gone')
+  })
+})
+
+describe('a server that cannot come up', () => {
+  const nodeError = (code: string) => Object.assign(new Error(`listen ${code}`), { code })
+
+  test.each([
+    ['EADDRINUSE', 'Port 8787 on 127.0.0.1 is already in use', '--port N (0 picks a free one)'],
+    ['EACCES', 'This user may not listen on port 8787', '--port N'],
+    ['EADDRNOTAVAIL', '127.0.0.1 is no address of this machine', '--host'],
+    ['ENOTFOUND', '127.0.0.1 is no address of this machine', '--host'],
+    ['ESTRANGE', 'listen ESTRANGE', ''],
+  ])('because of %s says so and lets go', async (code, message, hint) => {
+    const world = new FakeWorld()
+    world.env = { HOLDFAST_LOG_LEVEL: 'silent' }
+    world.listen = () => Promise.reject(nodeError(code))
+    expect(await world.run('serve')).toBe(1)
+    expect(world.stderr).toContain(`holdfast: ${message}`)
+    expect(world.stderr).toContain(hint)
+    expect(world.stderr).not.toMatch(/\n\s+at /)
+    expect(world.closes).toBe(1)
+    expect(world.stopHandlers).toEqual([])
+  })
+
+  test.each([
+    [new SetupError('db', 'The database is foreign', { hint: 'Choose another.' }), 1],
+    [new StoreUnavailableError('down', 'PostgreSQL does not answer', { hint: 'Start it.' }), 3],
+    [new Error('odd'), 1],
+    [new Error(''), 1],
+    [nodeError(''), 1],
+  ])('because of %s ends with %i', async (error, code) => {
+    const world = new FakeWorld()
+    world.compose = () => Promise.reject(error)
+    expect(await world.run('serve')).toBe(code)
+    expect(world.stderr).toContain(`holdfast: ${error.message}`)
+    expect(world.stderr).not.toMatch(/\n\s+at /)
+    expect(world.stdout).toBe('')
+  })
+
+  test('because its data folder cannot be made ends with 1', async () => {
+    const world = new FakeWorld()
+    writeFileSync(join(world.cwd, 'data'), '')
+    expect(await world.run('serve')).toBe(1)
+    expect(world.stderr).toContain('The data folder')
+    expect(world.stderr).toContain('HOLDFAST_DATA_DIR')
+  })
+
+  test('on PostgreSQL without an admin token ends with 2', async () => {
+    const world = new FakeWorld()
+    expect(await world.run('serve', '--database-url', 'postgres://db/x')).toBe(2)
+    expect(world.stderr).toContain('HOLDFAST_ADMIN_TOKEN is required')
+  })
+})

@@ -1,0 +1,100 @@
+/**
+ * Runs a server until it is told to stop.
+ *
+ *   starting ── listening ──▶ serving ── first signal ──▶ draining ── drained ──▶ exit 0
+ *      └─────── first signal ───────────────────────────────▲  └── 30 s ──▶ exit 1
+ *
+ * Further signals change nothing while it drains: whoever wants it dead at once has SIGKILL.
+ */
+import type { App } from '../compose.ts'
+import { serverSecrets } from '../settings/first-start.ts'
+import { describeSettings } from '../settings/describe-settings.ts'
+import { loadSettings } from '../settings/load-settings.ts'
+import type { Settings } from '../settings/settings.ts'
+import { exitCodes } from './failure.ts'
+import { listenFailure } from './listen-failure.ts'
+import { makeLog, type Log } from './log.ts'
+import { madeSecretsText, sandboxText } from './notices.ts'
+import type { World } from './world.ts'
+
+export interface ServeRequest {
+  readonly flags: Readonly<Record<string, string>>
+  readonly config: string | undefined
+  readonly work: boolean
+}
+
+const drainMsMax = 30_000
+/** Shorter can be guessed. */
+const adminTokenLengthMin = 16
+
+export async function serve(world: World, request: ServeRequest): Promise<number> {
+  const settings = await loadSettings({ ...request, env: world.env, cwd: world.cwd })
+  const log = makeLog(settings.logLevel, world.terminal)
+  const stop = firstStopSignal(world)
+  try {
+    const starting = start(world, settings, log)
+    const first = await Promise.race([starting, stop.signal])
+    if (typeof first !== 'string') {
+      world.terminal.out(`holdfast listening on ${first.url}\n`)
+      await stop.signal
+    }
+    log.info({ signal: await stop.signal }, 'stopping')
+    return await drain(world, log, async () => (await starting).app.close())
+  } finally {
+    stop.forget()
+  }
+}
+
+interface Started {
+  readonly app: App
+  readonly url: string
+}
+
+async function start(world: World, settings: Settings, log: Log): Promise<Started> {
+  const { made, warnings, adminToken, webhookSecrets } = await serverSecrets(settings, world.random)
+  world.terminal.err(madeSecretsText(made))
+  world.terminal.err(sandboxText(settings))
+  for (const warning of warnings) log.warn(warning)
+  if (adminToken.length < adminTokenLengthMin) {
+    log.warn(`the admin token is shorter than ${adminTokenLengthMin} characters; use a longer one`)
+  }
+  log.info({ version: world.version, settings: describeSettings(settings) }, 'starting')
+  const { clock, random, scheduler, version } = world
+  const app = await world.compose(settings, {
+    adminToken,
+    webhookSecrets,
+    log,
+    clock,
+    random,
+    scheduler,
+    version,
+  })
+  try {
+    return { app, url: (await app.listen()).url }
+  } catch (error) {
+    await app.close()
+    throw listenFailure(error, settings)
+  }
+}
+
+interface StopSignal {
+  readonly signal: Promise<string>
+  forget(): void
+}
+
+function firstStopSignal(world: World): StopSignal {
+  const { promise, resolve } = Promise.withResolvers<string>()
+  return { signal: promise, forget: world.onStopSignal(resolve) }
+}
+
+async function drain(world: World, log: Log, close: () => Promise<void>): Promise<number> {
+  const { promise: tooLong, resolve } = Promise.withResolvers<'too long'>()
+  const cancel = world.scheduler.after(drainMsMax, () => resolve('too long'))
+  try {
+    if ((await Promise.race([close(), tooLong])) !== 'too long') return exitCodes.fine
+    log.error(`not drained within ${drainMsMax / 1000} s; what was in hand is left to its leases`)
+    return exitCodes.failed
+  } finally {
+    cancel()
+  }
+}

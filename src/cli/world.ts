@@ -1,0 +1,25 @@
+/**
+ * Everything a command touches outside itself, handed in so that tests own all of it. `compose`
+ * and `openStore` load the program only when a command needs it, which keeps `--help` quick.
+ */
+import type { compose, openStore } from '../compose.ts'
+import type { Clock } from '../clock.ts'
+import type { Random } from '../random.ts'
+import type { Scheduler } from '../scheduler.ts'
+import type { Environment } from '../settings/environment.ts'
+import type { Terminal } from './terminal.ts'
+
+export interface World {
+  readonly terminal: Terminal
+  readonly env: Environment
+  readonly cwd: string
+  readonly version: string
+  readonly clock: Clock
+  readonly random: Random
+  readonly scheduler: Scheduler
+  readonly fetch: typeof globalThis.fetch
+  /** Calls back for every request to stop; answers how to end that. */
+  onStopSignal(handler: (signal: string) => void): () => void
+  readonly compose: typeof compose
+  readonly openStore: typeof openStore
+}

@@ -1,0 +1,100 @@
+/** A world for tests: output is collected, signals and timers are fired by hand. */
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { App, ComposeOptions } from '../../src/compose.ts'
+import type { Settings } from '../../src/settings/settings.ts'
+import { systemClock } from '../../src/clock.ts'
+import { systemRandom } from '../../src/random.ts'
+import type { NewToken, Store } from '../../src/store.ts'
+import { runCommandLine } from '../../src/cli/run-command-line.ts'
+import type { World } from '../../src/cli/world.ts'
+
+export class FakeWorld implements World {
+  readonly cwd = mkdtempSync(join(tmpdir(), 'holdfast-cli-'))
+  readonly version = '1.2.3'
+  readonly clock = systemClock
+  readonly random = systemRandom
+  env: Record<string, string> = {}
+  stdout = ''
+  stderr = ''
+  /** Resolves when something was written to standard output. */
+  readonly printed = Promise.withResolvers<string>()
+  readonly closing = Promise.withResolvers<undefined>()
+  readonly timers = new Map<number, () => void>()
+  readonly madeTokens: NewToken[] = []
+  composed: { readonly settings: Settings; readonly options: ComposeOptions } | null = null
+  stopHandlers: ((signal: string) => void)[] = []
+  closes = 0
+  storesOpen = 0
+
+  readonly terminal = {
+    out: (text: string): void => {
+      this.stdout += text
+      this.printed.resolve(text)
+    },
+    err: (text: string): void => {
+      this.stderr += text
+    },
+  }
+  readonly scheduler = {
+    soon: (task: () => void): void => queueMicrotask(task),
+    after: (ms: number, task: () => void): (() => void) => {
+      this.timers.set(ms, task)
+      return () => void this.timers.delete(ms)
+    },
+    afterInBackground: (): (() => void) => () => undefined,
+  }
+
+  fetch: World['fetch'] = () => Promise.reject(new Error('no network in this test'))
+
+  onStopSignal(handler: (signal: string) => void): () => void {
+    this.stopHandlers.push(handler)
+    return () => {
+      this.stopHandlers = this.stopHandlers.filter((other) => other !== handler)
+    }
+  }
+
+  stop(signal: string): void {
+    for (const handler of this.stopHandlers) handler(signal)
+  }
+
+  listen: App['listen'] = () => Promise.resolve({ url: 'http://127.0.0.1:8787' })
+  close: App['close'] = () => Promise.resolve()
+
+  compose: World['compose'] = (settings, options) => {
+    this.composed = { settings, options }
+    const app = {
+      listen: () => this.listen(),
+      close: async () => {
+        this.closes++
+        this.closing.resolve(undefined)
+        await this.close()
+      },
+    }
+    return Promise.resolve(app as App)
+  }
+
+  openStore: World['openStore'] = () => {
+    this.storesOpen++
+    const store: Pick<Store, 'createToken' | 'close'> = {
+      createToken: (token) => {
+        this.madeTokens.push(token)
+        const { scope, name, userId, secret } = token
+        return Promise.resolve({
+          token: { id: 'tok_1', scope, name, userId, createdAt: 0 },
+          secret,
+        })
+      },
+      close: () => {
+        this.storesOpen--
+        return Promise.resolve()
+      },
+    }
+    return Promise.resolve(store as Store)
+  }
+
+  run(...argv: readonly string[]): Promise<number> {
+    return runCommandLine(argv, this)
+  }
+}
