@@ -9,7 +9,12 @@ const secretFields = ['authorization', 'token', 'secret', 'password', 'adminToke
 export function makeLog(level: string, terminal: Terminal): Log {
   const paths = secretFields.flatMap((name) => [name, `*.${name}`, `*.*.${name}`])
   return pino(
-    { level, base: null, redact: { paths, censor: '(hidden)' } },
+    { level, base: null, redact: { paths, censor } },
     { write: (line: string) => terminal.err(line) },
   )
+}
+
+/** Whether a secret was given may be told. */
+function censor(value: unknown): unknown {
+  return value === null || value === '(given)' ? value : '(hidden)'
 }
