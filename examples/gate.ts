@@ -2,7 +2,7 @@
  * A review bot's gate in one file: claim before the work, complete after it, stop when the pull
  * request was force-pushed meanwhile. Run it: `npx node examples/gate.ts` (Node 24 or newer).
  */
-import { openHoldfast } from 'holdfast'
+import { openHoldfast, type ConflictError } from 'holdfast'
 
 const holdfast = await openHoldfast({ databaseUrl: 'sqlite::memory:' })
 
@@ -35,8 +35,11 @@ await new Promise((resolve) => {
 console.log(`the old run hears: ${(gate.signal.reason as { code: string }).code}`)
 
 // The late worker of the old head cannot finish what is no longer its own.
-const late = await holdfast.completeRun(gate.runKey).catch((error: { code: string }) => error)
-console.log(`its late completion: ${late && 'code' in late ? late.code : 'accepted'}`)
+try {
+  await holdfast.completeRun(gate.runKey)
+} catch (error) {
+  console.log(`its late completion: ${(error as ConflictError).code}`)
+}
 
 const done = await holdfast.completeRun(newer.runKey, {
   outcome: 'succeeded',

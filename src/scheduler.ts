@@ -27,7 +27,7 @@ export const systemScheduler: Scheduler = {
   },
 }
 
-/** Resolves after `ms`, or at once when `signal` aborts. Never rejects: callers check the signal. */
+/** Resolves after `ms` or when `signal` aborts; never rejects, so callers check the signal. */
 export function delay(scheduler: Scheduler, ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal?.aborted === true) return resolve()

@@ -180,7 +180,7 @@ function endedKey(scene: Scene, same: Run): ClaimVerdict {
   return work(scene, next, same.state === 'succeeded' ? 'rerun' : 'retry')
 }
 
-/** Without a person's word, only a new event may start ended work again, and never finished work. */
+/** Without a person's word only a new event starts ended work again, and never finished work. */
 function asksForMore(scene: Scene, same: Run): boolean {
   if (same.state === 'succeeded') return false
   if (same.state === 'superseded') return true

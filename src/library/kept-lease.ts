@@ -56,7 +56,10 @@ export class KeptLease {
       try {
         await runs.heartbeat({ runId, leaseHash: this.leaseHash, waitMs, signal }, actor)
       } catch (error) {
-        if (error instanceof ConflictError) return this.#lost.abort(error)
+        if (error instanceof ConflictError) {
+          this.#lost.abort(error)
+          return
+        }
         log.warn({ err: error, run: runId }, 'could not renew a lease; trying again')
         await delay(scheduler, Math.min(waitMs, 1000), signal)
       }

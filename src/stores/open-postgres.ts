@@ -1,5 +1,5 @@
 /** Opens a PostgreSQL store: the pool, its clock, its schema, the driver. */
-import { Pool, types } from 'pg'
+import { Pool, TypeOverrides, types } from 'pg'
 import { SetupError } from '../errors.ts'
 import { ServerClock } from './drivers/postgres-clock.ts'
 import { mapPostgresError } from './drivers/postgres-errors.ts'
@@ -9,7 +9,6 @@ import { loadMigrations } from './migrations.ts'
 import type { StoreSeams } from './open-sqlite.ts'
 import { SqlStore } from './sql-store.ts'
 
-const int8 = 20
 const versionMin = 150_000
 const connectionsMax = 10
 
@@ -22,10 +21,7 @@ export async function openPostgresDriver(url: string, seams: StoreSeams): Promis
     options:
       '-c search_path=holdfast -c lock_timeout=10s -c idle_in_transaction_session_timeout=60s',
     // Times and ids are far below 2^53, so a bigint may be a plain number.
-    types: {
-      getTypeParser: ((oid: number, format?: 'text') =>
-        oid === int8 ? Number : types.getTypeParser(oid, format)) as typeof types.getTypeParser,
-    },
+    types: bigintsAsNumbers(),
   })
   // A connection that breaks while idle is replaced by the pool; without a listener it would be
   // an uncaught exception.
@@ -46,6 +42,12 @@ export async function openPostgresDriver(url: string, seams: StoreSeams): Promis
 export async function openPostgres(url: string, seams: StoreSeams): Promise<SqlStore> {
   const driver = await openPostgresDriver(url, seams)
   return new SqlStore(driver, seams.random, seams.scheduler)
+}
+
+function bigintsAsNumbers(): TypeOverrides {
+  const overrides = new TypeOverrides()
+  overrides.setTypeParser(types.builtins.INT8, Number)
+  return overrides
 }
 
 async function askServer(pool: Pool): Promise<number> {

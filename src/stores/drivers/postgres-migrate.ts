@@ -19,7 +19,7 @@ export async function migratePostgres(
     await client.query(`CREATE TABLE IF NOT EXISTS migration (
       version BIGINT PRIMARY KEY, name TEXT NOT NULL, applied_at BIGINT NOT NULL)`)
     const { rows } = await client.query<{ version: number }>('SELECT version FROM migration')
-    const applied = rows.map(({ version }) => Number(version))
+    const applied = rows.map(({ version }) => version)
     for (const { version, name, text } of missingMigrations(migrations, applied)) {
       await client.query(text)
       await client.query('INSERT INTO migration VALUES ($1, $2, $3)', [version, name, nowMs])

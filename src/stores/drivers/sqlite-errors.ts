@@ -30,7 +30,8 @@ export function isDamage(error: unknown): boolean {
 
 /** Our own errors pass as they are; an unknown one is a fault of ours and stays what it is. */
 export function mapSqliteError(error: unknown): unknown {
-  if (error instanceof HoldfastError || error instanceof LostRace) return error
+  if (error instanceof HoldfastError) return error
+  if (error instanceof LostRace) return unavailable('store_contended', 'too many at once', error)
   switch (resultCode(error)) {
     case codes.busy:
     case codes.locked:

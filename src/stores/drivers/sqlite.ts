@@ -26,7 +26,7 @@ import { isBusy, mapSqliteError } from './sqlite-errors.ts'
 const groupMax = 256
 const busyRetryMs = 10
 const busyPatienceMs = 10_000
-const aloneTriesMax = 5
+const triesMax = 5
 
 interface Member {
   readonly run: () => unknown
@@ -54,6 +54,7 @@ export class SqliteDriver implements Driver {
   #flushPlanned = false
   #busySince: number | null = null
   #closed = false
+  #closing: Promise<void> | null = null
 
   constructor(options: SqliteDriverOptions) {
     this.#options = options
@@ -78,7 +79,6 @@ export class SqliteDriver implements Driver {
   }
 
   // Async so that a failing read rejects rather than throws.
-  // eslint-disable-next-line @typescript-eslint/require-await
   async read<T>(makeVerb: () => Verb<T>): Promise<T> {
     if (this.#closed) throw closedError()
     try {
@@ -95,8 +95,12 @@ export class SqliteDriver implements Driver {
   }
 
   /** Commits what was accepted before it closes the file. */
-  async close(): Promise<void> {
-    if (this.#closed) return
+  close(): Promise<void> {
+    this.#closing ??= this.#commitAndClose()
+    return this.#closing
+  }
+
+  async #commitAndClose(): Promise<void> {
     while (this.#queue.length > 0) {
       await new Promise<void>((resolve) => this.#options.scheduler.after(1, resolve))
       this.#flush()
@@ -167,7 +171,7 @@ export class SqliteDriver implements Driver {
     }
   }
 
-  #runInSavepoint(member: Member): Settled | null {
+  #runInSavepoint(member: Member, tries = 1): Settled | null {
     this.#writer.exec('SAVEPOINT member')
     try {
       const value = member.run()
@@ -177,6 +181,9 @@ export class SqliteDriver implements Driver {
       if (!this.#writer.inTransaction) return null
       this.#writer.exec('ROLLBACK TO member')
       this.#writer.exec('RELEASE member')
+      if (error instanceof LostRace && tries < triesMax) {
+        return this.#runInSavepoint(member, tries + 1)
+      }
       return { error: mapSqliteError(error) }
     }
   }
@@ -189,7 +196,7 @@ export class SqliteDriver implements Driver {
       return { value }
     } catch (error) {
       this.#writer.rollback()
-      if (error instanceof LostRace && tries < aloneTriesMax) {
+      if (error instanceof LostRace && tries < triesMax) {
         return this.#runAlone(member, tries + 1)
       }
       return { error: mapSqliteError(error) }

@@ -62,7 +62,7 @@ export function* claimPlaced(
   return answers
 }
 
-/** Finds each claim's subject and locks it; leaves out what shares a subject with an earlier one. */
+/** Finds and locks each claim's subject; leaves out what shares one with an earlier claim. */
 function* placeClaims(context: VerbContext, claims: readonly Claim[]): Verb<Map<number, Placed>> {
   const now = context.now()
   const names = claims.flatMap(({ repo }) => (repo === null ? [] : [repo]))

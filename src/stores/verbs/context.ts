@@ -1,4 +1,4 @@
-/** What a verb may use besides its input: the store's clock, new ids, and the dialect's fragments. */
+/** What a verb may use besides its input: the store's clock, new ids, the dialect's fragments. */
 import type { Moment, Run } from '../../domain/run.ts'
 import type { Subject } from '../../domain/subject.ts'
 import { runNotFound } from '../../errors.ts'
