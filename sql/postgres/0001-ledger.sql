@@ -120,7 +120,7 @@ CREATE UNIQUE INDEX run_one_active ON run (subject_id)
   WHERE on_newer = 'supersede' AND state IN ('pending', 'running', 'waiting');
 -- And whatever the type does, at most one that is being worked on.
 CREATE UNIQUE INDEX run_one_held ON run (subject_id) WHERE state IN ('running', 'waiting');
-CREATE INDEX run_active ON run (subject_id, created_at)
+CREATE INDEX run_active ON run (subject_id, fence)
   WHERE state IN ('pending', 'running', 'waiting');
 CREATE INDEX run_due ON run (due_at) WHERE due_at IS NOT NULL;
 CREATE INDEX run_available ON run (available_at) WHERE available_at IS NOT NULL;

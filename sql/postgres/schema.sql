@@ -109,7 +109,7 @@ CREATE TABLE run (
   CONSTRAINT run_state_known CHECK ((state = ANY (ARRAY['pending'::text, 'running'::text, 'waiting'::text, 'succeeded'::text, 'failed'::text, 'cancelled'::text, 'skipped'::text, 'superseded'::text])))
 );
 
-CREATE INDEX run_active ON holdfast.run USING btree (subject_id, created_at) WHERE (state = ANY (ARRAY['pending'::text, 'running'::text, 'waiting'::text]));
+CREATE INDEX run_active ON holdfast.run USING btree (subject_id, fence) WHERE (state = ANY (ARRAY['pending'::text, 'running'::text, 'waiting'::text]));
 
 CREATE INDEX run_available ON holdfast.run USING btree (available_at) WHERE (available_at IS NOT NULL);
 

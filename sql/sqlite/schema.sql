@@ -102,7 +102,7 @@ CREATE TABLE run (
   CONSTRAINT run_counts_from_one CHECK (attempt >= 1 AND round >= 1 AND fence >= 1)
 ) STRICT;
 
-CREATE INDEX run_active ON run (subject_id, created_at)
+CREATE INDEX run_active ON run (subject_id, fence)
   WHERE state IN ('pending', 'running', 'waiting');
 
 CREATE INDEX run_available ON run (available_at) WHERE available_at IS NOT NULL;

@@ -43,7 +43,6 @@ export interface Claim {
   readonly policy: RunPolicy
   /** `owner/name` in lower case; null for a job without a repository. */
   readonly repo: string | null
-  readonly githubRepoId: number | null
   readonly subjectName: string
   readonly key: string
   readonly pair: string
@@ -149,6 +148,8 @@ function knownKey(scene: Scene, same: Run): ClaimVerdict {
       return work(scene, { ...withEvent(scene, same), attempt: same.attempt + 1 }, 'reclaimed')
     }
     const exhausted = attemptsExhausted(same, scene.moment.now)
+    // Somebody who asks for nothing more leaves the end of it to the sweeper.
+    if (!scene.claim.rerun && !asksForMore(scene, exhausted)) return duplicateOfActive(scene, same)
     const noted = [audit(scene, 'run.failed', same.id, { code: exhausted.errorCode })]
     return endedKey({ ...scene, noted }, exhausted)
   }
@@ -174,7 +175,7 @@ function endedKey(scene: Scene, same: Run): ClaimVerdict {
   }
   if (!claim.rerun && !asksForMore(scene, same)) return skip(scene, 'duplicate', same)
   const next = runs.nextRound(withTrigger(withEvent(scene, same), claim, sight.subject, scene.rank))
-  if (sight.others.length > 0 && claim.policy.onNewer === 'queue') return queue(scene, next)
+  if (mustQueue(scene)) return queue(scene, next)
   if (sight.others.length > 0 && claim.policy.onNewer === 'skip') return skip(scene, 'busy', same)
   if (same.state === 'superseded') return work(scene, next, 'returned')
   return work(scene, next, same.state === 'succeeded' ? 'rerun' : 'retry')
@@ -189,13 +190,18 @@ function asksForMore(scene: Scene, same: Run): boolean {
   return !scene.sight.eventSeen && !older
 }
 
+/** Behind the one that works or may be leased; runs that queue themselves are not in the way. */
+function mustQueue({ claim, sight }: Scene): boolean {
+  return claim.policy.onNewer === 'queue' && sight.others.some(runs.isAhead)
+}
+
 /** Row 9. */
 function newKey(scene: Scene): ClaimVerdict {
   const { claim, sight } = scene
   const { others } = sight
   if (others.length > 0 && claim.policy.onNewer === 'skip') return storeSkipped(scene, 'busy')
   const fresh = freshRun(scene)
-  if (others.length > 0 && claim.policy.onNewer === 'queue') return queue(scene, fresh)
+  if (mustQueue(scene)) return queue(scene, fresh)
   // Only a purged row can be asked for again without being there.
   const purged = claim.rerun && sight.subject.currentPair === claim.pair
   return work(scene, fresh, purged ? 'rerun' : others.length > 0 ? 'superseded-prior' : 'new')

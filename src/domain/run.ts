@@ -149,6 +149,11 @@ export function isActive(run: Run): boolean {
   return run.state === 'pending' || run.state === 'running' || run.state === 'waiting'
 }
 
+/** In a queue at most one run is ahead: worked on, or free to be leased. The others wait for it. */
+export function isAhead(run: Run): boolean {
+  return isActive(run) && (run.state !== 'pending' || run.availableAt !== null)
+}
+
 /** True once `at` has passed and an interruption does not excuse it. */
 export function hasPassed(at: number | null, run: Run, moment: Moment): boolean {
   if (at === null || at > moment.now) return false

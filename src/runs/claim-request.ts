@@ -33,7 +33,6 @@ export function toClaim(request: ClaimRequest, setting: ClaimSetting): Claim {
     ...what,
     type: request.type,
     policy: setting.policy,
-    githubRepoId: request.repoId ?? null,
     headMaking: rerun !== true && (action === undefined || headMakingActions.has(action)),
     eventAt: eventAt ?? null,
     webhookId: request.webhookId ?? null,

@@ -62,7 +62,6 @@ class StoreRuns implements RunsService {
   readonly #options: RunsOptions
   readonly #watch: HoldWatch
   readonly #headCheck: HeadCheck | null
-  readonly #learntIds = new Map<string, number>()
 
   constructor(options: RunsOptions) {
     const { store, scheduler, headSource, log } = options
@@ -190,13 +189,9 @@ class StoreRuns implements RunsService {
     return { secret, hash: hashSecret(secret), ms, holder, worker }
   }
 
-  /** Once per name and id: what was learnt stays true until another id comes with the name. */
   async #learnRepository({ repo, repoId }: ClaimRequest): Promise<void> {
     if (repo === undefined || repoId === undefined) return
-    const name = repo.toLowerCase()
-    if (this.#learntIds.get(name) === repoId) return
-    await this.#options.store.learnRepository(name, repoId)
-    this.#learntIds.set(name, repoId)
+    await this.#options.store.learnRepository(repo.toLowerCase(), repoId)
   }
 }
 

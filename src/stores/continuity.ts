@@ -24,8 +24,10 @@ export class Continuity {
     if (aliveAt !== null && aliveAt < now) this.#interruption = { beganAt: aliveAt, endedAt: now }
   }
 
+  /** The store answered at `now`. Counts only after `begin`: who serves nobody misses nobody. */
   beat(now: number): void {
-    const last = this.#lastBeatAt ?? now
+    const last = this.#lastBeatAt
+    if (last === null) return
     this.#lastBeatAt = now
     if (now - last < gapMs) return
     const before = this.#interruption

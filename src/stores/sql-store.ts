@@ -13,6 +13,7 @@ import { Continuity } from './continuity.ts'
 import type { Driver } from './driver.ts'
 import { LostRace } from './driver.ts'
 import type { Verb } from './sql.ts'
+import { repositoryByName } from './tables/repository-table.ts'
 import { selectRun } from './tables/run-table.ts'
 import { selectSubject } from './tables/subject-table.ts'
 import { rerunRun, settleHead } from './verbs/claim-again.ts'
@@ -44,7 +45,12 @@ export class SqlStore implements port.Store {
     this.#context = {
       dialect: driver.dialect,
       now: () => driver.now(),
-      moment: () => ({ now: driver.now(), interruption: this.#continuity.interruption }),
+      moment: () => {
+        // Whoever decides first after a gap must know of it, not only the next beat.
+        const now = driver.now()
+        this.#continuity.beat(now)
+        return { now, interruption: this.#continuity.interruption }
+      },
       newId: (prefix) => makeId(prefix, driver.now(), random),
     }
     this.#batcher = new ClaimBatcher((claims) => this.#claimMany(claims), scheduler)
@@ -171,8 +177,11 @@ export class SqlStore implements port.Store {
     return this.#driver.read(() => selectToken(id))
   }
 
-  learnRepository(name: string, githubId: number): Promise<void> {
-    return this.#driver.transact(() => learnRepository(this.#context, name, githubId))
+  async learnRepository(name: string, githubId: number): Promise<void> {
+    // Nearly always known already, and a read takes no lock.
+    const known = await this.#driver.read(() => repositoryByName(name))
+    if (known?.githubId === githubId) return
+    await this.#driver.transact(() => learnRepository(this.#context, name, githubId))
   }
 
   recordMode(mode: port.StoreMode): Promise<port.StoreMode> {

@@ -2,8 +2,10 @@
 import { HoldfastError, StoreUnavailableError } from '../../errors.ts'
 import { LostRace } from '../driver.ts'
 
-/** unique violation, serialisation failure, deadlock, lock not available. */
-const repeatable = new Set(['23505', '40001', '40P01', '55P03'])
+/** Unique violation between concurrent inserts, serialisation failure, deadlock. */
+const repeatable = new Set(['23505', '40001', '40P01'])
+/** A lock was not to be had within the session's patience. */
+const lockNotAvailable = '55P03'
 /** Connection trouble, shutdown, starting up, too many connections, full disk, read-only. */
 const unavailableClasses = ['08', '53', '57', '58', '25006']
 
@@ -25,7 +27,9 @@ export function mapPostgresError(error: unknown): unknown {
     const isOurs = error instanceof TypeError || error instanceof RangeError
     return isOurs ? error : unavailable('store_unreachable', 'the database is unreachable', error)
   }
-  if (repeatable.has(state)) return unavailable('store_contended', 'too many at once', error)
+  if (repeatable.has(state) || state === lockNotAvailable) {
+    return unavailable('store_contended', 'too many at once', error)
+  }
   const isSqlState = /^[0-9A-Z]{5}$/.test(state)
   if (!isSqlState || unavailableClasses.some((prefix) => state.startsWith(prefix))) {
     return unavailable('store_unreachable', 'the database is unreachable', error)

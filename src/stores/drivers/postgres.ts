@@ -1,8 +1,8 @@
 /**
  * The PostgreSQL driver: a pool, READ COMMITTED transactions, and the server's clock.
  *
- * What must hold: deadlocks, serialisation failures, lock timeouts, unique violations between
- * concurrent inserts and lost compare-and-sets run the verb again from its start. A connection
+ * What must hold: deadlocks, serialisation failures, unique violations between concurrent inserts
+ * and lost compare-and-sets run the verb again from its start. A connection
  * lost during COMMIT is reported as unavailable, because nobody can know whether it committed.
  */
 import { createHash } from 'node:crypto'

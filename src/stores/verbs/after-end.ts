@@ -3,24 +3,30 @@
  * asked for meanwhile, and the next run of a queue.
  */
 import type { Run } from '../../domain/run.ts'
-import { makePending, makeQueued, nextRound } from '../../domain/run.ts'
+import { isAhead, makePending, makeQueued, nextRound } from '../../domain/run.ts'
 import type { Verb } from '../sql.ts'
 import { sql } from '../sql.ts'
 import { insertAudits } from '../tables/audit-table.ts'
 import { isActive, selectRuns, writeRuns } from '../tables/run-table.ts'
 import type { VerbContext } from './context.ts'
 
-/** `ended` is as stored; answers it as it is afterwards. The subject must be locked. */
-export function* afterEnd(context: VerbContext, ended: Run): Verb<Run> {
+/**
+ * `before` and `ended` are the run as it was and as it is stored now; answers it as it is
+ * afterwards. The subject must be locked.
+ */
+export function* afterEnd(context: VerbContext, before: Run, ended: Run): Verb<Run> {
   const now = context.now()
-  const waiting = yield* selectRuns(
-    sql`subject_id = ${ended.subjectId} AND ${isActive} ORDER BY created_at, id LIMIT 2`,
+  // One that queued behind another leaves that other, and the rest of the queue, as they are.
+  const next = isAhead(before) ? yield* nextInQueue(ended.subjectId) : null
+  if (next !== null) yield* writeRuns([makePending(next, now)])
+  return ended.rerunWanted ? yield* startWantedRerun(ended, next !== null, now) : ended
+}
+
+function* nextInQueue(subjectId: string): Verb<Run | null> {
+  const [next] = yield* selectRuns(
+    sql`subject_id = ${subjectId} AND ${isActive} ORDER BY fence LIMIT 1`,
   )
-  const next = waiting.find(({ id }) => id !== ended.id)
-  if (next !== undefined && next.state === 'pending' && next.availableAt === null) {
-    yield* writeRuns([makePending(next, now)])
-  }
-  return ended.rerunWanted ? yield* startWantedRerun(ended, next !== undefined, now) : ended
+  return next ?? null
 }
 
 function* startWantedRerun(ended: Run, othersAreActive: boolean, now: number): Verb<Run> {

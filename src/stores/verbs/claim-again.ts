@@ -76,7 +76,6 @@ function claimOf(run: Run, subject: Subject, actor: string): Claim {
       pendingTimeoutMs: run.pendingTimeoutMs,
     },
     repo: run.repo,
-    githubRepoId: null,
     subjectName: subject.name,
     key: run.key,
     pair: run.pair,

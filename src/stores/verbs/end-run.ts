@@ -36,7 +36,7 @@ export function* completeRun(context: VerbContext, request: CompleteRequest): Ve
     runId: run.id,
     data,
   } as const
-  const stored = yield* storeEnd(context, { ...ended, completedLeaseHash: leaseHash }, audit)
+  const stored = yield* storeEnd(context, run, { ...ended, completedLeaseHash: leaseHash }, audit)
   if (request.outcome === 'succeeded') yield* rememberFinished(subject, ended)
   return stored
 }
@@ -62,7 +62,7 @@ export function* cancelRun(context: VerbContext, runId: string, actor: string): 
   }
   const cancelled = end(run, { state: 'cancelled' }, context.now())
   const data = { was: run.state, round: run.round, attempt: run.attempt }
-  return yield* storeEnd(context, cancelled, { type: 'run.cancelled', actor, runId, data })
+  return yield* storeEnd(context, run, cancelled, { type: 'run.cancelled', actor, runId, data })
 }
 
 /** Null when the run is not due any more. */
@@ -84,7 +84,7 @@ export function* sweepRun(context: VerbContext, runId: string): Verb<Run | null>
     }
     case 'failed': {
       const data = { code: swept.run.errorCode, text: swept.run.errorText, ...lost }
-      return yield* storeEnd(context, swept.run, {
+      return yield* storeEnd(context, run, swept.run, {
         type: 'run.failed',
         actor: 'sweeper',
         runId,
@@ -94,8 +94,8 @@ export function* sweepRun(context: VerbContext, runId: string): Verb<Run | null>
   }
 }
 
-function* storeEnd(context: VerbContext, ended: Run, audit: AuditDraft): Verb<Run> {
+function* storeEnd(context: VerbContext, before: Run, ended: Run, audit: AuditDraft): Verb<Run> {
   yield* insertAudits([audit], context.now())
   const [stored] = yield* writeRuns([ended])
-  return yield* afterEnd(context, stored ?? ended)
+  return yield* afterEnd(context, before, stored ?? ended)
 }
