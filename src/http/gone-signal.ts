@@ -1,4 +1,4 @@
-/** Fires when there is no point in holding a request any longer: its caller left, or we are leaving. */
+/** Fires when holding a request on has no point: its caller left, or we are leaving. */
 import type { FastifyReply } from 'fastify'
 
 export function goneSignal(reply: FastifyReply, stopping: AbortSignal | undefined): AbortSignal {

@@ -4,11 +4,9 @@
  */
 import swagger from '@fastify/swagger'
 import type { FastifyInstance, RouteOptions } from 'fastify'
-import {
-  createJsonSchemaTransform,
-  createJsonSchemaTransformObject,
-} from 'fastify-type-provider-zod'
-import { components, problem } from './contract.ts'
+import { jsonSchemaTransform, jsonSchemaTransformObject } from 'fastify-type-provider-zod'
+import { z } from 'zod'
+import { problem } from './contract.ts'
 import type { HttpDeps } from './deps.ts'
 
 declare module 'fastify' {
@@ -18,9 +16,15 @@ declare module 'fastify' {
   }
 }
 
+/** Marks, from route to document, a body that may be left out. */
+const optionalBody = 'x-optional-body'
+
 type Json = Record<string, unknown>
 
-const meanings: Readonly<Record<number, string>> = {
+const meanings: Readonly<Record<string, string>> = {
+  200: 'Done.',
+  201: 'Done, and something new came of it.',
+  204: 'Done, and there is nothing to show.',
   400: 'The request has a wrong shape.',
   401: 'The token is missing or wrong.',
   403: "The token's scope does not reach this.",
@@ -54,10 +58,13 @@ export function describeProblems(route: RouteOptions): void {
   ])
   schema.response = { ...(schema.response as object), ...Object.fromEntries(problems) }
   if (open) schema.security = []
+  const { body } = schema
+  if (body instanceof z.ZodType && body.safeParse(undefined).success) {
+    Object.assign(schema, { [optionalBody]: true })
+  }
 }
 
 export function serveOpenApi(server: FastifyInstance, { version, sandbox }: HttpDeps): void {
-  const finish = createJsonSchemaTransformObject({ schemaRegistry: components })
   void server.register(swagger, {
     openapi: {
       openapi: '3.1.0',
@@ -78,8 +85,9 @@ export function serveOpenApi(server: FastifyInstance, { version, sandbox }: Http
       components: { securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } } },
       security: [{ bearer: [] }],
     },
-    transform: createJsonSchemaTransform({ schemaRegistry: components }),
-    transformObject: (document) => withSharedParts(finish(document) as unknown as Json) as never,
+    transform: jsonSchemaTransform,
+    transformObject: (document) =>
+      withSharedParts(jsonSchemaTransformObject(document) as unknown as Json) as never,
   })
 }
 
@@ -93,8 +101,16 @@ const idempotencyKey = {
 
 function withSharedParts(document: Json): Json {
   const paths = document['paths'] as Record<string, Record<string, Json>>
-  for (const path of Object.values(paths)) {
-    const post = path['post']
+  for (const operation of Object.values(paths).flatMap((path) => Object.values(path))) {
+    if (operation[optionalBody] === true) {
+      delete operation[optionalBody]
+      operation['requestBody'] = { ...(operation['requestBody'] as Json), required: false }
+    }
+    for (const [status, answer] of Object.entries(operation['responses'] as Record<string, Json>)) {
+      answer['description'] = meanings[status] ?? answer['description']
+    }
+  }
+  for (const { post } of Object.values(paths)) {
     if (post === undefined) continue
     post['parameters'] = [...((post['parameters'] as Json[] | undefined) ?? []), idempotencyKey]
   }

@@ -76,7 +76,7 @@ function flatten(issue: Issue, data: unknown): readonly Finding[] {
   }
 }
 
-/** Of several forms, the one whose type the value has speaks; when none has it, the shape is wrong. */
+/** Of several forms, the one whose type the value has speaks; with none, the shape is wrong. */
 function flattenUnion(issue: z.core.$ZodIssueInvalidUnion, value: unknown): readonly Finding[] {
   const fitting = issue.errors.find(
     (branch) => !branch.some((inner) => inner.code === 'invalid_type' && inner.path.length === 0),

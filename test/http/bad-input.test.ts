@@ -1,7 +1,7 @@
 /**
- * Goal: bad input of any kind is a 4xx problem that names the field, never a 500 and never a change.
+ * Goal: bad input of any kind is a 4xx problem that names the field, never a 500, never a change.
  * Method: a valid request is made for every endpoint of the server from its schema, then bent in
- * one place at a time; on top of that, random JSON. Runs are asked for by an id that does not exist,
+ * one place at a time; on top of that, random JSON. Runs are asked for by an id that is not there,
  * so that even what slips through has nothing to change.
  */
 import fc from 'fast-check'
@@ -126,7 +126,7 @@ describe.each(cases(withBody))('the body of %s', (_name, endpoint) => {
     expect(({} as { x?: unknown }).x).toBeUndefined()
   })
 
-  test('is refused with 422 for texts that are too long, empty or hold what they must not', async () => {
+  test('is refused with 422 for texts too long, empty or with control characters', async () => {
     for (const { name, shape, bent } of fields) {
       if (shape.type !== 'string') continue
       const single = ['', 'a\nb', 'a\u001b[31m', 'a\u007f', 'a\u2028b', '\u0085']
@@ -151,7 +151,7 @@ describe.each(cases(withBody))('the body of %s', (_name, endpoint) => {
     }
   })
 
-  test('is refused with 422 for JSON that is too large or would not come back as sent', async () => {
+  test('is refused with 422 for JSON too large or that would not come back as sent', async () => {
     for (const { name, shape, valid, bent } of fields) {
       if (!isAny(shape)) continue
       expect(await refusalOf(sendJson(endpoint, bent('x'.repeat(262_143))), name)).toBe(422)

@@ -61,7 +61,7 @@ const runOnTheWire = {
 }
 
 describe('a claim', () => {
-  test('of a pull request is 201 with the run and its lease when it is to be processed', async () => {
+  test('of a pull request to be processed is 201 with the run and its lease', async () => {
     const answer = await post('/v1/runs', {
       ...aClaim,
       webhook_id: 'guid',

@@ -19,7 +19,10 @@ interface Operation {
   readonly summary: string
   readonly security?: readonly unknown[]
   readonly parameters?: readonly { readonly name: string; readonly in: string }[]
-  readonly requestBody?: { readonly content: Readonly<Record<string, unknown>> }
+  readonly requestBody?: {
+    readonly required?: boolean
+    readonly content: Readonly<Record<string, unknown>>
+  }
   readonly responses: Readonly<
     Record<string, { readonly description?: string; readonly content?: object }>
   >
@@ -81,6 +84,17 @@ describe('the document', () => {
         })
       }
     }
+  })
+
+  test('says where a body may be left out', () => {
+    const optional = operations.filter(({ operation }) => operation.requestBody?.required === false)
+    expect(optional.map(({ operation }) => operation.operationId).sort()).toEqual([
+      'cancelRun',
+      'heartbeatRun',
+      'releaseRun',
+      'rerunRun',
+    ])
+    expect(JSON.stringify(api)).not.toContain('x-optional')
   })
 
   test('asks for a bearer token on all but the health checks', () => {

@@ -7,6 +7,7 @@ import { z } from 'zod'
 import { formFor } from '../../src/http/contract.ts'
 
 export interface Shape {
+  readonly $ref?: string
   readonly type?: string
   readonly enum?: readonly unknown[]
   readonly examples?: readonly unknown[]
@@ -26,8 +27,13 @@ export interface Shape {
 /** The forms an object may have; most have one. */
 export function shapesOf(schema: unknown): readonly Shape[] {
   if (!(schema instanceof z.ZodType)) return []
-  const shape = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as Shape
-  return shape.anyOf ?? [shape]
+  const json = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' })
+  const named = json.$defs ?? {}
+  const shape = json as Shape
+  return (shape.anyOf ?? [shape]).map(({ $ref, ...rest }) => ({
+    ...rest,
+    ...(($ref === undefined ? {} : named[$ref.replace('#/$defs/', '')]) as Shape),
+  }))
 }
 
 export function sampleOf(shape: Shape): unknown {

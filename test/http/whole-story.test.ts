@@ -1,7 +1,7 @@
 /**
  * Goal: the door and what is behind it agree: a run's whole life by HTTP alone.
- * Method: the real run service over a store in memory; nothing is faked but time, which stands still
- * unless a test moves it.
+ * Method: the real run service over a store in memory; nothing is faked but time, which stands
+ * still.
  */
 import { pino } from 'pino'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'

@@ -5,9 +5,6 @@
 import { z } from 'zod'
 import { fromQuery, line, wholeNumber } from './fields.ts'
 
-/** Named parts of the OpenAPI document. */
-export const components = z.registry<{ id: string; description?: string }>()
-
 /** RFC 3339, UTC, milliseconds. */
 export const time = z.string().meta({ format: 'date-time' })
 
@@ -25,7 +22,7 @@ export const problem = z
       .describe('Which fields are wrong, as dotted paths.'),
     hint: z.string().optional().describe('What to do about it.'),
   })
-  .register(components, { id: 'Problem' })
+  .register(z.globalRegistry, { id: 'Problem' })
 
 export type Problem = z.infer<typeof problem>
 

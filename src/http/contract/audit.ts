@@ -1,6 +1,6 @@
 /** Flow events on the wire. */
 import { z } from 'zod'
-import { components, listOf, paging, time } from './answers.ts'
+import { listOf, paging, time } from './answers.ts'
 import { id, instant } from './fields.ts'
 
 export const auditQuery = z.strictObject({
@@ -29,6 +29,6 @@ export const auditEvent = z
     delivery_id: z.string().nullable(),
     data: z.record(z.string(), z.unknown()),
   })
-  .register(components, { id: 'AuditEvent' })
+  .register(z.globalRegistry, { id: 'AuditEvent' })
 
 export const auditList = listOf(auditEvent)

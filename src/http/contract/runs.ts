@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { claimReasons } from '../../domain/claim.ts'
 import { outcomes, runStates, verdicts } from '../../domain/run.ts'
-import { components, listOf, paging, time } from './answers.ts'
+import { listOf, paging, time } from './answers.ts'
 import {
   anyJson,
   errorCode,
@@ -46,7 +46,7 @@ export const pullRequestClaim = z
     type: runType.default('review'),
     ...claimCommon,
   })
-  .register(components, { id: 'PullRequestClaim' })
+  .register(z.globalRegistry, { id: 'PullRequestClaim' })
 
 export const jobClaim = z
   .strictObject({
@@ -57,7 +57,7 @@ export const jobClaim = z
     sha: sha.optional(),
     ...claimCommon,
   })
-  .register(components, { id: 'JobClaim' })
+  .register(z.globalRegistry, { id: 'JobClaim' })
 
 export const claimBody = pickedBy(z.union([pullRequestClaim, jobClaim]), (body) =>
   isJob(body) ? jobClaim : pullRequestClaim,
@@ -172,11 +172,11 @@ export const run = z
     anchor: z.strictObject({ comment_id: z.int().nullable(), url: optionalText }),
     status_context: optionalText,
   })
-  .register(components, { id: 'Run' })
+  .register(z.globalRegistry, { id: 'Run' })
 
 export const lease = z
   .strictObject({ token: z.string(), expires_at: time })
-  .register(components, { id: 'Lease' })
+  .register(z.globalRegistry, { id: 'Lease' })
 
 export const claimed = z
   .strictObject({
@@ -188,11 +188,11 @@ export const claimed = z
     lease: lease.nullable(),
     run_token: optionalText,
   })
-  .register(components, { id: 'Claimed' })
+  .register(z.globalRegistry, { id: 'Claimed' })
 
 export const leased = z
   .strictObject({ run, lease, run_token: z.string() })
-  .register(components, { id: 'Leased' })
+  .register(z.globalRegistry, { id: 'Leased' })
 
 export const renewed = z.strictObject({ expires_at: time })
 export const runList = listOf(run)

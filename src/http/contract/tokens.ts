@@ -1,6 +1,6 @@
 /** Scoped tokens on the wire. A token's secret is answered once, when it is made. */
 import { z } from 'zod'
-import { components, listOf, paging, time } from './answers.ts'
+import { listOf, paging, time } from './answers.ts'
 import { id, line, positive } from './fields.ts'
 
 export const tokenBody = z.strictObject({
@@ -17,7 +17,7 @@ export const tokenBody = z.strictObject({
 
 export const createdToken = z
   .strictObject({ id: z.string(), token: z.string().describe('Shown this once.') })
-  .register(components, { id: 'CreatedToken' })
+  .register(z.globalRegistry, { id: 'CreatedToken' })
 
 export const token = z
   .strictObject({
@@ -27,7 +27,7 @@ export const token = z
     user_id: z.int().nullable(),
     created_at: time,
   })
-  .register(components, { id: 'Token' })
+  .register(z.globalRegistry, { id: 'Token' })
 
 export const tokenList = listOf(token)
 export const tokenParams = z.strictObject({ id })
