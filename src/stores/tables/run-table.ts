@@ -2,7 +2,7 @@
 import type { Run } from '../../domain/run.ts'
 import { LostRace } from '../driver.ts'
 import type { Param, Sql, Verb } from '../sql.ts'
-import { join, raw, sql, tuples } from '../sql.ts'
+import { raw, sql, tuples } from '../sql.ts'
 import { table } from './table.ts'
 
 const run = table<Run>(
@@ -76,15 +76,20 @@ export function* selectRun(id: string): Verb<Run | null> {
   return found ?? null
 }
 
-/** The claims' runs: by key within the subject, active on the subject, or by key anywhere. */
+/**
+ * The claims' runs: by key within the subject, active on the subject, or by key anywhere. Joined
+ * from the list, because a long IN list makes SQLite walk all active runs instead.
+ */
 export function* selectForClaims(claims: readonly ClaimTarget[]): Verb<Run[]> {
-  const pairs = tuples(claims.map(({ subjectId, pair }) => [subjectId, pair]))
-  const subjects = join(claims.map(({ subjectId }) => subjectId))
-  const keys = tuples(claims.map(({ key, type }) => [key, type]))
-  return yield* selectRuns(sql`id IN (
-    SELECT id FROM run WHERE (subject_id, pair) IN (VALUES ${pairs})
-    UNION SELECT id FROM run WHERE subject_id IN (${subjects}) AND ${isActive}
-    UNION SELECT id FROM run WHERE (key, type) IN (VALUES ${keys}))`)
+  const wanted = tuples(claims.map((claim) => [claim.subjectId, claim.pair, claim.key, claim.type]))
+  const rows = yield sql`WITH wanted (in_subject, its_pair, its_key, its_type) AS (VALUES ${wanted})
+    SELECT ${run.columns} FROM wanted JOIN run
+      ON (subject_id = in_subject AND pair = its_pair)
+      OR (subject_id = in_subject AND ${isActive})
+      OR (key = its_key AND type = its_type)`
+  // One run may be wanted by two claims: by its subject's, and by another's with the same key.
+  const found = new Map(rows.map((row) => [row['id'], run.decode(row)]))
+  return [...found.values()]
 }
 
 export interface ClaimTarget {
