@@ -61,12 +61,13 @@ function openExisting(
   path: string,
   prepare: (db: DatabaseSync) => void,
 ): Pick<SqliteFile, 'writer' | 'reader'> {
+  refuseDamage(path)
+  const writer = connect(path, false)
   try {
-    const writer = connect(path, false)
-    refuseDamage(writer, path)
     prepare(writer)
     return { writer, reader: connect(path, true) }
   } catch (error) {
+    writer.close()
     throw isDamage(error) ? damaged(path, error) : error
   }
 }
@@ -124,12 +125,20 @@ function refuseForeign(path: string): void {
   if (header.readUInt32BE(68) !== applicationId) throw foreign(path)
 }
 
-function refuseDamage(db: DatabaseSync, path: string): void {
-  // Reads the schema and compares the header's page count with the file's size.
-  db.prepare('SELECT count(*) FROM sqlite_schema').get()
-  if (statSync(path).size > checkedBytesMax) return
-  const found = db.prepare('PRAGMA quick_check(1)').get() as { quick_check?: string } | undefined
-  if (found?.quick_check !== 'ok') throw damaged(path, found?.quick_check)
+/** By a connection that cannot write: closing one that can would write the log into the file. */
+function refuseDamage(path: string): void {
+  const db = new DatabaseSync(path, { readOnly: true, timeout: 1000 })
+  try {
+    // Reads the schema and compares the header's page count with the file's size.
+    db.prepare('SELECT count(*) FROM sqlite_schema').get()
+    if (statSync(path).size > checkedBytesMax) return
+    const found = db.prepare('PRAGMA quick_check(1)').get() as { quick_check?: string } | undefined
+    if (found?.quick_check !== 'ok') throw damaged(path, found?.quick_check)
+  } catch (error) {
+    throw isDamage(error) ? damaged(path, error) : error
+  } finally {
+    db.close()
+  }
 }
 
 /**
