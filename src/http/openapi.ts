@@ -103,7 +103,7 @@ function withSharedParts(document: Json): Json {
   const paths = document['paths'] as Record<string, Record<string, Json>>
   for (const operation of Object.values(paths).flatMap((path) => Object.values(path))) {
     if (operation[optionalBody] === true) {
-      delete operation[optionalBody]
+      operation[optionalBody] = undefined
       operation['requestBody'] = { ...(operation['requestBody'] as Json), required: false }
     }
     for (const [status, answer] of Object.entries(operation['responses'] as Record<string, Json>)) {
