@@ -1,0 +1,127 @@
+/** Builders: claims with everything filled in, so that a test names only what it is about. */
+import { createHash } from 'node:crypto'
+import type { Claim } from '../../src/domain/claim.ts'
+import type { LeaseGrant, Outcome, Run, RunPolicy } from '../../src/domain/run.ts'
+import { hashSecret } from '../../src/secrets.ts'
+import type { CompleteRequest, HolderRequest, LeaseHandle, LeaseRequest } from '../../src/store.ts'
+import { hour, minute } from './world.ts'
+
+export const leaseMs = minute
+
+export const policy: RunPolicy = {
+  onNewer: 'supersede',
+  attempts: 3,
+  timeoutMs: 6 * hour,
+  pendingTimeoutMs: hour,
+}
+
+let made = 0
+
+/** A text no other test uses. */
+export function unique(what: string): string {
+  made += 1
+  return `${what}-${made}`
+}
+
+export const sha = (text: string): string => createHash('sha1').update(text).digest('hex')
+
+export function grant(over: Partial<LeaseGrant> = {}): LeaseGrant {
+  const secret = unique('secret')
+  return { secret, hash: hashSecret(secret), ms: leaseMs, holder: 'caller', worker: null, ...over }
+}
+
+const anyClaim: Omit<Claim, 'repo' | 'subjectName' | 'key' | 'pair' | 'lease'> = {
+  type: 'review',
+  policy,
+  pr: null,
+  baseSha: null,
+  headSha: null,
+  beforeSha: null,
+  headMaking: true,
+  eventAt: null,
+  webhookId: null,
+  event: null,
+  action: null,
+  sender: null,
+  rerun: false,
+  input: null,
+  leaseMs,
+  actor: 'test',
+}
+
+export interface PullRequestNames {
+  readonly repo: string
+  readonly pr: number
+  /** Short words; the claim has full shas made of them. */
+  readonly head: string
+  readonly base?: string
+}
+
+export function pullRequestClaim(names: PullRequestNames, over: Partial<Claim> = {}): Claim {
+  const { repo, pr, head, base = 'main' } = names
+  const pair = `base-${sha(base)}:head-${sha(head)}`
+  return {
+    ...anyClaim,
+    repo,
+    subjectName: `pr-${pr}`,
+    key: `${repo}:pr-${pr}:${pair}`,
+    pair,
+    pr,
+    baseSha: sha(base),
+    headSha: sha(head),
+    lease: grant(),
+    ...over,
+  }
+}
+
+export function jobClaim(key: string, subject: string, over: Partial<Claim> = {}): Claim {
+  return {
+    ...anyClaim,
+    type: 'job',
+    policy: { ...policy, onNewer: 'queue' },
+    repo: null,
+    subjectName: subject,
+    key,
+    pair: key,
+    lease: grant(),
+    ...over,
+  }
+}
+
+interface Held {
+  readonly run: Run | null
+  readonly lease: LeaseHandle | null
+}
+
+/** What the holder of this answer sends. */
+export function holderOf({ run, lease }: Held): HolderRequest {
+  if (run === null || lease === null) throw new Error('nobody holds this')
+  return { runId: run.id, leaseHash: hashSecret(lease.secret), leaseMs: null, actor: 'holder' }
+}
+
+export function completion(
+  held: Held,
+  outcome: Outcome = 'succeeded',
+  over: Partial<CompleteRequest> = {},
+): CompleteRequest {
+  const { runId, leaseHash, actor } = holderOf(held)
+  return {
+    runId,
+    leaseHash,
+    actor,
+    outcome,
+    verdict: outcome === 'succeeded' ? 'success' : null,
+    summary: null,
+    description: null,
+    targetUrl: null,
+    result: null,
+    errorCode: null,
+    errorText: null,
+    ...over,
+  }
+}
+
+export function leaseRequest(over: Partial<LeaseRequest> = {}): LeaseRequest {
+  const worker = grant({ holder: 'worker', worker: 'a worker' })
+  return { grant: worker, types: null, runId: null, actor: 'worker', ...over }
+}

@@ -1,0 +1,167 @@
+/**
+ * Goal: what is past its retention goes, and nothing else: no active run, no subject within a year,
+ * and no memory of which key is current.
+ */
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { purgeAll, purgeLimits } from '../../src/runs/purge.ts'
+import { unique } from './claims.ts'
+import { activeWays, endedWays, TestSubject } from './test-subject.ts'
+import { day, openWorld, type OpenStore, type World } from './world.ts'
+
+const limits = purgeLimits({ finishedDays: 30, supersededDays: 7, inboxDays: 7, auditDays: 90 })
+
+export function purging(open: OpenStore): void {
+  let world: World
+  beforeEach(async () => {
+    world = await openWorld(open)
+  })
+  afterEach(() => world.close())
+
+  const make = () => new TestSubject(world)
+  const purge = () => purgeAll(world.store, limits, 'purge')
+
+  it.each(endedWays)('a run that has %s is removed after 30 days and not before', async (way) => {
+    const { run } = await make().bring('a', way)
+    world.clock.move(30 * day)
+    expect(await purge()).toBe(0)
+    world.clock.move(1)
+    expect(await purge()).toBe(1)
+    expect(await world.store.run(run!.id)).toBeNull()
+  })
+
+  it('a superseded run is removed after 7 days and not before', async () => {
+    const subject = make()
+    const { run } = await subject.claim('a', { eventAt: 1 })
+    await subject.claim('b', { eventAt: 2 })
+    world.clock.move(7 * day)
+    expect(await purge()).toBe(0)
+    world.clock.move(1)
+    expect(await purge()).toBe(1)
+    expect(await world.store.run(run!.id)).toBeNull()
+    expect(await subject.state('b')).toBe('running')
+  })
+
+  it.each(activeWays)('a run that is %s is never removed', async (way) => {
+    const { run } = await make().bring('a', way)
+    world.clock.move(1000 * day)
+    expect(await purge()).toBe(0)
+    expect(await world.store.run(run!.id)).not.toBeNull()
+  })
+
+  it('a run that was done again counts from its last end', async () => {
+    const subject = make()
+    await subject.bring('a', 'failed')
+    world.clock.move(29 * day)
+    await subject.complete(await subject.claim('a'))
+    world.clock.move(29 * day)
+    expect(await purge()).toBe(0)
+  })
+
+  it('the count is of runs alone, though webhooks, keys and audit rows go as well', async () => {
+    const subject = make()
+    await subject.bring('a', 'succeeded', { webhookId: 'w1' })
+    const token = { scope: 'read', name: null, userId: null, secret: 's', actor: 'admin' }
+    await world.store.createToken(token, {
+      keyHash: unique('key'),
+      bodyHash: 'body',
+      seal: (text) => text,
+      open: (text) => text,
+    })
+    world.clock.move(100 * day)
+    expect(await purge()).toBe(1)
+    expect(await purge()).toBe(0)
+  })
+
+  it('every removed run leaves an audit row, and old audit rows go after 90 days', async () => {
+    const { run } = await make().bring('a', 'succeeded')
+    const audits = async () =>
+      (await world.store.listAudit({ runId: run!.id }, { limit: 100, cursor: null })).items
+    world.clock.move(31 * day)
+    await purge()
+    expect((await audits())[0]).toMatchObject({
+      type: 'run.purged',
+      actor: 'purge',
+      data: { key: run!.key, state: 'succeeded' },
+    })
+    world.clock.move(60 * day)
+    await purge()
+    expect((await audits()).map(({ type }) => type)).toEqual(['run.purged'])
+    world.clock.move(31 * day)
+    await purge()
+    expect(await audits()).toEqual([])
+  })
+
+  it('a webhook is forgotten after its retention, and counts as new again', async () => {
+    const subject = make()
+    await subject.bring('a', 'failed', { webhookId: 'w1' })
+    world.clock.move(7 * day)
+    await purge()
+    expect(await subject.claim('a', { webhookId: 'w1' })).toMatchObject({ reason: 'duplicate' })
+    world.clock.move(7 * day + 1)
+    await purge()
+    expect(await subject.claim('a', { webhookId: 'w1' })).toMatchObject({ reason: 'retry' })
+  })
+
+  it('a purged key that is still current is still a duplicate', async () => {
+    const subject = make()
+    const { runKey } = await subject.bring('a', 'succeeded', { eventAt: 5 })
+    world.clock.move(31 * day)
+    await purge()
+    const again = await subject.claim('a', { eventAt: 6 })
+    const nothing = { process: false, run: null, lease: null, supersededKeys: [] }
+    expect(again).toMatchObject({ reason: 'duplicate', runKey, ...nothing })
+    expect(await subject.claim('b', { eventAt: 5 })).toMatchObject({ reason: 'stale-event' })
+  })
+
+  it('a person may ask for a purged current key again', async () => {
+    const subject = make()
+    await subject.bring('a', 'succeeded', { eventAt: 5 })
+    world.clock.move(31 * day)
+    await purge()
+    const again = await subject.claim('a', { rerun: true, headMaking: false })
+    expect(again).toMatchObject({ reason: 'rerun', process: true, run: { state: 'running' } })
+    expect((await subject.subject()).headAt).toBe(5)
+  })
+
+  it('the last finished head outlives its run', async () => {
+    const subject = make()
+    const { run } = await subject.bring('a', 'succeeded', { eventAt: 5 })
+    world.clock.move(31 * day)
+    await purge()
+    expect((await subject.claim('b', { eventAt: 6 })).run).toMatchObject({
+      previousRunId: run?.id,
+      previousVerdict: 'success',
+    })
+  })
+
+  it('a subject is kept for a year after its last claim, then its key is new', async () => {
+    const subject = make()
+    const { run } = await subject.bring('a', 'succeeded', { eventAt: 5 })
+    world.clock.move(200 * day)
+    await purge()
+    await subject.claim('a')
+    world.clock.move(365 * day)
+    await purge()
+    expect(await world.store.subject(run!.subjectId)).not.toBeNull()
+    world.clock.move(1)
+    await purge()
+    expect(await world.store.subject(run!.subjectId)).toBeNull()
+    expect(await subject.claim('a')).toMatchObject({ reason: 'new' })
+  })
+
+  it('a subject with an active run is kept, however old', async () => {
+    const subject = make()
+    const { run } = await subject.claim('a')
+    world.clock.move(800 * day)
+    await purge()
+    expect(await world.store.subject(run!.subjectId)).not.toBeNull()
+  })
+
+  it('more than one bite is purged to the end', async () => {
+    const subjects = Array.from({ length: 520 }, () => make())
+    await Promise.all(subjects.map((subject) => subject.bring('a', 'skipped')))
+    world.clock.move(31 * day)
+    expect(await world.store.purge(limits, 'purge')).toEqual({ runs: 500, more: true })
+    expect(await purge()).toBe(20)
+  })
+}

@@ -1,0 +1,151 @@
+/**
+ * Goal: a repository is one repository through renames and reused names, whether events bring its
+ * numeric id before or after claims by name alone.
+ */
+import { expect, it } from 'vitest'
+import { pullRequestClaim, unique } from './claims.ts'
+import { completion } from './claims.ts'
+import { useWorld, type OpenStore } from './world.ts'
+
+let ids = 1000
+
+export function repositories(open: OpenStore): void {
+  const world = useWorld(open)
+  const newId = () => ++ids
+
+  function claim(repo: string, head: string, eventAt: number | null = null) {
+    const made = pullRequestClaim({ repo, pr: 5, head }, { eventAt })
+    return world().store.claimRun(made, null)
+  }
+
+  const learn = (name: string, id: number) => world().store.learnRepository(name, id)
+
+  it('a rename keeps the subject and does not run the same pair again', async () => {
+    const [before, after, id] = [unique('acme/old'), unique('acme/new'), newId()]
+    await learn(before, id)
+    const first = await claim(before, 'a', 1)
+    await learn(after, id)
+    const again = await claim(after, 'a', 1)
+    expect(again).toMatchObject({ reason: 'duplicate', run: { id: first.run?.id } })
+    expect(again.runKey).toBe(first.runKey)
+    const next = await claim(after, 'b', 2)
+    expect(next).toMatchObject({ reason: 'superseded-prior', supersededKeys: [first.runKey] })
+    expect(next.run?.subjectId).toBe(first.run?.subjectId)
+    expect(next.runKey).toContain(after)
+  })
+
+  it('the old name still means the renamed repository', async () => {
+    const [before, after, id] = [unique('acme/old'), unique('acme/new'), newId()]
+    await learn(before, id)
+    const first = await claim(before, 'a', 1)
+    await learn(after, id)
+    expect(await claim(before, 'a', 1)).toMatchObject({ run: { id: first.run?.id } })
+  })
+
+  it('an id that is learnt after the first claim fits that claim’s repository', async () => {
+    const [before, after, id] = [unique('acme/old'), unique('acme/new'), newId()]
+    const first = await claim(before, 'a', 1)
+    await learn(before, id)
+    await learn(after, id)
+    expect(await claim(after, 'a', 1)).toMatchObject({ run: { id: first.run?.id } })
+  })
+
+  it('a name that another repository took is another repository', async () => {
+    const [name, renamed, id] = [unique('acme/name'), unique('acme/moved'), newId()]
+    await learn(name, id)
+    const first = await claim(name, 'a', 1)
+    await learn(renamed, id)
+    await learn(name, newId())
+    const other = await claim(name, 'b', 1)
+    expect(other).toMatchObject({ reason: 'new', supersededKeys: [] })
+    expect(other.run?.subjectId).not.toBe(first.run?.subjectId)
+    expect(await claim(renamed, 'a', 1)).toMatchObject({ run: { id: first.run?.id } })
+  })
+
+  it('a name whose old owner was never renamed is taken over too', async () => {
+    const name = unique('acme/name')
+    await learn(name, newId())
+    const first = await claim(name, 'a', 5)
+    await learn(name, newId())
+    const other = await claim(name, 'b', 1)
+    expect(other).toMatchObject({ reason: 'new' })
+    expect((await world().store.run(first.run!.id))?.state).toBe('running')
+  })
+
+  it('claims by the new name from before the rename was heard of are kept', async () => {
+    const [before, after, id] = [unique('acme/old'), unique('acme/new'), newId()]
+    await learn(before, id)
+    const early = await claim(after, 'a', 1)
+    await learn(after, id)
+    expect(await claim(after, 'a', 1)).toMatchObject({
+      reason: 'duplicate',
+      run: { id: early.run?.id },
+    })
+    const next = await claim(before, 'b', 2)
+    expect(next).toMatchObject({ supersededKeys: [early.runKey] })
+  })
+
+  it('two names that turn out to be one leave one active run', async () => {
+    const [before, after, id] = [unique('acme/old'), unique('acme/new'), newId()]
+    await learn(before, id)
+    const old = await claim(before, 'a', 1)
+    const early = await claim(after, 'b', 2)
+    await learn(after, id)
+    const runs = await Promise.all([old, early].map(({ run }) => world().store.run(run!.id)))
+    const active = runs.filter((run) => run?.state === 'running')
+    expect(active).toHaveLength(1)
+    for (const run of runs.filter((each) => each?.state === 'superseded')) {
+      const { items } = await world().store.listAudit(
+        { runId: run!.id },
+        { limit: 1, cursor: null },
+      )
+      expect(items[0]?.type).toBe('run.superseded')
+    }
+  })
+
+  it('a head that was finished under the new name is not done again after the merge', async () => {
+    const [before, after, id] = [unique('acme/old'), unique('acme/new'), newId()]
+    await learn(before, id)
+    await claim(before, 'a', 1)
+    const early = await claim(after, 'b', 2)
+    await world().store.completeRun(completion(early), null)
+    await learn(after, id)
+    const again = await claim(after, 'b', 2)
+    expect(again.process).toBe(false)
+  })
+
+  it('the newest head can be claimed after the merge', async () => {
+    const [before, after, id] = [unique('acme/old'), unique('acme/new'), newId()]
+    await learn(before, id)
+    await claim(before, 'a', 1)
+    const early = await claim(after, 'b', 2)
+    await learn(after, id)
+    const again = await claim(after, 'b', 2)
+    const run = await world().store.run(early.run!.id)
+    expect(again.process || run?.state === 'running').toBe(true)
+  })
+
+  it('a merge is written down', async () => {
+    const [before, after, id] = [unique('acme/old'), unique('acme/new'), newId()]
+    await learn(before, id)
+    await claim(before, 'a', 1)
+    await claim(after, 'b', 2)
+    await learn(after, id)
+    const filter = { type: 'repository.merged' }
+    const { items } = await world().store.listAudit(filter, { limit: 1, cursor: null })
+    expect(items[0]).toMatchObject({ actor: 'system', runId: null })
+  })
+
+  it('runs of a pull request are listed by any of its repository’s names', async () => {
+    const [before, after, id] = [unique('acme/old'), unique('acme/new'), newId()]
+    await learn(before, id)
+    await claim(before, 'a', 1)
+    await learn(after, id)
+    world().clock.move(1)
+    await claim(after, 'b', 2)
+    for (const repo of [before, after]) {
+      const { items } = await world().store.listRuns({ repo, pr: 5 }, { limit: 10, cursor: null })
+      expect(items).toHaveLength(2)
+    }
+  })
+}

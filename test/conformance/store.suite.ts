@@ -1,0 +1,31 @@
+/**
+ * The store's conformance suite: whatever database is behind it, a store behaves like this. Each
+ * part is a file of its own; a new database needs only a file that says how to open it.
+ */
+import { describe } from 'vitest'
+import { claimTable } from './claim-table.suite.ts'
+import { continuity } from './continuity.suite.ts'
+import { headOrder } from './head-order.suite.ts'
+import { holding } from './holding.suite.ts'
+import { lists } from './lists.suite.ts'
+import { once } from './once.suite.ts'
+import { purging } from './purge.suite.ts'
+import { repositories } from './repositories.suite.ts'
+import { returningHead } from './returning-head.suite.ts'
+import { unattended } from './unattended.suite.ts'
+import type { OpenStore } from './world.ts'
+
+export function exerciseStore(name: string, open: OpenStore): void {
+  describe(`a store on ${name}`, () => {
+    describe('the claim table', () => claimTable(open))
+    describe('the order of heads', () => headOrder(open))
+    describe('a head that returns', () => returningHead(open))
+    describe('holding a run', () => holding(open))
+    describe('a run nobody attends to', () => unattended(open))
+    describe('an absence', () => continuity(open))
+    describe('retention', () => purging(open))
+    describe('a repeated request', () => once(open))
+    describe('a repository', () => repositories(open))
+    describe('lists', () => lists(open))
+  })
+}

@@ -1,0 +1,110 @@
+/**
+ * One subject of a test's own: a pull request whose heads are named by short words, or a job's
+ * subject whose keys are. Knows how to bring a key into every state that can be reached.
+ */
+import type { AuditRow } from '../../src/domain/audit.ts'
+import type { Claim } from '../../src/domain/claim.ts'
+import type { OnNewer, Outcome, Run, RunPolicy } from '../../src/domain/run.ts'
+import type { Subject } from '../../src/domain/subject.ts'
+import type { ClaimAnswer, LeaseAnswer } from '../../src/store.ts'
+import {
+  completion,
+  jobClaim,
+  leaseMs,
+  leaseRequest,
+  policy,
+  pullRequestClaim,
+  unique,
+} from './claims.ts'
+import type { World } from './world.ts'
+
+export type Kind = 'pull request' | 'job'
+
+export const activeWays = ['pending', 'running', 'expired'] as const
+export const endedWays = ['succeeded', 'failed', 'cancelled', 'skipped'] as const
+/** How a current key can stand; `expired` is running with a lease that ran out. */
+export const ways = [...activeWays, ...endedWays] as const
+export type Way = (typeof ways)[number]
+
+export interface TestSubjectOptions extends Partial<RunPolicy> {
+  readonly kind?: Kind
+}
+
+export class TestSubject {
+  readonly world: World
+  readonly kind: Kind
+  readonly policy: RunPolicy
+  readonly repo = unique('acme/repo')
+  readonly name = unique('subject')
+  readonly type = unique('type')
+  #subjectId: string | null = null
+
+  constructor(world: World, options: TestSubjectOptions = {}) {
+    const { kind = 'pull request', ...rest } = options
+    const onNewer: OnNewer = kind === 'pull request' ? 'supersede' : 'queue'
+    this.world = world
+    this.kind = kind
+    this.policy = { ...policy, onNewer, ...rest }
+  }
+
+  claimOf(name: string, over: Partial<Claim> = {}): Claim {
+    const own = { type: this.type, policy: this.policy, ...over }
+    if (this.kind === 'job') return jobClaim(`${this.name}:${name}`, this.name, own)
+    return pullRequestClaim({ repo: this.repo, pr: 5, head: name }, own)
+  }
+
+  async claim(name: string, over: Partial<Claim> = {}): Promise<ClaimAnswer> {
+    const answer = await this.world.store.claimRun(this.claimOf(name, over), null)
+    this.#subjectId = answer.run?.subjectId ?? this.#subjectId
+    return answer
+  }
+
+  /** As a worker: the pending run of this subject that has waited longest. */
+  async lease(): Promise<LeaseAnswer | null> {
+    return await this.world.store.leaseRun(leaseRequest({ types: [this.type] }), null)
+  }
+
+  async complete(held: ClaimAnswer | LeaseAnswer, outcome: Outcome = 'succeeded'): Promise<Run> {
+    return await this.world.store.completeRun(completion(held, outcome), null)
+  }
+
+  /** Claims a key and brings it into this state. */
+  async bring(name: string, way: Way, over: Partial<Claim> = {}): Promise<ClaimAnswer> {
+    if (way === 'pending') return await this.claim(name, { ...over, lease: null })
+    const answer = await this.claim(name, over)
+    if (way === 'expired') this.world.clock.move(leaseMs)
+    else if (way === 'cancelled') await this.world.store.cancelRun(answer.run!.id, 'test', null)
+    else if (way !== 'running') await this.complete(answer, way)
+    return answer
+  }
+
+  async run(name: string): Promise<Run> {
+    const { key } = this.claimOf(name)
+    const found = await this.world.store.listRuns({ key }, { limit: 10, cursor: null })
+    const [run] = found.items.filter(({ type }) => type === this.type)
+    if (run === undefined) throw new Error(`${name} has no run`)
+    return run
+  }
+
+  async state(name: string): Promise<Run['state']> {
+    return (await this.run(name)).state
+  }
+
+  async subject(): Promise<Subject> {
+    const subject = await this.world.store.subject(this.#subjectId ?? '')
+    if (subject === null) throw new Error('nothing was claimed yet')
+    return subject
+  }
+
+  /** Whether the subject's current key is this one. */
+  async isCurrent(name: string): Promise<boolean> {
+    return (await this.subject()).currentPair === this.claimOf(name).pair
+  }
+
+  /** Oldest first. */
+  async audits(name: string): Promise<AuditRow[]> {
+    const { id: runId } = await this.run(name)
+    const { items } = await this.world.store.listAudit({ runId }, { limit: 1000, cursor: null })
+    return items.toReversed()
+  }
+}

@@ -1,0 +1,89 @@
+/**
+ * One store under test, with its time in the test's hand: the clock stands still until a test
+ * moves it, and background loops never fire.
+ *
+ * On SQLite the store's clock is this machine's. On PostgreSQL it is the server's, measured when
+ * the store opens and carried on by this machine's monotonic clock. Moving both wall and monotonic
+ * time therefore moves either store; tests speak of times relative to `store.now()` only.
+ */
+import { afterAll, beforeAll } from 'vitest'
+import type { Clock } from '../../src/clock.ts'
+import { systemRandom } from '../../src/random.ts'
+import type { Scheduler } from '../../src/scheduler.ts'
+import { systemScheduler } from '../../src/scheduler.ts'
+import type { Store } from '../../src/store.ts'
+import type { StoreSeams } from '../../src/stores/open-sqlite.ts'
+
+export interface OpenedStore {
+  readonly store: Store
+  close(): Promise<void>
+}
+
+/** Opens a store over an empty database of its own. */
+export type OpenStore = (seams: StoreSeams) => Promise<OpenedStore>
+
+export interface World {
+  readonly store: Store
+  readonly clock: TestClock
+  close(): Promise<void>
+}
+
+export const second = 1000
+export const minute = 60 * second
+export const hour = 60 * minute
+export const day = 24 * hour
+
+export class TestClock implements Clock {
+  #movedMs = 0
+  #opening = false
+
+  wallMs(): number {
+    return Date.UTC(2026, 0, 1) + this.#movedMs
+  }
+
+  /** Not moved while a store opens, so that a server's time is measured from where it was. */
+  monotonicMs(): number {
+    return this.#opening ? 0 : this.#movedMs
+  }
+
+  move(ms: number): void {
+    this.#movedMs += ms
+  }
+
+  async whileOpening<T>(open: () => Promise<T>): Promise<T> {
+    this.#opening = true
+    try {
+      return await open()
+    } finally {
+      this.#opening = false
+    }
+  }
+}
+
+const stillScheduler: Scheduler = {
+  ...systemScheduler,
+  afterInBackground: () => () => undefined,
+}
+
+export function seamsWith(clock: Clock): StoreSeams {
+  return { clock, random: systemRandom, scheduler: stillScheduler }
+}
+
+export async function openWorld(open: OpenStore): Promise<World> {
+  const clock = new TestClock()
+  const { store, close } = await clock.whileOpening(() => open(seamsWith(clock)))
+  return { store, clock, close }
+}
+
+/** One world for the tests of a group, which keep apart by names of their own. */
+export function useWorld(open: OpenStore): () => World {
+  let world: World | undefined
+  beforeAll(async () => {
+    world = await openWorld(open)
+  })
+  afterAll(() => world?.close())
+  return () => {
+    if (world === undefined) throw new Error('a world is there once its tests run')
+    return world
+  }
+}
