@@ -1,7 +1,8 @@
 /**
- * Group commit for databases that have none: claims that arrive while others are under way are
- * gathered and done in one transaction with a fixed number of statements. Nobody waits for a
- * batch to fill: it leaves in the turn it began, or when one under way comes back.
+ * Claims that arrive together, or while others are under way, are gathered and done in one
+ * transaction with a fixed number of statements: one fsync and, on PostgreSQL, one set of round
+ * trips for all of them. Nobody waits for a batch to fill: it leaves in the turn it began, or when
+ * one under way comes back.
  *
  * What must hold: a batch has one claim per subject, claims of one subject keep their order, and a
  * claim that makes its batch fail takes no other claim down with it.
@@ -27,6 +28,7 @@ export class ClaimBatcher {
   #queue: Waiting[] = []
   #underWay = 0
   #planned = false
+  readonly #drainers: (() => void)[] = []
 
   constructor(
     claimRuns: (claims: readonly Claim[]) => Promise<readonly BatchAnswer[]>,
@@ -41,6 +43,19 @@ export class ClaimBatcher {
       this.#queue.push({ claim, resolve, reject })
       this.#plan()
     })
+  }
+
+  /** Resolves when everybody who came has an answer. */
+  drain(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#drainers.push(resolve)
+      this.#releaseDrainers()
+    })
+  }
+
+  #releaseDrainers(): void {
+    if (this.#queue.length > 0 || this.#underWay > 0) return
+    for (const release of this.#drainers.splice(0)) release()
   }
 
   #plan(): void {
@@ -75,6 +90,7 @@ export class ClaimBatcher {
     } finally {
       this.#underWay--
       this.#plan()
+      this.#releaseDrainers()
     }
   }
 

@@ -20,8 +20,6 @@ export interface Driver {
 /** Where the two databases differ, by name. */
 export interface Dialect {
   readonly name: 'sqlite' | 'postgres'
-  /** True when the driver itself commits many transactions with one fsync. */
-  readonly groupsCommits: boolean
   /** Ends a SELECT of candidates: lock what is free, pass over what another transaction holds. */
   lockFree(table: string): Sql
 }

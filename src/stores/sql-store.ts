@@ -49,7 +49,7 @@ export class SqlStore implements port.Store {
         // Whoever decides first after a gap must know of it, not only the next beat.
         const now = driver.now()
         this.#continuity.beat(now)
-        return { now, interruption: this.#continuity.interruption }
+        return { now, interruptions: this.#continuity.interruptions }
       },
       newId: (prefix) => makeId(prefix, driver.now(), random),
     }
@@ -64,12 +64,13 @@ export class SqlStore implements port.Store {
     return this.#driver.ping()
   }
 
-  close(): Promise<void> {
-    return this.#driver.close()
+  async close(): Promise<void> {
+    await this.#batcher.drain()
+    await this.#driver.close()
   }
 
   claimRun(claim: Claim, once: port.Once | null): Promise<port.ClaimAnswer> {
-    if (once === null && !this.#driver.dialect.groupsCommits) return this.#batcher.claim(claim)
+    if (once === null) return this.#batcher.claim(claim)
     const context = this.#context
     return this.#once(once, () => claimAlone(context, claim), {
       holdOf: ({ process, run }) => (process ? run : null),

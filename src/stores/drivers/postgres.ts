@@ -31,7 +31,6 @@ export interface PostgresDriverOptions {
 export class PostgresDriver implements Driver {
   readonly dialect = {
     name: 'postgres',
-    groupsCommits: false,
     lockFree: (table: string) => raw(`FOR UPDATE OF ${table} SKIP LOCKED`),
   } as const
   readonly #options: PostgresDriverOptions
