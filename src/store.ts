@@ -104,8 +104,11 @@ export interface SettledHead {
 }
 
 export interface SettleAnswer {
-  /** `confirmed`: the current head is the head. `moved`: another known head is. */
-  readonly result: 'confirmed' | 'moved' | 'unknown-head'
+  /**
+   * `confirmed`: the current head is the head. `moved`: another known head is, and took its
+   * place. `unchanged`: what is known of the order says otherwise.
+   */
+  readonly result: 'confirmed' | 'moved' | 'unchanged' | 'unknown-head'
   readonly supersededRunIds: readonly string[]
 }
 

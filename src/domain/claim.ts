@@ -6,7 +6,8 @@
  *   1  the key under another subject                 409 key_conflict
  *   2  a newer head on the subject                   stale-event
  *   3  same key, active                              duplicate (a person's rerun is remembered)
- *   4  same key, lease lost                          reclaimed: attempt + 1
+ *   4  same key, lease lost                          reclaimed: attempt + 1 (a run whose attempts
+ *                                                    are used up was failed before this decision)
  *   5  same key, succeeded, another key current      restored: no work, its result shows again
  *   6  same key, succeeded                           duplicate, or rerun: round + 1
  *   7  same key, failed, cancelled or skipped        retry: round + 1, or duplicate
@@ -103,8 +104,6 @@ interface Scene {
   readonly moment: Moment
   readonly rank: HeadRank
   readonly newRunId: string
-  /** What already had to be written down on the way to this decision. */
-  readonly noted: readonly AuditDraft[]
 }
 
 export function decideClaim(
@@ -120,14 +119,19 @@ export function decideClaim(
     return { refused: 'not_current', currentRunId: subject.currentRunId }
   }
   const rank: HeadRank = hasOrder(claim)
-    ? rankHead(claim, subject, same !== null)
+    ? rankHead({ ...claim, headMaking: makesHead(claim, sight) }, subject, same !== null)
     : { rank: isCurrent ? 'current' : 'newer', orderAt: null, unclear: false }
-  const scene: Scene = { claim, sight, moment, rank, newRunId, noted: [] }
+  const scene: Scene = { claim, sight, moment, rank, newRunId }
   if (rank.rank === 'stale') return staleEvent(scene)
   if (same !== null) return knownKey(scene, same)
   // A purged run's key is still known to its subject.
   if (isCurrent && !claim.rerun) return skip(scene, 'duplicate', null)
   return newKey(scene)
+}
+
+/** An event that was decided on before made its head then; sent again, it only mentions it. */
+function makesHead(claim: Claim, sight: ClaimSight): boolean {
+  return claim.headMaking && !sight.eventSeen
 }
 
 /** Heads of a pull request have an order whatever the policy; jobs only where they supersede. */
@@ -144,14 +148,7 @@ function staleEvent(scene: Scene): ClaimVerdict {
 /** Rows 3 and 4, then 5 to 8. */
 function knownKey(scene: Scene, same: Run): ClaimVerdict {
   if (runs.leaseIsLost(same, scene.moment)) {
-    if (same.attempt < same.attemptsMax) {
-      return work(scene, { ...withEvent(scene, same), attempt: same.attempt + 1 }, 'reclaimed')
-    }
-    const exhausted = attemptsExhausted(same, scene.moment.now)
-    // Somebody who asks for nothing more leaves the end of it to the sweeper.
-    if (!scene.claim.rerun && !asksForMore(scene, exhausted)) return duplicateOfActive(scene, same)
-    const noted = [audit(scene, 'run.failed', same.id, { code: exhausted.errorCode })]
-    return endedKey({ ...scene, noted }, exhausted)
+    return work(scene, { ...withEvent(scene, same), attempt: same.attempt + 1 }, 'reclaimed')
   }
   return runs.isActive(same) ? duplicateOfActive(scene, same) : endedKey(scene, same)
 }
@@ -281,12 +278,8 @@ function take(scene: Scene, run: Run, reason: ClaimReason, process: boolean): Cl
 }
 
 function verdict(scene: Scene, parts: Omit<ClaimVerdict, 'unclear'>): ClaimVerdict {
-  const choseAHead = parts.process || parts.reason === 'restored'
-  return {
-    ...parts,
-    audits: [...scene.noted, ...parts.audits],
-    unclear: scene.rank.unclear && choseAHead,
-  }
+  const choseAHead = parts.process || ['restored', 'queued'].includes(parts.reason)
+  return { ...parts, unclear: scene.rank.unclear && choseAHead }
 }
 
 function asCurrent(scene: Scene, run: Run): Subject {
@@ -337,8 +330,4 @@ function audit(
     ...(action === null ? {} : { action }),
   }
   return { type, actor, runId, data: { ...data, ...context } }
-}
-
-export function attemptsExhausted(run: Run, now: number): Run {
-  return runs.fail(run, 'attempts_exhausted', `${run.attempt} workers in a row were lost`, now)
 }

@@ -26,7 +26,7 @@ export function newRun(claim: Claim, subject: Subject, id: string, now: number):
 /** A round is run by the policy of the moment it was decided, and knows what led to it. */
 export function withTrigger(run: Run, claim: Claim, subject: Subject, rank: HeadRank): Run {
   return {
-    ...run,
+    ...withPrevious(run, subject),
     onNewer: claim.policy.onNewer,
     attemptsMax: claim.policy.attempts,
     timeoutMs: claim.policy.timeoutMs,
@@ -37,6 +37,13 @@ export function withTrigger(run: Run, claim: Claim, subject: Subject, rank: Head
     triggerEvent: claim.event,
     triggerAction: claim.action,
     triggerSender: claim.sender,
+  }
+}
+
+/** What was last finished on the subject when this round began. */
+export function withPrevious(run: Run, subject: Subject): Run {
+  return {
+    ...run,
     previousRunId: subject.finishedRunId,
     previousHeadSha: subject.finishedHeadSha,
     previousVerdict: subject.finishedVerdict,

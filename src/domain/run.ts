@@ -129,7 +129,8 @@ export interface Interruption {
 
 export interface Moment {
   readonly now: number
-  readonly interruption: Interruption | null
+  /** The recent ones, oldest first. */
+  readonly interruptions: readonly Interruption[]
 }
 
 export interface LeaseGrant {
@@ -154,12 +155,19 @@ export function isAhead(run: Run): boolean {
   return isActive(run) && (run.state !== 'pending' || run.availableAt !== null)
 }
 
-/** True once `at` has passed and an interruption does not excuse it. */
+/**
+ * When `at` is really over: whoever had not run out when we went absent has a full lease from our
+ * return on, however often we go.
+ */
+export function endOf(at: number, run: Run, moment: Moment): number {
+  return moment.interruptions.reduce(
+    (end, gap) => (end > gap.beganAt ? Math.max(end, gap.endedAt + run.leaseMs) : end),
+    at,
+  )
+}
+
 export function hasPassed(at: number | null, run: Run, moment: Moment): boolean {
-  if (at === null || at > moment.now) return false
-  const gap = moment.interruption
-  const excused = gap !== null && at > gap.beganAt && moment.now < gap.endedAt + run.leaseMs
-  return !excused
+  return at !== null && at <= moment.now && endOf(at, run, moment) <= moment.now
 }
 
 export function leaseIsLost(run: Run, moment: Moment): boolean {
@@ -252,6 +260,15 @@ export function end(run: Run, ending: Ending, now: number): Run {
     // A wanted rerun follows a round that came to an outcome, not one that was called off.
     rerunWanted: run.rerunWanted && ending.outcome !== undefined,
   }
+}
+
+/** Lost once more than the round allows: it ends instead of finding a further holder. */
+export function isExhausted(run: Run, moment: Moment): boolean {
+  return leaseIsLost(run, moment) && run.attempt >= run.attemptsMax
+}
+
+export function exhaust(run: Run, now: number): Run {
+  return fail(run, 'attempts_exhausted', `${run.attempt} workers in a row were lost`, now)
 }
 
 export function supersede(run: Run, byKey: string, now: number): Run {

@@ -3,9 +3,8 @@
  * back to `pending` for the next one; a run claimed by an outside caller stays for the caller's
  * next claim, and fails `worker_lost` when none comes for ten further leases.
  */
-import { attemptsExhausted } from './claim.ts'
 import type { Moment, Run } from './run.ts'
-import { fail, furtherLeases, hasPassed, isActive, makePending } from './run.ts'
+import { endOf, exhaust, fail, furtherLeases, isActive, makePending } from './run.ts'
 
 export interface Swept {
   readonly run: Run
@@ -20,41 +19,33 @@ export function sweep(run: Run, moment: Moment): Swept | null {
 }
 
 function sweepPending(run: Run, moment: Moment): Swept {
-  if (!hasPassed(run.dueAt, run, moment)) return later(run, excusedUntil(run, moment), moment.now)
+  const { now } = moment
+  const endsAt = endOf(run.dueAt ?? now, run, moment)
+  if (endsAt > now) return later(run, endsAt)
   const text = `no worker took it within ${run.pendingTimeoutMs} ms`
-  return { run: fail(run, 'no_worker', text, moment.now), what: 'failed' }
+  return { run: fail(run, 'no_worker', text, now), what: 'failed' }
 }
 
 function sweepHeld(run: Run, moment: Moment): Swept {
   const { now } = moment
-  if (hasPassed(run.deadlineAt, run, moment)) {
+  const leaseEndsAt = endOf(run.leaseExpiresAt ?? now, run, moment)
+  const deadlineEndsAt = endOf(run.deadlineAt ?? Infinity, run, moment)
+  if (deadlineEndsAt <= now) {
     return { run: fail(run, 'timeout', `not done after ${run.timeoutMs} ms`, now), what: 'failed' }
   }
-  if (!hasPassed(run.leaseExpiresAt, run, moment))
-    return later(run, excusedUntil(run, moment), moment.now)
+  if (leaseEndsAt > now) return later(run, Math.min(leaseEndsAt, deadlineEndsAt))
   if (run.holder === 'worker') {
-    if (run.attempt >= run.attemptsMax) {
-      return { run: attemptsExhausted(run, now), what: 'failed' }
-    }
+    if (run.attempt >= run.attemptsMax) return { run: exhaust(run, now), what: 'failed' }
     return { run: makePending({ ...run, attempt: run.attempt + 1 }, now), what: 'returned' }
   }
   const keptUntil = (run.leaseExpiresAt ?? now) + furtherLeases * run.leaseMs
-  if (keptUntil > now) return later(run, keptUntil, now)
-  const text = `its caller was last heard of ${now - (run.leaseExpiresAt ?? now)} ms too long ago`
+  const keptEndsAt = endOf(keptUntil, run, moment)
+  if (keptEndsAt > now) return later(run, Math.min(keptEndsAt, deadlineEndsAt))
+  const silentMs = now - (run.leaseExpiresAt ?? now)
+  const text = `its caller has been silent for ${silentMs} ms past the end of its lease`
   return { run: fail(run, 'worker_lost', text, now), what: 'failed' }
 }
 
-/** The end of the extra lease that an interruption gives, or sooner if the lease ends sooner. */
-function excusedUntil(run: Run, { now, interruption }: Moment): number {
-  const excused = Math.max((interruption?.endedAt ?? now) + run.leaseMs, now + 1)
-  const { leaseExpiresAt } = run
-  return leaseExpiresAt !== null && leaseExpiresAt > now
-    ? Math.min(leaseExpiresAt, excused)
-    : excused
-}
-
-function later(run: Run, at: number, now: number): Swept {
-  const { deadlineAt } = run
-  const dueAt = deadlineAt !== null && deadlineAt > now ? Math.min(at, deadlineAt) : at
+function later(run: Run, dueAt: number): Swept {
   return { run: { ...run, dueAt }, what: 'later' }
 }

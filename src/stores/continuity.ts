@@ -7,21 +7,21 @@ import type { Interruption } from '../domain/run.ts'
 
 /** Beats come every second; a gap this long means that some did not happen. */
 const gapMs = 3000
-/** The longest lease: before it is over, an earlier gap may still excuse somebody. */
+/** The longest lease: after it, a gap can excuse nobody any more. */
 const memoryMs = 3_600_000
 
 export class Continuity {
   #lastBeatAt: number | null = null
-  #interruption: Interruption | null = null
+  #interruptions: readonly Interruption[] = []
 
-  get interruption(): Interruption | null {
-    return this.#interruption
+  get interruptions(): readonly Interruption[] {
+    return this.#interruptions
   }
 
   /** At the start: everything since the last sign of life of any server is a gap. */
   begin(aliveAt: number | null, now: number): void {
     this.#lastBeatAt = now
-    if (aliveAt !== null && aliveAt < now) this.#interruption = { beganAt: aliveAt, endedAt: now }
+    if (aliveAt !== null && aliveAt < now) this.#note({ beganAt: aliveAt, endedAt: now })
   }
 
   /** The store answered at `now`. Counts only after `begin`: who serves nobody misses nobody. */
@@ -29,9 +29,11 @@ export class Continuity {
     const last = this.#lastBeatAt
     if (last === null) return
     this.#lastBeatAt = now
-    if (now - last < gapMs) return
-    const before = this.#interruption
-    const merges = before !== null && last - before.endedAt < memoryMs
-    this.#interruption = { beganAt: merges ? before.beganAt : last, endedAt: now }
+    if (now - last >= gapMs) this.#note({ beganAt: last, endedAt: now })
+  }
+
+  #note(gap: Interruption): void {
+    const recent = this.#interruptions.filter(({ endedAt }) => gap.endedAt - endedAt < memoryMs)
+    this.#interruptions = [...recent, gap]
   }
 }

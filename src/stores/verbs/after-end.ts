@@ -2,24 +2,26 @@
  * What the end of a run sets off on its subject, in the same transaction: the rerun that a person
  * asked for meanwhile, and the next run of a queue.
  */
+import { withPrevious } from '../../domain/new-run.ts'
 import type { Run } from '../../domain/run.ts'
 import { isAhead, makePending, makeQueued, nextRound } from '../../domain/run.ts'
 import type { Verb } from '../sql.ts'
 import { sql } from '../sql.ts'
 import { insertAudits } from '../tables/audit-table.ts'
 import { isActive, selectRuns, writeRuns } from '../tables/run-table.ts'
-import type { VerbContext } from './context.ts'
+import type { LockedRun, VerbContext } from './context.ts'
 
 /**
- * `before` and `ended` are the run as it was and as it is stored now; answers it as it is
- * afterwards. The subject must be locked.
+ * `before` is what was locked, `ended` the run as it is stored now; answers the run as it is after
+ * all this.
  */
-export function* afterEnd(context: VerbContext, before: Run, ended: Run): Verb<Run> {
+export function* afterEnd(context: VerbContext, before: LockedRun, ended: Run): Verb<Run> {
   const now = context.now()
   // One that queued behind another leaves that other, and the rest of the queue, as they are.
-  const next = isAhead(before) ? yield* nextInQueue(ended.subjectId) : null
+  const next = isAhead(before.run) ? yield* nextInQueue(ended.subjectId) : null
   if (next !== null) yield* writeRuns([makePending(next, now)])
-  return ended.rerunWanted ? yield* startWantedRerun(ended, next !== null, now) : ended
+  if (!ended.rerunWanted) return ended
+  return yield* startWantedRerun(withPrevious(ended, before.subject), next !== null, now)
 }
 
 function* nextInQueue(subjectId: string): Verb<Run | null> {

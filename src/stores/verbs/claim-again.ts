@@ -35,8 +35,9 @@ export function* settleHead(context: VerbContext, settled: SettledHead): Verb<Se
     eventAt: settled.at,
     event: 'head_check',
   }
-  const { supersededRunIds } = yield* claimOne(context, subject, claim)
-  return { result: 'moved', supersededRunIds }
+  const { process, reason, supersededRunIds } = yield* claimOne(context, subject, claim)
+  const moved = process || reason === 'restored' || reason === 'queued'
+  return { result: moved ? 'moved' : 'unchanged', supersededRunIds }
 }
 
 function* confirmHead(

@@ -7,8 +7,8 @@
  */
 import type { Claim, ClaimRefusal, ClaimSight, ClaimVerdict } from '../../domain/claim.ts'
 import { decideClaim } from '../../domain/claim.ts'
-import type { Run } from '../../domain/run.ts'
-import { isActive } from '../../domain/run.ts'
+import type { Moment, Run } from '../../domain/run.ts'
+import { isActive, isExhausted } from '../../domain/run.ts'
 import type { Subject } from '../../domain/subject.ts'
 import { ConflictError } from '../../errors.ts'
 import type { ClaimAnswer } from '../../store.ts'
@@ -20,6 +20,7 @@ import { selectForClaims, writeRuns } from '../tables/run-table.ts'
 import type { SubjectName } from '../tables/subject-table.ts'
 import { lockSubjects, subjectKey, writeSubjects } from '../tables/subject-table.ts'
 import type { VerbContext } from './context.ts'
+import { failExhausted } from './end-run.ts'
 
 /** `deferred`: another claim of this batch has the same subject; ask again in the next one. */
 export type BatchAnswer = ClaimAnswer | ConflictError | 'deferred'
@@ -45,8 +46,8 @@ export function* claimPlaced(
   placed: ReadonlyMap<number, Placed>,
 ): Verb<Map<number, ClaimAnswer | ConflictError>> {
   const answers = new Map<number, ClaimAnswer | ConflictError>()
-  const sights = yield* readSights(placed)
   const moment = context.moment()
+  const sights = yield* readLiveSights(context, placed, moment)
   const decided = new Map<number, Decided>()
   for (const [i, place] of placed) {
     const sight = sights.get(i)
@@ -88,6 +89,24 @@ function* placeClaims(context: VerbContext, claims: readonly Claim[]): Verb<Map<
   return placed
 }
 
+/** What the claims see once runs that have used up their attempts are ended, as they must be. */
+function* readLiveSights(
+  context: VerbContext,
+  placed: ReadonlyMap<number, Placed>,
+  moment: Moment,
+): Verb<Map<number, ClaimSight>> {
+  const sights = yield* readSights(placed)
+  const exhausted = [...sights].flatMap(([i, { same }]) => {
+    const place = placed.get(i)
+    return same !== null && isExhausted(same, moment) && place ? [{ ...place, same }] : []
+  })
+  if (exhausted.length === 0) return sights
+  for (const { same, subject, claim } of exhausted) {
+    yield* failExhausted(context, { run: same, subject }, claim.actor)
+  }
+  return yield* readSights(placed)
+}
+
 function* readSights(placed: ReadonlyMap<number, Placed>): Verb<Map<number, ClaimSight>> {
   const all = [...placed.values()]
   const found = yield* selectForClaims(
@@ -97,14 +116,14 @@ function* readSights(placed: ReadonlyMap<number, Placed>): Verb<Map<number, Clai
   const sights = new Map<number, ClaimSight>()
   for (const [index, { claim, subject }] of placed) {
     const mine = found.filter((run) => run.subjectId === subject.id)
+    const same = mine.find((run) => run.pair === claim.pair) ?? null
+    const elsewhere = found.find((run) => run.key === claim.key && run.type === claim.type)
     sights.set(index, {
       subject,
-      same: mine.find((run) => run.pair === claim.pair) ?? null,
+      same,
       others: mine.filter((run) => run.pair !== claim.pair && isActive(run)),
-      foreign:
-        found.find(
-          (run) => run.key === claim.key && run.type === claim.type && run.subjectId !== subject.id,
-        ) ?? null,
+      // Only a key this subject does not know itself can be somebody else's.
+      foreign: same === null && elsewhere !== undefined ? elsewhere : null,
       eventSeen: claim.webhookId !== null && seen.has(`${subject.id} ${claim.webhookId}`),
     })
   }

@@ -1,7 +1,7 @@
 /** How runs end: by their holder, by a person, or by the sweeper. */
 import type { AuditDraft } from '../../domain/audit.ts'
 import type { Run } from '../../domain/run.ts'
-import { end, isActive } from '../../domain/run.ts'
+import { end, exhaust, isActive } from '../../domain/run.ts'
 import { sweep } from '../../domain/sweep.ts'
 import type { Subject } from '../../domain/subject.ts'
 import { ConflictError } from '../../errors.ts'
@@ -12,7 +12,7 @@ import { insertAudits } from '../tables/audit-table.ts'
 import { writeRuns } from '../tables/run-table.ts'
 import { writeSubjects } from '../tables/subject-table.ts'
 import { afterEnd } from './after-end.ts'
-import type { VerbContext } from './context.ts'
+import type { LockedRun, VerbContext } from './context.ts'
 import { lockRun } from './context.ts'
 import { checkHolder } from './hold-run.ts'
 
@@ -36,25 +36,27 @@ export function* completeRun(context: VerbContext, request: CompleteRequest): Ve
     runId: run.id,
     data,
   } as const
-  const stored = yield* storeEnd(context, run, { ...ended, completedLeaseHash: leaseHash }, audit)
-  if (request.outcome === 'succeeded') yield* rememberFinished(subject, ended)
-  return stored
+  const known = request.outcome === 'succeeded' ? yield* rememberFinished(subject, ended) : subject
+  const completed = { ...ended, completedLeaseHash: leaseHash }
+  return yield* storeEnd(context, { run, subject: known }, completed, audit)
 }
 
 /** Only work that came to a result is "last finished"; a supersession later does not undo it. */
-function* rememberFinished(subject: Subject, run: Run): Verb<void> {
-  yield* writeSubjects([
-    {
-      ...subject,
-      finishedRunId: run.id,
-      finishedHeadSha: run.headSha,
-      finishedVerdict: run.verdict,
-    },
-  ])
+function* rememberFinished(subject: Subject, run: Run): Verb<Subject> {
+  const { id, headSha, verdict } = run
+  const known = {
+    ...subject,
+    finishedRunId: id,
+    finishedHeadSha: headSha,
+    finishedVerdict: verdict,
+  }
+  yield* writeSubjects([known])
+  return known
 }
 
 export function* cancelRun(context: VerbContext, runId: string, actor: string): Verb<Run> {
-  const { run } = yield* lockRun(context, runId)
+  const locked = yield* lockRun(context, runId)
+  const { run } = locked
   if (!isActive(run)) {
     throw new ConflictError('not_active', `run ${runId} has already ended: ${run.state}`, {
       hint: 'Only a pending, running or waiting run can be cancelled.',
@@ -62,12 +64,13 @@ export function* cancelRun(context: VerbContext, runId: string, actor: string): 
   }
   const cancelled = end(run, { state: 'cancelled' }, context.now())
   const data = { was: run.state, round: run.round, attempt: run.attempt }
-  return yield* storeEnd(context, run, cancelled, { type: 'run.cancelled', actor, runId, data })
+  return yield* storeEnd(context, locked, cancelled, { type: 'run.cancelled', actor, runId, data })
 }
 
 /** Null when the run is not due any more. */
 export function* sweepRun(context: VerbContext, runId: string): Verb<Run | null> {
-  const { run } = yield* lockRun(context, runId)
+  const locked = yield* lockRun(context, runId)
+  const { run } = locked
   const swept = sweep(run, context.moment())
   if (swept === null) return null
   const lost = { worker: run.worker, round: run.round, attempt: run.attempt }
@@ -84,7 +87,7 @@ export function* sweepRun(context: VerbContext, runId: string): Verb<Run | null>
     }
     case 'failed': {
       const data = { code: swept.run.errorCode, text: swept.run.errorText, ...lost }
-      return yield* storeEnd(context, run, swept.run, {
+      return yield* storeEnd(context, locked, swept.run, {
         type: 'run.failed',
         actor: 'sweeper',
         runId,
@@ -94,7 +97,25 @@ export function* sweepRun(context: VerbContext, runId: string): Verb<Run | null>
   }
 }
 
-function* storeEnd(context: VerbContext, before: Run, ended: Run, audit: AuditDraft): Verb<Run> {
+/** A claim found it lost once too often. The subject must be locked. */
+export function* failExhausted(
+  context: VerbContext,
+  { run, subject }: LockedRun,
+  actor: string,
+): Verb<void> {
+  const failed = exhaust(run, context.now())
+  const data = { code: failed.errorCode, text: failed.errorText, round: run.round }
+  const audit = { type: 'run.failed', actor, runId: run.id, data } as const
+  yield* storeEnd(context, { run, subject }, failed, audit)
+}
+
+/** `before` is what was locked; its subject already knows what this end means for it. */
+function* storeEnd(
+  context: VerbContext,
+  before: LockedRun,
+  ended: Run,
+  audit: AuditDraft,
+): Verb<Run> {
   yield* insertAudits([audit], context.now())
   const [stored] = yield* writeRuns([ended])
   return yield* afterEnd(context, before, stored ?? ended)

@@ -7,7 +7,6 @@
  *   both known, as two rows           claims by a new name came before the rename was heard of:
  *                                     they are one repository, and its subjects are moved together
  */
-import { supersede } from '../../domain/run.ts'
 import type { Verb } from '../sql.ts'
 import { sql } from '../sql.ts'
 import { insertAudits } from '../tables/audit-table.ts'
@@ -17,9 +16,8 @@ import {
   repositoryByName,
   resolveRepositories,
 } from '../tables/repository-table.ts'
-import { isActive, selectRuns, writeRuns } from '../tables/run-table.ts'
-import { lockSubject } from '../tables/subject-table.ts'
 import type { VerbContext } from './context.ts'
+import { mergeSubjects } from './merge-subjects.ts'
 
 export function* learnRepository(context: VerbContext, name: string, githubId: number): Verb<void> {
   const byId = yield* repositoryByGithubId(githubId)
@@ -52,35 +50,4 @@ function* addName(repository: Repository, name: string): Verb<void> {
   yield sql`INSERT INTO repository_name (name, repository_id) VALUES (${name}, ${repository.id})
     ON CONFLICT (name) DO UPDATE SET repository_id = excluded.repository_id`
   yield sql`UPDATE repository SET name = ${name} WHERE id = ${repository.id}`
-}
-
-/** Subjects that both sides have stay apart; what was active on the stray one is superseded. */
-function* mergeSubjects(context: VerbContext, from: Repository, to: Repository): Verb<void> {
-  const strays = yield sql`SELECT id FROM subject WHERE scope = ${from.id} ORDER BY id`
-  for (const row of strays) {
-    const stray = yield* lockSubject(row['id'] as string, context.now())
-    const [clash] = yield sql`SELECT id FROM subject WHERE scope = ${to.id}
-      AND name = ${stray.name} AND type = ${stray.type}`
-    if (clash === undefined) {
-      yield sql`UPDATE subject SET scope = ${to.id} WHERE id = ${stray.id}`
-      continue
-    }
-    const active = yield* selectRuns(sql`subject_id = ${stray.id} AND ${isActive}`)
-    const now = context.now()
-    yield* writeRuns(active.map((run) => supersede(run, `${to.name}:${stray.name}`, now)))
-    yield* insertAudits(
-      active.map(({ id }) => ({
-        type: 'run.superseded',
-        actor: 'system',
-        runId: id,
-        data: { by: to.name, why: 'two names turned out to be one repository' },
-      })),
-      now,
-    )
-  }
-  const data = { from: from.id, into: to.id, name: to.name }
-  yield* insertAudits(
-    [{ type: 'repository.merged', actor: 'system', runId: null, data }],
-    context.now(),
-  )
 }
