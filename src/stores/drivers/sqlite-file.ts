@@ -26,6 +26,9 @@ const applicationId = 0x484f4c44
 /** Above this the whole-file check at opening would keep people waiting. */
 const checkedBytesMax = 256 * 1024 * 1024
 
+/** Kept reachable: a lock whose connection is collected as garbage would be free. */
+const heldLocks = new Set<DatabaseSync>()
+
 export interface SqliteFile {
   readonly writer: DatabaseSync
   readonly reader: DatabaseSync | null
@@ -146,7 +149,8 @@ function refuseDamage(path: string): void {
  * the database. (Node has no flock, and a pid file lies after a crash.)
  */
 function takeLock(path: string): () => void {
-  const lock = new DatabaseSync(`${path}.lock`, { timeout: 0 })
+  // Two that ask in the same moment stand in each other's way; a short patience lets one have it.
+  const lock = new DatabaseSync(`${path}.lock`, { timeout: 250 })
   try {
     lock.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE')
   } catch (error) {
@@ -157,7 +161,11 @@ function takeLock(path: string): () => void {
       cause: error,
     })
   }
-  return () => lock.close()
+  heldLocks.add(lock)
+  return () => {
+    heldLocks.delete(lock)
+    lock.close()
+  }
 }
 
 function damaged(path: string, cause?: unknown): SetupError {

@@ -1,0 +1,77 @@
+/**
+ * Programs of their own process that open the store themselves, as real nodes do. A child says
+ * when it is ready, waits to be let go, and ends with its parent, however that ends.
+ */
+import { fork, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+
+export interface Child {
+  readonly process: ChildProcess
+  /** Resolves when the program has loaded and waits in `begin`. */
+  readonly ready: Promise<void>
+  go(): void
+  /** What the program told with `tell`; rejects when it ended without a word. */
+  readonly told: Promise<unknown>
+  /** Resolves when the process is gone. */
+  readonly ended: Promise<void>
+  kill(): Promise<void>
+}
+
+export function startChild(program: string, config: object): Child {
+  const file = new URL(program, import.meta.url)
+  const child = fork(file, [JSON.stringify(config)], { execArgv: [] })
+  const ended = once(child, 'exit').then(() => undefined)
+  const ready = message(child, 'ready').then(() => undefined)
+  const told = message(child, 'told')
+  for (const promise of [ready, told]) promise.catch(() => undefined)
+  return {
+    process: child,
+    ready,
+    go: () => void child.send('go'),
+    told,
+    ended,
+    async kill() {
+      child.kill('SIGKILL')
+      await ended
+    },
+  }
+}
+
+interface Message {
+  readonly kind: string
+  readonly what: unknown
+}
+
+function message(child: ChildProcess, kind: string): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    child.on('message', (said) => {
+      if ((said as Message).kind === kind) resolve((said as Message).what)
+    })
+    child.once('exit', (code, signal) =>
+      reject(new Error(`the child ended (${signal ?? code}) before it was ${kind}`)),
+    )
+  })
+}
+
+/** Starts several and lets them all go at one moment. */
+export async function startTogether(program: string, configs: object[]): Promise<Child[]> {
+  const children = configs.map((config) => startChild(program, config))
+  await Promise.all(children.map(({ ready }) => ready))
+  for (const child of children) child.go()
+  return children
+}
+
+/** In the child: its settings, once the parent says go. */
+export async function begin(): Promise<unknown> {
+  process.once('disconnect', () => process.exit(1))
+  // A listener keeps the process alive until its parent ends it.
+  const letGo = new Promise((resolve) => process.on('message', resolve))
+  process.send?.({ kind: 'ready' })
+  await letGo
+  return JSON.parse(process.argv[2] ?? 'null')
+}
+
+/** In the child: answers the parent, who reads it as `told`. */
+export function tell(what: unknown): void {
+  process.send?.({ kind: 'told', what })
+}

@@ -1,0 +1,116 @@
+/**
+ * Goal: a store can be made and opened by many processes at once, and by one that was killed while
+ * it made it; a SQLite file has one server at a time, and is free when that one is gone.
+ * Method: real processes, let go at one moment, and SIGKILL.
+ */
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { setTimeout as pause } from 'node:timers/promises'
+import pg from 'pg'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { loadMigrations } from '../../src/stores/migrations.ts'
+import { freshDatabase } from '../postgres/fresh-database.ts'
+import { startChild, startTogether, type Child } from './child.ts'
+import type { OpenConfig } from './open-program.ts'
+import { openStore } from './open-store.ts'
+
+let folder: string
+let path: string
+let children: Child[]
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'holdfast-open-'))
+  path = join(folder, 'holdfast.db')
+  children = []
+})
+afterEach(async () => {
+  await Promise.all(children.map((child) => child.kill()))
+  rmSync(folder, { recursive: true })
+})
+
+async function openTogether(count: number, config: OpenConfig) {
+  const started = await startTogether(
+    'open-program.ts',
+    Array.from({ length: count }, () => config),
+  )
+  children.push(...started)
+  return Promise.all(started.map(({ told }) => told)) as Promise<
+    { opened: boolean; code?: string }[]
+  >
+}
+
+describe('SQLite', () => {
+  it.each([2, 8])(
+    '%i processes that make one file at once all open the same one',
+    async (count) => {
+      const told = await openTogether(count, { database: { kind: 'sqlite', path } })
+      expect(told).toEqual(Array.from({ length: count }, () => ({ opened: true })))
+      await Promise.all(children.map((child) => child.kill()))
+      const db = new DatabaseSync(path)
+      expect(db.prepare('PRAGMA integrity_check').get()).toEqual({ integrity_check: 'ok' })
+      const applied = db.prepare('SELECT version FROM migration ORDER BY 1').all()
+      expect(applied).toEqual(loadMigrations('sqlite').map(({ version }) => ({ version })))
+      db.close()
+    },
+  )
+
+  it('of servers that start at once exactly one holds the file', async () => {
+    for (let round = 0; round < 3; round++) {
+      const told = await openTogether(3, { database: { kind: 'sqlite', path }, exclusive: true })
+      expect(told.filter(({ opened }) => opened)).toHaveLength(1)
+      expect(told.filter(({ code }) => code === 'store_in_use')).toHaveLength(2)
+      await Promise.all(children.map((child) => child.kill()))
+    }
+  })
+
+  it('a file is free at once when its server is killed', async () => {
+    const database = { kind: 'sqlite', path } as const
+    const [first] = await openTogether(1, { database, exclusive: true })
+    expect(first).toEqual({ opened: true })
+    const [second, beside] = [
+      await openTogether(1, { database, exclusive: true }),
+      await openTogether(1, { database, exclusive: false }),
+    ]
+    expect(second).toMatchObject([{ opened: false, code: 'store_in_use' }])
+    expect(second[0]).toHaveProperty('hint')
+    expect(beside).toEqual([{ opened: true }])
+    await children[0]!.kill()
+    expect(await openTogether(1, { database, exclusive: true })).toEqual([{ opened: true }])
+  })
+
+  it('a process killed while it makes the file leaves nothing in the way of the next', async () => {
+    let hadNoFile = 0
+    for (let round = 0; round < 20; round++) {
+      const victim = startChild('open-program.ts', { database: { kind: 'sqlite', path } })
+      await victim.ready
+      victim.go()
+      await pause(round)
+      await victim.kill()
+      if (!readdirSync(folder).includes('holdfast.db')) hadNoFile++
+      const store = await openStore({ kind: 'sqlite', path }, true)
+      expect(await store.recordMode('live')).toBe('live')
+      await store.close()
+      for (const name of readdirSync(folder)) rmSync(join(folder, name))
+    }
+    // Otherwise all the kills came too late to test anything.
+    expect(hadNoFile).toBeGreaterThan(0)
+  })
+})
+
+describe('PostgreSQL', () => {
+  it.each([2, 8])('%i processes that migrate one empty database at once all open it', async (n) => {
+    const database = await freshDatabase()
+    const { url } = database
+    const told = await openTogether(n, { database: { kind: 'postgres', url } })
+    expect(told).toEqual(Array.from({ length: n }, () => ({ opened: true })))
+    const client = new pg.Client({ connectionString: url })
+    await client.connect()
+    const { rows } = await client.query('SELECT version::int FROM holdfast.migration ORDER BY 1')
+    await client.end()
+    expect(rows).toEqual(loadMigrations('postgres').map(({ version }) => ({ version })))
+    await Promise.all(children.map((child) => child.kill()))
+    await database.drop()
+  })
+})

@@ -1,0 +1,22 @@
+/** A program: opens a store, tells whether it could, and holds it until it is ended. */
+import { HoldfastError } from '../../src/errors.ts'
+import { begin, tell } from './child.ts'
+import { openStore, type Database } from './open-store.ts'
+
+export interface OpenConfig {
+  readonly database: Database
+  readonly exclusive?: boolean
+}
+
+const config = (await begin()) as OpenConfig
+/** Exported, so that it is in use for as long as the process lives. */
+export const store = await openStore(config.database, config.exclusive).catch((error: unknown) => {
+  const { code, hint } = error instanceof HoldfastError ? error : {}
+  tell({ opened: false, code, hint, text: String(error) })
+  return null
+})
+if (store !== null) {
+  await store.recordMode('live')
+  await store.ping()
+  tell({ opened: true })
+}

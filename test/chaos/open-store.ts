@@ -1,0 +1,26 @@
+/** Opens either store by the parts it is made of: a child that loaded the whole program would be slow. */
+import { systemClock } from '../../src/clock.ts'
+import { systemRandom } from '../../src/random.ts'
+import { systemScheduler } from '../../src/scheduler.ts'
+import type { Driver } from '../../src/stores/driver.ts'
+import { openPostgresDriver } from '../../src/stores/open-postgres.ts'
+import { openSqliteDriver } from '../../src/stores/open-sqlite.ts'
+import { SqlStore } from '../../src/stores/sql-store.ts'
+
+export type Database =
+  | { readonly kind: 'postgres'; readonly url: string }
+  | { readonly kind: 'sqlite'; readonly path: string }
+
+export const seams = { clock: systemClock, random: systemRandom, scheduler: systemScheduler }
+
+export async function openDriver(database: Database, exclusive = false): Promise<Driver> {
+  if (database.kind === 'postgres') return await openPostgresDriver(database.url, seams)
+  return openSqliteDriver({ path: database.path, exclusive }, seams)
+}
+
+export const storeOver = (driver: Driver): SqlStore =>
+  new SqlStore(driver, systemRandom, systemScheduler)
+
+export async function openStore(database: Database, exclusive = false): Promise<SqlStore> {
+  return storeOver(await openDriver(database, exclusive))
+}
