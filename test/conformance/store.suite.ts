@@ -3,6 +3,7 @@
  * part is a file of its own; a new database needs only a file that says how to open it.
  */
 import { describe } from 'vitest'
+import { anyOrder } from './any-order.suite.ts'
 import { claimTable } from './claim-table.suite.ts'
 import { continuity } from './continuity.suite.ts'
 import { headOrder } from './head-order.suite.ts'
@@ -12,6 +13,7 @@ import { once } from './once.suite.ts'
 import { purging } from './purge.suite.ts'
 import { repositories } from './repositories.suite.ts'
 import { returningHead } from './returning-head.suite.ts'
+import { runVerbs } from './run-verbs.suite.ts'
 import { unattended } from './unattended.suite.ts'
 import type { OpenStore } from './world.ts'
 
@@ -27,5 +29,7 @@ export function exerciseStore(name: string, open: OpenStore): void {
     describe('a repeated request', () => once(open))
     describe('a repository', () => repositories(open))
     describe('lists', () => lists(open))
+    describe('the run verbs', () => runVerbs(open))
+    describe('in any order', () => anyOrder(open))
   })
 }
