@@ -86,21 +86,9 @@ function asProblem(error: unknown): HttpProblem | null {
   return frameworkProblems[code] ?? null
 }
 
-/** What a conflict knows beyond its code: the state of things, for a program to act on. */
-function extraFields(error: unknown): Readonly<Record<string, unknown>> {
-  if (!(error instanceof ConflictError) || !('fields' in error)) return {}
-  const { fields } = error
-  return typeof fields === 'object' && fields !== null ? { ...fields } : {}
-}
-
-export function problemDocument(
-  problem: HttpProblem,
-  requestId: string,
-  extra: Readonly<Record<string, unknown>> = {},
-): string {
+export function problemDocument(problem: HttpProblem, requestId: string): string {
   const { errors, hint } = problem.options
   const document: Problem = {
-    ...extra,
     title: STATUS_CODES[problem.status] ?? 'Error',
     status: problem.status,
     detail: problem.message,
@@ -130,5 +118,5 @@ export function sendProblem(
   return reply
     .code(problem.status)
     .type(problemType)
-    .send(problemDocument(problem, request.id, extraFields(error)))
+    .send(problemDocument(problem, request.id))
 }

@@ -52,12 +52,6 @@ test('a wrong value found behind the door is named like one found at it', async 
   })
 })
 
-test('a conflict tells what it knows beyond its code, and cannot forge the rest', async () => {
-  const conflict = new ConflictError('not_allowed', 'not in this state')
-  fakes.failure = Object.assign(conflict, { fields: { current: 'open', allowed: [], status: 200 } })
-  expect(problemOf(await claim())).toMatchObject({ status: 409, current: 'open', allowed: [] })
-})
-
 test.each([
   new Error('password=hunter2 at db.internal'),
   new SetupError('broken', 'password=hunter2'),
