@@ -1,0 +1,267 @@
+/**
+ * The PostgreSQL driver against a real server: what it repeats, what a cut connection leads to, and
+ * that its clock is the server's whatever this machine's says.
+ */
+import pg from 'pg'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { claimOf } from '../../../test/chaos/claims.ts'
+import { freshDatabase, type TestDatabase } from '../../../test/postgres/fresh-database.ts'
+import { systemClock } from '../../clock.ts'
+import { ConflictError, StoreUnavailableError } from '../../errors.ts'
+import { systemRandom } from '../../random.ts'
+import type { Scheduler } from '../../scheduler.ts'
+import { systemScheduler } from '../../scheduler.ts'
+import { LostRace } from '../driver.ts'
+import { openPostgresDriver } from '../open-postgres.ts'
+import type { Verb } from '../sql.ts'
+import { raw, sql } from '../sql.ts'
+import { SqlStore } from '../sql-store.ts'
+import type { PostgresDriver } from './postgres.ts'
+
+const seams = { clock: systemClock, random: systemRandom, scheduler: systemScheduler }
+
+let database: TestDatabase
+let driver: PostgresDriver
+let outside: pg.Client
+const others: PostgresDriver[] = []
+
+beforeAll(async () => {
+  database = await freshDatabase()
+  driver = await openPostgresDriver(database.url, seams)
+  outside = new pg.Client({ connectionString: database.url })
+  await outside.connect()
+  await outside.query('SET search_path = holdfast')
+})
+afterEach(async () => {
+  await Promise.all(others.splice(0).map((other) => other.close()))
+  await outside.query('DELETE FROM store_state')
+})
+afterAll(async () => {
+  await Promise.all([outside.end(), driver.close()])
+  await database.drop()
+})
+
+const write = (key: string, value: string) => sql`INSERT INTO store_state (key, value)
+  VALUES (${key}, ${value}) ON CONFLICT (key) DO UPDATE SET value = excluded.value`
+
+const stored = async (): Promise<Record<string, string>> => {
+  const { rows } = await outside.query<{ key: string; value: string }>('SELECT * FROM store_state')
+  return Object.fromEntries(rows.map(({ key, value }) => [key, value]))
+}
+
+const raise = (state: string) => raw(`DO $$ BEGIN RAISE SQLSTATE '${state}'; END $$`)
+
+describe('what is repeated', () => {
+  it('a verb that PostgreSQL ended to break a deadlock', async () => {
+    await outside.query(`INSERT INTO store_state VALUES ('one', ''), ('two', '')`)
+    let runs = 0
+    const inOrder = (...keys: string[]) =>
+      function* (): Verb<void> {
+        runs++
+        const name = keys.join(' then ')
+        yield write(keys[0]!, name)
+        if (runs <= 2) yield raw('SELECT pg_sleep(0.3)')
+        yield write(keys[1]!, name)
+      }
+    await Promise.all([
+      driver.transact(inOrder('one', 'two')),
+      driver.transact(inOrder('two', 'one')),
+    ])
+    expect(runs).toBe(3)
+    const { one, two } = await stored()
+    expect(one).toBe(two)
+  })
+
+  it.each(['40001', '40P01', '23505'])(
+    'a verb that failed with %s, from its start',
+    async (state) => {
+      let runs = 0
+      await driver.transact(function* () {
+        runs++
+        yield write(`run ${runs}`, 'written')
+        if (runs < 3) yield raise(state)
+      })
+      expect(await stored()).toEqual({ 'run 3': 'written' })
+    },
+  )
+
+  it('two inserts of one unique value at once, where the later then sees the earlier', async () => {
+    const once = (value: string) =>
+      function* (): Verb<string> {
+        const [found] = yield raw(`SELECT value FROM store_state WHERE key = 'k'`)
+        if (found !== undefined) return found['value'] as string
+        yield raw('SELECT pg_sleep(0.1)')
+        yield sql`INSERT INTO store_state VALUES ('k', ${value})`
+        return value
+      }
+    const [a, b] = await Promise.all([driver.transact(once('a')), driver.transact(once('b'))])
+    expect(a).toBe(b)
+  })
+
+  it('a verb that lost a race, and not for ever', async () => {
+    let runs = 0
+    await driver.transact(function* () {
+      yield write('k', `run ${++runs}`)
+      if (runs < 5) throw new LostRace('somebody was faster')
+    })
+    expect(await stored()).toEqual({ k: 'run 5' })
+    const hopeless = driver.transact(function* () {
+      throw new LostRace('somebody is always faster')
+    })
+    await expect(hopeless).rejects.toMatchObject({ code: 'store_contended' })
+    await expect(hopeless).rejects.toBeInstanceOf(StoreUnavailableError)
+  })
+})
+
+describe('what is not repeated', () => {
+  it('a refusal of our own, which leaves nothing behind', async () => {
+    let runs = 0
+    const refused = driver.transact(function* () {
+      runs++
+      yield write('k', 'half done')
+      throw new ConflictError('not_active', 'no')
+    })
+    await expect(refused).rejects.toMatchObject({ code: 'not_active' })
+    expect([runs, await stored()]).toEqual([1, {}])
+  })
+
+  it('a wait for a lock that took all the patience there is', async () => {
+    await outside.query('BEGIN')
+    await outside.query(`INSERT INTO store_state VALUES ('k', 'held')`)
+    const waiting = driver.transact(function* () {
+      yield raw(`SET LOCAL lock_timeout = '50ms'`)
+      yield write('k', 'never')
+    })
+    await expect(waiting).rejects.toMatchObject({ code: 'store_contended' })
+    await outside.query('COMMIT')
+    expect(await stored()).toEqual({ k: 'held' })
+  })
+})
+
+describe('a cut connection', () => {
+  const cutAll = () =>
+    outside.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+      WHERE datname = current_database() AND application_name = 'holdfast'`)
+
+  /** How many connections are inside a statement that only waits. */
+  const sleepers = async (): Promise<number> => {
+    const { rows } = await outside.query<{ n: number }>(`SELECT count(*)::int AS n
+      FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep'`)
+    return rows[0]!.n
+  }
+
+  it('in the middle of transactions leaves nothing of them, and the pool works on', async () => {
+    const cut = Array.from({ length: 10 }, (_, i) =>
+      driver.transact(function* () {
+        yield write(`k${i}`, 'half done')
+        yield raw('SELECT pg_sleep(60)')
+      }),
+    )
+    const settled = Promise.allSettled(cut)
+    while ((await sleepers()) < 10) await outside.query('SELECT pg_sleep(0.01)')
+    await cutAll()
+    for (const result of await settled) {
+      expect(result).toMatchObject({ reason: { code: 'store_unreachable' } })
+    }
+    expect(await stored()).toEqual({})
+    await Promise.all(
+      Array.from({ length: 20 }, (_, i) => driver.transact(only(write(`k${i}`, '')))),
+    )
+    await driver.ping()
+  })
+
+  it('while idle is replaced: a call succeeds or says unavailable, and soon all succeed', async () => {
+    await Promise.all(Array.from({ length: 10 }, () => driver.transact(only(raw('SELECT 1')))))
+    await cutAll()
+    const results = await Promise.allSettled(
+      Array.from({ length: 20 }, () => driver.transact(only(raw('SELECT 1')))),
+    )
+    for (const result of results) {
+      if (result.status === 'rejected') expect(result.reason).toBeInstanceOf(StoreUnavailableError)
+    }
+    await driver.transact(only(write('k', 'after')))
+    await driver.ping()
+    expect(await stored()).toEqual({ k: 'after' })
+  })
+
+  function only(statement: ReturnType<typeof raw>) {
+    return function* (): Verb<void> {
+      yield statement
+    }
+  }
+})
+
+describe('the clock', () => {
+  const serverNow = async (): Promise<number> => {
+    const { rows } = await outside.query<{ now: number }>(
+      `SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now`,
+    )
+    return rows[0]!.now
+  }
+
+  /** A node whose own clocks are elsewhere, and whose background work is fired by hand. */
+  async function openNode(offsetMs: number) {
+    let skewMs = offsetMs
+    const tasks: (() => void)[] = []
+    const scheduler: Scheduler = {
+      ...systemScheduler,
+      afterInBackground: (_ms, task) => {
+        tasks.push(task)
+        return () => undefined
+      },
+    }
+    const clock = {
+      wallMs: () => systemClock.wallMs() + skewMs,
+      monotonicMs: () => systemClock.monotonicMs() + skewMs,
+    }
+    const node = await openPostgresDriver(database.url, { clock, scheduler, random: systemRandom })
+    others.push(node)
+    const jump = (ms: number): void => void (skewMs += ms)
+    return { node, jump, measure: () => tasks.shift()!(), measures: tasks }
+  }
+
+  it('is the server’s on nodes whose clocks differ by a minute', async () => {
+    const [ahead, behind] = await Promise.all([openNode(60_000), openNode(-60_000)])
+    expect(Math.abs(ahead.node.now() - behind.node.now())).toBeLessThan(50)
+    expect(Math.abs(ahead.node.now() - (await serverNow()))).toBeLessThan(50)
+  })
+
+  it('lets nobody take a lease before it ends, on nodes whose clocks differ by a minute', async () => {
+    const nodes = await Promise.all([openNode(-60_000), openNode(60_000)])
+    const [slow, fast] = nodes.map(({ node }) => new SqlStore(node, systemRandom, systemScheduler))
+    const claim = (secret: string) =>
+      claimOf({ pr: 1, head: 'a', secret, leaseMs: 700, actor: secret, now: slow!.now() })
+    const held = await slow!.claimRun(claim('first'), null)
+    let answer = await fast!.claimRun(claim('second'), null)
+    expect(answer.reason).toBe('duplicate')
+    while (answer.reason === 'duplicate') answer = await fast!.claimRun(claim('second'), null)
+    expect(answer.reason).toBe('reclaimed')
+    expect(fast!.now()).toBeGreaterThanOrEqual(held.lease!.expiresAt - 50)
+    expect(answer.run!.fence).toBeGreaterThan(held.run!.fence)
+  })
+
+  it('that was not compared for long is unknown, and the store not ready until it is', async () => {
+    const { node, jump, measure, measures } = await openNode(0)
+    await node.ping()
+    jump(91_000)
+    await expect(node.ping()).rejects.toMatchObject({ code: 'store_clock_unknown' })
+    measure()
+    while (measures.length === 0) await outside.query('SELECT pg_sleep(0.01)')
+    await node.ping()
+    expect(Math.abs(node.now() - (await serverNow()))).toBeLessThan(50)
+  })
+
+  it('is right when it was compared while every connection was in use', async () => {
+    const { node, jump, measure, measures } = await openNode(0)
+    const load = Array.from({ length: 10 }, () =>
+      node.transact(function* () {
+        yield raw('SELECT pg_sleep(1)')
+      }),
+    )
+    jump(5000)
+    measure()
+    while (measures.length === 0) await outside.query('SELECT pg_sleep(0.01)')
+    await Promise.all(load)
+    expect(Math.abs(node.now() - (await serverNow()))).toBeLessThan(50)
+  })
+})
