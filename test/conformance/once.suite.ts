@@ -8,10 +8,14 @@ import { completion, holderOf, leaseMs, leaseRequest, unique } from './claims.ts
 import { TestSubject } from './test-subject.ts'
 import { day, useWorld, type OpenStore } from './world.ts'
 
-/** Seals by reversing, so that a test sees that what is kept is not what was said. */
+/** Seals by another spelling, so that what is kept is not what was said. */
 function onceOf(keyHash: string, bodyHash = 'body'): Once {
-  const reverse = (text: string) => [...text].toReversed().join('')
-  return { keyHash, bodyHash, seal: reverse, open: reverse }
+  return {
+    keyHash,
+    bodyHash,
+    seal: (text) => Buffer.from(text).toString('base64'),
+    open: (sealed) => Buffer.from(sealed, 'base64').toString(),
+  }
 }
 
 export function once(open: OpenStore): void {

@@ -63,22 +63,28 @@ export class Walk {
   async take(step: Step): Promise<void> {
     switch (step.verb) {
       case 'claim':
-        return await this.#claim(step)
-      case 'lease': {
-        const leased = await this.subjects[step.subject]!.lease()
-        if (leased !== null) this.#held.push(leased)
-        return
-      }
+        await this.#claim(step)
+        break
+      case 'lease':
+        await this.#lease(this.subjects[step.subject]!)
+        break
       case 'pass':
-        return this.world.clock.move(step.leases * leaseMs)
+        this.world.clock.move(step.leases * leaseMs)
+        break
       case 'sweep':
         for (const id of await this.world.store.dueRuns(1000)) await this.world.store.sweepRun(id)
-        return
+        break
       case 'settle':
-        return await this.#settle(step)
+        await this.#settle(step)
+        break
       default:
-        return await this.#write(step.verb, step.pick)
+        await this.#write(step.verb, step.pick)
     }
+  }
+
+  async #lease(subject: TestSubject): Promise<void> {
+    const leased = await subject.lease()
+    if (leased !== null) this.#held.push(leased)
   }
 
   async #claim(step: ClaimStep): Promise<void> {
@@ -126,8 +132,11 @@ export class Walk {
     if (held?.run == null) return
     const { store } = this.world
     const runId = held.run.id
-    if (verb === 'cancel') return void (await refusable(store.cancelRun(runId, 'person', null)))
-    if (verb === 'rerun') return void (await refusable(store.rerunRun(runId, 'person', null)))
+    if (verb === 'cancel' || verb === 'rerun') {
+      const asks = verb === 'cancel' ? store.cancelRun(runId, 'person', null) : null
+      await refusable<unknown>(asks ?? store.rerunRun(runId, 'person', null))
+      return
+    }
     const before = await store.run(runId)
     const counts = before?.state === 'running' && before.fence === held.run.fence
     const repeats = before?.completedLeaseHash === holderOf(held).leaseHash

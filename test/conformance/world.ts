@@ -71,8 +71,8 @@ export function seamsWith(clock: Clock): StoreSeams {
 
 export async function openWorld(open: OpenStore): Promise<World> {
   const clock = new TestClock()
-  const { store, close } = await clock.whileOpening(() => open(seamsWith(clock)))
-  return { store, clock, close }
+  const opened = await clock.whileOpening(() => open(seamsWith(clock)))
+  return { store: opened.store, clock, close: () => opened.close() }
 }
 
 /** One world for the tests of a group, which keep apart by names of their own. */
