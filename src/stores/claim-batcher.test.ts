@@ -1,0 +1,162 @@
+/** The batcher with batches that the test answers by hand. */
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { expect, it } from 'vitest'
+import { claimOf } from '../../test/chaos/claims.ts'
+import type { Claim } from '../domain/claim.ts'
+import { ConflictError, StoreUnavailableError } from '../errors.ts'
+import { systemScheduler } from '../scheduler.ts'
+import type { ClaimAnswer } from '../store.ts'
+import { ClaimBatcher } from './claim-batcher.ts'
+import type { BatchAnswer } from './verbs/claim-runs.ts'
+
+interface Batch {
+  readonly claims: readonly Claim[]
+  readonly names: readonly string[]
+  answer(answers?: readonly BatchAnswer[]): Promise<void>
+  fail(error: Error): Promise<void>
+}
+
+/** Every claim is named by its actor; the batches are in the order in which they left. */
+function batcherByHand() {
+  const batches: Batch[] = []
+  const batcher = new ClaimBatcher(
+    (claims) =>
+      new Promise((resolve, reject) => {
+        batches.push({
+          claims,
+          names: claims.map(({ actor }) => actor),
+          async answer(answers = claims.map(answerOf)) {
+            resolve(answers)
+            await nextTurn()
+          },
+          async fail(error) {
+            reject(error)
+            await nextTurn()
+          },
+        })
+      }),
+    systemScheduler,
+  )
+  return { batcher, batches }
+}
+
+const answerOf = ({ actor }: Claim): ClaimAnswer => ({
+  reason: 'new',
+  process: true,
+  runKey: actor,
+  run: null,
+  supersededKeys: [],
+  supersededRunIds: [],
+  lease: null,
+  unclear: false,
+})
+
+const claim = (name: string, pr: number): Claim =>
+  claimOf({ pr, head: name, secret: null, leaseMs: 1000, actor: name, now: 0 })
+
+it('sends what came in one turn together, with one claim per subject, in order', async () => {
+  const { batcher, batches } = batcherByHand()
+  const all = ['a1', 'b1', 'a2', 'c1', 'b2', 'a3'].map((name) =>
+    batcher.claim(claim(name, name.charCodeAt(0))),
+  )
+  await nextTurn()
+  expect(batches[0]!.names).toEqual(['a1', 'b1', 'c1'])
+  await batches[0]!.answer()
+  for (let i = 1; i < batches.length; i++) await batches[i]!.answer()
+  const order = batches.flatMap(({ names }) => names).filter((name) => name.startsWith('a'))
+  expect(order).toEqual(['a1', 'a2', 'a3'])
+  const answers = await Promise.all(all)
+  expect(answers.map(({ runKey }) => runKey)).toEqual(['a1', 'b1', 'a2', 'c1', 'b2', 'a3'])
+})
+
+it.fails(
+  'does not send a claim while an earlier one of its subject is still under way',
+  async () => {
+    const { batcher, batches } = batcherByHand()
+    const first = batcher.claim(claim('a1', 1))
+    await nextTurn()
+    const later = [batcher.claim(claim('a2', 1)), batcher.claim(claim('b1', 2))]
+    await nextTurn()
+    expect(batches.map(({ names }) => names)).toEqual([['a1'], ['b1']])
+    await batches[0]!.answer()
+    await nextTurn()
+    expect(batches[2]!.names).toEqual(['a2'])
+    await Promise.all(batches.map((batch) => batch.answer()))
+    await Promise.all([first, ...later])
+  },
+)
+
+it('keeps at most two batches of at most 64 claims under way, whatever comes', async () => {
+  const { batcher, batches } = batcherByHand()
+  const all = Array.from({ length: 200 }, (_, i) => batcher.claim(claim(`n${i}`, i)))
+  await nextTurn()
+  await nextTurn()
+  expect(batches.map(({ names }) => names.length)).toEqual([64, 64])
+  for (let i = 0; i < batches.length; i++) {
+    await batches[i]!.answer()
+    await nextTurn()
+  }
+  await Promise.all(all)
+  expect(batches.map(({ names }) => names.length)).toEqual([64, 64, 64, 8])
+})
+
+it('asks again for what the store put off', async () => {
+  const { batcher, batches } = batcherByHand()
+  const all = [batcher.claim(claim('a', 1)), batcher.claim(claim('b', 2))]
+  await nextTurn()
+  await batches[0]!.answer([answerOf(claim('a', 1)), 'deferred'])
+  await nextTurn()
+  expect(batches[1]!.names).toEqual(['b'])
+  await batches[1]!.answer()
+  expect((await Promise.all(all)).map(({ runKey }) => runKey)).toEqual(['a', 'b'])
+})
+
+it('gives a refusal to the one it is for', async () => {
+  const { batcher, batches } = batcherByHand()
+  const all = [batcher.claim(claim('a', 1)), batcher.claim(claim('b', 2))]
+  await nextTurn()
+  const refused = expect(all[0]).rejects.toMatchObject({ code: 'key_conflict' })
+  await batches[0]!.answer([new ConflictError('key_conflict', 'no'), answerOf(claim('b', 2))])
+  await refused
+  expect((await all[1]!).runKey).toBe('b')
+})
+
+it('does not let one claim that no batch survives take the others down', async () => {
+  const poisoned = new ClaimBatcher(async (claims) => {
+    if (claims.some(({ actor }) => actor === 'poison')) throw new TypeError('cannot read this')
+    return claims.map(answerOf)
+  }, systemScheduler)
+  const names = ['a', 'b', 'poison', 'c']
+  const all = await Promise.allSettled(names.map((name, i) => poisoned.claim(claim(name, i))))
+  expect(all.map(({ status }) => status)).toEqual([
+    'fulfilled',
+    'fulfilled',
+    'rejected',
+    'fulfilled',
+  ])
+})
+
+it('tells everybody at once when the store is away, and works when it is back', async () => {
+  const { batcher, batches } = batcherByHand()
+  const all = Promise.allSettled([1, 2, 3].map((pr) => batcher.claim(claim(`n${pr}`, pr))))
+  await nextTurn()
+  await batches[0]!.fail(new StoreUnavailableError('store_unreachable', 'away'))
+  expect((await all).map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected'])
+  expect(batches).toHaveLength(1)
+  const after = batcher.claim(claim('after', 1))
+  await nextTurn()
+  await batches[1]!.answer()
+  expect((await after).runKey).toBe('after')
+})
+
+it('is drained when everybody has an answer', async () => {
+  const { batcher, batches } = batcherByHand()
+  await batcher.drain()
+  const claimed = batcher.claim(claim('a', 1))
+  let drained = false
+  const draining = batcher.drain().then(() => (drained = true))
+  await nextTurn()
+  expect(drained).toBe(false)
+  await batches[0]!.answer()
+  await Promise.all([claimed, draining])
+})

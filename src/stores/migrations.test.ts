@@ -1,0 +1,112 @@
+/** Migrations as numbers and texts, and against both real databases: all, in order, or none. */
+import { DatabaseSync } from 'node:sqlite'
+import { Pool, TypeOverrides, types } from 'pg'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { freshDatabase, type TestDatabase } from '../../test/postgres/fresh-database.ts'
+import { migratePostgres } from './drivers/postgres-migrate.ts'
+import { migrateSqlite } from './drivers/sqlite-migrate.ts'
+import type { Migration } from './migrations.ts'
+import { missingMigrations } from './migrations.ts'
+
+const migration = (version: number, text: string): Migration => ({ version, name: 'x', text })
+const good = [
+  migration(1, 'CREATE TABLE one (n INTEGER)'),
+  migration(2, 'CREATE TABLE two (n INTEGER)'),
+]
+const bad = [...good, migration(3, 'CREATE TABLE three (n INTEGER); CREATE TABLE one (n INTEGER)')]
+
+describe('what is missing', () => {
+  it('is what was not applied, in order', () => {
+    expect(missingMigrations(good, []).map(({ version }) => version)).toEqual([1, 2])
+    expect(missingMigrations(good, [1]).map(({ version }) => version)).toEqual([2])
+    expect(missingMigrations(good, [1, 2])).toEqual([])
+  })
+
+  it('cannot be said of a store that a newer program migrated', () => {
+    expect(() => missingMigrations(good, [1, 2, 3])).toThrow(
+      expect.objectContaining({ code: 'store_newer', hint: expect.stringContaining('newer') }),
+    )
+  })
+})
+
+describe('SQLite', () => {
+  let db: DatabaseSync
+  const tables = (): unknown[] =>
+    db
+      .prepare(`SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY 1`)
+      .all()
+      .map((row) => row['name'])
+
+  beforeEach(() => void (db = new DatabaseSync(':memory:')))
+  afterEach(() => db.close())
+
+  it('applies each migration once', () => {
+    migrateSqlite(db, good.slice(0, 1), 0)
+    migrateSqlite(db, good, 0)
+    migrateSqlite(db, good, 0)
+    expect(tables()).toEqual(['migration', 'one', 'two'])
+  })
+
+  it('leaves nothing of a start whose last migration fails', () => {
+    expect(() => migrateSqlite(db, bad, 0)).toThrow(/already exists/)
+    expect(tables()).toEqual([])
+    expect(db.isTransaction).toBe(false)
+    migrateSqlite(db, good, 0)
+    expect(() => migrateSqlite(db, bad, 0)).toThrow(/already exists/)
+    expect(tables()).toEqual(['migration', 'one', 'two'])
+  })
+
+  it('refuses a store from a newer program and changes nothing', () => {
+    migrateSqlite(db, good, 0)
+    expect(() => migrateSqlite(db, good.slice(0, 1), 0)).toThrow(/only knows 1/)
+    expect(tables()).toEqual(['migration', 'one', 'two'])
+  })
+})
+
+describe('PostgreSQL', () => {
+  let database: TestDatabase
+  let pool: Pool
+  const tables = async (): Promise<unknown[]> => {
+    const { rows } = await pool.query<{ name: string }>(
+      `SELECT tablename AS name FROM pg_tables WHERE schemaname = 'holdfast' ORDER BY 1`,
+    )
+    return rows.map(({ name }) => name)
+  }
+
+  beforeEach(async () => {
+    database = await freshDatabase()
+    const numbers = new TypeOverrides()
+    numbers.setTypeParser(types.builtins.INT8, Number)
+    const options = '-c search_path=holdfast'
+    pool = new Pool({ connectionString: database.url, options, types: numbers })
+    // A connection that is still closing may be cut by the drop of its database.
+    pool.on('error', () => undefined)
+  })
+  afterEach(async () => {
+    await pool.end()
+    await database.drop()
+  })
+
+  it('applies each migration once', async () => {
+    await migratePostgres(pool, good.slice(0, 1), 0)
+    await migratePostgres(pool, good, 0)
+    await migratePostgres(pool, good, 0)
+    expect(await tables()).toEqual(['migration', 'one', 'two'])
+  })
+
+  it('leaves nothing of a start whose last migration fails', async () => {
+    await expect(migratePostgres(pool, bad, 0)).rejects.toThrow(/already exists/)
+    expect(await tables()).toEqual([])
+    await migratePostgres(pool, good, 0)
+    await expect(migratePostgres(pool, bad, 0)).rejects.toThrow(/already exists/)
+    expect(await tables()).toEqual(['migration', 'one', 'two'])
+  })
+
+  it('refuses a store from a newer program and changes nothing', async () => {
+    await migratePostgres(pool, good, 0)
+    await expect(migratePostgres(pool, good.slice(0, 1), 0)).rejects.toThrow(
+      expect.objectContaining({ code: 'store_newer' }),
+    )
+    expect(await tables()).toEqual(['migration', 'one', 'two'])
+  })
+})
