@@ -12,14 +12,28 @@ import { SqlStore } from './sql-store.ts'
 const versionMin = 150_000
 const connectionsMax = 10
 
+// Every statement of ours looks rows up by an index. A plan prepared while a table was still empty
+// would rather read all of it, however large it grew, until the server's next look a minute later.
+const sessionSettings = {
+  search_path: 'holdfast',
+  lock_timeout: '10s',
+  idle_in_transaction_session_timeout: '60s',
+  enable_seqscan: 'off',
+  enable_hashjoin: 'off',
+  enable_mergejoin: 'off',
+  jit: 'off',
+}
+export const sessionOptions = Object.entries(sessionSettings)
+  .map(([name, value]) => `-c ${name}=${value}`)
+  .join(' ')
+
 export async function openPostgresDriver(url: string, seams: StoreSeams): Promise<PostgresDriver> {
   const pool = new Pool({
     connectionString: url,
     max: connectionsMax,
     application_name: 'holdfast',
     connectionTimeoutMillis: 10_000,
-    options:
-      '-c search_path=holdfast -c lock_timeout=10s -c idle_in_transaction_session_timeout=60s',
+    options: sessionOptions,
     // Times and ids are far below 2^53, so a bigint may be a plain number.
     types: bigintsAsNumbers(),
   })
