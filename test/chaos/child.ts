@@ -61,14 +61,16 @@ export async function startTogether(program: string, configs: object[]): Promise
   return children
 }
 
-/** In the child: its settings, once the parent says go. */
-export async function begin(): Promise<unknown> {
+/** In the child: what the parent started it with. */
+export const settings = (): unknown => JSON.parse(process.argv[2] ?? 'null')
+
+/** In the child: says that it is ready, and resolves when the parent lets it go. */
+export async function untilLetGo(): Promise<void> {
   process.once('disconnect', () => process.exit(1))
   // A listener keeps the process alive until its parent ends it.
   const letGo = new Promise((resolve) => process.on('message', resolve))
   process.send?.({ kind: 'ready' })
   await letGo
-  return JSON.parse(process.argv[2] ?? 'null')
 }
 
 /** In the child: answers the parent, who reads it as `told`. */

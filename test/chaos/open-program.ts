@@ -1,6 +1,6 @@
 /** A program: opens a store, tells whether it could, and holds it until it is ended. */
 import { HoldfastError } from '../../src/errors.ts'
-import { begin, tell } from './child.ts'
+import { settings, tell, untilLetGo } from './child.ts'
 import { openStore, type Database } from './open-store.ts'
 
 export interface OpenConfig {
@@ -8,7 +8,8 @@ export interface OpenConfig {
   readonly exclusive?: boolean
 }
 
-const config = (await begin()) as OpenConfig
+const config = settings() as OpenConfig
+await untilLetGo()
 /** Exported, so that it is in use for as long as the process lives. */
 export const store = await openStore(config.database, config.exclusive).catch((error: unknown) => {
   const { code, hint } = error instanceof HoldfastError ? error : {}

@@ -1,0 +1,45 @@
+/**
+ * A program: opens the store, waits to be let go, makes all its claims at once and tells what came
+ * of each. Where arrival decided between two heads it asks "GitHub", as the product does.
+ */
+import { HoldfastError } from '../../src/errors.ts'
+import { settings, tell, untilLetGo } from './child.ts'
+import { claimOf, sha, type ClaimParts } from './claims.ts'
+import { openStore, type Database } from './open-store.ts'
+
+export interface ClaimConfig {
+  readonly database: Database
+  readonly claims: readonly Pick<ClaimParts, 'pr' | 'head' | 'before' | 'eventAt'>[]
+  /** The head that GitHub names, and when it says the pull request was last changed. */
+  readonly truth: { readonly head: string; readonly at: number } | null
+}
+
+export interface ClaimTold {
+  readonly head: string
+  readonly process: boolean
+  readonly reason: string
+}
+
+const { database, claims, truth } = settings() as ClaimConfig
+const store = await openStore(database)
+const actor = `p${process.pid}`
+await untilLetGo()
+
+async function claimOne(parts: ClaimConfig['claims'][number], i: number): Promise<ClaimTold> {
+  const secret = `${actor}-${i}`
+  const claim = claimOf({ ...parts, secret, leaseMs: 60_000, actor, now: store.now() })
+  try {
+    const { process, reason, unclear, run } = await store.claimRun(claim, null)
+    if (unclear && truth !== null && run !== null) {
+      const settled = { runId: run.id, headSha: sha(truth.head), at: truth.at, actor }
+      await store.settleHead(settled)
+    }
+    return { head: parts.head, process, reason }
+  } catch (error) {
+    const code = error instanceof HoldfastError ? error.code : String(error)
+    return { head: parts.head, process: false, reason: `error: ${code}` }
+  }
+}
+
+tell(await Promise.all(claims.map(claimOne)))
+await store.close()

@@ -1,0 +1,147 @@
+/**
+ * Goal: however many claim at once, from however many processes, one of them gets the work, and the
+ * newest head has it.
+ * Method: four processes that let go of all their claims in one moment, on PostgreSQL and on a
+ * SQLite file; then a look at the tables.
+ */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { Run } from '../../src/domain/run.ts'
+import { isActive } from '../../src/domain/run.ts'
+import { freshDatabase, type TestDatabase } from '../postgres/fresh-database.ts'
+import { startTogether } from './child.ts'
+import type { ClaimConfig, ClaimTold } from './claim-program.ts'
+import { claimOf, sha } from './claims.ts'
+import { openStore, type Database } from './open-store.ts'
+
+const processes = 4
+const pullRequests = [1, 2, 3, 4, 5]
+const heads = Array.from({ length: 20 }, (_, i) => `h${i}`)
+const newest = 'h19'
+const startedAt = Date.now() - 600_000
+
+type Claims = ClaimConfig['claims'][number][]
+
+describe.each(['postgres', 'sqlite'] as const)('on %s', (kind) => {
+  let folder: string
+  let database: Database
+  let postgres: TestDatabase | undefined
+
+  beforeEach(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'holdfast-claims-'))
+    if (kind === 'postgres') postgres = await freshDatabase()
+    database =
+      postgres === undefined
+        ? { kind: 'sqlite', path: join(folder, 'holdfast.db') }
+        : { kind: 'postgres', url: postgres.url }
+  })
+  afterEach(async () => {
+    await postgres?.drop()
+    rmSync(folder, { recursive: true })
+  })
+
+  async function claimTogether(claims: Claims, truth: ClaimConfig['truth']): Promise<ClaimTold[]> {
+    const shares = Array.from({ length: processes }, (_, p) =>
+      claims.filter((_claim, i) => i % processes === p),
+    )
+    const configs: ClaimConfig[] = shares.map((share) => ({ database, claims: share, truth }))
+    const children = await startTogether('claim-program.ts', configs)
+    const told = (await Promise.all(children.map((child) => child.told))) as ClaimTold[][]
+    await Promise.all(children.map((child) => child.kill()))
+    return told.flat()
+  }
+
+  async function runsOf(pr: number): Promise<readonly Run[]> {
+    const store = await openStore(database)
+    const { items } = await store.listRuns({ repo: 'octo/hello', pr }, { limit: 100, cursor: null })
+    await store.close()
+    return items
+  }
+
+  /** One active run, the newest head's; everything else gave way or was never worked on. */
+  async function expectOnlyNewest(pr: number): Promise<void> {
+    const runs = await runsOf(pr)
+    expect(runs).toHaveLength(heads.length)
+    expect(runs.filter(isActive).map(({ headSha }) => headSha)).toEqual([sha(newest)])
+    const others = runs.filter((run) => !isActive(run))
+    expect(others.filter(({ state }) => state !== 'superseded' && state !== 'skipped')).toEqual([])
+    const skipped = others.filter(({ state }) => state === 'skipped')
+    expect(skipped.filter(({ errorCode }) => errorCode !== 'stale-event')).toEqual([])
+  }
+
+  it('50 claimers of one pair: one is told to work, and none fails', async () => {
+    const claims = pullRequests.flatMap((pr) =>
+      Array.from({ length: 50 }, () => ({ pr, head: `only-${pr}` })),
+    )
+    const told = await claimTogether(claims, null)
+    for (const pr of pullRequests) {
+      const mine = told.filter(({ head }) => head === `only-${pr}`)
+      expect(mine.filter(({ process }) => process).map(({ reason }) => reason)).toEqual(['new'])
+      const rest = mine.filter(({ process }) => !process)
+      expect(rest.filter(({ reason }) => reason !== 'duplicate')).toEqual([])
+    }
+  })
+
+  it('20 heads whose events come in any order: the one with the latest time has the work', async () => {
+    const claims = shuffled(
+      pullRequests.flatMap((pr) =>
+        heads.map((head, i) => ({ pr, head, eventAt: startedAt + i * 1000 })),
+      ),
+    )
+    const told = await claimTogether(claims, null)
+    expect(told.filter(({ reason }) => reason.startsWith('error'))).toEqual([])
+    for (const pr of pullRequests) await expectOnlyNewest(pr)
+  })
+
+  it('20 heads of one second, each naming the one before: the one GitHub names has the work', async () => {
+    const claims = shuffled(
+      pullRequests.flatMap((pr) =>
+        heads.map((head, i) => ({ pr, head, eventAt: startedAt, before: `h${i - 1}` })),
+      ),
+    )
+    const told = await claimTogether(claims, { head: newest, at: startedAt })
+    expect(told.filter(({ reason }) => reason.startsWith('error'))).toEqual([])
+    for (const pr of pullRequests) await expectOnlyNewest(pr)
+  })
+
+  it('20 heads of one second that come in order: each follows the one it names', async () => {
+    const nodes = [await openStore(database), await openStore(database)] as const
+    const reasons: string[] = []
+    for (const [i, head] of heads.entries()) {
+      const node = nodes[i % 2 === 0 ? 0 : 1]
+      const parts = { pr: 1, head, eventAt: startedAt, before: `h${i - 1}`, secret: head }
+      const claim = claimOf({ ...parts, leaseMs: 60_000, actor: 'test', now: node.now() })
+      const { reason, unclear } = await node.claimRun(claim, null)
+      reasons.push(unclear ? `${reason}, unclear` : reason)
+    }
+    await Promise.all(nodes.map((node) => node.close()))
+    expect(reasons).toEqual(heads.map((_, i) => (i === 0 ? 'new' : 'superseded-prior')))
+    await expectOnlyNewest(1)
+  })
+
+  it('20 heads without a time: one has the work, and it is the one GitHub names', async () => {
+    const claims = shuffled(pullRequests.flatMap((pr) => heads.map((head) => ({ pr, head }))))
+    const told = await claimTogether(claims, { head: newest, at: startedAt })
+    expect(told.filter(({ reason }) => reason.startsWith('error'))).toEqual([])
+    for (const pr of pullRequests) await expectOnlyNewest(pr)
+  })
+
+  it('20 heads without a time and without GitHub: exactly one has the work', async () => {
+    const claims = shuffled(pullRequests.flatMap((pr) => heads.map((head) => ({ pr, head }))))
+    await claimTogether(claims, null)
+    for (const pr of pullRequests) {
+      const runs = await runsOf(pr)
+      expect(runs.filter(isActive)).toHaveLength(1)
+      expect(runs.filter(({ state }) => state === 'superseded')).toHaveLength(19)
+    }
+  })
+})
+
+function shuffled(claims: Claims): Claims {
+  return claims
+    .map((claim) => ({ claim, at: Math.random() }))
+    .toSorted((a, b) => a.at - b.at)
+    .map(({ claim }) => claim)
+}
