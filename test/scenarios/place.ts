@@ -1,0 +1,57 @@
+/** Where a server of a scenario keeps its data: a folder of its own, and a database of its own. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import pg from 'pg'
+import { freshDatabase } from '../postgres/fresh-database.ts'
+
+export interface Place {
+  readonly folder: string
+  readonly env: Readonly<Record<string, string>>
+  /** Runs a statement past the server, to bring about what only time or an accident would. */
+  tamper(statement: string): Promise<void>
+  remove(): Promise<void>
+}
+
+export type MakePlace = () => Promise<Place>
+
+const newFolder = (): string => mkdtempSync(join(tmpdir(), 'holdfast-scenario-'))
+
+async function onSqlite(): Promise<Place> {
+  const folder = newFolder()
+  return {
+    folder,
+    env: { HOLDFAST_DATA_DIR: folder },
+    tamper: async (statement) => {
+      const db = new DatabaseSync(join(folder, 'holdfast.db'), { timeout: 5000 })
+      db.exec(statement)
+      db.close()
+    },
+    remove: async () => rmSync(folder, { recursive: true }),
+  }
+}
+
+async function onPostgres(): Promise<Place> {
+  const folder = newFolder()
+  const database = await freshDatabase()
+  return {
+    folder,
+    env: { HOLDFAST_DATA_DIR: folder, HOLDFAST_DATABASE_URL: database.url },
+    tamper: async (statement) => {
+      const client = new pg.Client({ connectionString: database.url })
+      await client.connect()
+      await client.query(`SET search_path = holdfast; ${statement}`)
+      await client.end()
+    },
+    remove: async () => {
+      await database.drop()
+      rmSync(folder, { recursive: true })
+    },
+  }
+}
+
+export const databases: readonly { readonly name: string; readonly makePlace: MakePlace }[] = [
+  { name: 'SQLite', makePlace: onSqlite },
+  { name: 'PostgreSQL', makePlace: onPostgres },
+]

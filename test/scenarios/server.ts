@@ -1,0 +1,104 @@
+/**
+ * A real `holdfast serve` in a process of its own, spoken to over real HTTP. It is given nothing of
+ * this process's environment, so that a shell's tokens cannot change what is tested.
+ */
+import { spawn, type ChildProcess } from 'node:child_process'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { Client } from './client.ts'
+import type { Place } from './place.ts'
+
+const repository = join(import.meta.dirname, '..', '..')
+const node = join(repository, 'node_modules', '.bin', 'node')
+const program = join(repository, 'bin', 'holdfast.mjs')
+const startMsMax = 60_000
+
+export const adminToken = 'an-admin-token-for-scenarios'
+
+export interface Ended {
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** A command of the program, from its start to its end. */
+export class Command {
+  readonly child: ChildProcess
+  readonly ended: Promise<Ended>
+  #stdout = ''
+  #stderr = ''
+
+  constructor(place: Place, args: readonly string[], env: Readonly<Record<string, string>> = {}) {
+    this.child = spawn(node, [program, ...args], {
+      cwd: place.folder,
+      env: { PATH: process.env['PATH'] ?? '', ...place.env, ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    this.child.stdout?.on('data', (text) => (this.#stdout += String(text)))
+    this.child.stderr?.on('data', (text) => (this.#stderr += String(text)))
+    this.ended = new Promise((resolve, reject) => {
+      this.child.once('error', reject)
+      this.child.once('close', (code) =>
+        resolve({ code, stdout: this.#stdout, stderr: this.#stderr }),
+      )
+    })
+  }
+
+  /** What the pattern captures on standard output, as soon as it is there. */
+  async printed(pattern: RegExp): Promise<string> {
+    const found = Promise.withResolvers<string>()
+    const look = (): void => {
+      const match = pattern.exec(this.#stdout)
+      if (match !== null) found.resolve(match[1] ?? '')
+    }
+    this.child.stdout?.on('data', look)
+    look()
+    const ended = this.ended.then(({ stderr }) => {
+      throw new Error(`it ended without printing ${pattern.source}\n${stderr}`)
+    })
+    const late = pause(startMsMax, null, { ref: false }).then(() => {
+      throw new Error(`it did not print ${pattern.source} in time\n${this.#stderr}`)
+    })
+    return await Promise.race([found.promise, ended, late])
+  }
+}
+
+export class Server {
+  readonly url: string
+  readonly command: Command
+
+  private constructor(command: Command, url: string) {
+    this.command = command
+    this.url = url
+  }
+
+  static async start(place: Place, env: Readonly<Record<string, string>> = {}): Promise<Server> {
+    const command = new Command(place, ['serve', '--port', '0'], {
+      HOLDFAST_ADMIN_TOKEN: adminToken,
+      HOLDFAST_LOG_LEVEL: 'error',
+      ...env,
+    })
+    const url = await command.printed(/^holdfast listening on (http:\S+)$/m)
+    return new Server(command, url)
+  }
+
+  get admin(): Client {
+    return this.as(adminToken)
+  }
+
+  as(token: string | null): Client {
+    return new Client(this.url, token)
+  }
+
+  /** As an operator stops it; answers its exit code. */
+  async stop(): Promise<number | null> {
+    this.command.child.kill('SIGTERM')
+    return (await this.command.ended).code
+  }
+
+  /** As a power cut would. */
+  async kill(): Promise<void> {
+    this.command.child.kill('SIGKILL')
+    await this.command.ended
+  }
+}
