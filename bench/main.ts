@@ -1,0 +1,101 @@
+/**
+ * `npm run bench [-- sqlite] [-- postgres] [-- --quick]`: measures, prints a table of ratios, and
+ * ends with 1 when a bound is missed. See README.md beside this file.
+ */
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { openPostgres } from '../src/stores/open-postgres.ts'
+import { openSqlite } from '../src/stores/open-sqlite.ts'
+import { startCluster } from '../test/postgres/cluster.ts'
+import { createDatabase } from '../test/postgres/create-database.ts'
+import { measureAtScale } from './at-scale.ts'
+import { describeMachine } from './machine.ts'
+import { measureBatches } from './postgres-batches.ts'
+import { makePostgresHistory } from './postgres-history.ts'
+import { seams } from './recording.ts'
+import { isOk, renderTable, type Result } from './result.ts'
+import { measureGroupCommit } from './sqlite-group-commit.ts'
+import { makeSqliteHistory } from './sqlite-history.ts'
+
+const databases = ['sqlite', 'postgres'] as const
+type Database = (typeof databases)[number]
+
+const full = { rounds: 7, claims: 4000, stored: 1_000_000 }
+const quick = { rounds: 3, claims: 2000, stored: 100_000 }
+type Size = typeof full
+
+async function measureSqlite(folder: string, { rounds, claims, stored }: Size): Promise<Result[]> {
+  const grouped = await measureGroupCommit({ folder, rounds, claims })
+  const path = join(folder, 'history.sqlite')
+  say(`filling a SQLite file with ${stored} runs`)
+  await makeSqliteHistory(path, stored)
+  const history = openSqlite({ path, exclusive: false }, seams)
+  const empty = openSqlite({ path: join(folder, 'empty.sqlite'), exclusive: false }, seams)
+  const stores = { database: 'SQLite', full: history, empty }
+  const atScale = await measureAtScale({ ...stores, stored, rounds, claims })
+  await Promise.all([history.close(), empty.close()])
+  return [...grouped, atScale]
+}
+
+async function measurePostgres({ rounds, claims, stored }: Size): Promise<Result[]> {
+  const cluster = await startCluster({ durable: true, settings: { shared_buffers: '512MB' } })
+  try {
+    const batched = await measureBatches({ clusterUrl: cluster.url, rounds, claims })
+    say(`filling a PostgreSQL database with ${stored} runs`)
+    const history = await openPostgres(await makePostgresHistory(cluster.url, stored), seams)
+    const empty = await openPostgres((await createDatabase(cluster.url)).url, seams)
+    const stores = { database: 'PostgreSQL', full: history, empty }
+    const atScale = await measureAtScale({ ...stores, stored, rounds, claims })
+    await Promise.all([history.close(), empty.close()])
+    return [...batched, atScale]
+  } finally {
+    await cluster.stop()
+  }
+}
+
+/** On a real disk, beside the data of a server started here. */
+function makeFolder(): string {
+  const data = join(import.meta.dirname, '..', 'data')
+  mkdirSync(data, { recursive: true, mode: 0o700 })
+  return mkdtempSync(join(data, 'bench-'))
+}
+
+function say(line: string): void {
+  process.stderr.write(`${line}\n`)
+}
+
+async function measure(chosen: readonly Database[], size: Size): Promise<Result[]> {
+  const folder = makeFolder()
+  try {
+    say(describeMachine(folder))
+    const results: Result[] = []
+    if (chosen.includes('sqlite')) results.push(...(await measureSqlite(folder, size)))
+    if (chosen.includes('postgres')) results.push(...(await measurePostgres(size)))
+    return results
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+}
+
+function readArguments(): { chosen: readonly Database[]; size: Size } | null {
+  try {
+    const options = { quick: { type: 'boolean', default: false } } as const
+    const { values, positionals } = parseArgs({ options, allowPositionals: true })
+    const chosen = databases.filter((name) => positionals.includes(name))
+    if (chosen.length !== new Set(positionals).size) return null
+    return { chosen: chosen.length > 0 ? chosen : databases, size: values.quick ? quick : full }
+  } catch {
+    return null
+  }
+}
+
+const wish = readArguments()
+if (wish === null) {
+  say('usage: npm run bench -- [sqlite] [postgres] [--quick]')
+  process.exitCode = 2
+} else {
+  const results = await measure(wish.chosen, wish.size)
+  process.stdout.write(`${renderTable(results)}\n`)
+  process.exitCode = results.every(isOk) ? 0 : 1
+}

@@ -1,0 +1,76 @@
+/**
+ * PostgreSQL: what the batch verb wins. Ours is the whole store with a crowd of callers. The peer
+ * is the same crowd, over a pool of the same size, with a transaction per claim: the statements
+ * our verb runs for one claim, prepared, and no decisions.
+ */
+import { Pool } from 'pg'
+import { openPostgres, sessionOptions } from '../src/stores/open-postgres.ts'
+import { createDatabase } from '../test/postgres/create-database.ts'
+import { Recorder, seams, type Recorded } from './recording.ts'
+import type { Result } from './result.ts'
+import { compare, takeTurns } from './rounds.ts'
+import { crowdRate, newHeads } from './workload.ts'
+
+/** As many connections as the store's own pool has. */
+const connections = 10
+
+export interface BatchOptions {
+  readonly clusterUrl: string
+  readonly rounds: number
+  readonly claims: number
+}
+
+export async function measureBatches(options: BatchOptions): Promise<Result[]> {
+  const { clusterUrl, rounds, claims } = options
+  const ours = await createDatabase(clusterUrl)
+  const store = await openPostgres(ours.url, seams)
+  const recorder = new Recorder()
+  const peer = await openPeer(clusterUrl)
+  const [ourRates = [], peerRates = []] = await takeTurns(
+    [
+      () => crowdRate(newHeads(claims), (claim) => store.claimRun(claim, null)),
+      async () => {
+        const recorded = await recorder.record(newHeads(claims))
+        return crowdRate(recorded, (claim) => replay(peer, claim))
+      },
+    ],
+    rounds,
+  )
+  await Promise.all([store.close(), peer.end(), recorder.close()])
+  const compared = compare(ourRates, peerRates)
+  return [{ what: 'PostgreSQL, new heads', against: 'a transaction each', bound: 4, ...compared }]
+}
+
+/** A pool on a database of its own, with our schema. */
+async function openPeer(clusterUrl: string): Promise<Pool> {
+  const { url } = await createDatabase(clusterUrl)
+  const store = await openPostgres(url, seams)
+  await store.close()
+  return new Pool({ connectionString: url, max: connections, options: sessionOptions })
+}
+
+async function replay(pool: Pool, claim: Recorded): Promise<void> {
+  const client = await pool.connect()
+  try {
+    await client.query('BEGIN')
+    for (const { text, params } of claim) {
+      await client.query({ ...prepared(text), values: [...params] })
+    }
+    await client.query('COMMIT')
+  } finally {
+    client.release()
+  }
+}
+
+const preparedTexts = new Map<string, { readonly name: string; readonly text: string }>()
+
+function prepared(text: string): { readonly name: string; readonly text: string } {
+  let found = preparedTexts.get(text)
+  if (found === undefined) {
+    let count = 0
+    const numbered = text.replaceAll('?', () => `$${++count}`)
+    found = { name: `claim_${preparedTexts.size}`, text: numbered }
+    preparedTexts.set(text, found)
+  }
+  return found
+}

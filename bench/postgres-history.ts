@@ -1,0 +1,40 @@
+/** A PostgreSQL database with history in it. */
+import pg from 'pg'
+import { systemClock } from '../src/clock.ts'
+import { openPostgres, sessionOptions } from '../src/stores/open-postgres.ts'
+import { createDatabase } from '../test/postgres/create-database.ts'
+import { seams } from './recording.ts'
+import { fillStore, type FillDialect } from './stored-runs.ts'
+
+/** Answers the database's address. */
+export async function makePostgresHistory(clusterUrl: string, count: number): Promise<string> {
+  const { url } = await createDatabase(clusterUrl)
+  const store = await openPostgres(url, seams)
+  await store.close()
+  const client = new pg.Client({ connectionString: url, options: sessionOptions })
+  await client.connect()
+  await client.query(`SET synchronous_commit = off; SET maintenance_work_mem = '256MB'`)
+  await fillStore(dialectOf(client), count, systemClock.wallMs())
+  await client.query(`SELECT setval(pg_get_serial_sequence('audit', 'id'), max(id)) FROM audit`)
+  await client.query('VACUUM (ANALYZE)')
+  await client.query('CHECKPOINT')
+  await client.end()
+  return url
+}
+
+function dialectOf(client: pg.Client): FillDialect {
+  return {
+    sha: `substr(encode(sha256(CAST(CAST(i AS TEXT) AS BYTEA)), 'hex'), 1, 40)`,
+    numbers: (count) => `SELECT i FROM generate_series(CAST(0 AS BIGINT), ${count - 1}) AS i`,
+    run: async (statement) => {
+      await client.query(statement)
+    },
+    indexes: async () => {
+      const { rows } = await client.query<{ name: string; definition: string }>(
+        `SELECT indexname AS name, indexdef AS definition FROM pg_indexes
+         WHERE schemaname = 'holdfast' AND indexname NOT IN (SELECT conname FROM pg_constraint)`,
+      )
+      return rows
+    },
+  }
+}

@@ -1,0 +1,79 @@
+/**
+ * The claims that are measured: heads of pull requests as webhooks bring them, each with its
+ * webhook id, time and lease, spread over a few hundred repositories. And the callers: a crowd in
+ * which each claims, waits for the answer and claims again.
+ */
+import { systemClock } from '../src/clock.ts'
+import type { Claim } from '../src/domain/claim.ts'
+import { systemRandom } from '../src/random.ts'
+import { toClaim } from '../src/runs/claim-request.ts'
+
+export const callers = 64
+export const repositories = 500
+const leaseMs = 60_000
+
+const sha = (): string => systemRandom.bytes(20).toString('hex')
+
+/** Above every pull request that a filled store holds, and never the same twice. */
+let lastPr = 10_000_000
+
+export function newHeads(count: number): Claim[] {
+  return Array.from({ length: count }, () => head(++lastPr, `${sha()}${sha()}`.slice(0, 36)))
+}
+
+/** The same heads again, each by a webhook of its own. */
+export function redelivered(claims: readonly Claim[]): Claim[] {
+  return claims.map((claim) => ({ ...claim, webhookId: sha().slice(0, 36) }))
+}
+
+function head(pr: number, webhookId: string): Claim {
+  const now = systemClock.wallMs()
+  return toClaim(
+    {
+      kind: 'pull_request',
+      type: 'review',
+      repo: repositoryName(pr % repositories),
+      pr,
+      baseSha: sha(),
+      headSha: sha(),
+      webhookId,
+      event: 'pull_request',
+      action: 'opened',
+      sender: 'octocat',
+      eventAt: now,
+    },
+    {
+      policy: {
+        onNewer: 'supersede',
+        attempts: 3,
+        timeoutMs: 3_600_000,
+        pendingTimeoutMs: 3_600_000,
+      },
+      lease: { secret: sha(), hash: sha(), ms: leaseMs, holder: 'caller', worker: null },
+      leaseMs,
+      actor: 'token:bench',
+      now,
+    },
+  )
+}
+
+export const repositoryName = (number: number): string => `acme/service-${number}`
+
+/** Claims per second when `callers` of them work through the items. */
+export async function crowdRate<T>(
+  items: readonly T[],
+  claim: (item: T) => Promise<unknown>,
+): Promise<number> {
+  const waiting = items.values()
+  const caller = async (): Promise<void> => {
+    for (const item of waiting) await claim(item)
+  }
+  return rateOf(items.length, () => Promise.all(Array.from({ length: callers }, caller)))
+}
+
+/** Times work that does `count` claims. */
+export async function rateOf(count: number, work: () => unknown): Promise<number> {
+  const began = systemClock.monotonicMs()
+  await work()
+  return (count * 1000) / (systemClock.monotonicMs() - began)
+}
