@@ -1,0 +1,106 @@
+// Goal: the order of two heads, case by case, without a store.
+import { describe, expect, it } from 'vitest'
+import type { HeadClaim } from './head-order.ts'
+import { rankHead } from './head-order.ts'
+import type { Subject } from './subject.ts'
+
+const nothing: Subject = {
+  id: 'sub_1',
+  type: 'review',
+  scope: 'rep_1',
+  name: 'pr-5',
+  currentRunId: null,
+  currentPair: null,
+  headSha: null,
+  headBefore: null,
+  headAt: null,
+  floorAt: null,
+  finishedRunId: null,
+  finishedHeadSha: null,
+  finishedVerdict: null,
+  createdAt: 0,
+  touchedAt: 0,
+}
+
+/** A subject whose head is A. */
+function headed(headAt: number | null, floorAt: number | null, headBefore?: string): Subject {
+  const current = { currentRunId: 'run_a', currentPair: 'a', headSha: 'a' }
+  return { ...nothing, ...current, headAt, floorAt, headBefore: headBefore ?? null }
+}
+
+function claim(head: string, eventAt: number | null, over: Partial<HeadClaim> = {}): HeadClaim {
+  return { pair: head, headSha: head, beforeSha: null, headMaking: true, eventAt, ...over }
+}
+
+const newer = (orderAt: number | null, unclear = false) => ({ rank: 'newer', orderAt, unclear })
+const current = (orderAt: number | null) => ({ rank: 'current', orderAt, unclear: false })
+const stale = { rank: 'stale', orderAt: null, unclear: false }
+
+describe('the first head', () => {
+  it('has the time of the event that made it', () => {
+    expect(rankHead(claim('a', 5), nothing, false)).toEqual(newer(5))
+  })
+
+  it('has no order when its event has no time or merely mentions it', () => {
+    expect(rankHead(claim('a', null), nothing, false)).toEqual(newer(null))
+    expect(rankHead(claim('a', 5, { headMaking: false }), nothing, false)).toEqual(newer(null))
+  })
+})
+
+describe('the current head', () => {
+  it.each([
+    ['rises with a later event', 5, 5, 7, 7],
+    ['does not fall with an earlier one', 5, 5, 3, 5],
+    ['keeps its order when the event has no time', 5, 5, null, 5],
+    ['is verified by the first event with a time', null, null, 3, 3],
+    ['is verified by an event above the floor', null, 5, 6, 6],
+    ['is not verified by an event at the floor', null, 5, 5, null],
+    ['is not verified by an event below the floor', null, 5, 4, null],
+  ])('%s', (_what, headAt, floorAt, eventAt, orderAt) => {
+    const rank = rankHead(claim('a', eventAt), headed(headAt, floorAt), true)
+    expect(rank).toEqual(current(orderAt))
+  })
+
+  it('is not moved by a mention of it', () => {
+    const mention = claim('a', 9, { headMaking: false })
+    expect(rankHead(mention, headed(5, 5), true)).toEqual(current(5))
+  })
+})
+
+describe('another head', () => {
+  it.each([
+    ['later than a verified head is newer', 5, 5, 6, newer(6)],
+    ['earlier than a verified head is stale', 5, 5, 4, stale],
+    ['as late as a verified head is for arrival to decide', 5, 5, 5, newer(null, true)],
+    ['without a time is for arrival to decide', 5, 5, null, newer(null, true)],
+    ['below the floor is stale against an unverified head too', null, 5, 4, stale],
+    ['at the floor of an unverified head is for arrival to decide', null, 5, 5, newer(null, true)],
+    ['above the floor of an unverified head is newer, to be asked', null, 5, 6, newer(6, true)],
+    ['with a time is newer than one that never had any', null, null, 1, newer(1, true)],
+  ])('%s', (_what, headAt, floorAt, eventAt, rank) => {
+    expect(rankHead(claim('b', eventAt), headed(headAt, floorAt), false)).toEqual(rank)
+  })
+
+  it('that replaced the current one in the same second is newer', () => {
+    const tie = claim('b', 5, { beforeSha: 'a' })
+    expect(rankHead(tie, headed(5, 5), false)).toEqual(newer(5))
+  })
+
+  it('that the current one replaced in the same second is stale', () => {
+    expect(rankHead(claim('b', 5), headed(5, 5, 'b'), false)).toEqual(stale)
+  })
+})
+
+describe('a mention of another head', () => {
+  const mention = (eventAt: number | null) => claim('b', eventAt, { headMaking: false })
+
+  it('that was seen before is stale, however late', () => {
+    expect(rankHead(mention(99), headed(5, 5), true)).toEqual(stale)
+  })
+
+  it('that nobody has told of is for arrival to decide, unless it is from before', () => {
+    expect(rankHead(mention(6), headed(5, 5), false)).toEqual(newer(null, true))
+    expect(rankHead(mention(null), headed(5, 5), false)).toEqual(newer(null, true))
+    expect(rankHead(mention(4), headed(5, 5), false)).toEqual(stale)
+  })
+})

@@ -1,0 +1,67 @@
+// Goal: one pass of the sweeper: what is due is swept, whatever fails beside it.
+import { expect, it } from 'vitest'
+import type { Run } from '../domain/run.ts'
+import { systemScheduler } from '../scheduler.ts'
+import { createSweeper } from './sweeper.ts'
+
+const say = (): void => undefined
+const log = { debug: say, info: say, warn: say, error: say }
+
+/** A store whose due runs are given; `sweep` says what becomes of each. */
+function sweeperOver(due: string[], sweep: (id: string) => Run | null, beats = true) {
+  const told: string[][] = []
+  const asked: string[] = []
+  let beaten = 0
+  const store = {
+    beat: async () => void (beaten += 1),
+    dueRuns: async (limit: number) => due.slice(0, limit),
+    sweepRun: async (id: string) => {
+      asked.push(id)
+      const run = sweep(id)
+      if (run !== null) due.splice(due.indexOf(id), 1)
+      return run
+    },
+  }
+  const onSwept = (ids: readonly string[]): void => void told.push([...ids])
+  const sweeper = createSweeper({ store, scheduler: systemScheduler, log, beats, onSwept })
+  return { sweeper, told, asked, beats: () => beaten }
+}
+
+const swept = { state: 'failed', errorCode: 'no_worker' } as Run
+
+it('sweeps what is due and tells of it', async () => {
+  const { sweeper, told, beats } = sweeperOver(['a', 'b'], () => swept)
+  await sweeper.kick()
+  expect(told).toEqual([['a', 'b']])
+  expect(beats()).toBe(1)
+})
+
+it('one run that cannot be swept does not keep the others from it', async () => {
+  const { sweeper, told } = sweeperOver(['a', 'bad', 'c'], (id) => {
+    if (id === 'bad') throw new Error('no')
+    return swept
+  })
+  await sweeper.kick()
+  expect(told).toEqual([['a', 'c']])
+})
+
+it('goes on bite after bite until nothing is due', async () => {
+  const due = Array.from({ length: 250 }, (_, n) => `run ${n}`)
+  const { sweeper, told } = sweeperOver(due, () => swept)
+  await sweeper.kick()
+  expect(told.map(({ length }) => length)).toEqual([100, 100, 50])
+})
+
+it('leaves a bite of which nothing can be swept to the next pass', async () => {
+  const due = Array.from({ length: 150 }, (_, n) => `run ${n}`)
+  const { sweeper, told, asked } = sweeperOver(due, () => null)
+  await sweeper.kick()
+  expect(told).toEqual([])
+  expect(asked).toHaveLength(100)
+})
+
+it('says that the store is served only where it serves', async () => {
+  const { sweeper, beats } = sweeperOver([], () => null, false)
+  await sweeper.kick()
+  expect(beats()).toBe(0)
+})
