@@ -2,6 +2,8 @@
  * Goal: what holders, workers and their tokens live through: long-polls that answer early, also
  * from another server process, run tokens bound to their lease, and callers that die.
  */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { at, newPullRequest, type Client } from './client.ts'
 import { databases, type Place } from './place.ts'
@@ -172,6 +174,8 @@ describe.each(databases)('holders that die, on $name', ({ makePlace }) => {
   let admin: Client
   beforeAll(async () => {
     place = await makePlace()
+    const config = `export default { runs: { quick: { run: 'remote', timeoutMs: 1000 } } }`
+    writeFileSync(join(place.folder, 'holdfast.config.ts'), config)
     server = await Server.start(place, { HOLDFAST_LEASE_MS: '1000' })
     admin = server.admin
   }, 60_000)
@@ -218,6 +222,20 @@ describe.each(databases)('holders that die, on $name', ({ makePlace }) => {
       expect((await admin.claim(pr('a'))).body.reason).toBe('duplicate')
     }
     expect((await admin.complete(held)).body).toMatchObject({ state: 'succeeded', attempt: 1 })
+  })
+
+  it('a run that took too long has failed, and its tokens are told', async () => {
+    const held = (await admin.claim(newPullRequest()('a', { type: 'quick', lease_ms: 60_000 })))
+      .body
+    const failed = await until(
+      () => admin.run(held.run.id),
+      ({ state }) => state !== 'running',
+    )
+    expect(failed).toMatchObject({ state: 'failed', error: { code: 'timeout' } })
+    const beat = await admin.heartbeat(held)
+    expect(beat).toMatchObject({ status: 409, body: { code: 'lease_lost' } })
+    const child = server.as(held.run_token)
+    expect((await child.post(`/v1/runs/${held.run.id}/heartbeat`)).status).toBe(401)
   })
 
   it('a holder that is late may still finish as long as nobody took the run', async () => {

@@ -28,11 +28,11 @@ async function onSqlite(): Promise<Place> {
       db.exec(statement)
       db.close()
     },
-    remove: async () => rmSync(folder, { recursive: true }),
+    remove: async () => rmSync(folder, { recursive: true, force: true }),
   }
 }
 
-async function onPostgres(): Promise<Place> {
+export async function onPostgres(): Promise<Place> {
   const folder = newFolder()
   const database = await freshDatabase()
   return {
@@ -46,7 +46,7 @@ async function onPostgres(): Promise<Place> {
     },
     remove: async () => {
       await database.drop()
-      rmSync(folder, { recursive: true })
+      rmSync(folder, { recursive: true, force: true })
     },
   }
 }
