@@ -55,8 +55,11 @@ async function byRunToken(
   if (run.state === 'superseded') {
     throw new ConflictError('superseded', 'A newer head has taken over; this run is superseded.')
   }
-  if (!held) throw new ConflictError('lease_lost', 'The run has another holder, or none, by now.')
-  if (!isActive(run) && !completes(request)) throw unauthorized('The run has ended.')
+  if (isActive(run)) {
+    if (held) return runPrincipal(id, hash)
+    throw new ConflictError('lease_lost', 'The run has another holder, or none, by now.')
+  }
+  if (!held || !completes(request)) throw unauthorized('The run has ended.')
   return runPrincipal(id, hash)
 }
 
