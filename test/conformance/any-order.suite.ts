@@ -1,7 +1,7 @@
 /**
  * Goal: whatever is done in whatever order, the rules hold after every step.
- * Method: random sequences of verbs on three subjects (one supersedes, one queues, one skips). After
- * each step everything is read again and compared with what an independent ledger expects: it
+ * Method: random sequences of verbs on three subjects: one supersedes, one queues, one skips.
+ * After each step everything is read again and compared with what an independent ledger expects: it
  * rebuilds every run from the audit alone, and knows on its own which events had to be stale.
  */
 import fc from 'fast-check'

@@ -157,7 +157,7 @@ export function claimTable(open: OpenStore): void {
     expect(next).toMatchObject({ reason: 'superseded-prior', supersededKeys: [first.runKey] })
   })
 
-  it('a key that was stored as skipped because it was busy is tried by its next event', async () => {
+  it('a key that was skipped because another was busy is tried by its next event', async () => {
     const subject = new TestSubject(world(), { kind: 'job', onNewer: 'skip' })
     const first = await subject.claim('a')
     await subject.claim('b')

@@ -278,7 +278,7 @@ export function holding(open: OpenStore): void {
       expect(await take()).toBeNull()
     })
 
-    it('of one run by its id gives it only when it is pending and of a type asked for', async () => {
+    it('of one run by its id gives it only when it is pending and its type fits', async () => {
       const subject = make()
       const { run } = await subject.claim('a', { lease: null })
       const take = (over: object) =>

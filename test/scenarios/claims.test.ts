@@ -164,7 +164,7 @@ describe.each(databases)('claims over HTTP on $name', ({ makePlace }) => {
     expect(again.body).toMatchObject({ reason: 'duplicate', run_key: first.body.run_key })
   })
 
-  it('a completion by somebody else, or of an unknown run, is an error and changes nothing', async () => {
+  it('a completion by a stranger, or of an unknown run, changes nothing', async () => {
     const pr = newPullRequest()
     const held = (await admin.claim(pr('a'))).body
     const stranger = { ...held, lease: { ...held.lease, token: 'hfl_stranger' } }

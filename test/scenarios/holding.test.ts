@@ -184,7 +184,7 @@ describe.each(databases)('holders that die, on $name', ({ makePlace }) => {
     await place.remove()
   })
 
-  it('a caller’s run is reclaimed by the next claim once its lease is over, not before', async () => {
+  it('a caller’s run is reclaimed by a claim once its lease is over, not before', async () => {
     const pr = newPullRequest()
     const dead = (await admin.claim(pr('a', { webhook_id: 'w1' }))).body
     expect((await admin.claim(pr('a', { webhook_id: 'w2' }))).body.reason).toBe('duplicate')

@@ -23,7 +23,7 @@ describe.each(databases)('a server that goes and comes back on $name', ({ name, 
     await place.remove()
   })
 
-  it('a hundred completions at once, then a kill: all are there, and no file is left over', async () => {
+  it('a hundred completions, then a kill: all are there, and no file is left over', async () => {
     await start()
     const numbers = Array.from({ length: 100 }, (_, n) => n)
     const held = await Promise.all(
