@@ -9,7 +9,8 @@ export interface Child {
   readonly process: ChildProcess
   /** Resolves when the program has loaded and waits in `begin`. */
   readonly ready: Promise<void>
-  go(): void
+  /** `word` reaches the program through `untilLetGo`. */
+  go(word?: object): void
   /** What the program told with `tell`; rejects when it ended without a word. */
   readonly told: Promise<unknown>
   /** Resolves when the process is gone. */
@@ -27,7 +28,7 @@ export function startChild(program: string, config: object): Child {
   return {
     process: child,
     ready,
-    go: () => void child.send('go'),
+    go: (word = {}) => void child.send(word),
     told,
     ended,
     async kill() {
@@ -64,13 +65,13 @@ export async function startTogether(program: string, configs: object[]): Promise
 /** In the child: what the parent started it with. */
 export const settings = (): unknown => JSON.parse(process.argv[2] ?? 'null')
 
-/** In the child: says that it is ready, and resolves when the parent lets it go. */
-export async function untilLetGo(): Promise<void> {
+/** In the child: says that it is ready, and resolves with the parent's word when it lets go. */
+export function untilLetGo(): Promise<unknown> {
   process.once('disconnect', () => process.exit(1))
   // A listener keeps the process alive until its parent ends it.
   const letGo = new Promise((resolve) => process.on('message', resolve))
   process.send?.({ kind: 'ready' })
-  await letGo
+  return letGo
 }
 
 /** In the child: answers the parent, who reads it as `told`. */

@@ -7,7 +7,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { Run } from '../../src/domain/run.ts'
 import { isActive } from '../../src/domain/run.ts'
 import { freshDatabase, type TestDatabase } from '../postgres/fresh-database.ts'
@@ -15,6 +15,9 @@ import { startTogether } from './child.ts'
 import type { ClaimConfig, ClaimTold } from './claim-program.ts'
 import { claimOf, sha } from './claims.ts'
 import { openStore, type Database } from './open-store.ts'
+
+// Many processes on a busy machine take their time to start.
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
 
 const processes = 4
 const pullRequests = [1, 2, 3, 4, 5]

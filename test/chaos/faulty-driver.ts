@@ -1,0 +1,74 @@
+/**
+ * Drivers with faults. `withAborts` loses races at random, as a busy database does; the store must
+ * not mind. `withoutLocks` takes away what the claims rely on, the subject's lock and the
+ * compare-and-set of runs: with it the checks of the storm must find something, or they check
+ * nothing.
+ */
+import type { Random } from '../../src/random.ts'
+import type { Driver } from '../../src/stores/driver.ts'
+import { LostRace } from '../../src/stores/driver.ts'
+import type { Row, Sql, Verb } from '../../src/stores/sql.ts'
+import { raw, sql, Sql as Statement, tuples } from '../../src/stores/sql.ts'
+
+type Step = (statement: Sql) => Generator<Sql, readonly Row[], readonly Row[]>
+
+function wrapVerbs(driver: Driver, makeStep: () => Step): Driver {
+  function* wrapped<T>(verb: Verb<T>): Verb<T> {
+    const step = makeStep()
+    let result = verb.next()
+    while (result.done !== true) result = verb.next(yield* step(result.value))
+    return result.value
+  }
+  return {
+    dialect: driver.dialect,
+    now: () => driver.now(),
+    transact: (makeVerb) => driver.transact(() => wrapped(makeVerb())),
+    read: (makeVerb) => driver.read(makeVerb),
+    ping: () => driver.ping(),
+    close: () => driver.close(),
+  }
+}
+
+/** One transaction in twenty fails at one of its statements, before or after it. */
+export function withAborts(driver: Driver, random: Random): Driver {
+  return wrapVerbs(driver, () => {
+    let left = random.below(20) === 0 ? random.below(16) : Infinity
+    const mayFail = (): void => {
+      if (left-- === 0) throw new LostRace('a made-up abort')
+    }
+    return function* (statement) {
+      mayFail()
+      const rows = yield statement
+      mayFail()
+      return rows
+    }
+  })
+}
+
+const subjectColumns = /RETURNING ([\s\S]*)$/
+const lockOfMany = /^INSERT INTO subject \(id, type, scope, name, created_at, touched_at\)/
+const lockOfOne = /^UPDATE subject SET touched_at = \? WHERE id = \?/
+const compareAndSet = ' WHERE run.rev = excluded.rev - 1'
+
+export function withoutLocks(driver: Driver): Driver {
+  const unlocked = wrapVerbs(driver, () => stripped)
+  return { ...unlocked, dialect: { ...driver.dialect, lockFree: () => raw('') } }
+}
+
+function* stripped(statement: Sql): Generator<Sql, readonly Row[], readonly Row[]> {
+  const { text, params } = statement
+  const columns = raw(subjectColumns.exec(text)?.[1] ?? '')
+  if (lockOfMany.test(text)) {
+    yield new Statement(text.replace(/DO UPDATE SET[\s\S]*$/, 'DO NOTHING'), params)
+    const names = Array.from({ length: params.length / 6 }, (_, i) => {
+      const [, type, scope, name] = params.slice(i * 6)
+      return [scope ?? null, name ?? null, type ?? null]
+    })
+    return yield sql`SELECT ${columns} FROM subject
+      WHERE (scope, name, type) IN (VALUES ${tuples(names)})`
+  }
+  if (lockOfOne.test(text)) {
+    return yield sql`SELECT ${columns} FROM subject WHERE id = ${params[1] ?? null}`
+  }
+  return yield new Statement(text.replace(compareAndSet, ''), params)
+}
