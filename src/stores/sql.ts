@@ -57,12 +57,11 @@ export function join(parts: readonly (Sql | Param)[], separator = ', '): Sql {
   return new Sql(texts.join(separator), params)
 }
 
-/** `(a, b), (c, d)` for VALUES lists and row-value IN. */
+/** `(a, b), (c, d)` for VALUES lists and row-value IN. All rows are equally long. */
 export function tuples(rows: readonly (readonly Param[])[]): Sql {
-  const params: Param[] = []
-  const texts = rows.map((row) => {
-    params.push(...row)
-    return `(${Array.from(row, () => '?').join(', ')})`
-  })
-  return new Sql(texts.join(', '), params)
+  const tuple = `(${listOf('?', rows[0]?.length ?? 0)})`
+  return new Sql(listOf(tuple, rows.length), rows.flat())
 }
+
+const listOf = (item: string, count: number): string =>
+  item + `, ${item}`.repeat(Math.max(0, count - 1))
