@@ -1,5 +1,5 @@
--- What the migrations beside this file lead to. Written by `npm run schema`; a test fails when
--- the two differ. Nothing reads it but people.
+-- What the migrations beside this file lead to. Written by `npm run schema`;
+-- a test fails when the two differ. Nothing reads it but people.
 
 CREATE TABLE audit (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -120,7 +120,8 @@ CREATE UNIQUE INDEX run_key ON run (key, type);
 CREATE UNIQUE INDEX run_one_active ON run (subject_id)
   WHERE on_newer = 'supersede' AND state IN ('pending', 'running', 'waiting');
 
-CREATE UNIQUE INDEX run_one_held ON run (subject_id) WHERE state IN ('running', 'waiting');
+CREATE UNIQUE INDEX run_one_ahead ON run (subject_id)
+  WHERE (state IN ('running', 'waiting') OR available_at IS NOT NULL);
 
 CREATE UNIQUE INDEX run_pair ON run (subject_id, pair);
 

@@ -104,10 +104,10 @@ class Replay {
         if (run.state !== 'pending') this.#say(line, `leases a run that is ${run.state}`)
         return { ...run, state: 'running', holder: line.actor, fence: line.id }
       case 'released':
-        return { ...run, state: 'pending', holder: null }
+        return { ...run, state: 'pending', holder: null, fence: line.id }
       case 'heartbeat_lost':
         if (run.state !== 'running') this.#say(line, `gives back a run that is ${run.state}`)
-        return { ...run, state: 'pending', holder: null, attempt: run.attempt + 1 }
+        return { ...run, state: 'pending', holder: null, attempt: run.attempt + 1, fence: line.id }
       default:
         return { ...run, state: kind, holder: null }
     }

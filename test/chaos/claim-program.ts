@@ -31,7 +31,8 @@ async function claimOne(parts: ClaimConfig['claims'][number], i: number): Promis
   try {
     const { process, reason, unclear, run } = await store.claimRun(claim, null)
     if (unclear && truth !== null && run !== null) {
-      const settled = { runId: run.id, headSha: sha(truth.head), at: truth.at, actor }
+      const { id: runId, fence } = run
+      const settled = { runId, fence, headSha: sha(truth.head), at: truth.at, actor }
       await store.settleHead(settled)
     }
     return { head: parts.head, process, reason }

@@ -48,7 +48,8 @@ export function withAborts(driver: Driver, random: Random): Driver {
 const subjectColumns = /RETURNING ([\s\S]*)$/
 const lockOfMany = /^INSERT INTO subject \(id, type, scope, name, created_at, touched_at\)/
 const lockOfOne = /^UPDATE subject SET touched_at = \? WHERE id = \?/
-const compareAndSet = ' WHERE run.rev = excluded.rev - 1'
+const writeOfRun = /^UPDATE run SET/
+const comparison = / AND rev = \?(?= RETURNING)/
 
 export function withoutLocks(driver: Driver): Driver {
   const unlocked = wrapVerbs(driver, () => stripped)
@@ -70,5 +71,6 @@ function* stripped(statement: Sql): Generator<Sql, readonly Row[], readonly Row[
   if (lockOfOne.test(text)) {
     return yield sql`SELECT ${columns} FROM subject WHERE id = ${params[1] ?? null}`
   }
-  return yield new Statement(text.replace(compareAndSet, ''), params)
+  if (!writeOfRun.test(text)) return yield statement
+  return yield new Statement(text.replace(comparison, ''), params.slice(0, -1))
 }

@@ -1,4 +1,4 @@
-/** Opens either store by the parts it is made of: a child that loaded the whole program would be slow. */
+/** Opens either store by its parts: a child that loaded the whole program would be slow. */
 import { systemClock } from '../../src/clock.ts'
 import { systemRandom } from '../../src/random.ts'
 import { systemScheduler } from '../../src/scheduler.ts'

@@ -17,7 +17,7 @@ export function dumpSqlite(): string {
   try {
     const rows = db
       .prepare(
-        `SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'
+        `SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND substr(name, 1, 7) <> 'sqlite_'
          ORDER BY tbl_name, type DESC, name`,
       )
       .all() as { sql: string }[]

@@ -92,7 +92,8 @@ describe('both databases', () => {
       WHERE i.origin = 'c' ORDER BY i.name`)
     const theirs = await fromPostgres(`
       SELECT x.relname AS name, i.indisunique::int AS "unique", pg_get_indexdef(x.oid) AS sql,
-        (SELECT string_agg(a.attname, ' ' ORDER BY k.n) FROM unnest(i.indkey) WITH ORDINALITY k(at, n)
+        (SELECT string_agg(a.attname, ' ' ORDER BY k.n)
+         FROM unnest(i.indkey) WITH ORDINALITY k(at, n)
          JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.at) AS columns
       FROM pg_index i JOIN pg_class x ON x.oid = i.indexrelid
       WHERE x.relnamespace = 'holdfast'::regnamespace

@@ -6,8 +6,8 @@ export type Dialect = 'sqlite' | 'postgres'
 const fileOf = (dialect: Dialect): URL =>
   new URL(`../../sql/${dialect}/schema.sql`, import.meta.url)
 
-const heading = `-- What the migrations beside this file lead to. Written by \`npm run schema\`; a test fails when
--- the two differ. Nothing reads it but people.
+const heading = `-- What the migrations beside this file lead to. Written by \`npm run schema\`;
+-- a test fails when the two differ. Nothing reads it but people.
 
 `
 

@@ -6,12 +6,9 @@ import { dumpSqlite } from './dump-sqlite.ts'
 import { writeSnapshot } from './snapshots.ts'
 
 writeSnapshot('sqlite', dumpSqlite())
+// The cluster ends with this process.
 const cluster = await startCluster()
-try {
-  const { url } = await createDatabase(cluster.url)
-  await migrateDatabase(url)
-  writeSnapshot('postgres', await dumpPostgres(url))
-} finally {
-  await cluster.stop()
-}
+const { url } = await createDatabase(cluster.url)
+await migrateDatabase(url)
+writeSnapshot('postgres', await dumpPostgres(url))
 console.log('wrote sql/sqlite/schema.sql and sql/postgres/schema.sql')

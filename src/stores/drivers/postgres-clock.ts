@@ -12,7 +12,7 @@ import type { Scheduler } from '../../scheduler.ts'
 const measureEveryMs = 30_000
 /** Three missed measurements: the two clocks may have drifted apart unnoticed. */
 const knownForMs = 90_000
-/** A longer answer waited for a free connection or a busy machine, which says little of the clock. */
+/** A longer answer has waited for a connection or a busy machine; it says little of the clock. */
 const roundTripMsGood = 20
 const samplesMax = 5
 

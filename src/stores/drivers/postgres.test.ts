@@ -7,7 +7,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { claimOf } from '../../../test/chaos/claims.ts'
 import { freshDatabase, type TestDatabase } from '../../../test/postgres/fresh-database.ts'
 import { systemClock } from '../../clock.ts'
-import { ConflictError, StoreUnavailableError } from '../../errors.ts'
+import { ConflictError, StoreContendedError, StoreUnavailableError } from '../../errors.ts'
 import { systemRandom } from '../../random.ts'
 import type { Scheduler } from '../../scheduler.ts'
 import { systemScheduler } from '../../scheduler.ts'
@@ -98,18 +98,44 @@ describe('what is repeated', () => {
     expect(a).toBe(b)
   })
 
-  it('a verb that lost a race, and not for ever', async () => {
+  it('a verb that lost a race', async () => {
     let runs = 0
     await driver.transact(function* () {
       yield write('k', `run ${++runs}`)
       if (runs < 5) throw new LostRace('somebody was faster')
     })
     expect(await stored()).toEqual({ k: 'run 5' })
-    const hopeless = driver.transact(function* () {
+  })
+
+  it('a wait for a lock that took the patience of its session', async () => {
+    await outside.query('BEGIN')
+    await outside.query(`INSERT INTO store_state VALUES ('k', 'held')`)
+    let runs = 0
+    const waiting = driver.transact(function* () {
+      runs++
+      yield raw(`SET LOCAL lock_timeout = '50ms'`)
+      yield write('k', 'waited for')
+    })
+    while (runs < 3) await outside.query('SELECT pg_sleep(0.01)')
+    await outside.query('COMMIT')
+    await waiting
+    expect(await stored()).toEqual({ k: 'waited for' })
+  })
+
+  it('but not for ever: after half a minute it is contended, which is not unavailable', async () => {
+    let monotonicMs = 0
+    const clock = { ...systemClock, monotonicMs: () => monotonicMs }
+    const other = await openPostgresDriver(database.url, { ...seams, clock })
+    others.push(other)
+    let runs = 0
+    const hopeless = other.transact(function* () {
+      runs++
+      monotonicMs += 10_000
       throw new LostRace('somebody is always faster')
     })
+    await expect(hopeless).rejects.toBeInstanceOf(StoreContendedError)
     await expect(hopeless).rejects.toMatchObject({ code: 'store_contended' })
-    await expect(hopeless).rejects.toBeInstanceOf(StoreUnavailableError)
+    expect(runs).toBe(3)
   })
 })
 
@@ -125,16 +151,15 @@ describe('what is not repeated', () => {
     expect([runs, await stored()]).toEqual([1, {}])
   })
 
-  it('a wait for a lock that took all the patience there is', async () => {
-    await outside.query('BEGIN')
-    await outside.query(`INSERT INTO store_state VALUES ('k', 'held')`)
-    const waiting = driver.transact(function* () {
-      yield raw(`SET LOCAL lock_timeout = '50ms'`)
-      yield write('k', 'never')
+  it('a fault of ours, which stays what it is', async () => {
+    const faulty = driver.transact(function* () {
+      yield raw('SELECT 1')
+      throw new RangeError('our own mistake')
     })
-    await expect(waiting).rejects.toMatchObject({ code: 'store_contended' })
-    await outside.query('COMMIT')
-    expect(await stored()).toEqual({ k: 'held' })
+    await expect(faulty).rejects.toBeInstanceOf(RangeError)
+    await expect(driver.read(() => [raw('SELECT nothing')].values() as never)).rejects.toThrow(
+      /column "nothing" does not exist/,
+    )
   })
 })
 
@@ -170,7 +195,7 @@ describe('a cut connection', () => {
     await driver.ping()
   })
 
-  it('while idle is replaced: a call succeeds or says unavailable, and soon all succeed', async () => {
+  it('while idle is replaced: calls succeed or say unavailable, and soon all succeed', async () => {
     await Promise.all(Array.from({ length: 10 }, () => driver.transact(only(raw('SELECT 1')))))
     await cutAll()
     const results = await Promise.allSettled(
@@ -226,7 +251,7 @@ describe('the clock', () => {
     expect(Math.abs(ahead.node.now() - (await serverNow()))).toBeLessThan(50)
   })
 
-  it('lets nobody take a lease before it ends, on nodes whose clocks differ by a minute', async () => {
+  it("lets nobody take a lease before it ends, however the nodes' clocks differ", async () => {
     const nodes = await Promise.all([openNode(-60_000), openNode(60_000)])
     const [slow, fast] = nodes.map(({ node }) => new SqlStore(node, systemRandom, systemScheduler))
     const claim = (secret: string) =>

@@ -61,7 +61,7 @@ async function makeStore(): Promise<void> {
 
 const hash = (file: string): string => createHash('sha256').update(readFileSync(file)).digest('hex')
 
-/** Everything in the folder that has content, but for SQLite's index of the log, which is no data. */
+/** Every file in the folder that has content, but for SQLite's index of the log: it is no data. */
 function hashes(): Record<string, string> {
   const files = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isFile())
   const names = files.map(({ name }) => name).filter((name) => !name.endsWith('-shm'))
