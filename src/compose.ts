@@ -86,8 +86,13 @@ export async function compose(settings: Settings, options: ComposeOptions): Prom
     policyOf: (type, kind) => runPolicy(settings, type, kind),
     headSource: options.headSource ?? null,
   })
-  const onSwept = (runIds: readonly string[]): void => runs.announce(runIds)
-  const sweeper = createSweeper({ store, scheduler, log, beats: true, onSwept })
+  const sweeper = createSweeper({
+    store,
+    scheduler,
+    log,
+    serves: true,
+    onSwept: (swept) => runs.announceSwept(swept),
+  })
   const purger = createPurger({ store, scheduler, log, retention: settings.retention })
   const stopping = new AbortController()
   const http = createHttpServer({
@@ -116,7 +121,7 @@ export async function compose(settings: Settings, options: ComposeOptions): Prom
     async close() {
       stopping.abort()
       await http.close()
-      await Promise.all([sweeper.stop(), purger.stop(), runs.settled()])
+      await Promise.all([sweeper.stop(), purger.stop(), runs.stop()])
       await store.close()
     },
   }

@@ -37,8 +37,14 @@ export class InvalidInputError extends HoldfastError {
   }
 }
 
-/** The store could not do it now; nothing was changed as far as we know, and later may work. */
+/** The store cannot be reached or used now; whether it did it may be unknown, later may work. */
 export class StoreUnavailableError extends HoldfastError {}
+
+/**
+ * The store is there, but others held what was wanted for too long. Nothing was changed. Not a
+ * reason to fail open: whoever holds it is probably at the same work.
+ */
+export class StoreContendedError extends HoldfastError {}
 
 /** The program cannot start or go on like this; a person has to change something. */
 export class SetupError extends HoldfastError {}

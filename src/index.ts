@@ -6,6 +6,7 @@ export {
   InvalidInputError,
   NotFoundError,
   SetupError,
+  StoreContendedError,
   StoreUnavailableError,
 } from './errors.ts'
 export type { Gate, GateOptions, Holdfast, PublicRun } from './library/holdfast.ts'

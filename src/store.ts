@@ -4,8 +4,8 @@
  * rejects with StoreUnavailableError, where the commit's answer may have been lost on the way: all
  * verbs are written so that asking again is safe.
  *
- * Deadlocks, serialisation failures, a busy file and lost compare-and-sets are retried inside and
- * never reach a caller.
+ * Deadlocks, serialisation failures, a busy file and lost compare-and-sets are retried inside; what
+ * stays contended for half a minute is a StoreContendedError, never "unavailable".
  */
 import type { AuditRow } from './domain/audit.ts'
 import type { Claim, ClaimReason } from './domain/claim.ts'
@@ -47,6 +47,8 @@ export interface Store {
   sweepRun(runId: string): Promise<Run | null>
   /** Says the store is being served, and notices when it was not. */
   beat(): Promise<void>
+  /** Whether a server has ever beaten here. */
+  isServed(): Promise<boolean>
 
   /** One bounded bite of what is past retention. Call again until `more` is false. */
   purge(limits: PurgeLimits, actor: string): Promise<PurgeAnswer>
@@ -96,7 +98,9 @@ export interface ClaimAnswer {
 }
 
 export interface SettledHead {
+  /** The run and fence of the claim that arrival decided; once another is current it is too late. */
   readonly runId: string
+  readonly fence: number
   readonly headSha: string
   /** The pull request's `updated_at` in the answer that named this head. */
   readonly at: number

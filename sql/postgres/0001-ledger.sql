@@ -23,6 +23,8 @@ CREATE TABLE repository_name (
 );
 
 -- Locked first by every claim. Outlives its runs by far: it knows the current key and its order.
+-- Half of each page is left free, so that a row's next version finds room beside it and no index
+-- has to be told.
 CREATE TABLE subject (
   id TEXT COLLATE "C" PRIMARY KEY,
   type TEXT COLLATE "C" NOT NULL,
@@ -40,7 +42,7 @@ CREATE TABLE subject (
   created_at BIGINT NOT NULL,
   touched_at BIGINT NOT NULL,
   CONSTRAINT subject_order_below_floor CHECK (head_at IS NULL OR head_at <= floor_at)
-);
+) WITH (fillfactor = 50);
 CREATE UNIQUE INDEX subject_name ON subject (scope, name, type);
 
 -- Webhooks that were already decided on for a subject: two deliveries can be one event.
@@ -118,8 +120,9 @@ CREATE UNIQUE INDEX run_pair ON run (subject_id, pair);
 -- Rule 1: at most one active run per type and subject, where the type supersedes.
 CREATE UNIQUE INDEX run_one_active ON run (subject_id)
   WHERE on_newer = 'supersede' AND state IN ('pending', 'running', 'waiting');
--- And whatever the type does, at most one that is being worked on.
-CREATE UNIQUE INDEX run_one_held ON run (subject_id) WHERE state IN ('running', 'waiting');
+-- And whatever the type does, at most one is ahead: worked on, or free to be leased.
+CREATE UNIQUE INDEX run_one_ahead ON run (subject_id)
+  WHERE (state IN ('running', 'waiting') OR available_at IS NOT NULL);
 CREATE INDEX run_active ON run (subject_id, fence)
   WHERE state IN ('pending', 'running', 'waiting');
 CREATE INDEX run_due ON run (due_at) WHERE due_at IS NOT NULL;

@@ -117,8 +117,9 @@ CREATE UNIQUE INDEX run_pair ON run (subject_id, pair);
 -- Rule 1: at most one active run per type and subject, where the type supersedes.
 CREATE UNIQUE INDEX run_one_active ON run (subject_id)
   WHERE on_newer = 'supersede' AND state IN ('pending', 'running', 'waiting');
--- And whatever the type does, at most one that is being worked on.
-CREATE UNIQUE INDEX run_one_held ON run (subject_id) WHERE state IN ('running', 'waiting');
+-- And whatever the type does, at most one is ahead: worked on, or free to be leased.
+CREATE UNIQUE INDEX run_one_ahead ON run (subject_id)
+  WHERE (state IN ('running', 'waiting') OR available_at IS NOT NULL);
 CREATE INDEX run_active ON run (subject_id, fence)
   WHERE state IN ('pending', 'running', 'waiting');
 CREATE INDEX run_due ON run (due_at) WHERE due_at IS NOT NULL;

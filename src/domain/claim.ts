@@ -70,7 +70,7 @@ export interface Claim {
 export interface ClaimSight {
   readonly subject: Subject
   readonly same: Run | null
-  /** The subject's other active runs. */
+  /** The subject's other active runs: all where the claim supersedes, else the one ahead. */
   readonly others: readonly Run[]
   /** A run of this type that has the key under another subject. */
   readonly foreign: Run | null
@@ -81,7 +81,10 @@ export interface ClaimSight {
 export interface ClaimVerdict {
   readonly reason: ClaimReason
   readonly process: boolean
-  /** The run as it should be; null when its row was purged. `drawsFence` gives it a new fence. */
+  /**
+   * The run as it should be; null when its row was purged. With `drawsFence` its fence is the id
+   * of the first of `audits`.
+   */
   readonly run: Run | null
   readonly drawsFence: boolean
   readonly changed: boolean
@@ -206,7 +209,7 @@ function newKey(scene: Scene): ClaimVerdict {
 
 /** Nothing is done, but it is said: a skip without a trace could not be explained later. */
 function skip(scene: Scene, reason: ClaimReason, run: Run | null): ClaimVerdict {
-  const { sight, rank } = scene
+  const { sight } = scene
   const after = run === null || reason === 'stale-event' ? run : withEvent(scene, run)
   return verdict(scene, {
     reason,
@@ -215,9 +218,17 @@ function skip(scene: Scene, reason: ClaimReason, run: Run | null): ClaimVerdict 
     drawsFence: false,
     changed: after !== sight.same,
     superseded: [],
-    subject: rank.rank === 'current' ? withOrder(scene, sight.subject) : sight.subject,
+    subject: subjectAfterSkip(scene, reason, after),
     audits: [audit(scene, 'run.claim_skipped', run?.id ?? null, { reason, key: scene.claim.key })],
   })
+}
+
+/** A head that came back while its run is still queued or worked on is the head again. */
+function subjectAfterSkip(scene: Scene, reason: ClaimReason, run: Run | null): Subject {
+  const { claim, sight, rank } = scene
+  if (rank.rank === 'current') return withOrder(scene, sight.subject)
+  const isHeadAgain = rank.rank === 'newer' && reason === 'duplicate' && hasOrder(claim)
+  return isHeadAgain && run !== null ? asCurrent(scene, run) : sight.subject
 }
 
 function storeSkipped(scene: Scene, reason: 'stale-event' | 'busy'): ClaimVerdict {

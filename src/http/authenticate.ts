@@ -59,8 +59,7 @@ async function byRunToken(
     if (held) return runPrincipal(id, hash)
     throw new ConflictError('lease_lost', 'The run has another holder, or none, by now.')
   }
-  if (!held || !completes(request)) throw unauthorized('The run has ended.')
-  return runPrincipal(id, hash)
+  throw unauthorized('The run has ended.')
 }
 
 function runPrincipal(runId: string, leaseHash: string): Principal {

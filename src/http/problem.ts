@@ -11,6 +11,7 @@ import {
   HoldfastError,
   InvalidInputError,
   NotFoundError,
+  StoreContendedError,
   StoreUnavailableError,
 } from '../errors.ts'
 import type { Problem } from './contract.ts'
@@ -46,6 +47,7 @@ const statusOfClass = [
   [ConflictError, 409],
   [NotFoundError, 404],
   [InvalidInputError, 422],
+  [StoreContendedError, 503],
   [StoreUnavailableError, 503],
 ] as const
 
@@ -115,8 +117,5 @@ export function sendProblem(
   for (const [name, value] of Object.entries(problem.options.headers ?? {})) {
     void reply.header(name, value)
   }
-  return reply
-    .code(problem.status)
-    .type(problemType)
-    .send(problemDocument(problem, request.id))
+  return reply.code(problem.status).type(problemType).send(problemDocument(problem, request.id))
 }

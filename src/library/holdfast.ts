@@ -30,7 +30,8 @@ export interface Holdfast {
 export interface GateOptions {
   /**
    * What to answer when the store cannot be reached. `closed` (default) does not process: a
-   * second paid review is worse than a late one. `open` processes without a claim.
+   * second paid review is worse than a late one. `open` processes without a claim. A store that
+   * is there but contended always stays closed: somebody is at the same work.
    */
   readonly onStoreError?: 'open' | 'closed'
 }

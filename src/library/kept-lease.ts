@@ -11,6 +11,8 @@ import type { Scheduler } from '../scheduler.ts'
 import { delay } from '../scheduler.ts'
 import { hashLeaseToken } from '../secrets.ts'
 
+const retryMs = 1000
+
 export interface KeptLeaseOptions {
   readonly runs: Pick<Runs, 'heartbeat'>
   readonly scheduler: Scheduler
@@ -19,6 +21,8 @@ export interface KeptLeaseOptions {
   readonly token: string
   readonly leaseMs: number
   readonly actor: string
+  /** The run is gone: there is nothing left to renew. */
+  readonly onLost: () => void
 }
 
 export class KeptLease {
@@ -27,6 +31,7 @@ export class KeptLease {
   readonly #options: KeptLeaseOptions
   readonly #lost = new AbortController()
   readonly #done = new AbortController()
+  #finishing = false
   readonly #keeping: Promise<void>
 
   constructor(options: KeptLeaseOptions) {
@@ -41,10 +46,34 @@ export class KeptLease {
     return this.#lost.signal
   }
 
+  /**
+   * Completes under this lease. While that is under way a renewal that is refused means nothing:
+   * the completion may just have ended the run. If it fails, the lease is kept as before.
+   */
+  async finish<T>(complete: () => Promise<T>): Promise<T> {
+    this.#finishing = true
+    try {
+      const done = await complete()
+      await this.letGo()
+      return done
+    } catch (error) {
+      if (error instanceof ConflictError) this.#lose(error)
+      throw error
+    } finally {
+      this.#finishing = false
+    }
+  }
+
   /** Stops renewing; the lease ends by itself unless the run was completed. */
   async letGo(): Promise<void> {
     this.#done.abort()
     await this.#keeping
+  }
+
+  #lose(error: ConflictError): void {
+    this.#done.abort()
+    this.#lost.abort(error)
+    this.#options.onLost()
   }
 
   async #keep(): Promise<void> {
@@ -56,12 +85,12 @@ export class KeptLease {
       try {
         await runs.heartbeat({ runId, leaseHash: this.leaseHash, waitMs, signal }, actor)
       } catch (error) {
-        if (error instanceof ConflictError) {
-          this.#lost.abort(error)
+        if (error instanceof ConflictError && !this.#finishing) {
+          this.#lose(error)
           return
         }
         log.warn({ err: error, run: runId }, 'could not renew a lease; trying again')
-        await delay(scheduler, Math.min(waitMs, 1000), signal)
+        await delay(scheduler, Math.min(waitMs, retryMs), signal)
       }
     }
   }

@@ -1,5 +1,10 @@
 /** Opens the store for a program that embeds Holdfast, and keeps the leases it takes. */
-import { StoreUnavailableError, ConflictError, InvalidInputError } from '../errors.ts'
+import {
+  ConflictError,
+  InvalidInputError,
+  StoreContendedError,
+  StoreUnavailableError,
+} from '../errors.ts'
 import type { Config } from '../config.ts'
 import { openStore, systemSeams, type Seams } from '../compose.ts'
 import type { Log } from '../log.ts'
@@ -14,12 +19,12 @@ import type { Store } from '../store.ts'
 import type { Gate, GateOptions, Holdfast, PublicRun } from './holdfast.ts'
 import { publicRun } from './holdfast.ts'
 import { KeptLease } from './kept-lease.ts'
+import { RecentMap } from './recent-map.ts'
 import type { CheckedClaim, Completion, RunClaim } from './requests.ts'
 import { checkClaim, checkCompletion } from './requests.ts'
 
 const actor = 'library'
 const retentionDaysDefault = 30
-const completedKept = 1000
 const never = new AbortController().signal
 const quiet: Log = { debug: ignore, info: ignore, warn: ignore, error: ignore }
 
@@ -48,10 +53,11 @@ class EmbeddedHoldfast implements Holdfast {
   readonly #log: Log
   readonly #sweeper: ReturnType<typeof createSweeper>
   readonly #held = new Map<string, KeptLease>()
-  /** Lately completed, so that a repeated completion is answered like the first. */
-  readonly #completed = new Map<string, KeptLease>()
+  /** Lately completed or lost, so that a late or repeated completion hears what became of it. */
+  readonly #past = new RecentMap<KeptLease>()
   /** Keys that were let through without a claim, because the store could not be reached. */
-  readonly #unclaimed = new Set<string>()
+  readonly #unclaimed = new RecentMap<true>()
+  #closing = false
 
   constructor(settings: Settings, store: Store, seams: Seams, log: Log) {
     this.#settings = settings
@@ -67,8 +73,13 @@ class EmbeddedHoldfast implements Holdfast {
       headSource: null,
     })
     const { scheduler } = seams
-    const onSwept = (runIds: readonly string[]): void => this.#runs.announce(runIds)
-    this.#sweeper = createSweeper({ store, scheduler, log, beats: false, onSwept })
+    this.#sweeper = createSweeper({
+      store,
+      scheduler,
+      log,
+      serves: false,
+      onSwept: (swept) => this.#runs.announceSwept(swept),
+    })
     this.#sweeper.start()
   }
 
@@ -78,16 +89,18 @@ class EmbeddedHoldfast implements Holdfast {
       const claimed = await this.#runs.claim(requestOf(checked), actor)
       return this.#gate(checked, claimed)
     } catch (error) {
-      if (!(error instanceof StoreUnavailableError)) throw error
-      this.#log.error({ err: error }, 'the store could not be reached at the gate')
-      return this.#storeError(checked, options.onStoreError ?? 'closed')
+      // Contended means that somebody is at this very subject: no reason to open.
+      const contended = error instanceof StoreContendedError
+      if (!contended && !(error instanceof StoreUnavailableError)) throw error
+      this.#log.error({ err: error }, 'the store could not decide at the gate')
+      return this.#storeError(checked, contended ? 'closed' : (options.onStoreError ?? 'closed'))
     }
   }
 
   async completeRun(runKey: string, completion: Completion = {}): Promise<PublicRun | null> {
     const { type, ...rest } = checkCompletion(completion)
     const key = heldKey(type, runKey)
-    const held = this.#held.get(key) ?? this.#completed.get(key)
+    const held = this.#held.get(key) ?? this.#past.get(key)
     if (held === undefined) {
       if (this.#unclaimed.delete(key)) return null
       throw new ConflictError('lease_lost', `${runKey} is not held by this instance`, {
@@ -95,10 +108,8 @@ class EmbeddedHoldfast implements Holdfast {
       })
     }
     const { runId, leaseHash } = held
-    const run = await this.#runs.complete({ ...rest, runId, leaseHash }, actor)
-    await held.letGo()
-    if (this.#held.get(key) === held) this.#held.delete(key)
-    this.#rememberCompleted(key, held)
+    const run = await held.finish(() => this.#runs.complete({ ...rest, runId, leaseHash }, actor))
+    this.#retire(key, held)
     return publicRun(run)
   }
 
@@ -115,6 +126,7 @@ class EmbeddedHoldfast implements Holdfast {
   }
 
   async close(): Promise<void> {
+    this.#closing = true
     await Promise.all([...this.#held.values()].map((held) => held.letGo()))
     this.#held.clear()
     await this.#sweeper.stop()
@@ -142,6 +154,7 @@ class EmbeddedHoldfast implements Holdfast {
     token: string,
   ): KeptLease {
     const { scheduler } = this.#seams
+    const key = heldKey(type, runKey)
     const held = new KeptLease({
       runs: this.#runs,
       scheduler,
@@ -150,26 +163,24 @@ class EmbeddedHoldfast implements Holdfast {
       token,
       leaseMs: run.leaseMs,
       actor,
+      onLost: () => this.#retire(key, held),
     })
-    // A lease of ours that this claim took over from is lost; there is nothing left to renew.
-    void this.#held.get(heldKey(type, runKey))?.letGo()
-    this.#held.set(heldKey(type, runKey), held)
+    // An earlier lease of ours on this key is lost by this one, whether it has heard of it or not.
+    void this.#held.get(key)?.letGo()
+    this.#held.set(key, held)
+    if (this.#closing) void held.letGo()
     return held
   }
 
-  #rememberCompleted(key: string, held: KeptLease): void {
-    this.#completed.delete(key)
-    this.#completed.set(key, held)
-    const [oldest] = this.#completed.keys()
-    if (this.#completed.size > completedKept && oldest !== undefined) {
-      this.#completed.delete(oldest)
-    }
+  #retire(key: string, held: KeptLease): void {
+    if (this.#held.get(key) === held) this.#held.delete(key)
+    this.#past.set(key, held)
   }
 
   #storeError(claim: CheckedClaim, choice: 'open' | 'closed'): Gate {
     const { repo, prNumber, baseSha, headSha, type } = claim
     const runKey = `${repo}:pr-${prNumber}:base-${baseSha}:head-${headSha}`
-    if (choice === 'open') this.#unclaimed.add(heldKey(type, runKey))
+    if (choice === 'open') this.#unclaimed.set(heldKey(type, runKey), true)
     return {
       shouldProcess: choice === 'open',
       runKey,

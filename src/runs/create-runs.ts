@@ -47,10 +47,12 @@ export interface RunsOptions {
 }
 
 export interface RunsService extends Runs {
-  /** After a commit only: wakes who lost a run, and who may now take one. */
-  announce(lostRunIds: readonly string[]): void
+  /** After a commit only: these runs were ended or given back by somebody else than their holder. */
+  announceSwept(runs: readonly Run[]): void
   /** Resolves when no look at GitHub is under way. */
   settled(): Promise<void>
+  /** Gives up the looks at GitHub that are under way: arrival order stands. */
+  stop(): Promise<void>
 }
 
 export function createRuns(options: RunsOptions): RunsService {
@@ -74,19 +76,26 @@ class StoreRuns implements RunsService {
         : new HeadCheck({
             store,
             source: headSource,
-            onSuperseded: (runIds) => this.announce(runIds),
+            onMoved: (run, lostRunIds) => {
+              this.#watch.tell(lostRunIds)
+              this.#bell.ring(run.type)
+            },
             onError: (error, run) =>
               log.warn({ err: error, run: run.id }, 'could not ask which head is the head'),
           })
   }
 
-  announce(lostRunIds: readonly string[]): void {
-    this.#watch.tell(lostRunIds)
-    this.#bell.ring()
+  announceSwept(runs: readonly Run[]): void {
+    this.#watch.tell(runs.map(({ id }) => id))
+    for (const { type } of runs) this.#bell.ring(type)
   }
 
   async settled(): Promise<void> {
     await this.#headCheck?.settled()
+  }
+
+  async stop(): Promise<void> {
+    await this.#headCheck?.stop()
   }
 
   async claim(request: ClaimRequest, actor: string, once?: Once): Promise<Claimed> {
@@ -101,7 +110,7 @@ class StoreRuns implements RunsService {
     })
     await this.#learnRepository(request)
     const answer = await store.claimRun(claim, once ?? null)
-    this.announce(answer.supersededRunIds)
+    this.#announceClaim(answer)
     if (answer.unclear && answer.run !== null) this.#headCheck?.start(answer.run)
     return claimedView(answer)
   }
@@ -114,12 +123,11 @@ class StoreRuns implements RunsService {
     const wanted = { grant, types: types ?? null, runId: runId ?? null, actor }
     const until = clock.monotonicMs() + (request.waitMs ?? 0)
     for (;;) {
-      const heard = this.#bell.listen()
       const answer = await store.leaseRun(wanted, once ?? null)
       if (answer !== null) return leasedView(answer)
       const left = until - clock.monotonicMs()
       if (left <= 0) return null
-      await this.#bell.wait(Math.min(left, leasePollMs), heard, signal)
+      await this.#bell.wait(types, Math.min(left, leasePollMs), signal)
       // Nobody is there to take it any more: leasing now would only lose the run.
       if (signal?.aborted === true) return null
     }
@@ -145,26 +153,27 @@ class StoreRuns implements RunsService {
   async release(runId: string, leaseHash: string, actor: string, once?: Once): Promise<Run> {
     const holder = { runId, leaseHash, leaseMs: null, actor }
     const run = await this.#options.store.releaseRun(holder, once ?? null)
-    this.#bell.ring()
+    this.#bell.ring(run.type)
     return run
   }
 
   async complete(request: CompleteRunRequest, actor: string, once?: Once): Promise<Run> {
     const completion = { ...completionOf(request), actor }
     const run = await this.#options.store.completeRun(completion, once ?? null)
-    this.#bell.ring()
+    // Its queue may have moved on, or a wanted rerun begun.
+    this.#bell.ring(run.type)
     return run
   }
 
   async cancel(runId: string, actor: string, once?: Once): Promise<Run> {
     const run = await this.#options.store.cancelRun(runId, actor, once ?? null)
-    this.announce([runId])
+    this.announceSwept([run])
     return run
   }
 
   async rerun(runId: string, actor: string, once?: Once): Promise<Claimed> {
     const answer = await this.#options.store.rerunRun(runId, actor, once ?? null)
-    this.announce(answer.supersededRunIds)
+    this.#announceClaim(answer)
     return claimedView(answer)
   }
 
@@ -182,6 +191,11 @@ class StoreRuns implements RunsService {
       ...(headSha !== undefined && { headSha: headSha.toLowerCase() }),
     }
     return this.#options.store.listRuns(lowered, page)
+  }
+
+  #announceClaim({ run, process, supersededRunIds }: ClaimAnswer): void {
+    this.#watch.tell(supersededRunIds)
+    if (process && run?.state === 'pending') this.#bell.ring(run.type)
   }
 
   #grant(ms: number, holder: LeaseGrant['holder'], worker: string | null): LeaseGrant {

@@ -5,7 +5,7 @@ import type { HeadSource } from '../head-source.ts'
 import type { SettledHead } from '../store.ts'
 import { HeadCheck } from './head-check.ts'
 
-const run = { id: 'run_1', repo: 'acme/widgets', pr: 5 } as Run
+const run = { id: 'run_1', repo: 'acme/widgets', pr: 5, fence: 3 } as Run
 
 function checkWith(look: HeadSource['look']) {
   const settled: SettledHead[] = []
@@ -19,7 +19,7 @@ function checkWith(look: HeadSource['look']) {
       },
     },
     source: { look },
-    onSuperseded: (ids) => superseded.push(...ids),
+    onMoved: (_run, ids) => void superseded.push(...ids),
     onError: (error) => errors.push(error),
   })
   return { check, settled, superseded, errors }
@@ -29,7 +29,9 @@ it('settles what GitHub says, in our spelling, and tells who lost', async () => 
   const { check, settled, superseded } = checkWith(async () => ({ headSha: 'ABC', updatedAt: 7 }))
   check.start(run)
   await check.settled()
-  expect(settled).toEqual([{ runId: 'run_1', headSha: 'abc', at: 7, actor: 'head-check' }])
+  expect(settled).toEqual([
+    { runId: 'run_1', fence: 3, headSha: 'abc', at: 7, actor: 'head-check' },
+  ])
   expect(superseded).toEqual(['run_2'])
 })
 

@@ -8,23 +8,25 @@ const say = (): void => undefined
 const log = { debug: say, info: say, warn: say, error: say }
 
 /** A store whose due runs are given; `sweep` says what becomes of each. */
-function sweeperOver(due: string[], sweep: (id: string) => Run | null, beats = true) {
+function sweeperOver(due: string[], sweep: (id: string) => Run | null, serves = true) {
   const told: string[][] = []
   const asked: string[] = []
   let beaten = 0
+  const served = { yes: false }
   const store = {
     beat: async () => void (beaten += 1),
+    isServed: async () => served.yes,
     dueRuns: async (limit: number) => due.slice(0, limit),
     sweepRun: async (id: string) => {
       asked.push(id)
       const run = sweep(id)
-      if (run !== null) due.splice(due.indexOf(id), 1)
-      return run
+      due.splice(due.indexOf(id), 1)
+      return run === null ? null : { ...run, id }
     },
   }
-  const onSwept = (ids: readonly string[]): void => void told.push([...ids])
-  const sweeper = createSweeper({ store, scheduler: systemScheduler, log, beats, onSwept })
-  return { sweeper, told, asked, beats: () => beaten }
+  const onSwept = (runs: readonly Run[]): void => void told.push(runs.map(({ id }) => id))
+  const sweeper = createSweeper({ store, scheduler: systemScheduler, log, serves, onSwept })
+  return { sweeper, told, asked, served, beats: () => beaten }
 }
 
 const swept = { state: 'failed', errorCode: 'no_worker' } as Run
@@ -52,12 +54,22 @@ it('goes on bite after bite until nothing is due', async () => {
   expect(told.map(({ length }) => length)).toEqual([100, 100, 50])
 })
 
-it('leaves a bite of which nothing can be swept to the next pass', async () => {
-  const due = Array.from({ length: 150 }, (_, n) => `run ${n}`)
-  const { sweeper, told, asked } = sweeperOver(due, () => null)
+it('asks once a pass for what cannot be swept, and gets to the rest behind it', async () => {
+  const due = Array.from({ length: 250 }, (_, n) => `run ${n}`)
+  const { sweeper, told, asked } = sweeperOver(due, (id) => {
+    if (Number(id.slice(4)) < 150) throw new Error('no')
+    return swept
+  })
   await sweeper.kick()
-  expect(told).toEqual([])
-  expect(asked).toHaveLength(100)
+  expect(told.flat()).toHaveLength(100)
+  expect(asked).toHaveLength(250)
+})
+
+it('leaves a store that a server has served to its server', async () => {
+  const { sweeper, asked, served } = sweeperOver(['a'], () => swept, false)
+  served.yes = true
+  await sweeper.kick()
+  expect(asked).toEqual([])
 })
 
 it('says that the store is served only where it serves', async () => {

@@ -4,6 +4,7 @@
  */
 import type { BackgroundLoop } from '../background-loop.ts'
 import { backgroundLoop } from '../background-loop.ts'
+import type { Run } from '../domain/run.ts'
 import type { Log } from '../log.ts'
 import type { Scheduler } from '../scheduler.ts'
 import type { Store } from '../store.ts'
@@ -12,38 +13,47 @@ const everyMs = 1000
 const biteMax = 100
 
 export interface SweeperOptions {
-  readonly store: Pick<Store, 'beat' | 'dueRuns' | 'sweepRun'>
+  readonly store: Pick<Store, 'beat' | 'isServed' | 'dueRuns' | 'sweepRun'>
   readonly scheduler: Scheduler
   readonly log: Log
-  /** A server answers for holders it could not hear: it notices its own absences. */
-  readonly beats: boolean
-  readonly onSwept: (runIds: readonly string[]) => void
+  /**
+   * A server knows when holders could not reach it and gives them time. A program that embeds the
+   * library does not: it sweeps only a store that no server has ever served.
+   */
+  readonly serves: boolean
+  readonly onSwept: (runs: readonly Run[]) => void
 }
 
 export function createSweeper(options: SweeperOptions): BackgroundLoop {
   const { store, scheduler, log } = options
 
-  async function sweepOne(runId: string): Promise<string | null> {
-    try {
-      const run = await store.sweepRun(runId)
-      if (run === null) return null
-      log.info({ run: runId, state: run.state, code: run.errorCode }, 'swept')
-      return runId
-    } catch (error) {
-      log.error({ err: error, run: runId }, 'could not sweep a run')
-      return null
-    }
+  async function sweepOne(runId: string): Promise<Run | null> {
+    const run = await store.sweepRun(runId)
+    if (run !== null) log.info({ run: runId, state: run.state, code: run.errorCode }, 'swept')
+    return run
   }
 
   async function pass(): Promise<void> {
-    if (options.beats) await store.beat()
+    if (options.serves) await store.beat()
+    else if (await store.isServed()) return
+    const failing = new Set<string>()
     for (;;) {
-      const due = await store.dueRuns(biteMax)
-      const swept = await Promise.all(due.map(sweepOne))
-      const done = swept.filter((runId) => runId !== null)
-      if (done.length > 0) options.onSwept(done)
-      // A bite of which nothing could be swept would come back as it is: leave it to the next pass.
-      if (due.length < biteMax || done.length === 0) return
+      // One that cannot be swept is left to the next pass, and must not hide the others.
+      const all = await store.dueRuns(biteMax + failing.size)
+      const due = all.filter((runId) => !failing.has(runId))
+      if (due.length === 0) return
+      const results = await Promise.allSettled(due.map(sweepOne))
+      const swept: Run[] = []
+      results.forEach((result, i) => {
+        if (result.status === 'fulfilled') {
+          if (result.value !== null) swept.push(result.value)
+          return
+        }
+        failing.add(due[i] ?? '')
+        log.error({ err: result.reason as unknown, run: due[i] }, 'could not sweep a run')
+      })
+      if (swept.length > 0) options.onSwept(swept)
+      if (due.length < biteMax) return
     }
   }
 

@@ -27,6 +27,7 @@ export class ClaimBatcher {
   readonly #scheduler: Scheduler
   #queue: Waiting[] = []
   #underWay = 0
+  readonly #subjectsUnderWay = new Set<string>()
   #planned = false
   readonly #drainers: (() => void)[] = []
 
@@ -63,19 +64,22 @@ export class ClaimBatcher {
     this.#planned = true
     this.#scheduler.soon(() => {
       this.#planned = false
-      void this.#send(this.#takeBatch())
+      const batch = this.#takeBatch()
+      // Everything waits behind what is under way, whose return plans anew.
+      if (batch.length === 0) return
+      void this.#send(batch)
       this.#plan()
     })
   }
 
+  /** The next claims in order, passing over subjects that are in it or under way already. */
   #takeBatch(): readonly Waiting[] {
-    const subjects = new Set<string>()
+    const taken = new Set(this.#subjectsUnderWay)
     const batch: Waiting[] = []
     this.#queue = this.#queue.filter((waiting) => {
-      const { type, repo, subjectName } = waiting.claim
-      const subject = `${type} ${repo ?? ''} ${subjectName}`
-      if (batch.length >= batchMax || subjects.has(subject)) return true
-      subjects.add(subject)
+      const subject = subjectOf(waiting.claim)
+      if (batch.length >= batchMax || taken.has(subject)) return true
+      taken.add(subject)
       batch.push(waiting)
       return false
     })
@@ -83,11 +87,13 @@ export class ClaimBatcher {
   }
 
   async #send(batch: readonly Waiting[]): Promise<void> {
-    if (batch.length === 0) return
+    const subjects = batch.map(({ claim }) => subjectOf(claim))
+    for (const subject of subjects) this.#subjectsUnderWay.add(subject)
     this.#underWay++
     try {
       await this.#settle(batch)
     } finally {
+      for (const subject of subjects) this.#subjectsUnderWay.delete(subject)
       this.#underWay--
       this.#plan()
       this.#releaseDrainers()
@@ -113,4 +119,8 @@ export class ClaimBatcher {
       }
     }
   }
+}
+
+function subjectOf({ type, repo, subjectName }: Claim): string {
+  return `${type} ${repo ?? ''} ${subjectName}`
 }

@@ -21,7 +21,9 @@ export class Continuity {
   /** At the start: everything since the last sign of life of any server is a gap. */
   begin(aliveAt: number | null, now: number): void {
     this.#lastBeatAt = now
-    if (aliveAt !== null && aliveAt < now) this.#note({ beganAt: aliveAt, endedAt: now })
+    // A sign of life from the future: the clock was set back, and nobody knows for how long we
+    // were away. Then everything still running counts as run out while we were.
+    if (aliveAt !== null) this.#note({ beganAt: aliveAt < now ? aliveAt : -Infinity, endedAt: now })
   }
 
   /** The store answered at `now`. Counts only after `begin`: who serves nobody misses nobody. */

@@ -2,7 +2,7 @@
 import { Pool, TypeOverrides, types } from 'pg'
 import { SetupError } from '../errors.ts'
 import { ServerClock } from './drivers/postgres-clock.ts'
-import { mapPostgresError } from './drivers/postgres-errors.ts'
+import { connectFailure } from './drivers/postgres-errors.ts'
 import { migratePostgres } from './drivers/postgres-migrate.ts'
 import { PostgresDriver } from './drivers/postgres.ts'
 import { loadMigrations } from './migrations.ts'
@@ -16,8 +16,9 @@ const connectionsMax = 10
 // would rather read all of it, however large it grew, until the server's next look a minute later.
 const sessionSettings = {
   search_path: 'holdfast',
-  lock_timeout: '10s',
-  idle_in_transaction_session_timeout: '60s',
+  lock_timeout: '5s',
+  // Below the driver's patience: what a frozen process holds is free before others give up.
+  idle_in_transaction_session_timeout: '10s',
   enable_seqscan: 'off',
   enable_hashjoin: 'off',
   enable_mergejoin: 'off',
@@ -48,9 +49,9 @@ export async function openPostgresDriver(url: string, seams: StoreSeams): Promis
   } catch (error) {
     await clock.stop()
     await pool.end()
-    throw mapPostgresError(error)
+    throw error instanceof SetupError ? error : connectFailure(error, false)
   }
-  return new PostgresDriver({ ...seams, pool, clock })
+  return new PostgresDriver({ ...seams, pool, serverClock: clock })
 }
 
 export async function openPostgres(url: string, seams: StoreSeams): Promise<SqlStore> {

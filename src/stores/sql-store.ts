@@ -92,7 +92,10 @@ export class SqlStore implements port.Store {
   }
 
   heartbeatRun(request: port.HolderRequest, once: port.Once | null): Promise<port.HeartbeatAnswer> {
-    return this.#once(once, () => heartbeatRun(this.#context, request))
+    const { runId: id, leaseHash } = request
+    return this.#once(once, () => heartbeatRun(this.#context, request), {
+      holdOf: ({ fence }) => ({ id, fence, leaseHash }),
+    })
   }
 
   releaseRun(request: port.HolderRequest, once: port.Once | null): Promise<Run> {
@@ -140,6 +143,10 @@ export class SqlStore implements port.Store {
     }
   }
 
+  async isServed(): Promise<boolean> {
+    return (await this.#driver.read(() => readState('alive_at'))) !== null
+  }
+
   async beat(): Promise<void> {
     if (this.#aliveAt === null) {
       const stored = await this.#driver.read(() => readState('alive_at'))
@@ -149,7 +156,9 @@ export class SqlStore implements port.Store {
       this.#continuity.beat(this.#driver.now())
     }
     const now = this.#driver.now()
-    if (this.#aliveAt !== null && now - this.#aliveAt < aliveEveryMs) return
+    // A clock that was set back must not keep the sign of life in the future.
+    const sinceAlive = this.#aliveAt === null ? Infinity : Math.abs(now - this.#aliveAt)
+    if (sinceAlive < aliveEveryMs) return
     await this.#driver.transact(() => writeState('alive_at', String(now)))
     this.#aliveAt = now
   }

@@ -195,8 +195,10 @@ export function headOrder(open: OpenStore): void {
   })
 
   describe('what GitHub says', () => {
-    const settle = (runId: string, head: string, at: number) =>
-      world().store.settleHead({ runId, headSha: sha(head), at, actor: 'head-check' })
+    const settle = async (runId: string, head: string, at: number) => {
+      const fence = (await world().store.run(runId))?.fence ?? 0
+      return world().store.settleHead({ runId, fence, headSha: sha(head), at, actor: 'check' })
+    }
 
     it('confirms the head that arrival chose, and verifies it', async () => {
       const subject = make()

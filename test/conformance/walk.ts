@@ -119,7 +119,8 @@ export class Walk {
     if (run === undefined) return
     const before = await subject.subject()
     const headSha = sha(step.head)
-    await this.world.store.settleHead({ runId: run.id, headSha, at: step.eventAt, actor: 'check' })
+    const { id: runId, fence } = run
+    await this.world.store.settleHead({ runId, fence, headSha, at: step.eventAt, actor: 'check' })
     const after = await subject.subject()
     const moved = after.currentPair !== before.currentPair
     if (moved && step.eventAt < this.#order.floor) throw new Error('an old look moved the head')

@@ -220,7 +220,10 @@ describe('a run token', () => {
   test('ends with its run, except to repeat its own completion', async () => {
     for (const state of ['succeeded', 'failed', 'cancelled', 'skipped'] as const) {
       expect(await ask({ state })).toEqual([401, 'unauthorized'])
-      expect(await ask({ state }, 'POST', complete)).toBe(200)
+      expect(await ask({ state }, 'POST', complete)).toEqual([401, 'unauthorized'])
+      const own = { state, completedLeaseHash: theRun.leaseHash }
+      expect(await ask(own, 'POST', complete)).toBe(200)
+      expect(await ask(own)).toEqual([401, 'unauthorized'])
       const release = `/v1/runs/${theRunId}/release`
       expect(await ask({ state }, 'POST', release)).toEqual([401, 'unauthorized'])
     }

@@ -1,42 +1,45 @@
-/** What PostgreSQL's SQLSTATEs and broken connections mean. Told apart by code, never by text. */
-import { HoldfastError, StoreUnavailableError } from '../../errors.ts'
+/**
+ * What PostgreSQL's SQLSTATEs and broken connections mean. Told apart by code and by where they
+ * arose, never by text: only what connecting or a statement rejects with comes here, so that a
+ * fault of ours never passes for a store that is away.
+ */
+import { StoreContendedError, StoreUnavailableError } from '../../errors.ts'
 import { LostRace } from '../driver.ts'
 
-/** Unique violation between concurrent inserts, serialisation failure, deadlock. */
-const repeatable = new Set(['23505', '40001', '40P01'])
-/** A lock was not to be had within the session's patience. */
-const lockNotAvailable = '55P03'
-/** Connection trouble, shutdown, starting up, too many connections, full disk, read-only. */
-const unavailableClasses = ['08', '53', '57', '58', '25006']
+/**
+ * Worth running again from the start: a unique violation between concurrent inserts, serialisation
+ * failure, deadlock, a lock not to be had in time, and a session that was cut because it stood
+ * still inside its transaction.
+ */
+const repeatable = new Set(['23505', '40001', '40P01', '55P03', '25P03'])
+/** Connection trouble, shutdown, starting up, no room, too many connections, read-only. */
+const unavailableStates = ['08', '53', '57', '58', '25006']
 
-function stateOf(error: unknown): string | null {
-  if (!(error instanceof Error) || !('code' in error)) return null
-  return typeof error.code === 'string' ? error.code : null
+/** A pool whose connections are all taken is busy, not away. */
+export function connectFailure(error: unknown, poolIsFull: boolean): Error {
+  if (poolIsFull) return contended(error)
+  return unavailable(error)
 }
 
-export function isRepeatable(error: unknown): boolean {
-  return repeatable.has(stateOf(error) ?? '')
-}
-
-export function mapPostgresError(error: unknown): unknown {
-  if (error instanceof HoldfastError) return error
-  if (error instanceof LostRace) return unavailable('store_contended', 'too many at once', error)
-  const state = stateOf(error)
-  if (state === null) {
-    // pg reports a cut connection and a pool timeout as plain errors without a code.
-    const isOurs = error instanceof TypeError || error instanceof RangeError
-    return isOurs ? error : unavailable('store_unreachable', 'the database is unreachable', error)
-  }
-  if (repeatable.has(state) || state === lockNotAvailable) {
-    return unavailable('store_contended', 'too many at once', error)
-  }
+export function statementFailure(error: unknown): unknown {
+  const state = error instanceof Error && 'code' in error ? String(error.code) : ''
+  if (repeatable.has(state)) return new LostRace('run it again', { cause: error })
+  // A cut connection has no SQLSTATE.
   const isSqlState = /^[0-9A-Z]{5}$/.test(state)
-  if (!isSqlState || unavailableClasses.some((prefix) => state.startsWith(prefix))) {
-    return unavailable('store_unreachable', 'the database is unreachable', error)
-  }
-  return error
+  const isAway = unavailableStates.some((prefix) => state.startsWith(prefix))
+  return isSqlState && !isAway ? error : unavailable(error)
 }
 
-function unavailable(code: string, message: string, cause: unknown): StoreUnavailableError {
-  return new StoreUnavailableError(code, message, { cause })
+export function contended(cause: unknown): StoreContendedError {
+  return new StoreContendedError('store_contended', 'too many want the same at once', {
+    hint: 'Ask again in a moment. If it stays, look for a transaction that was left open.',
+    cause,
+  })
+}
+
+function unavailable(cause: unknown): StoreUnavailableError {
+  return new StoreUnavailableError('store_unreachable', 'the database cannot be reached', {
+    hint: 'Check that PostgreSQL runs and that HOLDFAST_DATABASE_URL is right.',
+    cause,
+  })
 }

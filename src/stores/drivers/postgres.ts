@@ -8,6 +8,7 @@
 import { createHash } from 'node:crypto'
 import type { Pool, PoolClient } from 'pg'
 import { StoreUnavailableError } from '../../errors.ts'
+import type { Clock } from '../../clock.ts'
 import type { Random } from '../../random.ts'
 import type { Scheduler } from '../../scheduler.ts'
 import { delay } from '../../scheduler.ts'
@@ -16,14 +17,16 @@ import { LostRace } from '../driver.ts'
 import type { Row, Sql, Verb } from '../sql.ts'
 import { raw } from '../sql.ts'
 import type { ServerClock } from './postgres-clock.ts'
-import { isRepeatable, mapPostgresError } from './postgres-errors.ts'
+import { connectFailure, contended, statementFailure } from './postgres-errors.ts'
 
-const triesMax = 20
+/** Above the session's lock timeout, so that a lock is waited for more than once. */
+const patienceMs = 30_000
 const pauseMsMax = 50
 
 export interface PostgresDriverOptions {
   readonly pool: Pool
-  readonly clock: ServerClock
+  readonly serverClock: ServerClock
+  readonly clock: Clock
   readonly scheduler: Scheduler
   readonly random: Random
 }
@@ -40,33 +43,29 @@ export class PostgresDriver implements Driver {
   }
 
   now(): number {
-    return this.#options.clock.now()
+    return this.#options.serverClock.now()
   }
 
   async transact<T>(makeVerb: () => Verb<T>): Promise<T> {
+    const { clock, random, scheduler } = this.#options
+    const until = clock.monotonicMs() + patienceMs
     for (let tries = 1; ; tries++) {
       try {
-        return await this.#once(makeVerb)
+        return await this.#withClient((client) => transaction(client, makeVerb()))
       } catch (error) {
-        const again = error instanceof LostRace || isRepeatable(error)
-        if (!again || tries >= triesMax) throw mapPostgresError(error)
-        const { random, scheduler } = this.#options
+        if (!(error instanceof LostRace)) throw error
+        if (clock.monotonicMs() >= until) throw contended(error)
         await delay(scheduler, random.below(Math.min(pauseMsMax, 2 ** tries)))
       }
     }
   }
 
-  async read<T>(makeVerb: () => Verb<T>): Promise<T> {
-    try {
-      const verb = makeVerb()
-      return await drive(verb, (statement) => this.#options.pool.query(prepared(statement)))
-    } catch (error) {
-      throw mapPostgresError(error)
-    }
+  read<T>(makeVerb: () => Verb<T>): Promise<T> {
+    return this.#withClient((client) => drive(client, makeVerb()))
   }
 
   async ping(): Promise<void> {
-    if (!this.#options.clock.isKnown()) {
+    if (!this.#options.serverClock.isKnown()) {
       throw new StoreUnavailableError('store_clock_unknown', "the database's clock is not known")
     }
     await this.read(function* () {
@@ -75,46 +74,64 @@ export class PostgresDriver implements Driver {
   }
 
   async close(): Promise<void> {
-    await this.#options.clock.stop()
+    await this.#options.serverClock.stop()
     await this.#options.pool.end()
   }
 
-  async #once<T>(makeVerb: () => Verb<T>): Promise<T> {
-    const client = await this.#options.pool.connect()
+  async #withClient<T>(work: (client: PoolClient) => Promise<T>): Promise<T> {
+    const client = await this.#connect()
     let broken: Error | undefined
+    // A connection that breaks while it is ours must not be an uncaught exception.
     const onError = (error: Error): void => void (broken = error)
     client.on('error', onError)
     try {
-      await client.query('BEGIN')
-      const value = await drive(makeVerb(), (statement) => client.query(prepared(statement)))
-      await client.query('COMMIT')
-      return value
+      return await work(client)
     } catch (error) {
-      await rollback(client).catch((cause: unknown) => {
-        broken ??= cause instanceof Error ? cause : new Error('rollback failed')
-      })
+      if (error instanceof StoreUnavailableError) broken ??= error
       throw error
     } finally {
       client.off('error', onError)
       client.release(broken)
     }
   }
-}
 
-async function rollback(client: PoolClient): Promise<void> {
-  await client.query('ROLLBACK')
-}
-
-async function drive<T>(
-  verb: Verb<T>,
-  query: (statement: Sql) => Promise<{ rows: Row[] }>,
-): Promise<T> {
-  let step = verb.next()
-  while (step.done !== true) {
-    const { rows } = await query(step.value)
-    step = verb.next(rows)
+  async #connect(): Promise<PoolClient> {
+    const { pool } = this.#options
+    try {
+      return await pool.connect()
+    } catch (error) {
+      throw connectFailure(error, pool.totalCount >= pool.options.max)
+    }
   }
+}
+
+async function transaction<T>(client: PoolClient, verb: Verb<T>): Promise<T> {
+  await send(client, raw('BEGIN'))
+  try {
+    const value = await drive(client, verb)
+    await send(client, raw('COMMIT'))
+    return value
+  } catch (error) {
+    // Fails only on a connection that is gone, and with it the transaction.
+    await send(client, raw('ROLLBACK')).catch(() => undefined)
+    throw error
+  }
+}
+
+async function drive<T>(client: PoolClient, verb: Verb<T>): Promise<T> {
+  let step = verb.next()
+  while (step.done !== true) step = verb.next(await send(client, step.value))
   return step.value
+}
+
+/** The only place where the database's own errors are read: what a verb throws is not one. */
+async function send(client: PoolClient, statement: Sql): Promise<readonly Row[]> {
+  try {
+    const { rows } = await client.query<Row>(prepared(statement))
+    return rows
+  } catch (error) {
+    throw statementFailure(error)
+  }
 }
 
 interface Prepared {

@@ -1,5 +1,5 @@
 /** What SQLite's result codes mean for a caller. Told apart by code, never by text. */
-import { HoldfastError, StoreUnavailableError } from '../../errors.ts'
+import { HoldfastError, StoreContendedError, StoreUnavailableError } from '../../errors.ts'
 import { LostRace } from '../driver.ts'
 
 const codes = {
@@ -31,11 +31,11 @@ export function isDamage(error: unknown): boolean {
 /** Our own errors pass as they are; an unknown one is a fault of ours and stays what it is. */
 export function mapSqliteError(error: unknown): unknown {
   if (error instanceof HoldfastError) return error
-  if (error instanceof LostRace) return unavailable('store_contended', 'too many at once', error)
+  if (error instanceof LostRace) return contended('store_contended', error)
   switch (resultCode(error)) {
     case codes.busy:
     case codes.locked:
-      return unavailable('store_busy', 'another process holds the database file for writing', error)
+      return contended('store_busy', error)
     case codes.full:
       return unavailable('store_full', 'the disk that holds the database is full', error)
     case codes.corrupt:
@@ -48,6 +48,13 @@ export function mapSqliteError(error: unknown): unknown {
     default:
       return error
   }
+}
+
+function contended(code: 'store_contended' | 'store_busy', cause: unknown): StoreContendedError {
+  return new StoreContendedError(code, 'others keep the database file busy', {
+    hint: 'Ask again in a moment. If it stays, look for a process that holds the file.',
+    cause,
+  })
 }
 
 function unavailable(code: string, message: string, cause: unknown): StoreUnavailableError {

@@ -2,6 +2,7 @@
  * Tables `repository` and `repository_name`: one row of our own per repository, and every name it
  * was ever seen under, so that a rename and a claim by name alone stay one repository.
  */
+import { LostRace } from '../driver.ts'
 import type { Verb } from '../sql.ts'
 import { join, sql, tuples } from '../sql.ts'
 
@@ -30,6 +31,14 @@ export function* resolveRepositories(
   // Another transaction may have made some of them between our two statements.
   const knownNow = yield* selectNames(missing)
   return new Map([...known, ...knownNow])
+}
+
+/** After a lock was waited for: a name that means another repository by now is a lost race. */
+export function* checkRepositories(resolved: ReadonlyMap<string, string>): Verb<void> {
+  const names = yield* selectNames([...resolved.keys()])
+  for (const [name, id] of resolved) {
+    if (names.get(name) !== id) throw new LostRace('a repository was renamed meanwhile')
+  }
 }
 
 function* selectNames(names: readonly string[]): Verb<Map<string, string>> {

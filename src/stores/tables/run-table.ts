@@ -2,7 +2,7 @@
 import type { Run } from '../../domain/run.ts'
 import { LostRace } from '../driver.ts'
 import type { Param, Sql, Verb } from '../sql.ts'
-import { raw, sql, tuples } from '../sql.ts'
+import { join, raw, sql, tuples } from '../sql.ts'
 import { table } from './table.ts'
 
 const run = table<Run>(
@@ -66,6 +66,9 @@ const run = table<Run>(
 /** Must read word for word like the predicate of the partial indexes over active runs. */
 export const isActive = raw(`state IN ('pending', 'running', 'waiting')`)
 
+/** The same for the index over runs that are ahead: worked on, or free to be leased. */
+export const isAhead = raw(`(state IN ('running', 'waiting') OR available_at IS NOT NULL)`)
+
 export function* selectRuns(where: Sql): Verb<Run[]> {
   const rows = yield sql`SELECT ${run.columns} FROM run WHERE ${where}`
   return rows.map((row) => run.decode(row))
@@ -77,15 +80,26 @@ export function* selectRun(id: string): Verb<Run | null> {
 }
 
 /**
- * The claims' runs: by key within the subject, active on the subject, or by key anywhere. Joined
- * from the list, because a long IN list makes SQLite walk all active runs instead.
+ * The claims' runs: by key within the subject, by key anywhere, and what stands in the way: the run
+ * that is ahead, or all active ones where the claim supersedes them. A queue's length costs nothing.
+ * Joined from the list, because a long IN list makes SQLite walk all active runs instead.
  */
 export function* selectForClaims(claims: readonly ClaimTarget[]): Verb<Run[]> {
-  const wanted = tuples(claims.map((claim) => [claim.subjectId, claim.pair, claim.key, claim.type]))
-  const rows = yield sql`WITH wanted (in_subject, its_pair, its_key, its_type) AS (VALUES ${wanted})
+  const wanted = tuples(
+    claims.map(({ subjectId, pair, key, type, supersedes }) => [
+      subjectId,
+      supersedes ? subjectId : '',
+      pair,
+      key,
+      type,
+    ]),
+  )
+  const rows = yield sql`WITH wanted (in_subject, supersedes_in, its_pair, its_key, its_type)
+      AS (VALUES ${wanted})
     SELECT ${run.columns} FROM wanted JOIN run
       ON (subject_id = in_subject AND pair = its_pair)
-      OR (subject_id = in_subject AND ${isActive})
+      OR (subject_id = in_subject AND ${isAhead})
+      OR (subject_id = supersedes_in AND ${isActive})
       OR (key = its_key AND type = its_type)`
   // One run may be wanted by two claims: by its subject's, and by another's with the same key.
   const found = new Map(rows.map((row) => [row['id'], run.decode(row)]))
@@ -97,19 +111,27 @@ export interface ClaimTarget {
   readonly pair: string
   readonly key: string
   readonly type: string
+  readonly supersedes: boolean
 }
 
 /**
- * Inserts or replaces the given runs, in order (a run that stops being active must come before the
- * one that takes its place). A row that changed since it was read is a lost race.
+ * Writes runs as they should be: rows that exist first, in order (one that stops being active must
+ * come before the one that takes its place), then new ones. A row that changed or went since it was
+ * read is a lost race.
  */
 export function* writeRuns(runs: readonly Run[]): Verb<Run[]> {
-  if (runs.length === 0) return []
   const raised = runs.map((item) => ({ ...item, rev: item.rev + 1 }))
-  const rows: (readonly Param[])[] = raised.map((item) => run.encode(item))
-  const written = yield sql`INSERT INTO run (${run.columns}) VALUES ${tuples(rows)}
-    ON CONFLICT (id) DO UPDATE SET ${run.overwrite} WHERE run.rev = excluded.rev - 1
-    RETURNING id`
-  if (written.length !== runs.length) throw new LostRace('a run changed since it was read')
+  for (const item of raised) if (item.rev > 1) yield* updateRun(item)
+  const fresh = raised.filter(({ rev }) => rev === 1)
+  if (fresh.length > 0) {
+    const rows = tuples(fresh.map((item) => run.encode(item)))
+    yield sql`INSERT INTO run (${run.columns}) VALUES ${rows}`
+  }
   return raised
+}
+
+function* updateRun(item: Run): Verb<void> {
+  const written = yield sql`UPDATE run SET (${run.columns}) = (${join(run.encode(item))})
+    WHERE id = ${item.id} AND rev = ${item.rev - 1} RETURNING id`
+  if (written.length === 0) throw new LostRace('a run changed since it was read')
 }

@@ -19,7 +19,12 @@ export function* afterEnd(context: VerbContext, before: LockedRun, ended: Run): 
   const now = context.now()
   // One that queued behind another leaves that other, and the rest of the queue, as they are.
   const next = isAhead(before.run) ? yield* nextInQueue(ended.subjectId) : null
-  if (next !== null) yield* writeRuns([makePending(next, now)])
+  if (next !== null) {
+    const data = { behind: ended.id, key: next.key }
+    const audit = { type: 'run.dequeued', actor: 'system', runId: next.id, data } as const
+    yield* insertAudits([audit], now)
+    yield* writeRuns([makePending(next, now)])
+  }
   if (!ended.rerunWanted) return ended
   return yield* startWantedRerun(withPrevious(ended, before.subject), next !== null, now)
 }

@@ -23,8 +23,12 @@ export function* rerunRun(context: VerbContext, runId: string, actor: string): V
 }
 
 export function* settleHead(context: VerbContext, settled: SettledHead): Verb<SettleAnswer> {
-  const { subject } = yield* lockRun(context, settled.runId)
+  const { run, subject } = yield* lockRun(context, settled.runId)
   if (subject.headSha === settled.headSha) return yield* confirmHead(context, subject, settled)
+  // A newer claim came while we looked: what we saw says nothing about it.
+  if (subject.currentRunId !== run.id || run.fence !== settled.fence) {
+    return { result: 'unchanged', supersededRunIds: [] }
+  }
   const [known] = yield* selectRuns(sql`subject_id = ${subject.id}
     AND head_sha = ${settled.headSha} ORDER BY id DESC LIMIT 1`)
   // A head we have not heard of: its own event will come and decide.

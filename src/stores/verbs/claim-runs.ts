@@ -15,7 +15,7 @@ import type { ClaimAnswer } from '../../store.ts'
 import type { Verb } from '../sql.ts'
 import { insertAudits } from '../tables/audit-table.ts'
 import { insertEvents, seenEvents } from '../tables/event-table.ts'
-import { resolveRepositories } from '../tables/repository-table.ts'
+import { checkRepositories, resolveRepositories } from '../tables/repository-table.ts'
 import { selectForClaims, writeRuns } from '../tables/run-table.ts'
 import type { SubjectName } from '../tables/subject-table.ts'
 import { lockSubjects, subjectKey, writeSubjects } from '../tables/subject-table.ts'
@@ -63,16 +63,23 @@ export function* claimPlaced(
   return answers
 }
 
-/** Finds and locks each claim's subject; leaves out what shares one with an earlier claim. */
+/**
+ * Finds and locks each claim's subject. Leaves out what shares its subject or its key with an
+ * earlier claim: neither would see what the other writes.
+ */
 function* placeClaims(context: VerbContext, claims: readonly Claim[]): Verb<Map<number, Placed>> {
   const now = context.now()
   const names = claims.flatMap(({ repo }) => (repo === null ? [] : [repo]))
   const ids = yield* resolveRepositories(names, () => context.newId('rep'), now)
   const wanted = new Map<string, { index: number; name: SubjectName }>()
+  const keys = new Set<string>()
   claims.forEach((claim, index) => {
     const scope = claim.repo === null ? '' : (ids.get(claim.repo) ?? '')
     const name = { type: claim.type, scope, name: claim.subjectName }
-    if (!wanted.has(subjectKey(name))) wanted.set(subjectKey(name), { index, name })
+    const key = `${claim.type} ${claim.key}`
+    if (wanted.has(subjectKey(name)) || keys.has(key)) return
+    wanted.set(subjectKey(name), { index, name })
+    keys.add(key)
   })
   const entries = [...wanted.values()]
   const subjects = yield* lockSubjects(
@@ -80,6 +87,7 @@ function* placeClaims(context: VerbContext, claims: readonly Claim[]): Verb<Map<
     () => context.newId('sub'),
     now,
   )
+  yield* checkRepositories(ids)
   const placed = new Map<number, Placed>()
   for (const { index, name } of entries) {
     const claim = claims[index]
@@ -110,7 +118,11 @@ function* readLiveSights(
 function* readSights(placed: ReadonlyMap<number, Placed>): Verb<Map<number, ClaimSight>> {
   const all = [...placed.values()]
   const found = yield* selectForClaims(
-    all.map(({ claim, subject }) => ({ ...claim, subjectId: subject.id })),
+    all.map(({ claim, subject }) => ({
+      ...claim,
+      subjectId: subject.id,
+      supersedes: claim.policy.onNewer === 'supersede',
+    })),
   )
   const seen = yield* seenEvents(all.flatMap(eventOf))
   const sights = new Map<number, ClaimSight>()
@@ -143,11 +155,9 @@ function* record(decided: readonly Decided[], now: number): Verb<(Run | null)[]>
   )
   let position = 0
   const fenced = decided.map(({ verdict }) => {
-    const own = ids.slice(position, (position += verdict.audits.length))
-    const fenceAt = verdict.audits.findIndex(({ runId, type }) => isFence(verdict, runId, type))
-    const fence = own[fenceAt]
-    if (!verdict.drawsFence || verdict.run === null || fence === undefined) return verdict.run
-    return { ...verdict.run, fence }
+    const [first] = ids.slice(position, (position += verdict.audits.length))
+    const { run, drawsFence } = verdict
+    return run !== null && drawsFence && first !== undefined ? { ...run, fence: first } : run
   })
   const superseded = decided.flatMap(({ verdict }) => verdict.superseded)
   const changed = fenced.filter((run, i) => run !== null && decided[i]?.verdict.changed === true)
@@ -160,11 +170,6 @@ function* record(decided: readonly Decided[], now: number): Verb<(Run | null)[]>
   )
   yield* insertEvents(decided.flatMap(eventOf), now)
   return fenced.map((run) => (run === null ? null : (stored.get(run.id) ?? run)))
-}
-
-function isFence(verdict: ClaimVerdict, runId: string | null, type: string): boolean {
-  const claims = ['run.claimed', 'run.reclaimed', 'run.skipped']
-  return runId === verdict.run?.id && claims.includes(type)
 }
 
 function answer(claim: Claim, verdict: ClaimVerdict, run: Run | null): ClaimAnswer {

@@ -4,6 +4,7 @@ import type { Subject } from '../../domain/subject.ts'
 import { runNotFound } from '../../errors.ts'
 import type { IdPrefix } from '../../ids.ts'
 import type { Dialect } from '../driver.ts'
+import { LostRace } from '../driver.ts'
 import type { Verb } from '../sql.ts'
 import { selectRun } from '../tables/run-table.ts'
 import { lockSubject } from '../tables/subject-table.ts'
@@ -28,5 +29,6 @@ export function* lockRun(context: VerbContext, runId: string): Verb<LockedRun> {
   const subject = yield* lockSubject(found.subjectId, context.now())
   const run = yield* selectRun(runId)
   if (run === null) throw runNotFound(runId)
+  if (run.subjectId !== subject.id) throw new LostRace('the run moved to another subject')
   return { run, subject }
 }

@@ -81,8 +81,8 @@ export function* sweepRun(context: VerbContext, runId: string): Verb<Run | null>
     }
     case 'returned': {
       const audit = { type: 'run.heartbeat_lost', actor: 'sweeper', runId, data: lost } as const
-      yield* insertAudits([audit], context.now())
-      const [stored] = yield* writeRuns([swept.run])
+      const [fence] = yield* insertAudits([audit], context.now())
+      const [stored] = yield* writeRuns([{ ...swept.run, fence: fence ?? run.fence }])
       return stored ?? swept.run
     }
     case 'failed': {

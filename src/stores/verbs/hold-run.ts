@@ -7,8 +7,8 @@ import { ConflictError, runNotFound } from '../../errors.ts'
 import { sameHash } from '../../secrets.ts'
 import type { HeartbeatAnswer, HolderRequest, LeaseAnswer, LeaseRequest } from '../../store.ts'
 import { LostRace } from '../driver.ts'
-import type { Verb } from '../sql.ts'
-import { join, sql } from '../sql.ts'
+import type { Sql, Verb } from '../sql.ts'
+import { sql } from '../sql.ts'
 import { insertAudits } from '../tables/audit-table.ts'
 import { selectRun, writeRuns } from '../tables/run-table.ts'
 import type { VerbContext } from './context.ts'
@@ -32,12 +32,39 @@ export function* leaseRun(context: VerbContext, request: LeaseRequest): Verb<Lea
   return { run, lease: { secret: grant.secret, expiresAt: run.leaseExpiresAt ?? now } }
 }
 
-/** The run that has waited longest, its subject locked; passes over subjects others hold. */
+/**
+ * The run that has waited longest, its subject locked; passes over subjects others hold. Types are
+ * asked one by one, each by its index: together they would walk the backlog of all others.
+ */
 function* lockCandidate(context: VerbContext, types: readonly string[] | null): Verb<Run | null> {
-  const ofType = types === null ? sql`` : sql`AND run.type IN (${join(types)})`
+  if (types === null) {
+    return yield* lockFirst(context, sql`run.available_at IS NOT NULL ORDER BY run.available_at`)
+  }
+  for (const type of yield* byLongestWait(types)) {
+    const found = yield* lockFirst(
+      context,
+      sql`run.available_at IS NOT NULL AND run.type = ${type} ORDER BY run.type, run.available_at`,
+    )
+    if (found !== null) return found
+  }
+  return null
+}
+
+/** No type starves another, in whatever order a worker names them. */
+function* byLongestWait(types: readonly string[]): Verb<readonly string[]> {
+  if (types.length < 2) return types
+  const waiting: { type: string; since: number }[] = []
+  for (const type of new Set(types)) {
+    const [row] = yield sql`SELECT available_at FROM run
+      WHERE available_at IS NOT NULL AND type = ${type} ORDER BY type, available_at LIMIT 1`
+    if (row !== undefined) waiting.push({ type, since: Number(row['available_at']) })
+  }
+  return waiting.toSorted((a, b) => a.since - b.since).map(({ type }) => type)
+}
+
+function* lockFirst(context: VerbContext, whereInOrder: Sql): Verb<Run | null> {
   const [row] = yield sql`SELECT run.id FROM run JOIN subject ON subject.id = run.subject_id
-    WHERE run.available_at IS NOT NULL ${ofType}
-    ORDER BY run.available_at LIMIT 1 ${context.dialect.lockFree('subject')}`
+    WHERE ${whereInOrder} LIMIT 1 ${context.dialect.lockFree('subject')}`
   if (row === undefined) return null
   const run = yield* selectRun(row['id'] as string)
   if (run?.availableAt == null) throw new LostRace('the run was taken')
@@ -58,8 +85,9 @@ export function* releaseRun(context: VerbContext, request: HolderRequest): Verb<
   checkHolder(run, request.leaseHash)
   const now = context.now()
   const data = { worker: run.worker, round: run.round, attempt: run.attempt }
-  yield* insertAudits([{ type: 'run.released', actor: request.actor, runId: run.id, data }], now)
-  const [released] = yield* writeRuns([makePending(run, now)])
+  const audit = { type: 'run.released', actor: request.actor, runId: run.id, data } as const
+  const [fence] = yield* insertAudits([audit], now)
+  const [released] = yield* writeRuns([{ ...makePending(run, now), fence: fence ?? run.fence }])
   return released ?? run
 }
 

@@ -1,4 +1,8 @@
-/** Lists of runs and audit rows, each filter backed by an index. */
+/**
+ * Lists of runs and audit rows. Each is walked newest first along an index: by repository, pull
+ * request, state, key, head or audit type; a run's `type`, or `pr` without its repository, only
+ * leaves out rows on the way.
+ */
 import type { AuditRow } from '../../domain/audit.ts'
 import type { Run } from '../../domain/run.ts'
 import type { AuditFilter, Hold, Page, Paged, RunFilter } from '../../store.ts'

@@ -3,8 +3,9 @@
  * the rename. Its subjects become one, so that nothing already done under either name is done again
  * and one head owns the pull request.
  */
+import type { AuditDraft } from '../../domain/audit.ts'
 import type { Run } from '../../domain/run.ts'
-import { isActive as isActiveRun, supersede } from '../../domain/run.ts'
+import { isActive, isAhead, makeQueued, supersede } from '../../domain/run.ts'
 import type { Subject } from '../../domain/subject.ts'
 import type { Verb } from '../sql.ts'
 import { sql } from '../sql.ts'
@@ -36,54 +37,68 @@ export function* mergeSubjects(
   )
 }
 
-/**
- * The stray's runs move over, unless the kept subject has that pair already. The newer head of the
- * two stays current; what the other had under way is superseded by it.
- */
+/** All runs of both move under the kept subject; the stray one goes. */
 function* mergeSubject(context: VerbContext, stray: Subject, kept: Subject): Verb<void> {
-  const strayRuns = yield* selectRuns(sql`subject_id = ${stray.id}`)
-  const keptRuns = yield* selectRuns(sql`subject_id = ${kept.id}`)
-  // Jobs that queue or skip have no head to agree on: each subject works off what it has.
-  if ([...strayRuns, ...keptRuns].some(({ onNewer }) => onNewer !== 'supersede')) return
-  const newer = isNewer(stray, kept, strayRuns, keptRuns) ? stray : kept
-  const all = [...strayRuns, ...keptRuns]
-  const byKey = all.find(({ id }) => id === newer.currentRunId)?.key ?? ''
-  const overtaken = all.filter((run) => isActiveRun(run) && run.subjectId !== newer.id)
   const now = context.now()
-  const ended = yield* writeRuns(overtaken.map((run) => supersede(run, byKey, now)))
-  yield* insertAudits(
-    ended.map(({ id }) => ({
-      type: 'run.superseded',
-      actor: 'system',
-      runId: id,
-      data: { by: byKey, why: 'two names turned out to be one repository' },
-    })),
-    now,
-  )
-  const pairs = new Set(keptRuns.map(({ pair }) => pair))
-  const latest = new Map(ended.map((run) => [run.id, run]))
-  const moving = strayRuns.filter(({ pair }) => !pairs.has(pair))
-  yield* writeRuns(moving.map((run) => ({ ...(latest.get(run.id) ?? run), subjectId: kept.id })))
-  yield* writeSubjects([withHeadOf(kept, newer, keptRuns)])
+  const runs = yield* selectRuns(sql`subject_id IN (${stray.id}, ${kept.id}) ORDER BY fence`)
+  const newer = isNewer(stray, kept, runs) ? stray : kept
+  const winners = winnerOfEachPair(runs)
+  const head = winners.get(newer.currentPair ?? '')
+  const audits: AuditDraft[] = []
+  const settled = runs.map((run) => {
+    const isCopy = winners.get(run.pair) !== run
+    const moved = { ...run, subjectId: kept.id, pair: isCopy ? copyOf(run) : run.pair }
+    if (!isActive(run) || run === head) return moved
+    if (isCopy || run.onNewer === 'supersede') {
+      const by = (isCopy ? winners.get(run.pair) : head)?.key ?? run.key
+      audits.push(told('run.superseded', run, { by }))
+      return supersede(moved, by, now)
+    }
+    if (run.subjectId === kept.id || !isAhead(run)) return moved
+    // Two were ahead; there is room for one. The other queues, and its worker hears of it.
+    audits.push(told('run.heartbeat_lost', run, { worker: run.worker }))
+    return makeQueued(moved)
+  })
+  // What steps back must be written before what stays ahead moves in.
+  yield* writeRuns(settled.toSorted((a, b) => Number(isAhead(a)) - Number(isAhead(b))))
+  yield* insertAudits(audits, now)
+  yield* writeSubjects([withHeadOf(kept, newer, head)])
+  yield sql`DELETE FROM subject WHERE id = ${stray.id}`
+}
+
+/** A pair known on both sides counts once: a result first, then work under way, then the newest. */
+function winnerOfEachPair(runs: readonly Run[]): ReadonlyMap<string, Run> {
+  const rank = (run: Run): number => (run.state === 'succeeded' ? 2 : isActive(run) ? 1 : 0)
+  const winners = new Map<string, Run>()
+  for (const run of runs) {
+    const other = winners.get(run.pair)
+    if (other === undefined || rank(run) >= rank(other)) winners.set(run.pair, run)
+  }
+  return winners
+}
+
+/** The copy stays for its history, under a pair that no claim asks for. */
+const copyOf = (run: Run): string => `${run.pair} (copy ${run.id})`
+
+function told(
+  type: 'run.superseded' | 'run.heartbeat_lost',
+  run: Run,
+  data: AuditDraft['data'],
+): AuditDraft {
+  const why = 'two names turned out to be one repository'
+  return { type, actor: 'system', runId: run.id, data: { ...data, why } }
 }
 
 /** By verified order where both have one, else by which was claimed last. */
-function isNewer(
-  stray: Subject,
-  kept: Subject,
-  strayRuns: readonly Run[],
-  keptRuns: readonly Run[],
-): boolean {
+function isNewer(stray: Subject, kept: Subject, runs: readonly Run[]): boolean {
   if (stray.headAt !== null && kept.headAt !== null) return stray.headAt >= kept.headAt
-  const newest = (runs: readonly Run[]): number => Math.max(0, ...runs.map(({ fence }) => fence))
-  return newest(strayRuns) > newest(keptRuns)
+  return runs.at(-1)?.subjectId === stray.id
 }
 
-function withHeadOf(kept: Subject, newer: Subject, keptRuns: readonly Run[]): Subject {
-  const own = keptRuns.find(({ pair }) => pair === newer.currentPair)
+function withHeadOf(kept: Subject, newer: Subject, head: Run | undefined): Subject {
   return {
     ...kept,
-    currentRunId: own?.id ?? newer.currentRunId,
+    currentRunId: head?.id ?? newer.currentRunId,
     currentPair: newer.currentPair,
     headSha: newer.headSha,
     headBefore: newer.headBefore,

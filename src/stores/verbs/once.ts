@@ -14,9 +14,11 @@ import type { VerbContext } from './context.ts'
 
 const keptMs = 24 * 60 * 60 * 1000
 
+export type AnsweredHold = Pick<Run, 'id' | 'fence' | 'leaseHash'>
+
 export interface OnceRules<T> {
-  /** The run whose fence must still be the newest for the answer to be worth repeating. */
-  readonly holdOf?: (result: T) => Run | null
+  /** The hold that must still be the newest and live for the answer to be worth repeating. */
+  readonly holdOf?: (result: T) => AnsweredHold | null
 }
 
 /** `T` must survive JSON: it is sealed as text. A null result is not kept. */
@@ -68,10 +70,10 @@ function* forget(once: Once): Verb<void> {
   yield sql`DELETE FROM idempotency WHERE key_hash = ${once.keyHash}`
 }
 
-function* stillHeld(context: VerbContext, answered: Run | null): Verb<boolean> {
+function* stillHeld(context: VerbContext, answered: AnsweredHold | null): Verb<boolean> {
   if (answered === null) return false
   const run = yield* selectRun(answered.id)
   if (run === null) return false
-  const moment = context.moment()
-  return run.fence === answered.fence && isActive(run) && !leaseIsLost(run, moment)
+  const isNewest = run.fence === answered.fence && run.leaseHash === answered.leaseHash
+  return isNewest && isActive(run) && !leaseIsLost(run, context.moment())
 }

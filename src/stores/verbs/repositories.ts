@@ -7,6 +7,7 @@
  *   both known, as two rows           claims by a new name came before the rename was heard of:
  *                                     they are one repository, and its subjects are moved together
  */
+import type { AuditDraft } from '../../domain/audit.ts'
 import type { Verb } from '../sql.ts'
 import { sql } from '../sql.ts'
 import { insertAudits } from '../tables/audit-table.ts'
@@ -24,15 +25,24 @@ export function* learnRepository(context: VerbContext, name: string, githubId: n
   const byName = yield* repositoryByName(name)
   if (byName?.githubId === githubId) return
   if (byId === null) {
-    if (byName === null || byName.githubId !== null) yield* makeNew(context, name)
+    const taken = byName !== null && byName.githubId !== null
+    if (byName === null || taken) yield* makeNew(context, name)
     yield* fillIn(name, githubId)
+    const data = { name, github_id: githubId, ...(taken && { taken_from: byName.id }) }
+    yield* tell(context, 'repository.identified', data)
     return
   }
   yield* addName(byId, name)
-  const data = { repository: byId.id, from: byId.name, to: name }
-  const now = context.now()
-  yield* insertAudits([{ type: 'repository.renamed', actor: 'system', runId: null, data }], now)
+  yield* tell(context, 'repository.renamed', { repository: byId.id, from: byId.name, to: name })
   if (byName !== null && byName.githubId === null) yield* mergeSubjects(context, byName, byId)
+}
+
+function* tell(
+  context: VerbContext,
+  type: 'repository.identified' | 'repository.renamed',
+  data: AuditDraft['data'],
+): Verb<void> {
+  yield* insertAudits([{ type, actor: 'system', runId: null, data }], context.now())
 }
 
 /** The name's old owner keeps its subjects; the name means a new repository from now on. */

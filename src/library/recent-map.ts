@@ -1,0 +1,22 @@
+/** A map that remembers the newest entries only: for what is worth answering but not keeping. */
+
+const keptMax = 1000
+
+export class RecentMap<V> {
+  readonly #entries = new Map<string, V>()
+
+  get(key: string): V | undefined {
+    return this.#entries.get(key)
+  }
+
+  set(key: string, value: V): void {
+    this.#entries.delete(key)
+    this.#entries.set(key, value)
+    const [oldest] = this.#entries.keys()
+    if (this.#entries.size > keptMax && oldest !== undefined) this.#entries.delete(oldest)
+  }
+
+  delete(key: string): boolean {
+    return this.#entries.delete(key)
+  }
+}
