@@ -9,7 +9,7 @@ import { TestSubject } from './test-subject.ts'
 import { day, useWorld, type OpenStore } from './world.ts'
 
 /** Seals by another spelling, so that what is kept is not what was said. */
-function onceOf(keyHash: string, bodyHash = 'body'): Once {
+export function onceOf(keyHash: string, bodyHash = 'body'): Once {
   return {
     keyHash,
     bodyHash,

@@ -3,8 +3,7 @@
  * numeric id before or after claims by name alone.
  */
 import { expect, it } from 'vitest'
-import { pullRequestClaim, unique } from './claims.ts'
-import { completion } from './claims.ts'
+import { completion, jobClaim, pullRequestClaim, unique } from './claims.ts'
 import { useWorld, type OpenStore } from './world.ts'
 
 let ids = 1000
@@ -123,6 +122,48 @@ export function repositories(open: OpenStore): void {
     const again = await claim(after, 'b', 2)
     const run = await world().store.run(early.run!.id)
     expect(again.process || run?.state === 'running').toBe(true)
+  })
+
+  it('a head that is under way under both names goes on once', async () => {
+    const [before, after, id] = [unique('acme/old'), unique('acme/new'), newId()]
+    await learn(before, id)
+    const first = await claim(before, 'a', 1)
+    const second = await claim(after, 'a', 1)
+    await learn(after, id)
+    expect(await claim(after, 'a', 1)).toMatchObject({ process: false, reason: 'duplicate' })
+    const states = await Promise.all(
+      [first, second].map(async ({ run }) => (await world().store.run(run!.id))?.state),
+    )
+    expect(states.toSorted()).toEqual(['running', 'superseded'])
+  })
+
+  it('a head finished under one name and under way under the other is finished', async () => {
+    const [before, after, id] = [unique('acme/old'), unique('acme/new'), newId()]
+    await learn(before, id)
+    const working = await claim(before, 'a', 1)
+    await world().store.completeRun(completion(await claim(after, 'a', 1)), null)
+    await learn(after, id)
+    expect(await claim(before, 'a', 1)).toMatchObject({ process: false, reason: 'duplicate' })
+    expect(await world().store.run(working.run!.id)).toMatchObject({ state: 'superseded' })
+  })
+
+  it('jobs queued under both names are one queue after the merge', async () => {
+    const [before, after, id] = [unique('acme/old'), unique('acme/new'), newId()]
+    const type = unique('type')
+    const job = (repo: string, key: string) =>
+      world().store.claimRun(jobClaim(`${before} ${key}`, 'docs', { type, repo }), null)
+    await learn(before, id)
+    await job(before, 'one')
+    await job(before, 'two')
+    await job(after, 'three')
+    await job(after, 'four')
+    await learn(after, id)
+    expect(await job(after, 'three')).toMatchObject({ reason: 'duplicate' })
+    const { items } = await world().store.listRuns({ type }, { limit: 10, cursor: null })
+    expect(items.filter((run) => run.state === 'running')).toHaveLength(1)
+    expect(new Set(items.map(({ subjectId }) => subjectId)).size).toBe(1)
+    const [running] = items.filter((run) => run.state === 'running')
+    expect(running?.key).toBe(`${before} one`)
   })
 
   it('a merge is written down', async () => {

@@ -6,6 +6,7 @@ import { describe } from 'vitest'
 import { anyOrder } from './any-order.suite.ts'
 import { claimTable } from './claim-table.suite.ts'
 import { continuity } from './continuity.suite.ts'
+import { crossing } from './crossing.suite.ts'
 import { headOrder } from './head-order.suite.ts'
 import { holding } from './holding.suite.ts'
 import { lists } from './lists.suite.ts'
@@ -28,6 +29,7 @@ export function exerciseStore(name: string, open: OpenStore): void {
     describe('retention', () => purging(open))
     describe('a repeated request', () => once(open))
     describe('a repository', () => repositories(open))
+    describe('requests that cross', () => crossing(open))
     describe('lists', () => lists(open))
     describe('the run verbs', () => runVerbs(open))
     describe('in any order', () => anyOrder(open))
