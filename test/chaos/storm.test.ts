@@ -47,7 +47,7 @@ it('a server killed at any moment leaves every change with its audit row', async
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-storm-file-'))
   const result = await runStorm({
     ...{ database: { kind: 'sqlite', path: join(folder, 'holdfast.db') }, pullRequests },
-    ...{ processes: 1, workers: 12, forMs: 60_000, killEveryMs: 250, killsMax: 20 },
+    ...{ processes: 1, workers: 12, forMs: 600_000, killEveryMs: 250, killsMax: 20 },
   })
   rmSync(folder, { recursive: true })
   expect(result.violations).toEqual([])

@@ -122,7 +122,7 @@ describe('what is repeated', () => {
     expect(await stored()).toEqual({ k: 'waited for' })
   })
 
-  it('but not for ever: after half a minute it is contended, which is not unavailable', async () => {
+  it('but not for ever: after half a minute it is contended, not unavailable', async () => {
     let monotonicMs = 0
     const clock = { ...systemClock, monotonicMs: () => monotonicMs }
     const other = await openPostgresDriver(database.url, { ...seams, clock })
