@@ -2,9 +2,12 @@
  * Goal: the embedded gate keeps what it promises with the store there, away, and shared.
  * Method: real stores (memory and file), time owned by the test where it matters.
  */
+import { execFile } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Holdfast } from './holdfast.ts'
 import { openHoldfast } from './open-holdfast.ts'
@@ -16,6 +19,9 @@ const claim = {
   headSha: 'a'.repeat(40),
 }
 const key = `acme/widgets:pr-7:base-${'b'.repeat(40)}:head-${'a'.repeat(40)}`
+
+const run = promisify(execFile)
+const root = fileURLToPath(new URL('../..', import.meta.url))
 
 let folder: string
 let databaseUrl: string
@@ -120,6 +126,37 @@ describe('completing', () => {
     await one.checkAndClaimRun(claim)
     await expect(two.completeRun(key)).rejects.toMatchObject({ code: 'lease_lost' })
     expect(await two.checkAndClaimRun(claim)).toMatchObject({ reason: 'duplicate' })
+  })
+})
+
+describe('a lease of this instance', () => {
+  it('is not told lost when its own completion ends the run', async () => {
+    const holdfast = await open({ leaseMs: 1000 })
+    for (let n = 1; n <= 50; n++) {
+      const gate = await holdfast.checkAndClaimRun({ ...claim, prNumber: n })
+      await holdfast.completeRun(gate.runKey)
+      expect(gate.signal.aborted).toBe(false)
+    }
+  })
+
+  it('that was lost still hears why when it completes', async () => {
+    const [one, two] = [await open(), await open()]
+    const first = await one.checkAndClaimRun(claim)
+    await two.checkAndClaimRun({ ...claim, headSha: 'c'.repeat(40) })
+    await aborted(first.signal)
+    await expect(one.completeRun(first.runKey)).rejects.toMatchObject({ code: 'superseded' })
+  })
+
+  it('taken while the instance closes is let go, and the process can end', async () => {
+    const script = `
+      import { openHoldfast } from 'holdfast'
+      const holdfast = await openHoldfast({ databaseUrl: ${JSON.stringify(databaseUrl)} })
+      const claiming = holdfast.checkAndClaimRun(${JSON.stringify(claim)})
+      await holdfast.close()
+      console.log((await claiming).reason)`
+    const args = ['--input-type=module-typescript', '--eval', script]
+    const { stdout } = await run(process.execPath, args, { cwd: root, timeout: 15_000 })
+    expect(stdout).toMatch(/^(new|store-error)\n$/)
   })
 })
 
