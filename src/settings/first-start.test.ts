@@ -34,18 +34,37 @@ describe('the first start', () => {
     'makes what is missing and shows it once (%o)',
     async (env) => {
       const first = await start(env)
-      expect(first.made.map(({ label }) => label)).toEqual(['admin token', 'webhook secret'])
+      expect(first.unshown.map(({ label }) => label)).toEqual(['admin token', 'webhook secret'])
       expect(first.adminToken).toMatch(/^hfa_[\w-]{32}$/)
       expect(keptText('admin-token')).toBe(`${first.adminToken}\n`)
       expect(keptText('webhook-secret')).toBe(`${String(first.webhookSecrets[0])}\n`)
 
-      const second = await start(env)
-      expect(second).toEqual({ ...first, made: [] })
+      await first.markShown()
+      const { unshown, adminToken, webhookSecrets, adminTokenPath } = await start(env)
+      expect(unshown).toEqual([])
+      expect([adminToken, webhookSecrets]).toEqual([first.adminToken, first.webhookSecrets])
+      expect(adminTokenPath).toBe(join(dataDir, 'admin-token'))
     },
   )
 
+  test('that is refused before it showed them leaves that to the next', async () => {
+    const refused = await start()
+    const next = await start()
+    expect(next.unshown).toEqual(refused.unshown)
+    await next.markShown()
+    await next.markShown()
+    expect((await start()).unshown).toEqual([])
+  })
+
+  test('that crashed before the secret was there shows what the next makes', async () => {
+    mkdirSync(dataDir, { mode: 0o700 })
+    writeFileSync(join(dataDir, '.admin-token.not-shown'), '')
+    const { unshown } = await start()
+    expect(unshown.map(({ label }) => label)).toEqual(['admin token', 'webhook secret'])
+  })
+
   test('keeps folder and files to their owner and leaves no draft', async () => {
-    await start()
+    await (await start()).markShown()
     expect(modeOf(dataDir)).toBe(0o700)
     expect(modeOf(join(dataDir, 'admin-token'))).toBe(0o600)
     expect(modeOf(join(dataDir, 'webhook-secret'))).toBe(0o600)
@@ -53,11 +72,12 @@ describe('the first start', () => {
   })
 
   test('makes nothing that was given', async () => {
-    const env = { HOLDFAST_ADMIN_TOKEN: 'given-admin', GITHUB_WEBHOOK_SECRET: 'one,two' }
-    expect(await start(env)).toEqual({
-      adminToken: 'given-admin',
+    const env = { HOLDFAST_ADMIN_TOKEN: 'given-admin-token', GITHUB_WEBHOOK_SECRET: 'one,two' }
+    expect(await start(env)).toMatchObject({
+      adminToken: 'given-admin-token',
+      adminTokenPath: null,
       webhookSecrets: ['one', 'two'],
-      made: [],
+      unshown: [],
       warnings: [],
     })
     expect(readdirSync(dataDir)).toEqual([])
@@ -67,8 +87,8 @@ describe('the first start', () => {
     const starts = await Promise.all(Array.from({ length: 20 }, () => start()))
     expect(new Set(starts.map(({ adminToken }) => adminToken)).size).toBe(1)
     expect(new Set(starts.map(({ webhookSecrets }) => webhookSecrets[0])).size).toBe(1)
-    const shown = starts.flatMap(({ made }) => made.map(({ label }) => label)).sort()
-    expect(shown).toEqual(['admin token', 'webhook secret'])
+    expect(new Set(starts.flatMap(({ unshown }) => unshown.map(({ value }) => value))).size).toBe(2)
+    await Promise.all(starts.map((secrets) => secrets.markShown()))
     expect(readdirSync(dataDir).sort()).toEqual(['admin-token', 'webhook-secret'])
   })
 
@@ -77,14 +97,14 @@ describe('the first start', () => {
     await expect(start(env)).rejects.toThrow(SettingsError)
     await expect(start(env)).rejects.toThrow('HOLDFAST_ADMIN_TOKEN is required with PostgreSQL')
     const given = await start({ ...env, HOLDFAST_ADMIN_TOKEN: 'a', GITHUB_WEBHOOK_SECRET: 'b' })
-    expect(given.made).toEqual([])
+    expect(given.unshown).toEqual([])
     expect(readdirSync(cwd)).toEqual([])
   })
 })
 
 describe('what an earlier start left', () => {
   test('a draft of a crashed start is removed', async () => {
-    await start()
+    await (await start()).markShown()
     writeFileSync(join(dataDir, '.admin-token.draft-abc'), 'half')
     await start()
     expect(readdirSync(dataDir).sort()).toEqual(['admin-token', 'webhook-secret'])
@@ -131,9 +151,34 @@ describe('what an earlier start left', () => {
     expect((error as SetupError).hint).toContain('HOLDFAST_DATA_DIR')
   })
 
-  test('a folder that is already there keeps its mode', async () => {
+  test('a folder that is already there keeps its mode, with a warning', async () => {
     mkdirSync(dataDir, { mode: 0o750 })
-    await start()
+    const { warnings } = await start()
     expect(modeOf(dataDir)).toBe(0o750)
+    expect(warnings).toEqual([expect.stringContaining(`chmod 700 ${dataDir}`)])
+  })
+
+  test('a short admin token is warned of by its name, not its value', async () => {
+    const { warnings } = await start({ HOLDFAST_ADMIN_TOKEN: 'hunter2' })
+    expect(warnings).toEqual([expect.stringMatching(/^HOLDFAST_ADMIN_TOKEN has fewer than 16/)])
+    expect(warnings.join()).not.toContain('hunter2')
+  })
+})
+
+describe('a folder that is not there', () => {
+  test.each([
+    [{ HOLDFAST_DATA_DIR: '/proc/holdfast/data' }, 'The data folder /proc/holdfast/data'],
+    [
+      { HOLDFAST_DATABASE_URL: 'sqlite:/proc/holdfast/x.db' },
+      "The database's folder /proc/holdfast",
+    ],
+  ])('is refused at once, also where Node itself would try for ever (%o)', async (env, named) => {
+    if (process.platform !== 'linux') return
+    await expect(start(env)).rejects.toThrow(`${named} could not be made`)
+  })
+
+  test('is made with its parents, for the owner alone', async () => {
+    await start({ HOLDFAST_DATABASE_URL: 'sqlite:a/b/x.db' })
+    expect([modeOf(join(cwd, 'a')), modeOf(join(cwd, 'a', 'b'))]).toEqual([0o700, 0o700])
   })
 })

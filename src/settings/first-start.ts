@@ -3,12 +3,14 @@
  * serves the store, so what is missing is made and kept in the data folder; on PostgreSQL several
  * machines share it and must be given the same admin token.
  */
-import { mkdir } from 'node:fs/promises'
+import { stat } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import { SetupError } from '../errors.ts'
 import type { Random } from '../random.ts'
 import { makeSecret } from '../secrets.ts'
-import { keepSecret, type KeptSecret } from './kept-secret.ts'
-import { options } from './options.ts'
+import { keepSecret, markShown, type KeptSecret } from './kept-secret.ts'
+import { makeFolder } from './make-folder.ts'
+import { adminTokenLengthMin, options } from './options.ts'
 import type { Settings } from './settings.ts'
 import { SettingsError } from './settings-error.ts'
 
@@ -20,10 +22,14 @@ export interface MadeSecret {
 
 export interface ServerSecrets {
   readonly adminToken: string
+  /** Null when it was given by a setting. */
+  readonly adminTokenPath: string | null
   readonly webhookSecrets: readonly string[]
-  /** To be shown now and never again. */
-  readonly made: readonly MadeSecret[]
+  /** Made by this start, or by an earlier one that never came to show them. */
+  readonly unshown: readonly MadeSecret[]
   readonly warnings: readonly string[]
+  /** To be called once the unshown ones were shown; from then on they never are again. */
+  markShown(): Promise<void>
 }
 
 export async function serverSecrets(settings: Settings, random: Random): Promise<ServerSecrets> {
@@ -32,42 +38,84 @@ export async function serverSecrets(settings: Settings, random: Random): Promise
       hint: 'Every machine on one database needs the same: openssl rand -base64 32',
     })
   }
-  if (settings.database.kind === 'sqlite') await makeDataFolder(settings.dataDir)
-  const made: MadeSecret[] = []
-  const warnings: string[] = []
+  await makeDatabaseFolder(settings)
+  const kept: (KeptSecret & { readonly label: string })[] = []
   const keep = async (name: string, label: string, prefix: string, setting: string) => {
     await makeDataFolder(settings.dataDir)
     const make = (): string => `${prefix}${makeSecret(random)}`
-    const kept = await keepSecret({ folder: settings.dataDir, name, make, random, setting })
-    note(kept, label)
-    return kept.value
+    const secret = await keepSecret({ folder: settings.dataDir, name, make, random, setting })
+    kept.push({ ...secret, label })
+    return secret
   }
-  const note = (kept: KeptSecret, label: string): void => {
-    if (kept.made) made.push({ label, value: kept.value, path: kept.path })
-    if (kept.warning !== null) warnings.push(kept.warning)
-  }
-  const adminToken =
-    settings.adminToken ??
-    (await keep('admin-token', 'admin token', 'hfa_', options.adminToken.env))
+  const adminEnv = options.adminToken.env
+  const admin =
+    settings.adminToken === null ? await keep('admin-token', 'admin token', 'hfa_', adminEnv) : null
   const given = settings.githubWebhookSecrets
   const webhookEnv = options.githubWebhookSecrets.env
   const webhookSecrets =
-    given.length > 0 ? given : [await keep('webhook-secret', 'webhook secret', '', webhookEnv)]
-  return { adminToken, webhookSecrets, made, warnings }
+    given.length > 0
+      ? given
+      : [(await keep('webhook-secret', 'webhook secret', '', webhookEnv)).value]
+  const unshown = kept.filter((secret) => secret.unshown)
+  return {
+    adminToken: settings.adminToken ?? String(admin?.value),
+    adminTokenPath: admin?.path ?? null,
+    webhookSecrets,
+    unshown: unshown.map(({ label, value, path }) => ({ label, value, path })),
+    warnings: [
+      ...kept.flatMap(({ warning }) => warning ?? []),
+      ...(await openFolderWarning(settings.dataDir)),
+      ...shortTokenWarning(settings.adminToken),
+    ],
+    async markShown() {
+      for (const secret of unshown) await markShown(secret)
+    },
+  }
+}
+
+/** Also that of a database file elsewhere, so that opening it does not have to. */
+export async function makeDatabaseFolder({ database, dataDir }: Settings): Promise<void> {
+  if (database.kind !== 'sqlite') return
+  await makeDataFolder(dataDir)
+  if (database.path === ':memory:') return
+  const folder = dirname(database.path)
+  if (folder !== dataDir) {
+    await orRefuse(folder, `The database's folder ${folder}`, options.databaseUrl.env)
+  }
 }
 
 /** Only ours to read. A folder that is already there keeps the mode its owner chose. */
-export async function makeDataFolder(path: string): Promise<void> {
+async function makeDataFolder(path: string): Promise<void> {
+  await orRefuse(path, `The data folder ${path}`, options.dataDir.env)
+}
+
+async function orRefuse(path: string, named: string, setting: string): Promise<void> {
   try {
-    await mkdir(path, { recursive: true, mode: 0o700 })
+    await makeFolder(path)
   } catch (error) {
-    throw new SetupError(
-      'data_folder',
-      `The data folder ${path} could not be made: ${(error as Error).message}`,
-      {
-        hint: `Make it for Holdfast's user, or choose another with ${options.dataDir.env}.`,
-        cause: error,
-      },
-    )
+    throw new SetupError('data_folder', `${named} could not be made: ${(error as Error).message}`, {
+      hint: `Make it for Holdfast's user, or choose another with ${setting}.`,
+      cause: error,
+    })
   }
+}
+
+async function openFolderWarning(path: string): Promise<string[]> {
+  // Windows has no such modes and reports all folders as open to everybody.
+  if (process.platform === 'win32') return []
+  const found = await stat(path).catch(() => null)
+  if (found === null || (found.mode & 0o077) === 0) return []
+  const mode = `0${(found.mode & 0o777).toString(8)}`
+  return [
+    `The data folder ${path} has mode ${mode}, so others can look into it. ` +
+      `Close it: chmod 700 ${path}`,
+  ]
+}
+
+function shortTokenWarning(token: string | null): string[] {
+  if (token === null || token.length >= adminTokenLengthMin) return []
+  return [
+    `${options.adminToken.env} has fewer than ${adminTokenLengthMin} characters and can be ` +
+      'guessed. Make a better one: openssl rand -base64 32',
+  ]
 }

@@ -4,17 +4,19 @@
  * What must hold: two processes that start together end up with the same secret; a crash at any
  * moment leaves either no file or a whole one; nobody but the owner can ever read it. So it is
  * written to a file of its own, flushed, and then linked to its name, which only the first can do.
+ * A secret is never lost unseen: a mark beside it, set before it exists, says that nobody was shown
+ * it, and stays until somebody was. A crash in between shows it twice, which harms nobody.
  */
 import { chmod, link, open, readdir, readFile, stat, unlink } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { SetupError } from '../errors.ts'
 import type { Random } from '../random.ts'
 
 export interface KeptSecret {
   readonly path: string
   readonly value: string
-  /** True only for the one process that made it. */
-  readonly made: boolean
+  /** True until `markShown`. */
+  readonly unshown: boolean
   /** Set when somebody else could read it until now. */
   readonly warning: string | null
 }
@@ -34,18 +36,36 @@ export async function keepSecret(options: KeepSecretOptions): Promise<KeptSecret
     const existing = await readKept(path, options)
     if (existing !== null) {
       await removeLeftovers(options)
-      return { path, made: false, ...existing }
+      return { path, unshown: await isThere(markOf(path)), ...existing }
     }
-    const made = await publishNew(path, options)
+    await (await open(markOf(path), 'w', 0o600)).close()
+    await publishNew(path, options)
     const kept = await readKept(path, options)
     if (kept === null) throw new Error('the file vanished while it was made')
-    return { path, made, ...kept }
+    return { path, unshown: true, ...kept }
   } catch (error) {
     if (error instanceof SetupError) throw error
     throw new SetupError('secret_file', `${path} could not be used: ${(error as Error).message}`, {
       hint: `Give Holdfast's user access to ${options.folder}, or set ${options.setting}.`,
       cause: error,
     })
+  }
+}
+
+/** To be called when a person has seen it. */
+export async function markShown({ path }: Pick<KeptSecret, 'path'>): Promise<void> {
+  await unlinkIfThere(markOf(path))
+}
+
+const markOf = (path: string): string => join(dirname(path), `.${basename(path)}.not-shown`)
+
+async function isThere(path: string): Promise<boolean> {
+  try {
+    await stat(path)
+    return true
+  } catch (error) {
+    if (isCode(error, 'ENOENT')) return false
+    throw error
   }
 }
 
@@ -81,8 +101,8 @@ async function closeToOthers(path: string): Promise<string | null> {
   )
 }
 
-/** Answers whether ours became the secret. */
-async function publishNew(path: string, options: KeepSecretOptions): Promise<boolean> {
+/** Ours becomes the secret, unless another process was first. */
+async function publishNew(path: string, options: KeepSecretOptions): Promise<void> {
   const unique = options.random.bytes(9).toString('base64url')
   const draft = join(options.folder, `${draftPrefix(options)}${unique}`)
   const file = await open(draft, 'wx', 0o600)
@@ -95,11 +115,9 @@ async function publishNew(path: string, options: KeepSecretOptions): Promise<boo
   try {
     await link(draft, path)
     await syncFolder(options.folder)
-    return true
   } catch (error) {
     // Another process was first; it may already have tidied our draft away.
-    if (isCode(error, 'EEXIST') || isCode(error, 'ENOENT')) return false
-    throw error
+    if (!isCode(error, 'EEXIST') && !isCode(error, 'ENOENT')) throw error
   } finally {
     await unlinkIfThere(draft)
   }

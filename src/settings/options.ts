@@ -21,6 +21,8 @@ import {
 /** The longest a timer can wait. */
 export const timerMsMax = 2_147_483_647
 const dayMs = 86_400_000
+/** A server warns of a shorter one. */
+export const adminTokenLengthMin = 16
 
 const server = {
   host: option({
@@ -55,6 +57,7 @@ const server = {
     summary: 'Address under which people reach this server',
     trade: 'Published comments and statuses link to it, so whoever sees them learns it.',
     secret: 'no',
+    notUsedYet: true,
   }),
   logLevel: option({
     group: 'Server',
@@ -106,6 +109,7 @@ const storage = {
       "Work starts at once on every machine instead of at the sweeper's pace, for one more " +
       'server to run. Nothing is lost when it is emptied.',
     secret: 'password',
+    notUsedYet: true,
   }),
 } as const
 
@@ -113,14 +117,14 @@ const access = {
   adminToken: option({
     group: 'Access',
     env: 'HOLDFAST_ADMIN_TOKEN',
-    kind: secret(),
+    kind: secret(`best ${adminTokenLengthMin} characters or more: a server warns of fewer`),
     unit: null,
     default: null,
     defaultText:
       'on SQLite made at first start, kept as `admin-token` in the data folder with mode ' +
       '0600 and shown once; on PostgreSQL required',
     summary: 'Bearer token that may do everything',
-    trade: 'Long and random is the only protection it has: 32 characters or more.',
+    trade: 'Long and random is the only protection it has: `openssl rand -base64 32` makes one.',
     secret: 'whole',
   }),
 } as const
@@ -150,6 +154,7 @@ const publishing = {
     summary: 'Smallest gap between two edits of one comment or status',
     trade: 'Longer saves writes and shows progress later. 0 switches it off.',
     secret: 'no',
+    notUsedYet: true,
   }),
   writeSpacingMs: option({
     group: 'Publishing',
@@ -160,6 +165,7 @@ const publishing = {
     summary: 'Smallest gap between two GitHub writes of one identity',
     trade: 'GitHub asks for a second; shorter publishes faster and risks its limits. 0 is off.',
     secret: 'no',
+    notUsedYet: true,
   }),
   writesPerMinute: option({
     group: 'Publishing',
@@ -170,6 +176,7 @@ const publishing = {
     summary: 'Content written to GitHub per identity and minute',
     trade: 'More than GitHub allows gets the identity blocked for longer. 0 switches it off.',
     secret: 'no',
+    notUsedYet: true,
   }),
   writesPerHour: option({
     group: 'Publishing',
@@ -180,6 +187,7 @@ const publishing = {
     summary: 'Content written to GitHub per identity and hour',
     trade: 'More than GitHub allows gets the identity blocked for longer. 0 switches it off.',
     secret: 'no',
+    notUsedYet: true,
   }),
   confirmDelayMs: option({
     group: 'Publishing',
@@ -190,6 +198,7 @@ const publishing = {
     summary: 'Wait between two looks for something that may have been published',
     trade: 'Shorter settles doubt sooner and risks looking before GitHub shows what it has.',
     secret: 'no',
+    notUsedYet: true,
   }),
 } as const
 
@@ -203,6 +212,7 @@ const github = {
     summary: "GitHub's API: another one for GitHub Enterprise or a simulator",
     trade: 'Whoever answers there receives the credentials below.',
     secret: 'no',
+    notUsedYet: true,
   }),
   githubToken: option({
     group: 'GitHub',
@@ -212,7 +222,9 @@ const github = {
     default: null,
     defaultText: 'none: sandbox mode',
     summary: 'Token to act on GitHub with',
-    trade: "Simpler than an App, with one account's rights and limits. An App wins over it.",
+    trade:
+      "Simpler than an App, with one account's rights and limits. An App wins over it. So far it " +
+      'only helps to decide whether the store is live.',
     secret: 'whole',
   }),
   githubAppId: option({
@@ -223,7 +235,9 @@ const github = {
     default: null,
     defaultText: 'none: sandbox mode',
     summary: 'GitHub App to act as',
-    trade: 'Needs the private key as well; gives each installation its own limits.',
+    trade:
+      'Needs the private key as well; gives each installation its own limits. So far it only ' +
+      'helps to decide whether the store is live.',
     secret: 'no',
   }),
   githubPrivateKey: option({
@@ -246,7 +260,9 @@ const github = {
       'none: sandbox mode, where one is made at first start, kept as `webhook-secret` in the ' +
       'data folder and shown once',
     summary: 'Secret that webhooks are signed with',
-    trade: 'Several, separated by commas, are accepted while rotating; remove the old one after.',
+    trade:
+      'Several, separated by commas, are accepted while rotating; remove the old one after. It is ' +
+      'for the webhook endpoint, which is not there yet.',
     secret: 'whole',
   }),
 } as const
@@ -262,6 +278,7 @@ const otherChannels = {
     summary: 'Telegram bot that sends messages',
     trade: 'With it the server pushes; without it a transport bot elsewhere can still pull.',
     secret: 'whole',
+    notUsedYet: true,
   }),
   telegramApiUrl: option({
     group: 'Other channels',
@@ -272,6 +289,7 @@ const otherChannels = {
     summary: "Telegram's API, or a simulator",
     trade: "Whoever answers there receives the bot's token.",
     secret: 'no',
+    notUsedYet: true,
   }),
   slackBotToken: option({
     group: 'Other channels',
@@ -283,6 +301,7 @@ const otherChannels = {
     summary: 'Slack bot that sends messages',
     trade: 'Needs the right to write in the channels people are reached in.',
     secret: 'whole',
+    notUsedYet: true,
   }),
   slackApiUrl: option({
     group: 'Other channels',
@@ -293,6 +312,7 @@ const otherChannels = {
     summary: "Slack's API, or a simulator",
     trade: "Whoever answers there receives the bot's token.",
     secret: 'no',
+    notUsedYet: true,
   }),
   smtpUrl: option({
     group: 'Other channels',
@@ -304,6 +324,7 @@ const otherChannels = {
     summary: 'Mail server that sends messages',
     trade: '`smtps:` encrypts from the start; `smtp:` only when the server offers it.',
     secret: 'whole',
+    notUsedYet: true,
   }),
   mailFrom: option({
     group: 'Other channels',
@@ -315,6 +336,7 @@ const otherChannels = {
     summary: 'Sender of mails',
     trade: 'The mail server must be allowed to send for it, or mails end as spam.',
     secret: 'no',
+    notUsedYet: true,
   }),
 } as const
 

@@ -93,8 +93,10 @@ export function databaseAddress(): ValueKind<Database> {
   return textKind('sqlite:PATH, sqlite::memory: or postgres://USER@HOST/NAME', false, schema)
 }
 
-export function secret(): ValueKind<string> {
-  return textKind('one line without blanks', false, z.string().regex(/^[^\s\p{Cc}]+$/u))
+/** `advice` is what is wished for beyond what is required. */
+export function secret(advice?: string): ValueKind<string> {
+  const allowed = ['one line without blanks', advice].filter(Boolean).join(', ')
+  return textKind(allowed, false, z.string().regex(/^[^\s\p{Cc}]+$/u))
 }
 
 export function secretList(): ValueKind<readonly string[]> {
