@@ -141,8 +141,9 @@ describe('a server', () => {
     const { child, url, exit, stderr } = await serve()
     const admin = readFileSync(join(cwd, 'data', 'admin-token'), 'utf8').trim()
     expect(stderr()).toContain(admin)
-    expect(stderr()).toContain('Sandbox mode')
+    expect(stderr()).toContain('sandbox: no GitHub credentials')
     expect(statSync(join(cwd, 'data')).mode & 0o777).toBe(0o700)
+    expect(statSync(join(cwd, 'data', 'holdfast.db')).mode & 0o777).toBe(0o600)
 
     const through = run(['token', 'create', '--scope', 'read', '--url', url], {
       HOLDFAST_ADMIN_TOKEN: admin,
@@ -173,7 +174,7 @@ describe('a server', () => {
     const first = await serve()
     const { status, stderr } = run(['serve', '--port', '0'])
     expect(status).toBe(1)
-    expect(stderr).toMatch(/\nholdfast: .+\n {2}.+\n$/)
+    expect(stderr).toMatch(/^holdfast: .+\n {2}.+\n$/)
     first.child.kill('SIGTERM')
     await first.exit
   })
@@ -183,6 +184,9 @@ describe('a server', () => {
       HOLDFAST_ADMIN_TOKEN: 'long-enough-for-no-warning',
     })
     expect(status).toBe(3)
-    expect(stderr).toMatch(/\nholdfast: .+\n/)
+    expect(stderr).toBe(
+      'holdfast: Nothing listens at 127.0.0.1:9 (ECONNREFUSED); the database is "x"\n' +
+        '  Is PostgreSQL running there? Check HOLDFAST_DATABASE_URL.\n',
+    )
   })
 })

@@ -32,6 +32,8 @@ function realWorld(): World {
 }
 
 export async function main(): Promise<never> {
+  // Databases and secrets are made by parts that do not all choose a mode.
+  process.umask(0o077)
   const exitCode = await runCommandLine(process.argv.slice(2), realWorld())
   // A server that did not drain still holds connections, so the end has to be said.
   process.exit(exitCode)

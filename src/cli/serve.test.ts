@@ -45,6 +45,32 @@ describe('a server that comes up', () => {
     await secondExit
     expect(again.composed?.options.adminToken).toBe(adminToken)
     expect(again.stderr).not.toContain(String(adminToken))
+    expect(again.stderr).toContain(`  admin token     kept in ${join(world.cwd, 'data')}`)
+  })
+
+  test('tells where the API is, what is chosen and, at the end, that it stopped', async () => {
+    const world = new FakeWorld()
+    const exit = world.run('serve', '--port', '9000')
+    await world.printed.promise
+    world.stop('SIGTERM')
+    await exit
+    expect(world.stderr).toContain('  API             http://127.0.0.1:8787/docs\n')
+    const log = world.stderr.split('\n').filter((line) => line.startsWith('{'))
+    const lines = log.map((line) => JSON.parse(line) as { msg: string; settings?: object })
+    expect(lines.map(({ msg }) => msg)).toEqual(['started', 'stopping', 'stopped'])
+    expect(Object.keys(lines[0]?.settings ?? {}).sort()).toEqual([
+      'dataDir',
+      'database',
+      'mode',
+      'port',
+    ])
+  })
+
+  test('tells all settings when debugging', async () => {
+    const { world, exit } = await serving('--log-level', 'debug')
+    world.stop('SIGTERM')
+    await exit
+    expect(world.stderr).toContain('"leaseMs":60000')
   })
 
   test.each([
@@ -57,11 +83,11 @@ describe('a server that comes up', () => {
     await world.printed.promise
     world.stop('SIGTERM')
     await exit
-    expect(world.stderr).toContain(`Sandbox mode: ${told}`)
+    expect(world.stderr).toContain(`  mode            sandbox: ${told}`)
     expect(world.stderr).toContain('To go live set GITHUB_WEBHOOK_SECRET and either GITHUB_TOKEN')
   })
 
-  test('says nothing of a sandbox when it is live, and warns of a short token', async () => {
+  test('says what live means so far, and warns of a short token', async () => {
     const world = new FakeWorld()
     world.env = {
       GITHUB_TOKEN: 't',
@@ -73,7 +99,11 @@ describe('a server that comes up', () => {
     await world.printed.promise
     world.stop('SIGTERM')
     expect(await exit).toBe(0)
-    expect(world.stderr.split('\n')).toEqual([expect.stringContaining('shorter than 16'), ''])
+    expect(world.stderr).not.toContain('sandbox')
+    expect(world.stderr).toContain('live, but this version publishes nothing to GitHub yet')
+    expect(world.stderr).toContain('takes no webhooks yet')
+    expect(world.stderr).toContain('as given by HOLDFAST_ADMIN_TOKEN\n')
+    expect(world.stderr).toMatch(/^WARNING: HOLDFAST_ADMIN_TOKEN has fewer than 16 characters/m)
   })
 
   test.each([
@@ -167,9 +197,25 @@ describe('a server that cannot come up', () => {
     const world = new FakeWorld()
     world.compose = () => Promise.reject(error)
     expect(await world.run('serve')).toBe(code)
-    expect(world.stderr).toContain(`holdfast: ${error.message}`)
+    expect(world.stderr).toMatch(/^holdfast: /)
+    expect(world.stderr).toContain(error.message)
     expect(world.stderr).not.toMatch(/\n\s+at /)
     expect(world.stdout).toBe('')
+  })
+
+  test('says nothing but why, and the next start shows the secrets', async () => {
+    const refused = new FakeWorld()
+    refused.compose = () => Promise.reject(new SetupError('db', 'The database is foreign'))
+    expect(await refused.run('serve')).toBe(1)
+    expect(refused.stderr).toBe('holdfast: The database is foreign\n')
+
+    const next = new FakeWorld()
+    Object.assign(next, { cwd: refused.cwd })
+    const exit = next.run('serve')
+    await next.printed.promise
+    next.stop('SIGTERM')
+    await exit
+    expect(next.stderr).toContain(`  admin token     ${String(next.composed?.options.adminToken)}`)
   })
 
   test('because its data folder cannot be made ends with 1', async () => {

@@ -8,13 +8,14 @@
  */
 import type { App } from '../compose.ts'
 import { serverSecrets } from '../settings/first-start.ts'
-import { describeSettings } from '../settings/describe-settings.ts'
+import { describeChanges, describeSettings } from '../settings/describe-settings.ts'
 import { loadSettings } from '../settings/load-settings.ts'
 import type { Settings } from '../settings/settings.ts'
 import { exitCodes } from './failure.ts'
 import { listenFailure } from './listen-failure.ts'
 import { makeLog, type Log } from './log.ts'
-import { madeSecretsText, sandboxText } from './notices.ts'
+import { madeSecretsText, startedText } from './notices.ts'
+import { storeFailure } from './store-failure.ts'
 import type { World } from './world.ts'
 
 export interface ServeRequest {
@@ -24,8 +25,6 @@ export interface ServeRequest {
 }
 
 const drainMsMax = 30_000
-/** Shorter can be guessed. */
-const adminTokenLengthMin = 16
 
 export async function serve(world: World, request: ServeRequest): Promise<number> {
   const settings = await loadSettings({ ...request, env: world.env, cwd: world.cwd })
@@ -50,30 +49,29 @@ interface Started {
   readonly url: string
 }
 
+/** What a person is told comes last: a refused start leaves its reason as the only words. */
 async function start(world: World, settings: Settings, log: Log): Promise<Started> {
-  const { made, warnings, adminToken, webhookSecrets } = await serverSecrets(settings, world.random)
-  world.terminal.err(madeSecretsText(made))
-  world.terminal.err(sandboxText(settings))
-  for (const warning of warnings) log.warn(warning)
-  if (adminToken.length < adminTokenLengthMin) {
-    log.warn(`the admin token is shorter than ${adminTokenLengthMin} characters; use a longer one`)
-  }
-  log.info({ version: world.version, settings: describeSettings(settings) }, 'starting')
-  const { clock, random, scheduler, version } = world
-  const app = await world.compose(settings, {
-    adminToken,
-    webhookSecrets,
-    log,
-    clock,
-    random,
-    scheduler,
-    version,
+  const secrets = await serverSecrets(settings, world.random)
+  const { adminToken, webhookSecrets } = secrets
+  const { clock, random, scheduler, version, terminal } = world
+  const seams = { clock, random, scheduler }
+  const composed = world.compose(settings, { ...seams, adminToken, webhookSecrets, log, version })
+  const app = await composed.catch((error: unknown) => {
+    throw storeFailure(error, settings, world.env)
   })
   try {
-    return { app, url: (await app.listen()).url }
+    const { url } = await app.listen().catch((error: unknown) => {
+      throw listenFailure(error, settings)
+    })
+    terminal.err(madeSecretsText(secrets.unshown))
+    terminal.err(startedText({ settings, secrets, version, url }))
+    await secrets.markShown()
+    log.info({ version, url, settings: describeChanges(settings) }, 'started')
+    log.debug({ settings: describeSettings(settings) }, 'all settings')
+    return { app, url }
   } catch (error) {
     await app.close()
-    throw listenFailure(error, settings)
+    throw error
   }
 }
 
@@ -91,7 +89,10 @@ async function drain(world: World, log: Log, close: () => Promise<void>): Promis
   const { promise: tooLong, resolve } = Promise.withResolvers<'too long'>()
   const cancel = world.scheduler.after(drainMsMax, () => resolve('too long'))
   try {
-    if ((await Promise.race([close(), tooLong])) !== 'too long') return exitCodes.fine
+    if ((await Promise.race([close(), tooLong])) !== 'too long') {
+      log.info('stopped')
+      return exitCodes.fine
+    }
     log.error(`not drained within ${drainMsMax / 1000} s; what was in hand is left to its leases`)
     return exitCodes.failed
   } finally {

@@ -4,10 +4,11 @@
  */
 import { tokenBody } from '../http/contract/tokens.ts'
 import { makeSecret, scopedToken } from '../secrets.ts'
-import { makeDataFolder } from '../settings/first-start.ts'
+import { makeDatabaseFolder } from '../settings/first-start.ts'
 import { loadSettings } from '../settings/load-settings.ts'
 import { UsageError } from './failure.ts'
 import { bearerFor, postJson, serverAddress } from './server-client.ts'
+import { storeFailure } from './store-failure.ts'
 import type { World } from './world.ts'
 
 export interface CreateTokenRequest {
@@ -101,10 +102,13 @@ async function inDatabase(
         'Ask that server: --url http://HOST:PORT',
       )
     }
-    await makeDataFolder(settings.dataDir)
+    await makeDatabaseFolder(settings)
   }
   const { clock, random, scheduler } = world
-  const store = await world.openStore(settings, { clock, random, scheduler })
+  const seams = { clock, random, scheduler }
+  const store = await world.openStore(settings, seams).catch((error: unknown) => {
+    throw storeFailure(error, settings, world.env)
+  })
   try {
     const { token, secret } = await store.createToken(
       {

@@ -2,8 +2,29 @@
  * The settings as they may be logged: secrets only as given or not, passwords in addresses masked,
  * run types by name.
  */
+import { isDeepStrictEqual } from 'node:util'
 import { optionEntries } from './options.ts'
 import type { Settings } from './settings.ts'
+import { withTypeDefaults } from './type-defaults.ts'
+
+/** Only what was chosen: the same without what has its default. */
+export function describeChanges(settings: Settings): Readonly<Record<string, unknown>> {
+  const all = describeSettings(settings)
+  const defaults: Readonly<Record<string, unknown>> = {
+    work: true,
+    configFile: null,
+    ...typeDefaults(),
+    ...Object.fromEntries(optionEntries.map(([key, entry]) => [key, entry.default])),
+  }
+  return Object.fromEntries(
+    Object.entries(all).filter(([key, value]) => !isDeepStrictEqual(value, defaults[key])),
+  )
+}
+
+function typeDefaults(): Readonly<Record<string, unknown>> {
+  const { runs, tasks, retention } = withTypeDefaults({})
+  return { runs: Object.keys(runs), tasks: Object.keys(tasks), retention }
+}
 
 export function describeSettings(settings: Settings): Readonly<Record<string, unknown>> {
   const described: Record<string, unknown> = {
@@ -33,7 +54,7 @@ export function describeSettings(settings: Settings): Readonly<Record<string, un
   }
 }
 
-function describeDatabase({ database }: Settings): string {
+export function describeDatabase({ database }: Pick<Settings, 'database'>): string {
   return database.kind === 'sqlite' ? `sqlite:${database.path}` : maskUrl(database.url)
 }
 
