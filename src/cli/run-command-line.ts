@@ -30,8 +30,8 @@ export async function runCommandLine(argv: readonly string[], world: World): Pro
 function buildProgram(world: World, finish: (exitCode: number) => void): Command {
   const program = new Command('holdfast')
     .description(
-      'Keeps the promises a GitHub bot makes: every event claimed once, every phase run once, ' +
-        'every comment published once.',
+      'Keeps the promises a GitHub bot makes. This version is the ledger: work on a pull request ' +
+        'or a job is claimed once, held by a lease, superseded by newer heads, and audited.',
     )
     .version(world.version, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print this help')
@@ -42,7 +42,11 @@ Examples:
   holdfast serve                          start on SQLite in ./data
   holdfast token create --scope worker    make a token for a worker
 
-Exit codes: 0 fine, 1 failed, 2 wrong usage, 3 could not reach a server or the store.
+Exit codes:
+  0  fine
+  1  failed; also a store that is damaged, foreign, held by another server or in another mode
+  2  wrong usage or wrong settings
+  3  could not reach a server or the database
 Settings come from flags, then the environment, then holdfast.config.ts.`,
     )
   addServeCommand(program, world, finish)

@@ -11,12 +11,14 @@ export function addServeCommand(
 ): void {
   const command = program
     .command('serve')
-    .summary('serve the API, take in events, execute and publish')
+    .summary('serve the HTTP API: claims, leases, supersede, audit')
     .description(
-      'Serves the HTTP API and does all the work in one process. Logs JSON to standard error; ' +
-        'once ready prints the address it listens on. Stops cleanly on SIGTERM and SIGINT.',
+      'Serves the HTTP API: runs are claimed, leased, superseded, finished and audited through ' +
+        'it, by workers in any language. It takes no webhooks, executes no runs and publishes ' +
+        'nothing yet. Logs JSON to standard error; once ready prints the address it listens on. ' +
+        'Stops cleanly on SIGTERM and SIGINT.',
     )
-    .option('--no-work', 'execute no runs here; leave them to workers')
+    .option('--no-work', 'execute no runs here; leave them to workers (not used yet)')
   addSettingFlags(command)
     .addHelpText(
       'after',

@@ -2,7 +2,14 @@
  * The flags of settings, made from the table of settings: nothing about them is written twice.
  */
 import { Option as Flag, type Command } from 'commander'
-import { describeDefault, flagOf, hasFile, hasFlag, optionGroups } from '../settings/option.ts'
+import {
+  describeDefault,
+  describeSummary,
+  flagOf,
+  hasFile,
+  hasFlag,
+  optionGroups,
+} from '../settings/option.ts'
 import { optionEntries, type OptionKey } from '../settings/options.ts'
 
 export function addSettingFlags(command: Command, only?: readonly OptionKey[]): Command {
@@ -14,7 +21,8 @@ export function addSettingFlags(command: Command, only?: readonly OptionKey[]): 
       if (entry.group !== group || !hasFlag(entry)) continue
       if (only !== undefined && !only.includes(key)) continue
       const unit = entry.unit === null ? '' : `${entry.unit}; `
-      const told = `${entry.summary} (${unit}${entry.env}; default ${describeDefault(entry)})`
+      const unused = entry.notUsedYet === true ? 'not used yet; ' : ''
+      const told = `${entry.summary} (${unused}${unit}${entry.env}; default ${describeDefault(entry)})`
       command.addOption(
         new Flag(`${flagOf(key)} <value>`, told.replaceAll('`', '')).helpGroup(`${group}:`),
       )
@@ -37,7 +45,7 @@ export function givenFlags(parsed: Readonly<Record<string, unknown>>): Record<st
 export function secretsHelp(): string {
   const rows = optionEntries
     .filter(([, entry]) => !hasFlag(entry))
-    .map(([, entry]) => `  ${entry.env.padEnd(22)} ${entry.summary}`)
+    .map(([, entry]) => `  ${entry.env.padEnd(22)} ${describeSummary(entry)}`)
   return [
     'Secrets come from the environment only, each also as a file named by NAME_FILE:',
     ...rows,

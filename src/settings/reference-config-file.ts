@@ -11,26 +11,28 @@ export may hold every config key above, and these:
 Run types by name. Without it there is one, \`review\`, executed by remote workers. A type that is
 not listed is remote and has the defaults.
 
-- \`on\`, \`rerunOn\`: GitHub events with the actions that start it, or start it again; an empty
-  list counts every action
-- \`when\`: a function of the event; a text it returns is the reason for not starting
-- \`by\`: least role of the sender: \`read\`, \`triage\`, \`write\`, \`maintain\` or \`admin\`
-- \`own\`: whether pull requests of our own account start it (default \`false\`)
-- \`run\`: a function, \`{ command: [...], env: [...] }\` or \`'remote'\` (default). A command sees
-  the variables named in \`env\`, those of its run and nothing else
+- \`on\`, \`rerunOn\` (not used yet): GitHub events with the actions that start it, or start it
+  again; an empty list counts every action
+- \`when\` (not used yet): a function of the event; a text it returns is the reason for not starting
+- \`by\` (not used yet): least role of the sender: \`read\`, \`triage\`, \`write\`, \`maintain\` or
+  \`admin\`
+- \`own\` (not used yet): whether pull requests of our own account start it (default \`false\`)
+- \`run\` (not used yet; every run is remote): a function, \`{ command: [...], env: [...] }\` or
+  \`'remote'\` (default). A command sees the variables named in \`env\`, those of its run and nothing
+  else
 - \`timeoutMs\`: how long one holder may work (default 3600000). Shorter ends stuck work sooner
 - \`pendingTimeoutMs\`: how long a run may wait for a worker (default 3600000); then it fails with
   \`no_worker\`
 - \`attempts\`: holders that may be lost in one round (default 3). More survives flaky machines and
   repeats work that kills them
-- \`concurrency\`: how many of the type one process executes at once (default 4)
+- \`concurrency\` (not used yet): how many of the type one process executes at once (default 4)
 - \`onNewer\`: what a newer run does to the active one: \`supersede\` (default for pull requests),
   \`queue\` (default for jobs) or \`skip\`
-- \`anchor\`: \`{ per: 'subject' }\` (default) keeps one comment for all runs of a subject,
-  \`{ per: 'run' }\` one for each, \`false\` none
-- \`status\`: \`{ context }\`, by default \`holdfast/TYPE\`. No two types may share one
+- \`anchor\` (not used yet): \`{ per: 'subject' }\` (default) keeps one comment for all runs of a
+  subject, \`{ per: 'run' }\` one for each, \`false\` none
+- \`status\` (not used yet): \`{ context }\`, by default \`holdfast/TYPE\`. No two types may share one
 
-### \`tasks\`
+### \`tasks\` (not used yet)
 
 Task types by name. Without it issues labelled \`holdfast\` walk \`plan\`, \`deliver\` and
 \`compound\`.
@@ -41,11 +43,11 @@ Task types by name. Without it issues labelled \`holdfast\` walk \`plan\`, \`del
 - \`hooks\`: \`onPhaseStarted\`, \`onPhaseComplete\`, \`onPhaseBlocked\`; each is called once per
   phase and round
 
-### \`notify\`
+### \`notify\` (not used yet)
 
 A list of rules: \`on\` (event types), \`to\` (user ids, or \`role:NAME\`), \`channels\`.
 
-### \`channels\`
+### \`channels\` (not used yet)
 
 By channel name: \`inDoubt\`, what to do when nobody can tell whether a message arrived: \`hold\` it
 for a person or \`resend\` it, which may show it twice.

@@ -3,7 +3,15 @@
  * by a test, which also writes it: `npx vitest run src/settings/reference-page.test.ts -u`.
  */
 import { configFileSection } from './reference-config-file.ts'
-import { describeDefault, flagOf, hasFile, hasFlag, optionGroups, type Option } from './option.ts'
+import {
+  describeDefault,
+  describeSummary,
+  flagOf,
+  hasFile,
+  hasFlag,
+  optionGroups,
+  type Option,
+} from './option.ts'
 import { optionEntries } from './options.ts'
 
 export function referencePage(): string {
@@ -29,7 +37,7 @@ function section(key: string, entry: Option): string {
   return [
     `### \`${entry.env}\``,
     '',
-    `${entry.summary}. ${entry.trade}`,
+    `${describeSummary(entry)}. ${entry.trade}`,
     '',
     places,
     ...file,
@@ -45,8 +53,12 @@ const introduction = `
 
 A setting is taken from its flag, else from the environment, else from \`holdfast.config.ts\`, else
 it has its default. A value that is wrong is an error wherever it stands and is never replaced by a
-default; blanks around it do not count. An unknown setting is an error that names the nearest right
-one.
+default; blanks around it do not count. An unknown flag, config key or \`HOLDFAST_…\` variable is an
+error that names the nearest right one. Only names that begin with \`HOLDFAST_\` are checked so: the
+environment's other names (\`GITHUB_…\`, \`SLACK_…\`) belong to other programs too, so a misspelt one
+is not noticed. Whether the store is live or a sandbox is told at every start.
+
+What is marked "(not used yet)" is checked and kept, but no part of this version reads it.
 
 A secret has no flag, because everybody on a machine can read command lines, and no config key. Any
 secret \`X\` can be given as \`X_FILE\`, the path of a file that holds it; a file that is missing,
