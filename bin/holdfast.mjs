@@ -49,7 +49,9 @@ function runWith(node) {
 }
 
 if (majorOf(process.version) >= majorNeeded) {
-  import('../src/cli/main.ts').then(function (cli) {
+  // The sources in a clone, what was built from them in a package; index.mjs says why.
+  const sources = join(root, 'src', 'cli', 'main.ts')
+  import(existsSync(sources) ? '../src/cli/main.ts' : '../dist/cli/main.js').then(function (cli) {
     return cli.main()
   })
 } else {

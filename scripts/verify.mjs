@@ -10,6 +10,7 @@ const steps = [
   ['format', ['node_modules/prettier/bin/prettier.cjs', '--check', '--log-level=warn', '.']],
   ['lint', ['node_modules/eslint/bin/eslint.js', '.']],
   ['types', ['node_modules/typescript/bin/tsc', '--noEmit']],
+  ['build', ['scripts/build.mjs']],
 ]
 
 for (const [name, args] of steps) {

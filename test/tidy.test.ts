@@ -181,6 +181,12 @@ describe('package rules', () => {
     expect(missingEntries(entries, () => true)).toEqual([])
   })
 
+  it('an export that is built is found only when its source is missing', () => {
+    const entries = { exports: { '.': { types: './dist/a.d.ts', default: './dist/a.js' } } }
+    expect(missingEntries(entries, (path) => path === './src/a.ts')).toEqual([])
+    expect(missingEntries(entries, (path) => path.startsWith('./dist/'))).toHaveLength(2)
+  })
+
   it("a registry's address in the lock file is found", () => {
     const lock = '{\n  "a": {\n    "resolved": "https://example.org/a.tgz"\n  }\n}'
     expect(resolvedAddresses(lock)[0]).toContain('package-lock.json:3 ')

@@ -15,8 +15,13 @@ export function missingEntries(
   exists: (path: string) => boolean,
 ): Finding[] {
   return [...targetsOf(entries.exports ?? null), ...targetsOf(entries.bin ?? null)]
-    .filter((target) => !exists(target))
+    .filter((target) => !exists(sourceFileOf(target)))
     .map((target) => `package.json names ${target}, which does not exist; write it or remove it`)
+}
+
+/** What is built is missing in a clone; then its source has to be there. */
+function sourceFileOf(target: string): string {
+  return target.replace(/^\.\/dist\/(.+?)(\.d\.ts|\.js)$/, './src/$1.ts')
 }
 
 function targetsOf(target: ExportTarget): string[] {
