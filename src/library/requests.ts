@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { outcomes, verdicts } from '../domain/run.ts'
 import { InvalidInputError } from '../errors.ts'
 import * as field from '../http/contract/fields.ts'
+import { findingsOf } from '../validation/findings.ts'
 
 const claimSchema = z.strictObject({
   /** `owner/name`, in any case. */
@@ -45,14 +46,19 @@ export type Completion = z.input<typeof completionSchema>
 export type CheckedClaim = z.output<typeof claimSchema>
 export type CheckedCompletion = z.output<typeof completionSchema>
 
-export const checkClaim = (claim: RunClaim): CheckedClaim => check(claimSchema, claim)
+export const checkClaim = (claim: RunClaim): CheckedClaim =>
+  check('checkAndClaimRun', claimSchema, claim)
 export const checkCompletion = (completion: Completion): CheckedCompletion =>
-  check(completionSchema, completion)
+  check('completeRun', completionSchema, completion)
 
-function check<T extends z.ZodType>(schema: T, value: unknown): z.output<T> {
+/** All that is wrong at once, so that a caller mends it in one go; `field` is the first. */
+function check<T extends z.ZodType>(call: string, schema: T, value: unknown): z.output<T> {
   const parsed = schema.safeParse(value)
   if (parsed.success) return parsed.data
-  const [issue] = parsed.error.issues
-  const name = issue?.path.join('.') ?? ''
-  throw new InvalidInputError('invalid_value', name, `${name}: ${issue?.message ?? 'is wrong'}`)
+  const found = findingsOf(schema, parsed.error.issues, value).map(({ path, message }) => ({
+    field: path.map(String).join('.') || 'the argument',
+    message,
+  }))
+  const told = found.map(({ field, message }) => `${field} ${message}`).join('; ')
+  throw new InvalidInputError('invalid_value', found[0]?.field ?? '', `${call}: ${told}`)
 }

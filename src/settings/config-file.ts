@@ -24,12 +24,15 @@ export async function loadConfigFile(cwd: string, named: string | null): Promise
   return { path, config: checkConfig(await importDefault(path), path) }
 }
 
-/** `where` names the source in errors: the file's path, or the call that was given the object. */
-export function checkConfig(given: unknown, where: string): Config {
+/**
+ * `where` names the source in errors: the file's path, or the call that was given the object;
+ * `what` is the object itself.
+ */
+export function checkConfig(given: unknown, where: string, what = 'the default export'): Config {
   const parsed = configSchema.safeParse(given)
   if (parsed.success) return parsed.data
   throw new SettingsError(
-    parsed.error.issues.map((issue) => `${where}: ${pathText(issue.path)}${issue.message}`),
+    parsed.error.issues.map((issue) => `${where}: ${pathText(issue.path, what)}${issue.message}`),
   )
 }
 
@@ -62,8 +65,8 @@ async function importDefault(path: string): Promise<unknown> {
   return module.default
 }
 
-function pathText(path: readonly PropertyKey[]): string {
-  if (path.length === 0) return 'the default export '
+function pathText(path: readonly PropertyKey[], whole: string): string {
+  if (path.length === 0) return `${whole} `
   return `${path
     .map(String)
     .join('.')

@@ -18,6 +18,9 @@ import { SettingsError } from './settings-error.ts'
 import { withTypeDefaults } from './type-defaults.ts'
 import type { Database } from './value-kind.ts'
 
+/** What a program that embeds us called. */
+const embedder = 'openHoldfast'
+
 export interface SettingsSources {
   /** Texts of flags by setting key; undefined ones were not given. */
   readonly flags?: Readonly<Record<string, string | undefined>>
@@ -35,7 +38,7 @@ export async function loadSettings(sources: SettingsSources): Promise<Settings> 
   const file =
     sources.inline === undefined
       ? await loadConfigFile(sources.cwd, sources.config ?? null)
-      : { path: null, config: checkConfig(sources.inline, 'openHoldfast') }
+      : { path: null, config: checkConfig(sources.inline, embedder, 'the argument') }
   const environment = readEnvironment(sources.env, sources.cwd)
   const flags = readFlags(sources.flags ?? {})
   const problems = [...flags.problems, ...environment.problems]
@@ -47,7 +50,7 @@ export async function loadSettings(sources: SettingsSources): Promise<Settings> 
     )
     const configured = (file.config as Record<string, unknown>)[key]
     if (configured !== undefined) {
-      given.push(parseConfigured(key, entry, configured, String(file.path), problems))
+      given.push(parseConfigured(key, entry, configured, file.path, problems))
     }
     values[key] = given.length > 0 ? given[0] : entry.default
   }
@@ -103,19 +106,21 @@ function parseConfigured(
   key: OptionKey,
   entry: Option,
   value: unknown,
-  path: string,
+  path: string | null,
   problems: string[],
 ): unknown {
   const parsed = entry.kind.fromConfig.safeParse(value)
   if (parsed.success) return parsed.data
-  problems.push(badValue(key, `from ${path}`, entry, value))
+  const [name, source] = path === null ? [`${embedder}: ${key}`, null] : [key, `from ${path}`]
+  problems.push(badValue(name, source, entry, value))
   return undefined
 }
 
-function badValue(name: string, source: string, entry: Option, value: unknown): string {
+function badValue(name: string, source: string | null, entry: Option, value: unknown): string {
   const shown = entry.kind.mayShow ? ` is ${shorten(value)} but` : ''
   const unit = entry.unit === null ? '' : ` (${entry.unit})`
-  return `${name} (${source})${shown} must be ${entry.kind.allowed}${unit}`
+  const from = source === null ? '' : ` (${source})`
+  return `${name}${from}${shown} must be ${entry.kind.allowed}${unit}`
 }
 
 function shorten(value: unknown): string {
@@ -147,7 +152,7 @@ function sharedContexts(
     if (owner === undefined) owners.set(statusContext.toLowerCase(), name)
     else {
       problems.push(
-        `${String(path)}: runs.${name}.status.context is ${JSON.stringify(statusContext)}, ` +
+        `${path ?? embedder}: runs.${name}.status.context is ${JSON.stringify(statusContext)}, ` +
           `which runs.${owner} has as well; every run type needs its own`,
       )
     }

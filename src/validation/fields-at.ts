@@ -1,0 +1,25 @@
+/** The names that an object at some place in a schema may have; none when no object is there. */
+import { z } from 'zod'
+
+export function fieldsAt(schema: z.ZodType, path: readonly PropertyKey[]): readonly string[] {
+  const [first, ...rest] = path
+  return objectsOf(schema).flatMap((object) => {
+    const shape = object.shape as Readonly<Record<string, z.ZodType>>
+    if (first === undefined) return Object.keys(shape)
+    const field = Object.hasOwn(shape, first) ? shape[String(first)] : undefined
+    return field === undefined ? [] : fieldsAt(field, rest)
+  })
+}
+
+/** Through what only says that a value may be left out, and in each form it may have. */
+function objectsOf(schema: z.ZodType): readonly z.ZodObject[] {
+  if (schema instanceof z.ZodObject) return [schema]
+  if (schema instanceof z.ZodUnion) {
+    return (schema.options as readonly z.ZodType[]).flatMap(objectsOf)
+  }
+  const wraps =
+    schema instanceof z.ZodOptional ||
+    schema instanceof z.ZodNullable ||
+    schema instanceof z.ZodDefault
+  return wraps ? objectsOf(schema.unwrap() as z.ZodType) : []
+}

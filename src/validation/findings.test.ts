@@ -1,0 +1,50 @@
+import { expect, test } from 'vitest'
+import { z } from 'zod'
+import { findingsOf } from './findings.ts'
+
+const schema = z
+  .strictObject({
+    head_sha: z.string().regex(/^a+$/, 'must be a run of a'),
+    kind: z.enum(['one', 'two']).optional(),
+    error: z.union([z.string(), z.strictObject({ code: z.string() })]).optional(),
+    inner: z.strictObject({ lease_ms: z.int() }).nullable().default(null),
+  })
+  .optional()
+
+function told(data: unknown): string[] {
+  const parsed = schema.safeParse(data)
+  if (parsed.success) return []
+  return findingsOf(schema, parsed.error.issues, data).map(
+    ({ path, message, shape }) => `${path.join('.')} ${message}${shape ? ' (shape)' : ''}`,
+  )
+}
+
+const right = { head_sha: 'a' }
+
+test.each([
+  [{}, ['head_sha is required (shape)']],
+  [{ head_sha: 1 }, ['head_sha must be a string (shape)']],
+  [{ head_sha: 'b' }, ['head_sha must be a run of a']],
+  [{ ...right, kind: 'three' }, ['kind must be one or two']],
+  [{ ...right, kind: 3 }, ['kind must be one or two (shape)']],
+  [{ ...right, error: 5 }, ['error has the wrong type (shape)']],
+  [{ ...right, error: { code: 5 } }, ['error.code must be a string (shape)']],
+  [
+    { ...right, error: { code: '', cod: '' } },
+    ['error.cod is not known here; did you mean code? (shape)'],
+  ],
+  [{ ...right, inner: { lease_ms: 1.5 } }, ['inner.lease_ms must be a whole number (shape)']],
+  [
+    { ...right, inner: { lease_ms: 1, leaseMs: 1 } },
+    ['inner.leaseMs is not known here; did you mean lease_ms? (shape)'],
+  ],
+  [{ ...right, headSha: 'a' }, ['headSha is not known here; did you mean head_sha? (shape)']],
+  [{ ...right, colour: 'a' }, ['colour is not known here (shape)']],
+])('%j is told as %j', (data, expected) => {
+  expect(told(data)).toEqual(expected)
+})
+
+test('a hundred thousand wrong names are not all told', () => {
+  const wrong = Object.fromEntries(Array.from({ length: 1000 }, (_, n) => [`x${n}`, 1]))
+  expect(told({ ...right, ...wrong })).toHaveLength(20)
+})

@@ -1,0 +1,92 @@
+/**
+ * What is wrong with a value that a caller gave, in our words, one finding for each field. Every
+ * door says it alike; only what becomes of it differs.
+ */
+import type { z } from 'zod'
+import { fieldsAt } from './fields-at.ts'
+import { nearName } from './near-name.ts'
+
+/** A value can be wrong in a hundred thousand places. */
+const unknownKeysMax = 20
+
+export interface Finding {
+  readonly path: readonly PropertyKey[]
+  /** To be read after the field's name. */
+  readonly message: string
+  /** The shape is wrong, not just the value. */
+  readonly shape: boolean
+}
+
+type Issue = z.core.$ZodIssue
+
+export function findingsOf(
+  schema: z.ZodType,
+  issues: readonly Issue[],
+  data: unknown,
+): readonly Finding[] {
+  return issues.flatMap((issue) => flatten(schema, issue, data))
+}
+
+function flatten(schema: z.ZodType, issue: Issue, data: unknown): readonly Finding[] {
+  const { path } = issue
+  const value = valueAt(data, path)
+  switch (issue.code) {
+    case 'unrecognized_keys':
+      return issue.keys.slice(0, unknownKeysMax).map((key) => ({
+        path: [...path, key],
+        message: unknownMessage(key, fieldsAt(schema, path)),
+        shape: true,
+      }))
+    case 'invalid_type':
+      return [{ path, message: typeMessage(issue.expected, value), shape: true }]
+    case 'invalid_value': {
+      const message = `must be ${listed(issue.values.map(String))}`
+      return [{ path, message, shape: typeof value !== 'string' }]
+    }
+    case 'invalid_union':
+      return flattenUnion(schema, issue, data)
+    default:
+      return [{ path, message: issue.message, shape: false }]
+  }
+}
+
+/** Of several forms, the one whose type the value has speaks; with none, the shape is wrong. */
+function flattenUnion(
+  schema: z.ZodType,
+  issue: z.core.$ZodIssueInvalidUnion,
+  data: unknown,
+): readonly Finding[] {
+  const fitting = issue.errors.find(
+    (branch) => !branch.some((inner) => inner.code === 'invalid_type' && inner.path.length === 0),
+  )
+  if (fitting === undefined) {
+    return [{ path: issue.path, message: 'has the wrong type', shape: true }]
+  }
+  const placed = fitting.map((inner) => ({ ...inner, path: [...issue.path, ...inner.path] }))
+  return findingsOf(schema, placed, data)
+}
+
+export function unknownMessage(name: string, known: readonly string[]): string {
+  const right = nearName(name, known)
+  return right === null ? 'is not known here' : `is not known here; did you mean ${right}?`
+}
+
+function typeMessage(expected: string, value: unknown): string {
+  if (value === undefined) return 'is required'
+  const name = expected === 'int' ? 'whole number' : expected
+  return `must be ${/^[aeiou]/.test(name) ? 'an' : 'a'} ${name}`
+}
+
+function valueAt(data: unknown, path: readonly PropertyKey[]): unknown {
+  return path.reduce<unknown>(
+    (at, key) =>
+      typeof at === 'object' && at !== null && Object.hasOwn(at, key)
+        ? (at as Record<PropertyKey, unknown>)[key]
+        : undefined,
+    data,
+  )
+}
+
+function listed(words: readonly string[]): string {
+  return words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`
+}

@@ -1,0 +1,14 @@
+/**
+ * The name that was probably meant; null when none is near. Punctuation does not count, so that
+ * `headSha` is as near to `head_sha` as can be.
+ */
+import { editDistance, nearest } from '../settings/nearest.ts'
+
+const plain = (name: string): string => name.replaceAll(/[_-]/g, '')
+
+export function nearName(wrong: string, right: readonly string[]): string | null {
+  const best = nearest(wrong, right)
+  if (best === null || wrong.length > 100) return null
+  const distance = editDistance(plain(wrong), plain(best))
+  return distance * 2 <= Math.max(wrong.length, best.length) ? best : null
+}
