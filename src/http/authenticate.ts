@@ -78,6 +78,9 @@ function completes(request: FastifyRequest): boolean {
 function unauthorized(detail = 'The bearer token is not known here.'): HttpProblem {
   return new HttpProblem(401, 'unauthorized', detail, {
     headers: { 'www-authenticate': 'Bearer' },
-    hint: 'Send a valid token as "Authorization: Bearer TOKEN".',
+    hint:
+      'Send a token as "Authorization: Bearer TOKEN". The admin token is what ' +
+      'HOLDFAST_ADMIN_TOKEN says, else it is in the file admin-token of the data folder; ' +
+      '"holdfast token create --scope SCOPE" makes others.',
   })
 }

@@ -6,6 +6,7 @@
  */
 export * from './contract/answers.ts'
 export * from './contract/audit.ts'
+export * from './contract/conflicts.ts'
 export * from './contract/forms.ts'
 export * from './contract/runs.ts'
 export * from './contract/tokens.ts'

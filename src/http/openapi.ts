@@ -6,18 +6,21 @@ import swagger from '@fastify/swagger'
 import type { FastifyInstance, RouteOptions } from 'fastify'
 import { jsonSchemaTransform, jsonSchemaTransformObject } from 'fastify-type-provider-zod'
 import { z } from 'zod'
-import { problem } from './contract.ts'
+import { conflictCodes, conflictText, problem, type ConflictCode } from './contract.ts'
 import type { HttpDeps } from './deps.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** The state of things may refuse it. */
-    conflicts?: boolean
+    /** How the state of things may refuse it. */
+    conflicts?: readonly ConflictCode[]
+    /** What an answer means here, by status, where the plain meaning says too little. */
+    answers?: Readonly<Record<number, string>>
   }
 }
 
-/** Marks, from route to document, a body that may be left out. */
+/** Carry from route to document what a schema cannot say; they do not stay in it. */
 const optionalBody = 'x-optional-body'
+const ownMeanings = 'x-own-meanings'
 
 type Json = Record<string, unknown>
 
@@ -25,15 +28,14 @@ const meanings: Readonly<Record<string, string>> = {
   200: 'Done.',
   201: 'Done, and something new came of it.',
   204: 'Done, and there is nothing to show.',
-  400: 'The request has a wrong shape.',
+  400: 'The request has a wrong shape: a field is missing, unknown or of another type.',
   401: 'The token is missing or wrong.',
   403: "The token's scope does not reach this.",
   404: 'There is no such thing.',
-  409: 'The state of things does not allow it; `code` says why.',
-  413: 'The body is too large.',
-  415: 'The body is not JSON.',
-  422: 'A value will not do.',
-  503: 'The store does not answer now.',
+  413: 'The body is larger than 1 MiB.',
+  415: 'The body is not `application/json`.',
+  422: 'A value will not do; `errors` names the field.',
+  503: 'The store does not answer now; try again after `Retry-After` seconds.',
 }
 
 /** Adds to a route, before it is set up, the problems that it can answer with. */
@@ -44,7 +46,7 @@ export function describeProblems(route: RouteOptions): void {
   const statuses = [
     ...(open ? [] : [400, 401, 403]),
     ...(schema.params === undefined ? [] : [404]),
-    ...(config?.conflicts === true ? [409] : []),
+    ...(config?.conflicts === undefined ? [] : [409]),
     ...(schema.body === undefined ? [] : [413, 415]),
     ...(schema.body === undefined && schema.querystring === undefined ? [] : [422]),
     503,
@@ -52,12 +54,17 @@ export function describeProblems(route: RouteOptions): void {
   const problems = statuses.map((status) => [
     status,
     {
-      description: meanings[status],
+      description: status === 409 ? conflictText(config?.conflicts ?? []) : meanings[status],
       content: { 'application/problem+json': { schema: problem } },
     },
   ])
   schema.response = { ...(schema.response as object), ...Object.fromEntries(problems) }
   if (open) schema.security = []
+  Object.assign(schema, {
+    [ownMeanings]: config?.answers,
+    'x-scopes': open ? undefined : ['admin', ...(config?.access ?? [])],
+    'x-conflicts': config?.conflicts?.map((code) => ({ code, meaning: conflictCodes[code] })),
+  })
   const { body } = schema
   if (body instanceof z.ZodType && body.safeParse(undefined).success) {
     Object.assign(schema, { [optionalBody]: true })
@@ -72,15 +79,16 @@ export function serveOpenApi(server: FastifyInstance, { version, sandbox }: Http
         title: 'Holdfast',
         version,
         description:
-          'Every event claimed once, every phase run once, every comment published once.' +
+          'Claim the work on a pull request or a job exactly once, hold it by a lease, have it ' +
+          'superseded by newer heads, finish it, and read what happened.' +
           (sandbox ? '\n\nThis server is a sandbox: nothing is published to GitHub.' : ''),
       },
       tags: [
-        { name: 'Runs', description: 'Claim work, look at it, call it off.' },
-        { name: 'Work', description: 'Hold a run, keep it, finish it.' },
+        { name: 'Runs', description: 'Claim work, list it, cancel it or have it done again.' },
+        { name: 'Work', description: 'For workers: lease a run, keep the lease, finish the run.' },
         { name: 'Audit', description: 'What happened, to what, by whom.' },
-        { name: 'Tokens', description: 'Who may do what.' },
-        { name: 'Server', description: 'The process itself.' },
+        { name: 'Tokens', description: 'Who may do what. Only for the scope `admin`.' },
+        { name: 'Server', description: 'Health of the process, and this description.' },
       ],
       components: { securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } } },
       security: [{ bearer: [] }],
@@ -96,7 +104,9 @@ const idempotencyKey = {
   name: 'Idempotency-Key',
   required: false,
   schema: { type: 'string', minLength: 1, maxLength: 255 },
-  description: 'The same key and body answer the same for a day.',
+  description:
+    'Makes the request safe to repeat: for a day the same key and body get the first answer, ' +
+    'and the same key with another body is a 422. 1 to 255 visible characters.',
 }
 
 function withSharedParts(document: Json): Json {
@@ -106,8 +116,10 @@ function withSharedParts(document: Json): Json {
       operation[optionalBody] = undefined
       operation['requestBody'] = { ...(operation['requestBody'] as Json), required: false }
     }
+    const own = (operation[ownMeanings] ?? {}) as Readonly<Record<string, string>>
+    operation[ownMeanings] = undefined
     for (const [status, answer] of Object.entries(operation['responses'] as Record<string, Json>)) {
-      answer['description'] = meanings[status] ?? answer['description']
+      answer['description'] = own[status] ?? meanings[status] ?? answer['description']
     }
   }
   for (const { post } of Object.values(paths)) {

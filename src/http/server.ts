@@ -19,6 +19,7 @@ import { answerClientError } from './client-error.ts'
 import type { HttpDeps } from './deps.ts'
 import { drainOnClose } from './drain.ts'
 import { recordEndpoints, refuseUnknown } from './endpoints.ts'
+import { forbidden } from './forbidden.ts'
 import { checkIdempotencyKey } from './idempotency.ts'
 import { parseJsonBody } from './json-body.ts'
 import { describeProblems, serveOpenApi } from './openapi.ts'
@@ -120,6 +121,7 @@ function guardRequests(server: FastifyInstance, deps: HttpDeps): void {
     describeReply(request, reply)
     const { access, asksForToken } = request.routeOptions.config
     if (access === 'public') return
+    if (isFrontDoor(request)) return reply.redirect('/docs', 302)
     try {
       request.principal = await authenticate(deps, request)
     } catch (error) {
@@ -128,12 +130,16 @@ function guardRequests(server: FastifyInstance, deps: HttpDeps): void {
       return sendDocs(reply.code(401).header('www-authenticate', 'Bearer'))
     }
     refuseUnknown(server, request)
-    if (!reaches(request.principal, request)) {
-      throw new HttpProblem(403, 'forbidden', "The token's scope does not reach this.")
-    }
+    if (!reaches(request.principal, request)) throw forbidden(request.principal, request)
     refuseUntypedBody(request)
   })
   server.setNotFoundHandler((request) => refuseUnknown(server, request))
+}
+
+/** There is no page there; a browser is sent to the one there is. */
+function isFrontDoor(request: FastifyRequest): boolean {
+  const path = request.url.split('?', 1)[0]
+  return request.method === 'GET' && path === '/' && wantsHtml(request)
 }
 
 function wantsHtml(request: FastifyRequest): boolean {

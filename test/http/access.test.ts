@@ -108,6 +108,38 @@ describe('every endpoint', () => {
   })
 })
 
+describe('a refusal', () => {
+  const refused = async (url: string, token: string, method: 'GET' | 'POST' = 'GET') =>
+    problemOf(await server.inject({ method, url, headers: bearer(token) }))
+
+  test('names the scopes that would do and the one that was sent', async () => {
+    const claim = await refused('/v1/runs', tokenOf('read'), 'POST')
+    expect(claim.detail).toBe(
+      'This takes a token of the scope admin or worker; yours has the scope read.',
+    )
+    expect(claim.hint).toContain('holdfast token create')
+    const audit = await refused('/v1/audit', tokenOf('bot:telegram'))
+    expect(audit.detail).toContain('admin, operator or read; yours has the scope bot:telegram.')
+    const tokens = await refused('/v1/tokens', theRunToken)
+    expect(tokens.detail).toBe('This takes a token of the scope admin; yours is a run token.')
+    const other = await refused('/v1/runs/run_other', theRunToken)
+    expect(other.detail).toBe('A run token reaches only its own run.')
+  })
+
+  test('of an unknown token says where tokens come from', async () => {
+    expect((await refused('/v1/runs', 'guess')).hint).toMatch(/admin-token.*holdfast token create/)
+  })
+})
+
+test('a browser at the front door is sent to the reference, everybody else gets 401', async () => {
+  const browser = { accept: 'text/html,application/xhtml+xml' }
+  const sent = await server.inject({ url: '/?x=1', headers: browser })
+  expect([sent.statusCode, sent.headers['location']]).toEqual([302, '/docs'])
+  expect(problemOf(await server.inject({ url: '/' })).status).toBe(401)
+  const posted = await server.inject({ method: 'POST', url: '/', headers: browser })
+  expect(problemOf(posted).status).toBe(401)
+})
+
 test('a route that names no scope is closed to all but the admin', async () => {
   const { server: another } = serverUnderTest()
   another.get('/v1/forgotten', () => ({}))

@@ -18,7 +18,13 @@ interface Operation {
   readonly tags: readonly string[]
   readonly summary: string
   readonly security?: readonly unknown[]
-  readonly parameters?: readonly { readonly name: string; readonly in: string }[]
+  readonly parameters?: readonly {
+    readonly name: string
+    readonly in: string
+    readonly description?: string
+  }[]
+  readonly 'x-conflicts'?: readonly { readonly code: string }[]
+  readonly 'x-scopes'?: readonly string[]
   readonly requestBody?: {
     readonly required?: boolean
     readonly content: Readonly<Record<string, unknown>>
@@ -94,7 +100,52 @@ describe('the document', () => {
       'releaseRun',
       'rerunRun',
     ])
-    expect(JSON.stringify(api)).not.toContain('x-optional')
+    expect(JSON.stringify(api)).not.toMatch(/x-(optional|own)/)
+  })
+
+  test('says of every field and parameter what it is', () => {
+    const silent: string[] = []
+    const visit = (name: string, part: unknown): void => {
+      if (typeof part !== 'object' || part === null) return
+      const { properties } = part as { properties?: Record<string, { description?: string }> }
+      for (const [field, shape] of Object.entries(properties ?? {})) {
+        if (shape.description === undefined) silent.push(`${name}.${field}`)
+      }
+      for (const [key, inner] of Object.entries(part)) visit(`${name}.${key}`, inner)
+    }
+    visit('', api.components.schemas)
+    for (const { path, operation } of operations) {
+      visit(path, operation)
+      for (const { name, description } of operation.parameters ?? []) {
+        if (description === undefined) silent.push(`${path} ${name}`)
+      }
+    }
+    expect(silent).toEqual([])
+  })
+
+  test('lists the codes of a 409 with what each means, and who reaches it', () => {
+    const cancel = api.paths['/v1/runs/{id}/cancel']?.['post']
+    expect(cancel?.responses['409']?.description).toContain('`not_active`: the run has ended')
+    expect(cancel?.['x-conflicts']?.map(({ code }) => code)).toEqual(['not_active'])
+    expect(cancel?.['x-scopes']).toEqual(['admin', 'operator'])
+    for (const { operation } of operations) {
+      const listed = operation['x-conflicts'] !== undefined
+      expect([operation.operationId, '409' in operation.responses]).toEqual([
+        operation.operationId,
+        listed,
+      ])
+    }
+  })
+
+  test('shows a claim whose commits differ', () => {
+    const claim = api.components.schemas['PullRequestClaimInput'] as {
+      readonly title: string
+      readonly properties: Readonly<Record<string, { readonly examples: readonly string[] }>>
+    }
+    expect(claim.title).toBe('Pull request')
+    const { base_sha: base, head_sha: head } = claim.properties
+    expect(base?.examples[0]).toMatch(/^[0-9a-f]{40}$/)
+    expect(base?.examples[0]).not.toBe(head?.examples[0])
   })
 
   test('asks for a bearer token on all but the health checks', () => {

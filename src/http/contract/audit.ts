@@ -4,15 +4,16 @@ import { listOf, paging, time } from './answers.ts'
 import { id, instant } from './fields.ts'
 
 export const auditQuery = z.strictObject({
-  run: id.optional(),
-  task: id.optional(),
-  delivery: id.optional(),
+  run: id.optional().describe('Only what happened to this run.'),
+  task: id.optional().describe('Only what happened to this task; there are none yet.'),
+  delivery: id.optional().describe('Only what happened to this delivery; there are none yet.'),
   type: z
     .string()
     .regex(/^[a-z][a-z0-9._]{0,99}$/, 'must be an audit type such as run.claimed')
-    .optional(),
-  since: instant.optional().describe('At or after.'),
-  until: instant.optional().describe('Before.'),
+    .optional()
+    .describe('Only this type, such as `run.claimed`.'),
+  since: instant.optional().describe('Only what happened at this time or after.'),
+  until: instant.optional().describe('Only what happened before this time.'),
   ...paging,
 })
 
@@ -20,14 +21,14 @@ export const runAuditQuery = z.strictObject(paging)
 
 export const auditEvent = z
   .strictObject({
-    id: z.int(),
-    at: time,
-    type: z.string(),
-    actor: z.string(),
-    run_id: z.string().nullable(),
-    task_id: z.string().nullable(),
-    delivery_id: z.string().nullable(),
-    data: z.record(z.string(), z.unknown()),
+    id: z.int().describe('Grows with every event.'),
+    at: time.describe('When it happened, by the clock of the store.'),
+    type: z.string().describe('What happened, such as `run.claimed`.'),
+    actor: z.string().describe('Who did it: `admin`, `token:ID`, `run:ID`, `sweeper` and so on.'),
+    run_id: z.string().nullable().describe('The run it happened to.'),
+    task_id: z.string().nullable().describe('Always null so far.'),
+    delivery_id: z.string().nullable().describe('Always null so far.'),
+    data: z.record(z.string(), z.unknown()).describe('More about it, by type.'),
   })
   .register(z.globalRegistry, { id: 'AuditEvent' })
 

@@ -36,6 +36,7 @@ export function text(max: number) {
 export const id = z
   .string()
   .regex(idForm, 'must be 1 to 100 letters, digits, underscores or hyphens')
+  .describe('1 to 100 letters, digits, underscores or hyphens.')
 
 export const repo = z
   .string()
@@ -45,13 +46,19 @@ export const repo = z
     "must be owner/name in GitHub's characters",
   )
   .toLowerCase()
-  .meta({ examples: ['acme/widgets'] })
+  .meta({
+    examples: ['acme/widgets'],
+    description: 'The repository as `owner/name`, in any case.',
+  })
 
 export const sha = z
   .string()
   .regex(/^(?:[0-9a-fA-F]{40}|[0-9a-fA-F]{64})$/, 'must be a full sha: 40 or 64 hex digits')
   .toLowerCase()
-  .meta({ examples: ['9c1185a5c5e9fc54612808977ee8f548b2258d31'] })
+  .meta({
+    examples: ['9c1185a5c5e9fc54612808977ee8f548b2258d31'],
+    description: 'A full commit sha: 40 or 64 hex digits.',
+  })
 
 export const runType = z
   .string()
@@ -59,11 +66,15 @@ export const runType = z
     /^[a-z][a-z0-9._-]{0,63}$/,
     'must be a lower-case letter, then up to 63 of a-z, 0-9, dot, underscore or hyphen',
   )
-  .meta({ examples: ['review'] })
+  .meta({
+    examples: ['review'],
+    description: 'The type of run: a lower-case letter, then up to 63 of `a-z 0-9 . _ -`.',
+  })
 
 export const errorCode = z
   .string()
   .regex(/^[a-z0-9_.-]{1,64}$/, 'must be 1 to 64 of a-z, 0-9, dot, underscore or hyphen')
+  .describe('For programs: 1 to 64 of `a-z 0-9 . _ -`.')
 
 export function wholeNumber(min: number, max: number) {
   const message = `must be a whole number from ${min} to ${max}`
@@ -73,9 +84,13 @@ export function wholeNumber(min: number, max: number) {
 /** Numbers that GitHub or a user gives out: of pull requests, issues, repositories, people. */
 export const positive = z.int().min(1, 'must be a positive whole number')
 
-export const leaseMs = wholeNumber(1000, 3_600_000).describe('Length of the lease, milliseconds.')
-export const waitMs = wholeNumber(0, 60_000).describe('How long to hold on, milliseconds.')
-export const leaseToken = line(300).describe('The token the lease was answered with.')
+export const leaseMs = wholeNumber(1000, 3_600_000).describe(
+  "Length of the lease in milliseconds; the server's setting when not given.",
+)
+export const waitMs = wholeNumber(0, 60_000).describe(
+  'How long the server may hold the request, milliseconds; 0 answers at once.',
+)
+export const leaseToken = line(300).meta({ examples: ['hfl_…'] })
 
 const instantForm = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/i
 const calendar = z.iso.datetime({ offset: true })

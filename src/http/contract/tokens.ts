@@ -10,25 +10,33 @@ export const tokenBody = z.strictObject({
       /^(?:admin|operator|worker|read|bot:[a-z][a-z0-9-]{0,31})$/,
       'must be admin, operator, worker, read or bot:CHANNEL',
     )
-    .meta({ examples: ['worker'] }),
-  name: line(200).optional().describe('For people; shown in lists.'),
-  user_id: positive.optional().describe('The person it acts for.'),
+    .meta({
+      examples: ['worker'],
+      description:
+        'What it may do. `admin`: everything. `operator`: look, cancel, rerun. `worker`: claim to ' +
+        'complete. `read`: look. `bot:CHANNEL`: deliver for one channel.',
+    }),
+  name: line(200).optional().describe('Whose it is; shown in lists.'),
+  user_id: positive.optional().describe('The number of the person it acts for.'),
 })
 
 export const createdToken = z
-  .strictObject({ id: z.string(), token: z.string().describe('Shown this once.') })
+  .strictObject({
+    id: z.string().describe('To revoke it by.'),
+    token: z.string().describe('To be sent as `Authorization: Bearer`. Shown this once.'),
+  })
   .register(z.globalRegistry, { id: 'CreatedToken' })
 
 export const token = z
   .strictObject({
-    id: z.string(),
-    scope: z.string(),
-    name: z.string().nullable(),
-    user_id: z.int().nullable(),
-    created_at: time,
+    id: z.string().describe('To revoke it by.'),
+    scope: z.string().describe('What it may do.'),
+    name: z.string().nullable().describe('Whose it is.'),
+    user_id: z.int().nullable().describe('The number of the person it acts for.'),
+    created_at: time.describe('When it was made.'),
   })
   .register(z.globalRegistry, { id: 'Token' })
 
 export const tokenList = listOf(token)
-export const tokenParams = z.strictObject({ id })
+export const tokenParams = z.strictObject({ id: id.describe('Id of the token.') })
 export const tokensQuery = z.strictObject(paging)

@@ -12,7 +12,8 @@ export function auditRoutes(app: App, { store }: HttpDeps): void {
       schema: {
         operationId: 'listAudit',
         tags: ['Audit'],
-        summary: 'List what happened',
+        summary: 'List audit events',
+        description: 'What happened to runs and tokens, by whom, newest first.',
         querystring: auditQuery,
         response: { 200: auditList },
       },

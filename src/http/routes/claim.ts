@@ -11,14 +11,21 @@ export function claimRoutes(app: App, { runs, random }: HttpDeps): void {
   app.post(
     '/v1/runs',
     {
-      config: { access: ['worker'], conflicts: true },
+      config: {
+        access: ['worker'],
+        conflicts: ['key_conflict', 'not_current'],
+        answers: {
+          200: 'Not yours to process; `reason` says why.',
+          201: 'Process it: you hold the lease, unless `lease` is false.',
+        },
+      },
       schema: {
         operationId: 'claimRun',
         tags: ['Runs'],
-        summary: 'Claim or skip',
+        summary: 'Claim a run',
         description:
-          'Decides once whether this event leads to work. 201: process it, and you hold the ' +
-          'lease unless `lease` is false. 200: do nothing; `reason` says why.',
+          'Decides once whether this event leads to work, however often and from how many places ' +
+          'it is asked: of all claims for one pair of commits, or one key, exactly one gets 201.',
         body: claimBody,
         response: { 200: claimed, 201: claimed },
       },
@@ -33,14 +40,21 @@ export function claimRoutes(app: App, { runs, random }: HttpDeps): void {
   app.post(
     '/v1/runs/:id/rerun',
     {
-      config: { access: ['operator'], conflicts: true },
+      config: {
+        access: ['operator'],
+        conflicts: ['not_current'],
+        answers: {
+          200: 'Remembered: the next round begins when the present one ends.',
+          201: 'The next round has begun and waits for a worker.',
+        },
+      },
       schema: {
         operationId: 'rerunRun',
         tags: ['Runs'],
-        summary: 'Do it again',
+        summary: 'Rerun a run',
         description:
-          'The next round now, or after the round in hand. Answers like a claim; the new round ' +
-          'waits for a worker.',
+          'Has the work done again, in a new round: now, or after the round in hand. Answers like ' +
+          'a claim.',
         params: runParams,
         body: noFields,
         response: { 200: claimed, 201: claimed },

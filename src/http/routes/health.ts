@@ -12,7 +12,8 @@ export function healthRoutes(app: App, { store, readiness }: HttpDeps): void {
       schema: {
         operationId: 'getHealth',
         tags: ['Server'],
-        summary: 'Is the process alive',
+        summary: 'Health',
+        description: 'Whether the process is alive. Needs no token.',
         response: { 200: health },
       },
     },
@@ -26,7 +27,8 @@ export function healthRoutes(app: App, { store, readiness }: HttpDeps): void {
       schema: {
         operationId: 'getReadiness',
         tags: ['Server'],
-        summary: 'Can it serve',
+        summary: 'Readiness',
+        description: 'Whether it can serve: the store answers. Needs no token.',
         response: { 200: health },
       },
     },

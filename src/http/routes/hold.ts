@@ -5,6 +5,7 @@ import { principalOf, type App } from '../app.ts'
 import {
   completeBody,
   heartbeatBody,
+  holderConflicts,
   leaseBody,
   leased,
   nothing,
@@ -30,12 +31,15 @@ function leaseRoute(app: App, { runs, random, stopping }: HttpDeps): void {
   app.post(
     '/v1/runs/lease',
     {
-      config: { access: ['worker'], conflicts: true },
+      config: {
+        access: ['worker'],
+        answers: { 200: 'A run, which you hold from now on.', 204: 'None is pending.' },
+      },
       schema: {
         operationId: 'leaseRun',
         tags: ['Work'],
-        summary: 'Take a pending run',
-        description: 'With `wait_ms` it holds on until one comes. 204 when none did.',
+        summary: 'Lease a pending run',
+        description: 'Takes the run that waits longest. With `wait_ms` it waits until one comes.',
         body: leaseBody,
         response: { 200: leased, 204: nothing },
       },
@@ -57,14 +61,14 @@ function heartbeatRoute(app: App, { runs, random, stopping }: HttpDeps): void {
   app.post(
     '/v1/runs/:id/heartbeat',
     {
-      config: { access: ['worker', 'run'], conflicts: true },
+      config: { access: ['worker', 'run'], conflicts: holderConflicts },
       schema: {
         operationId: 'heartbeatRun',
         tags: ['Work'],
-        summary: 'Keep the lease',
+        summary: 'Heartbeat',
         description:
-          'With `wait_ms` it holds on and answers early when the run is superseded or ' +
-          'cancelled: 409 with `superseded`, `cancelled` or `lease_lost` means stop.',
+          'Keeps the lease. Send one at a third of its length. With `wait_ms` it holds on and ' +
+          'answers early when the run is superseded or cancelled. Any 409 means: stop working.',
         params: runParams,
         body: heartbeatBody,
         response: { 200: renewed },
@@ -88,12 +92,12 @@ function releaseRoute(app: App, { runs, random }: HttpDeps): void {
   app.post(
     '/v1/runs/:id/release',
     {
-      config: { access: ['worker', 'run'], conflicts: true },
+      config: { access: ['worker', 'run'], conflicts: holderConflicts },
       schema: {
         operationId: 'releaseRun',
         tags: ['Work'],
-        summary: 'Give it back',
-        description: 'The run waits for another worker; no attempt is counted.',
+        summary: 'Release a run',
+        description: 'Gives it back: it waits for another worker, and no attempt is counted.',
         params: runParams,
         body: releaseBody,
         response: { 200: run },
@@ -113,11 +117,11 @@ function completeRoute(app: App, { runs, random }: HttpDeps): void {
   app.post(
     '/v1/runs/:id/complete',
     {
-      config: { access: ['worker', 'run'], conflicts: true },
+      config: { access: ['worker', 'run'], conflicts: holderConflicts },
       schema: {
         operationId: 'completeRun',
         tags: ['Work'],
-        summary: 'Finish it',
+        summary: 'Complete a run',
         description: 'The holder says how it ended. A repeat answers the same.',
         params: runParams,
         body: completeBody,

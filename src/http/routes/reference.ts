@@ -13,7 +13,8 @@ export function referenceRoutes(app: App): void {
       schema: {
         operationId: 'getOpenApi',
         tags: ['Server'],
-        summary: 'This description',
+        summary: 'OpenAPI document',
+        description: 'All of this for programs: OpenAPI 3.1.',
         response: { 200: answerAs('application/json', z.unknown()) },
       },
     },
@@ -27,7 +28,7 @@ export function referenceRoutes(app: App): void {
       schema: {
         operationId: 'getDocs',
         tags: ['Server'],
-        summary: 'This description as a page',
+        summary: 'Reference page',
         description: 'A browser without a token gets the page with status 401; it asks for one.',
         response: { 200: answerAs('text/html', z.string()) },
       },

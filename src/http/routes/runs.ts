@@ -9,6 +9,7 @@ import {
   runAuditQuery,
   runList,
   runParams,
+  runTokenConflicts,
   runsQuery,
   type RunsQuery,
 } from '../contract.ts'
@@ -30,6 +31,7 @@ function listRoutes(app: App, { runs }: HttpDeps): void {
         operationId: 'listRuns',
         tags: ['Runs'],
         summary: 'List runs',
+        description: 'Newest first; filters narrow each other.',
         querystring: runsQuery,
         response: { 200: runList },
       },
@@ -54,11 +56,11 @@ function oneRunRoutes(app: App, { runs, store, random }: HttpDeps): void {
   app.get(
     '/v1/runs/:id',
     {
-      config: { access: ['operator', 'worker', 'read', 'run'] },
+      config: { access: ['operator', 'worker', 'read', 'run'], conflicts: runTokenConflicts },
       schema: {
         operationId: 'getRun',
         tags: ['Runs'],
-        summary: 'One run',
+        summary: 'Get a run',
         params: runParams,
         response: { 200: run },
       },
@@ -71,11 +73,12 @@ function oneRunRoutes(app: App, { runs, store, random }: HttpDeps): void {
   app.get(
     '/v1/runs/:id/audit',
     {
-      config: { access: ['operator', 'worker', 'read', 'run'] },
+      config: { access: ['operator', 'worker', 'read', 'run'], conflicts: runTokenConflicts },
       schema: {
         operationId: 'listRunAudit',
         tags: ['Runs'],
-        summary: 'What happened to a run',
+        summary: 'List the audit of a run',
+        description: 'What happened to it, by whom, newest first.',
         params: runParams,
         querystring: runAuditQuery,
         response: { 200: auditList },
@@ -92,12 +95,12 @@ function oneRunRoutes(app: App, { runs, store, random }: HttpDeps): void {
   app.post(
     '/v1/runs/:id/cancel',
     {
-      config: { access: ['operator'], conflicts: true },
+      config: { access: ['operator'], conflicts: ['not_active'] },
       schema: {
         operationId: 'cancelRun',
         tags: ['Runs'],
-        summary: 'Call it off',
-        description: 'The holder is told at its next heartbeat.',
+        summary: 'Cancel a run',
+        description: 'It ends now. Its holder is told at its next heartbeat.',
         params: runParams,
         body: noFields,
         response: { 200: run },

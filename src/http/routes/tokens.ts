@@ -22,7 +22,7 @@ export function tokenRoutes(app: App, { store, random }: HttpDeps): void {
       schema: {
         operationId: 'createToken',
         tags: ['Tokens'],
-        summary: 'Make a token',
+        summary: 'Create a token',
         description: 'The token is in this answer and nowhere else; only its hash is kept.',
         body: tokenBody,
         response: { 201: createdToken },
@@ -63,7 +63,8 @@ export function tokenRoutes(app: App, { store, random }: HttpDeps): void {
       schema: {
         operationId: 'deleteToken',
         tags: ['Tokens'],
-        summary: 'Take a token away',
+        summary: 'Revoke a token',
+        description: 'From now on it is 401 everywhere.',
         params: tokenParams,
         response: { 204: nothing },
       },

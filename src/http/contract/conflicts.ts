@@ -1,0 +1,21 @@
+/** Why the state of things can refuse a request: the codes of a 409 and what each means. */
+export const conflictCodes = {
+  superseded: 'a newer head took over; stop working on the run',
+  cancelled: 'a person called the run off; stop working on it',
+  lease_lost: 'somebody else holds the run by now, or nobody does; stop working on it',
+  key_conflict: 'the key belongs to another subject; use another key, or name that subject',
+  not_current: "the key is no longer its subject's current one; rerun the current run",
+  not_active: 'the run has ended; only an active one can be cancelled',
+} as const
+
+export type ConflictCode = keyof typeof conflictCodes
+
+/** What every use of a run token can be told. */
+export const runTokenConflicts = ['superseded', 'lease_lost'] as const
+/** What a holder can be told. */
+export const holderConflicts = ['superseded', 'cancelled', 'lease_lost'] as const
+
+export function conflictText(codes: readonly ConflictCode[]): string {
+  const told = codes.map((code) => `\`${code}\`: ${conflictCodes[code]}.`)
+  return ['The state of things does not allow it; `code` says why.', ...told].join('\n\n')
+}
