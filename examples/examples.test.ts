@@ -14,7 +14,7 @@ async function output(example: string): Promise<string> {
   return (await run(process.execPath, [path])).stdout
 }
 
-it('the gate works once, skips the copy, and stops the run that a force-push overtook', async () => {
+it('the gate works once, skips the copy, and stops what a force-push overtook', async () => {
   expect(await output('gate.ts')).toBe(
     [
       'first delivery: work (new)',

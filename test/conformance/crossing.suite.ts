@@ -28,7 +28,7 @@ export function crossing(open: OpenStore): void {
     expect(told).toEqual(['new', 'key_conflict', 'new'])
   })
 
-  it('heads of one pull request claimed in a row without times are decided in that row', async () => {
+  it('heads claimed in a row without times are decided in that order', async () => {
     for (let turn = 0; turn < 20; turn++) {
       const subject = new TestSubject(world())
       const first = subject.claim('a')
@@ -139,7 +139,7 @@ export function crossing(open: OpenStore): void {
     expect(await world().store.leaseRun(leaseRequest({ types }), null)).toBeNull()
   })
 
-  it('a claim that waited for a lock while its repository was renamed lands in the right place', async () => {
+  it('a claim that crosses its repository’s rename lands in the right place', async () => {
     const [before, after] = [unique('acme/old'), unique('acme/new')]
     const id = 900_000_000 + (world().store.now() % 1_000_000)
     await world().store.learnRepository(before, id)

@@ -23,8 +23,10 @@ it('names every endpoint', () => {
 })
 
 it('explains every code an answer can carry', () => {
-  const thrown =
-    /(?:ConflictError|NotFoundError|InvalidInputError|StoreUnavailableError|unavailable|HttpProblem)\(\s*(?:\d+,\s*)?'([a-z_]+)'/g
+  const makers =
+    'ConflictError|NotFoundError|InvalidInputError|StoreUnavailableError|StoreContendedError' +
+    '|unavailable|contended|HttpProblem'
+  const thrown = new RegExp(`(?:${makers})\\(\\s*(?:\\d+,\\s*)?'([a-z_]+)'`, 'g')
   const codes = globSync('src/**/*.ts', { cwd: root })
     .filter((file) => !file.endsWith('.test.ts'))
     .flatMap((file) => [...readFileSync(`${root}/${file}`, 'utf8').matchAll(thrown)])
