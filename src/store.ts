@@ -98,7 +98,7 @@ export interface ClaimAnswer {
 }
 
 export interface SettledHead {
-  /** The run and fence of the claim that arrival decided; once another is current it is too late. */
+  /** Of the claim that arrival decided: once another is current, the look came too late. */
   readonly runId: string
   readonly fence: number
   readonly headSha: string

@@ -47,7 +47,7 @@ export interface RunsOptions {
 }
 
 export interface RunsService extends Runs {
-  /** After a commit only: these runs were ended or given back by somebody else than their holder. */
+  /** After a commit only: these runs were ended or given back, not by their holder. */
   announceSwept(runs: readonly Run[]): void
   /** Resolves when no look at GitHub is under way. */
   settled(): Promise<void>

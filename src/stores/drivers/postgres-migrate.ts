@@ -14,6 +14,8 @@ export async function migratePostgres(
   const client = await pool.connect()
   try {
     await client.query('BEGIN')
+    // Another process's migration may take longer than any claim would wait.
+    await client.query('SET LOCAL lock_timeout = 0')
     await client.query('SELECT pg_advisory_xact_lock($1)', [lockId])
     await client.query('CREATE SCHEMA IF NOT EXISTS holdfast')
     await client.query(`CREATE TABLE IF NOT EXISTS migration (

@@ -11,11 +11,12 @@ import {
   linkSync,
   mkdirSync,
   openSync,
+  readdirSync,
   readSync,
   rmSync,
   statSync,
 } from 'node:fs'
-import { dirname } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { SetupError } from '../../errors.ts'
 import type { Random } from '../../random.ts'
@@ -53,6 +54,7 @@ export function openFile(
   try {
     if (!existsSync(path)) create(path, prepare, random)
     refuseForeign(path)
+    removeDrafts(path)
     return { ...openExisting(path, prepare), release }
   } catch (error) {
     release()
@@ -103,9 +105,18 @@ function create(path: string, prepare: (db: DatabaseSync) => void, random: Rando
     db.close()
     linkSync(draft, path)
   } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error
+    // Whoever was faster has made it, and may have swept our draft away.
+    if (!existsSync(path)) throw error
   } finally {
     for (const suffix of ['', '-wal', '-shm', '-journal']) rmSync(draft + suffix, { force: true })
+  }
+}
+
+/** Once the database is there, drafts are leftovers of starts that were killed or too late. */
+function removeDrafts(path: string): void {
+  const folder = dirname(path)
+  for (const file of readdirSync(folder)) {
+    if (file.startsWith(`${basename(path)}.new-`)) rmSync(join(folder, file), { force: true })
   }
 }
 

@@ -80,8 +80,8 @@ export function* selectRun(id: string): Verb<Run | null> {
 }
 
 /**
- * The claims' runs: by key within the subject, by key anywhere, and what stands in the way: the run
- * that is ahead, or all active ones where the claim supersedes them. A queue's length costs nothing.
+ * The claims' runs: by key within the subject, by key anywhere, and what stands in the way: the
+ * run that is ahead, or all active ones where the claim supersedes. A queue's length costs nothing.
  * Joined from the list, because a long IN list makes SQLite walk all active runs instead.
  */
 export function* selectForClaims(claims: readonly ClaimTarget[]): Verb<Run[]> {
