@@ -2,19 +2,22 @@
  * Goal: the page shows every operation to who has a token, and says why not to who has none.
  * Method: its script runs against a document of a few lines; what it fetches is the real server's.
  */
-import { readFileSync } from 'node:fs'
 import { runInNewContext } from 'node:vm'
 import { afterAll, expect, test } from 'vitest'
+import { docsPage } from '../../src/http/docs/docs-page.ts'
 import { ask, serverUnderTest } from './server-under-test.ts'
+
+type Listener = (event: { preventDefault: () => void }) => Promise<void> | undefined
 
 class Element {
   className = ''
   textContent = ''
   value = ''
   hidden = false
+  open = false
   readonly children: (Element | string)[] = []
   readonly tag: string
-  submit: (event: { preventDefault: () => void }) => Promise<void> = () => Promise.resolve()
+  readonly listeners = new Map<string, Listener>()
 
   constructor(tag: string) {
     this.tag = tag
@@ -24,8 +27,16 @@ class Element {
     this.children.push(...children)
   }
 
-  addEventListener(_type: 'submit', listener: Element['submit']): void {
-    this.submit = listener
+  addEventListener(type: string, listener: Listener): void {
+    this.listeners.set(type, listener)
+  }
+
+  async send(type: string): Promise<void> {
+    await this.listeners.get(type)?.({ preventDefault: () => undefined })
+  }
+
+  focus(): void {
+    this.className = 'focused'
   }
 
   get text(): string {
@@ -33,40 +44,79 @@ class Element {
     return this.textContent + inner.join(' ')
   }
 
-  count(tag: string): number {
+  /** Those below, and itself, that `wanted` takes. */
+  find(wanted: (element: Element) => boolean): Element[] {
     const inner = this.children.filter((child) => child instanceof Element)
-    return inner.reduce((sum, child) => sum + child.count(tag), this.tag === tag ? 1 : 0)
+    return [...(wanted(this) ? [this] : []), ...inner.flatMap((child) => child.find(wanted))]
+  }
+
+  count(tag: string): number {
+    return this.find((element) => element.tag === tag).length
+  }
+
+  get shown(): string {
+    if (this.hidden) return ''
+    const inner = this.children.map((child) => (child instanceof Element ? child.shown : child))
+    return this.textContent + inner.join(' ')
   }
 }
 
 const { server } = serverUnderTest()
 afterAll(() => server.close())
-const script = readFileSync(new URL('../../src/http/docs/page.js', import.meta.url), 'utf8')
+const token = 'an-admin-token-of-good-length'
 
-async function visit(token: string) {
+function openPage(session = new Map<string, string>()) {
   const elements = new Map<string, Element>()
   const at = (id: string): Element => {
     const element = elements.get(id) ?? new Element(id)
     elements.set(id, element)
     return element
   }
+  const copied: string[] = []
+  const asked = Promise.withResolvers<undefined>()
   const page = {
     document: { getElementById: at, createElement: (tag: string) => new Element(tag) },
-    location: { origin: 'http://here.test', hash: '' },
+    location: { origin: 'http://here.test', hash: '', reload: () => undefined },
+    matchMedia: () => ({ matches: true, addEventListener: () => undefined }),
+    IntersectionObserver: class {
+      observe = () => undefined
+    },
+    navigator: { clipboard: { writeText: (text: string) => Promise.resolve(copied.push(text)) } },
+    sessionStorage: {
+      getItem: (key: string) => session.get(key) ?? null,
+      setItem: (key: string, value: string) => void session.set(key, value),
+      removeItem: (key: string) => void session.delete(key),
+    },
     fetch: async (url: string, { headers }: { headers: Record<string, string> }) => {
       const answer = await ask(server, { url, headers })
-      const ok = answer.statusCode === 200
-      return { ok, statusText: '', json: () => Promise.resolve(answer.json<unknown>()) }
+      asked.resolve(undefined)
+      const { statusCode: status } = answer
+      const json = () => Promise.resolve(answer.json<unknown>())
+      return { ok: status === 200, status, statusText: '', json }
     },
   }
-  runInNewContext(script, page)
-  at('token').value = token
-  await at('ask').submit({ preventDefault: () => undefined })
-  return at
+  runInNewContext(docsPage.script, page)
+  const enter = async (text: string) => {
+    at('token').value = text
+    await at('ask').send('submit')
+  }
+  return { at, enter, copied, session, asked: asked.promise }
+}
+
+async function entered() {
+  const page = openPage()
+  await page.enter(token)
+  return page
+}
+
+const articleOf = (at: (id: string) => Element, id: string): Element => {
+  const [found] = at('operations').find((one) => 'id' in one && one.id === id)
+  if (found === undefined) throw new Error(`there is no ${id}`)
+  return found
 }
 
 test('every operation is shown, with its fields and an example', async () => {
-  const at = await visit('an-admin-token-of-good-length')
+  const { at } = await entered()
   const operations = server.endpoints.filter(({ method }) => method !== 'HEAD').length
   expect(at('refusal').text).toBe('')
   expect([at('operations').count('article'), at('contents').count('a')]).toEqual([
@@ -74,16 +124,80 @@ test('every operation is shown, with its fields and an example', async () => {
     operations,
   ])
   const text = at('operations').text
-  for (const shown of ['/v1/runs/{id}/complete', 'base_sha', 'acme/widgets', 'Idempotency-Key']) {
+  for (const shown of ['complete', 'base_sha', 'acme/widgets', 'Idempotency-Key', 'lease_lost']) {
     expect(text).toContain(shown)
   }
   expect(text).toContain('curl -X POST http://here.test/v1/runs ')
-  expect(text).not.toMatch(/undefined|\[object/)
+  expect(text).toContain('http://here.test/v1/runs/RUN_ID/complete')
+  expect(text).not.toMatch(/undefined|\[object|string,null/)
   expect([at('door').hidden, at('reference').hidden, at('token').value]).toEqual([true, false, ''])
 })
 
-test('a wrong token is told so and shows nothing', async () => {
-  const at = await visit('wrong')
-  expect(at('refusal').text).toBe('The bearer token is not known here.')
+test('what may be null opens like what may not', async () => {
+  const { at } = await entered()
+  const claim = articleOf(at, 'claimRun')
+  const opened = claim.find(({ tag }) => tag === 'summary').map(({ text }) => text)
+  expect(opened).toContain('Fields of Run')
+  expect(opened).toContain('Fields of Lease')
+  expect(claim.text).toContain('string  |  null')
+})
+
+test('a claim is shown in one form at a time, with the example that goes with it', async () => {
+  const { at } = await entered()
+  const claim = articleOf(at, 'claimRun')
+  const buttons = claim.find(({ tag }) => tag === 'button')
+  const job = buttons.find(({ text }) => text === 'Job')
+  expect(claim.shown).toContain('"base_sha"')
+  expect(claim.shown).not.toContain('"key"')
+  await job?.send('click')
+  expect(claim.shown).toContain('"key"')
+  expect(claim.shown).not.toContain('"base_sha"')
+})
+
+test('only a request has required fields, and a body without fields has no heading', async () => {
+  const { at } = await entered()
+  const headings = (id: string) =>
+    articleOf(at, id)
+      .find(({ tag }) => tag === 'h4')
+      .map(({ text }) => text)
+  expect(headings('cancelRun')).toEqual(['Parameters', 'Headers', 'Answers'])
+  expect(headings('heartbeatRun')).toContain('Body (may be left out)')
+  const required = (id: string) =>
+    articleOf(at, id).find(({ className }) => className === 'required').length
+  // The id, the outcome, and code and text of an error; no field of the run it answers.
+  expect(required('completeRun')).toBe(4)
+  expect(required('listRuns')).toBe(0)
+})
+
+test('an example is copied as it stands', async () => {
+  const { at, copied } = await entered()
+  const [button] = articleOf(at, 'getHealth').find(({ tag }) => tag === 'button')
+  await button?.send('click')
+  expect(copied).toEqual(['curl http://here.test/healthz'])
+  expect(button?.textContent).toBe('Copied')
+})
+
+test('a wrong token is told so, with where one comes from, and shows nothing', async () => {
+  const { at, enter, session } = openPage()
+  expect(at('door').hidden).toBe(false)
+  expect(at('token').className).toBe('focused')
+  await enter('wrong')
+  expect(at('refusal').text).toMatch(/^The bearer token is not known here\. .*comes from/)
+  expect(docsPage.html).toContain('holdfast token create')
   expect(at('operations').count('article')).toBe(0)
+  expect(session.size).toBe(0)
+})
+
+test('a reload does not ask again, until the token is forgotten or no longer good', async () => {
+  const { session, at } = await entered()
+  expect([...session.values()]).toEqual([token])
+  const again = openPage(session)
+  await again.asked
+  await expect.poll(() => again.at('operations').count('article')).toBeGreaterThan(0)
+
+  await at('forget').send('click')
+  expect(session.size).toBe(0)
+  const stale = openPage(new Map([['holdfast-token', 'revoked']]))
+  await expect.poll(() => stale.session.size).toBe(0)
+  await expect.poll(() => stale.at('refusal').text).toContain('not known here')
 })
