@@ -22,7 +22,8 @@ export function addSettingFlags(command: Command, only?: readonly OptionKey[]): 
       if (only !== undefined && !only.includes(key)) continue
       const unit = entry.unit === null ? '' : `${entry.unit}; `
       const unused = entry.notUsedYet === true ? 'not used yet; ' : ''
-      const told = `${entry.summary} (${unused}${unit}${entry.env}; default ${describeDefault(entry)})`
+      const facts = `${unused}${unit}${entry.env}; default ${describeDefault(entry)}`
+      const told = `${entry.summary} (${facts})`
       command.addOption(
         new Flag(`${flagOf(key)} <value>`, told.replaceAll('`', '')).helpGroup(`${group}:`),
       )

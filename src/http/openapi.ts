@@ -62,7 +62,7 @@ export function describeProblems(route: RouteOptions): void {
   if (open) schema.security = []
   Object.assign(schema, {
     [ownMeanings]: config?.answers,
-    'x-scopes': open ? undefined : ['admin', ...(config?.access ?? [])],
+    'x-scopes': open ? undefined : ['admin', ...[config?.access ?? []].flat()],
     'x-conflicts': config?.conflicts?.map((code) => ({ code, meaning: conflictCodes[code] })),
   })
   const { body } = schema

@@ -261,8 +261,8 @@ const github = {
       'data folder and shown once',
     summary: 'Secret that webhooks are signed with',
     trade:
-      'Several, separated by commas, are accepted while rotating; remove the old one after. It is ' +
-      'for the webhook endpoint, which is not there yet.',
+      'Several, separated by commas, are accepted while rotating; remove the old one after. It ' +
+      'is for the webhook endpoint, which is not there yet.',
     secret: 'whole',
   }),
 } as const

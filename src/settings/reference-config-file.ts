@@ -18,8 +18,8 @@ not listed is remote and has the defaults.
   \`admin\`
 - \`own\` (not used yet): whether pull requests of our own account start it (default \`false\`)
 - \`run\` (not used yet; every run is remote): a function, \`{ command: [...], env: [...] }\` or
-  \`'remote'\` (default). A command sees the variables named in \`env\`, those of its run and nothing
-  else
+  \`'remote'\` (default). A command sees the variables named in \`env\`, those of its run and
+  nothing else
 - \`timeoutMs\`: how long one holder may work (default 3600000). Shorter ends stuck work sooner
 - \`pendingTimeoutMs\`: how long a run may wait for a worker (default 3600000); then it fails with
   \`no_worker\`
@@ -30,7 +30,8 @@ not listed is remote and has the defaults.
   \`queue\` (default for jobs) or \`skip\`
 - \`anchor\` (not used yet): \`{ per: 'subject' }\` (default) keeps one comment for all runs of a
   subject, \`{ per: 'run' }\` one for each, \`false\` none
-- \`status\` (not used yet): \`{ context }\`, by default \`holdfast/TYPE\`. No two types may share one
+- \`status\` (not used yet): \`{ context }\`, by default \`holdfast/TYPE\`. No two types may share
+  one
 
 ### \`tasks\` (not used yet)
 

@@ -55,8 +55,8 @@ A setting is taken from its flag, else from the environment, else from \`holdfas
 it has its default. A value that is wrong is an error wherever it stands and is never replaced by a
 default; blanks around it do not count. An unknown flag, config key or \`HOLDFAST_…\` variable is an
 error that names the nearest right one. Only names that begin with \`HOLDFAST_\` are checked so: the
-environment's other names (\`GITHUB_…\`, \`SLACK_…\`) belong to other programs too, so a misspelt one
-is not noticed. Whether the store is live or a sandbox is told at every start.
+environment's other names (\`GITHUB_…\`, \`SLACK_…\`) belong to other programs too, so a misspelt
+one is not noticed. Whether the store is live or a sandbox is told at every start.
 
 What is marked "(not used yet)" is checked and kept, but no part of this version reads it.
 

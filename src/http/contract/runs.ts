@@ -125,7 +125,13 @@ const holder = {
 }
 
 export const heartbeatBody = z
-  .strictObject({ ...holder, lease_ms: leaseMs.optional(), wait_ms: waitMs.optional() })
+  .strictObject({
+    ...holder,
+    lease_ms: leaseMs
+      .optional()
+      .describe('Length of the lease from now on, milliseconds. Default: as before.'),
+    wait_ms: waitMs.optional(),
+  })
   .optional()
 
 export const releaseBody = z.strictObject(holder).optional()
@@ -136,7 +142,7 @@ export const completeBody = z.strictObject({
   verdict: z
     .enum(verdicts)
     .optional()
-    .describe('What it found. Default: `success` when it succeeded.'),
+    .describe('What the work found, whichever way it went. Default: none.'),
   summary: text(200_000).optional().describe('Markdown for people.'),
   description: text(2000).optional().describe('One sentence for a status.'),
   target_url: httpUrl.optional().describe('Where people read more: an http or https URL.'),

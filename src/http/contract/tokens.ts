@@ -13,8 +13,8 @@ export const tokenBody = z.strictObject({
     .meta({
       examples: ['worker'],
       description:
-        'What it may do. `admin`: everything. `operator`: look, cancel, rerun. `worker`: claim to ' +
-        'complete. `read`: look. `bot:CHANNEL`: deliver for one channel.',
+        'What it may do. `admin`: everything. `operator`: look, cancel, rerun. `worker`: claim ' +
+        'to complete. `read`: look. `bot:CHANNEL`: deliver for one channel.',
     }),
   name: line(200).optional().describe('Whose it is; shown in lists.'),
   user_id: positive.optional().describe('The number of the person it acts for.'),

@@ -53,8 +53,8 @@ export function claimRoutes(app: App, { runs, random }: HttpDeps): void {
         tags: ['Runs'],
         summary: 'Rerun a run',
         description:
-          'Has the work done again, in a new round: now, or after the round in hand. Answers like ' +
-          'a claim.',
+          'Has the work done again, in a new round: now, or after the round in hand. Answers ' +
+          'like a claim.',
         params: runParams,
         body: noFields,
         response: { 200: claimed, 201: claimed },
