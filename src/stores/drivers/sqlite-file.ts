@@ -98,6 +98,8 @@ function create(path: string, prepare: (db: DatabaseSync) => void, random: Rando
   }
   const draft = `${path}.new-${random.bytes(6).toString('hex')}`
   try {
+    // Nobody else's to read, whatever the umask; SQLite gives its log the same mode.
+    closeSync(openSync(draft, 'wx', 0o600))
     const db = connect(draft, false)
     db.exec(`PRAGMA application_id = ${applicationId}`)
     prepare(db)
