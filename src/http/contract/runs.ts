@@ -194,7 +194,7 @@ export const run = z
     attempt: z.int().describe('Counts the holders of this round, from 1.'),
     round: z.int().describe('Counts the decisions to do the work, from 1.'),
     fence: z.int().describe('Grows with every holder: the lower of two is the older.'),
-    superseded_by: optionalText.describe('Id of the run that took its place.'),
+    superseded_by: optionalText.describe('Key of the run that took its place.'),
     created_at: time.describe('When it was claimed first.'),
     started_at: time.nullable().describe('When its present holder began.'),
     finished_at: time.nullable().describe('When this round ended.'),
