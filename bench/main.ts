@@ -21,11 +21,13 @@ import { makeSqliteHistory } from './sqlite-history.ts'
 const databases = ['sqlite', 'postgres'] as const
 type Database = (typeof databases)[number]
 
-const full = { rounds: 7, claims: 4000, stored: 1_000_000 }
-const quick = { rounds: 3, claims: 2000, stored: 100_000 }
+/** At scale a round is longer, so that the work that comes only now and then falls in every one. */
+const full = { rounds: 7, claims: 4000, stored: 1_000_000, claimsAtScale: 12_000 }
+const quick = { rounds: 3, claims: 2000, stored: 100_000, claimsAtScale: 6000 }
 type Size = typeof full
 
-async function measureSqlite(folder: string, { rounds, claims, stored }: Size): Promise<Result[]> {
+async function measureSqlite(folder: string, size: Size): Promise<Result[]> {
+  const { rounds, claims, stored } = size
   const grouped = await measureGroupCommit({ folder, rounds, claims })
   const path = join(folder, 'history.sqlite')
   say(`filling a SQLite file with ${stored} runs`)
@@ -33,12 +35,13 @@ async function measureSqlite(folder: string, { rounds, claims, stored }: Size): 
   const history = openSqlite({ path, exclusive: false }, seams)
   const empty = openSqlite({ path: join(folder, 'empty.sqlite'), exclusive: false }, seams)
   const stores = { database: 'SQLite', full: history, empty }
-  const atScale = await measureAtScale({ ...stores, stored, rounds, claims })
+  const atScale = await measureAtScale({ ...stores, stored, rounds, claims: size.claimsAtScale })
   await Promise.all([history.close(), empty.close()])
   return [...grouped, atScale]
 }
 
-async function measurePostgres({ rounds, claims, stored }: Size): Promise<Result[]> {
+async function measurePostgres(size: Size): Promise<Result[]> {
+  const { rounds, claims, stored } = size
   const cluster = await startCluster({ durable: true, settings: { shared_buffers: '512MB' } })
   try {
     const batched = await measureBatches({ clusterUrl: cluster.url, rounds, claims })
@@ -46,7 +49,7 @@ async function measurePostgres({ rounds, claims, stored }: Size): Promise<Result
     const history = await openPostgres(await makePostgresHistory(cluster.url, stored), seams)
     const empty = await openPostgres((await createDatabase(cluster.url)).url, seams)
     const stores = { database: 'PostgreSQL', full: history, empty }
-    const atScale = await measureAtScale({ ...stores, stored, rounds, claims })
+    const atScale = await measureAtScale({ ...stores, stored, rounds, claims: size.claimsAtScale })
     await Promise.all([history.close(), empty.close()])
     return [...batched, atScale]
   } finally {

@@ -13,7 +13,7 @@ export async function makePostgresHistory(clusterUrl: string, count: number): Pr
   await store.close()
   const client = new pg.Client({ connectionString: url, options: sessionOptions })
   await client.connect()
-  await client.query(`SET synchronous_commit = off; SET maintenance_work_mem = '256MB'`)
+  await client.query('SET synchronous_commit = off')
   await fillStore(dialectOf(client), count, systemClock.wallMs())
   await client.query(`SELECT setval(pg_get_serial_sequence('audit', 'id'), max(id)) FROM audit`)
   await client.query('VACUUM (ANALYZE)')
@@ -28,13 +28,6 @@ function dialectOf(client: pg.Client): FillDialect {
     numbers: (count) => `SELECT i FROM generate_series(CAST(0 AS BIGINT), ${count - 1}) AS i`,
     run: async (statement) => {
       await client.query(statement)
-    },
-    indexes: async () => {
-      const { rows } = await client.query<{ name: string; definition: string }>(
-        `SELECT indexname AS name, indexdef AS definition FROM pg_indexes
-         WHERE schemaname = 'holdfast' AND indexname NOT IN (SELECT conname FROM pg_constraint)`,
-      )
-      return rows
     },
   }
 }

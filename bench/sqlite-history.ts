@@ -1,4 +1,5 @@
 /** A SQLite file with history in it. */
+import { closeSync, fsyncSync, openSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { systemClock } from '../src/clock.ts'
 import { openSqliteDriver } from '../src/stores/open-sqlite.ts'
@@ -8,9 +9,13 @@ import { fillStore, type FillDialect } from './stored-runs.ts'
 export async function makeSqliteHistory(path: string, count: number): Promise<void> {
   await openSqliteDriver({ path, exclusive: false }, seams).close()
   const db = new DatabaseSync(path)
-  db.exec('PRAGMA synchronous = OFF; PRAGMA cache_size = -262144; PRAGMA temp_store = FILE')
+  db.exec('PRAGMA synchronous = OFF; PRAGMA cache_size = -1048576')
   await fillStore(dialectOf(db), count, systemClock.wallMs())
   db.close()
+  // Else the first checkpoint of whoever opens it would wait for all of it to reach the disk.
+  const file = openSync(path, 'r+')
+  fsyncSync(file)
+  closeSync(file)
 }
 
 function dialectOf(db: DatabaseSync): FillDialect {
@@ -19,10 +24,5 @@ function dialectOf(db: DatabaseSync): FillDialect {
     numbers: (count) => `WITH RECURSIVE n (i) AS
       (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < ${count - 1}) SELECT i FROM n`,
     run: async (statement) => db.exec(statement),
-    indexes: async () =>
-      db
-        .prepare(`SELECT name, sql FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL`)
-        .all()
-        .map((row) => ({ name: String(row['name']), definition: String(row['sql']) })),
   }
 }

@@ -14,8 +14,9 @@ const leaseMs = 60_000
 
 const sha = (): string => systemRandom.bytes(20).toString('hex')
 
-/** Above every pull request that a filled store holds, and never the same twice. */
-let lastPr = 10_000_000
+/** All pull requests have seven digits, so that newer ones sort after older ones as they do in life. */
+export const firstStoredPr = 1_000_000
+let lastPr = 2_000_000
 
 export function newHeads(count: number): Claim[] {
   return Array.from({ length: count }, () => head(++lastPr, `${sha()}${sha()}`.slice(0, 36)))
@@ -32,7 +33,7 @@ function head(pr: number, webhookId: string): Claim {
     {
       kind: 'pull_request',
       type: 'review',
-      repo: repositoryName(pr % repositories),
+      repo: repositoryName(repositoryOf(pr)),
       pr,
       baseSha: sha(),
       headSha: sha(),
@@ -57,7 +58,13 @@ function head(pr: number, webhookId: string): Claim {
   )
 }
 
-export const repositoryName = (number: number): string => `acme/service-${number}`
+export const repositoryName = (number: number | string): string => `acme/service-${number}`
+
+/** Some repositories are far busier than others. */
+function repositoryOf(pr: number): number {
+  const busy = Math.floor(pr / repositories) % repositories
+  return Math.floor(((pr % repositories) * busy) / repositories)
+}
 
 /** Claims per second when `callers` of them work through the items. */
 export async function crowdRate<T>(
