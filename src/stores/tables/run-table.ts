@@ -1,7 +1,7 @@
 /** Table `run`. Every write is an upsert of whole rows that checks and raises `rev`. */
 import type { Run } from '../../domain/run.ts'
 import { LostRace } from '../driver.ts'
-import type { Param, Sql, Verb } from '../sql.ts'
+import type { Sql, Verb } from '../sql.ts'
 import { join, raw, sql, tuples } from '../sql.ts'
 import { table } from './table.ts'
 
