@@ -5,6 +5,7 @@
  * statements after the one that locks the subjects; in the same statement PostgreSQL would show
  * the state from before the lock. Every write is a compare-and-set.
  */
+import { isDeepStrictEqual } from 'node:util'
 import type { Claim, ClaimRefusal, ClaimSight, ClaimVerdict } from '../../domain/claim.ts'
 import { decideClaim } from '../../domain/claim.ts'
 import type { Moment, Run } from '../../domain/run.ts'
@@ -165,7 +166,7 @@ function* record(decided: readonly Decided[], now: number): Verb<(Run | null)[]>
   const stored = new Map(written.map((run) => [run.id, run]))
   yield* writeSubjects(
     decided
-      .filter(({ verdict, subject }) => verdict.subject !== subject)
+      .filter(({ verdict, subject }) => !isDeepStrictEqual(verdict.subject, subject))
       .map(({ verdict }) => verdict.subject),
   )
   yield* insertEvents(decided.flatMap(eventOf), now)
