@@ -57,17 +57,29 @@ const claim = (name: string, pr: number): Claim =>
 
 it('sends what came in one turn together, with one claim per subject, in order', async () => {
   const { batcher, batches } = batcherByHand()
-  const all = ['a1', 'b1', 'a2', 'c1', 'b2', 'a3'].map((name) =>
-    batcher.claim(claim(name, name.charCodeAt(0))),
-  )
+  const names = ['a1', 'b1', 'a2', 'c1', 'b2', 'd1', 'a3']
+  const all = names.map((name) => batcher.claim(claim(name, name.charCodeAt(0))))
   await nextTurn()
-  expect(batches[0]!.names).toEqual(['a1', 'b1', 'c1'])
+  expect(batches[0]!.names).toEqual(['a1', 'b1', 'c1', 'd1'])
   await batches[0]!.answer()
   for (let i = 1; i < batches.length; i++) await batches[i]!.answer()
   const order = batches.flatMap(({ names }) => names).filter((name) => name.startsWith('a'))
   expect(order).toEqual(['a1', 'a2', 'a3'])
   const answers = await Promise.all(all)
-  expect(answers.map(({ runKey }) => runKey)).toEqual(['a1', 'b1', 'a2', 'c1', 'b2', 'a3'])
+  expect(answers.map(({ runKey }) => runKey)).toEqual(names)
+})
+
+it('sends batches in sizes of powers of two, and the rest at once behind them', async () => {
+  const { batcher, batches } = batcherByHand()
+  const all = [1, 2, 3, 4, 5, 6, 7].map((pr) => batcher.claim(claim(`n${pr}`, pr)))
+  await nextTurn()
+  await nextTurn()
+  expect(batches.map(({ names }) => names)).toEqual([
+    ['n1', 'n2', 'n3', 'n4'],
+    ['n5', 'n6'],
+  ])
+  for (let i = 0; i < batches.length; i++) await batches[i]!.answer()
+  await Promise.all(all)
 })
 
 it('does not send a claim while an earlier one of its subject is still under way', async () => {
@@ -166,10 +178,10 @@ it('does not let one claim that no batch survives take the others down', async (
 
 it('tells everybody at once when the store is away, and works when it is back', async () => {
   const { batcher, batches } = batcherByHand()
-  const all = Promise.allSettled([1, 2, 3].map((pr) => batcher.claim(claim(`n${pr}`, pr))))
+  const all = Promise.allSettled([1, 2].map((pr) => batcher.claim(claim(`n${pr}`, pr))))
   await nextTurn()
   await batches[0]!.fail(new StoreUnavailableError('store_unreachable', 'away'))
-  expect((await all).map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected'])
+  expect((await all).map(({ status }) => status)).toEqual(['rejected', 'rejected'])
   expect(batches).toHaveLength(1)
   const after = batcher.claim(claim('after', 1))
   await nextTurn()

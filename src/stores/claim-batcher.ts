@@ -11,6 +11,7 @@ import type { Claim } from '../domain/claim.ts'
 import { StoreUnavailableError } from '../errors.ts'
 import type { Scheduler } from '../scheduler.ts'
 import type { ClaimAnswer } from '../store.ts'
+import { powerOfTwoWithin } from './sql.ts'
 import type { BatchAnswer } from './verbs/claim-runs.ts'
 
 const batchMax = 64
@@ -83,6 +84,9 @@ export class ClaimBatcher {
       batch.push(waiting)
       return false
     })
+    // A size that other batches have too: see `inPieces`. The rest leads the next batch.
+    const rest = batch.splice(powerOfTwoWithin(batch.length))
+    this.#queue.unshift(...rest)
     return batch
   }
 

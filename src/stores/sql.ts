@@ -65,3 +65,31 @@ export function tuples(rows: readonly (readonly Param[])[]): Sql {
 
 const listOf = (item: string, count: number): string =>
   item + `, ${item}`.repeat(Math.max(0, count - 1))
+
+/**
+ * Items in pieces whose sizes are powers of two. Every number of rows is another text to prepare
+ * and to keep in each connection; like this, batches of any size need seven of them.
+ */
+export function inPieces<T>(items: readonly T[]): readonly (readonly T[])[] {
+  const pieces: (readonly T[])[] = []
+  for (let start = 0; start < items.length;) {
+    const size = powerOfTwoWithin(items.length - start)
+    pieces.push(items.slice(start, start + size))
+    start += size
+  }
+  return pieces
+}
+
+const pieceMax = 64
+
+export function powerOfTwoWithin(count: number): number {
+  return Math.min(pieceMax, 2 ** Math.floor(Math.log2(count)))
+}
+
+/** The same for lists that are only looked up: the last item is repeated up to a power of two. */
+export function padded<T>(items: readonly T[]): readonly T[] {
+  const last = items.at(-1)
+  if (last === undefined) return items
+  const size = 2 ** Math.ceil(Math.log2(items.length))
+  return [...items, ...Array.from({ length: size - items.length }, () => last)]
+}

@@ -139,7 +139,7 @@ interface Prepared {
   readonly text: string
 }
 
-/** Our own texts only, and few of them: statements are built from fixed fragments. */
+/** Our own texts only, and few of them: fixed fragments, and lists in a few sizes. */
 const preparedTexts = new Map<string, Prepared>()
 
 function prepared(statement: Sql): { name: string; text: string; values: unknown[] } {

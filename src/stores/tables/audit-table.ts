@@ -1,11 +1,10 @@
 /** Table `audit`: append-only. The id of a claim's or lease's row is the run's fence. */
 import type { AuditDraft, AuditRow, AuditType } from '../../domain/audit.ts'
 import type { Row, Sql, Verb } from '../sql.ts'
-import { sql, tuples } from '../sql.ts'
+import { inPieces, sql, tuples } from '../sql.ts'
 
 /** Answers the new ids in the order of the drafts. */
 export function* insertAudits(drafts: readonly AuditDraft[], now: number): Verb<number[]> {
-  if (drafts.length === 0) return []
   const rows = drafts.map((draft) => [
     now,
     draft.type,
@@ -13,10 +12,14 @@ export function* insertAudits(drafts: readonly AuditDraft[], now: number): Verb<
     draft.runId,
     JSON.stringify(draft.data),
   ])
-  const inserted = yield sql`INSERT INTO audit (at, type, actor, run_id, data)
-    VALUES ${tuples(rows)} RETURNING id`
+  const ids: number[] = []
+  for (const piece of inPieces(rows)) {
+    const inserted = yield sql`INSERT INTO audit (at, type, actor, run_id, data)
+      VALUES ${tuples(piece)} RETURNING id`
+    ids.push(...inserted.map((row) => Number(row['id'])))
+  }
   // Ids are given in the order of the VALUES; RETURNING does not promise to keep that order.
-  return inserted.map((row) => Number(row['id'])).toSorted((a, b) => a - b)
+  return ids.toSorted((a, b) => a - b)
 }
 
 function decode(row: Row): AuditRow {

@@ -1,6 +1,6 @@
 /** Table `subject_event`: webhooks that were already decided on, per subject. */
 import type { Verb } from '../sql.ts'
-import { sql, tuples } from '../sql.ts'
+import { inPieces, padded, sql, tuples } from '../sql.ts'
 
 interface SubjectEvent {
   readonly subjectId: string
@@ -10,15 +10,16 @@ interface SubjectEvent {
 /** Answers the seen ones as `subject webhook`. */
 export function* seenEvents(events: readonly SubjectEvent[]): Verb<Set<string>> {
   if (events.length === 0) return new Set()
-  const pairs = tuples(events.map(({ subjectId, webhookId }) => [subjectId, webhookId]))
+  const pairs = tuples(padded(events).map(({ subjectId, webhookId }) => [subjectId, webhookId]))
   const rows = yield sql`SELECT subject_id, webhook_id FROM subject_event
     WHERE (subject_id, webhook_id) IN (VALUES ${pairs})`
   return new Set(rows.map((row) => `${row['subject_id'] as string} ${row['webhook_id'] as string}`))
 }
 
 export function* insertEvents(events: readonly SubjectEvent[], now: number): Verb<void> {
-  if (events.length === 0) return
-  const rows = tuples(events.map(({ subjectId, webhookId }) => [subjectId, webhookId, now]))
-  yield sql`INSERT INTO subject_event (subject_id, webhook_id, at) VALUES ${rows}
-    ON CONFLICT (subject_id, webhook_id) DO NOTHING`
+  for (const piece of inPieces(events)) {
+    const rows = tuples(piece.map(({ subjectId, webhookId }) => [subjectId, webhookId, now]))
+    yield sql`INSERT INTO subject_event (subject_id, webhook_id, at) VALUES ${rows}
+      ON CONFLICT (subject_id, webhook_id) DO NOTHING`
+  }
 }

@@ -4,7 +4,7 @@
  */
 import { LostRace } from '../driver.ts'
 import type { Verb } from '../sql.ts'
-import { join, sql, tuples } from '../sql.ts'
+import { join, padded, sql, tuples } from '../sql.ts'
 
 export interface Repository {
   readonly id: string
@@ -44,7 +44,7 @@ export function* checkRepositories(resolved: ReadonlyMap<string, string>): Verb<
 function* selectNames(names: readonly string[]): Verb<Map<string, string>> {
   if (names.length === 0) return new Map()
   const rows = yield sql`SELECT name, repository_id FROM repository_name
-    WHERE name IN (${join([...new Set(names)])})`
+    WHERE name IN (${join(padded([...new Set(names)]))})`
   return new Map(rows.map((row) => [row['name'] as string, row['repository_id'] as string]))
 }
 

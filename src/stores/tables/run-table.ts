@@ -2,7 +2,7 @@
 import type { Run } from '../../domain/run.ts'
 import { LostRace } from '../driver.ts'
 import type { Sql, Verb } from '../sql.ts'
-import { join, raw, sql, tuples } from '../sql.ts'
+import { inPieces, join, padded, raw, sql, tuples } from '../sql.ts'
 import { table } from './table.ts'
 
 const run = table<Run>(
@@ -86,7 +86,7 @@ export function* selectRun(id: string): Verb<Run | null> {
  */
 export function* selectForClaims(claims: readonly ClaimTarget[]): Verb<Run[]> {
   const wanted = tuples(
-    claims.map(({ subjectId, pair, key, type, supersedes }) => [
+    padded(claims).map(({ subjectId, pair, key, type, supersedes }) => [
       subjectId,
       supersedes ? subjectId : '',
       pair,
@@ -122,9 +122,8 @@ export interface ClaimTarget {
 export function* writeRuns(runs: readonly Run[]): Verb<Run[]> {
   const raised = runs.map((item) => ({ ...item, rev: item.rev + 1 }))
   for (const item of raised) if (item.rev > 1) yield* updateRun(item)
-  const fresh = raised.filter(({ rev }) => rev === 1)
-  if (fresh.length > 0) {
-    const rows = tuples(fresh.map((item) => run.encode(item)))
+  for (const piece of inPieces(raised.filter(({ rev }) => rev === 1))) {
+    const rows = tuples(piece.map((item) => run.encode(item)))
     yield sql`INSERT INTO run (${run.columns}) VALUES ${rows}`
   }
   return raised

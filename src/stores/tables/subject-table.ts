@@ -1,7 +1,7 @@
 /** Table `subject`: the rows every claim locks first. */
 import type { Subject } from '../../domain/subject.ts'
 import type { Verb } from '../sql.ts'
-import { sql, tuples } from '../sql.ts'
+import { inPieces, sql, tuples } from '../sql.ts'
 import { LostRace } from '../driver.ts'
 import { table } from './table.ts'
 
@@ -42,11 +42,14 @@ export function* lockSubjects(
 ): Verb<Map<string, Subject>> {
   const sorted = names.toSorted((a, b) => (subjectKey(a) < subjectKey(b) ? -1 : 1))
   const rows = sorted.map(({ type, scope, name }) => [newId(), type, scope, name, now, now])
-  const locked = yield sql`INSERT INTO subject (id, type, scope, name, created_at, touched_at)
-    VALUES ${tuples(rows)}
-    ON CONFLICT (scope, name, type) DO UPDATE SET touched_at = excluded.touched_at
-    RETURNING ${subject.columns}`
-  const found = locked.map((row) => subject.decode(row))
+  const found: Subject[] = []
+  for (const piece of inPieces(rows)) {
+    const locked = yield sql`INSERT INTO subject (id, type, scope, name, created_at, touched_at)
+      VALUES ${tuples(piece)}
+      ON CONFLICT (scope, name, type) DO UPDATE SET touched_at = excluded.touched_at
+      RETURNING ${subject.columns}`
+    found.push(...locked.map((row) => subject.decode(row)))
+  }
   return new Map(found.map((item) => [subjectKey(item), item]))
 }
 
@@ -65,8 +68,9 @@ export function* selectSubject(id: string): Verb<Subject | null> {
 
 /** Only for subjects this transaction has locked. */
 export function* writeSubjects(subjects: readonly Subject[]): Verb<void> {
-  if (subjects.length === 0) return
-  const rows = subjects.map((item) => subject.encode(item))
-  yield sql`INSERT INTO subject (${subject.columns}) VALUES ${tuples(rows)}
-    ON CONFLICT (id) DO UPDATE SET ${subject.overwrite}`
+  for (const piece of inPieces(subjects)) {
+    const rows = tuples(piece.map((item) => subject.encode(item)))
+    yield sql`INSERT INTO subject (${subject.columns}) VALUES ${rows}
+      ON CONFLICT (id) DO UPDATE SET ${subject.overwrite}`
+  }
 }

@@ -8,7 +8,7 @@ import type { Run } from '../../domain/run.ts'
 import type { AuditFilter, Hold, Page, Paged, RunFilter } from '../../store.ts'
 import { cutPage, pageAfterId, pageAfterNumber } from '../paging.ts'
 import type { Sql, Verb } from '../sql.ts'
-import { join, sql } from '../sql.ts'
+import { join, padded, sql } from '../sql.ts'
 import { selectAudits } from '../tables/audit-table.ts'
 import { selectRuns } from '../tables/run-table.ts'
 
@@ -54,7 +54,7 @@ export function* dueRuns(now: number, limit: number): Verb<string[]> {
 export function* lostHolds(holds: readonly Hold[]): Verb<string[]> {
   if (holds.length === 0) return []
   const rows = yield sql`SELECT id, fence FROM run
-    WHERE id IN (${join(holds.map(({ runId }) => runId))}) AND state IN ('running', 'waiting')`
+    WHERE id IN (${join(padded(holds).map(({ runId }) => runId))}) AND state IN ('running', 'waiting')`
   const held = new Map(rows.map((row) => [row['id'] as string, Number(row['fence'])]))
   return holds.filter(({ runId, fence }) => held.get(runId) !== fence).map(({ runId }) => runId)
 }
