@@ -10,11 +10,13 @@ const pageBytes = 4096
 const tmpfsType = 0x01021994
 
 export function describeMachine(folder: string): string {
-  const [first, ...others] = cpus()
+  const cores = cpus()
+  const model = cores[0]?.model ?? 'unknown'
   const load = loadavg()[0]?.toFixed(1) ?? '?'
+  const fsync = fsyncMs(folder).toFixed(2)
   const lines = [
-    `node ${process.version}, ${others.length + 1} cores (${first?.model ?? 'unknown'}), load ${load}`,
-    `fsync of ${pageBytes} bytes: ${fsyncMs(folder).toFixed(2)} ms (median of ${fsyncs}) in ${folder}`,
+    `node ${process.version}, ${cores.length} cores (${model}), load ${load}`,
+    `fsync of ${pageBytes} bytes: ${fsync} ms (median of ${fsyncs}) in ${folder}`,
   ]
   if (isMemory(folder)) lines.push(`WARNING: ${folder} is in memory: SQLite's fsyncs cost nothing`)
   if (isMemory(tmpdir()))

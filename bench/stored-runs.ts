@@ -29,6 +29,9 @@ const padded = (number: string): string => `substr(CAST(100000000 + ${number} AS
 const id = (prefix: string, number: string, tail: string): string =>
   `'${prefix}_00' || ${padded(number)} || ${tail}`
 
+/** The same spread as the workload's. */
+const repositoryOfPr = `pr % ${repositories} * (pr / ${repositories} % ${repositories})
+  / ${repositories}`
 const runId = id('run', 'i', 'substr(head_sha, 1, 16)')
 const subjectId = id('sub', 'pr', `'0000000000000000'`)
 const repositoryId = id('rep', 'repository', `'0000000000000000'`)
@@ -41,7 +44,7 @@ function history(dialect: FillDialect, count: number, now: number): string[] {
   const allRepositories = `SELECT i AS repository FROM (${dialect.numbers(repositories)}) AS n`
   return [
     `CREATE TABLE history AS SELECT i, pr, head,
-       pr % ${repositories} * (pr / ${repositories} % ${repositories}) / ${repositories} AS repository,
+       ${repositoryOfPr} AS repository,
        ${dialect.sha} AS head_sha, ${padded('pr')} || '${'b'.repeat(32)}' AS base_sha,
        ${created} AS at
      FROM (SELECT i, ${firstStoredPr} + i / 1000 * 100 + i % 100 AS pr, i % 1000 / 100 AS head

@@ -14,7 +14,7 @@ const leaseMs = 60_000
 
 const sha = (): string => systemRandom.bytes(20).toString('hex')
 
-/** All pull requests have seven digits, so that newer ones sort after older ones as they do in life. */
+/** Seven digits for all pull requests: as in life, a newer one mostly sorts after older ones. */
 export const firstStoredPr = 1_000_000
 let lastPr = 2_000_000
 
