@@ -53,8 +53,9 @@ export function* dueRuns(now: number, limit: number): Verb<string[]> {
 /** Of these holds, the runs that are gone, ended or under another fence. */
 export function* lostHolds(holds: readonly Hold[]): Verb<string[]> {
   if (holds.length === 0) return []
+  const ids = join(padded(holds).map(({ runId }) => runId))
   const rows = yield sql`SELECT id, fence FROM run
-    WHERE id IN (${join(padded(holds).map(({ runId }) => runId))}) AND state IN ('running', 'waiting')`
+    WHERE id IN (${ids}) AND state IN ('running', 'waiting')`
   const held = new Map(rows.map((row) => [row['id'] as string, Number(row['fence'])]))
   return holds.filter(({ runId, fence }) => held.get(runId) !== fence).map(({ runId }) => runId)
 }
