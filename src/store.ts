@@ -117,7 +117,9 @@ export interface SettleAnswer {
 }
 
 export interface LeaseRequest {
-  readonly grant: LeaseGrant
+  readonly grant: Omit<LeaseGrant, 'ms'>
+  /** Null takes the length the run's claim was made with. */
+  readonly leaseMs: number | null
   readonly types: readonly string[] | null
   readonly runId: string | null
   readonly actor: string

@@ -103,7 +103,7 @@ class StoreRuns implements RunsService {
     const leaseMs = request.leaseMs ?? this.#options.leaseMs
     const claim = toClaim(request, {
       policy: policyOf(request.type, request.kind),
-      lease: request.lease === false ? null : this.#grant(leaseMs, 'caller', null),
+      lease: request.lease === false ? null : { ...this.#grant('caller', null), ms: leaseMs },
       leaseMs,
       actor,
       now: store.now(),
@@ -118,9 +118,13 @@ class StoreRuns implements RunsService {
   async lease(request: LeaseRunRequest, actor: string, once?: Once): Promise<Leased | null> {
     const { store, clock } = this.#options
     const { worker, types, runId, signal } = request
-    const leaseMs = request.leaseMs ?? this.#options.leaseMs
-    const grant = this.#grant(leaseMs, 'worker', worker)
-    const wanted = { grant, types: types ?? null, runId: runId ?? null, actor }
+    const wanted = {
+      grant: this.#grant('worker', worker),
+      leaseMs: request.leaseMs ?? null,
+      types: types ?? null,
+      runId: runId ?? null,
+      actor,
+    }
     const until = clock.monotonicMs() + (request.waitMs ?? 0)
     for (;;) {
       const answer = await store.leaseRun(wanted, once ?? null)
@@ -198,9 +202,9 @@ class StoreRuns implements RunsService {
     if (process && run?.state === 'pending') this.#bell.ring(run.type)
   }
 
-  #grant(ms: number, holder: LeaseGrant['holder'], worker: string | null): LeaseGrant {
+  #grant(holder: LeaseGrant['holder'], worker: string | null): Omit<LeaseGrant, 'ms'> {
     const secret = makeSecret(this.#options.random)
-    return { secret, hash: hashSecret(secret), ms, holder, worker }
+    return { secret, hash: hashSecret(secret), holder, worker }
   }
 
   async #learnRepository({ repo, repoId }: ClaimRequest): Promise<void> {

@@ -113,7 +113,7 @@ async function lease(): Promise<void> {
   const grant = grantOf(actor, config.leaseMs, 'worker')
   const answer = await ask(
     { verb: 'lease', actor },
-    () => store.leaseRun({ grant, types: null, runId: null, actor }, null),
+    () => store.leaseRun({ grant, leaseMs: grant.ms, types: null, runId: null, actor }, null),
     (leased) => ({
       granted: leased !== null,
       ...(leased !== null && {

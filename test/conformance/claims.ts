@@ -123,5 +123,5 @@ export function completion(
 
 export function leaseRequest(over: Partial<LeaseRequest> = {}): LeaseRequest {
   const worker = grant({ holder: 'worker', worker: 'a worker' })
-  return { grant: worker, types: null, runId: null, actor: 'worker', ...over }
+  return { grant: worker, leaseMs, types: null, runId: null, actor: 'worker', ...over }
 }

@@ -91,7 +91,8 @@ export function continuity(open: OpenStore): void {
   it('the sweeper waits as well before it gives a worker’s run back', async () => {
     const subject = new TestSubject(world)
     const { run } = await subject.claim('a', { lease: null, leaseMs })
-    await world.store.leaseRun(leaseRequest({ runId: run!.id, grant: short('worker') }), null)
+    const request = leaseRequest({ runId: run!.id, grant: short('worker'), leaseMs })
+    await world.store.leaseRun(request, null)
     await absent(20)
     expect(await world.store.sweepRun(run!.id)).toBeNull()
     expect(await subject.state('a')).toBe('running')

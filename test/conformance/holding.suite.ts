@@ -12,6 +12,14 @@ type Held = ClaimAnswer | LeaseAnswer
 
 export function holding(open: OpenStore): void {
   const world = useWorld(open)
+
+  it('a worker that names no length gets the lease the claim asked for', async () => {
+    const subject = new TestSubject(world())
+    await subject.claim('a', { lease: null, leaseMs: 7000 })
+    const request = leaseRequest({ types: [subject.type], leaseMs: null })
+    const leased = await world().store.leaseRun(request, null)
+    expect(leased?.lease.expiresAt).toBe(world().store.now() + 7000)
+  })
   const make = () => new TestSubject(world())
 
   /** Every write a holder can make. */

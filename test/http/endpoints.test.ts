@@ -118,16 +118,6 @@ describe('a claim', () => {
     expect(problemOf(answer)).toMatchObject({ status: 422, errors: [{ field: 'delivery_id' }] })
   })
 
-  test('with the length of a lease it declines is refused, in both its forms', async () => {
-    for (const claim of [aClaim, { key: 'k', type: 't' }]) {
-      const answer = await post('/v1/runs', { ...claim, lease: false, lease_ms: 5000 })
-      expect(problemOf(answer)).toMatchObject({ status: 422, errors: [{ field: 'lease_ms' }] })
-      expect((await post('/v1/runs', { ...claim, lease: true, lease_ms: 5000 })).statusCode).toBe(
-        201,
-      )
-    }
-  })
-
   test('with a misspelt field is told the right one', async () => {
     const { head_sha: headSha, ...rest } = aClaim
     const answer = await post('/v1/runs', { ...rest, headSha, colour: 'red' })

@@ -146,7 +146,9 @@ function hasEnded(child: ChildProcess): boolean {
 
 async function stop(child: ChildProcess): Promise<void> {
   if (hasEnded(child)) return
+  // Both, or a program that has nothing else to do ends before the answer comes.
   child.ref()
+  ;(child.stderr as { ref(): void } | null)?.ref()
   const closed = once(child, 'close')
   child.stdin?.end()
   await closed

@@ -43,22 +43,9 @@ const claimCommon = {
   lease_ms: leaseMs
     .optional()
     .describe(
-      "Length of the claimer's lease in milliseconds; the server's setting when not given. " +
-        'Refused with `lease: false`: whoever leases the run later names its own.',
+      "Length of the lease in milliseconds; the server's setting when not given. With " +
+        '`lease: false` it is what a worker gets who names no length of its own.',
     ),
-}
-
-interface LeaseWish {
-  readonly lease?: boolean | undefined
-  readonly lease_ms?: number | undefined
-}
-
-/** Nobody would hold the lease that it measures. */
-const lengthOfALease = (claim: LeaseWish): boolean =>
-  claim.lease !== false || claim.lease_ms === undefined
-const withoutLease = {
-  path: ['lease_ms'],
-  message: 'is the length of a lease, which lease: false declines; leave one of them out',
 }
 
 const otherSha = 'c2f41a7e0d9b8c3e5f6a1b2d4c7e8f90a1b2c3d4'
@@ -76,7 +63,6 @@ export const pullRequestClaim = z
     type: runType.default('review').describe('The type of run.'),
     ...claimCommon,
   })
-  .refine(lengthOfALease, withoutLease)
   .register(z.globalRegistry, { id: 'PullRequestClaim', title: 'Pull request' })
 
 export const jobClaim = z
@@ -93,7 +79,6 @@ export const jobClaim = z
     sha: sha.optional().describe('Commit the job is about: 40 or 64 hex digits.'),
     ...claimCommon,
   })
-  .refine(lengthOfALease, withoutLease)
   .register(z.globalRegistry, { id: 'JobClaim', title: 'Job' })
 
 export const claimBody = pickedBy(z.union([pullRequestClaim, jobClaim]), (body) =>
@@ -115,7 +100,9 @@ export const leaseBody = z.strictObject({
     .describe('Only runs of these types, 1 to 100 of them. Default: any.'),
   run_id: id.optional().describe('Only this run.'),
   wait_ms: waitMs.optional(),
-  lease_ms: leaseMs.optional(),
+  lease_ms: leaseMs
+    .optional()
+    .describe("Length of the lease, milliseconds. Default: as the run's claim said."),
 })
 
 const holder = {

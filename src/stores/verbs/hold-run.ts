@@ -26,7 +26,8 @@ export function* leaseRun(context: VerbContext, request: LeaseRequest): Verb<Lea
   const { actor, grant } = request
   const data = { worker: grant.worker, round: found.round, attempt: found.attempt }
   const [fence] = yield* insertAudits([{ type: 'run.leased', actor, runId: found.id, data }], now)
-  const leased = { ...start(found, grant, now), fence: fence ?? found.fence }
+  const lease = { ...grant, ms: request.leaseMs ?? found.leaseMs }
+  const leased = { ...start(found, lease, now), fence: fence ?? found.fence }
   const [run] = yield* writeRuns([leased])
   if (run === undefined) throw new LostRace('the run was taken')
   return { run, lease: { secret: grant.secret, expiresAt: run.leaseExpiresAt ?? now } }
