@@ -12,6 +12,7 @@ import { createHttpServer } from './http/server.ts'
 import type { Random } from './random.ts'
 import { systemRandom } from './random.ts'
 import { createRuns } from './runs/create-runs.ts'
+import { createPulse } from './runs/pulse.ts'
 import { createPurger } from './runs/purge.ts'
 import type { Runs } from './runs/runs.ts'
 import { createSweeper } from './runs/sweeper.ts'
@@ -93,6 +94,7 @@ export async function compose(settings: Settings, options: ComposeOptions): Prom
     serves: true,
     onSwept: (swept) => runs.announceSwept(swept),
   })
+  const pulse = createPulse({ store, scheduler, log })
   const purger = createPurger({ store, scheduler, log, retention: settings.retention })
   const stopping = new AbortController()
   const http = createHttpServer({
@@ -113,6 +115,7 @@ export async function compose(settings: Settings, options: ComposeOptions): Prom
       // Before anything may be taken from a holder, know how long they could not reach us.
       await store.beat()
       await http.listen({ host: settings.host, port: settings.port })
+      pulse.start()
       sweeper.start()
       purger.start()
       void purger.kick()
@@ -121,7 +124,7 @@ export async function compose(settings: Settings, options: ComposeOptions): Prom
     async close() {
       stopping.abort()
       await http.close()
-      await Promise.all([sweeper.stop(), purger.stop(), runs.stop()])
+      await Promise.all([pulse.stop(), sweeper.stop(), purger.stop(), runs.stop()])
       await store.close()
     },
   }

@@ -118,7 +118,7 @@ export interface SettleAnswer {
 
 export interface LeaseRequest {
   readonly grant: Omit<LeaseGrant, 'ms'>
-  /** Null takes the length the run's claim was made with. */
+  /** Null takes the run's own: what its claim asked for, or its last holder used. */
   readonly leaseMs: number | null
   readonly types: readonly string[] | null
   readonly runId: string | null

@@ -31,6 +31,7 @@ export function withTrigger(run: Run, claim: Claim, subject: Subject, rank: Head
     attemptsMax: claim.policy.attempts,
     timeoutMs: claim.policy.timeoutMs,
     pendingTimeoutMs: claim.policy.pendingTimeoutMs,
+    leaseMs: claim.leaseMs,
     orderAt: rank.orderAt,
     input: claim.input ?? run.input,
     webhookId: claim.webhookId,

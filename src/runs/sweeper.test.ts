@@ -11,10 +11,8 @@ const log = { debug: say, info: say, warn: say, error: say }
 function sweeperOver(due: string[], sweep: (id: string) => Run | null, serves = true) {
   const told: string[][] = []
   const asked: string[] = []
-  let beaten = 0
   const served = { yes: false }
   const store = {
-    beat: async () => void (beaten += 1),
     isServed: async () => served.yes,
     dueRuns: async (limit: number) => due.slice(0, limit),
     sweepRun: async (id: string) => {
@@ -26,16 +24,15 @@ function sweeperOver(due: string[], sweep: (id: string) => Run | null, serves = 
   }
   const onSwept = (runs: readonly Run[]): void => void told.push(runs.map(({ id }) => id))
   const sweeper = createSweeper({ store, scheduler: systemScheduler, log, serves, onSwept })
-  return { sweeper, told, asked, served, beats: () => beaten }
+  return { sweeper, told, asked, served }
 }
 
 const swept = { state: 'failed', errorCode: 'no_worker' } as Run
 
 it('sweeps what is due and tells of it', async () => {
-  const { sweeper, told, beats } = sweeperOver(['a', 'b'], () => swept)
+  const { sweeper, told } = sweeperOver(['a', 'b'], () => swept)
   await sweeper.kick()
   expect(told).toEqual([['a', 'b']])
-  expect(beats()).toBe(1)
 })
 
 it('one run that cannot be swept does not keep the others from it', async () => {
@@ -70,10 +67,4 @@ it('leaves a store that a server has served to its server', async () => {
   served.yes = true
   await sweeper.kick()
   expect(asked).toEqual([])
-})
-
-it('says that the store is served only where it serves', async () => {
-  const { sweeper, beats } = sweeperOver([], () => null, false)
-  await sweeper.kick()
-  expect(beats()).toBe(0)
 })

@@ -13,7 +13,7 @@ const everyMs = 1000
 const biteMax = 100
 
 export interface SweeperOptions {
-  readonly store: Pick<Store, 'beat' | 'isServed' | 'dueRuns' | 'sweepRun'>
+  readonly store: Pick<Store, 'isServed' | 'dueRuns' | 'sweepRun'>
   readonly scheduler: Scheduler
   readonly log: Log
   /**
@@ -34,8 +34,7 @@ export function createSweeper(options: SweeperOptions): BackgroundLoop {
   }
 
   async function pass(): Promise<void> {
-    if (options.serves) await store.beat()
-    else if (await store.isServed()) return
+    if (!options.serves && (await store.isServed())) return
     const failing = new Set<string>()
     for (;;) {
       // One that cannot be swept is left to the next pass, and must not hide the others.

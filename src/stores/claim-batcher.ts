@@ -56,7 +56,7 @@ export class ClaimBatcher {
   }
 
   #releaseDrainers(): void {
-    if (this.#queue.length > 0 || this.#underWay > 0) return
+    if (this.#queue.length > 0 || this.#subjectsUnderWay.size > 0) return
     for (const release of this.#drainers.splice(0)) release()
   }
 
@@ -91,38 +91,51 @@ export class ClaimBatcher {
   }
 
   async #send(batch: readonly Waiting[]): Promise<void> {
-    const subjects = batch.map(({ claim }) => subjectOf(claim))
-    for (const subject of subjects) this.#subjectsUnderWay.add(subject)
+    for (const { claim } of batch) this.#subjectsUnderWay.add(subjectOf(claim))
     this.#underWay++
     try {
-      await this.#settle(batch)
-    } finally {
-      for (const subject of subjects) this.#subjectsUnderWay.delete(subject)
-      this.#underWay--
-      this.#plan()
-      this.#releaseDrainers()
-    }
-  }
-
-  async #settle(batch: readonly Waiting[]): Promise<void> {
-    try {
-      const answers = await this.#claimRuns(batch.map(({ claim }) => claim))
-      const deferred: Waiting[] = []
-      batch.forEach((waiting, i) => {
-        const answer = answers[i]
-        if (answer === undefined || answer === 'deferred') deferred.push(waiting)
-        else if (answer instanceof Error) waiting.reject(answer)
-        else waiting.resolve(answer)
-      })
+      const claims = batch.map(({ claim }) => claim)
+      const answers = await this.#claimRuns(claims)
+      const deferred = batch.filter((waiting, i) => !settle(waiting, answers[i]))
       this.#queue.unshift(...deferred)
+      this.#leave(batch)
     } catch (error) {
       const hopeless = batch.length === 1 || error instanceof StoreUnavailableError
       for (const waiting of batch) {
         if (hopeless) waiting.reject(error)
-        else await this.#settle([waiting])
+        else void this.#sendAlone(waiting)
       }
+      if (hopeless) this.#leave(batch)
     }
+    this.#underWay--
+    this.#plan()
+    this.#releaseDrainers()
   }
+
+  /** Beside the batches, so that whoever holds one up holds nobody else up. */
+  async #sendAlone(waiting: Waiting): Promise<void> {
+    try {
+      const [answer] = await this.#claimRuns([waiting.claim])
+      if (!settle(waiting, answer)) this.#queue.unshift(waiting)
+    } catch (error) {
+      waiting.reject(error)
+    }
+    this.#leave([waiting])
+    this.#plan()
+    this.#releaseDrainers()
+  }
+
+  #leave(batch: readonly Waiting[]): void {
+    for (const { claim } of batch) this.#subjectsUnderWay.delete(subjectOf(claim))
+  }
+}
+
+/** False when the claim has to be sent again. */
+function settle(waiting: Waiting, answer: BatchAnswer | undefined): boolean {
+  if (answer === undefined || answer === 'deferred') return false
+  if (answer instanceof Error) waiting.reject(answer)
+  else waiting.resolve(answer)
+  return true
 }
 
 function subjectOf({ type, repo, subjectName }: Claim): string {

@@ -10,7 +10,8 @@ import type { Sql, Verb } from './sql.ts'
 export interface Driver {
   readonly dialect: Dialect
   now(): number
-  transact<T>(makeVerb: () => Verb<T>): Promise<T>
+  /** `patienceMs`: how long contention is waited out; the driver's own patience by default. */
+  transact<T>(makeVerb: () => Verb<T>, patienceMs?: number): Promise<T>
   /** For verbs that only read. Sees everything committed before the call. */
   read<T>(makeVerb: () => Verb<T>): Promise<T>
   ping(): Promise<void>
@@ -22,6 +23,8 @@ export interface Dialect {
   readonly name: 'sqlite' | 'postgres'
   /** Ends a SELECT of candidates: lock what is free, pass over what another transaction holds. */
   lockFree(table: string): Sql
+  /** Ends a SELECT whose rows must not change before this transaction ends. */
+  readonly keepUnchanged: Sql
 }
 
 /** A compare-and-set found that somebody else was faster. Drivers run the verb again. */

@@ -1,5 +1,5 @@
 /** Opens a PostgreSQL store: the pool, its clock, its schema, the driver. */
-import { Pool, TypeOverrides, types } from 'pg'
+import { Pool, TypeOverrides, types, type PoolConfig } from 'pg'
 import { SetupError } from '../errors.ts'
 import { ServerClock } from './drivers/postgres-clock.ts'
 import { connectFailure } from './drivers/postgres-errors.ts'
@@ -11,6 +11,8 @@ import { SqlStore } from './sql-store.ts'
 
 const versionMin = 150_000
 const connectionsMax = 10
+/** Above every lock's wait: a network that swallows answers must not hang a caller for ever. */
+const answerMsMax = 20_000
 
 // Every statement of ours looks rows up by an index. A plan prepared while a table was still empty
 // would rather read all of it, however large it grew, until the server's next look a minute later.
@@ -29,15 +31,16 @@ export const sessionOptions = Object.entries(sessionSettings)
   .join(' ')
 
 export async function openPostgresDriver(url: string, seams: StoreSeams): Promise<PostgresDriver> {
-  const pool = new Pool({
+  const config = {
     connectionString: url,
-    max: connectionsMax,
     application_name: 'holdfast',
     connectionTimeoutMillis: 10_000,
+    keepAlive: true,
     options: sessionOptions,
     // Times and ids are far below 2^53, so a bigint may be a plain number.
     types: bigintsAsNumbers(),
-  })
+  }
+  const pool = new Pool({ ...config, max: connectionsMax, query_timeout: answerMsMax })
   // A connection that breaks while idle is replaced by the pool; without a listener it would be
   // an uncaught exception.
   pool.on('error', () => undefined)
@@ -45,13 +48,23 @@ export async function openPostgresDriver(url: string, seams: StoreSeams): Promis
   try {
     await refuseOldServer(pool)
     await clock.start()
-    await migratePostgres(pool, loadMigrations('postgres'), clock.now())
+    await migrate(config, clock.now())
   } catch (error) {
     await clock.stop()
     await pool.end()
     throw error instanceof SetupError ? error : connectFailure(error, false)
   }
   return new PostgresDriver({ ...seams, pool, serverClock: clock })
+}
+
+/** Over a connection of its own: a migration may take longer than any answer should. */
+async function migrate(config: PoolConfig, nowMs: number): Promise<void> {
+  const pool = new Pool({ ...config, max: 1 })
+  try {
+    await migratePostgres(pool, loadMigrations('postgres'), nowMs)
+  } finally {
+    await pool.end()
+  }
 }
 
 export async function openPostgres(url: string, seams: StoreSeams): Promise<SqlStore> {

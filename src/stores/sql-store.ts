@@ -32,6 +32,7 @@ import { createToken, deleteToken, listTokens, selectToken } from './verbs/token
 
 /** How stale the stored sign of life may be; writing it on every beat would cost an fsync each. */
 const aliveEveryMs = 5000
+const batchPatienceMs = 2000
 
 export class SqlStore implements port.Store {
   readonly #driver: Driver
@@ -78,7 +79,9 @@ export class SqlStore implements port.Store {
   }
 
   #claimMany(claims: readonly Claim[]): Promise<readonly BatchAnswer[]> {
-    return this.#driver.transact(() => claimRuns(this.#context, claims))
+    // A batch that somebody holds up is soon split, so that the others need not wait for that one.
+    const patienceMs = claims.length > 1 ? batchPatienceMs : undefined
+    return this.#driver.transact(() => claimRuns(this.#context, claims), patienceMs)
   }
 
   settleHead(settled: port.SettledHead): Promise<port.SettleAnswer> {

@@ -95,6 +95,24 @@ export function crossing(open: OpenStore): void {
     expect(await subject.state('c')).toBe('running')
   })
 
+  it('a look counts although a worker has leased the run meanwhile', async () => {
+    const subject = new TestSubject(world())
+    await subject.claim('a', { eventAt: 1 })
+    const unclear = await subject.claim('b', { lease: null })
+    await subject.lease()
+    const { id: runId, fence } = unclear.run!
+    const seen = { runId, fence, headSha: sha('a'), at: world().store.now(), actor: 'check' }
+    expect(await world().store.settleHead(seen)).toMatchObject({ result: 'moved' })
+    expect(await subject.state('b')).toBe('superseded')
+  })
+
+  it('a new round has the lease its own claim asked for', async () => {
+    const subject = new TestSubject(world())
+    await subject.bring('a', 'failed', { leaseMs: 9000 })
+    const again = await subject.claim('a', { lease: null, leaseMs: 20_000 })
+    expect(again).toMatchObject({ reason: 'retry', run: { leaseMs: 20_000 } })
+  })
+
   it('a head that is worked on and comes back before the queued one is current again', async () => {
     const subject = new TestSubject(world(), { onNewer: 'queue' })
     await subject.claim('a', { eventAt: 1 })

@@ -3,7 +3,7 @@
  * numeric id before or after claims by name alone.
  */
 import { expect, it } from 'vitest'
-import { completion, jobClaim, pullRequestClaim, unique } from './claims.ts'
+import { completion, jobClaim, leaseRequest, policy, pullRequestClaim, unique } from './claims.ts'
 import { useWorld, type OpenStore } from './world.ts'
 
 let ids = 1000
@@ -145,6 +145,63 @@ export function repositories(open: OpenStore): void {
     await learn(after, id)
     expect(await claim(before, 'a', 1)).toMatchObject({ process: false, reason: 'duplicate' })
     expect(await world().store.run(working.run!.id)).toMatchObject({ state: 'superseded' })
+  })
+
+  it('a head finished first under the new name, then begun under the old, is finished', async () => {
+    const [before, after, id] = [unique('acme/old'), unique('acme/new'), newId()]
+    await learn(before, id)
+    await world().store.completeRun(completion(await claim(after, 'a', 1)), null)
+    const working = await claim(before, 'a', 1)
+    await learn(after, id)
+    expect(await claim(after, 'a', 1)).toMatchObject({ process: false, reason: 'duplicate' })
+    expect(await world().store.run(working.run!.id)).toMatchObject({ state: 'superseded' })
+  })
+
+  it('heads that queue under both names become one queue with one ahead', async () => {
+    const [before, after, id] = [unique('acme/old'), unique('acme/new'), newId()]
+    const queue = (repo: string, head: string, eventAt: number) =>
+      world().store.claimRun(
+        pullRequestClaim(
+          { repo, pr: 5, head },
+          { eventAt, type: before, policy: { ...policy, onNewer: 'queue' } },
+        ),
+        null,
+      )
+    await learn(before, id)
+    await queue(before, 'a', 1)
+    await queue(after, 'b', 2)
+    await learn(after, id)
+    const { items } = await world().store.listRuns({ type: before }, { limit: 10, cursor: null })
+    expect(items.map(({ state }) => state).toSorted()).toEqual(['pending', 'running'])
+  })
+
+  it('a queue that only the new name has goes on with its holder after the merge', async () => {
+    const [before, after, id] = [unique('acme/old'), unique('acme/new'), newId()]
+    const type = unique('type')
+    const job = (repo: string, key: string) =>
+      world().store.claimRun(jobClaim(`${before} ${key}`, 'docs', { type, repo }), null)
+    await learn(before, id)
+    await world().store.completeRun(completion(await job(before, 'one')), null)
+    const held = await job(after, 'two')
+    await job(after, 'three')
+    await learn(after, id)
+    await world().store.completeRun(completion(held), null)
+    const next = await world().store.leaseRun(leaseRequest({ types: [type] }), null)
+    expect(next?.run.key).toBe(`${before} three`)
+  })
+
+  it('a webhook decided on under the new name is still known after the merge', async () => {
+    const [before, after, id] = [unique('acme/old'), unique('acme/new'), newId()]
+    const told = (repo: string) =>
+      world().store.claimRun(
+        pullRequestClaim({ repo, pr: 5, head: 'a' }, { webhookId: before }),
+        null,
+      )
+    await learn(before, id)
+    await claim(before, 'z')
+    await world().store.completeRun(completion(await told(after), 'failed'), null)
+    await learn(after, id)
+    expect(await told(after)).toMatchObject({ process: false, reason: 'duplicate' })
   })
 
   it('jobs queued under both names are one queue after the merge', async () => {

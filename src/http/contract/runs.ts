@@ -102,7 +102,9 @@ export const leaseBody = z.strictObject({
   wait_ms: waitMs.optional(),
   lease_ms: leaseMs
     .optional()
-    .describe("Length of the lease, milliseconds. Default: as the run's claim said."),
+    .describe(
+      "Length of the lease, milliseconds. Default: the run's own, from its claim or last holder.",
+    ),
 })
 
 const holder = {

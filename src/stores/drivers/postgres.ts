@@ -35,6 +35,7 @@ export class PostgresDriver implements Driver {
   readonly dialect = {
     name: 'postgres',
     lockFree: (table: string) => raw(`FOR UPDATE OF ${table} SKIP LOCKED`),
+    keepUnchanged: raw('FOR SHARE'),
   } as const
   readonly #options: PostgresDriverOptions
 
@@ -46,9 +47,9 @@ export class PostgresDriver implements Driver {
     return this.#options.serverClock.now()
   }
 
-  async transact<T>(makeVerb: () => Verb<T>): Promise<T> {
+  async transact<T>(makeVerb: () => Verb<T>, patience = patienceMs): Promise<T> {
     const { clock, random, scheduler } = this.#options
-    const until = clock.monotonicMs() + patienceMs
+    const until = clock.monotonicMs() + patience
     for (let tries = 1; ; tries++) {
       try {
         return await this.#withClient((client) => transaction(client, makeVerb()))

@@ -46,7 +46,7 @@ export interface SqliteDriverOptions {
 }
 
 export class SqliteDriver implements Driver {
-  readonly dialect = { name: 'sqlite', lockFree: () => raw('') } as const
+  readonly dialect = { name: 'sqlite', lockFree: () => raw(''), keepUnchanged: raw('') } as const
   readonly #options: SqliteDriverOptions
   readonly #writer: Connection
   readonly #reader: Connection

@@ -3,8 +3,8 @@
  * was ever seen under, so that a rename and a claim by name alone stay one repository.
  */
 import { LostRace } from '../driver.ts'
-import type { Verb } from '../sql.ts'
-import { join, padded, sql, tuples } from '../sql.ts'
+import type { Sql, Verb } from '../sql.ts'
+import { join, padded, raw, sql, tuples } from '../sql.ts'
 
 export interface Repository {
   readonly id: string
@@ -33,18 +33,28 @@ export function* resolveRepositories(
   return new Map([...known, ...knownNow])
 }
 
-/** After a lock was waited for: a name that means another repository by now is a lost race. */
-export function* checkRepositories(resolved: ReadonlyMap<string, string>): Verb<void> {
-  const names = yield* selectNames([...resolved.keys()])
+/**
+ * For subjects that were just made: a name that means another repository by now is a lost race,
+ * and one that is being given away waits for us. (A subject that was there already is locked, and
+ * a rename has to wait for that.)
+ */
+export function* checkRepositories(
+  resolved: ReadonlyMap<string, string>,
+  keepUnchanged: Sql,
+): Verb<void> {
+  const names = yield* selectNames([...resolved.keys()], keepUnchanged)
   for (const [name, id] of resolved) {
     if (names.get(name) !== id) throw new LostRace('a repository was renamed meanwhile')
   }
 }
 
-function* selectNames(names: readonly string[]): Verb<Map<string, string>> {
+function* selectNames(
+  names: readonly string[],
+  keepUnchanged: Sql = raw(''),
+): Verb<Map<string, string>> {
   if (names.length === 0) return new Map()
   const rows = yield sql`SELECT name, repository_id FROM repository_name
-    WHERE name IN (${join(padded([...new Set(names)]))})`
+    WHERE name IN (${join(padded([...new Set(names)]))}) ${keepUnchanged}`
   return new Map(rows.map((row) => [row['name'] as string, row['repository_id'] as string]))
 }
 

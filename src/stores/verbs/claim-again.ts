@@ -25,8 +25,9 @@ export function* rerunRun(context: VerbContext, runId: string, actor: string): V
 export function* settleHead(context: VerbContext, settled: SettledHead): Verb<SettleAnswer> {
   const { run, subject } = yield* lockRun(context, settled.runId)
   if (subject.headSha === settled.headSha) return yield* confirmHead(context, subject, settled)
-  // A newer claim came while we looked: what we saw says nothing about it.
-  if (subject.currentRunId !== run.id || run.fence !== settled.fence) {
+  // A newer claim came while we looked: what we saw says nothing about it. (A worker that leased
+  // the run meanwhile is none: it only holds what that claim decided.)
+  if (subject.currentRunId !== run.id || (yield* wasClaimedAfter(run.id, settled.fence))) {
     return { result: 'unchanged', supersededRunIds: [] }
   }
   const [known] = yield* selectRuns(sql`subject_id = ${subject.id}
@@ -42,6 +43,12 @@ export function* settleHead(context: VerbContext, settled: SettledHead): Verb<Se
   const { process, reason, supersededRunIds } = yield* claimOne(context, subject, claim)
   const moved = process || reason === 'restored' || reason === 'queued'
   return { result: moved ? 'moved' : 'unchanged', supersededRunIds }
+}
+
+function* wasClaimedAfter(runId: string, fence: number): Verb<boolean> {
+  const rows = yield sql`SELECT id FROM audit WHERE run_id = ${runId} AND id > ${fence}
+    AND type IN ('run.claimed', 'run.reclaimed') LIMIT 1`
+  return rows.length > 0
 }
 
 function* confirmHead(

@@ -83,12 +83,24 @@ function* placeClaims(context: VerbContext, claims: readonly Claim[]): Verb<Map<
     keys.add(key)
   })
   const entries = [...wanted.values()]
+  const newIds = new Set<string>()
+  const newSubjectId = (): string => {
+    const id = context.newId('sub')
+    newIds.add(id)
+    return id
+  }
   const subjects = yield* lockSubjects(
     entries.map(({ name }) => name),
-    () => context.newId('sub'),
+    newSubjectId,
     now,
   )
-  yield* checkRepositories(ids)
+  const made = new Set<string>()
+  for (const { index, name } of entries) {
+    const repo = claims[index]?.repo ?? null
+    if (repo !== null && newIds.has(subjects.get(subjectKey(name))?.id ?? '')) made.add(repo)
+  }
+  const inUse = new Map([...ids].filter(([repo]) => made.has(repo)))
+  yield* checkRepositories(inUse, context.dialect.keepUnchanged)
   const placed = new Map<number, Placed>()
   for (const { index, name } of entries) {
     const claim = claims[index]

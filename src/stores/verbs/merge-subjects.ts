@@ -5,7 +5,7 @@
  */
 import type { AuditDraft } from '../../domain/audit.ts'
 import type { Run } from '../../domain/run.ts'
-import { isActive, isAhead, makeQueued, supersede } from '../../domain/run.ts'
+import { isActive, isAhead, makePending, makeQueued, supersede } from '../../domain/run.ts'
 import type { Subject } from '../../domain/subject.ts'
 import type { Verb } from '../sql.ts'
 import { sql } from '../sql.ts'
@@ -49,21 +49,46 @@ function* mergeSubject(context: VerbContext, stray: Subject, kept: Subject): Ver
     const isCopy = winners.get(run.pair) !== run
     const moved = { ...run, subjectId: kept.id, pair: isCopy ? copyOf(run) : run.pair }
     if (!isActive(run) || run === head) return moved
-    if (isCopy || run.onNewer === 'supersede') {
-      const by = (isCopy ? winners.get(run.pair) : head)?.key ?? run.key
-      audits.push(told('run.superseded', run, { by }))
-      return supersede(moved, by, now)
-    }
-    if (run.subjectId === kept.id || !isAhead(run)) return moved
+    if (!isCopy && run.onNewer !== 'supersede') return moved
+    const by = (isCopy ? winners.get(run.pair) : head)?.key ?? run.key
+    audits.push(told('run.superseded', run, { by }))
+    return supersede(moved, by, now)
+  })
+  const first = firstInLine(settled, runs, kept)
+  const lined = settled.map((run) => {
+    if (run === first && !isAhead(run)) audits.push(told('run.dequeued', run, { key: run.key }))
+    if (run === first) return isAhead(run) ? run : makePending(run, now)
+    if (!isAhead(run)) return run
     // Two were ahead; there is room for one. The other queues, and its worker hears of it.
     audits.push(told('run.heartbeat_lost', run, { worker: run.worker }))
-    return makeQueued(moved)
+    return makeQueued(run)
   })
-  // What steps back must be written before what stays ahead moves in.
-  yield* writeRuns(settled.toSorted((a, b) => Number(isAhead(a)) - Number(isAhead(b))))
+  yield* writeRuns(lined.toSorted((x, y) => writtenAs(x, winners) - writtenAs(y, winners)))
   yield* insertAudits(audits, now)
   yield* writeSubjects([withHeadOf(kept, newer, head)])
+  yield sql`INSERT INTO subject_event (subject_id, webhook_id, at)
+    SELECT ${kept.id}, webhook_id, at FROM subject_event WHERE subject_id = ${stray.id}
+    ON CONFLICT (subject_id, webhook_id) DO NOTHING`
+  yield sql`DELETE FROM subject_event WHERE subject_id = ${stray.id}`
   yield sql`DELETE FROM subject WHERE id = ${stray.id}`
+}
+
+/** Of what is still active, the one that goes on: the kept subject's, the stray's, the oldest. */
+function firstInLine(
+  settled: readonly Run[],
+  before: readonly Run[],
+  kept: Subject,
+): Run | undefined {
+  const own = new Set(before.filter((run) => run.subjectId === kept.id).map(({ id }) => id))
+  const ahead = settled.filter(isAhead)
+  return ahead.find(({ id }) => own.has(id)) ?? ahead[0] ?? settled.find(isActive)
+}
+
+/** Whoever gives up a pair or its place must be written before whoever takes it. */
+function writtenAs(run: Run, winners: ReadonlyMap<string, Run>): number {
+  if (winners.get(run.pair)?.id !== run.id) return 0
+  if (!isActive(run)) return 1
+  return isAhead(run) ? 3 : 2
 }
 
 /** A pair known on both sides counts once: a result first, then work under way, then the newest. */
@@ -81,7 +106,7 @@ function winnerOfEachPair(runs: readonly Run[]): ReadonlyMap<string, Run> {
 const copyOf = (run: Run): string => `${run.pair} (copy ${run.id})`
 
 function told(
-  type: 'run.superseded' | 'run.heartbeat_lost',
+  type: 'run.superseded' | 'run.heartbeat_lost' | 'run.dequeued',
   run: Run,
   data: AuditDraft['data'],
 ): AuditDraft {

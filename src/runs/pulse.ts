@@ -1,0 +1,26 @@
+/**
+ * The server's sign of life, once a second and on a timer of its own: work that takes long must not
+ * look like an absence, for which every holder would get time it does not need.
+ */
+import type { BackgroundLoop } from '../background-loop.ts'
+import { backgroundLoop } from '../background-loop.ts'
+import type { Log } from '../log.ts'
+import type { Scheduler } from '../scheduler.ts'
+import type { Store } from '../store.ts'
+
+const everyMs = 1000
+
+export interface PulseOptions {
+  readonly store: Pick<Store, 'beat'>
+  readonly scheduler: Scheduler
+  readonly log: Log
+}
+
+export function createPulse({ store, scheduler, log }: PulseOptions): BackgroundLoop {
+  return backgroundLoop({
+    scheduler,
+    everyMs,
+    pass: () => store.beat(),
+    onError: (error) => log.warn({ err: error }, 'the store did not answer a beat'),
+  })
+}
