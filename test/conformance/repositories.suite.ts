@@ -147,7 +147,7 @@ export function repositories(open: OpenStore): void {
     expect(await world().store.run(working.run!.id)).toMatchObject({ state: 'superseded' })
   })
 
-  it('a head finished first under the new name, then begun under the old, is finished', async () => {
+  it('a head finished under the new name, then begun under the old, is finished', async () => {
     const [before, after, id] = [unique('acme/old'), unique('acme/new'), newId()]
     await learn(before, id)
     await world().store.completeRun(completion(await claim(after, 'a', 1)), null)
