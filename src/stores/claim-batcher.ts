@@ -14,7 +14,8 @@ import type { ClaimAnswer } from '../store.ts'
 import { powerOfTwoWithin } from './sql.ts'
 import type { BatchAnswer } from './verbs/claim-runs.ts'
 
-const batchMax = 64
+/** Half of what usually waits: while one batch is in the database, the next is being made. */
+const batchMax = 32
 const underWayMax = 2
 
 interface Waiting {
