@@ -60,6 +60,7 @@ export async function openPostgresDriver(url: string, seams: StoreSeams): Promis
 /** Over a connection of its own: a migration may take longer than any answer should. */
 async function migrate(config: PoolConfig, nowMs: number): Promise<void> {
   const pool = new Pool({ ...config, max: 1 })
+  pool.on('error', () => undefined)
   try {
     await migratePostgres(pool, loadMigrations('postgres'), nowMs)
   } finally {

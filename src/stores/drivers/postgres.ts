@@ -91,7 +91,8 @@ export class PostgresDriver implements Driver {
       if (error instanceof StoreUnavailableError) broken ??= error
       throw error
     } finally {
-      client.off('error', onError)
+      // One that is thrown away may still say why it broke, with nobody else listening.
+      if (broken === undefined) client.off('error', onError)
       client.release(broken)
     }
   }
