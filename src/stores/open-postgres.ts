@@ -41,9 +41,7 @@ export async function openPostgresDriver(url: string, seams: StoreSeams): Promis
     types: bigintsAsNumbers(),
   }
   const pool = new Pool({ ...config, max: connectionsMax, query_timeout: answerMsMax })
-  // A connection that breaks while idle is replaced by the pool; without a listener it would be
-  // an uncaught exception.
-  pool.on('error', () => undefined)
+  surviveBrokenConnections(pool)
   const clock = new ServerClock(seams.clock, seams.scheduler, () => askServer(pool))
   try {
     await refuseOldServer(pool)
@@ -60,7 +58,7 @@ export async function openPostgresDriver(url: string, seams: StoreSeams): Promis
 /** Over a connection of its own: a migration may take longer than any answer should. */
 async function migrate(config: PoolConfig, nowMs: number): Promise<void> {
   const pool = new Pool({ ...config, max: 1 })
-  pool.on('error', () => undefined)
+  surviveBrokenConnections(pool)
   try {
     await migratePostgres(pool, loadMigrations('postgres'), nowMs)
   } finally {
@@ -71,6 +69,15 @@ async function migrate(config: PoolConfig, nowMs: number): Promise<void> {
 export async function openPostgres(url: string, seams: StoreSeams): Promise<SqlStore> {
   const driver = await openPostgresDriver(url, seams)
   return new SqlStore(driver, seams.random, seams.scheduler)
+}
+
+/**
+ * A connection may break while idle, in use, or when it has already been thrown away. Whoever uses
+ * it learns of it by its query; without a listener at all it would be an uncaught exception.
+ */
+function surviveBrokenConnections(pool: Pool): void {
+  pool.on('error', () => undefined)
+  pool.on('connect', (client) => client.on('error', () => undefined))
 }
 
 function bigintsAsNumbers(): TypeOverrides {

@@ -91,8 +91,7 @@ export class PostgresDriver implements Driver {
       if (error instanceof StoreUnavailableError) broken ??= error
       throw error
     } finally {
-      // One that is thrown away may still say why it broke, with nobody else listening.
-      if (broken === undefined) client.off('error', onError)
+      client.off('error', onError)
       client.release(broken)
     }
   }
