@@ -3,6 +3,7 @@
  * file leaves out has the default named here. `defineConfig` only lends its types: the file is
  * checked when it is loaded, with the same rules.
  */
+import type { Role } from './domain/role.ts'
 import type { OnNewer, Verdict } from './domain/run.ts'
 import type { PlainSettings } from './settings/options.ts'
 
@@ -20,10 +21,6 @@ export interface Config extends PlainSettings {
 
 /** GitHub event names, each with the actions that count; an empty list counts every action. */
 export type EventFilter = Readonly<Record<string, readonly string[]>>
-
-/** The roles of GitHub, from the least to the most. */
-export const roles = ['read', 'triage', 'write', 'maintain', 'admin'] as const
-export type Role = (typeof roles)[number]
 
 export interface IncomingEvent {
   /** GitHub's event name, such as `pull_request`. */

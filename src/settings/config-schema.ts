@@ -4,13 +4,13 @@
  */
 import { z } from 'zod'
 import {
-  roles,
   type Config,
   type NotifyRule,
   type PhaseHook,
   type RunHandler,
   type When,
 } from '../config.ts'
+import { roles } from '../domain/role.ts'
 import { onNewerChoices } from '../domain/run.ts'
 import { closedObject } from './closed-object.ts'
 import { hasFile } from './option.ts'

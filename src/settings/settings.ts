@@ -8,11 +8,11 @@ import type {
   NotifyRule,
   PhaseConfig,
   RetentionConfig,
-  Role,
   RunExecution,
   TaskHooks,
   When,
 } from '../config.ts'
+import type { Role } from '../domain/role.ts'
 import type { OnNewer } from '../domain/run.ts'
 import type { StoreMode } from '../store.ts'
 import type { OptionValues } from './options.ts'
