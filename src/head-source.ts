@@ -5,6 +5,7 @@
 
 export interface PullRequestHead {
   readonly headSha: string
+  readonly baseSha: string
   /** The pull request's `updated_at`: at that moment this head was the head. */
   readonly updatedAt: number
 }
