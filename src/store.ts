@@ -9,6 +9,7 @@
  */
 import type { AuditRow } from './domain/audit.ts'
 import type { Claim, ClaimReason } from './domain/claim.ts'
+import type { InboxDecision, InboxEntry, InboxState, TypeOutcome } from './domain/inbox.ts'
 import type { Interruption, LeaseGrant, Outcome, Run, RunState, Verdict } from './domain/run.ts'
 import type { Subject } from './domain/subject.ts'
 
@@ -18,6 +19,22 @@ export interface Store {
   /** Rejects with StoreUnavailableError unless the store answers and its clock is known. */
   ping(): Promise<void>
   close(): Promise<void>
+
+  /** Stores a webhook before it is answered. Known by its GUID, or as an event, it is a repeat. */
+  receiveWebhook(webhook: NewWebhook): Promise<ReceivedWebhook>
+  /** Does what was decided about a waiting webhook and ends its wait, all in one commit. */
+  settleWebhook(decided: DecidedWebhook): Promise<SettledWebhook>
+  /** It cannot be decided now; look again at `dueAt`. */
+  postponeWebhook(entryId: string, dueAt: number, why: string): Promise<void>
+  /** A person's wish to have a webhook decided again. */
+  replayWebhook(entryId: string, actor: string, once: Once | null): Promise<InboxEntry>
+  /** The first of each lane that is due, in the order in which they came. */
+  dueWebhooks(limit: number): Promise<readonly InboxEntry[]>
+  /** By its id, or by GitHub's GUID. */
+  inboxEntry(id: string): Promise<InboxEntry | null>
+  webhookBody(arrival: number): Promise<WebhookBody | null>
+  listInbox(filter: InboxFilter, page: Page): Promise<Paged<InboxEntry>>
+  inboxBacklog(): Promise<InboxBacklog>
 
   /** Claim or skip: the table in domain/claim.ts, decided under the subject's lock. */
   claimRun(claim: Claim, once: Once | null): Promise<ClaimAnswer>
@@ -53,7 +70,14 @@ export interface Store {
   /** One bounded bite of what is past retention. Call again until `more` is false. */
   purge(limits: PurgeLimits, actor: string): Promise<PurgeAnswer>
 
+  /** Newest first, in the order of commits; by time where the filter speaks of time. */
   listAudit(filter: AuditFilter, page: Page): Promise<Paged<AuditRow>>
+  /** Oldest first. Whoever goes on from the last `order` it was given misses no commit. */
+  auditAfter(order: number, filter: AuditFilter, limit: number): Promise<readonly AuditRow[]>
+  /** The newest `order`, or 0; whatever is committed from now on is above it. */
+  latestAuditOrder(): Promise<number>
+  /** Readers do it themselves; done now and then, none of them meets a long backlog. */
+  placeAudits(): Promise<void>
 
   createToken(token: NewToken, once: Once | null): Promise<CreatedToken>
   listTokens(page: Page): Promise<Paged<Token>>
@@ -77,6 +101,83 @@ export interface Once {
   readonly bodyHash: string
   readonly seal: (text: string) => string
   readonly open: (sealed: string) => string
+}
+
+export type NewWebhook = Pick<
+  InboxEntry,
+  | 'webhookId'
+  | 'event'
+  | 'action'
+  | 'repo'
+  | 'repoId'
+  | 'number'
+  | 'sender'
+  | 'lane'
+  | 'eventAt'
+  | 'prState'
+  | 'decision'
+  | 'reason'
+  | 'outcomes'
+> & {
+  /** Equal for two deliveries of one event under different GUIDs; null where nothing tells. */
+  readonly eventKey: string | null
+  /** False when nothing is left to do about it. */
+  readonly waits: boolean
+  readonly body: WebhookBody
+}
+
+/** Headers as JSON; the body as it came, packed by `packBody`. */
+export interface WebhookBody {
+  readonly headers: string
+  readonly body: Uint8Array
+}
+
+export interface ReceivedWebhook {
+  /** `again`: this GUID was here before. `same-event`: another GUID brought this event. */
+  readonly arrived: 'new' | 'again' | 'same-event'
+  /** Of a repeat: the entry that brought the event first. */
+  readonly entry: InboxEntry
+  /** What was stored now; `entry` itself unless the event came under another GUID. */
+  readonly storedId: string
+}
+
+/** What a webhook leads to, for one run type each. */
+export type WebhookAct =
+  | {
+      readonly act: 'claim'
+      readonly claim: Claim
+      /** Only while the pull request is open: a later event may have closed it. */
+      readonly whileOpen: boolean
+    }
+  | { readonly act: 'cancel'; readonly type: string; readonly repo: string; readonly pr: number }
+  | { readonly act: 'note'; readonly outcome: TypeOutcome }
+
+export interface DecidedWebhook {
+  readonly entryId: string
+  readonly lane: string
+  readonly acts: readonly WebhookAct[]
+}
+
+export interface SettledWebhook {
+  /** `elsewhere`: another process has it in hand, or has done it. `behind`: not its turn yet. */
+  readonly result: 'settled' | 'elsewhere' | 'behind'
+  readonly entry: InboxEntry | null
+  readonly claims: readonly ClaimAnswer[]
+  readonly cancelled: readonly Run[]
+}
+
+export interface InboxFilter {
+  readonly state?: InboxState
+  readonly decision?: InboxDecision
+  readonly event?: string
+  readonly repo?: string
+  readonly number?: number
+  readonly webhookId?: string
+}
+
+export interface InboxBacklog {
+  readonly waiting: number
+  readonly oldestAt: number | null
 }
 
 export interface LeaseHandle {

@@ -1,6 +1,12 @@
 /** A flow event: one append-only row, written in the same transaction as the change it tells of. */
 
 export const auditTypes = [
+  'webhook.received',
+  'webhook.duplicate',
+  'webhook.ignored',
+  'webhook.processed',
+  'webhook.failed',
+  'webhook.postponed',
   'run.claimed',
   'run.claim_skipped',
   'run.reclaimed',
@@ -20,6 +26,7 @@ export const auditTypes = [
   'repository.merged',
   'operator.rerun_requested',
   'operator.cancel_requested',
+  'operator.replay_requested',
   'operator.token_created',
   'operator.token_deleted',
 ] as const
@@ -29,10 +36,14 @@ export interface AuditDraft {
   readonly type: AuditType
   readonly actor: string
   readonly runId: string | null
+  /** Of what happened to a webhook. */
+  readonly inboxId?: string | null
   readonly data: Readonly<Record<string, unknown>>
 }
 
 export interface AuditRow extends AuditDraft {
   readonly id: number
+  /** Its place in the order of commits; unlike the id, never lower than one that was seen before. */
+  readonly order: number
   readonly at: number
 }

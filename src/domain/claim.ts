@@ -14,6 +14,9 @@
  *   8  same key, superseded, current again           returned: round + 1
  *   9  nothing for the key                           new, superseded-prior, queued, busy
  *
+ * A claim that a rule of its type says no to (`skipReason`) makes its head the head all the same:
+ * a key without a row is stored as skipped, and nothing is worked on.
+ *
  * Pure: no clock, no ids made here, no SQL.
  */
 import type { AuditDraft } from './audit.ts'
@@ -36,6 +39,7 @@ export const claimReasons = [
   'stale-event',
   'queued',
   'busy',
+  'skipped',
 ] as const
 export type ClaimReason = (typeof claimReasons)[number]
 
@@ -59,6 +63,8 @@ export interface Claim {
   readonly sender: string | null
   /** A person asked for it to be done again. */
   readonly rerun: boolean
+  /** Why its type's own rule wants no work on it; null when it does. */
+  readonly skipReason: string | null
   readonly input: string | null
   /** The claimer's lease, or null to leave the run pending for a worker. */
   readonly lease: LeaseGrant | null
@@ -173,6 +179,11 @@ function endedKey(scene: Scene, same: Run): ClaimVerdict {
   if (same.state === 'succeeded' && headMovesBack) {
     return take(scene, withEvent(scene, same), 'restored', false)
   }
+  if (claim.skipReason !== null) {
+    return headMovesBack
+      ? skipByRule(scene, runs.nextRound(withEvent(scene, same)), claim.skipReason)
+      : skip(scene, 'duplicate', same)
+  }
   if (!claim.rerun && !asksForMore(scene, same)) return skip(scene, 'duplicate', same)
   const next = runs.nextRound(withTrigger(withEvent(scene, same), claim, sight.subject, scene.rank))
   if (mustQueue(scene)) return queue(scene, next)
@@ -201,6 +212,7 @@ function newKey(scene: Scene): ClaimVerdict {
   const { others } = sight
   if (others.length > 0 && claim.policy.onNewer === 'skip') return storeSkipped(scene, 'busy')
   const fresh = freshRun(scene)
+  if (claim.skipReason !== null) return skipByRule(scene, fresh, claim.skipReason)
   if (mustQueue(scene)) return queue(scene, fresh)
   // Only a purged row can be asked for again without being there.
   const purged = claim.rerun && sight.subject.currentPair === claim.pair
@@ -246,6 +258,16 @@ function storeSkipped(scene: Scene, reason: 'stale-event' | 'busy'): ClaimVerdic
   })
 }
 
+/** The head has moved on to something that wants no work; what was active is of an older head. */
+function skipByRule(scene: Scene, run: Run, why: string): ClaimVerdict {
+  const ending = { state: 'skipped', outcome: 'skipped', errorCode: 'skipped' } as const
+  const skipped = runs.end(run, { ...ending, errorText: why }, scene.moment.now)
+  const taken = take(scene, skipped, 'skipped', false)
+  const [, ...told] = taken.audits
+  const first = audit(scene, 'run.skipped', run.id, { reason: why, key: run.key, round: run.round })
+  return { ...taken, audits: [first, ...told] }
+}
+
 function queue(scene: Scene, run: Run): ClaimVerdict {
   const queued = runs.makeQueued(run)
   return verdict(scene, {
@@ -289,7 +311,7 @@ function take(scene: Scene, run: Run, reason: ClaimReason, process: boolean): Cl
 }
 
 function verdict(scene: Scene, parts: Omit<ClaimVerdict, 'unclear'>): ClaimVerdict {
-  const choseAHead = parts.process || ['restored', 'queued'].includes(parts.reason)
+  const choseAHead = parts.process || ['restored', 'queued', 'skipped'].includes(parts.reason)
   return { ...parts, unclear: scene.rank.unclear && choseAHead }
 }
 

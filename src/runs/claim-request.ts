@@ -10,6 +10,10 @@ const aheadMsMax = 5 * 60 * 1000
 /** Events after which another commit is the pull request's head, or its base another. */
 const headMakingActions = new Set(['opened', 'reopened', 'synchronize', 'edited'])
 
+export function isTooFarAhead(eventAt: number, now: number): boolean {
+  return eventAt > now + aheadMsMax
+}
+
 export interface ClaimSetting {
   readonly policy: RunPolicy
   readonly lease: LeaseGrant | null
@@ -20,7 +24,7 @@ export interface ClaimSetting {
 
 export function toClaim(request: ClaimRequest, setting: ClaimSetting): Claim {
   const { eventAt, action, rerun } = request
-  if (eventAt !== undefined && eventAt > setting.now + aheadMsMax) {
+  if (eventAt !== undefined && isTooFarAhead(eventAt, setting.now)) {
     throw new InvalidInputError(
       'event_in_future',
       'event_at',
@@ -33,18 +37,23 @@ export function toClaim(request: ClaimRequest, setting: ClaimSetting): Claim {
     ...what,
     type: request.type,
     policy: setting.policy,
-    headMaking: rerun !== true && (action === undefined || headMakingActions.has(action)),
+    headMaking: rerun !== true && (request.headMaking ?? makesHead(action)),
     eventAt: eventAt ?? null,
     webhookId: request.webhookId ?? null,
     event: request.event ?? null,
     action: action ?? null,
     sender: request.sender ?? null,
     rerun: rerun ?? false,
+    skipReason: request.skipReason ?? null,
     input: request.input === undefined ? null : JSON.stringify(request.input),
     lease: setting.lease,
     leaseMs: setting.leaseMs,
     actor: setting.actor,
   }
+}
+
+function makesHead(action: string | undefined): boolean {
+  return action === undefined || headMakingActions.has(action)
 }
 
 type What = Pick<

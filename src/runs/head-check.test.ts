@@ -26,7 +26,11 @@ function checkWith(look: HeadSource['look']) {
 }
 
 it('settles what GitHub says, in our spelling, and tells who lost', async () => {
-  const { check, settled, superseded } = checkWith(async () => ({ headSha: 'ABC', updatedAt: 7 }))
+  const { check, settled, superseded } = checkWith(async () => ({
+    headSha: 'ABC',
+    baseSha: 'def',
+    updatedAt: 7,
+  }))
   check.start(run)
   await check.settled()
   expect(settled).toEqual([

@@ -30,6 +30,10 @@ interface ClaimCommon {
   /** Milliseconds; more than five minutes ahead of the store's clock is refused. */
   readonly eventAt?: number | undefined
   readonly rerun?: boolean | undefined
+  /** Whether the event made this head the head; left out, its action tells. */
+  readonly headMaking?: boolean | undefined
+  /** Why the type's own rule wants no work on it. */
+  readonly skipReason?: string | undefined
   /** Any JSON value. */
   readonly input?: unknown
   /** False leaves the run pending for a worker. */

@@ -1,11 +1,11 @@
-/** Pages, newest first. A cursor is the last item's id, wrapped so that nobody builds on it. */
+/** Pages, newest first. A cursor is the last item's place, wrapped so that nobody builds on it. */
 import { InvalidInputError } from '../errors.ts'
 import type { Page, Paged } from '../store.ts'
 import type { Sql } from './sql.ts'
 import { raw, sql } from './sql.ts'
 
-function encode(id: string | number): string {
-  return Buffer.from(`after:${id}`).toString('base64url')
+function encode(place: string | number): string {
+  return Buffer.from(`after:${place}`).toString('base64url')
 }
 
 function decode(cursor: string, form: RegExp): string {
@@ -24,9 +24,18 @@ export function pageAfterId(page: Page): Sql {
   return sql`id < ${decode(page.cursor, /^[a-z]{3}_[a-z0-9]{1,60}$/)}`
 }
 
-export function pageAfterNumber(page: Page): Sql {
-  if (page.cursor === null) return raw('1 = 1')
-  return sql`id < ${Number(decode(page.cursor, /^\d{1,15}$/))}`
+export function pageAfterNumber(page: Page, column: Sql = raw('id')): Sql {
+  if (page.cursor === null) return sql`${column} IS NOT NULL`
+  return sql`${column} < ${Number(decode(page.cursor, /^\d{1,15}$/))}`
+}
+
+/** For what is ordered by two numbers, whose place is written `one.other`. */
+export function pageAfterPair(page: Page, one: Sql, other: Sql): Sql {
+  if (page.cursor === null) return sql`${other} IS NOT NULL`
+  const [a = 0, b = 0] = decode(page.cursor, /^\d{1,15}\.\d{1,15}$/)
+    .split('.')
+    .map(Number)
+  return sql`(${one}, ${other}) < (${a}, ${b})`
 }
 
 /** `found` holds one item more than the page when there is a next one. */
@@ -34,9 +43,10 @@ export function cutPage<T extends { readonly id: string | number }, U>(
   found: readonly T[],
   page: Page,
   view: (item: T) => U,
+  placeOf: (item: T) => string | number = ({ id }) => id,
 ): Paged<U> {
   const items = found.slice(0, page.limit)
   const last = items.at(-1)
   const more = found.length > page.limit && last !== undefined
-  return { items: items.map(view), nextCursor: more ? encode(last.id) : null }
+  return { items: items.map(view), nextCursor: more ? encode(placeOf(last)) : null }
 }

@@ -1,34 +1,39 @@
 /** The one SQL implementation of the store, over any driver. */
 import type { AuditRow } from '../domain/audit.ts'
 import type { Claim } from '../domain/claim.ts'
+import type { InboxEntry } from '../domain/inbox.ts'
 import type { Run } from '../domain/run.ts'
 import type { Subject } from '../domain/subject.ts'
-import { ConflictError, NotFoundError } from '../errors.ts'
+import { NotFoundError } from '../errors.ts'
 import { makeId } from '../ids.ts'
 import type { Random } from '../random.ts'
 import type { Scheduler } from '../scheduler.ts'
 import type * as port from '../store.ts'
-import { ClaimBatcher } from './claim-batcher.ts'
+import { Batcher } from './batcher.ts'
 import { Continuity } from './continuity.ts'
 import type { Driver } from './driver.ts'
 import { LostRace } from './driver.ts'
 import type { Verb } from './sql.ts'
+import { dueEntries, inboxBacklog, selectBody, selectEntry } from './tables/inbox-table.ts'
 import { repositoryByName } from './tables/repository-table.ts'
 import { selectRun } from './tables/run-table.ts'
 import { selectSubject } from './tables/subject-table.ts'
+import { auditAfter, latestAudit, listAudit, placeAudits } from './verbs/audit-order.ts'
 import { rerunRun, settleHead } from './verbs/claim-again.ts'
-import type { BatchAnswer } from './verbs/claim-runs.ts'
-import { claimRuns } from './verbs/claim-runs.ts'
+import { claimRuns, subjectOf } from './verbs/claim-runs.ts'
 import type { VerbContext } from './verbs/context.ts'
 import { cancelRun, completeRun, sweepRun } from './verbs/end-run.ts'
 import { heartbeatRun, leaseRun, releaseRun } from './verbs/hold-run.ts'
-import { dueRuns, listAudit, listRuns, lostHolds } from './verbs/lists.ts'
+import { dueRuns, listInbox, listRuns, lostHolds } from './verbs/lists.ts'
 import type { OnceRules } from './verbs/once.ts'
 import { withOnce } from './verbs/once.ts'
 import { purge } from './verbs/purge.ts'
+import { receiveWebhooks } from './verbs/receive-webhooks.ts'
 import { learnRepository } from './verbs/repositories.ts'
+import { settleWebhooks } from './verbs/settle-webhooks.ts'
 import { readState, writeState, writeStateOnce } from './verbs/state.ts'
 import { createToken, deleteToken, listTokens, selectToken } from './verbs/tokens.ts'
+import { postponeWebhook, replayWebhook } from './verbs/wait-webhook.ts'
 
 /** How stale the stored sign of life may be; writing it on every beat would cost an fsync each. */
 const aliveEveryMs = 5000
@@ -37,7 +42,9 @@ const batchPatienceMs = 2000
 export class SqlStore implements port.Store {
   readonly #driver: Driver
   readonly #context: VerbContext
-  readonly #batcher: ClaimBatcher
+  readonly #claims: Batcher<Claim, port.ClaimAnswer>
+  readonly #received: Batcher<port.NewWebhook, port.ReceivedWebhook>
+  readonly #settled: Batcher<port.DecidedWebhook, port.SettledWebhook>
   readonly #continuity = new Continuity()
   #aliveAt: number | null = null
 
@@ -54,7 +61,21 @@ export class SqlStore implements port.Store {
       },
       newId: (prefix) => makeId(prefix, driver.now(), random),
     }
-    this.#batcher = new ClaimBatcher((claims) => this.#claimMany(claims), scheduler)
+    this.#claims = new Batcher({
+      run: (claims) => this.#batch(claims, () => claimRuns(this.#context, claims)),
+      keyOf: subjectOf,
+      scheduler,
+    })
+    this.#received = new Batcher({
+      run: (webhooks) => this.#batch(webhooks, () => receiveWebhooks(this.#context, webhooks)),
+      keyOf: ({ lane }) => lane,
+      scheduler,
+    })
+    this.#settled = new Batcher({
+      run: (decided) => this.#batch(decided, () => settleWebhooks(this.#context, decided)),
+      keyOf: ({ lane }) => lane,
+      scheduler,
+    })
   }
 
   now(): number {
@@ -66,22 +87,22 @@ export class SqlStore implements port.Store {
   }
 
   async close(): Promise<void> {
-    await this.#batcher.drain()
+    for (const batcher of [this.#received, this.#settled, this.#claims]) await batcher.drain()
     await this.#driver.close()
   }
 
   claimRun(claim: Claim, once: port.Once | null): Promise<port.ClaimAnswer> {
-    if (once === null) return this.#batcher.claim(claim)
+    if (once === null) return this.#claims.ask(claim)
     const context = this.#context
     return this.#once(once, () => claimAlone(context, claim), {
       holdOf: ({ process, run }) => (process ? run : null),
     })
   }
 
-  #claimMany(claims: readonly Claim[]): Promise<readonly BatchAnswer[]> {
+  #batch<T>(requests: readonly unknown[], verb: () => Verb<readonly T[]>): Promise<readonly T[]> {
     // A batch that somebody holds up is soon split, so that the others need not wait for that one.
-    const patienceMs = claims.length > 1 ? batchPatienceMs : undefined
-    return this.#driver.transact(() => claimRuns(this.#context, claims), patienceMs)
+    const patienceMs = requests.length > 1 ? batchPatienceMs : undefined
+    return this.#driver.transact(verb, patienceMs)
   }
 
   settleHead(settled: port.SettledHead): Promise<port.SettleAnswer> {
@@ -115,6 +136,42 @@ export class SqlStore implements port.Store {
 
   rerunRun(runId: string, actor: string, once: port.Once | null): Promise<port.ClaimAnswer> {
     return this.#once(once, () => rerunRun(this.#context, runId, actor))
+  }
+
+  receiveWebhook(webhook: port.NewWebhook): Promise<port.ReceivedWebhook> {
+    return this.#received.ask(webhook)
+  }
+
+  settleWebhook(decided: port.DecidedWebhook): Promise<port.SettledWebhook> {
+    return this.#settled.ask(decided)
+  }
+
+  postponeWebhook(entryId: string, dueAt: number, why: string): Promise<void> {
+    return this.#driver.transact(() => postponeWebhook(this.#context, entryId, dueAt, why))
+  }
+
+  replayWebhook(entryId: string, actor: string, once: port.Once | null): Promise<InboxEntry> {
+    return this.#once(once, () => replayWebhook(this.#context, entryId, actor))
+  }
+
+  dueWebhooks(limit: number): Promise<readonly InboxEntry[]> {
+    return this.#driver.read(() => dueEntries(this.#driver.now(), limit))
+  }
+
+  inboxEntry(id: string): Promise<InboxEntry | null> {
+    return this.#driver.read(() => selectEntry(id))
+  }
+
+  webhookBody(arrival: number): Promise<port.WebhookBody | null> {
+    return this.#driver.read(() => selectBody(arrival))
+  }
+
+  listInbox(filter: port.InboxFilter, page: port.Page): Promise<port.Paged<InboxEntry>> {
+    return this.#driver.read(() => listInbox(filter, page))
+  }
+
+  inboxBacklog(): Promise<port.InboxBacklog> {
+    return this.#driver.read(() => inboxBacklog())
   }
 
   run(id: string): Promise<Run | null> {
@@ -170,8 +227,35 @@ export class SqlStore implements port.Store {
     return this.#driver.transact(() => purge(this.#context, limits, actor))
   }
 
-  listAudit(filter: port.AuditFilter, page: port.Page): Promise<port.Paged<AuditRow>> {
-    return this.#driver.read(() => listAudit(filter, page))
+  async listAudit(filter: port.AuditFilter, page: port.Page): Promise<port.Paged<AuditRow>> {
+    await this.placeAudits()
+    return await this.#driver.read(() => listAudit(this.#context, filter, page))
+  }
+
+  async auditAfter(
+    order: number,
+    filter: port.AuditFilter,
+    limit: number,
+  ): Promise<readonly AuditRow[]> {
+    await this.placeAudits()
+    return await this.#driver.read(() => auditAfter(this.#context, order, filter, limit))
+  }
+
+  async latestAuditOrder(): Promise<number> {
+    const found = await this.#driver.read(() => latestAudit(this.#context))
+    if (!found.unplaced) return found.order
+    await this.#placeAll()
+    return (await this.#driver.read(() => latestAudit(this.#context))).order
+  }
+
+  async placeAudits(): Promise<void> {
+    if (!this.#driver.dialect.placesAudits) return
+    const { unplaced } = await this.#driver.read(() => latestAudit(this.#context))
+    if (unplaced) await this.#placeAll()
+  }
+
+  async #placeAll(): Promise<void> {
+    while (await this.#driver.transact(placeAudits));
   }
 
   createToken(token: port.NewToken, once: port.Once | null): Promise<port.CreatedToken> {
@@ -212,7 +296,7 @@ export class SqlStore implements port.Store {
 
 function* claimAlone(context: VerbContext, claim: Claim): Verb<port.ClaimAnswer> {
   const [answer] = yield* claimRuns(context, [claim])
-  if (answer instanceof ConflictError) throw answer
+  if (answer instanceof Error) throw answer
   if (answer === undefined || answer === 'deferred') throw new LostRace('not decided')
   return answer
 }

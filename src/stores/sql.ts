@@ -3,7 +3,7 @@
  * stand inside a literal); the PostgreSQL driver numbers them.
  */
 
-export type Param = string | number | null
+export type Param = string | number | null | Uint8Array
 export type Row = Readonly<Record<string, unknown>>
 
 export class Sql {

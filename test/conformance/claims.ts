@@ -44,6 +44,7 @@ const anyClaim: Omit<Claim, 'repo' | 'subjectName' | 'key' | 'pair' | 'lease'> =
   action: null,
   sender: null,
   rerun: false,
+  skipReason: null,
   input: null,
   leaseMs,
   actor: 'test',

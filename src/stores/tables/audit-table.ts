@@ -10,11 +10,12 @@ export function* insertAudits(drafts: readonly AuditDraft[], now: number): Verb<
     draft.type,
     draft.actor,
     draft.runId,
+    draft.inboxId ?? null,
     JSON.stringify(draft.data),
   ])
   const ids: number[] = []
   for (const piece of inPieces(rows)) {
-    const inserted = yield sql`INSERT INTO audit (at, type, actor, run_id, data)
+    const inserted = yield sql`INSERT INTO audit (at, type, actor, run_id, inbox_id, data)
       VALUES ${tuples(piece)} RETURNING id`
     ids.push(...inserted.map((row) => Number(row['id'])))
   }
@@ -25,16 +26,19 @@ export function* insertAudits(drafts: readonly AuditDraft[], now: number): Verb<
 function decode(row: Row): AuditRow {
   return {
     id: Number(row['id']),
+    order: Number(row['place']),
     at: Number(row['at']),
     type: row['type'] as AuditType,
     actor: row['actor'] as string,
     runId: row['run_id'] as string | null,
+    inboxId: row['inbox_id'] as string | null,
     data: JSON.parse(row['data'] as string) as Record<string, unknown>,
   }
 }
 
-export function* selectAudits(where: Sql, limit: number): Verb<AuditRow[]> {
-  const rows = yield sql`SELECT id, at, type, actor, run_id, data FROM audit
-    WHERE ${where} ORDER BY id DESC LIMIT ${limit}`
+/** `order` is the dialect's column of the order of commits; `rest` follows WHERE. */
+export function* selectAudits(order: Sql, rest: Sql): Verb<AuditRow[]> {
+  const rows = yield sql`SELECT id, ${order} AS place, at, type, actor, run_id, inbox_id, data
+    FROM audit WHERE ${rest}`
   return rows.map(decode)
 }

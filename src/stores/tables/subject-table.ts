@@ -61,6 +61,13 @@ export function* lockSubject(id: string, now: number): Verb<Subject> {
   return subject.decode(row)
 }
 
+/** The same by name; null when there is none, and none is made. */
+export function* lockSubjectByName(of: SubjectName, now: number): Verb<Subject | null> {
+  const [row] = yield sql`UPDATE subject SET touched_at = ${now} WHERE scope = ${of.scope}
+    AND name = ${of.name} AND type = ${of.type} RETURNING ${subject.columns}`
+  return row === undefined ? null : subject.decode(row)
+}
+
 export function* selectSubject(id: string): Verb<Subject | null> {
   const [row] = yield sql`SELECT ${subject.columns} FROM subject WHERE id = ${id}`
   return row === undefined ? null : subject.decode(row)

@@ -102,6 +102,7 @@ function claimOf(run: Run, subject: Subject, actor: string): Claim {
     action: null,
     sender: null,
     rerun: false,
+    skipReason: null,
     input: run.input,
     lease: null,
     leaseMs: run.leaseMs,

@@ -13,6 +13,7 @@ import { isActive, isExhausted } from '../../domain/run.ts'
 import type { Subject } from '../../domain/subject.ts'
 import { ConflictError } from '../../errors.ts'
 import type { ClaimAnswer } from '../../store.ts'
+import type { BatchAnswer } from '../batcher.ts'
 import type { Verb } from '../sql.ts'
 import { insertAudits } from '../tables/audit-table.ts'
 import { insertEvents, seenEvents } from '../tables/event-table.ts'
@@ -23,9 +24,6 @@ import { lockSubjects, subjectKey, writeSubjects } from '../tables/subject-table
 import type { VerbContext } from './context.ts'
 import { failExhausted } from './end-run.ts'
 
-/** `deferred`: another claim of this batch has the same subject; ask again in the next one. */
-export type BatchAnswer = ClaimAnswer | ConflictError | 'deferred'
-
 export interface Placed {
   readonly claim: Claim
   readonly subject: Subject
@@ -35,7 +33,15 @@ interface Decided extends Placed {
   readonly verdict: ClaimVerdict
 }
 
-export function* claimRuns(context: VerbContext, claims: readonly Claim[]): Verb<BatchAnswer[]> {
+/** What a claim locks; a batch has one claim for each. */
+export function subjectOf({ type, repo, subjectName }: Claim): string {
+  return `${type} ${repo ?? ''} ${subjectName}`
+}
+
+export function* claimRuns(
+  context: VerbContext,
+  claims: readonly Claim[],
+): Verb<BatchAnswer<ClaimAnswer>[]> {
   const placed = yield* placeClaims(context, claims)
   const answers = yield* claimPlaced(context, placed)
   return claims.map((_, i) => answers.get(i) ?? 'deferred')

@@ -62,9 +62,30 @@ export function* cancelRun(context: VerbContext, runId: string, actor: string): 
       hint: 'Only a pending, running or waiting run can be cancelled.',
     })
   }
-  const cancelled = end(run, { state: 'cancelled' }, context.now())
-  const data = { was: run.state, round: run.round, attempt: run.attempt }
-  return yield* storeEnd(context, locked, cancelled, { type: 'run.cancelled', actor, runId, data })
+  return yield* endCancelled(context, locked, { actor, code: null, text: null, data: {} })
+}
+
+export interface Cancellation {
+  readonly actor: string
+  /** Why, when no person said so. */
+  readonly code: string | null
+  readonly text: string | null
+  readonly data: AuditDraft['data']
+}
+
+/** The run must be active. */
+export function* endCancelled(
+  context: VerbContext,
+  locked: LockedRun,
+  { actor, code, text, data }: Cancellation,
+): Verb<Run> {
+  const { run } = locked
+  const ending = { state: 'cancelled', errorCode: code, errorText: text } as const
+  const cancelled = end(run, ending, context.now())
+  const why = text === null ? {} : { why: text }
+  const told = { was: run.state, round: run.round, attempt: run.attempt, ...why, ...data }
+  const audit = { type: 'run.cancelled', actor, runId: run.id, data: told } as const
+  return yield* storeEnd(context, locked, cancelled, audit)
 }
 
 /** Null when the run is not due any more. */

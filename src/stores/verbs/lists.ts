@@ -1,15 +1,15 @@
 /**
- * Lists of runs and audit rows. Each is walked newest first along an index: by repository, pull
- * request, state, key, head or audit type; a run's `type`, or `pr` without its repository, only
- * leaves out rows on the way.
+ * Lists of runs, each walked newest first along an index: by repository, pull request, state, key
+ * or head; a run's `type`, or `pr` without its repository, only leaves out rows on the way. The
+ * inbox is walked in the order of arrival, and holds a week.
  */
-import type { AuditRow } from '../../domain/audit.ts'
+import type { InboxEntry } from '../../domain/inbox.ts'
 import type { Run } from '../../domain/run.ts'
-import type { AuditFilter, Hold, Page, Paged, RunFilter } from '../../store.ts'
+import type { Hold, InboxFilter, Page, Paged, RunFilter } from '../../store.ts'
 import { cutPage, pageAfterId, pageAfterNumber } from '../paging.ts'
 import type { Sql, Verb } from '../sql.ts'
-import { join, padded, sql } from '../sql.ts'
-import { selectAudits } from '../tables/audit-table.ts'
+import { join, padded, raw, sql } from '../sql.ts'
+import { selectEntries } from '../tables/inbox-table.ts'
 import { selectRuns } from '../tables/run-table.ts'
 
 export function* listRuns(filter: RunFilter, page: Page): Verb<Paged<Run>> {
@@ -34,14 +34,25 @@ function ofPullRequest(repo: string, pr: number): Sql {
     AND scope = (SELECT repository_id FROM repository_name WHERE name = ${repo}))`
 }
 
-export function* listAudit(filter: AuditFilter, page: Page): Verb<Paged<AuditRow>> {
-  const where: Sql[] = [pageAfterNumber(page)]
-  if (filter.runId !== undefined) where.push(sql`run_id = ${filter.runId}`)
-  if (filter.type !== undefined) where.push(sql`type = ${filter.type}`)
-  if (filter.since !== undefined) where.push(sql`at >= ${filter.since}`)
-  if (filter.until !== undefined) where.push(sql`at < ${filter.until}`)
-  const found = yield* selectAudits(join(where, ' AND '), page.limit + 1)
-  return cutPage(found, page, (row) => row)
+export function* listInbox(filter: InboxFilter, page: Page): Verb<Paged<InboxEntry>> {
+  const where: Sql[] = [pageAfterNumber(page, raw('arrival'))]
+  const { state, decision, event, repo, number, webhookId } = filter
+  if (state === 'waiting') where.push(sql`due_at IS NOT NULL`)
+  else if (state !== undefined) where.push(sql`state = ${state}`)
+  if (decision !== undefined) where.push(sql`decision = ${decision}`)
+  if (event !== undefined) where.push(sql`event = ${event}`)
+  if (repo !== undefined) where.push(sql`repo = ${repo}`)
+  if (number !== undefined) where.push(sql`number = ${number}`)
+  if (webhookId !== undefined) where.push(sql`webhook_id = ${webhookId}`)
+  const found = yield* selectEntries(
+    sql`${join(where, ' AND ')} ORDER BY arrival DESC LIMIT ${page.limit + 1}`,
+  )
+  return cutPage(
+    found,
+    page,
+    (entry) => entry,
+    ({ arrival }) => arrival,
+  )
 }
 
 export function* dueRuns(now: number, limit: number): Verb<string[]> {

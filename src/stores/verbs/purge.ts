@@ -5,7 +5,7 @@
 import { makeIdFloor } from '../../ids.ts'
 import type { PurgeAnswer, PurgeLimits } from '../../store.ts'
 import type { Row, Sql, Verb } from '../sql.ts'
-import { sql } from '../sql.ts'
+import { inPieces, join, sql } from '../sql.ts'
 import { insertAudits } from '../tables/audit-table.ts'
 import type { VerbContext } from './context.ts'
 
@@ -43,6 +43,7 @@ export function* purge(
     yield sql`DELETE FROM audit WHERE id IN (
       SELECT id FROM audit WHERE at < ${now - limits.auditMs} ORDER BY at
       LIMIT ${biteMax}) RETURNING id`,
+    yield* deleteWebhooks(now - limits.eventMs),
     yield* deleteSubjects(now),
   ]
   const more = [finished, superseded, ...others].some((rows) => rows.length === biteMax)
@@ -54,6 +55,18 @@ function* deleteRuns(past: Sql): Verb<readonly Row[]> {
   return yield sql`DELETE FROM run WHERE id IN (
     SELECT id FROM run WHERE ${past} ORDER BY finished_at LIMIT ${biteMax})
     AND ${past} RETURNING id, key, type, state`
+}
+
+/** Never one that still waits, however old. */
+function* deleteWebhooks(before: number): Verb<readonly Row[]> {
+  const gone = yield sql`DELETE FROM inbox WHERE arrival IN (
+    SELECT arrival FROM inbox WHERE received_at < ${before} AND due_at IS NULL
+    ORDER BY arrival LIMIT ${biteMax}) AND due_at IS NULL RETURNING arrival`
+  for (const piece of inPieces(gone)) {
+    yield sql`DELETE FROM inbox_body
+      WHERE arrival IN (${join(piece.map((row) => Number(row['arrival'])))})`
+  }
+  return gone
 }
 
 /** Ids sort by time, so old subjects are found without an index on a column every claim writes. */

@@ -2,7 +2,7 @@
 import type { Verb } from '../sql.ts'
 import { sql } from '../sql.ts'
 
-export type StateKey = 'mode' | 'first_started_at' | 'alive_at'
+export type StateKey = 'mode' | 'first_started_at' | 'alive_at' | 'audit_order'
 
 export function* readState(key: StateKey): Verb<string | null> {
   const [row] = yield sql`SELECT value FROM store_state WHERE key = ${key}`
@@ -14,6 +14,13 @@ export function* writeStateOnce(key: StateKey, value: string): Verb<string> {
   yield sql`INSERT INTO store_state (key, value) VALUES (${key}, ${value})
     ON CONFLICT (key) DO NOTHING`
   return (yield* readState(key)) ?? value
+}
+
+/** What stands, or `first`. Nobody else writes it before this transaction ends. */
+export function* lockState(key: StateKey, first: string): Verb<string> {
+  const [row] = yield sql`INSERT INTO store_state (key, value) VALUES (${key}, ${first})
+    ON CONFLICT (key) DO UPDATE SET value = store_state.value RETURNING value`
+  return (row?.['value'] ?? first) as string
 }
 
 export function* writeState(key: StateKey, value: string): Verb<void> {

@@ -7,21 +7,22 @@ import { ConflictError, StoreUnavailableError } from '../errors.ts'
 import type { Scheduler } from '../scheduler.ts'
 import { systemScheduler } from '../scheduler.ts'
 import type { ClaimAnswer } from '../store.ts'
-import { ClaimBatcher } from './claim-batcher.ts'
-import type { BatchAnswer } from './verbs/claim-runs.ts'
+import { Batcher } from './batcher.ts'
+import type { BatchAnswer } from './batcher.ts'
+import { subjectOf } from './verbs/claim-runs.ts'
 
 interface Batch {
   readonly claims: readonly Claim[]
   readonly names: readonly string[]
-  answer(answers?: readonly BatchAnswer[]): Promise<void>
+  answer(answers?: readonly BatchAnswer<ClaimAnswer>[]): Promise<void>
   fail(error: Error): Promise<void>
 }
 
 /** Every claim is named by its actor; the batches are in the order in which they left. */
 function batcherByHand() {
   const batches: Batch[] = []
-  const batcher = new ClaimBatcher(
-    (claims) =>
+  const batcher = new Batcher<Claim, ClaimAnswer>({
+    run: (claims) =>
       new Promise((resolve, reject) => {
         batches.push({
           claims,
@@ -36,8 +37,9 @@ function batcherByHand() {
           },
         })
       }),
-    systemScheduler,
-  )
+    keyOf: subjectOf,
+    scheduler: systemScheduler,
+  })
   return { batcher, batches }
 }
 
@@ -58,7 +60,7 @@ const claim = (name: string, pr: number): Claim =>
 it('sends what came in one turn together, with one claim per subject, in order', async () => {
   const { batcher, batches } = batcherByHand()
   const names = ['a1', 'b1', 'a2', 'c1', 'b2', 'd1', 'a3']
-  const all = names.map((name) => batcher.claim(claim(name, name.charCodeAt(0))))
+  const all = names.map((name) => batcher.ask(claim(name, name.charCodeAt(0))))
   await nextTurn()
   expect(batches[0]!.names).toEqual(['a1', 'b1', 'c1', 'd1'])
   await batches[0]!.answer()
@@ -71,7 +73,7 @@ it('sends what came in one turn together, with one claim per subject, in order',
 
 it('sends batches in sizes of powers of two, and the rest at once behind them', async () => {
   const { batcher, batches } = batcherByHand()
-  const all = [1, 2, 3, 4, 5, 6, 7].map((pr) => batcher.claim(claim(`n${pr}`, pr)))
+  const all = [1, 2, 3, 4, 5, 6, 7].map((pr) => batcher.ask(claim(`n${pr}`, pr)))
   await nextTurn()
   await nextTurn()
   expect(batches.map(({ names }) => names)).toEqual([
@@ -84,9 +86,9 @@ it('sends batches in sizes of powers of two, and the rest at once behind them', 
 
 it('does not send a claim while an earlier one of its subject is still under way', async () => {
   const { batcher, batches } = batcherByHand()
-  const first = batcher.claim(claim('a1', 1))
+  const first = batcher.ask(claim('a1', 1))
   await nextTurn()
-  const later = [batcher.claim(claim('a2', 1)), batcher.claim(claim('b1', 2))]
+  const later = [batcher.ask(claim('a2', 1)), batcher.ask(claim('b1', 2))]
   await nextTurn()
   expect(batches.map(({ names }) => names)).toEqual([['a1'], ['b1']])
   await batches[0]!.answer()
@@ -98,7 +100,7 @@ it('does not send a claim while an earlier one of its subject is still under way
 
 it('keeps at most two batches of bounded size under way, whatever comes', async () => {
   const { batcher, batches } = batcherByHand()
-  const all = Array.from({ length: 200 }, (_, i) => batcher.claim(claim(`n${i}`, i)))
+  const all = Array.from({ length: 200 }, (_, i) => batcher.ask(claim(`n${i}`, i)))
   await nextTurn()
   await nextTurn()
   expect(batches).toHaveLength(2)
@@ -121,16 +123,17 @@ it('rests while all that waits is behind what is under way', async () => {
     },
   }
   let answer: () => void = () => undefined
-  const batcher = new ClaimBatcher(
-    (claims) =>
+  const batcher = new Batcher<Claim, ClaimAnswer>({
+    run: (claims) =>
       new Promise((resolve) => {
         answer = () => resolve(claims.map(answerOf))
       }),
-    counting,
-  )
-  const all = [batcher.claim(claim('a1', 1))]
+    keyOf: subjectOf,
+    scheduler: counting,
+  })
+  const all = [batcher.ask(claim('a1', 1))]
   await nextTurn()
-  all.push(batcher.claim(claim('a2', 1)))
+  all.push(batcher.ask(claim('a2', 1)))
   for (let turn = 0; turn < 50; turn++) await nextTurn()
   expect(turns).toBeLessThan(5)
   answer()
@@ -142,7 +145,7 @@ it('rests while all that waits is behind what is under way', async () => {
 
 it('asks again for what the store put off', async () => {
   const { batcher, batches } = batcherByHand()
-  const all = [batcher.claim(claim('a', 1)), batcher.claim(claim('b', 2))]
+  const all = [batcher.ask(claim('a', 1)), batcher.ask(claim('b', 2))]
   await nextTurn()
   await batches[0]!.answer([answerOf(claim('a', 1)), 'deferred'])
   await nextTurn()
@@ -153,7 +156,7 @@ it('asks again for what the store put off', async () => {
 
 it('gives a refusal to the one it is for', async () => {
   const { batcher, batches } = batcherByHand()
-  const all = [batcher.claim(claim('a', 1)), batcher.claim(claim('b', 2))]
+  const all = [batcher.ask(claim('a', 1)), batcher.ask(claim('b', 2))]
   await nextTurn()
   const refused = expect(all[0]).rejects.toMatchObject({ code: 'key_conflict' })
   await batches[0]!.answer([new ConflictError('key_conflict', 'no'), answerOf(claim('b', 2))])
@@ -162,12 +165,16 @@ it('gives a refusal to the one it is for', async () => {
 })
 
 it('does not let one claim that no batch survives take the others down', async () => {
-  const poisoned = new ClaimBatcher(async (claims) => {
-    if (claims.some(({ actor }) => actor === 'poison')) throw new TypeError('cannot read this')
-    return claims.map(answerOf)
-  }, systemScheduler)
+  const poisoned = new Batcher<Claim, ClaimAnswer>({
+    run: async (claims) => {
+      if (claims.some(({ actor }) => actor === 'poison')) throw new TypeError('cannot read this')
+      return claims.map(answerOf)
+    },
+    keyOf: subjectOf,
+    scheduler: systemScheduler,
+  })
   const names = ['a', 'b', 'poison', 'c']
-  const all = await Promise.allSettled(names.map((name, i) => poisoned.claim(claim(name, i))))
+  const all = await Promise.allSettled(names.map((name, i) => poisoned.ask(claim(name, i))))
   expect(all.map(({ status }) => status)).toEqual([
     'fulfilled',
     'fulfilled',
@@ -178,12 +185,12 @@ it('does not let one claim that no batch survives take the others down', async (
 
 it('tells everybody at once when the store is away, and works when it is back', async () => {
   const { batcher, batches } = batcherByHand()
-  const all = Promise.allSettled([1, 2].map((pr) => batcher.claim(claim(`n${pr}`, pr))))
+  const all = Promise.allSettled([1, 2].map((pr) => batcher.ask(claim(`n${pr}`, pr))))
   await nextTurn()
   await batches[0]!.fail(new StoreUnavailableError('store_unreachable', 'away'))
   expect((await all).map(({ status }) => status)).toEqual(['rejected', 'rejected'])
   expect(batches).toHaveLength(1)
-  const after = batcher.claim(claim('after', 1))
+  const after = batcher.ask(claim('after', 1))
   await nextTurn()
   await batches[1]!.answer()
   expect((await after).runKey).toBe('after')
@@ -192,7 +199,7 @@ it('tells everybody at once when the store is away, and works when it is back', 
 it('is drained when everybody has an answer', async () => {
   const { batcher, batches } = batcherByHand()
   await batcher.drain()
-  const claimed = batcher.claim(claim('a', 1))
+  const claimed = batcher.ask(claim('a', 1))
   let drained = false
   const draining = batcher.drain().then(() => (drained = true))
   await nextTurn()

@@ -1,0 +1,143 @@
+/**
+ * Requests of one kind (claims, webhooks) that arrive together, or while others are under way, are
+ * gathered and done in one transaction with a fixed number of statements: one fsync and, on
+ * PostgreSQL, one set of round trips for all of them. Nobody waits for a batch to fill: it leaves
+ * in the turn it began, or when one under way comes back.
+ *
+ * What must hold: a batch has one request per key (a claim's is its subject), requests of one key
+ * keep their order, and one that makes its batch fail takes no other down with it.
+ */
+import { StoreUnavailableError } from '../errors.ts'
+import type { Scheduler } from '../scheduler.ts'
+import { powerOfTwoWithin } from './sql.ts'
+
+/** Half of what usually waits: while one batch is in the database, the next is being made. */
+const batchMax = 32
+const underWayMax = 2
+
+/** `deferred`: another of this batch stands in its way; ask again in the next one. */
+export type BatchAnswer<Answer> = Answer | Error | 'deferred'
+
+interface Waiting<Request, Answer> {
+  readonly request: Request
+  readonly key: string
+  readonly resolve: (answer: Answer) => void
+  readonly reject: (error: unknown) => void
+}
+
+export interface BatcherOptions<Request, Answer> {
+  readonly run: (requests: readonly Request[]) => Promise<readonly BatchAnswer<Answer>[]>
+  readonly keyOf: (request: Request) => string
+  readonly scheduler: Scheduler
+}
+
+export class Batcher<Request, Answer extends object> {
+  readonly #options: BatcherOptions<Request, Answer>
+  #queue: Waiting<Request, Answer>[] = []
+  #underWay = 0
+  readonly #keysUnderWay = new Set<string>()
+  #planned = false
+  readonly #drainers: (() => void)[] = []
+
+  constructor(options: BatcherOptions<Request, Answer>) {
+    this.#options = options
+  }
+
+  ask(request: Request): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      this.#queue.push({ request, key: this.#options.keyOf(request), resolve, reject })
+      this.#plan()
+    })
+  }
+
+  /** Resolves when everybody who came has an answer. */
+  drain(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#drainers.push(resolve)
+      this.#releaseDrainers()
+    })
+  }
+
+  #releaseDrainers(): void {
+    if (this.#queue.length > 0 || this.#keysUnderWay.size > 0) return
+    for (const release of this.#drainers.splice(0)) release()
+  }
+
+  #plan(): void {
+    if (this.#planned || this.#underWay >= underWayMax || this.#queue.length === 0) return
+    this.#planned = true
+    this.#options.scheduler.soon(() => {
+      this.#planned = false
+      const batch = this.#takeBatch()
+      // Everything waits behind what is under way, whose return plans anew.
+      if (batch.length === 0) return
+      void this.#send(batch)
+      this.#plan()
+    })
+  }
+
+  /** The next ones in order, passing over keys that are in it or under way already. */
+  #takeBatch(): readonly Waiting<Request, Answer>[] {
+    const taken = new Set(this.#keysUnderWay)
+    const batch: Waiting<Request, Answer>[] = []
+    this.#queue = this.#queue.filter((waiting) => {
+      if (batch.length >= batchMax || taken.has(waiting.key)) return true
+      taken.add(waiting.key)
+      batch.push(waiting)
+      return false
+    })
+    // A size that other batches have too: see `inPieces`. The rest leads the next batch.
+    const rest = batch.splice(powerOfTwoWithin(batch.length))
+    this.#queue.unshift(...rest)
+    return batch
+  }
+
+  async #send(batch: readonly Waiting<Request, Answer>[]): Promise<void> {
+    for (const { key } of batch) this.#keysUnderWay.add(key)
+    this.#underWay++
+    try {
+      const answers = await this.#options.run(batch.map(({ request }) => request))
+      const deferred = batch.filter((waiting, i) => !settle(waiting, answers[i]))
+      this.#queue.unshift(...deferred)
+      this.#leave(batch)
+    } catch (error) {
+      const hopeless = batch.length === 1 || error instanceof StoreUnavailableError
+      for (const waiting of batch) {
+        if (hopeless) waiting.reject(error)
+        else void this.#sendAlone(waiting)
+      }
+      if (hopeless) this.#leave(batch)
+    }
+    this.#underWay--
+    this.#plan()
+    this.#releaseDrainers()
+  }
+
+  /** Beside the batches, so that whoever holds one up holds nobody else up. */
+  async #sendAlone(waiting: Waiting<Request, Answer>): Promise<void> {
+    try {
+      const [answer] = await this.#options.run([waiting.request])
+      if (!settle(waiting, answer)) this.#queue.unshift(waiting)
+    } catch (error) {
+      waiting.reject(error)
+    }
+    this.#leave([waiting])
+    this.#plan()
+    this.#releaseDrainers()
+  }
+
+  #leave(batch: readonly Waiting<Request, Answer>[]): void {
+    for (const { key } of batch) this.#keysUnderWay.delete(key)
+  }
+}
+
+/** False when it has to be sent again. */
+function settle<Answer extends object>(
+  waiting: Waiting<unknown, Answer>,
+  answer: BatchAnswer<Answer> | undefined,
+): boolean {
+  if (answer === undefined || answer === 'deferred') return false
+  if (answer instanceof Error) waiting.reject(answer)
+  else waiting.resolve(answer)
+  return true
+}

@@ -1,0 +1,186 @@
+/**
+ * Tables `inbox` and `inbox_body`: webhooks and their raw bodies. An entry waits exactly while its
+ * `due_at` is set; the partial indexes over that are all that polling ever reads.
+ */
+import type { InboxEntry, TypeOutcome } from '../../domain/inbox.ts'
+import type { InboxBacklog, NewWebhook, WebhookBody } from '../../store.ts'
+import type { Row, Sql, Verb } from '../sql.ts'
+import { inPieces, join, padded, raw, sql, tuples } from '../sql.ts'
+import { table } from './table.ts'
+
+type StoredEntry = Omit<InboxEntry, 'outcomes'> & { readonly outcomes: string }
+
+const inbox = table<StoredEntry>([
+  'arrival',
+  'id',
+  'webhookId',
+  'event',
+  'action',
+  'repo',
+  'repoId',
+  'number',
+  'sender',
+  'lane',
+  'eventAt',
+  'prState',
+  'state',
+  'decision',
+  'reason',
+  'outcomes',
+  'duplicateOf',
+  'receivedAt',
+  'processedAt',
+  'dueAt',
+  'tries',
+  'lastError',
+])
+
+export function decodeEntry(row: Row): InboxEntry {
+  const stored = inbox.decode(row)
+  return { ...stored, outcomes: JSON.parse(stored.outcomes) as readonly TypeOutcome[] }
+}
+
+export interface EntryToInsert {
+  readonly id: string
+  readonly webhook: NewWebhook
+  readonly duplicateOf: string | null
+  readonly now: number
+  readonly dueAt: number | null
+}
+
+/** Answers those that were not known, by GUID or by event, in the order in which they came. */
+export function* insertEntries(entries: readonly EntryToInsert[]): Verb<InboxEntry[]> {
+  const inserted: Row[] = []
+  for (const piece of inPieces(entries.map(encodeNew))) {
+    const rows = yield sql`INSERT INTO inbox (event_key, id, webhook_id, event, action, repo,
+        repo_id, number, sender, lane, event_at, pr_state, state, decision, reason, outcomes,
+        duplicate_of, received_at, processed_at, due_at, tries)
+      VALUES ${tuples(piece)} ON CONFLICT DO NOTHING RETURNING ${inbox.columns}`
+    inserted.push(...rows)
+  }
+  return inserted.map(decodeEntry)
+}
+
+function encodeNew({ id, webhook, duplicateOf, now, dueAt }: EntryToInsert) {
+  return [
+    duplicateOf === null ? webhook.eventKey : null,
+    id,
+    webhook.webhookId,
+    webhook.event,
+    webhook.action,
+    webhook.repo,
+    webhook.repoId,
+    webhook.number,
+    webhook.sender,
+    webhook.lane,
+    webhook.eventAt,
+    webhook.prState,
+    dueAt === null ? 'processed' : 'waiting',
+    webhook.decision,
+    webhook.reason,
+    JSON.stringify(webhook.outcomes),
+    duplicateOf,
+    now,
+    dueAt === null ? now : null,
+    dueAt,
+    0,
+  ]
+}
+
+export function* insertBodies(
+  bodies: readonly { readonly arrival: number; readonly body: WebhookBody }[],
+): Verb<void> {
+  for (const piece of inPieces(bodies)) {
+    const rows = tuples(piece.map(({ arrival, body }) => [arrival, body.headers, body.body]))
+    yield sql`INSERT INTO inbox_body (arrival, headers, body) VALUES ${rows}`
+  }
+}
+
+export function* selectEntries(where: Sql): Verb<InboxEntry[]> {
+  const rows = yield sql`SELECT ${inbox.columns} FROM inbox WHERE ${where}`
+  return rows.map(decodeEntry)
+}
+
+export function* selectEntry(id: string): Verb<InboxEntry | null> {
+  const [found] = yield* selectEntries(
+    id.startsWith('inb_') ? sql`id = ${id}` : sql`webhook_id = ${id}`,
+  )
+  return found ?? null
+}
+
+export function* entriesByWebhook(webhookIds: readonly string[]): Verb<InboxEntry[]> {
+  if (webhookIds.length === 0) return []
+  return yield* selectEntries(sql`webhook_id IN (${join(padded(webhookIds))})`)
+}
+
+/** Answers the entry that has each key. */
+export function* entriesByEvent(keys: readonly string[]): Verb<Map<string, InboxEntry>> {
+  if (keys.length === 0) return new Map()
+  const rows = yield sql`SELECT event_key, ${inbox.columns} FROM inbox
+    WHERE event_key IN (${join(padded(keys))})`
+  return new Map(rows.map((row) => [row['event_key'] as string, decodeEntry(row)]))
+}
+
+/** `earlier` of its lane still waits: then it is not this entry's turn. */
+const earlierWaits = raw(`EXISTS (SELECT 1 FROM inbox AS earlier WHERE earlier.lane = inbox.lane
+  AND earlier.due_at IS NOT NULL AND earlier.arrival < inbox.arrival)`)
+
+export interface WaitingEntry {
+  readonly entry: InboxEntry
+  readonly behind: boolean
+}
+
+/** Locks those that still wait, passing over what another process has in hand. */
+export function* lockWaiting(ids: readonly string[], lockFree: Sql): Verb<WaitingEntry[]> {
+  const rows = yield sql`SELECT ${inbox.columns},
+      CASE WHEN ${earlierWaits} THEN 1 ELSE 0 END AS behind
+    FROM inbox WHERE id IN (${join(padded(ids))}) AND due_at IS NOT NULL
+    ORDER BY arrival ${lockFree}`
+  return rows.map((row) => ({ entry: decodeEntry(row), behind: Number(row['behind']) === 1 }))
+}
+
+/**
+ * Of these, the ones whose pull request a later event has opened or closed again: what they say of
+ * it is no longer so.
+ */
+export function* overtakenEntries(ids: readonly string[]): Verb<Set<string>> {
+  const rows = yield sql`SELECT id FROM inbox WHERE id IN (${join(padded(ids))})
+    AND pr_state <> (SELECT later.pr_state FROM inbox AS later
+      WHERE later.lane = inbox.lane AND later.event_at > inbox.event_at
+        AND later.pr_state IS NOT NULL
+      ORDER BY later.event_at DESC, later.arrival DESC LIMIT 1)`
+  return new Set(rows.map((row) => row['id'] as string))
+}
+
+export function* dueEntries(now: number, limit: number): Verb<InboxEntry[]> {
+  return yield* selectEntries(sql`due_at IS NOT NULL AND due_at <= ${now}
+    AND NOT ${earlierWaits} ORDER BY due_at LIMIT ${limit}`)
+}
+
+/** Only for entries this transaction has locked. */
+export function* writeEntries(entries: readonly InboxEntry[]): Verb<void> {
+  for (const entry of entries) {
+    yield sql`UPDATE inbox SET state = ${entry.state}, decision = ${entry.decision},
+        reason = ${entry.reason}, outcomes = ${JSON.stringify(entry.outcomes)},
+        processed_at = ${entry.processedAt}, due_at = ${entry.dueAt}, tries = ${entry.tries},
+        last_error = ${entry.lastError}
+      WHERE id = ${entry.id}`
+  }
+}
+
+export function* selectBody(arrival: number): Verb<WebhookBody | null> {
+  const [row] = yield sql`SELECT headers, body FROM inbox_body WHERE arrival = ${arrival}`
+  return row === undefined
+    ? null
+    : { headers: row['headers'] as string, body: row['body'] as Uint8Array }
+}
+
+export function* inboxBacklog(): Verb<InboxBacklog> {
+  const [row] = yield sql`SELECT count(*) AS waiting, min(received_at) AS oldest_at FROM inbox
+    WHERE due_at IS NOT NULL`
+  const oldestAt = row?.['oldest_at'] ?? null
+  return {
+    waiting: Number(row?.['waiting'] ?? 0),
+    oldestAt: oldestAt === null ? null : Number(oldestAt),
+  }
+}

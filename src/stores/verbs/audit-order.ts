@@ -1,0 +1,91 @@
+/**
+ * The audit in the order of commits, so that whoever follows it or pages through it loses nothing.
+ *
+ * What must hold: once a reader can see a place, no row ever gets a lower one. Where ids do not
+ * tell the order, places are given after the commit, by one giver at a time: the next giver begins
+ * after the commit of the one before, above its last number.
+ */
+import type { AuditRow } from '../../domain/audit.ts'
+import type { AuditFilter, Page, Paged } from '../../store.ts'
+import { cutPage, pageAfterNumber, pageAfterPair } from '../paging.ts'
+import type { Sql, Verb } from '../sql.ts'
+import { join, raw, sql } from '../sql.ts'
+import { selectAudits } from '../tables/audit-table.ts'
+import type { VerbContext } from './context.ts'
+import { lockState, writeState } from './state.ts'
+
+/** Bounds how long a giver keeps the others waiting. */
+const placedMax = 1000
+
+/** Gives committed rows their places; true when there may be more of them. */
+export function* placeAudits(): Verb<boolean> {
+  const last = Number(yield* lockState('audit_order', '0'))
+  // A row that is purged meanwhile leaves a gap, so the last number is not the count.
+  const [placed] = yield sql`WITH placed AS (
+      UPDATE audit SET seq = next.seq FROM (
+        SELECT id, ${last} + row_number() OVER (ORDER BY id) AS seq FROM (
+          SELECT id FROM audit WHERE seq IS NULL ORDER BY id LIMIT ${placedMax}) AS unplaced
+      ) AS next WHERE audit.id = next.id RETURNING audit.seq)
+    SELECT max(seq) AS last, count(*) AS count FROM placed`
+  if (placed === undefined || placed['last'] === null) return false
+  yield* writeState('audit_order', String(placed['last']))
+  return Number(placed['count']) === placedMax
+}
+
+export interface LatestAudit {
+  readonly order: number
+  readonly unplaced: boolean
+}
+
+/** One cheap look: the newest place, and whether a row still waits for one. */
+export function* latestAudit({ dialect }: VerbContext): Verb<LatestAudit> {
+  const waiting = dialect.placesAudits
+    ? raw('EXISTS (SELECT 1 FROM audit WHERE seq IS NULL)')
+    : raw('FALSE')
+  const [row] = yield sql`SELECT max(${dialect.auditOrder}) AS latest, ${waiting} AS unplaced
+    FROM audit`
+  return { order: Number(row?.['latest'] ?? 0), unplaced: row?.['unplaced'] === true }
+}
+
+/** Along an index by run, type or time; more than one of them leaves out rows on the way. */
+export function* listAudit(
+  { dialect }: VerbContext,
+  filter: AuditFilter,
+  page: Page,
+): Verb<Paged<AuditRow>> {
+  const order = dialect.auditOrder
+  const at = raw('at')
+  // Commits are nearly in the order of time, but not quite: where the time says what belongs to the
+  // list, any other order would have to look at all of history for stragglers.
+  const byTime = filter.since !== undefined || filter.until !== undefined
+  const after = byTime ? pageAfterPair(page, at, order) : pageAfterNumber(page, order)
+  const newestFirst = byTime ? sql`at DESC, ${order} DESC` : sql`${order} DESC`
+  const found = yield* selectAudits(
+    order,
+    sql`${join([after, ...matching(filter)], ' AND ')}
+      ORDER BY ${newestFirst} LIMIT ${page.limit + 1}`,
+  )
+  const placeOf = (row: AuditRow): string | number =>
+    byTime ? `${row.at}.${row.order}` : row.order
+  return cutPage(found, page, (row) => row, placeOf)
+}
+
+export function* auditAfter(
+  { dialect }: VerbContext,
+  order: number,
+  filter: AuditFilter,
+  limit: number,
+): Verb<AuditRow[]> {
+  const place = dialect.auditOrder
+  const where = join([sql`${place} > ${order}`, ...matching(filter)], ' AND ')
+  return yield* selectAudits(place, sql`${where} ORDER BY ${place} LIMIT ${limit}`)
+}
+
+function matching({ runId, type, since, until }: AuditFilter): Sql[] {
+  const where: Sql[] = []
+  if (runId !== undefined) where.push(sql`run_id = ${runId}`)
+  if (type !== undefined) where.push(sql`type = ${type}`)
+  if (since !== undefined) where.push(sql`at >= ${since}`)
+  if (until !== undefined) where.push(sql`at < ${until}`)
+  return where
+}

@@ -1,0 +1,46 @@
+/** A closed pull request needs no work: its active runs end, unless they are of a later event. */
+import type { InboxEntry } from '../../domain/inbox.ts'
+import type { Run } from '../../domain/run.ts'
+import type { WebhookAct } from '../../store.ts'
+import type { Verb } from '../sql.ts'
+import { sql } from '../sql.ts'
+import { repositoryByName } from '../tables/repository-table.ts'
+import { isActive, selectRuns } from '../tables/run-table.ts'
+import { lockSubjectByName } from '../tables/subject-table.ts'
+import type { VerbContext } from './context.ts'
+import { endCancelled } from './end-run.ts'
+
+type CancelAct = Extract<WebhookAct, { readonly act: 'cancel' }>
+
+export function* cancelClosed(
+  context: VerbContext,
+  { type, repo, pr }: CancelAct,
+  { eventAt, webhookId, sender }: InboxEntry,
+): Verb<Run[]> {
+  const repository = yield* repositoryByName(repo)
+  if (repository === null) return []
+  const name = { type, scope: repository.id, name: `pr-${pr}` }
+  const subject = yield* lockSubjectByName(name, context.now())
+  if (subject === null) return []
+  // Those that queue come first: ending the one ahead of them would start the next.
+  const active = yield* selectRuns(
+    sql`subject_id = ${subject.id} AND ${isActive} ORDER BY fence DESC`,
+  )
+  const cancelled: Run[] = []
+  for (const run of active) {
+    const isLater = eventAt !== null && run.lastEventAt !== null && run.lastEventAt > eventAt
+    if (isLater) continue
+    const ended = yield* endCancelled(
+      context,
+      { run, subject },
+      {
+        actor: `github:${sender ?? 'ghost'}`,
+        code: 'pull_request_closed',
+        text: 'the pull request was closed',
+        data: { webhook_id: webhookId },
+      },
+    )
+    cancelled.push(ended)
+  }
+  return cancelled
+}

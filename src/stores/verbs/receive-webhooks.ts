@@ -1,0 +1,144 @@
+/**
+ * Webhooks into the inbox, many at once, in a fixed number of statements.
+ *
+ * What must hold: a GUID is stored once, an event is to be processed once, however many deliveries
+ * bring it at the same moment and through how many processes; and every arrival is told of.
+ */
+import type { AuditDraft } from '../../domain/audit.ts'
+import type { InboxEntry } from '../../domain/inbox.ts'
+import type { NewWebhook, ReceivedWebhook } from '../../store.ts'
+import type { BatchAnswer } from '../batcher.ts'
+import { LostRace } from '../driver.ts'
+import type { Verb } from '../sql.ts'
+import { insertAudits } from '../tables/audit-table.ts'
+import type { EntryToInsert } from '../tables/inbox-table.ts'
+import {
+  entriesByEvent,
+  entriesByWebhook,
+  insertBodies,
+  insertEntries,
+  selectEntry,
+} from '../tables/inbox-table.ts'
+import type { VerbContext } from './context.ts'
+
+/** Whoever received it processes it at once; after this, whoever looks next does. */
+const graceMs = 1000
+
+export function* receiveWebhooks(
+  context: VerbContext,
+  batch: readonly NewWebhook[],
+): Verb<BatchAnswer<ReceivedWebhook>[]> {
+  const webhooks = firstOfEachGuid(batch)
+  const answers = yield* receiveDistinct(context, webhooks)
+  return batch.map((webhook) => answers[webhooks.indexOf(webhook)] ?? 'deferred')
+}
+
+/** A second one would be taken for new with the first. */
+function firstOfEachGuid(batch: readonly NewWebhook[]): readonly NewWebhook[] {
+  const guids = new Set<string>()
+  return batch.filter(({ webhookId }) => !guids.has(webhookId) && guids.add(webhookId))
+}
+
+function* receiveDistinct(
+  context: VerbContext,
+  webhooks: readonly NewWebhook[],
+): Verb<ReceivedWebhook[]> {
+  const now = context.now()
+  const fresh = yield* insertEntries(
+    // In one order everywhere, so that two batches cannot wait for each other. (A batch has one
+    // webhook of each lane, so this does not change in which order a lane's came.)
+    webhooks
+      .toSorted((a, b) => (a.webhookId < b.webhookId ? -1 : 1))
+      .map((webhook) => toInsert(context, webhook, null, now)),
+  )
+  const byWebhook = new Map(fresh.map((entry) => [entry.webhookId, entry]))
+  const known = webhooks.filter(({ webhookId }) => !byWebhook.has(webhookId))
+  const repeats = yield* receiveRepeats(context, known, now)
+  const answers = webhooks.map((webhook): ReceivedWebhook => {
+    const entry = byWebhook.get(webhook.webhookId)
+    if (entry !== undefined) return { arrived: 'new', entry, storedId: entry.id }
+    const repeat = repeats.get(webhook.webhookId)
+    if (repeat === undefined) throw new LostRace('a webhook is neither new nor known')
+    return repeat.answer
+  })
+  const stored = [...fresh, ...[...repeats.values()].flatMap(({ added }) => added ?? [])]
+  const bodies = new Map(webhooks.map(({ webhookId, body }) => [webhookId, body]))
+  yield* insertBodies(
+    stored.flatMap(({ arrival, webhookId }) => {
+      const body = bodies.get(webhookId)
+      return body === undefined ? [] : [{ arrival, body }]
+    }),
+  )
+  yield* insertAudits(
+    answers.map((answer, i) => told(answer, webhooks[i])),
+    now,
+  )
+  return answers
+}
+
+interface Repeat {
+  readonly answer: ReceivedWebhook
+  /** The row of another GUID for a known event. */
+  readonly added: InboxEntry | null
+}
+
+function* receiveRepeats(
+  context: VerbContext,
+  webhooks: readonly NewWebhook[],
+  now: number,
+): Verb<Map<string, Repeat>> {
+  const repeats = new Map<string, Repeat>()
+  for (const entry of yield* entriesByWebhook(webhooks.map(({ webhookId }) => webhookId))) {
+    const answer = { arrived: 'again', entry: yield* firstOf(entry), storedId: entry.id } as const
+    repeats.set(entry.webhookId, { answer, added: null })
+  }
+  const others = webhooks.filter(({ webhookId }) => !repeats.has(webhookId))
+  const keys = others.flatMap(({ eventKey }) => (eventKey === null ? [] : [eventKey]))
+  const firsts = yield* entriesByEvent(keys)
+  for (const webhook of others) {
+    const first = firsts.get(webhook.eventKey ?? '')
+    // Not in the way any more: purged or rolled back since our insert met it.
+    if (first === undefined) throw new LostRace('what was in the way of a webhook is gone')
+    const [added] = yield* insertEntries([toInsert(context, webhook, first.id, now)])
+    if (added === undefined) throw new LostRace('another process stored this webhook')
+    const answer = { arrived: 'same-event', entry: first, storedId: added.id } as const
+    repeats.set(webhook.webhookId, { answer, added })
+  }
+  return repeats
+}
+
+/** A GUID that brought a known event is answered with what that event led to. */
+function* firstOf(entry: InboxEntry): Verb<InboxEntry> {
+  if (entry.duplicateOf === null) return entry
+  return (yield* selectEntry(entry.duplicateOf)) ?? entry
+}
+
+function toInsert(
+  context: VerbContext,
+  webhook: NewWebhook,
+  duplicateOf: string | null,
+  now: number,
+): EntryToInsert {
+  const id = context.newId('inb')
+  if (duplicateOf === null) {
+    const dueAt = webhook.waits ? now + graceMs : null
+    return { id, webhook, duplicateOf, now, dueAt }
+  }
+  const repeat = { ...webhook, decision: 'duplicate', reason: 'same-event', outcomes: [] } as const
+  return { id, webhook: repeat, duplicateOf, now, dueAt: null }
+}
+
+function told({ arrived, entry, storedId }: ReceivedWebhook, webhook?: NewWebhook): AuditDraft {
+  const { webhookId, event, action, repo, number, sender } = webhook ?? entry
+  const about = { webhook_id: webhookId, event, action, repo, number, sender }
+  const draft = { actor: 'github', runId: null, inboxId: entry.id }
+  if (arrived === 'again') return { ...draft, type: 'webhook.duplicate', data: about }
+  if (arrived === 'same-event') {
+    const data = { ...about, reason: 'same-event', stored_as: storedId }
+    return { ...draft, type: 'webhook.duplicate', data }
+  }
+  const { decision, reason } = entry
+  return decision === 'ignored'
+    ? { ...draft, type: 'webhook.ignored', data: { ...about, reason } }
+    : { ...draft, type: 'webhook.received', data: about }
+}

@@ -1,0 +1,162 @@
+/**
+ * What was decided about waiting webhooks is done and told in the commit that ends their wait: a
+ * crash leaves an entry waiting and nothing done, or done and no longer waiting.
+ *
+ * Two processes may decide on one entry at the same time; whoever locks it does it. Order of locks:
+ * entries, then subjects, then runs.
+ */
+import type { AuditDraft } from '../../domain/audit.ts'
+import type { InboxEntry, TypeOutcome } from '../../domain/inbox.ts'
+import { decisionOf } from '../../domain/inbox.ts'
+import type { Run } from '../../domain/run.ts'
+import type { ClaimAnswer, DecidedWebhook, SettledWebhook, WebhookAct } from '../../store.ts'
+import type { BatchAnswer } from '../batcher.ts'
+import type { Verb } from '../sql.ts'
+import { insertAudits } from '../tables/audit-table.ts'
+import { lockWaiting, overtakenEntries, writeEntries } from '../tables/inbox-table.ts'
+import { cancelClosed } from './cancel-closed.ts'
+import { claimRuns } from './claim-runs.ts'
+import type { VerbContext } from './context.ts'
+
+type ClaimAct = Extract<WebhookAct, { readonly act: 'claim' }>
+
+/** One act of one entry, and what came of it. */
+interface Deed {
+  readonly entry: InboxEntry
+  readonly act: WebhookAct
+  /** A later event says the opposite of whether the pull request is open. */
+  readonly overtaken: boolean
+  outcome: TypeOutcome | null
+  claim: ClaimAnswer | null
+  cancelled: readonly Run[]
+}
+
+export function* settleWebhooks(
+  context: VerbContext,
+  decided: readonly DecidedWebhook[],
+): Verb<SettledWebhook[]> {
+  const ids = decided.map(({ entryId }) => entryId)
+  const waiting = yield* lockWaiting(ids, context.dialect.lockFree('inbox'))
+  const found = new Map(waiting.map((item) => [item.entry.id, item]))
+  const ready = waiting.filter(({ behind }) => !behind).map(({ entry }) => entry)
+  const overtaken = ready.length > 0 ? yield* overtakenEntries(ready.map(({ id }) => id)) : null
+  const deeds = ready.flatMap((entry) =>
+    actsOf(decided, entry).map((act): Deed => {
+      const isOvertaken = overtaken?.has(entry.id) === true
+      return { entry, act, overtaken: isOvertaken, outcome: null, claim: null, cancelled: [] }
+    }),
+  )
+  yield* perform(context, deeds)
+  const settled = new Map<string, InboxEntry>()
+  for (const entry of ready) settled.set(entry.id, settledEntry(context, entry, deeds))
+  yield* writeEntries([...settled.values()])
+  yield* insertAudits([...settled.values()].map(told), context.now())
+  return decided.map(({ entryId }): SettledWebhook => {
+    const entry = settled.get(entryId)
+    if (entry === undefined) {
+      const result = found.get(entryId)?.behind === true ? 'behind' : 'elsewhere'
+      return { result, entry: null, claims: [], cancelled: [] }
+    }
+    const own = deeds.filter((deed) => deed.entry.id === entryId)
+    return {
+      result: 'settled',
+      entry,
+      claims: own.flatMap(({ claim }) => claim ?? []),
+      cancelled: own.flatMap(({ cancelled }) => cancelled),
+    }
+  })
+}
+
+function actsOf(decided: readonly DecidedWebhook[], entry: InboxEntry): readonly WebhookAct[] {
+  return decided.find(({ entryId }) => entryId === entry.id)?.acts ?? []
+}
+
+function* perform(context: VerbContext, deeds: readonly Deed[]): Verb<void> {
+  const claims: Deed[] = []
+  for (const deed of deeds) {
+    if (deed.act.act === 'note') deed.outcome = deed.act.outcome
+    else if (deed.act.act === 'claim') {
+      if (deed.overtaken && deed.act.whileOpen) deed.outcome = ignored(deed, 'closed-since')
+      else claims.push(deed)
+    }
+  }
+  yield* claimAll(context, claims)
+  for (const deed of deeds) {
+    if (deed.act.act !== 'cancel') continue
+    if (deed.overtaken) deed.outcome = ignored(deed, 'reopened-since')
+    else {
+      deed.cancelled = yield* cancelClosed(context, deed.act, deed.entry)
+      deed.outcome = cancelOutcome(deed.act.type, deed.cancelled)
+    }
+  }
+}
+
+/** Two claims of one subject cannot be decided at once; the second comes after the first. */
+function* claimAll(context: VerbContext, deeds: readonly Deed[]): Verb<void> {
+  let left = deeds
+  while (left.length > 0) {
+    const answers = yield* claimRuns(
+      context,
+      left.map(({ act }) => (act as ClaimAct).claim),
+    )
+    left.forEach((deed, i) => record(deed, answers[i] ?? 'deferred'))
+    left = left.filter(({ outcome }) => outcome === null)
+  }
+}
+
+function record(deed: Deed, answer: BatchAnswer<ClaimAnswer>): void {
+  if (answer === 'deferred') return
+  if (answer instanceof Error) {
+    const code = 'code' in answer ? String(answer.code) : 'refused'
+    deed.outcome = { ...ignored(deed, code.replaceAll('_', '-')), detail: answer.message }
+    return
+  }
+  const { type, skipReason } = (deed.act as ClaimAct).claim
+  const runIds = answer.run === null ? [] : [answer.run.id]
+  deed.claim = answer
+  deed.outcome =
+    skipReason === null
+      ? { type, result: 'claimed', reason: answer.reason, runIds }
+      : { type, result: 'skipped', reason: skipReason, runIds }
+}
+
+function ignored({ act }: Deed, reason: string): TypeOutcome {
+  const type = act.act === 'claim' ? act.claim.type : act.act === 'cancel' ? act.type : ''
+  return { type, result: 'ignored', reason, runIds: [] }
+}
+
+function cancelOutcome(type: string, cancelled: readonly Run[]): TypeOutcome {
+  const runIds = cancelled.map(({ id }) => id)
+  if (runIds.length === 0) return { type, result: 'ignored', reason: 'nothing-to-cancel', runIds }
+  return { type, result: 'cancelled', reason: 'pull-request-closed', runIds }
+}
+
+function settledEntry(context: VerbContext, entry: InboxEntry, deeds: readonly Deed[]): InboxEntry {
+  const outcomes = deeds.flatMap((deed) => (deed.entry.id === entry.id ? (deed.outcome ?? []) : []))
+  return {
+    ...entry,
+    ...decisionOf(outcomes),
+    outcomes,
+    processedAt: context.now(),
+    dueAt: null,
+    lastError: null,
+  }
+}
+
+function told(entry: InboxEntry): AuditDraft {
+  const { id, webhookId, state, decision, reason, outcomes } = entry
+  const type =
+    state === 'failed'
+      ? 'webhook.failed'
+      : decision === 'ignored'
+        ? 'webhook.ignored'
+        : 'webhook.processed'
+  const results = outcomes.map((outcome) => ({
+    type: outcome.type,
+    result: outcome.result,
+    reason: outcome.reason,
+    run_ids: outcome.runIds,
+  }))
+  const data = { webhook_id: webhookId, ...(reason === null ? {} : { reason }), outcomes: results }
+  return { type, actor: 'intake', runId: null, inboxId: id, data }
+}
