@@ -25,6 +25,8 @@ import type { Store } from './store.ts'
 import { openPostgres } from './stores/open-postgres.ts'
 import { openSqlite } from './stores/open-sqlite.ts'
 
+export { backupDatabase, lookAtDatabase } from './stores/upkeep.ts'
+
 export interface App {
   readonly store: Store
   readonly runs: Runs

@@ -66,6 +66,8 @@ export interface Store {
   beat(): Promise<void>
   /** Whether a server has ever beaten here. */
   isServed(): Promise<boolean>
+  /** For `doctor`. Bounded, however much there is. */
+  vitals(): Promise<StoreVitals>
 
   /** One bounded bite of what is past retention. Call again until `more` is false. */
   purge(limits: PurgeLimits, actor: string): Promise<PurgeAnswer>
@@ -302,6 +304,23 @@ export interface PurgeLimits {
 export interface PurgeAnswer {
   readonly runs: number
   readonly more: boolean
+}
+
+/** How many there are; counting stops early, and then there are more. */
+export interface Counted {
+  readonly count: number
+  readonly more: boolean
+}
+
+export interface StoreVitals {
+  /** Null before the first start. */
+  readonly mode: StoreMode | null
+  /** A server's last sign of life; stale by a few seconds. */
+  readonly aliveAt: number | null
+  /** Runs that a worker could take now. */
+  readonly pending: Counted & { readonly oldestAt: number | null; readonly types: readonly string[] }
+  /** Runs that the sweeper should have looked at over a minute ago. */
+  readonly overdue: Counted
 }
 
 export interface Token {

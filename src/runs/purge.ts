@@ -36,11 +36,13 @@ export async function purgeAll(
   store: Pick<Store, 'purge'>,
   limits: PurgeLimits,
   actor: string,
+  onBite: (removed: number) => void = () => undefined,
 ): Promise<number> {
   let removed = 0
   for (;;) {
     const { runs, more } = await store.purge(limits, actor)
     removed += runs
+    onBite(removed)
     if (!more) return removed
   }
 }

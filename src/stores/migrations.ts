@@ -3,6 +3,7 @@
  * that two processes may start at once. A store that a newer program has migrated is refused.
  */
 import { readdirSync, readFileSync } from 'node:fs'
+import type { SchemaLook } from '../domain/database-look.ts'
 import { SetupError } from '../errors.ts'
 
 export interface Migration {
@@ -40,4 +41,12 @@ export function missingMigrations(
     )
   }
   return known.filter(({ version }) => !applied.includes(version))
+}
+
+export function schemaLook(known: readonly Migration[], applied: readonly number[]): SchemaLook {
+  const missing = missingMigrations(known, applied)
+  return {
+    version: Math.max(0, ...applied),
+    missing: missing.map(({ version, name }) => ({ version, name })),
+  }
 }

@@ -33,6 +33,7 @@ import { learnRepository } from './verbs/repositories.ts'
 import { settleWebhooks } from './verbs/settle-webhooks.ts'
 import { readState, writeState, writeStateOnce } from './verbs/state.ts'
 import { createToken, deleteToken, listTokens, selectToken } from './verbs/tokens.ts'
+import { storeVitals } from './verbs/vitals.ts'
 import { postponeWebhook, replayWebhook } from './verbs/wait-webhook.ts'
 
 /** How stale the stored sign of life may be; writing it on every beat would cost an fsync each. */
@@ -205,6 +206,10 @@ export class SqlStore implements port.Store {
 
   async isServed(): Promise<boolean> {
     return (await this.#driver.read(() => readState('alive_at'))) !== null
+  }
+
+  vitals(): Promise<port.StoreVitals> {
+    return this.#driver.read(() => storeVitals(this.#driver.now()))
   }
 
   async beat(): Promise<void> {

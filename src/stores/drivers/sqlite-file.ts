@@ -25,7 +25,7 @@ import { isDamage, resultCode } from './sqlite-errors.ts'
 /** "HOLD": stands in the file's header and says whose it is. */
 const applicationId = 0x484f4c44
 /** Above this the whole-file check at opening would keep people waiting. */
-const checkedBytesMax = 256 * 1024 * 1024
+export const checkedBytesMax = 256 * 1024 * 1024
 
 /** Kept reachable: a lock whose connection is collected as garbage would be free. */
 const heldLocks = new Set<DatabaseSync>()
@@ -123,7 +123,7 @@ function removeDrafts(path: string): void {
   }
 }
 
-function refuseForeign(path: string): void {
+export function refuseForeign(path: string): void {
   if (!statSync(path).isFile()) {
     throw new SetupError('store_foreign', `${path} is not a file`, {
       hint: 'Point HOLDFAST_DATABASE_URL at a file.',
@@ -145,7 +145,7 @@ function refuseForeign(path: string): void {
 }
 
 /** By a connection that cannot write: closing one that can would write the log into the file. */
-function refuseDamage(path: string): void {
+export function refuseDamage(path: string): void {
   const db = new DatabaseSync(path, { readOnly: true, timeout: 1000 })
   try {
     // Reads the schema and compares the header's page count with the file's size.

@@ -1,0 +1,33 @@
+/** Looks at a SQLite file without changing it. Refuses what opening it would refuse. */
+import { existsSync, statSync } from 'node:fs'
+import { DatabaseSync } from 'node:sqlite'
+import type { DatabaseLook } from '../../domain/database-look.ts'
+import type { Migration } from '../migrations.ts'
+import { schemaLook } from '../migrations.ts'
+import { checkedBytesMax, refuseDamage, refuseForeign } from './sqlite-file.ts'
+
+export function lookAtSqlite(path: string, migrations: readonly Migration[]): DatabaseLook {
+  const engine = `SQLite ${process.versions['sqlite'] ?? ''}`.trimEnd()
+  const nothing = { engine, clockAheadMs: null, doubts: [], readThrough: null }
+  if (!existsSync(path)) return { ...nothing, schema: schemaLook(migrations, []) }
+  refuseForeign(path)
+  refuseDamage(path)
+  const db = new DatabaseSync(path, { readOnly: true, timeout: 1000 })
+  try {
+    const { journal_mode: journal } = db.prepare('PRAGMA journal_mode').get() as {
+      journal_mode: string
+    }
+    const applied = db.prepare('SELECT version FROM migration').all() as { version: number }[]
+    return {
+      ...nothing,
+      schema: schemaLook(
+        migrations,
+        applied.map(({ version }) => version),
+      ),
+      doubts: journal === 'wal' ? [] : [`its journal_mode is ${journal}, not wal`],
+      readThrough: statSync(path).size <= checkedBytesMax,
+    }
+  } finally {
+    db.close()
+  }
+}

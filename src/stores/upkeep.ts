@@ -1,0 +1,25 @@
+/** What is done to a database from the outside: looking at it, and copying it. */
+import type { Clock } from '../clock.ts'
+import type { DatabaseLook } from '../domain/database-look.ts'
+import type { BackupAnswer, BackupOptions } from './drivers/sqlite-backup.ts'
+import { backupSqlite } from './drivers/sqlite-backup.ts'
+import { lookAtPostgres } from './drivers/postgres-look.ts'
+import { lookAtSqlite } from './drivers/sqlite-look.ts'
+import { loadMigrations } from './migrations.ts'
+
+export type DatabasePlace =
+  | { readonly kind: 'sqlite'; readonly path: string }
+  | { readonly kind: 'postgres'; readonly url: string }
+
+/** Changes nothing and makes nothing; rejects with what opening it would reject with. */
+export async function lookAtDatabase(database: DatabasePlace, clock: Clock): Promise<DatabaseLook> {
+  const migrations = loadMigrations(database.kind)
+  return database.kind === 'postgres'
+    ? await lookAtPostgres(database.url, migrations, clock)
+    : lookAtSqlite(database.path, migrations)
+}
+
+/** Of a SQLite file; PostgreSQL has tools of its own for it. */
+export async function backupDatabase(path: string, options: BackupOptions): Promise<BackupAnswer> {
+  return await backupSqlite(path, options)
+}
