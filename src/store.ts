@@ -318,7 +318,10 @@ export interface StoreVitals {
   /** A server's last sign of life; stale by a few seconds. */
   readonly aliveAt: number | null
   /** Runs that a worker could take now. */
-  readonly pending: Counted & { readonly oldestAt: number | null; readonly types: readonly string[] }
+  readonly pending: Counted & {
+    readonly oldestAt: number | null
+    readonly types: readonly string[]
+  }
   /** Runs that the sweeper should have looked at over a minute ago. */
   readonly overdue: Counted
 }
