@@ -17,6 +17,23 @@ export class UsageError extends HoldfastError {
 /** A server did not answer. */
 export class UnreachableError extends HoldfastError {}
 
+/** A server answered that it will not do it; `code` is the problem's. */
+export class RefusedError extends HoldfastError {}
+
+/** Gives a refusal the remedy that this command knows, whoever refused; by the refusal's code. */
+export async function withHint<T>(
+  work: Promise<T>,
+  hints: Readonly<Record<string, string>>,
+): Promise<T> {
+  try {
+    return await work
+  } catch (error) {
+    const hint = error instanceof HoldfastError ? hints[error.code] : undefined
+    if (hint === undefined || !(error instanceof HoldfastError)) throw error
+    throw new RefusedError(error.code, error.message, { hint, cause: error })
+  }
+}
+
 export function exitCodeOf(error: unknown): number {
   if (error instanceof SettingsError || error instanceof UsageError) return exitCodes.wrongUsage
   if (error instanceof StoreUnavailableError || error instanceof UnreachableError) {

@@ -3,7 +3,7 @@ import { makeLog } from './log.ts'
 
 test('a log line is JSON without what looks like a secret', () => {
   let written = ''
-  const log = makeLog('info', { out: () => undefined, err: (text) => (written += text) })
+  const log = makeLog('info', { err: (text) => (written += text) })
   log.info(
     {
       token: 'hunter2',

@@ -6,7 +6,7 @@ export type Log = Logger
 
 const secretFields = ['authorization', 'token', 'secret', 'password', 'adminToken', 'cookie']
 
-export function makeLog(level: string, terminal: Terminal): Log {
+export function makeLog(level: string, terminal: Pick<Terminal, 'err'>): Log {
   const paths = secretFields.flatMap((name) => [name, `*.${name}`, `*.*.${name}`])
   return pino(
     { level, base: null, redact: { paths, censor } },

@@ -12,7 +12,7 @@ const stopSignals = ['SIGTERM', 'SIGINT'] as const
 function realWorld(): World {
   const manifest = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
   return {
-    terminal: streamTerminal(process.stdout, process.stderr),
+    terminal: streamTerminal(process.stdout, process.stderr, process.env),
     env: process.env,
     cwd: process.cwd(),
     version: (JSON.parse(manifest) as { readonly version: string }).version,
@@ -28,6 +28,9 @@ function realWorld(): World {
     },
     compose: async (...args) => (await import('../compose.ts')).compose(...args),
     openStore: async (...args) => (await import('../compose.ts')).openStore(...args),
+    lookAtDatabase: async (...args) => (await import('../compose.ts')).lookAtDatabase(...args),
+    openGitHub: async (...args) => (await import('../compose.ts')).openGitHub(...args),
+    backupDatabase: async (...args) => (await import('../compose.ts')).backupDatabase(...args),
   }
 }
 

@@ -4,6 +4,12 @@
  */
 import { Command, CommanderError } from 'commander'
 import { exitCodeOf, exitCodes, failureText } from './failure.ts'
+import { addAuditCommand } from './audit-command.ts'
+import { addBackupCommand } from './backup-command.ts'
+import { addDoctorCommand } from './doctor-command.ts'
+import { addMigrateCommand } from './migrate-command.ts'
+import { addPurgeCommand } from './purge-command.ts'
+import { addRunsCommand } from './runs-command.ts'
 import { addServeCommand } from './serve-command.ts'
 import { addTokenCommand } from './token-command.ts'
 import { usageError } from './wrong-usage.ts'
@@ -41,16 +47,28 @@ function buildProgram(world: World, finish: (exitCode: number) => void): Command
 Examples:
   holdfast serve                          start on SQLite in ./data
   holdfast token create --scope worker    make a token for a worker
+  holdfast runs --state failed            what went wrong
+  holdfast doctor                         is everything set up right?
 
 Exit codes:
   0  fine
   1  failed; also a store that is damaged, foreign, held by another server or in another mode
   2  wrong usage or wrong settings
   3  could not reach a server or the database
-Settings come from flags, then the environment, then holdfast.config.ts.`,
+Settings come from flags, then the environment, then holdfast.config.ts. Commands that operate ask
+a server when --url or HOLDFAST_URL names one, else the database that the settings find.`,
     )
+  program.commandsGroup('Run:')
   addServeCommand(program, world, finish)
+  program.commandsGroup('Operate:')
+  addRunsCommand(program, world)
+  addAuditCommand(program, world)
+  program.commandsGroup('Upkeep:')
+  addDoctorCommand(program, world, finish)
   addTokenCommand(program, world)
+  addMigrateCommand(program, world)
+  addBackupCommand(program, world)
+  addPurgeCommand(program, world)
   settle(program, world)
   return program
 }

@@ -1,15 +1,29 @@
-/** `holdfast token` on the command line: its flags and its help. */
-import { Option as Flag, type Command } from 'commander'
-import type { OptionKey } from '../settings/options.ts'
-import { addSettingFlags, givenFlags } from './setting-flags.ts'
+/** `holdfast token`: make, list and revoke tokens. */
+import type { Command } from 'commander'
+import { tokensQuery } from '../http/contract.ts'
+import { addConnectionFlags, textOf, type Parsed } from './connection.ts'
+import { withHint } from './failure.ts'
+import { withOperations } from './operations/open-operations.ts'
+import type { TokenView } from './operations/operations.ts'
+import { printJson } from './output/json.ts'
+import { printList } from './output/list.ts'
+import type { TableShape } from './output/table.ts'
+import { relativeTime } from './output/time-text.ts'
+import { addPageFlags, checkId, queryOf } from './query-flags.ts'
 import { createToken } from './token-create.ts'
 import type { World } from './world.ts'
 
-/** What finds the database. */
-const databaseKeys: readonly OptionKey[] = ['dataDir', 'databaseUrl']
-
 export function addTokenCommand(program: Command, world: World): void {
-  const token = program.command('token').description('Tokens for workers, bots and people.')
+  const token = program
+    .command('token')
+    .summary('make, list and revoke tokens')
+    .description('Tokens for workers, bots and people.')
+  addCreate(token, world)
+  addList(token, world)
+  addDelete(token, world)
+}
+
+function addCreate(token: Command, world: World): void {
   const create = token
     .command('create')
     .summary('make a token and print it')
@@ -21,14 +35,7 @@ export function addTokenCommand(program: Command, world: World): void {
     .option('--name <name>', 'whose it is, for lists and the audit')
     .option('--user-id <number>', 'recipient on whose behalf it acts')
     .option('--json', 'print {"id","token","scope"}')
-    .addOption(new Flag('--url <url>', 'server to ask').helpGroup('Through a server:'))
-    .addOption(
-      new Flag(
-        '--token <token>',
-        'admin token for it (better: HOLDFAST_TOKEN or HOLDFAST_ADMIN_TOKEN)',
-      ).helpGroup('Through a server:'),
-    )
-  addSettingFlags(create, databaseKeys)
+  addConnectionFlags(create)
     .addHelpText(
       'after',
       `
@@ -37,20 +44,75 @@ Examples:
   holdfast token create --scope bot:telegram --json
   HOLDFAST_TOKEN_FILE=admin holdfast token create --scope read --url https://holdfast.example.com`,
     )
-    .action(async (parsed: Readonly<Record<string, unknown>>) => {
-      const text = (key: string): string | undefined => {
-        const value = parsed[key]
-        return typeof value === 'string' ? value.trim() : undefined
-      }
-      await createToken(world, {
-        scope: text('scope'),
-        name: text('name'),
-        userId: text('userId'),
+    .action(async (parsed: Parsed) => {
+      await createToken(world, parsed, {
+        scope: textOf(parsed, 'scope'),
+        name: textOf(parsed, 'name'),
+        userId: textOf(parsed, 'userId'),
         json: parsed['json'] === true,
-        url: text('url'),
-        token: text('token'),
-        config: text('config'),
-        flags: givenFlags(parsed),
       })
     })
+}
+
+const tokensTable: TableShape<TokenView> = {
+  screen: [
+    { title: 'ID', of: ({ id }) => id },
+    { title: 'SCOPE', of: ({ scope }) => scope, style: () => 'cyan' },
+    { title: 'NAME', of: ({ name }) => name ?? '', cut: 'end' },
+    {
+      title: 'USER',
+      of: ({ user_id: user }) => (user === null ? '' : String(user)),
+      side: 'right',
+    },
+    { title: 'MADE', of: ({ created_at: at }, now) => relativeTime(at, now), style: () => 'dim' },
+  ],
+  plain: [
+    ['id', (token) => token.id],
+    ['scope', (token) => token.scope],
+    ['name', (token) => token.name],
+    ['user_id', (token) => token.user_id],
+    ['created_at', (token) => token.created_at],
+  ],
+}
+
+function addList(token: Command, world: World): void {
+  const list = token
+    .command('list')
+    .summary('list tokens, never their secrets')
+    .description('Lists tokens, newest first; never their secrets.')
+  addConnectionFlags(
+    addPageFlags(list).option('--json', 'print {"items":[…],"next_cursor"}'),
+  ).action(async (parsed: Parsed) => {
+    const query = queryOf(tokensQuery, [], parsed)
+    await withOperations(world, parsed, (operations) =>
+      printList({
+        terminal: world.terminal,
+        nowMs: world.clock.wallMs(),
+        json: parsed['json'] === true,
+        all: parsed['all'] === true,
+        cursor: query.cursor,
+        shape: tokensTable,
+        noun: 'tokens',
+        pageAt: (cursor) => operations.listTokens({ ...query, cursor }),
+      }),
+    )
+  })
+}
+
+function addDelete(token: Command, world: World): void {
+  const remove = token
+    .command('delete <id>')
+    .summary('revoke a token at once')
+    .description('Revokes a token: from now on it is refused everywhere.')
+    .option('--json', 'print {"id","deleted"}')
+  addConnectionFlags(remove).action(async (given: string, parsed: Parsed) => {
+    const id = checkId(given)
+    await withOperations(world, parsed, (operations) =>
+      withHint(operations.deleteToken(id), {
+        token_not_found: 'List what there is: holdfast token list',
+      }),
+    )
+    if (parsed['json'] === true) return printJson(world.terminal, { id, deleted: true })
+    world.terminal.out(`${id} is revoked.\n`)
+  })
 }

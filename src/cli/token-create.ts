@@ -3,12 +3,11 @@
  * standard output, so that a script can take it.
  */
 import { tokenBody } from '../http/contract/tokens.ts'
-import { makeSecret, scopedToken } from '../secrets.ts'
-import { makeDatabaseFolder } from '../settings/first-start.ts'
-import { loadSettings } from '../settings/load-settings.ts'
+import type { Parsed } from './connection.ts'
 import { UsageError } from './failure.ts'
-import { bearerFor, postJson, serverAddress } from './server-client.ts'
-import { storeFailure } from './store-failure.ts'
+import { withOperations } from './operations/open-operations.ts'
+import type { NewTokenBody } from './operations/operations.ts'
+import { printJson } from './output/json.ts'
 import type { World } from './world.ts'
 
 export interface CreateTokenRequest {
@@ -16,33 +15,24 @@ export interface CreateTokenRequest {
   readonly name: string | undefined
   readonly userId: string | undefined
   readonly json: boolean
-  readonly url: string | undefined
-  readonly token: string | undefined
-  readonly config: string | undefined
-  /** Settings that find the database. */
-  readonly flags: Readonly<Record<string, string>>
 }
 
-interface Wanted {
-  readonly scope: string
-  readonly name?: string | undefined
-  readonly user_id?: number | undefined
-}
-
-interface Created {
-  readonly id: string
-  readonly token: string
-}
-
-export async function createToken(world: World, request: CreateTokenRequest): Promise<void> {
+export async function createToken(
+  world: World,
+  parsed: Parsed,
+  request: CreateTokenRequest,
+): Promise<void> {
   const wanted = checkWanted(request)
-  const created = await (request.url === undefined
-    ? inDatabase(world, request, wanted)
-    : throughServer(world, request, wanted, request.url))
-  const { id, token } = created
-  const answer = request.json ? JSON.stringify({ id, token, scope: wanted.scope }) : token
-  world.terminal.out(`${answer}\n`)
-  world.terminal.err(`Made ${id} with scope ${wanted.scope}. The token is shown only now.\n`)
+  const { id, token } = await withOperations(
+    world,
+    parsed,
+    (operations) => operations.createToken(wanted),
+    { makeDatabase: true },
+  )
+  const { scope } = wanted
+  if (request.json) printJson(world.terminal, { id, token, scope })
+  else world.terminal.out(`${token}\n`)
+  world.terminal.err(`Made ${id} with scope ${scope}. The token is shown only now.\n`)
 }
 
 const flagOfField: Readonly<Record<string, string>> = {
@@ -51,7 +41,7 @@ const flagOfField: Readonly<Record<string, string>> = {
   user_id: '--user-id',
 }
 
-function checkWanted({ scope, name, userId }: CreateTokenRequest): Wanted {
+function checkWanted({ scope, name, userId }: CreateTokenRequest): NewTokenBody {
   if (scope === undefined) {
     throw new UsageError('--scope is missing: admin, operator, worker, read or bot:CHANNEL')
   }
@@ -64,64 +54,4 @@ function checkWanted({ scope, name, userId }: CreateTokenRequest): Wanted {
     return flag === '--user-id' ? '--user-id must be a positive whole number' : `${flag} ${message}`
   })
   throw new UsageError([...new Set(problems)].join('; '))
-}
-
-async function throughServer(
-  world: World,
-  request: CreateTokenRequest,
-  wanted: Wanted,
-  url: string,
-): Promise<Created> {
-  if (Object.keys(request.flags).length > 0 || request.config !== undefined) {
-    throw new UsageError('--url asks a server, so flags that find a database do not go with it')
-  }
-  const server = serverAddress(url)
-  const bearer = bearerFor(world, request.token)
-  const answer = await postJson(world, { server, path: '/v1/tokens', bearer, body: wanted })
-  const { id, token } = (answer ?? {}) as Partial<Created>
-  if (typeof id !== 'string' || typeof token !== 'string') {
-    throw new Error(`${server} answered without a token; is it a Holdfast server?`)
-  }
-  return { id, token }
-}
-
-async function inDatabase(
-  world: World,
-  request: CreateTokenRequest,
-  wanted: Wanted,
-): Promise<Created> {
-  if (request.token !== undefined) {
-    throw new UsageError('--token is for a server; give --url as well, or leave it out')
-  }
-  const { flags, config } = request
-  const settings = await loadSettings({ flags, config, env: world.env, cwd: world.cwd })
-  if (settings.database.kind === 'sqlite') {
-    if (settings.database.path === ':memory:') {
-      throw new UsageError(
-        'A database in memory belongs to the process that serves it',
-        'Ask that server: --url http://HOST:PORT',
-      )
-    }
-    await makeDatabaseFolder(settings)
-  }
-  const { clock, random, scheduler } = world
-  const seams = { clock, random, scheduler }
-  const store = await world.openStore(settings, seams).catch((error: unknown) => {
-    throw storeFailure(error, settings, world.env)
-  })
-  try {
-    const { token, secret } = await store.createToken(
-      {
-        scope: wanted.scope,
-        name: wanted.name ?? null,
-        userId: wanted.user_id ?? null,
-        secret: makeSecret(random),
-        actor: 'cli',
-      },
-      null,
-    )
-    return { id: token.id, token: scopedToken(token.id, secret) }
-  } finally {
-    await store.close()
-  }
 }

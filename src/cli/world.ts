@@ -1,8 +1,8 @@
 /**
- * Everything a command touches outside itself, handed in so that tests own all of it. `compose`
- * and `openStore` load the program only when a command needs it, which keeps `--help` quick.
+ * Everything a command touches outside itself, handed in so that tests own all of it. What
+ * `compose` gives is loaded only when a command needs it, which keeps `--help` quick.
  */
-import type { compose, openStore } from '../compose.ts'
+import type { backupDatabase, compose, lookAtDatabase, openGitHub, openStore } from '../compose.ts'
 import type { Clock } from '../clock.ts'
 import type { Random } from '../random.ts'
 import type { Scheduler } from '../scheduler.ts'
@@ -22,4 +22,7 @@ export interface World {
   onStopSignal(handler: (signal: string) => void): () => void
   readonly compose: typeof compose
   readonly openStore: typeof openStore
+  readonly lookAtDatabase: typeof lookAtDatabase
+  readonly backupDatabase: typeof backupDatabase
+  openGitHub(...args: Parameters<typeof openGitHub>): Promise<ReturnType<typeof openGitHub>>
 }

@@ -2,6 +2,7 @@
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { backupDatabase, lookAtDatabase } from '../../src/compose.ts'
 import type { App, ComposeOptions } from '../../src/compose.ts'
 import type { Settings } from '../../src/settings/settings.ts'
 import { systemClock } from '../../src/clock.ts'
@@ -28,6 +29,8 @@ export class FakeWorld implements World {
   closes = 0
   storesOpen = 0
 
+  readonly #gone = new AbortController()
+
   readonly terminal = {
     out: (text: string): void => {
       this.stdout += text
@@ -36,6 +39,11 @@ export class FakeWorld implements World {
     err: (text: string): void => {
       this.stderr += text
     },
+    // Piped, until a test says otherwise.
+    columns: null as number | null,
+    colour: false,
+    watched: false,
+    gone: this.#gone.signal,
   }
   readonly scheduler = {
     soon: (task: () => void): void => queueMicrotask(task),
@@ -57,6 +65,11 @@ export class FakeWorld implements World {
 
   stop(signal: string): void {
     for (const handler of this.stopHandlers) handler(signal)
+  }
+
+  /** As `| head` does when it has seen enough. */
+  stopReading(): void {
+    this.#gone.abort()
   }
 
   listen: App['listen'] = () => Promise.resolve({ url: 'http://127.0.0.1:8787' })
@@ -93,6 +106,10 @@ export class FakeWorld implements World {
     }
     return Promise.resolve(store as Store)
   }
+
+  openGitHub: World['openGitHub'] = () => Promise.resolve(null)
+  lookAtDatabase: World['lookAtDatabase'] = lookAtDatabase
+  backupDatabase: World['backupDatabase'] = backupDatabase
 
   run(...argv: readonly string[]): Promise<number> {
     return runCommandLine(argv, this)

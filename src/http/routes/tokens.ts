@@ -1,6 +1,5 @@
 /** Scoped tokens: made, listed and taken away by the admin alone. */
 import { makeSecret, scopedToken } from '../../secrets.ts'
-import type { Token } from '../../store.ts'
 import { pageView, principalOf, type App } from '../app.ts'
 import {
   createdToken,
@@ -12,7 +11,7 @@ import {
 } from '../contract.ts'
 import type { HttpDeps } from '../deps.ts'
 import { onceOf } from '../idempotency.ts'
-import { timeView } from '../run-view.ts'
+import { tokenView } from '../token-view.ts'
 
 export function tokenRoutes(app: App, { store, random }: HttpDeps): void {
   app.post(
@@ -74,14 +73,4 @@ export function tokenRoutes(app: App, { store, random }: HttpDeps): void {
       return reply.code(204).send(null)
     },
   )
-}
-
-function tokenView(token: Token) {
-  return {
-    id: token.id,
-    scope: token.scope,
-    name: token.name,
-    user_id: token.userId,
-    created_at: timeView(token.createdAt),
-  }
 }

@@ -1,0 +1,80 @@
+/** `holdfast migrate`: brings the database's schema up to date, or tells what that would do. */
+import type { Command } from 'commander'
+import type { DatabaseLook } from '../domain/database-look.ts'
+import { describeDatabase } from '../settings/describe-settings.ts'
+import { makeDatabaseFolder } from '../settings/first-start.ts'
+import type { Settings } from '../settings/settings.ts'
+import { addDatabaseFlags, settingsOf, type Parsed } from './connection.ts'
+import { openExisting, refuseMemory } from './operations/open-operations.ts'
+import { printJson } from './output/json.ts'
+import { progressOn } from './output/progress.ts'
+import { storeFailure } from './store-failure.ts'
+import type { World } from './world.ts'
+
+export function addMigrateCommand(program: Command, world: World): void {
+  const migrate = program
+    .command('migrate')
+    .summary("bring the database's schema up to date")
+    .description(
+      'Brings the schema of the database up to date, in one transaction, and says from which ' +
+        'version to which. A server does the same when it starts; this does it beforehand. A ' +
+        'database that is not there is made.',
+    )
+    .option('--dry-run', 'only tell what would be applied')
+    .option('--json', 'print {"from","to","applied":[…],"dry_run"}')
+  addDatabaseFlags(migrate)
+    .addHelpText(
+      'after',
+      `
+Examples:
+  holdfast migrate --dry-run
+  holdfast migrate --database-url postgres://me@db.example.com/holdfast`,
+    )
+    .action(async (parsed: Parsed) => {
+      const settings = await settingsOf(world, parsed)
+      refuseMemory(settings)
+      const dryRun = parsed['dryRun'] === true
+      const { schema } = await lookAt(world, settings)
+      if (schema.missing.length > 0 && !dryRun) await apply(world, settings, schema.missing.length)
+      const applied = schema.missing.map(({ version, name }) => ({ version, name }))
+      const to = applied.at(-1)?.version ?? schema.version
+      const answer = { from: schema.version, to, applied, dry_run: dryRun }
+      if (parsed['json'] === true) return printJson(world.terminal, answer)
+      world.terminal.out(migrateText(answer, describeDatabase(settings)))
+    })
+}
+
+export async function lookAt(world: World, settings: Settings): Promise<DatabaseLook> {
+  try {
+    return await world.lookAtDatabase(settings.database, world.clock)
+  } catch (error) {
+    throw storeFailure(error, settings, world.env)
+  }
+}
+
+/** Opening a store is what migrates it. */
+async function apply(world: World, settings: Settings, count: number): Promise<void> {
+  const progress = progressOn(world.terminal)
+  progress.show(`Applying ${count === 1 ? '1 migration' : `${count} migrations`} …`)
+  try {
+    await makeDatabaseFolder(settings)
+    const store = await openExisting(world, settings, true)
+    await store.close()
+  } finally {
+    progress.end()
+  }
+}
+
+interface Migrated {
+  readonly from: number
+  readonly to: number
+  readonly applied: readonly { readonly version: number; readonly name: string }[]
+  readonly dry_run: boolean
+}
+
+function migrateText({ from, to, applied, dry_run: dryRun }: Migrated, database: string): string {
+  if (applied.length === 0) return `${database} is up to date: schema ${from}.\n`
+  const list = applied.map(({ version, name }) => `  ${String(version).padStart(4, '0')} ${name}\n`)
+  const would = dryRun ? 'would go' : 'went'
+  return `${database} ${would} from schema ${from} to ${to}:\n${list.join('')}`
+}

@@ -1,0 +1,53 @@
+/** The operations through a server. What it answers is shown as it is. */
+import { timeView } from '../../http/run-view.ts'
+import type { ServerClient } from '../server-client.ts'
+import { followStream, type StreamWorld } from './audit-stream.ts'
+import type { AuditPage, Listed, Operations } from './operations.ts'
+
+export function httpOperations(client: ServerClient, world: StreamWorld): Operations {
+  const one = async <T>(answer: Promise<unknown>, field: string): Promise<T> =>
+    checked(client, await answer, (value) => typeof value[field] === 'string')
+  const list = async <T>(path: string, query: Query): Promise<Listed<T>> =>
+    checked(client, await client.ask({ method: 'GET', path, query }), (value) =>
+      Array.isArray(value['items']),
+    )
+  const post = (path: string): Promise<unknown> => client.ask({ method: 'POST', path })
+  return {
+    listRuns: (query) => list('/v1/runs', query),
+    run: (id) => one(client.ask({ method: 'GET', path: `/v1/runs/${id}` }), 'id'),
+    rerunRun: (id) => one(post(`/v1/runs/${id}/rerun`), 'reason'),
+    cancelRun: (id) => one(post(`/v1/runs/${id}/cancel`), 'id'),
+
+    listAudit: (query) => list('/v1/audit', auditQueryText(query)),
+    followAudit: (request) =>
+      followStream(client, world, request, (query) => list('/v1/audit', auditQueryText(query))),
+
+    createToken: (body) => one(client.ask({ method: 'POST', path: '/v1/tokens', body }), 'token'),
+    listTokens: (page) => list('/v1/tokens', page),
+    deleteToken: async (id) => {
+      await client.ask({ method: 'DELETE', path: `/v1/tokens/${id}` })
+    },
+
+    close: () => Promise.resolve(),
+  }
+}
+
+type Query = Readonly<Record<string, string | number | undefined>>
+
+function auditQueryText({ since, until, ...rest }: AuditPage): Query {
+  return {
+    ...rest,
+    since: since === undefined ? undefined : timeView(since),
+    until: until === undefined ? undefined : timeView(until),
+  }
+}
+
+/** Only so far that a page of something else is not taken for an answer. */
+function checked<T>(
+  { server }: ServerClient,
+  answer: unknown,
+  isAnswer: (value: Readonly<Record<string, unknown>>) => boolean,
+): T {
+  if (typeof answer === 'object' && answer !== null && isAnswer(answer as never)) return answer as T
+  throw new Error(`${server} answered something else; is it a Holdfast server?`)
+}

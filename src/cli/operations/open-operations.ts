@@ -1,0 +1,99 @@
+/**
+ * Opens the operations on whatever the command was pointed at. A database is opened beside the
+ * server that holds it, and never made: a list of nothing from a new file would be a lie.
+ */
+import { existsSync } from 'node:fs'
+import { makeDatabaseFolder } from '../../settings/first-start.ts'
+import { options } from '../../settings/options.ts'
+import type { Settings } from '../../settings/settings.ts'
+import type { Store } from '../../store.ts'
+import { connectionOf, type Parsed } from '../connection.ts'
+import { UnreachableError, UsageError } from '../failure.ts'
+import { makeLog } from '../log.ts'
+import { serverClient } from '../server-client.ts'
+import { storeFailure } from '../store-failure.ts'
+import type { World } from '../world.ts'
+import { httpOperations } from './http-operations.ts'
+import type { Operations } from './operations.ts'
+
+interface OpenOptions {
+  /** A first token may be made before the first start. */
+  readonly makeDatabase?: boolean
+}
+
+/** Opens, asks, closes. */
+export async function withOperations<T>(
+  world: World,
+  parsed: Parsed,
+  work: (operations: Operations) => Promise<T>,
+  open: OpenOptions = {},
+): Promise<T> {
+  const operations = await openOperations(world, parsed, open)
+  try {
+    return await work(operations)
+  } finally {
+    await operations.close()
+  }
+}
+
+async function openOperations(
+  world: World,
+  parsed: Parsed,
+  { makeDatabase = false }: OpenOptions,
+): Promise<Operations> {
+  const connection = await connectionOf(world, parsed)
+  if (connection.kind === 'server') {
+    const client = serverClient(world, connection.url, connection.bearer)
+    const onAway = awayNotice(world, connection.url)
+    return httpOperations(client, { scheduler: world.scheduler, onAway })
+  }
+  const { settings } = connection
+  refuseMemory(settings)
+  if (makeDatabase) await makeDatabaseFolder(settings)
+  const store = await openExisting(world, settings, makeDatabase)
+  const { storeOperations } = await import('./store-operations.ts')
+  const { clock, random, scheduler, terminal } = world
+  // What fails rejects, so there is nothing to log.
+  const log = makeLog('silent', terminal)
+  return storeOperations(store, settings, { clock, random, scheduler, log })
+}
+
+/** Opened beside whoever serves it. `make` lets a SQLite file be made that is not there. */
+export async function openExisting(world: World, settings: Settings, make = false): Promise<Store> {
+  const { database } = settings
+  refuseMemory(settings)
+  if (database.kind === 'sqlite' && !make && !existsSync(database.path)) {
+    throw noDatabase(database.path)
+  }
+  const { clock, random, scheduler } = world
+  return await world.openStore(settings, { clock, random, scheduler }).catch((error: unknown) => {
+    throw storeFailure(error, settings, world.env)
+  })
+}
+
+export function refuseMemory({ database }: Pick<Settings, 'database'>): void {
+  if (database.kind !== 'sqlite' || database.path !== ':memory:') return
+  throw new UsageError(
+    'A database in memory belongs to the process that serves it',
+    'Ask that server: --url http://HOST:PORT',
+  )
+}
+
+export function noDatabase(path: string): UnreachableError {
+  return new UnreachableError('store_missing', `There is no database at ${path}`, {
+    hint:
+      `Start a server here first, or say where it is: --data-dir, --database-url ` +
+      `(${options.databaseUrl.env}), or --url for a server.`,
+  })
+}
+
+function awayNotice(world: World, server: string): (away: boolean) => void {
+  let told = false
+  return (away) => {
+    if (away === told) return
+    told = away
+    world.terminal.err(
+      away ? `${server} does not answer; trying again …\n` : `${server} is back.\n`,
+    )
+  }
+}

@@ -1,0 +1,57 @@
+/**
+ * What the operating commands ask, whoever answers: a server over HTTP, or the database itself.
+ * The answers have the shapes of the HTTP contract, so that a command is written once and its
+ * `--json` is the same either way.
+ */
+import type { z } from 'zod'
+import type {
+  auditEvent,
+  auditQuery,
+  claimed,
+  createdToken,
+  RunView,
+  runsQuery,
+  token,
+  tokenBody,
+  tokensQuery,
+} from '../../http/contract.ts'
+
+export type AuditView = z.infer<typeof auditEvent>
+export type ClaimedView = z.infer<typeof claimed>
+export type TokenView = z.infer<typeof token>
+export type CreatedTokenView = z.infer<typeof createdToken>
+export type { RunView }
+
+export interface Listed<T> {
+  readonly items: readonly T[]
+  readonly next_cursor: string | null
+}
+
+export type RunsFilter = z.infer<typeof runsQuery>
+export type AuditPage = z.infer<typeof auditQuery>
+export type TokensPage = z.infer<typeof tokensQuery>
+export type NewTokenBody = z.infer<typeof tokenBody>
+
+export interface FollowRequest {
+  readonly filter: Pick<AuditPage, 'run' | 'type'>
+  /** How many of the latest events come first. */
+  readonly last: number
+  readonly signal: AbortSignal
+}
+
+export interface Operations {
+  listRuns(query: RunsFilter): Promise<Listed<RunView>>
+  run(id: string): Promise<RunView>
+  rerunRun(id: string): Promise<ClaimedView>
+  cancelRun(id: string): Promise<RunView>
+
+  listAudit(query: AuditPage): Promise<Listed<AuditView>>
+  /** The latest, then what happens from now on, each once and in order, until `signal` aborts. */
+  followAudit(request: FollowRequest): AsyncIterable<AuditView>
+
+  createToken(body: NewTokenBody): Promise<CreatedTokenView>
+  listTokens(page: TokensPage): Promise<Listed<TokenView>>
+  deleteToken(id: string): Promise<void>
+
+  close(): Promise<void>
+}

@@ -1,0 +1,92 @@
+/**
+ * The operations straight on the database, in the shapes a server would answer. What changes
+ * something is audited as done by `cli`. A server beside us polls, so what we leave pending is
+ * picked up without a bell.
+ */
+import type { Clock } from '../../clock.ts'
+import { given, pageView } from '../../http/app.ts'
+import { auditView } from '../../http/audit-view.ts'
+import { claimedView, runView } from '../../http/run-view.ts'
+import { tokenView } from '../../http/token-view.ts'
+import type { Log } from '../../log.ts'
+import type { Random } from '../../random.ts'
+import { createRuns } from '../../runs/create-runs.ts'
+import type { Scheduler } from '../../scheduler.ts'
+import { delay } from '../../scheduler.ts'
+import { makeSecret, scopedToken } from '../../secrets.ts'
+import { runPolicy } from '../../settings/run-policy.ts'
+import type { Settings } from '../../settings/settings.ts'
+import type { Store } from '../../store.ts'
+import type { AuditPage, AuditView, FollowRequest, Operations } from './operations.ts'
+
+const actor = 'cli'
+const pollMs = 500
+const biteMax = 500
+
+export interface StoreWorld {
+  readonly clock: Clock
+  readonly random: Random
+  readonly scheduler: Scheduler
+  readonly log: Log
+}
+
+export function storeOperations(store: Store, settings: Settings, world: StoreWorld): Operations {
+  const runs = createRuns({
+    ...world,
+    store,
+    leaseMs: settings.leaseMs,
+    policyOf: (type, kind) => runPolicy(settings, type, kind),
+    headSource: null,
+  })
+  return {
+    listRuns: async ({ repo, pr, state, type, key, head_sha: headSha, limit, cursor = null }) => {
+      const filter = given({ repo, pr, state, type, key, headSha })
+      return pageView(await runs.list(filter, { limit, cursor }), runView)
+    },
+    run: async (id) => runView(await runs.get(id)),
+    rerunRun: async (id) => claimedView(await runs.rerun(id, actor)),
+    cancelRun: async (id) => runView(await runs.cancel(id, actor)),
+
+    listAudit: async (query) => {
+      const { limit, cursor = null } = query
+      return pageView(await store.listAudit(auditFilter(query), { limit, cursor }), auditView)
+    },
+    followAudit: (request) => followStore(store, world.scheduler, request),
+
+    createToken: async ({ scope, name = null, user_id: userId = null }) => {
+      const secret = makeSecret(world.random)
+      const made = await store.createToken({ scope, name, userId, secret, actor }, null)
+      return { id: made.token.id, token: scopedToken(made.token.id, made.secret) }
+    },
+    listTokens: async ({ limit, cursor = null }) =>
+      pageView(await store.listTokens({ limit, cursor }), tokenView),
+    deleteToken: (id) => store.deleteToken(id, actor),
+
+    close: () => store.close(),
+  }
+}
+
+function auditFilter({ run: runId, type, since, until }: Partial<AuditPage>) {
+  return given({ runId, type, since, until })
+}
+
+async function* followStore(
+  store: Store,
+  scheduler: Scheduler,
+  { filter, last, signal }: FollowRequest,
+): AsyncGenerator<AuditView> {
+  let place = await store.latestAuditOrder()
+  if (last > 0) {
+    const { items } = await store.listAudit(auditFilter(filter), { limit: last, cursor: null })
+    const known = items.filter(({ order }) => order <= place)
+    for (const row of known.toReversed()) yield auditView(row)
+  }
+  while (!signal.aborted) {
+    const rows = await store.auditAfter(place, auditFilter(filter), biteMax)
+    for (const row of rows) {
+      place = row.order
+      yield auditView(row)
+    }
+    if (rows.length < biteMax) await delay(scheduler, pollMs, signal)
+  }
+}

@@ -1,0 +1,68 @@
+/**
+ * Prints a list, page by page as it comes, so that a long one neither waits for its end nor has to
+ * fit in memory.
+ */
+import type { Terminal } from '../terminal.ts'
+import type { Listed } from '../operations/operations.ts'
+import { printJson } from './json.ts'
+import { tablePrinter, type TableShape } from './table.ts'
+
+export interface ListRequest<T> {
+  readonly terminal: Terminal
+  readonly nowMs: number
+  readonly json: boolean
+  /** Walk every page rather than show one. */
+  readonly all: boolean
+  readonly cursor: string | undefined
+  readonly shape: TableShape<T>
+  /** What there is none of: `runs`. */
+  readonly noun: string
+  readonly pageAt: (cursor: string | undefined) => Promise<Listed<T>>
+}
+
+export async function printList<T>(request: ListRequest<T>): Promise<void> {
+  const { terminal, json, shape, noun, nowMs } = request
+  if (json) return await printListAsJson(request)
+  const table = tablePrinter(terminal, shape, nowMs)
+  let count = 0
+  let next: string | null = null
+  for await (const page of pagesOf(request)) {
+    table.print(page.items)
+    count += page.items.length
+    next = page.next_cursor
+  }
+  if (count === 0) terminal.err(`No ${noun}.\n`)
+  if (next !== null) terminal.err(`There are more: --all, or --cursor ${next}\n`)
+}
+
+async function printListAsJson<T>(request: ListRequest<T>): Promise<void> {
+  const { terminal } = request
+  if (terminal.columns !== null || !request.all) {
+    const items: T[] = []
+    let next: string | null = null
+    for await (const page of pagesOf(request)) {
+      items.push(...page.items)
+      next = page.next_cursor
+    }
+    return printJson(terminal, { items, next_cursor: next })
+  }
+  terminal.out('{"items":[')
+  let begun = false
+  for await (const { items } of pagesOf(request)) {
+    const text = items.map((item) => JSON.stringify(item)).join(',')
+    if (text === '') continue
+    terminal.out(begun ? `,${text}` : text)
+    begun = true
+  }
+  terminal.out('],"next_cursor":null}\n')
+}
+
+async function* pagesOf<T>(request: ListRequest<T>): AsyncGenerator<Listed<T>> {
+  let cursor = request.cursor
+  for (;;) {
+    const page = await request.pageAt(cursor)
+    yield page
+    if (!request.all || page.next_cursor === null || request.terminal.gone.aborted) return
+    cursor = page.next_cursor
+  }
+}

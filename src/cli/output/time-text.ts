@@ -1,0 +1,30 @@
+/** Times for people: how long ago, as coarsely as one would say it. */
+
+const secondMs = 1000
+const minuteMs = 60 * secondMs
+const hourMs = 60 * minuteMs
+const dayMs = 24 * hourMs
+
+/** `12 s`, `3 min`, `5 h`, `2 d`. */
+export function durationText(ms: number): string {
+  const length = Math.abs(ms)
+  if (length < minuteMs) return `${Math.floor(length / secondMs)} s`
+  if (length < hourMs) return `${Math.floor(length / minuteMs)} min`
+  if (length < 2 * dayMs) return `${Math.floor(length / hourMs)} h`
+  return `${Math.floor(length / dayMs)} d`
+}
+
+/** `3 min ago`, `in 2 h`; beyond a month the day itself. Takes RFC 3339. */
+export function relativeTime(time: string, nowMs: number): string {
+  const at = Date.parse(time)
+  if (Number.isNaN(at)) return time
+  const ago = nowMs - at
+  if (Math.abs(ago) < secondMs) return 'now'
+  if (Math.abs(ago) > 30 * dayMs) return time.slice(0, 10)
+  return ago > 0 ? `${durationText(ago)} ago` : `in ${durationText(ago)}`
+}
+
+/** To the second and in the zone of the wire, with how long ago it is. */
+export function exactTime(time: string, nowMs: number): string {
+  return `${time.slice(0, 19).replace('T', ' ')} UTC (${relativeTime(time, nowMs)})`
+}

@@ -1,0 +1,93 @@
+/** What waits: runs for a worker, runs for the sweeper, webhooks for a decision. */
+import type { AuditRow } from '../domain/audit.ts'
+import type { Finding } from '../domain/finding.ts'
+import type { Counted, InboxBacklog, Paged, StoreVitals } from '../store.ts'
+import { fine, warning } from './report.ts'
+
+const minuteMs = 60_000
+const hourMs = 60 * minuteMs
+/** Workers that are there take a run within seconds. */
+const pendingMsMax = 5 * minuteMs
+const webhookMsMax = minuteMs
+const lostLeasesMax = 5
+
+export function checkPending({ pending }: StoreVitals, nowMs: number): readonly Finding[] {
+  if (pending.oldestAt === null) return [fine('runs.pending', 'no run waits for a worker')]
+  const waitedMs = nowMs - pending.oldestAt
+  const told =
+    `${countText(pending, 'run')} ${waits(pending)} for a worker, ` +
+    `the oldest ${agoText(waitedMs)}`
+  if (waitedMs <= pendingMsMax) return [fine('runs.pending', told)]
+  return [
+    warning(
+      'runs.pending',
+      `${told} (${pending.types.join(', ')})`,
+      'Is a worker running that takes these types? It polls POST /v1/runs/lease. ' +
+        'See them: holdfast runs --state pending',
+    ),
+  ]
+}
+
+/** The sweeper looks every few seconds, so what is due for longer has nobody to look at it. */
+export function checkOverdue({ overdue }: StoreVitals): readonly Finding[] {
+  if (overdue.count === 0)
+    return [fine('runs.overdue', 'no run is past its lease or deadline unseen')]
+  return [
+    warning(
+      'runs.overdue',
+      `${countText(overdue, 'run')} ${overdue.count === 1 ? 'is' : 'are'} past lease or deadline, ` +
+        'and nobody has looked',
+      'Only a server sweeps. Is one running, and does its log say why it cannot?',
+    ),
+  ]
+}
+
+/** `lost` are the newest of them. */
+export function checkLostLeases(
+  lost: Pick<Paged<AuditRow>, 'items' | 'nextCursor'>,
+  nowMs: number,
+): readonly Finding[] {
+  const count = lost.items.filter(({ at }) => at > nowMs - hourMs).length
+  const counted = { count, more: lost.nextCursor !== null && count === lost.items.length }
+  const were = count === 1 ? 'was' : 'were'
+  const told = `${countText(counted, 'lease')} ${were} lost in the last hour`
+  if (count <= lostLeasesMax) return [fine('runs.leases', told)]
+  return [
+    warning(
+      'runs.leases',
+      told,
+      'Workers die or do not reach the server in time. See them: ' +
+        'holdfast audit --type run.heartbeat_lost. A longer HOLDFAST_LEASE_MS forgives more.',
+    ),
+  ]
+}
+
+export function checkInbox(backlog: InboxBacklog, nowMs: number): readonly Finding[] {
+  const { waiting, oldestAt } = backlog
+  if (waiting === 0 || oldestAt === null) return [fine('inbox', 'no webhook waits to be decided')]
+  const waitedMs = nowMs - oldestAt
+  const counted = { count: waiting, more: false }
+  const told =
+    `${countText(counted, 'webhook')} ${waits(counted)} to be decided, ` +
+    `the oldest ${agoText(waitedMs)}`
+  if (waitedMs <= webhookMsMax) return [fine('inbox', told)]
+  return [
+    warning(
+      'inbox',
+      told,
+      'Is a server running? Why one waits: holdfast inbox, then holdfast inbox show ID',
+    ),
+  ]
+}
+
+function countText({ count, more }: Counted, noun: string): string {
+  return `${more ? 'more than ' : ''}${count === 0 ? 'no' : count} ${noun}${count === 1 ? '' : 's'}`
+}
+
+const waits = ({ count }: Counted): string => (count === 1 ? 'waits' : 'wait')
+
+function agoText(ms: number): string {
+  if (ms < 2 * minuteMs) return `for ${Math.max(0, Math.round(ms / 1000))} s`
+  if (ms < 120 * minuteMs) return `for ${Math.round(ms / minuteMs)} min`
+  return `for ${Math.round(ms / (60 * minuteMs))} h`
+}

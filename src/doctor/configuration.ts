@@ -1,0 +1,96 @@
+/** Settings: what was read, what is set in vain, whether it is live, and how people get in. */
+import type { Finding } from '../domain/finding.ts'
+import { describeDefault, type Option } from '../settings/option.ts'
+import { adminTokenLengthMin, optionEntries, options } from '../settings/options.ts'
+import type { Settings } from '../settings/settings.ts'
+import { SettingsError } from '../settings/settings-error.ts'
+import { fine, problem, warning } from './report.ts'
+
+/** Settings that could not be loaded: each thing that is wrong is a finding of its own. */
+export function settingsProblems(error: SettingsError): readonly Finding[] {
+  const remedy = error.hint ?? 'Mend it; docs/reference/settings.md tells what each setting takes.'
+  return error.problems.map((told) => problem('configuration', told, remedy))
+}
+
+export function checkConfigFile({ configFile }: Settings): readonly Finding[] {
+  const told =
+    configFile === null
+      ? 'no config file: the settings have their defaults'
+      : `${configFile} is read`
+  return [fine('configuration', told)]
+}
+
+/** Set by somebody who expects something of it, which will not come yet. */
+export function checkUnused(settings: Settings): readonly Finding[] {
+  const unused = optionEntries.filter(([key, entry]) => {
+    if (entry.notUsedYet !== true || key === 'databaseUrl') return false
+    const value = settings[key]
+    return value !== null && value !== entry.default
+  })
+  return unused.map(([, entry]) => unusedWarning(entry))
+}
+
+function unusedWarning(entry: Option): Finding {
+  return warning(
+    'configuration.unused',
+    `${entry.env} is set, but no part of this version reads it`,
+    `Nothing breaks. Unset it (default: ${describeDefault(entry)}) unless a later version needs it.`,
+  )
+}
+
+export function checkMode(settings: Settings): readonly Finding[] {
+  if (settings.mode === 'live') return [fine('mode', 'live: it acts on GitHub')]
+  const { githubToken, githubAppId, githubPrivateKey, githubWebhookSecrets } = options
+  const canAct = settings.githubToken !== null || settings.githubAppId !== null
+  const knowsGitHub = settings.githubWebhookSecrets.length > 0
+  const missing = [
+    ...(canAct ? [] : [`${githubToken.env}, or ${githubAppId.env} with ${githubPrivateKey.env}`]),
+    ...(knowsGitHub ? [] : [githubWebhookSecrets.env]),
+  ]
+  return [
+    warning(
+      'mode',
+      'sandbox: nothing is asked of GitHub and nothing is published there',
+      `To go live set ${missing.join(', and ')}, and start on a new database.`,
+    ),
+  ]
+}
+
+export function checkPublicUrl({ publicUrl }: Settings): readonly Finding[] {
+  if (publicUrl !== null) return [fine('public_url', `people reach this server at ${publicUrl}`)]
+  return [
+    warning(
+      'public_url',
+      'no public address is set, so nothing that is published links to this server',
+      `Set ${options.publicUrl.env} to the address under which people reach it.`,
+    ),
+  ]
+}
+
+/** The file that a first start makes is looked at with the data folder. */
+export function checkAdminToken({ adminToken, database }: Settings): readonly Finding[] {
+  const { env } = options.adminToken
+  if (adminToken === null) {
+    if (database.kind === 'sqlite') return []
+    return [
+      problem(
+        'admin_token',
+        `${env} is not set, and on PostgreSQL a server does not start without it`,
+        'Every machine on one database needs the same: openssl rand -base64 32',
+      ),
+    ]
+  }
+  if (adminToken.length >= adminTokenLengthMin) return [fine('admin_token', `${env} is set`)]
+  return [
+    warning(
+      'admin_token',
+      `${env} has fewer than ${adminTokenLengthMin} characters and can be guessed`,
+      'Make a better one: openssl rand -base64 32',
+    ),
+  ]
+}
+
+export function checkQueue({ queueUrl }: Settings): readonly Finding[] {
+  // A queue that is set is told of among what is set in vain.
+  return queueUrl === null ? [fine('queue', 'none: the embedded engine wakes what is due')] : []
+}

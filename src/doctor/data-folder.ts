@@ -1,0 +1,95 @@
+/** The data folder: there, ours, closed to others, with room on its disk. */
+import { constants } from 'node:fs'
+import { access, stat, statfs } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import type { Finding } from '../domain/finding.ts'
+import { options } from '../settings/options.ts'
+import type { Settings } from '../settings/settings.ts'
+import { fine, problem, warning } from './report.ts'
+
+const megabyte = 1_000_000
+const freeBytesTight = 1000 * megabyte
+/** SQLite's log alone may grow to 128 MB before it is written back. */
+const freeBytesMin = 200 * megabyte
+
+export async function checkDataFolder({ dataDir }: Settings): Promise<readonly Finding[]> {
+  const mode = await modeOf(dataDir)
+  if (mode === null) {
+    return [
+      warning(
+        'data_folder',
+        `${dataDir} is not there yet`,
+        `The first start makes it. Is it the right place? ${options.dataDir.env} names another.`,
+      ),
+    ]
+  }
+  try {
+    await access(dataDir, constants.R_OK | constants.W_OK | constants.X_OK)
+  } catch {
+    const remedy = `Give it to Holdfast's user: chown, then chmod 700 ${dataDir}`
+    return [problem('data_folder', `this user may not write in ${dataDir}`, remedy)]
+  }
+  if (isClosed(mode)) return [fine('data_folder', `${dataDir} is ours alone`)]
+  return [
+    warning(
+      'data_folder',
+      `${dataDir} has mode ${modeText(mode)}, so others can look into it`,
+      `Close it: chmod 700 ${dataDir}`,
+    ),
+  ]
+}
+
+/** The secrets that a first start made and kept there. */
+export async function checkSecretFiles({ dataDir }: Settings): Promise<readonly Finding[]> {
+  const names = ['admin-token', 'webhook-secret']
+  const found = await Promise.all(
+    names.map(async (name) => {
+      const path = join(dataDir, name)
+      const mode = await modeOf(path)
+      if (mode === null) return []
+      const check = name.replace('-', '_')
+      if (isClosed(mode)) return [fine(check, `${path} is ours alone to read`)]
+      const told = `${path} has mode ${modeText(mode)}, so others can read the secret in it`
+      return [problem(check, told, `chmod 600 ${path}; replace it if others use this machine.`)]
+    }),
+  )
+  return found.flat()
+}
+
+/** Of the disk that a SQLite file is on; PostgreSQL looks after its own. */
+export async function checkDisk({ database, dataDir }: Settings): Promise<readonly Finding[]> {
+  if (database.kind !== 'sqlite' || database.path === ':memory:') return []
+  const folder = (await modeOf(dirname(database.path))) === null ? dataDir : dirname(database.path)
+  if ((await modeOf(folder)) === null) return []
+  const { bavail, bsize } = await statfs(folder)
+  const free = bavail * bsize
+  const told = `${freeText(free)} free for ${database.path}`
+  const remedy = 'Make room on that disk, or move the database to another.'
+  if (free < freeBytesMin) return [problem('store.disk', `only ${told}`, remedy)]
+  if (free < freeBytesTight) return [warning('store.disk', `only ${told}`, remedy)]
+  return [fine('store.disk', told)]
+}
+
+function freeText(bytes: number): string {
+  const megabytes = Math.floor(bytes / megabyte)
+  return megabytes < 10_000 ? `${megabytes} MB` : `${Math.floor(megabytes / 1000)} GB`
+}
+
+/** Null when it is not there. */
+async function modeOf(path: string): Promise<number | null> {
+  try {
+    return (await stat(path)).mode & 0o777
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
+    throw error
+  }
+}
+
+/** Windows has no such modes and reports everything as open to everybody. */
+function isClosed(mode: number): boolean {
+  return process.platform === 'win32' || (mode & 0o077) === 0
+}
+
+function modeText(mode: number): string {
+  return `0${mode.toString(8).padStart(3, '0')}`
+}

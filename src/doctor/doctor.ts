@@ -1,0 +1,93 @@
+/**
+ * The doctor: which checks there are, in the order people read them. It knows nothing of who asks;
+ * the command line and a server hand it the same things.
+ */
+import type { DatabaseLook } from '../domain/database-look.ts'
+import type { GitHub } from '../github.ts'
+import type { Settings } from '../settings/settings.ts'
+import type { Store } from '../store.ts'
+import { checkInbox, checkLostLeases, checkOverdue, checkPending } from './backlog.ts'
+import {
+  checkAdminToken,
+  checkConfigFile,
+  checkMode,
+  checkPublicUrl,
+  checkQueue,
+  checkUnused,
+} from './configuration.ts'
+import { checkDataFolder, checkDisk, checkSecretFiles } from './data-folder.ts'
+import { examine, type Check, type Report } from './report.ts'
+import { checkDatabase, checkServed, checkStoreMode } from './store.ts'
+
+const lostLeasesRead = 100
+
+export type DoctorStore = Pick<Store, 'now' | 'vitals' | 'listAudit' | 'inboxBacklog'>
+
+export interface Patient {
+  readonly settings: Settings
+  /** Looks at the database from the outside; rejects when it cannot be reached. */
+  readonly look: () => Promise<DatabaseLook>
+  /** Null where there is no store to open, or one that would have to be migrated first. */
+  readonly store: () => Promise<DoctorStore | null>
+  /** Null in the sandbox. */
+  readonly github: () => Promise<GitHub | null> | GitHub | null
+}
+
+export async function examineAll(patient: Patient): Promise<Report> {
+  return await examine([
+    ...configurationChecks(patient),
+    { name: 'store', look: async () => checkDatabase(await patient.look(), patient.settings) },
+    { name: 'store.disk', look: () => checkDisk(patient.settings) },
+    ...storeChecks(patient),
+    { name: 'github', look: async () => (await (await patient.github())?.checkSetup()) ?? [] },
+  ])
+}
+
+function configurationChecks({ settings }: Patient): readonly Check[] {
+  return [
+    { name: 'configuration', look: () => checkConfigFile(settings) },
+    { name: 'configuration.unused', look: () => checkUnused(settings) },
+    { name: 'mode', look: () => checkMode(settings) },
+    { name: 'public_url', look: () => checkPublicUrl(settings) },
+    { name: 'admin_token', look: () => checkAdminToken(settings) },
+    { name: 'data_folder', look: () => checkDataFolder(settings) },
+    { name: 'secret_files', look: () => checkSecretFiles(settings) },
+    { name: 'queue', look: () => checkQueue(settings) },
+  ]
+}
+
+function storeChecks({ settings, store }: Patient): readonly Check[] {
+  return [
+    {
+      name: 'runs',
+      look: async () => {
+        const open = await store()
+        if (open === null) return []
+        const [now, vitals] = [open.now(), await open.vitals()]
+        return [
+          ...checkStoreMode(vitals, settings),
+          ...checkServed(vitals, now),
+          ...checkPending(vitals, now),
+          ...checkOverdue(vitals),
+        ]
+      },
+    },
+    {
+      name: 'runs.leases',
+      look: async () => {
+        const open = await store()
+        if (open === null) return []
+        const newest = { limit: lostLeasesRead, cursor: null }
+        const lost = await open.listAudit({ type: 'run.heartbeat_lost' }, newest)
+        return checkLostLeases(lost, open.now())
+      },
+    },
+    {
+      name: 'inbox',
+      look: async () => {
+        const open = await store()
+        return open === null ? [] : checkInbox(await open.inboxBacklog(), open.now())
+      },
+    },
+  ]
+}

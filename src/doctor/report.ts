@@ -1,0 +1,63 @@
+/**
+ * What a doctor says: findings, each of one thing. A check that fails is itself a finding and never
+ * takes the others with it.
+ */
+import type { Finding } from '../domain/finding.ts'
+import { HoldfastError } from '../errors.ts'
+
+export interface Report {
+  /** False when there is a problem; warnings may be lived with. */
+  readonly ok: boolean
+  readonly findings: readonly Finding[]
+}
+
+export interface Check {
+  /** What its finding is called when it cannot even look. */
+  readonly name: string
+  readonly look: () => Promise<readonly Finding[]> | readonly Finding[]
+}
+
+/** All at once; the findings stay in the order of the checks. */
+export async function examine(checks: readonly Check[]): Promise<Report> {
+  const found = await Promise.all(checks.map(lookSafely))
+  return reportOf(found.flat())
+}
+
+export function reportOf(findings: readonly Finding[]): Report {
+  return { ok: findings.every(({ level }) => level !== 'problem'), findings }
+}
+
+async function lookSafely({ name, look }: Check): Promise<readonly Finding[]> {
+  try {
+    return await look()
+  } catch (error) {
+    return [failedCheck(name, error)]
+  }
+}
+
+export function failedCheck(name: string, error: unknown): Finding {
+  const hint = error instanceof HoldfastError ? error.hint : undefined
+  const told = error instanceof Error && error.message !== '' ? error.message : 'it did not say why'
+  return problem(name, told, hint ?? 'Mend what the message names, then run doctor again.')
+}
+
+export const fine = (check: string, detail: string): Finding => ({
+  check,
+  level: 'ok',
+  detail,
+  remedy: null,
+})
+
+export const warning = (check: string, detail: string, remedy: string): Finding => ({
+  check,
+  level: 'warning',
+  detail,
+  remedy,
+})
+
+export const problem = (check: string, detail: string, remedy: string): Finding => ({
+  check,
+  level: 'problem',
+  detail,
+  remedy,
+})
