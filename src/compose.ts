@@ -5,6 +5,7 @@
 import type { AddressInfo } from 'node:net'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Clock } from './clock.ts'
+import { createAuditPlacer } from './audit/placer.ts'
 import { systemClock } from './clock.ts'
 import { SetupError } from './errors.ts'
 import type { HeadSource } from './head-source.ts'
@@ -97,6 +98,7 @@ export async function compose(settings: Settings, options: ComposeOptions): Prom
     onSwept: (swept) => runs.announceSwept(swept),
   })
   const pulse = createPulse({ store, scheduler, log })
+  const placer = createAuditPlacer({ store, scheduler, log })
   const purger = createPurger({ store, scheduler, log, retention: settings.retention })
   const stopping = new AbortController()
   const http = createHttpServer({
@@ -118,6 +120,7 @@ export async function compose(settings: Settings, options: ComposeOptions): Prom
       await store.beat()
       await http.listen({ host: settings.host, port: settings.port })
       pulse.start()
+      placer.start()
       sweeper.start()
       purger.start()
       void purger.kick()
@@ -126,7 +129,7 @@ export async function compose(settings: Settings, options: ComposeOptions): Prom
     async close() {
       stopping.abort()
       await http.close()
-      await Promise.all([pulse.stop(), sweeper.stop(), purger.stop(), runs.stop()])
+      await Promise.all([pulse.stop(), placer.stop(), sweeper.stop(), purger.stop(), runs.stop()])
       await store.close()
     },
   }

@@ -8,9 +8,11 @@ CREATE TABLE audit (
   actor TEXT NOT NULL,
   run_id TEXT,
   data TEXT NOT NULL
-) STRICT;
+, inbox_id TEXT) STRICT;
 
 CREATE INDEX audit_at ON audit (at);
+
+CREATE INDEX audit_inbox ON audit (inbox_id, id) WHERE inbox_id IS NOT NULL;
 
 CREATE INDEX audit_run ON audit (run_id, id) WHERE run_id IS NOT NULL;
 
@@ -24,6 +26,50 @@ CREATE TABLE idempotency (
 ) STRICT;
 
 CREATE INDEX idempotency_at ON idempotency (created_at);
+
+CREATE TABLE inbox (
+  arrival INTEGER PRIMARY KEY AUTOINCREMENT,
+  id TEXT NOT NULL UNIQUE,
+  webhook_id TEXT NOT NULL UNIQUE,
+  event_key TEXT,
+  event TEXT NOT NULL,
+  action TEXT,
+  repo TEXT,
+  repo_id INTEGER,
+  number INTEGER,
+  sender TEXT,
+  lane TEXT NOT NULL,
+  event_at INTEGER,
+  pr_state TEXT,
+  state TEXT NOT NULL,
+  decision TEXT NOT NULL,
+  reason TEXT,
+  outcomes TEXT NOT NULL,
+  duplicate_of TEXT,
+  received_at INTEGER NOT NULL,
+  processed_at INTEGER,
+  due_at INTEGER,
+  tries INTEGER NOT NULL,
+  last_error TEXT,
+  CONSTRAINT inbox_state_known CHECK (state IN ('waiting', 'processed', 'failed')),
+  CONSTRAINT inbox_decision_known CHECK (decision IN ('accepted', 'ignored', 'duplicate')),
+  CONSTRAINT inbox_waiting_is_due CHECK ((due_at IS NOT NULL) = (state = 'waiting')),
+  CONSTRAINT inbox_processed_has_time CHECK ((processed_at IS NULL) = (state = 'waiting'))
+) STRICT;
+
+CREATE INDEX inbox_due ON inbox (due_at) WHERE due_at IS NOT NULL;
+
+CREATE UNIQUE INDEX inbox_event_key ON inbox (event_key) WHERE event_key IS NOT NULL;
+
+CREATE INDEX inbox_lane ON inbox (lane, event_at);
+
+CREATE INDEX inbox_waiting ON inbox (lane, arrival) WHERE due_at IS NOT NULL;
+
+CREATE TABLE inbox_body (
+  arrival INTEGER PRIMARY KEY,
+  headers TEXT NOT NULL,
+  body BLOB NOT NULL
+) STRICT;
 
 CREATE TABLE migration (
       version INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at INTEGER NOT NULL) STRICT;

@@ -43,7 +43,7 @@ export interface AuditDraft {
 
 export interface AuditRow extends AuditDraft {
   readonly id: number
-  /** Its place in the order of commits; unlike the id, never lower than one that was seen before. */
+  /** Its place in the order of commits: unlike the id, above all that could be read before. */
   readonly order: number
   readonly at: number
 }

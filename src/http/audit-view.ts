@@ -5,6 +5,7 @@ import { timeView } from './run-view.ts'
 export function auditView(row: AuditRow) {
   return {
     id: row.id,
+    order: row.order,
     at: timeView(row.at),
     type: row.type,
     actor: row.actor,

@@ -25,6 +25,10 @@ export interface Dialect {
   lockFree(table: string): Sql
   /** Ends a SELECT whose rows must not change before this transaction ends. */
   readonly keepUnchanged: Sql
+  /** The column of `audit` that grows in the order of commits. */
+  readonly auditOrder: Sql
+  /** Whether it is filled after the commit. Where only one writes at a time, ids are in order. */
+  readonly placesAudits: boolean
 }
 
 /** A compare-and-set found that somebody else was faster. Drivers run the verb again. */

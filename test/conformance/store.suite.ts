@@ -4,6 +4,7 @@
  */
 import { describe } from 'vitest'
 import { anyOrder } from './any-order.suite.ts'
+import { auditOrder } from './audit-order.suite.ts'
 import { claimTable } from './claim-table.suite.ts'
 import { continuity } from './continuity.suite.ts'
 import { crossing } from './crossing.suite.ts'
@@ -31,6 +32,7 @@ export function exerciseStore(name: string, open: OpenStore): void {
     describe('a repository', () => repositories(open))
     describe('requests that cross', () => crossing(open))
     describe('lists', () => lists(open))
+    describe('the order of the audit', () => auditOrder(open))
     describe('the run verbs', () => runVerbs(open))
     describe('in any order', () => anyOrder(open))
   })

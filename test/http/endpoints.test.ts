@@ -219,6 +219,7 @@ describe('an operator', () => {
     expect(await get('/v1/runs?task=t1')).toEqual({ items: [], next_cursor: null })
     const event = {
       id: 7,
+      order: 7,
       at: '2026-01-31T12:00:00.000Z',
       type: 'run.claimed',
       actor: 'admin',

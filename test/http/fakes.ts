@@ -217,6 +217,7 @@ function fakeStore(state: State): HttpStore {
       const data = { reason: 'new' }
       const row = {
         id: 7,
+        order: 7,
         at: startedAt,
         type: 'run.claimed',
         actor: 'admin',

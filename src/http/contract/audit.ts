@@ -21,7 +21,10 @@ export const runAuditQuery = z.strictObject(paging)
 
 export const auditEvent = z
   .strictObject({
-    id: z.int().describe('Grows with every event.'),
+    id: z.int().describe('Names the event. Also the fence of a claim or lease.'),
+    order: z
+      .int()
+      .describe('Its place in the order of commits: what comes after you read is always above.'),
     at: time.describe('When it happened, by the clock of the store.'),
     type: z.string().describe('What happened, such as `run.claimed`.'),
     actor: z.string().describe('Who did it: `admin`, `token:ID`, `run:ID`, `sweeper` and so on.'),

@@ -36,6 +36,8 @@ export class PostgresDriver implements Driver {
     name: 'postgres',
     lockFree: (table: string) => raw(`FOR UPDATE OF ${table} SKIP LOCKED`),
     keepUnchanged: raw('FOR SHARE'),
+    auditOrder: raw('seq'),
+    placesAudits: true,
   } as const
   readonly #options: PostgresDriverOptions
 

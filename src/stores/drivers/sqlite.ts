@@ -46,7 +46,13 @@ export interface SqliteDriverOptions {
 }
 
 export class SqliteDriver implements Driver {
-  readonly dialect = { name: 'sqlite', lockFree: () => raw(''), keepUnchanged: raw('') } as const
+  readonly dialect = {
+    name: 'sqlite',
+    lockFree: () => raw(''),
+    keepUnchanged: raw(''),
+    auditOrder: raw('id'),
+    placesAudits: false,
+  } as const
   readonly #options: SqliteDriverOptions
   readonly #writer: Connection
   readonly #reader: Connection

@@ -28,7 +28,7 @@ export function* placeAudits(): Verb<boolean> {
       ) AS next WHERE audit.id = next.id RETURNING audit.seq)
     SELECT max(seq) AS last, count(*) AS count FROM placed`
   if (placed === undefined || placed['last'] === null) return false
-  yield* writeState('audit_order', String(placed['last']))
+  yield* writeState('audit_order', String(Number(placed['last'])))
   return Number(placed['count']) === placedMax
 }
 

@@ -1,0 +1,2 @@
+-- The order of commits. A SQLite file has one writer at a time, so ids are drawn in the order of
+-- commits and nothing has to change here; PostgreSQL gives a number of its own after the commit.

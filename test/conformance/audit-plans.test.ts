@@ -1,0 +1,106 @@
+/**
+ * Goal: a page of the audit costs what is on it, however long history is.
+ * Method: the very statements of the verbs are explained on both databases. Each must go along an
+ * index in the order of the page: neither sort nor read what it then leaves out.
+ */
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { AuditFilter } from '../../src/store.ts'
+import { openPostgresDriver, sessionOptions } from '../../src/stores/open-postgres.ts'
+import type { Sql } from '../../src/stores/sql.ts'
+import { raw } from '../../src/stores/sql.ts'
+import { auditAfter, latestAudit, listAudit } from '../../src/stores/verbs/audit-order.ts'
+import type { VerbContext } from '../../src/stores/verbs/context.ts'
+import { seams } from '../chaos/open-store.ts'
+import { freshDatabase, type TestDatabase } from '../postgres/fresh-database.ts'
+import { migratedMemory } from '../schema/dump-sqlite.ts'
+
+const history = 20_000
+
+type Order = 'id' | 'seq'
+
+function statementsOf(order: Order): Record<string, Sql> {
+  const dialect = { auditOrder: raw(order), placesAudits: order === 'seq' }
+  const context = { dialect } as VerbContext
+  const list = (filter: AuditFilter, place: string | null = null): Sql => {
+    const cursor = place === null ? null : Buffer.from(`after:${place}`).toString('base64url')
+    return listAudit(context, filter, { limit: 10, cursor }).next().value as Sql
+  }
+  const after = (filter: AuditFilter): Sql => auditAfter(context, 5, filter, 10).next().value as Sql
+  return {
+    latest: latestAudit(context).next().value as Sql,
+    'all, first page': list({}),
+    'all, a later page': list({}, '5000'),
+    'of a run': list({ runId: 'run_7' }),
+    'of a run, a later page': list({ runId: 'run_7' }, '5000'),
+    'of a rare type': list({ type: 'rare' }),
+    'of a common type, a later page': list({ type: 'common' }, '5000'),
+    'since lately': list({ since: history - 3 }),
+    'until long ago': list({ until: 100 }),
+    'a day': list({ since: 500, until: 600 }),
+    'a day, a later page': list({ since: 500, until: 600 }, '550.550'),
+    'after a place': after({}),
+    'after a place, of a run': after({ runId: 'run_7' }),
+    'after a place, of a type': after({ type: 'rare' }),
+  }
+}
+
+const row = `i AS at, CASE i % 1000 WHEN 0 THEN 'rare' ELSE 'common' END AS type, 'a' AS actor,
+  'run_' || i % 200 AS run_id, '{}' AS data`
+
+describe('SQLite', () => {
+  const db = migratedMemory()
+  db.exec(`INSERT INTO audit (at, type, actor, run_id, data)
+    WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${history})
+    SELECT ${row} FROM n`)
+  afterAll(() => db.close())
+
+  it.each(Object.entries(statementsOf('id')))('%s', (_name, { text, params }) => {
+    const steps = db
+      .prepare(`EXPLAIN QUERY PLAN ${text}`)
+      .all(...params)
+      .map(({ detail }) => String(detail))
+    // Without a condition, a scan is the table walked backwards from its end.
+    const walks = /^(SEARCH audit|SCAN audit$)/
+    expect(steps.filter((step) => !walks.test(step))).toEqual([])
+  })
+})
+
+describe('PostgreSQL', () => {
+  let database: TestDatabase
+  let client: pg.Client
+  beforeAll(async () => {
+    database = await freshDatabase()
+    await (await openPostgresDriver(database.url, seams)).close()
+    client = new pg.Client({ connectionString: database.url, options: sessionOptions })
+    await client.connect()
+    await client.query(`INSERT INTO audit (seq, at, type, actor, run_id, data)
+      SELECT i, ${row} FROM generate_series(1, ${history}) AS i`)
+    await client.query('ANALYZE audit')
+  })
+  afterAll(async () => {
+    await client.end()
+    await database.drop()
+  })
+
+  interface Plan {
+    readonly 'Node Type': string
+    readonly 'Rows Removed by Filter'?: number
+    readonly Plans?: readonly Plan[]
+  }
+  const flat = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(flat)]
+
+  it.each(Object.entries(statementsOf('seq')))('%s', async (_name, { text, params }) => {
+    let count = 0
+    const numbered = text.replaceAll('?', () => `$${++count}`)
+    const { rows } = await client.query<{ 'QUERY PLAN': readonly [{ readonly Plan: Plan }] }>(
+      `EXPLAIN (ANALYZE, FORMAT JSON) ${numbered}`,
+      [...params],
+    )
+    const nodes = flat(rows[0]!['QUERY PLAN'][0].Plan)
+    expect(nodes.map((node) => node['Node Type'])).not.toContain('Sort')
+    expect(nodes.map((node) => node['Node Type'])).not.toContain('Seq Scan')
+    expect(nodes.some((node) => node['Node Type'].startsWith('Index'))).toBe(true)
+    expect(nodes.map((node) => node['Rows Removed by Filter'] ?? 0)).toEqual(nodes.map(() => 0))
+  })
+})
