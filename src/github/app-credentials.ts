@@ -1,0 +1,159 @@
+/**
+ * Credentials of a GitHub App: a signed text as the App itself, and installation tokens, which are
+ * made on demand, kept, and renewed before they run out.
+ *
+ * What must hold: a token belongs to the client that made it, for GitHub's word on how long. An
+ * installation that is not there is told apart from a thing that is not there.
+ */
+import { z } from 'zod'
+import type { Ask } from './ask.ts'
+import { createAsk } from './ask.ts'
+import type { Clock } from '../clock.ts'
+import { makeAppJwt, readPrivateKey } from './app-jwt.ts'
+import type { Actor, Credentials, Repository } from './credentials.ts'
+import { GitHubError, isGitHubError, trouble } from './errors.ts'
+import type { Kept } from './remembered.ts'
+import { Remembered } from './remembered.ts'
+import type { Transport } from './transport.ts'
+
+const installationKeptMs = 60 * 60_000
+const noInstallationKeptMs = 60_000
+/** A token this close to its end is not begun with any more. */
+const tokenMarginMs = 5 * 60_000
+
+const installationForm = z.object({ id: z.number(), suspended_at: z.string().nullish() })
+const tokenForm = z.object({
+  token: z.string().min(1),
+  expires_at: z.iso.datetime({ offset: true }).transform((text) => Date.parse(text)),
+})
+
+export interface AppKey {
+  readonly appId: string
+  /** PEM; its lines may be parted by a written-out `\n`. */
+  readonly privateKey: string
+}
+
+export class AppCredentials implements Credentials {
+  readonly #clock: Clock
+  readonly #transport: Transport
+  readonly #makeJwt: (githubNowMs: number) => string
+  readonly #askAsApp: Ask
+  readonly #installations: Remembered<number | null>
+  readonly #tokens: Remembered<string>
+
+  constructor({ appId, privateKey }: AppKey, transport: Transport, clock: Clock) {
+    const key = readPrivateKey(privateKey)
+    this.#makeJwt = (githubNowMs) => makeAppJwt(appId, key, githubNowMs)
+    this.#clock = clock
+    this.#transport = transport
+    this.#installations = new Remembered(clock)
+    this.#tokens = new Remembered(clock)
+    this.#askAsApp = createAsk(transport.octokit, {
+      authorization: async () => this.#jwt(),
+      // The refusal's own date has corrected our idea of GitHub's time.
+      refused: () => true,
+      unseen: () => undefined,
+    })
+  }
+
+  async authorization(actor: Actor): Promise<string | null> {
+    if (actor === 'app') return this.#jwt()
+    const id = await this.#installationOf(actor)
+    if (id === null) return null
+    try {
+      return await this.#tokenOf(id)
+    } catch (error) {
+      if (!isGitHubError(error, 'not_found')) throw error
+      // The App was installed anew since: the installation that we remember is of the past.
+      this.#installations.forget(keyOf(actor), id)
+      const newId = await this.#installationOf(actor)
+      if (newId === id) throw notInstalled(error)
+      return newId === null ? null : await this.#tokenOf(newId)
+    }
+  }
+
+  refused(actor: Actor, authorization: string): boolean {
+    if (actor === 'app') return true
+    const id = this.#installations.peek(keyOf(actor))
+    if (id != null) this.#tokens.forget(String(id), authorization)
+    this.unseen(actor)
+    return true
+  }
+
+  unseen(actor: Actor): void {
+    if (actor === 'app') return
+    const id = this.#installations.peek(keyOf(actor))
+    if (id !== undefined) this.#installations.forget(keyOf(actor), id)
+  }
+
+  #jwt(): string {
+    const githubNowMs = this.#clock.wallMs() + (this.#transport.clockAheadMs() ?? 0)
+    return `Bearer ${this.#makeJwt(githubNowMs)}`
+  }
+
+  #installationOf(actor: 'account' | Repository): Promise<number | null> {
+    return this.#installations.get(keyOf(actor), () =>
+      actor === 'account' ? this.#findAny() : this.#find(actor),
+    )
+  }
+
+  async #find(repository: Repository): Promise<Kept<number>> {
+    try {
+      const { data } =
+        'repositoryId' in repository
+          ? await this.#askAsApp('app', installationForm, 'GET /repositories/{id}/installation', {
+              id: repository.repositoryId,
+            })
+          : await this.#askAsApp(
+              'app',
+              installationForm,
+              'GET /repos/{owner}/{repo}/installation',
+              { owner: repository.owner, repo: repository.name },
+            )
+      return { value: data.id, forMs: installationKeptMs }
+    } catch (error) {
+      throw isGitHubError(error, 'not_found') ? notInstalled(error) : error
+    }
+  }
+
+  /** Any will do to ask about public things; without one we ask as nobody. */
+  async #findAny(): Promise<Kept<number | null>> {
+    try {
+      const { data } = await this.#askAsApp(
+        'app',
+        z.array(installationForm),
+        'GET /app/installations',
+        { per_page: 100 },
+      )
+      const usable = data.find(({ suspended_at }) => suspended_at == null)
+      if (usable !== undefined) return { value: usable.id, forMs: installationKeptMs }
+    } catch (error) {
+      if (!isGitHubError(error, 'not_found')) throw error
+    }
+    return { value: null, forMs: noInstallationKeptMs }
+  }
+
+  #tokenOf(installationId: number): Promise<string> {
+    return this.#tokens.get(String(installationId), async () => {
+      const { data } = await this.#askAsApp(
+        'app',
+        tokenForm,
+        'POST /app/installations/{installation_id}/access_tokens',
+        { installation_id: installationId },
+      )
+      const githubNowMs = this.#clock.wallMs() + (this.#transport.clockAheadMs() ?? 0)
+      const forMs = data.expires_at - githubNowMs - tokenMarginMs
+      return { value: `Bearer ${data.token}`, forMs }
+    })
+  }
+}
+
+function keyOf(actor: 'account' | Repository): string {
+  if (actor === 'account') return 'account'
+  if ('repositoryId' in actor) return `#${actor.repositoryId}`
+  return `${actor.owner}/${actor.name}`.toLowerCase()
+}
+
+function notInstalled(error: GitHubError): GitHubError {
+  return new GitHubError(trouble('not_installed'), error)
+}

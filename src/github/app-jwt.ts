@@ -1,0 +1,37 @@
+/**
+ * A GitHub App's proof of itself: a short-lived text signed with its private key. Signed by hand,
+ * because it is ten lines and the time in it has to be GitHub's.
+ */
+import type { KeyObject } from 'node:crypto'
+import { createPrivateKey, sign } from 'node:crypto'
+import { SetupError } from '../errors.ts'
+
+/** GitHub refuses more than ten minutes between the two, and times ahead of its own. */
+const backdatedSeconds = 60
+const validSeconds = 540
+
+/** The key is never shown, not even what is wrong inside of it. */
+export function readPrivateKey(pem: string): KeyObject {
+  const hint = 'Give the PEM file that GitHub made under "Private keys" of the App, unchanged.'
+  let key: KeyObject
+  try {
+    key = createPrivateKey(pem.replaceAll('\\n', '\n'))
+  } catch {
+    throw new SetupError('github_private_key', 'the private key of the GitHub App cannot be read', {
+      hint,
+    })
+  }
+  if (key.asymmetricKeyType === 'rsa') return key
+  throw new SetupError('github_private_key', 'the private key of the GitHub App is no RSA key', {
+    hint,
+  })
+}
+
+export function makeAppJwt(appId: string, key: KeyObject, githubNowMs: number): string {
+  const now = Math.floor(githubNowMs / 1000)
+  const claims = { iat: now - backdatedSeconds, exp: now + validSeconds, iss: appId }
+  const signed = [{ alg: 'RS256', typ: 'JWT' }, claims]
+    .map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'))
+    .join('.')
+  return `${signed}.${sign('sha256', Buffer.from(signed), key).toString('base64url')}`
+}

@@ -1,0 +1,71 @@
+// Goal: roles are asked for once in a while and once at a time, and a failure is never remembered.
+import { expect, it } from 'vitest'
+import { HandClock } from '../../test/github/github-under-test.ts'
+import type { RoleAnswer } from '../github.ts'
+import { cachedRoles } from './cached-roles.ts'
+
+const minute = 60_000
+
+function cachedOver(answer: (repo: string, login: string) => Promise<RoleAnswer>) {
+  const clock = new HandClock()
+  const asked: string[] = []
+  const source = {
+    roleOf: async (repo: string, login: string) => {
+      asked.push(`${repo} ${login}`)
+      return await answer(repo, login)
+    },
+  }
+  return { clock, asked, roles: cachedRoles(source, clock) }
+}
+
+it.each<[RoleAnswer, number]>([
+  ['admin', 5],
+  ['read', 5],
+  ['cannot-ask', 5],
+  ['none', 1],
+  ['no-such-user', 1],
+])('%s is kept for %i minutes', async (answer, minutes) => {
+  const { clock, asked, roles } = cachedOver(async () => answer)
+  expect(await roles.roleOf('acme/widgets', 'mona')).toBe(answer)
+  clock.pass(minutes * minute - 1)
+  expect(await roles.roleOf('acme/widgets', 'mona')).toBe(answer)
+  expect(asked).toHaveLength(1)
+  clock.pass(1)
+  await roles.roleOf('acme/widgets', 'mona')
+  expect(asked).toHaveLength(2)
+})
+
+it('people and repositories are kept apart, spellings are not', async () => {
+  const { asked, roles } = cachedOver(async () => 'write')
+  await roles.roleOf('acme/widgets', 'mona')
+  await roles.roleOf('Acme/Widgets', 'Mona')
+  await roles.roleOf('acme/widgets', 'lisa')
+  await roles.roleOf('acme/gadgets', 'mona')
+  expect(asked).toEqual(['acme/widgets mona', 'acme/widgets lisa', 'acme/gadgets mona'])
+})
+
+it('a question under way is joined, not repeated', async () => {
+  const answer = Promise.withResolvers<RoleAnswer>()
+  const { asked, roles } = cachedOver(() => answer.promise)
+  const both = Promise.all([
+    roles.roleOf('acme/widgets', 'mona'),
+    roles.roleOf('acme/widgets', 'mona'),
+  ])
+  answer.resolve('maintain')
+  expect(await both).toEqual(['maintain', 'maintain'])
+  expect(asked).toHaveLength(1)
+})
+
+it('a rejection reaches everybody who waits and nobody after', async () => {
+  let fails = true
+  const { asked, roles } = cachedOver(async () => {
+    if (fails) throw new Error('not now')
+    return 'triage'
+  })
+  const waiting = [1, 2].map(() => roles.roleOf('acme/widgets', 'mona'))
+  const results = await Promise.allSettled(waiting)
+  expect(results.map(({ status }) => status)).toEqual(['rejected', 'rejected'])
+  fails = false
+  expect(await roles.roleOf('acme/widgets', 'mona')).toBe('triage')
+  expect(asked).toHaveLength(2)
+})

@@ -1,0 +1,126 @@
+/** The set-up as a GitHub App: what it may do, what it hears of, where it is installed. */
+import { z } from 'zod'
+import type { Finding } from '../domain/finding.ts'
+import { checkAppHook } from './check-app-hook.ts'
+import type { Setup } from './check-setup.ts'
+import { GitHubError, isGitHubError } from './errors.ts'
+import {
+  accessLabel,
+  neededEvents,
+  neededPermissions,
+  ok,
+  problem,
+  reachesAccess,
+  unaskable,
+  warning,
+} from './setup-findings.ts'
+
+const grantsForm = z.object({
+  permissions: z.record(z.string(), z.string()),
+  events: z.array(z.string()).default([]),
+})
+const appForm = grantsForm.extend({ id: z.number(), slug: z.string(), name: z.string() })
+const installationsForm = z.array(
+  grantsForm.extend({
+    account: z.object({ login: z.string().optional(), slug: z.string().optional() }).nullish(),
+    suspended_at: z.string().nullish(),
+  }),
+)
+
+type Grants = z.infer<typeof grantsForm>
+
+/** Rejects when GitHub cannot be asked at all. */
+export async function checkApp(setup: Setup): Promise<Finding[]> {
+  let app: z.infer<typeof appForm>
+  try {
+    app = (await setup.ask('app', appForm, 'GET /app')).data
+  } catch (error) {
+    if (!isGitHubError(error, 'unauthorized', 'forbidden', 'not_found', 'gone', 'invalid')) {
+      throw error
+    }
+    return [
+      problem(
+        'github.credentials',
+        `GitHub does not accept the App id with this private key (${error.status ?? 'no status'})`,
+        'On GitHub: Settings → Developer settings → GitHub Apps → the App → General: compare the ' +
+          'App id with GITHUB_APP_ID, and make a new private key for GITHUB_PRIVATE_KEY if ' +
+          'needed. On GitHub Enterprise, GITHUB_API_URL must be its own.',
+      ),
+    ]
+  }
+  const place = `On GitHub: Settings → Developer settings → GitHub Apps → ${app.name}`
+  return [
+    ok('github.credentials', `the App is accepted; we act as ${app.slug}[bot] (App ${app.id})`),
+    ...checkPermissions(app, place),
+    ...checkEvents(app, place),
+    ...(await checkAppHook(setup, place)),
+    ...(await checkInstallations(setup, app, place)),
+  ]
+}
+
+function checkPermissions({ permissions }: Grants, place: string): Finding[] {
+  const check = 'github.permissions'
+  const missing = missingPermissions(permissions)
+  if (missing.length === 0) return [ok(check, 'the App asks for all the permissions it needs')]
+  return missing.map(({ name, label, access }) =>
+    problem(
+      check,
+      `the App lacks ${name}: ${access}`,
+      `${place} → Permissions & events → Repository permissions → ${label}: ` +
+        `${accessLabel[access]}. Then accept the change in each installation.`,
+    ),
+  )
+}
+
+function checkEvents({ events }: Grants, place: string): Finding[] {
+  const check = 'github.events'
+  const missing = neededEvents.filter(({ name }) => !events.includes(name))
+  if (missing.length === 0) return [ok(check, 'the App hears of all the events it needs')]
+  return missing.map(({ name, label }) =>
+    problem(
+      check,
+      `the App does not hear of ${name}`,
+      `${place} → Permissions & events → Subscribe to events: tick ${label}.`,
+    ),
+  )
+}
+
+/** What an App asks for is not yet what its installations have granted. */
+async function checkInstallations(setup: Setup, app: Grants, place: string): Promise<Finding[]> {
+  const check = 'github.installations'
+  const install = `${place} → Install App`
+  try {
+    const route = 'GET /app/installations'
+    const { data } = await setup.ask('app', installationsForm, route, { per_page: 100 })
+    if (data.length === 0) {
+      return [problem(check, 'the App is installed nowhere', `${install}: choose an account.`)]
+    }
+    const findings = data.flatMap(({ account, suspended_at, permissions }) => {
+      const where = account?.login ?? account?.slug ?? 'an account'
+      if (suspended_at != null) {
+        const remedy = `${install} → ${where}: unsuspend it, or uninstall it.`
+        return [warning(check, `the installation for ${where} is suspended`, remedy)]
+      }
+      const unaccepted = missingPermissions(permissions).filter(({ name, access }) =>
+        reachesAccess(app.permissions[name], access),
+      )
+      if (unaccepted.length === 0) return []
+      const names = unaccepted.map(({ name, access }) => `${name}: ${access}`).join(', ')
+      const remedy = `An owner of ${where} accepts it: Settings → GitHub Apps → Review request.`
+      return [problem(check, `${where} has not granted ${names}`, remedy)]
+    })
+    return findings.length > 0 ? findings : [ok(check, `installed for ${count(data.length)}`)]
+  } catch (error) {
+    if (error instanceof GitHubError) return [unaskable(check, error)]
+    throw error
+  }
+}
+
+function missingPermissions(permissions: Grants['permissions']) {
+  return neededPermissions.filter(({ name, access }) => !reachesAccess(permissions[name], access))
+}
+
+function count(accounts: number): string {
+  if (accounts === 1) return '1 account'
+  return accounts === 100 ? '100 accounts or more' : `${accounts} accounts`
+}

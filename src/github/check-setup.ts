@@ -1,0 +1,114 @@
+/**
+ * For `doctor`: is GitHub there, does it know us, may we do our work, and do its webhooks find us.
+ *
+ * What must hold: never rejects, and every finding that is not well says what a person can do.
+ */
+import { z } from 'zod'
+import type { Finding } from '../domain/finding.ts'
+import type { Ask } from './ask.ts'
+import { checkApp } from './check-app.ts'
+import { checkToken } from './check-token.ts'
+import { GitHubError, isGitHubError } from './errors.ts'
+import { ok, problem, unaskable, warning } from './setup-findings.ts'
+import type { Transport } from './transport.ts'
+
+export interface Setup {
+  readonly ask: Ask
+  readonly isApp: boolean
+  readonly transport: Transport
+  readonly options: { readonly apiUrl: string; readonly publicUrl: string | null }
+}
+
+const clockAheadMsMax = 60_000
+/** Less than this part of the hour's calls left is worth a word. */
+const fewLeft = 0.1
+
+const rateForm = z.object({
+  resources: z.object({
+    core: z.object({ limit: z.number(), remaining: z.number(), reset: z.number() }),
+  }),
+})
+
+export async function checkSetup(setup: Setup): Promise<readonly Finding[]> {
+  const findings: Finding[] = []
+  try {
+    findings.push(...(await (setup.isApp ? checkApp(setup) : checkToken(setup))))
+    if (findings.every(({ level }) => level !== 'problem')) findings.push(await checkRate(setup))
+    findings.unshift(ok('github.api', `${shown(setup.options.apiUrl)} answers`))
+  } catch (error) {
+    findings.push(unreachable(error, shown(setup.options.apiUrl)))
+  }
+  return [...findings, ...checkClock(setup.transport)]
+}
+
+/** What it has not said by itself is no reason to stop: limits, or a part that has none. */
+async function checkRate({ ask }: Setup): Promise<Finding> {
+  const check = 'github.rate_limit'
+  try {
+    const { limit, remaining, reset } = (await ask('account', rateForm, 'GET /rate_limit')).data
+      .resources.core
+    const left = `${remaining} of ${limit} calls left this hour`
+    if (remaining >= limit * fewLeft) return ok(check, left)
+    const until = new Date(reset * 1000).toISOString()
+    return warning(
+      check,
+      left,
+      `All are back at ${until}. If this happens often, see what else uses these credentials.`,
+    )
+  } catch (error) {
+    if (!(error instanceof GitHubError)) throw error
+    // GitHub Enterprise answers so while limits are off.
+    if (error.kind === 'not_found') return ok(check, 'this GitHub has no limits')
+    return unaskable(check, error)
+  }
+}
+
+function checkClock(transport: Transport): Finding[] {
+  const aheadMs = transport.clockAheadMs()
+  if (aheadMs === null) return []
+  const seconds = Math.round(Math.abs(aheadMs) / 1000)
+  if (Math.abs(aheadMs) <= clockAheadMsMax) {
+    return [ok('github.clock', "our clock and GitHub's agree within a minute")]
+  }
+  const side = aheadMs > 0 ? 'behind' : 'ahead of'
+  return [
+    warning(
+      'github.clock',
+      `our clock is ${seconds} s ${side} GitHub's`,
+      'Let the machine set its clock by NTP (timedatectl set-ntp true).',
+    ),
+  ]
+}
+
+function unreachable(error: unknown, apiUrl: string): Finding {
+  const check = 'github.api'
+  if (isGitHubError(error, 'network')) {
+    return problem(
+      check,
+      `no connection to ${apiUrl} (${error.failure ?? 'unknown'})`,
+      'Check GITHUB_API_URL, and that this machine gets there: names, firewall, certificates.',
+    )
+  }
+  if (isGitHubError(error, 'redirected')) {
+    return problem(
+      check,
+      `${apiUrl} sends us elsewhere (${error.status ?? 'no status'})`,
+      'Set GITHUB_API_URL to where the API itself is, such as https://HOST/api/v3.',
+    )
+  }
+  if (error instanceof GitHubError) {
+    if (error.kind === 'rate_limited') return unaskable(check, error)
+    return problem(
+      check,
+      error.message,
+      `Try again, and see https://www.githubstatus.com. Our request was ${error.requestId}.`,
+    )
+  }
+  const name = error instanceof Error ? error.name : 'an error'
+  return problem(check, `the check itself failed with ${name}`, 'Please report it as a bug.')
+}
+
+function shown(apiUrl: string): string {
+  const { origin, pathname } = new URL(apiUrl)
+  return `${origin}${pathname}`.replace(/\/+$/, '')
+}

@@ -1,0 +1,185 @@
+// Goal: head, role and own account are read as the port promises, with a token, also of a
+// repository that has another name by now.
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { startFakeApi, type FakeApi, type Said } from '../../test/github/fake-api.ts'
+import { clientOf, rejectionOf } from '../../test/github/github-under-test.ts'
+import type { GitHub, RoleAnswer } from '../github.ts'
+
+let api: FakeApi
+let github: GitHub
+beforeEach(async () => {
+  api = await startFakeApi()
+  github = clientOf(api.url).github
+})
+afterEach(() => api.close())
+
+const pull = {
+  body: {
+    head: { sha: 'b'.repeat(40) },
+    base: { sha: 'a'.repeat(40) },
+    updated_at: '2026-11-15T11:00:00Z',
+  },
+}
+const head = {
+  headSha: 'b'.repeat(40),
+  baseSha: 'a'.repeat(40),
+  updatedAt: Date.parse('2026-11-15T11:00:00Z'),
+}
+const toId = (path: string): Said => ({
+  status: 301,
+  headers: { location: `https://api.github.com/repositories/77/${path}` },
+})
+
+describe('look', () => {
+  const call = 'GET /repos/acme/widgets/pulls/5'
+
+  it('tells head, base and when', async () => {
+    api.on(call, pull)
+    expect(await github.look('acme/widgets', 5)).toEqual(head)
+  })
+
+  it('a pull request that is not there is null', async () => {
+    api.on(call, { status: 404 })
+    expect(await github.look('acme/widgets', 5)).toBeNull()
+  })
+
+  it.each([
+    [401, 'unauthorized'],
+    [403, 'forbidden'],
+    [410, 'gone'],
+    [422, 'invalid'],
+    [429, 'rate_limited'],
+    [502, 'unanswered'],
+  ])('%i rejects as %s, after one call', async (status, kind) => {
+    api.on(call, { status })
+    expect(await rejectionOf(github.look('acme/widgets', 5))).toMatchObject({ kind, status })
+    expect(api.calls()).toEqual([call])
+  })
+
+  it('finds a renamed repository by its id', async () => {
+    api.on(call, toId('pulls/5'))
+    api.on('GET /repositories/77', { body: { full_name: 'acme/gadgets' } })
+    api.on('GET /repos/acme/gadgets/pulls/5', pull)
+    expect(await github.look('acme/widgets', 5)).toEqual(head)
+    expect(api.calls()).toEqual([call, 'GET /repositories/77', 'GET /repos/acme/gadgets/pulls/5'])
+  })
+
+  it('goes after a name once, not in circles', async () => {
+    api.on(call, toId('pulls/5'))
+    api.on('GET /repositories/77', { body: { full_name: 'acme/widgets' } })
+    const error = await rejectionOf(github.look('acme/widgets', 5))
+    expect(error).toMatchObject({ kind: 'redirected', repositoryId: 77 })
+    expect(api.calls()).toEqual([call, 'GET /repositories/77', call])
+  })
+
+  it('a redirect without an id rejects', async () => {
+    api.on(call, { status: 301, headers: { location: `${api.url}/repos/acme/gadgets/pulls/5` } })
+    expect(await rejectionOf(github.look('acme/widgets', 5))).toMatchObject({ kind: 'redirected' })
+    expect(api.calls()).toEqual([call])
+  })
+
+  it('a repository that is gone by its id too rejects: nobody asked for the head', async () => {
+    api.on(call, toId('pulls/5'))
+    api.on('GET /repositories/77', { status: 404 })
+    expect(await rejectionOf(github.look('acme/widgets', 5))).toMatchObject({ kind: 'not_found' })
+  })
+
+  it('a new name that is no name is no answer', async () => {
+    api.on(call, toId('pulls/5'))
+    api.on('GET /repositories/77', { body: { full_name: '../user' } })
+    expect(await rejectionOf(github.look('acme/widgets', 5))).toMatchObject({ kind: 'unanswered' })
+  })
+
+  it.each(['widgets', '', 'acme/widgets/pulls', '../widgets', 'acme/..', 'a b/c', 'acme/wid?x'])(
+    'the name %j is refused before anything is sent',
+    async (repo) => {
+      const error = await rejectionOf(github.look(repo, 5))
+      expect(error).toMatchObject({ code: 'invalid_repo', field: 'repo' })
+      expect(api.calls()).toEqual([])
+    },
+  )
+})
+
+describe('roleOf', () => {
+  const call = 'GET /repos/acme/widgets/collaborators/mona/permission'
+
+  it.each<[string, object, RoleAnswer]>([
+    ['admin', { permission: 'admin', role_name: 'admin' }, 'admin'],
+    ['maintain', { permission: 'write', role_name: 'maintain' }, 'maintain'],
+    ['write', { permission: 'write', role_name: 'write' }, 'write'],
+    ['triage', { permission: 'read', role_name: 'triage' }, 'triage'],
+    ['read', { permission: 'read', role_name: 'read' }, 'read'],
+    ['a custom role', { permission: 'write', role_name: 'release crew' }, 'write'],
+    ['an Enterprise without role names', { permission: 'read' }, 'read'],
+    ['nobody', { permission: 'none', role_name: 'none' }, 'none'],
+  ])('%s', async (_name, body, role) => {
+    api.on(call, { body })
+    expect(await github.roleOf('acme/widgets', 'mona')).toBe(role)
+  })
+
+  it.each<[number, RoleAnswer]>([
+    [404, 'no-such-user'],
+    [401, 'cannot-ask'],
+    [403, 'cannot-ask'],
+  ])('%i is %s', async (status, answer) => {
+    api.on(call, { status })
+    expect(await github.roleOf('acme/widgets', 'mona')).toBe(answer)
+  })
+
+  it.each<[string, Said, string]>([
+    ['a limit', { status: 403, headers: { 'x-ratelimit-remaining': '0' } }, 'rate_limited'],
+    ['a limit', { status: 403, body: { message: 'secondary rate limit' } }, 'rate_limited'],
+    ['a limit', { status: 429 }, 'rate_limited'],
+    ['a 5xx', { status: 503 }, 'unanswered'],
+    ['a role we do not know', { body: { permission: 'owner' } }, 'unanswered'],
+  ])('%s rejects', async (_name, said, kind) => {
+    api.on(call, said)
+    expect(await rejectionOf(github.roleOf('acme/widgets', 'mona'))).toMatchObject({ kind })
+  })
+
+  it('asks about a bot by its whole name', async () => {
+    const bot = 'GET /repos/acme/widgets/collaborators/dependabot%5Bbot%5D/permission'
+    api.on(bot, { body: { permission: 'write', role_name: 'write' } })
+    expect(await github.roleOf('acme/widgets', 'dependabot[bot]')).toBe('write')
+  })
+
+  it.each(['', '..', 'a/b', 'mona?x', 'mona lisa', 'mona[bot]x'])(
+    'nobody is called %j, and nobody is asked',
+    async (login) => {
+      expect(await github.roleOf('acme/widgets', login)).toBe('no-such-user')
+      expect(api.calls()).toEqual([])
+    },
+  )
+
+  it('finds a renamed repository by its id', async () => {
+    api.on(call, toId('collaborators/mona/permission'))
+    api.on('GET /repositories/77', { body: { full_name: 'acme/gadgets' } })
+    const moved = 'GET /repos/acme/gadgets/collaborators/mona/permission'
+    api.on(moved, { body: { permission: 'admin', role_name: 'admin' } })
+    expect(await github.roleOf('acme/widgets', 'mona')).toBe('admin')
+  })
+
+  it('a renamed repository that we may not see says nothing about the person', async () => {
+    api.on(call, toId('collaborators/mona/permission'))
+    api.on('GET /repositories/77', { status: 404 })
+    expect(await github.roleOf('acme/widgets', 'mona')).toBe('cannot-ask')
+  })
+})
+
+describe('ownAccount with a token', () => {
+  it('is the user', async () => {
+    api.on('GET /user', { body: { login: 'acme-bot', id: 42 } })
+    expect(await github.ownAccount()).toEqual({ login: 'acme-bot', id: 42, kind: 'user' })
+  })
+
+  it.each([401, 403])('is null on %i, after one call', async (status) => {
+    api.on('GET /user', { status })
+    expect(await github.ownAccount()).toBeNull()
+    expect(api.calls()).toEqual(['GET /user'])
+  })
+
+  it('rejects when it could not be asked', async () => {
+    api.on('GET /user', { status: 500 })
+    expect(await rejectionOf(github.ownAccount())).toMatchObject({ kind: 'unanswered' })
+  })
+})

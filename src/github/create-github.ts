@@ -1,0 +1,133 @@
+/**
+ * The GitHub port over HTTP. Nothing is repeated here but a call whose credentials were refused and
+ * one that went to a repository's old name, each once: when to ask again is the asker's decision.
+ */
+import { z } from 'zod'
+import { SetupError } from '../errors.ts'
+import type { GitHub, OwnAccount, RoleAnswer } from '../github.ts'
+import { roles } from '../domain/role.ts'
+import type { AppKey } from './app-credentials.ts'
+import { AppCredentials } from './app-credentials.ts'
+import type { Ask } from './ask.ts'
+import { createAsk } from './ask.ts'
+import { checkSetup } from './check-setup.ts'
+import { tokenCredentials } from './credentials.ts'
+import { isGitHubError } from './errors.ts'
+import { askUnderItsName } from './renamed-repository.ts'
+import type { TransportOptions } from './transport.ts'
+import { createTransport } from './transport.ts'
+
+export interface GitHubOptions extends TransportOptions {
+  readonly credentials: { readonly token: string } | AppKey
+  /** Where people and webhooks reach us; null when nobody said. */
+  readonly publicUrl: string | null
+}
+
+const pullForm = z.object({
+  head: z.object({ sha: z.string().min(1) }),
+  base: z.object({ sha: z.string().min(1) }),
+  updated_at: z.iso.datetime({ offset: true }),
+})
+/** `permission` knows three roles only, but also what a custom role amounts to. */
+const roleForm = z
+  .object({ permission: z.string(), role_name: z.string().optional() })
+  .transform((answer, context) => {
+    const known = [...roles, 'none'] as const
+    const named = known.find((role) => role === answer.role_name)
+    const role = named ?? known.find((each) => each === answer.permission)
+    if (role !== undefined) return role
+    context.issues.push({ code: 'custom', message: 'no role that we know', input: null })
+    return z.NEVER
+  })
+const userForm = z.object({ login: z.string().min(1), id: z.number() })
+const appForm = z.object({ slug: z.string().min(1) })
+
+export function createGitHub(options: GitHubOptions): GitHub {
+  const { credentials } = options
+  const transport = createTransport(options)
+  const isApp = 'appId' in credentials
+  const ask = createAsk(
+    transport.octokit,
+    isApp
+      ? new AppCredentials(credentials, transport, options.clock)
+      : tokenCredentials(sendable(credentials.token)),
+  )
+  return {
+    look: (repo, pr) => look(ask, repo, pr),
+    roleOf: (repo, login) => roleOf(ask, repo, login),
+    ownAccount: () => (isApp ? appAccount(ask) : userAccount(ask)),
+    checkSetup: () => checkSetup({ ask, isApp, transport, options }),
+  }
+}
+
+async function look(ask: Ask, repo: string, pr: number) {
+  return await askUnderItsName(ask, repo, async (owner, name, actor) => {
+    const route = 'GET /repos/{owner}/{repo}/pulls/{pull_number}'
+    try {
+      const { data } = await ask(actor, pullForm, route, { owner, repo: name, pull_number: pr })
+      const updatedAt = Date.parse(data.updated_at)
+      return { headSha: data.head.sha, baseSha: data.base.sha, updatedAt }
+    } catch (error) {
+      if (isGitHubError(error, 'not_found')) return null
+      throw error
+    }
+  })
+}
+
+async function roleOf(ask: Ask, repo: string, login: string): Promise<RoleAnswer> {
+  // Anything else would be another path; GitHub has nobody of such a name.
+  if (!/^[\w-]{1,100}(\[bot\])?$/.test(login)) return 'no-such-user'
+  try {
+    return await askUnderItsName(ask, repo, async (owner, name, actor) => {
+      const route = 'GET /repos/{owner}/{repo}/collaborators/{username}/permission'
+      const parameters = { owner, repo: name, username: login }
+      try {
+        return (await ask(actor, roleForm, route, parameters)).data
+      } catch (error) {
+        if (isGitHubError(error, 'not_found')) return 'no-such-user'
+        throw error
+      }
+    })
+  } catch (error) {
+    if (isGitHubError(error, 'unauthorized', 'forbidden', 'not_found', 'not_installed')) {
+      return 'cannot-ask'
+    }
+    throw error
+  }
+}
+
+async function userAccount(ask: Ask): Promise<OwnAccount | null> {
+  try {
+    const { login, id } = (await ask('account', userForm, 'GET /user')).data
+    return { login, id, kind: 'user' }
+  } catch (error) {
+    if (isGitHubError(error, 'unauthorized', 'forbidden')) return null
+    throw error
+  }
+}
+
+async function appAccount(ask: Ask): Promise<OwnAccount | null> {
+  let slug: string
+  try {
+    slug = (await ask('app', appForm, 'GET /app')).data.slug
+  } catch (error) {
+    if (isGitHubError(error, 'unauthorized', 'forbidden')) return null
+    throw error
+  }
+  try {
+    const username = `${slug}[bot]`
+    const { id } = (await ask('account', userForm, 'GET /users/{username}', { username })).data
+    return { login: slug, id, kind: 'app' }
+  } catch (error) {
+    if (isGitHubError(error, 'network', 'unanswered', 'rate_limited')) throw error
+    return { login: slug, id: null, kind: 'app' }
+  }
+}
+
+/** A line's end in it would come back in the connection's own error, with all of the token. */
+function sendable(token: string): string {
+  if (/^[\x21-\x7e]+$/.test(token)) return token
+  throw new SetupError('github_token', 'the GitHub token has characters that cannot be sent', {
+    hint: 'Give it as one line without blanks, as GitHub showed it.',
+  })
+}

@@ -1,0 +1,27 @@
+/**
+ * Port: what we show to GitHub, by whom we act as. `app` is the App itself, `account` whatever may
+ * ask about public things, a repository whoever may act there.
+ */
+
+export type Repository =
+  { readonly owner: string; readonly name: string } | { readonly repositoryId: number }
+
+export type Actor = 'app' | 'account' | Repository
+
+export interface Credentials {
+  /** The value of the `authorization` header; null to ask without. */
+  authorization(actor: Actor): Promise<string | null>
+  /** GitHub answered 401 to it. False when there is no other to be had. */
+  refused(actor: Actor, authorization: string): boolean
+  /** GitHub answered 404: perhaps to somebody who may no longer look there. */
+  unseen(actor: Actor): void
+}
+
+/** A token is the same whoever we act as, and stays what it is. */
+export function tokenCredentials(token: string): Credentials {
+  return {
+    authorization: async () => `Bearer ${token}`,
+    refused: () => false,
+    unseen: () => undefined,
+  }
+}

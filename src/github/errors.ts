@@ -1,0 +1,181 @@
+/**
+ * What can become of a call to GitHub, by what happens next: whether it may be repeated, when, and
+ * whether it may have been done already.
+ *
+ * What must hold: told apart by status code and fields (the one exception is in rate-limit.ts). An
+ * error has no cause and no text of the other side: both can carry a token or somebody's words.
+ */
+import { HoldfastError } from '../errors.ts'
+import { askedUntil, isLimited, quietUntil } from './rate-limit.ts'
+
+/** An answer as it came; `body` is null when it did not arrive whole. */
+export interface Answer {
+  readonly status: number
+  readonly headers: Headers
+  readonly body: string | null
+}
+
+/**
+ * - `network`: the connection never opened, so nothing was done. Safe to repeat.
+ * - `unanswered`: a timeout, a reset, a 5xx or an answer that cannot be read. May have been done.
+ * - `rate_limited`: nothing was done; keep quiet until `until`.
+ * - `unauthorized`: the credentials are refused.
+ * - `forbidden`: they do not reach that far.
+ * - `not_found`: not there, or not for these credentials to see.
+ * - `not_installed`: the App is not installed where it was to act.
+ * - `gone`, `conflict`: the state of things is against it.
+ * - `redirected`: the repository has another name; never followed.
+ * - `invalid`: any other refusal of the call as it stands.
+ */
+export type GitHubErrorKind =
+  | 'network'
+  | 'unanswered'
+  | 'rate_limited'
+  | 'unauthorized'
+  | 'forbidden'
+  | 'not_found'
+  | 'not_installed'
+  | 'gone'
+  | 'conflict'
+  | 'redirected'
+  | 'invalid'
+
+export interface Trouble {
+  readonly kind: GitHubErrorKind
+  /** Not before this, by our clock; null where GitHub asks for no wait. */
+  readonly until: number | null
+  /** Which repository a redirect leads to, where it says so by id. */
+  readonly repositoryId: number | null
+  /** Short name of what broke, such as ECONNREFUSED; null when GitHub answered. */
+  readonly failure: string | null
+}
+
+export interface CallFacts {
+  /** Method and path template, such as `GET /repos/{owner}/{repo}`. */
+  readonly route: string
+  /** Null when no answer came. */
+  readonly status: number | null
+  /** Ours, sent along as `x-request-id`. */
+  readonly requestId: string
+  readonly githubRequestId: string | null
+}
+
+export class GitHubError extends HoldfastError {
+  readonly kind: GitHubErrorKind
+  readonly until: number | null
+  readonly repositoryId: number | null
+  readonly failure: string | null
+  readonly route: string
+  readonly status: number | null
+  readonly requestId: string
+  readonly githubRequestId: string | null
+
+  constructor(trouble: Trouble, facts: CallFacts) {
+    super(`github_${trouble.kind}`, messageOf(trouble, facts))
+    this.kind = trouble.kind
+    this.until = trouble.until
+    this.repositoryId = trouble.repositoryId
+    this.failure = trouble.failure
+    this.route = facts.route
+    this.status = facts.status
+    this.requestId = facts.requestId
+    this.githubRequestId = facts.githubRequestId
+  }
+}
+
+export function isGitHubError(
+  error: unknown,
+  ...kinds: readonly GitHubErrorKind[]
+): error is GitHubError {
+  return error instanceof GitHubError && kinds.includes(error.kind)
+}
+
+export function trouble(kind: GitHubErrorKind, more: Partial<Trouble> = {}): Trouble {
+  return { kind, until: null, repositoryId: null, failure: null, ...more }
+}
+
+/** Null for a 2xx that arrived whole. */
+export function troubleOfAnswer(answer: Answer, nowMs: number): Trouble | null {
+  const { status, headers, body } = answer
+  if (isLimited(answer)) return trouble('rate_limited', { until: quietUntil(headers, nowMs) })
+  if (status >= 300 && status < 400) {
+    return trouble('redirected', { repositoryId: repositoryIdOf(headers.get('location')) })
+  }
+  // Half a refusal is not enough to go by: what is missing may be the sign of a limit.
+  if (body === null) return trouble('unanswered', { failure: 'body cut off' })
+  if (status >= 200 && status < 300) return null
+  const kind = kindOfStatus(status)
+  return trouble(kind, { until: kind === 'unanswered' ? askedUntil(headers, nowMs) : null })
+}
+
+/** For what the call itself rejected with: no answer came. */
+export function troubleOfFailure(error: unknown, timedOut: boolean): Trouble {
+  if (timedOut) return trouble('unanswered', { failure: 'timeout' })
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error
+  return trouble(neverOpened(cause) ? 'network' : 'unanswered', {
+    failure: codeOf(cause) ?? 'connection lost',
+  })
+}
+
+function kindOfStatus(status: number): GitHubErrorKind {
+  switch (status) {
+    case 401:
+      return 'unauthorized'
+    case 403:
+    case 451: // Withheld for legal reasons.
+      return 'forbidden'
+    case 404:
+      return 'not_found'
+    // The server gave up waiting for a request that it may have read.
+    case 408:
+      return 'unanswered'
+    case 409:
+      return 'conflict'
+    case 410:
+      return 'gone'
+    default:
+      return status >= 400 && status < 500 ? 'invalid' : 'unanswered'
+  }
+}
+
+/** The address itself is not ours to trust: only the id is taken from it. */
+function repositoryIdOf(location: string | null): number | null {
+  const id = /\/repositories\/(\d{1,15})(?:[/?#]|$)/.exec(location ?? '')?.[1]
+  return id === undefined ? null : Number(id)
+}
+
+const beforeSending = new Set([
+  'UND_ERR_CONNECT_TIMEOUT',
+  // The certificate is looked at before the first byte of a request.
+  'CERT_HAS_EXPIRED',
+  'CERT_NOT_YET_VALID',
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'ERR_TLS_CERT_ALTNAME_INVALID',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+])
+
+/** Only what is certain: a reset may have come after the request was read. */
+function neverOpened(error: unknown): boolean {
+  if (error instanceof AggregateError) {
+    return error.errors.length > 0 && error.errors.every(neverOpened)
+  }
+  if (!(error instanceof Error)) return false
+  const { syscall } = error as NodeJS.ErrnoException
+  if (syscall === 'connect' || syscall === 'getaddrinfo') return true
+  return beforeSending.has(codeOf(error) ?? '')
+}
+
+function codeOf(error: unknown): string | null {
+  const code = error instanceof Error ? (error as NodeJS.ErrnoException).code : undefined
+  return typeof code === 'string' && /^[A-Z0-9_]{1,60}$/.test(code) ? code : null
+}
+
+function messageOf({ kind, failure }: Trouble, { route, status }: CallFacts): string {
+  if (kind === 'network') return `${route}: no connection to GitHub (${failure ?? 'unknown'})`
+  if (kind === 'not_installed') return `${route}: the GitHub App is not installed there`
+  const answer = status === null ? 'no answer from GitHub' : `GitHub answered ${status}`
+  return failure === null ? `${route}: ${answer}` : `${route}: ${answer} (${failure})`
+}

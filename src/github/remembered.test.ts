@@ -1,0 +1,51 @@
+// Goal: a question is asked once while its answer is fresh, and a late word undoes no new one.
+import { expect, it } from 'vitest'
+import { HandClock } from '../../test/github/github-under-test.ts'
+import { Remembered } from './remembered.ts'
+
+function setUp() {
+  const clock = new HandClock()
+  const asked: string[] = []
+  const remembered = new Remembered<number>(clock)
+  const get = (key: string, value: number, forMs = 1000) =>
+    remembered.get(key, async () => {
+      asked.push(key)
+      return { value, forMs }
+    })
+  return { clock, asked, remembered, get }
+}
+
+it('keeps an answer for its time, by a clock that nobody can set', async () => {
+  const { clock, asked, get } = setUp()
+  expect(await get('a', 1)).toBe(1)
+  clock.wall += 1_000_000
+  clock.monotonic += 999
+  expect(await get('a', 2)).toBe(1)
+  clock.monotonic += 1
+  expect(await get('a', 3)).toBe(3)
+  expect(asked).toEqual(['a', 'a'])
+})
+
+it('an answer that may not be kept is asked for again', async () => {
+  const { asked, get } = setUp()
+  await get('a', 1, 0)
+  await get('a', 2, -5)
+  expect(asked).toEqual(['a', 'a'])
+})
+
+it('forgets only the value that is named', async () => {
+  const { remembered, get } = setUp()
+  await get('a', 1)
+  remembered.forget('a', 7)
+  expect(remembered.peek('a')).toBe(1)
+  remembered.forget('a', 1)
+  expect(remembered.peek('a')).toBeUndefined()
+})
+
+it('makes room: the oldest of ten thousand goes', async () => {
+  const { remembered, get } = setUp()
+  for (let i = 0; i <= 10_000; i++) await get(`key ${i}`, i)
+  expect(remembered.peek('key 0')).toBeUndefined()
+  expect(remembered.peek('key 1')).toBe(1)
+  expect(remembered.peek('key 10000')).toBe(10_000)
+})

@@ -1,0 +1,41 @@
+/**
+ * Asks under a repository's name and, when GitHub says that it has moved, once more under the name
+ * it has now. The way there is by id: a redirect is never followed, because its address is not ours
+ * and a redirected POST would arrive as a GET.
+ */
+import { z } from 'zod'
+import { InvalidInputError } from '../errors.ts'
+import type { Ask } from './ask.ts'
+import type { Repository } from './credentials.ts'
+import { isGitHubError } from './errors.ts'
+
+/** Neither part may be dots alone: they would climb to another path of the API. */
+const fullName = /^(?!\.{1,2}\/)([\w.-]{1,100})\/(?!\.{1,2}$)([\w.-]{1,100})$/
+
+const repositoryForm = z.object({ full_name: z.string().regex(fullName) })
+
+export async function askUnderItsName<T>(
+  ask: Ask,
+  repo: string,
+  question: (owner: string, name: string, actor: Repository) => Promise<T>,
+): Promise<T> {
+  const named = partsOf(repo)
+  try {
+    return await question(named.owner, named.name, named)
+  } catch (error) {
+    if (!isGitHubError(error, 'redirected') || error.repositoryId === null) throw error
+    // By id also to whom: an owner's change may have brought another installation.
+    const moved = { repositoryId: error.repositoryId }
+    const { data } = await ask(moved, repositoryForm, 'GET /repositories/{id}', {
+      id: error.repositoryId,
+    })
+    const { owner, name } = partsOf(data.full_name)
+    return await question(owner, name, moved)
+  }
+}
+
+function partsOf(repo: string): { owner: string; name: string } {
+  const [, owner, name] = fullName.exec(repo) ?? []
+  if (owner !== undefined && name !== undefined) return { owner, name }
+  throw new InvalidInputError('invalid_repo', 'repo', 'a repository is named owner/name')
+}

@@ -1,0 +1,70 @@
+/** What a set-up needs on GitHub, and how a finding about it is written. */
+import type { Finding } from '../domain/finding.ts'
+import type { GitHubError } from './errors.ts'
+
+interface Need {
+  readonly name: string
+  /** What GitHub's settings call it. */
+  readonly label: string
+}
+
+export const neededPermissions: readonly (Need & { readonly access: 'read' | 'write' })[] = [
+  { name: 'pull_requests', label: 'Pull requests', access: 'write' },
+  { name: 'issues', label: 'Issues', access: 'write' },
+  { name: 'statuses', label: 'Commit statuses', access: 'write' },
+  { name: 'checks', label: 'Checks', access: 'write' },
+  { name: 'metadata', label: 'Metadata', access: 'read' },
+  { name: 'contents', label: 'Contents', access: 'read' },
+]
+
+export const neededEvents: readonly Need[] = [
+  { name: 'pull_request', label: 'Pull request' },
+  { name: 'check_run', label: 'Check run' },
+  { name: 'issues', label: 'Issues' },
+  { name: 'issue_comment', label: 'Issue comment' },
+]
+
+export const webhookPath = '/webhooks/github'
+
+export const ok = (check: string, detail: string): Finding => ({
+  check,
+  level: 'ok',
+  detail,
+  remedy: null,
+})
+export const warning = (check: string, detail: string, remedy: string): Finding => ({
+  check,
+  level: 'warning',
+  detail,
+  remedy,
+})
+export const problem = (check: string, detail: string, remedy: string): Finding => ({
+  check,
+  level: 'problem',
+  detail,
+  remedy,
+})
+
+/** GitHub's words for a permission's two grades. */
+export const accessLabel = { read: 'Read-only', write: 'Read and write' } as const
+
+export function reachesAccess(given: string | undefined, needed: 'read' | 'write'): boolean {
+  return given === 'admin' || given === 'write' || (given === 'read' && needed === 'read')
+}
+
+/** A question of the check itself that got no useful answer. */
+export function unaskable(check: string, error: GitHubError): Finding {
+  if (error.kind === 'rate_limited') {
+    const until = new Date(error.until ?? 0).toISOString()
+    const remedy = 'Nothing to mend: ask again then. If it happens often, something asks too much.'
+    return warning(check, `GitHub wants to be left alone until ${until}`, remedy)
+  }
+  const detail = `could not be looked at: ${error.message}`
+  return warning(check, detail, `Try again; the request's id is ${error.requestId}.`)
+}
+
+/** Where to give a webhook its address. */
+export function webhookAddress(publicUrl: string | null): string {
+  if (publicUrl === null) return `the address under which GitHub reaches us, with ${webhookPath}`
+  return `${publicUrl.replace(/\/+$/, '')}${webhookPath}`
+}

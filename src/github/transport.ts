@@ -1,0 +1,130 @@
+/**
+ * Octokit with our own way to the wire: every request it makes is one exchange here, with one
+ * deadline over connecting, answer and body, one request id and one line in the log. Octokit's own
+ * sender is passed by: it takes a redirect for an answer, and a body cut off for an empty one.
+ *
+ * What must hold: nothing is repeated, no redirect is followed, and neither log nor error has
+ * anything of a header's or a body's content in it.
+ */
+import { Octokit } from '@octokit/core'
+import type { Clock } from '../clock.ts'
+import { makeId } from '../ids.ts'
+import type { Log } from '../log.ts'
+import type { Random } from '../random.ts'
+import type { Scheduler } from '../scheduler.ts'
+import type { Answer, CallFacts, Trouble } from './errors.ts'
+import { GitHubError, trouble, troubleOfAnswer, troubleOfFailure } from './errors.ts'
+import { dateOf } from './rate-limit.ts'
+
+/** GitHub itself gives up after as long. */
+const deadlineMs = 10_000
+const apiVersion = '2022-11-28'
+
+export interface TransportOptions {
+  readonly apiUrl: string
+  readonly fetch: typeof globalThis.fetch
+  readonly clock: Clock
+  readonly scheduler: Scheduler
+  readonly random: Random
+  readonly log: Log
+  readonly version: string
+}
+
+export interface Transport {
+  readonly octokit: Octokit
+  /** How far GitHub's clock is ahead of ours, by its last answer; null before the first. */
+  clockAheadMs(): number | null
+}
+
+interface OutgoingRequest {
+  readonly method: string
+  readonly url: string
+  readonly headers: Readonly<Record<string, unknown>>
+  readonly body?: unknown
+}
+
+export function createTransport(options: TransportOptions): Transport {
+  const { clock, log } = options
+  const octokit = new Octokit({ baseUrl: options.apiUrl.replace(/\/+$/, '') })
+  let aheadMs: number | null = null
+
+  octokit.hook.wrap('request', async (_send, asked) => {
+    const route = `${asked.method} ${asked.url}`
+    const requestId = makeId('req', clock.wallMs(), options.random)
+    const startedMs = clock.monotonicMs()
+    const outgoing = octokit.request.endpoint.parse(asked) as OutgoingRequest
+    const { answer, failed } = await exchange(options, outgoing, requestId)
+    const nowMs = clock.wallMs()
+    const theirMs = answer === null ? null : dateOf(answer.headers)
+    if (theirMs !== null) aheadMs = theirMs - nowMs
+    const facts: CallFacts = {
+      route,
+      status: answer?.status ?? null,
+      requestId,
+      githubRequestId: answer?.headers.get('x-github-request-id') ?? null,
+    }
+    const read = answer === null ? failed : readAnswer(answer, nowMs)
+    const ms = Math.round(clock.monotonicMs() - startedMs)
+    const told = { method: asked.method, route: asked.url, status: facts.status, ms }
+    const ids = { requestId, githubRequestId: facts.githubRequestId }
+    log.debug({ ...ids, ...told, ...('kind' in read && { kind: read.kind }) }, 'asked GitHub')
+    if (answer === null || 'kind' in read) throw new GitHubError(read as Trouble, facts)
+    const headers = { ...Object.fromEntries(answer.headers), 'x-request-id': requestId }
+    return { status: answer.status, url: outgoing.url, headers, data: read.data }
+  })
+
+  return { octokit, clockAheadMs: () => aheadMs }
+}
+
+type Exchanged =
+  | { readonly answer: Answer; readonly failed: null }
+  | { readonly answer: null; readonly failed: Trouble }
+
+async function exchange(
+  options: TransportOptions,
+  outgoing: OutgoingRequest,
+  requestId: string,
+): Promise<Exchanged> {
+  const deadline = new AbortController()
+  const cancel = options.scheduler.after(deadlineMs, () => deadline.abort())
+  try {
+    const response = await options.fetch(outgoing.url, {
+      method: outgoing.method,
+      headers: headersOf(outgoing.headers, options.version, requestId),
+      redirect: 'manual',
+      signal: deadline.signal,
+      ...(outgoing.body !== undefined && { body: JSON.stringify(outgoing.body) }),
+    })
+    const body = await response.text().catch(() => null)
+    return { answer: { status: response.status, headers: response.headers, body }, failed: null }
+  } catch (error) {
+    return { answer: null, failed: troubleOfFailure(error, deadline.signal.aborted) }
+  } finally {
+    cancel()
+  }
+}
+
+function headersOf(
+  given: Readonly<Record<string, unknown>>,
+  version: string,
+  requestId: string,
+): Record<string, string> {
+  return {
+    ...Object.fromEntries(Object.entries(given).map(([name, value]) => [name, String(value)])),
+    'user-agent': `holdfast/${version}`,
+    'x-github-api-version': apiVersion,
+    'x-request-id': requestId,
+  }
+}
+
+function readAnswer(answer: Answer, nowMs: number): Trouble | { readonly data: unknown } {
+  const found = troubleOfAnswer(answer, nowMs)
+  if (found !== null) return found
+  const text = answer.body ?? ''
+  if (!/\bjson\b/i.test(answer.headers.get('content-type') ?? '')) return { data: text }
+  try {
+    return { data: JSON.parse(text) as unknown }
+  } catch {
+    return trouble('unanswered', { failure: 'unreadable body' })
+  }
+}

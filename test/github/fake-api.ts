@@ -1,0 +1,68 @@
+/**
+ * A GitHub on a loopback port that says what a test scripts, over real connections. A call that is
+ * not scripted is a 500, which no test takes for an answer of GitHub's.
+ */
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+export interface Seen {
+  readonly method: string
+  readonly path: string
+  readonly headers: IncomingMessage['headers']
+}
+
+export interface Said {
+  readonly status?: number
+  readonly headers?: Readonly<Record<string, string>>
+  /** Sent as it is when a text, else as JSON. */
+  readonly body?: unknown
+}
+
+export type Answering = (response: ServerResponse, seen: Seen) => void
+
+export interface FakeApi {
+  readonly url: string
+  readonly seen: readonly Seen[]
+  /** `METHOD /path`, as they came. */
+  calls(): string[]
+  /** Several answers are given one after the other, and the last one from then on. */
+  on(call: string, ...answers: readonly (Said | Answering)[]): void
+  close(): Promise<void>
+}
+
+export async function startFakeApi(): Promise<FakeApi> {
+  const seen: Seen[] = []
+  const scripts = new Map<string, (Said | Answering)[]>()
+  const server = createServer((request, response) => {
+    const { method = '', url: path = '', headers } = request
+    const call: Seen = { method, path, headers }
+    seen.push(call)
+    request.resume()
+    const answers = scripts.get(`${method} ${path}`) ?? [{ status: 500, body: 'not scripted' }]
+    const answer = answers.length > 1 ? answers.shift() : answers[0]
+    if (typeof answer === 'function') answer(response, call)
+    else say(response, answer ?? {})
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    seen,
+    calls: () => seen.map(({ method, path }) => `${method} ${path}`),
+    on: (call, ...answers) => void scripts.set(call, [...answers]),
+    close: async () => {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}
+
+export function say(response: ServerResponse, { status = 200, headers, body = {} }: Said): void {
+  const isText = typeof body === 'string'
+  const type = isText ? 'text/html; charset=utf-8' : 'application/json; charset=utf-8'
+  response.writeHead(status, {
+    'content-type': type,
+    'x-github-request-id': 'ABCD:1234:5678',
+    ...headers,
+  })
+  response.end(isText ? body : JSON.stringify(body))
+}

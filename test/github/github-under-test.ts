@@ -1,0 +1,78 @@
+/**
+ * The real client with hands on its clock and its deadlines, and everything it logs. Time stands
+ * still unless a test moves it.
+ */
+import { generateKeyPairSync } from 'node:crypto'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { createGitHub, type GitHubOptions } from '../../src/github/create-github.ts'
+import type { Log } from '../../src/log.ts'
+import { systemRandom } from '../../src/random.ts'
+import type { Scheduler } from '../../src/scheduler.ts'
+
+export const theToken = 'ghp_topsecretpersonaltoken0123456789'
+
+const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+export const appKeyPem = privateKey.export({ type: 'pkcs1', format: 'pem' }) as string
+export const appPublicKey = publicKey
+
+/** As GitHub makes them since 2026: the App's id, then a signed text of some 500 characters. */
+export const longToken = (mark: string) =>
+  `ghs_12_${mark}${'h'.repeat(36)}.${'p'.repeat(240)}.${'s'.repeat(240)}`
+
+export class HandClock {
+  wall = Date.parse('2026-11-15T12:00:00Z')
+  monotonic = 0
+  wallMs = () => this.wall
+  monotonicMs = () => this.monotonic
+  pass(ms: number): void {
+    this.wall += ms
+    this.monotonic += ms
+  }
+}
+
+/** Timers run when a test fires them. */
+export class HandScheduler implements Scheduler {
+  readonly timers = new Map<() => void, number>()
+  soon = (task: () => void) => void setImmediate(task)
+  after = (ms: number, task: () => void) => {
+    this.timers.set(task, ms)
+    return () => void this.timers.delete(task)
+  }
+  afterInBackground = this.after
+  fire(): void {
+    for (const task of [...this.timers.keys()]) task()
+  }
+  async untilSet(): Promise<void> {
+    while (this.timers.size === 0) await nextTurn()
+  }
+}
+
+export function clientOf(url: string, options: Partial<GitHubOptions> = {}) {
+  const lines: unknown[][] = []
+  const keep = (...line: unknown[]) => void lines.push(line)
+  const log = { debug: keep, info: keep, warn: keep, error: keep } as unknown as Log
+  const clock = new HandClock()
+  const scheduler = new HandScheduler()
+  const github = createGitHub({
+    credentials: { token: theToken },
+    apiUrl: url,
+    publicUrl: null,
+    fetch,
+    clock,
+    scheduler,
+    random: systemRandom,
+    log,
+    version: '1.2.3',
+    ...options,
+  })
+  return { github, clock, scheduler, lines }
+}
+
+export const appCredentials = { appId: '12', privateKey: appKeyPem }
+
+/** What a promise rejects with; fails when it does not. */
+export async function rejectionOf(promise: Promise<unknown>): Promise<unknown> {
+  const [result] = await Promise.allSettled([promise])
+  if (result.status === 'fulfilled') throw new Error(`resolved: ${JSON.stringify(result.value)}`)
+  return result.reason
+}
