@@ -7,9 +7,13 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { Clock } from './clock.ts'
 import { createAuditPlacer } from './audit/placer.ts'
 import { systemClock } from './clock.ts'
+import { examineAll } from './doctor/doctor.ts'
 import { SetupError } from './errors.ts'
-import type { HeadSource } from './head-source.ts'
+import type { GitHub } from './github.ts'
+import { createGitHub } from './github/create-github.ts'
 import { createHttpServer } from './http/server.ts'
+import { openIntake } from './intake/open-intake.ts'
+import type { Log } from './log.ts'
 import type { Random } from './random.ts'
 import { systemRandom } from './random.ts'
 import { createRuns } from './runs/create-runs.ts'
@@ -25,8 +29,9 @@ import type { Settings } from './settings/settings.ts'
 import type { Store } from './store.ts'
 import { openPostgres } from './stores/open-postgres.ts'
 import { openSqlite } from './stores/open-sqlite.ts'
+import { backupDatabase, lookAtDatabase } from './stores/upkeep.ts'
 
-export { backupDatabase, lookAtDatabase } from './stores/upkeep.ts'
+export { backupDatabase, lookAtDatabase }
 
 export interface App {
   readonly store: Store
@@ -48,8 +53,8 @@ export interface ComposeOptions extends Partial<Seams> {
   readonly webhookSecrets: readonly string[]
   readonly log: FastifyBaseLogger
   readonly version: string
-  /** Who says which head is the head; nobody yet without a GitHub client. */
-  readonly headSource?: HeadSource
+  /** Stands in for GitHub; else it is asked as the settings say. */
+  readonly github?: GitHub
 }
 
 export const systemSeams: Seams = {
@@ -69,10 +74,31 @@ export async function openStore(
   return openSqlite({ path: database.path, exclusive: options.exclusive ?? false }, seams)
 }
 
+/** Null in the sandbox: nothing is asked of GitHub there. */
+export function openGitHub(
+  settings: Settings,
+  options: Seams & {
+    readonly fetch: typeof globalThis.fetch
+    readonly log: Log
+    readonly version: string
+  },
+): GitHub | null {
+  const { mode, githubAppId: appId, githubPrivateKey: privateKey, githubToken: token } = settings
+  if (mode === 'sandbox') return null
+  const { publicUrl, githubApiUrl: apiUrl } = settings
+  const app = appId !== null && privateKey !== null ? { appId, privateKey } : null
+  return createGitHub({
+    ...options,
+    apiUrl,
+    publicUrl,
+    credentials: app ?? { token: token ?? '' },
+  })
+}
+
 export async function compose(settings: Settings, options: ComposeOptions): Promise<App> {
   const seams = { ...systemSeams, ...definedSeams(options) }
   const { clock, random, scheduler } = seams
-  const { log } = options
+  const { log, version } = options
   const store = await openStore(settings, { ...seams, exclusive: true })
   try {
     await refuseOtherMode(store, settings)
@@ -80,6 +106,8 @@ export async function compose(settings: Settings, options: ComposeOptions): Prom
     await store.close()
     throw error
   }
+  const github =
+    options.github ?? openGitHub(settings, { ...seams, fetch: globalThis.fetch, log, version })
   const runs = createRuns({
     store,
     clock,
@@ -88,7 +116,7 @@ export async function compose(settings: Settings, options: ComposeOptions): Prom
     log,
     leaseMs: settings.leaseMs,
     policyOf: (type, kind) => runPolicy(settings, type, kind),
-    headSource: options.headSource ?? null,
+    headSource: github,
   })
   const sweeper = createSweeper({
     store,
@@ -100,16 +128,35 @@ export async function compose(settings: Settings, options: ComposeOptions): Prom
   const pulse = createPulse({ store, scheduler, log })
   const placer = createAuditPlacer({ store, scheduler, log })
   const purger = createPurger({ store, scheduler, log, retention: settings.retention })
+  const intake = openIntake({
+    secrets: options.webhookSecrets,
+    types: settings.runs,
+    store,
+    runs,
+    github,
+    clock,
+    scheduler,
+    log,
+    metrics: { webhook: () => undefined, inboxProcessed: () => undefined },
+  })
   const stopping = new AbortController()
   const http = createHttpServer({
     runs,
+    intake: intake.intake,
     store,
     adminTokenHash: hashSecret(options.adminToken),
     clock,
     random,
     log,
-    version: options.version,
+    version,
     sandbox: settings.mode === 'sandbox',
+    doctor: () =>
+      examineAll({
+        settings,
+        look: () => lookAtDatabase(settings.database, { clock, readThrough: false }),
+        store: () => Promise.resolve(store),
+        github: () => openGitHub(settings, { ...seams, fetch, log, version: options.version }),
+      }),
     stopping: stopping.signal,
   })
   return {
@@ -122,6 +169,7 @@ export async function compose(settings: Settings, options: ComposeOptions): Prom
       pulse.start()
       placer.start()
       sweeper.start()
+      intake.start()
       purger.start()
       void purger.kick()
       return { url: urlOf(http.server.address() as AddressInfo) }
@@ -129,6 +177,7 @@ export async function compose(settings: Settings, options: ComposeOptions): Prom
     async close() {
       stopping.abort()
       await http.close()
+      await intake.stop()
       await Promise.all([pulse.stop(), placer.stop(), sweeper.stop(), purger.stop(), runs.stop()])
       await store.close()
     },

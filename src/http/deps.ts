@@ -1,12 +1,15 @@
 /** What the HTTP door is given. It opens nothing itself: no store, no clock, no randomness. */
 import type { FastifyBaseLogger } from 'fastify'
 import type { Clock } from '../clock.ts'
+import type { Intake } from '../intake/intake.ts'
+import type { Report } from '../doctor/report.ts'
 import type { Random } from '../random.ts'
 import type { Runs } from '../runs/runs.ts'
 import type { Store } from '../store.ts'
 
 export interface HttpDeps {
   readonly runs: Runs
+  readonly intake: Intake
   readonly store: HttpStore
   /** `hashSecret` of the admin token. */
   readonly adminTokenHash: string
@@ -17,11 +20,23 @@ export interface HttpDeps {
   /** Rejects while something besides the store is not ready. */
   readonly readiness?: () => Promise<void>
   readonly sandbox: boolean
+  /** The server examines itself; never rejects. */
+  readonly doctor: () => Promise<Report>
   /** Fires before `close`: what is held is answered early, connections are not kept. */
   readonly stopping?: AbortSignal
 }
 
 export type HttpStore = Pick<
   Store,
-  'ping' | 'token' | 'createToken' | 'listTokens' | 'deleteToken' | 'listAudit' | 'run' | 'now'
+  | 'ping'
+  | 'token'
+  | 'createToken'
+  | 'listTokens'
+  | 'deleteToken'
+  | 'listAudit'
+  | 'run'
+  | 'now'
+  | 'inboxEntry'
+  | 'webhookBody'
+  | 'listInbox'
 >

@@ -28,11 +28,14 @@ import { parseQuery } from './query-text.ts'
 import { requestIds } from './request-id.ts'
 import { auditRoutes } from './routes/audit.ts'
 import { claimRoutes } from './routes/claim.ts'
+import { doctorRoutes } from './routes/doctor.ts'
 import { healthRoutes } from './routes/health.ts'
 import { holdRoutes } from './routes/hold.ts'
+import { inboxRoutes } from './routes/inbox.ts'
 import { referenceRoutes, sendDocs } from './routes/reference.ts'
 import { runRoutes } from './routes/runs.ts'
 import { tokenRoutes } from './routes/tokens.ts'
+import { webhookRoutes } from './routes/webhooks.ts'
 import { checkRequest, invalid } from './validation.ts'
 
 const bodyBytesMax = 1024 * 1024
@@ -55,9 +58,16 @@ export function createHttpServer(deps: HttpDeps): App {
     holdRoutes(app, deps)
     runRoutes(app, deps)
     auditRoutes(app, deps)
+    inboxRoutes(app, deps)
     tokenRoutes(app, deps)
     healthRoutes(app, deps)
+    doctorRoutes(app, deps)
     referenceRoutes(app)
+    done()
+  })
+  // Apart, because a webhook's body is taken as the bytes it came in.
+  void server.register((scope, _options, done) => {
+    webhookRoutes(scope.withTypeProvider<ZodTypeProvider>(), deps)
     done()
   })
   return server.withTypeProvider<ZodTypeProvider>()

@@ -1,5 +1,6 @@
 /** The run verbs over a store: makes secrets, waits on long-polls, wakes who has to know. */
 import type { Clock } from '../clock.ts'
+import type { Claim } from '../domain/claim.ts'
 import type { LeaseGrant, Run, RunPolicy } from '../domain/run.ts'
 import { runNotFound } from '../errors.ts'
 import type { HeadSource } from '../head-source.ts'
@@ -47,6 +48,9 @@ export interface RunsOptions {
 }
 
 export interface RunsService extends Runs {
+  /** A claim that another verb of the store makes; `announceClaim` must follow its commit. */
+  toClaim(request: ClaimRequest, actor: string): Claim
+  announceClaim(answer: ClaimAnswer): void
   /** After a commit only: these runs were ended or given back, not by their holder. */
   announceSwept(runs: readonly Run[]): void
   /** Resolves when no look at GitHub is under way. */
@@ -98,20 +102,30 @@ class StoreRuns implements RunsService {
     await this.#headCheck?.stop()
   }
 
-  async claim(request: ClaimRequest, actor: string, once?: Once): Promise<Claimed> {
+  toClaim(request: ClaimRequest, actor: string): Claim {
     const { store, policyOf } = this.#options
     const leaseMs = request.leaseMs ?? this.#options.leaseMs
-    const claim = toClaim(request, {
+    return toClaim(request, {
       policy: policyOf(request.type, request.kind),
       lease: request.lease === false ? null : { ...this.#grant('caller', null), ms: leaseMs },
       leaseMs,
       actor,
       now: store.now(),
     })
+  }
+
+  announceClaim(answer: ClaimAnswer): void {
+    const { run, process, supersededRunIds, unclear } = answer
+    this.#watch.tell(supersededRunIds)
+    if (process && run?.state === 'pending') this.#bell.ring(run.type)
+    if (unclear && run !== null) this.#headCheck?.start(run)
+  }
+
+  async claim(request: ClaimRequest, actor: string, once?: Once): Promise<Claimed> {
+    const claim = this.toClaim(request, actor)
     await this.#learnRepository(request)
-    const answer = await store.claimRun(claim, once ?? null)
-    this.#announceClaim(answer)
-    if (answer.unclear && answer.run !== null) this.#headCheck?.start(answer.run)
+    const answer = await this.#options.store.claimRun(claim, once ?? null)
+    this.announceClaim(answer)
     return claimedView(answer)
   }
 
@@ -177,7 +191,7 @@ class StoreRuns implements RunsService {
 
   async rerun(runId: string, actor: string, once?: Once): Promise<Claimed> {
     const answer = await this.#options.store.rerunRun(runId, actor, once ?? null)
-    this.#announceClaim(answer)
+    this.announceClaim(answer)
     return claimedView(answer)
   }
 
@@ -195,11 +209,6 @@ class StoreRuns implements RunsService {
       ...(headSha !== undefined && { headSha: headSha.toLowerCase() }),
     }
     return this.#options.store.listRuns(lowered, page)
-  }
-
-  #announceClaim({ run, process, supersededRunIds }: ClaimAnswer): void {
-    this.#watch.tell(supersededRunIds)
-    if (process && run?.state === 'pending') this.#bell.ring(run.type)
   }
 
   #grant(holder: LeaseGrant['holder'], worker: string | null): Omit<LeaseGrant, 'ms'> {

@@ -15,6 +15,12 @@ const hourMs = 3_600_000
 const reviewType: RunTypeConfig = {
   on: { pull_request: ['opened', 'reopened', 'ready_for_review', 'synchronize', 'edited'] },
   rerunOn: { pull_request: ['review_requested'], check_run: ['rerequested'] },
+  when: (event) => {
+    const { pull_request: pullRequest } = event.payload as {
+      readonly pull_request?: { readonly user?: { readonly type?: string } | null }
+    }
+    return pullRequest?.user?.type !== 'Bot' || 'bot author'
+  },
 }
 
 const labelledIssue: TaskTypeConfig = {

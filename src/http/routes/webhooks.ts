@@ -1,0 +1,112 @@
+/**
+ * `POST /webhooks/github`: GitHub's deliveries.
+ *
+ * What must hold: the signature is checked over the bytes that came, before anything in them is
+ * looked at; nobody without one can make us read a body; what is refused leaves no trace; what is
+ * answered 2xx is committed.
+ */
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { InvalidInputError } from '../../errors.ts'
+import type { App } from '../app.ts'
+import { webhookAnswer } from '../contract.ts'
+import type { HttpDeps } from '../deps.ts'
+import { HttpProblem, sendProblem } from '../problem.ts'
+import { invalid } from '../validation.ts'
+
+/** GitHub sends nothing larger. */
+const bodyBytesMax = 25 * 1024 * 1024
+const signatureHeader = 'x-hub-signature-256'
+const guidForm = /^[\x21-\x7e]{1,200}$/
+const eventForm = /^[a-z0-9_]{1,64}$/
+
+export function webhookRoutes(app: App, { intake }: HttpDeps): void {
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
+  app.post(
+    '/webhooks/github',
+    {
+      config: {
+        access: 'public',
+        answers: {
+          200: 'A duplicate, or nothing listens to it; `reason` says why.',
+          202: 'Accepted: committed, and processed from now on.',
+        },
+      },
+      bodyLimit: bodyBytesMax,
+      schema: {
+        operationId: 'receiveGithubWebhook',
+        tags: ['Webhooks'],
+        summary: 'Take a GitHub webhook',
+        description:
+          'For GitHub. Needs no token but a signature: `X-Hub-Signature-256` over the body with ' +
+          'the webhook secret, and the headers `X-GitHub-Delivery` and `X-GitHub-Event`. Sent ' +
+          'again, it is recognised. 401 for a wrong signature, 413 for more than 25 MB.',
+        response: { 200: webhookAnswer, 202: webhookAnswer },
+      },
+      onRequest: (request, _reply, done) => done(refusalBeforeBody(request)),
+      errorHandler: sendWebhookProblem,
+    },
+    async (request, reply) => {
+      const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
+      if (!intake.isSigned(body, headerOf(request, signatureHeader))) throw unsigned()
+      const webhookId = needed(request, 'x-github-delivery', guidForm)
+      const event = needed(request, 'x-github-event', eventForm)
+      request.log = request.log.child({ webhook_id: webhookId })
+      const headers = githubHeaders(request)
+      const answer = await intake.receive({ webhookId, event, headers, body }).catch(asBadRequest)
+      return reply.code(answer.decision === 'accepted' ? 202 : 200).send({
+        inbox_id: answer.inboxId,
+        decision: answer.decision,
+        reason: answer.reason,
+        run_ids: [...answer.runIds],
+      })
+    },
+  )
+}
+
+function refusalBeforeBody(request: FastifyRequest): HttpProblem | undefined {
+  if (Number(headerOf(request, 'content-length') ?? 0) > bodyBytesMax) return tooLarge()
+  return headerOf(request, signatureHeader) === undefined ? unsigned() : undefined
+}
+
+function headerOf({ headers }: FastifyRequest, name: string): string | undefined {
+  const value = headers[name]
+  return typeof value === 'string' ? value : undefined
+}
+
+function needed(request: FastifyRequest, name: string, form: RegExp): string {
+  const value = headerOf(request, name)
+  if (value !== undefined && form.test(value)) return value
+  const message = value === undefined ? 'is missing' : 'is not as GitHub sends it'
+  throw invalid(400, [{ field: name, message }])
+}
+
+/** What tells of the delivery. Its signature is none of the database's business. */
+function githubHeaders({ headers }: FastifyRequest): Record<string, string> {
+  const kept = Object.entries(headers).filter(
+    ([name]) => name.startsWith('x-github-') || name === 'user-agent' || name === 'content-type',
+  )
+  return Object.fromEntries(kept.map(([name, value]) => [name, String(value)]))
+}
+
+function asBadRequest(error: unknown): never {
+  if (!(error instanceof InvalidInputError)) throw error
+  const { code, field, message, hint } = error
+  throw new HttpProblem(400, code, message, {
+    errors: [{ field, message }],
+    ...(hint !== undefined && { hint }),
+  })
+}
+
+function sendWebhookProblem(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined
+  void sendProblem(code === 'FST_ERR_CTP_BODY_TOO_LARGE' ? tooLarge() : error, request, reply)
+}
+
+const tooLarge = (): HttpProblem =>
+  new HttpProblem(413, 'body_too_large', 'A webhook is at most 25 MB.')
+
+const unsigned = (): HttpProblem =>
+  new HttpProblem(401, 'bad_signature', 'The signature is missing or wrong.', {
+    hint: 'Set the same secret in the webhook on GitHub and in GITHUB_WEBHOOK_SECRET.',
+  })

@@ -1,0 +1,136 @@
+/**
+ * What an event leads to, as acts for the store: routes it by the rules of now, asks GitHub what
+ * only GitHub knows (roles, a comment's head), and makes the claims. Changes nothing.
+ */
+import type { Claim } from '../domain/claim.ts'
+import type { GitHub } from '../github.ts'
+import type { ClaimRequest } from '../runs/runs.ts'
+import type { Store, WebhookAct } from '../store.ts'
+import { claimForEvent } from './claim-event.ts'
+import { noteOf } from './door-decision.ts'
+import type { OwnAccountWatch } from './own-account-watch.ts'
+import { refuseSender, type RoleSource } from './role-gate.ts'
+import { followsOpen, routeEvent, type RunTypes, type TypeRoute } from './route-event.ts'
+import { bringsHead, type WebhookEvent } from './webhook-event.ts'
+
+/** GitHub could not be asked now; what depends on it is decided later. */
+export class LookFailed extends Error {
+  /** By the store's clock; 0 when GitHub named no time. */
+  readonly notBefore: number
+
+  constructor(cause: unknown) {
+    super('GitHub could not be asked', { cause })
+    this.name = 'LookFailed'
+    const until = (cause as { readonly until?: unknown } | null)?.until
+    this.notBefore = typeof until === 'number' ? until : 0
+  }
+}
+
+export interface ActMakerOptions {
+  readonly types: RunTypes
+  readonly store: Pick<Store, 'listRuns' | 'now' | 'learnRepository'>
+  /** Null in the sandbox. */
+  readonly github: Pick<GitHub, 'look'> | null
+  readonly roles: RoleSource | null
+  readonly account: Pick<OwnAccountWatch, 'current' | 'looked'>
+  readonly toClaim: (request: ClaimRequest, actor: string) => Claim
+}
+
+const knownRepositoriesMax = 1000
+
+export class ActMaker {
+  readonly #options: ActMakerOptions
+  readonly #knownRepositories = new Map<string, number>()
+
+  constructor(options: ActMakerOptions) {
+    this.#options = options
+  }
+
+  /** Rejects with LookFailed when it has to be tried again later. */
+  async actsFor(event: WebhookEvent): Promise<readonly WebhookAct[]> {
+    await this.#options.account.looked
+    const routes = this.#route(event)
+    await this.#learnRepository(event)
+    const acts: WebhookAct[] = []
+    for (const route of routes) acts.push(...(await this.#actsOf(event, route)))
+    return acts
+  }
+
+  /** For an event that is given up on. */
+  failuresFor(event: WebhookEvent, reason: string): readonly WebhookAct[] {
+    return this.#route(event).map(({ type }): WebhookAct => {
+      return { act: 'note', outcome: { type, result: 'failed', reason, runIds: [] } }
+    })
+  }
+
+  #route(event: WebhookEvent): readonly TypeRoute[] {
+    const { types, account } = this.#options
+    return routeEvent(event, types, account.current())
+  }
+
+  async #actsOf(event: WebhookEvent, route: TypeRoute): Promise<readonly WebhookAct[]> {
+    const { type } = route
+    switch (route.to) {
+      case 'start':
+      case 'rerun': {
+        const refusal =
+          route.by === null
+            ? null
+            : await looking(refuseSender(event, route.by, this.#options.roles))
+        if (refusal !== null) {
+          return [{ act: 'note', outcome: { type, result: 'ignored', ...refusal, runIds: [] } }]
+        }
+        return [await this.#claim(event, { type, rerun: route.to === 'rerun', skipReason: null })]
+      }
+      case 'skip': {
+        if (!bringsHead(event)) return notes(route)
+        return [await this.#claim(event, { type, rerun: false, skipReason: route.reason })]
+      }
+      case 'cancel': {
+        const { repo, number } = event
+        return repo === null || number === null ? [] : [{ act: 'cancel', type, repo, pr: number }]
+      }
+      default:
+        return notes(route)
+    }
+  }
+
+  async #claim(
+    event: WebhookEvent,
+    wish: Parameters<typeof claimForEvent>[1],
+  ): Promise<WebhookAct> {
+    const { store, github, toClaim, types } = this.#options
+    const request = await claimForEvent(event, wish, {
+      store,
+      github: github && { look: (repo, pr) => looking(github.look(repo, pr)) },
+    })
+    const { type } = wish
+    if (request === null) {
+      const outcome = { type, result: 'ignored', reason: 'head-unknown', runIds: [] } as const
+      return { act: 'note', outcome }
+    }
+    const settings = types[type]
+    const claim = toClaim(request, `github:${event.sender?.login ?? 'ghost'}`)
+    return { act: 'claim', claim, whileOpen: settings !== undefined && followsOpen(settings) }
+  }
+
+  /** Its numeric id outlives every rename. Kept in mind, because every event brings it again. */
+  async #learnRepository({ repo, repoId }: WebhookEvent): Promise<void> {
+    if (repo === null || repoId === null || this.#knownRepositories.get(repo) === repoId) return
+    await this.#options.store.learnRepository(repo, repoId)
+    if (this.#knownRepositories.size >= knownRepositoriesMax) this.#knownRepositories.clear()
+    this.#knownRepositories.set(repo, repoId)
+  }
+}
+
+function notes(route: TypeRoute): readonly WebhookAct[] {
+  return noteOf(route).map((outcome) => ({ act: 'note', outcome }))
+}
+
+async function looking<T>(look: Promise<T>): Promise<T> {
+  try {
+    return await look
+  } catch (error) {
+    throw new LookFailed(error)
+  }
+}

@@ -1,0 +1,95 @@
+/**
+ * From a routed event to the claim it makes. Most events carry the pull request's commits; where
+ * one does not (a comment, a check), they are found: by asking GitHub, or among our own runs.
+ */
+import type { GitHub } from '../github.ts'
+import type { ClaimRequest } from '../runs/runs.ts'
+import { isTooFarAhead } from '../runs/claim-request.ts'
+import type { RunFilter, Store } from '../store.ts'
+import type { WebhookEvent } from './webhook-event.ts'
+
+export interface ClaimSources {
+  readonly store: Pick<Store, 'listRuns' | 'now'>
+  readonly github: Pick<GitHub, 'look'> | null
+}
+
+export interface ClaimWish {
+  readonly type: string
+  readonly rerun: boolean
+  readonly skipReason: string | null
+}
+
+/** Null when nobody can tell which commits it is about. */
+export async function claimForEvent(
+  event: WebhookEvent,
+  wish: ClaimWish,
+  sources: ClaimSources,
+): Promise<ClaimRequest | null> {
+  const { repo, push } = event
+  if (repo === null) return null
+  const common = commonOf(event, wish, sources.store.now())
+  if (push !== null) {
+    const { ref, sha } = push
+    return {
+      ...common,
+      kind: 'job',
+      key: `${repo}:push:${ref}:sha-${sha}`,
+      subject: ref,
+      repo,
+      sha,
+    }
+  }
+  const target = await targetOf(event, repo, wish.type, sources)
+  return target === null ? null : { ...common, kind: 'pull_request', repo, ...target }
+}
+
+function commonOf(event: WebhookEvent, { type, rerun, skipReason }: ClaimWish, now: number) {
+  const { webhookId, name, action, sender, eventAt } = event
+  // Ahead of our clock it proves nothing; without it arrival orders, and GitHub is asked.
+  const isUsable = eventAt !== null && !isTooFarAhead(eventAt, now)
+  return {
+    type,
+    rerun,
+    webhookId,
+    event: name,
+    ...(action !== null && { action }),
+    ...(sender !== null && { sender: sender.login }),
+    ...(isUsable && { eventAt }),
+    ...(name !== 'pull_request' && event.push === null && { headMaking: false }),
+    ...(skipReason !== null && { skipReason }),
+    lease: false,
+  }
+}
+
+interface Target {
+  readonly pr: number
+  readonly baseSha: string
+  readonly headSha: string
+  readonly beforeSha?: string
+}
+
+async function targetOf(
+  event: WebhookEvent,
+  repo: string,
+  type: string,
+  { store, github }: ClaimSources,
+): Promise<Target | null> {
+  const { number, head, check } = event
+  if (number !== null && head !== null) {
+    const { baseSha, headSha, beforeSha } = head
+    return { pr: number, baseSha, headSha, ...(beforeSha !== null && { beforeSha }) }
+  }
+  if (number !== null) {
+    const found = github === null ? null : await github.look(repo, number)
+    if (found !== null) return { pr: number, baseSha: found.baseSha, headSha: found.headSha }
+    return await newestRun(store, { repo, pr: number, type })
+  }
+  return check === null ? null : await newestRun(store, { repo, headSha: check.headSha, type })
+}
+
+async function newestRun(store: ClaimSources['store'], of: RunFilter): Promise<Target | null> {
+  const { items } = await store.listRuns(of, { limit: 1, cursor: null })
+  const [run] = items
+  if (run?.pr == null || run.baseSha === null || run.headSha === null) return null
+  return { pr: run.pr, baseSha: run.baseSha, headSha: run.headSha }
+}

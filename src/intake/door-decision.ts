@@ -1,0 +1,51 @@
+/**
+ * What the sender is told at once: everything that needs no look at GitHub is decided before the
+ * answer. Only what leads to something waits to be processed.
+ */
+import type { InboxDecision, TypeOutcome } from '../domain/inbox.ts'
+import type { TypeRoute } from './route-event.ts'
+import { bringsHead, type WebhookEvent } from './webhook-event.ts'
+
+export interface DoorDecision {
+  readonly decision: Exclude<InboxDecision, 'duplicate'>
+  readonly reason: string | null
+  /** Of an event that is decided for good; else they come with its processing. */
+  readonly outcomes: readonly TypeOutcome[]
+  readonly waits: boolean
+}
+
+export function decideAtDoor(event: WebhookEvent, routes: readonly TypeRoute[]): DoorDecision {
+  if (routes.length === 0) return { ...ignored(reasonForNobody(event)), waits: renames(event) }
+  const acts = routes.some(({ to }) => to !== 'nothing' && to !== 'skip')
+  if (acts) return { decision: 'accepted', reason: null, outcomes: [], waits: true }
+  const told = routes.find(({ to }) => to === 'skip') ?? routes[0]
+  const reason = told !== undefined && 'reason' in told ? told.reason : 'no-trigger'
+  // A head that is skipped by rule is still the head, and what worked on another must know.
+  const waits = bringsHead(event) && routes.some(({ to }) => to === 'skip')
+  return { ...ignored(reason), outcomes: waits ? [] : routes.flatMap(noteOf), waits }
+}
+
+/** The outcome of a route that leads to no act of its own. */
+export function noteOf(route: TypeRoute): TypeOutcome[] {
+  if (!('reason' in route)) return []
+  const { type, reason } = route
+  const detail = 'detail' in route ? route.detail : undefined
+  return [{ type, result: results[route.to], reason, runIds: [], ...(detail && { detail }) }]
+}
+
+const results = { nothing: 'ignored', skip: 'skipped', failure: 'failed' } as const
+
+function ignored(reason: string): Omit<DoorDecision, 'waits'> {
+  return { decision: 'ignored', reason, outcomes: [] }
+}
+
+function reasonForNobody({ name, action }: WebhookEvent): string {
+  if (name === 'ping') return 'ping'
+  return name === 'repository' && action !== null ? `repository-${action}` : 'no-trigger'
+}
+
+/** Nobody starts on it, but a repository has another name from now on. */
+function renames({ name, action, repo, repoId }: WebhookEvent): boolean {
+  const moves = action === 'renamed' || action === 'transferred'
+  return name === 'repository' && moves && repo !== null && repoId !== null
+}

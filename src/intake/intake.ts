@@ -1,0 +1,114 @@
+/**
+ * The webhook door behind HTTP: verify, decide what can be decided at once, store, answer. A
+ * delivery is answered only after its commit; one that is refused leaves nothing behind.
+ */
+import { InvalidInputError } from '../errors.ts'
+import type { IntakeMetrics } from './intake-metrics.ts'
+import { runIdsOf, type InboxDecision, type InboxEntry } from '../domain/inbox.ts'
+import type { Once, Store } from '../store.ts'
+import { decideAtDoor } from './door-decision.ts'
+import type { OwnAccountWatch } from './own-account-watch.ts'
+import { packBody } from './packed-body.ts'
+import type { Processor } from './processor.ts'
+import { routeEvent, type RunTypes } from './route-event.ts'
+import { isSignedBy } from './signature.ts'
+import { eventKeyOf, laneOf, readEvent } from './webhook-event.ts'
+
+/** A repeat that comes while the first is being processed waits this long for its runs. */
+const repeatWaitMs = 1000
+
+export interface Delivery {
+  readonly webhookId: string
+  readonly event: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: Buffer
+}
+
+export interface IntakeAnswer {
+  readonly inboxId: string
+  readonly decision: InboxDecision
+  readonly reason: string | null
+  readonly runIds: readonly string[]
+}
+
+export interface Intake {
+  isSigned(body: Buffer, signature: string | undefined): boolean
+  /** Of a delivery whose signature is right. */
+  receive(delivery: Delivery): Promise<IntakeAnswer>
+  replay(entryId: string, actor: string, once?: Once): Promise<InboxEntry>
+}
+
+export interface IntakeOptions {
+  readonly secrets: readonly string[]
+  readonly types: RunTypes
+  readonly store: Store
+  readonly processor: Processor
+  readonly account: Pick<OwnAccountWatch, 'current'>
+  readonly metrics: IntakeMetrics
+}
+
+export function createIntake(options: IntakeOptions): Intake {
+  const { secrets, store, processor } = options
+  return {
+    isSigned: (body, signature) => isSignedBy(secrets, body, signature),
+    receive: (delivery) => receive(options, delivery),
+    async replay(entryId, actor, once) {
+      const entry = await store.replayWebhook(entryId, actor, once ?? null)
+      void processor.kick()
+      return entry
+    },
+  }
+}
+
+async function receive(options: IntakeOptions, delivery: Delivery): Promise<IntakeAnswer> {
+  const { store, processor, types, account, metrics } = options
+  const { webhookId, headers, body } = delivery
+  const event = readEvent(webhookId, delivery.event, parsePayload(body))
+  const door = decideAtDoor(event, routeEvent(event, types, account.current()))
+  const received = await store.receiveWebhook({
+    webhookId,
+    event: event.name,
+    action: event.action,
+    repo: event.repo,
+    repoId: event.repoId,
+    number: event.number,
+    sender: event.sender?.login ?? null,
+    lane: laneOf(event),
+    eventAt: event.eventAt,
+    prState: event.prState,
+    eventKey: eventKeyOf(event),
+    ...door,
+    body: { headers: JSON.stringify(headers), body: packBody(body) },
+  })
+  const { entry, arrived, storedId } = received
+  if (arrived !== 'new') {
+    metrics.webhook(event.name, 'duplicate')
+    const reason = arrived === 'again' ? 'same-delivery' : arrived
+    return await repeatAnswer(options, entry, storedId, reason)
+  }
+  metrics.webhook(event.name, door.decision)
+  if (door.waits) processor.take(entry, event, body.length)
+  return { inboxId: entry.id, decision: door.decision, reason: door.reason, runIds: [] }
+}
+
+/** With the runs of the first, also when they are only just being made. */
+async function repeatAnswer(
+  { store, processor }: IntakeOptions,
+  first: InboxEntry,
+  inboxId: string,
+  reason: string,
+): Promise<IntakeAnswer> {
+  await processor.settled(first.id, repeatWaitMs)
+  const entry = first.state === 'waiting' ? ((await store.inboxEntry(first.id)) ?? first) : first
+  return { inboxId, decision: 'duplicate', reason, runIds: runIdsOf(entry.outcomes) }
+}
+
+function parsePayload(body: Buffer): unknown {
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body))
+  } catch {
+    throw new InvalidInputError('not_json', 'body', 'the body is not JSON', {
+      hint: 'Set the content type of the webhook to application/json in GitHub.',
+    })
+  }
+}

@@ -1,0 +1,61 @@
+/** Intake, put together: the door, the processor behind it, and who we are on GitHub. */
+import type { Clock } from '../clock.ts'
+import type { GitHub } from '../github.ts'
+import { cachedRoles } from '../github/cached-roles.ts'
+import type { Log } from '../log.ts'
+import type { RunsService } from '../runs/create-runs.ts'
+import type { Scheduler } from '../scheduler.ts'
+import type { Store } from '../store.ts'
+import { ActMaker } from './acts.ts'
+import type { IntakeMetrics } from './intake-metrics.ts'
+import { createIntake, type Intake } from './intake.ts'
+import { watchOwnAccount } from './own-account-watch.ts'
+import { Processor } from './processor.ts'
+import type { RunTypes } from './route-event.ts'
+
+export interface OpenIntakeOptions {
+  readonly secrets: readonly string[]
+  readonly types: RunTypes
+  readonly store: Store
+  readonly runs: RunsService
+  /** Null in the sandbox. */
+  readonly github: GitHub | null
+  readonly clock: Clock
+  readonly scheduler: Scheduler
+  readonly log: Log
+  readonly metrics: IntakeMetrics
+}
+
+export interface OpenedIntake {
+  readonly intake: Intake
+  start(): void
+  /** Processes what is in hand; the rest is found at the next start. */
+  stop(): Promise<void>
+}
+
+export function openIntake(options: OpenIntakeOptions): OpenedIntake {
+  const { types, store, runs, github, clock, scheduler, log, metrics, secrets } = options
+  const account = watchOwnAccount({ github, scheduler, log })
+  const acts = new ActMaker({
+    types,
+    store,
+    github,
+    roles: github === null ? null : cachedRoles(github, clock),
+    account,
+    toClaim: (request, actor) => runs.toClaim(request, actor),
+  })
+  const processor = new Processor({ store, runs, acts, scheduler, log, metrics })
+  return {
+    intake: createIntake({ secrets, types, store, processor, account, metrics }),
+    start() {
+      account.start()
+      void account.kick()
+      processor.start()
+      void processor.kick()
+    },
+    async stop() {
+      await processor.stop()
+      await account.stop()
+    },
+  }
+}

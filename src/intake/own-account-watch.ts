@@ -1,0 +1,52 @@
+/**
+ * Learns, in the background, which account we act as. Until GitHub has answered once nobody knows;
+ * the first look is waited for before anything is processed, later ones are not.
+ */
+import type { BackgroundLoop } from '../background-loop.ts'
+import { backgroundLoop } from '../background-loop.ts'
+import type { GitHub, OwnAccount } from '../github.ts'
+import type { Log } from '../log.ts'
+import type { Scheduler } from '../scheduler.ts'
+
+const lookAgainMs = 60_000
+
+export interface OwnAccountWatch extends BackgroundLoop {
+  current(): OwnAccount | null
+  /** Resolves when the first look has ended, whatever came of it. */
+  readonly looked: Promise<void>
+}
+
+export interface OwnAccountWatchOptions {
+  /** Null in the sandbox, where nothing of ours reaches GitHub. */
+  readonly github: Pick<GitHub, 'ownAccount'> | null
+  readonly scheduler: Scheduler
+  readonly log: Log
+}
+
+/** Who the sandbox's events come from when they are our own. */
+const sandboxAccount: OwnAccount = { login: 'holdfast', id: null, kind: 'app' }
+
+export function watchOwnAccount({
+  github,
+  scheduler,
+  log,
+}: OwnAccountWatchOptions): OwnAccountWatch {
+  let account = github === null ? sandboxAccount : null
+  const { promise: looked, resolve } = Promise.withResolvers<void>()
+  const loop = backgroundLoop({
+    scheduler,
+    everyMs: lookAgainMs,
+    pass: async () => {
+      try {
+        if (account !== null || github === null) return
+        account = await github.ownAccount()
+        if (account === null) log.warn('GitHub refuses our credentials; see: holdfast doctor')
+        else log.info({ login: account.login, kind: account.kind }, 'known to GitHub as')
+      } finally {
+        resolve()
+      }
+    },
+    onError: (error) => log.warn({ err: error }, 'could not ask GitHub who we are'),
+  })
+  return { ...loop, current: () => account, looked }
+}

@@ -1,0 +1,192 @@
+/**
+ * Processes what was taken in: after the answer, again after a crash, in order per lane.
+ *
+ *   received here ──▶ in hand ──▶ acts (looks at GitHub) ──▶ settled, in one commit
+ *   found waiting ──┘                └── cannot be decided now ──▶ postponed
+ *
+ * What must hold: nothing is done before the commit that ends the entry's wait, so a crash at any
+ * point leaves it waiting for whoever looks next; of one lane one entry is in hand at a time; a
+ * process that has too much in hand leaves the rest to be found.
+ */
+import type { BackgroundLoop } from '../background-loop.ts'
+import { backgroundLoop } from '../background-loop.ts'
+import type { InboxEntry } from '../domain/inbox.ts'
+import { StoreContendedError, StoreUnavailableError } from '../errors.ts'
+import type { Log } from '../log.ts'
+import type { IntakeMetrics } from './intake-metrics.ts'
+import type { RunsService } from '../runs/create-runs.ts'
+import type { Scheduler } from '../scheduler.ts'
+import { delay } from '../scheduler.ts'
+import type { Store } from '../store.ts'
+import type { ActMaker } from './acts.ts'
+import { LookFailed } from './acts.ts'
+import { unpackBody } from './packed-body.ts'
+import type { WebhookEvent } from './webhook-event.ts'
+import { readEvent } from './webhook-event.ts'
+
+const sweepEveryMs = 1000
+const sweepMax = 64
+/** Bodies in memory; what comes beyond that is read from the store when its turn has come. */
+const bytesInHandMax = 16 * 1024 * 1024
+const firstPauseMs = 1000
+const pauseMsMax = 5 * 60 * 1000
+const lookPatienceMs = 24 * 60 * 60 * 1000
+/** A fault of ours: trying for a day would only hold up the lane. */
+const faultsMax = 5
+
+export interface ProcessorOptions {
+  readonly store: Store
+  readonly runs: Pick<RunsService, 'announceClaim' | 'announceSwept'>
+  readonly acts: ActMaker
+  readonly scheduler: Scheduler
+  readonly log: Log
+  readonly metrics: IntakeMetrics
+}
+
+interface InHand {
+  readonly entry: InboxEntry
+  readonly event: WebhookEvent
+  readonly bytes: number
+}
+
+export class Processor {
+  readonly #options: ProcessorOptions
+  readonly #loop: BackgroundLoop
+  readonly #lanes = new Map<string, Promise<void>>()
+  readonly #inHand = new Map<string, Promise<void>>()
+  #bytesInHand = 0
+
+  constructor(options: ProcessorOptions) {
+    this.#options = options
+    this.#loop = backgroundLoop({
+      scheduler: options.scheduler,
+      everyMs: sweepEveryMs,
+      pass: () => this.#sweep(),
+      onError: (error) => options.log.error({ err: error }, 'could not look into the inbox'),
+    })
+  }
+
+  start(): void {
+    this.#loop.start()
+  }
+
+  /** Waits for what is in hand; what is only stored is found at the next start. */
+  async stop(): Promise<void> {
+    await this.#loop.stop()
+    while (this.#inHand.size > 0) await Promise.all(this.#inHand.values())
+  }
+
+  /** Finds what waits now; also what was just replayed. */
+  kick(): Promise<void> {
+    return this.#loop.kick()
+  }
+
+  /** Takes an entry that was stored a moment ago; it is processed as soon as its lane is free. */
+  take(entry: InboxEntry, event: WebhookEvent, bytes: number): void {
+    if (this.#bytesInHand + bytes > bytesInHandMax) return
+    void this.#enqueue({ entry, event, bytes })
+  }
+
+  /** Resolves when this entry is no longer in hand here, or after `ms`. */
+  async settled(entryId: string, ms: number): Promise<void> {
+    const work = this.#inHand.get(entryId)
+    if (work === undefined) return
+    const waited = new AbortController()
+    await Promise.race([work, delay(this.#options.scheduler, ms, waited.signal)])
+    waited.abort()
+  }
+
+  #enqueue(item: InHand): Promise<void> {
+    const { entry, bytes } = item
+    const { id, lane } = entry
+    this.#bytesInHand += bytes
+    const before = this.#lanes.get(lane) ?? Promise.resolve()
+    const work = before
+      .then(() => this.#process(item))
+      .finally(() => {
+        this.#bytesInHand -= bytes
+        this.#inHand.delete(id)
+        if (this.#lanes.get(lane) === work) this.#lanes.delete(lane)
+      })
+    this.#lanes.set(lane, work)
+    this.#inHand.set(id, work)
+    return work
+  }
+
+  /** Until nothing is due that is not in hand already. */
+  async #sweep(): Promise<void> {
+    const { store } = this.#options
+    for (;;) {
+      const due = await store.dueWebhooks(sweepMax)
+      const free = due.filter(({ id }) => !this.#inHand.has(id))
+      if (free.length === 0) return
+      await Promise.all(free.map((entry) => this.#processStored(entry)))
+    }
+  }
+
+  async #processStored(entry: InboxEntry): Promise<void> {
+    const { store } = this.#options
+    const stored = await store.webhookBody(entry.arrival)
+    // Another process may have settled and purged it between our two reads.
+    if (stored === null) return
+    const body = unpackBody(stored.body)
+    const payload: unknown = JSON.parse(body.toString())
+    const event = readEvent(entry.webhookId, entry.event, payload)
+    await this.#enqueue({ entry, event, bytes: body.length })
+  }
+
+  async #process({ entry, event }: InHand): Promise<void> {
+    try {
+      await this.#settle(entry, event)
+    } catch (error) {
+      await this.#postpone(entry, event, error).catch((failure: unknown) =>
+        this.#say(entry, failure),
+      )
+    }
+  }
+
+  async #settle(entry: InboxEntry, event: WebhookEvent): Promise<void> {
+    const { store, acts } = this.#options
+    const decided = await acts.actsFor(event)
+    await this.#finish({ entryId: entry.id, lane: entry.lane, acts: decided }, store)
+  }
+
+  async #finish(decided: Parameters<Store['settleWebhook']>[0], store: Store): Promise<void> {
+    const { runs, metrics, log } = this.#options
+    const { entry, claims, cancelled } = await store.settleWebhook(decided)
+    for (const claim of claims) runs.announceClaim(claim)
+    if (cancelled.length > 0) runs.announceSwept(cancelled)
+    if (entry === null) return
+    const lagMs = store.now() - entry.receivedAt
+    metrics.inboxProcessed(lagMs)
+    const { id, webhookId, state, decision, reason } = entry
+    const run_ids = entry.outcomes.flatMap(({ runIds }) => runIds)
+    const about = { inbox_id: id, webhook_id: webhookId, run_ids, state, decision, reason, lagMs }
+    log.info(about, 'webhook processed')
+  }
+
+  async #postpone(entry: InboxEntry, event: WebhookEvent, error: unknown): Promise<void> {
+    this.#say(entry, error)
+    const { store, acts } = this.#options
+    // Nothing can be written either: it stays due, and is found when the store is back.
+    if (error instanceof StoreUnavailableError || error instanceof StoreContendedError) return
+    const isLook = error instanceof LookFailed
+    const now = store.now()
+    const waited = now - entry.receivedAt
+    if (isLook ? waited > lookPatienceMs : entry.tries + 1 >= faultsMax) {
+      const reason = isLook ? 'github-unavailable' : 'internal-error'
+      const given = acts.failuresFor(event, reason)
+      await this.#finish({ entryId: entry.id, lane: entry.lane, acts: given }, store)
+      return
+    }
+    const pauseMs = Math.min(pauseMsMax, firstPauseMs * 2 ** entry.tries)
+    const dueAt = Math.max(now + pauseMs, isLook ? error.notBefore : 0)
+    const why = isLook ? error.message : 'an internal error; the log has it'
+    await store.postponeWebhook(entry.id, dueAt, why)
+  }
+
+  #say({ id, webhookId }: InboxEntry, error: unknown): void {
+    const { log } = this.#options
+    log.warn({ err: error, inbox_id: id, webhook_id: webhookId }, 'webhook not processed yet')
+  }
+}

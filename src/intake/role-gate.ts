@@ -1,0 +1,46 @@
+/**
+ * Who may start a type that asks for a role. The payload is no authority on that: GitHub is asked,
+ * after the webhook was answered. An unanswered question rejects, and is asked again later.
+ */
+import type { Role } from '../domain/role.ts'
+import { reachesRole } from '../domain/role.ts'
+import type { GitHub } from '../github.ts'
+import type { WebhookEvent } from './webhook-event.ts'
+
+export interface Refusal {
+  readonly reason: string
+  readonly detail: string
+}
+
+export type RoleSource = Pick<GitHub, 'roleOf'>
+
+/** Null when the sender may. */
+export async function refuseSender(
+  { sender, repo }: WebhookEvent,
+  least: Role,
+  roles: RoleSource | null,
+): Promise<Refusal | null> {
+  if (sender === null || repo === null) {
+    return { reason: 'sender-unknown', detail: 'the event names no account that still exists' }
+  }
+  const { login } = sender
+  if (sender.type === 'Bot') {
+    return { reason: 'sender-is-bot', detail: `${login} is a bot and has no role` }
+  }
+  if (roles === null) {
+    return { reason: 'role-unknown', detail: 'there is no GitHub to ask for roles in the sandbox' }
+  }
+  const role = await roles.roleOf(repo, login)
+  switch (role) {
+    case 'none':
+      return { reason: 'sender-not-member', detail: `${login} is no member of ${repo}` }
+    case 'no-such-user':
+      return { reason: 'sender-unknown', detail: `GitHub does not know ${login}` }
+    case 'cannot-ask':
+      return { reason: 'role-unknown', detail: `our credentials may not see roles in ${repo}` }
+    default:
+      return reachesRole(role, least)
+        ? null
+        : { reason: 'sender-role', detail: `${login} has the role ${role}; ${least} is needed` }
+  }
+}

@@ -1,0 +1,137 @@
+/**
+ * What an event means for each run type, by the configuration alone: no store, no network. What a
+ * type's own rule says is asked here too; one that throws fails its own type and no other.
+ *
+ *   rerunOn ─▶ rerun    on ─▶ start    closed ─▶ cancel    anything else ─▶ nothing
+ */
+import type { EventFilter } from '../config.ts'
+import type { Role } from '../domain/role.ts'
+import type { OwnAccount } from '../github.ts'
+import type { RunTypeSettings } from '../settings/settings.ts'
+import { isOwn } from './own-account.ts'
+import type { WebhookEvent } from './webhook-event.ts'
+
+export type TypeRoute =
+  | { readonly to: 'start' | 'rerun'; readonly type: string; readonly by: Role | null }
+  | { readonly to: 'cancel'; readonly type: string }
+  /** Its `when` said no. */
+  | { readonly to: 'skip'; readonly type: string; readonly reason: string }
+  | {
+      readonly to: 'nothing'
+      readonly type: string
+      readonly reason: string
+      readonly detail?: string
+    }
+  | {
+      readonly to: 'failure'
+      readonly type: string
+      readonly reason: string
+      readonly detail: string
+    }
+
+export type RunTypes = Readonly<Record<string, RunTypeSettings>>
+
+/** Empty when no type listens to this event. */
+export function routeEvent(
+  event: WebhookEvent,
+  types: RunTypes,
+  own: OwnAccount | null,
+): readonly TypeRoute[] {
+  return Object.entries(types).flatMap(([type, settings]) => {
+    const wish = wishOf(event, settings)
+    if (wish === null || !isForThisCheck(event, type, types)) return []
+    if (wish === 'cancel') return [{ to: 'cancel', type }]
+    const obstacle = obstacleTo(event, settings, wish, own)
+    if (obstacle !== null) return [{ to: 'nothing', type, ...obstacle }]
+    return [ruleOf(event, type, settings) ?? { to: wish, type, by: settings.by }]
+  })
+}
+
+type Wish = 'start' | 'rerun' | 'cancel'
+
+function wishOf(event: WebhookEvent, settings: RunTypeSettings): Wish | null {
+  if (listensTo(settings.on, event)) return 'start'
+  if (listensTo(settings.rerunOn, event)) return 'rerun'
+  const closes = event.name === 'pull_request' && event.action === 'closed'
+  return closes && settings.on['pull_request'] !== undefined ? 'cancel' : null
+}
+
+function listensTo(filter: EventFilter, { name, action }: WebhookEvent): boolean {
+  const actions = Object.hasOwn(filter, name) ? filter[name] : undefined
+  if (actions === undefined) return false
+  return actions.length === 0 || (action !== null && actions.includes(action))
+}
+
+/** A check that carries the name of one type's is asked to run again for that type alone. */
+function isForThisCheck({ check, name }: WebhookEvent, type: string, types: RunTypes): boolean {
+  if (name !== 'check_run' || check?.name == null) return true
+  const named = Object.entries(types).find(([, of]) => of.statusContext === check.name)
+  return named === undefined || named[0] === type
+}
+
+interface Obstacle {
+  readonly reason: string
+  readonly detail?: string
+}
+
+function obstacleTo(
+  event: WebhookEvent,
+  settings: RunTypeSettings,
+  wish: 'start' | 'rerun',
+  own: OwnAccount | null,
+): Obstacle | null {
+  const ownAllowed = settings.own && event.name.startsWith('pull_request')
+  if (isOwn(event.sender, own) && !ownAllowed) return { reason: 'own-account' }
+  if (event.missing !== null) {
+    return { reason: 'incomplete-payload', detail: `${event.missing} is missing` }
+  }
+  if (event.name === 'push' && event.push === null) return { reason: 'branch-deleted' }
+  const hasTarget = event.isPullRequest || event.push !== null || event.check !== null
+  if (!hasTarget) return { reason: 'no-pull-request' }
+  if (event.prState === 'closed' && followsOpen(settings)) return { reason: 'pull-request-closed' }
+  if (wish === 'rerun') return null
+  if (event.draft && waitsForReady(settings)) return { reason: 'draft' }
+  const isEdit = event.name === 'pull_request' && event.action === 'edited'
+  return isEdit && !event.baseChanged ? { reason: 'base-unchanged' } : null
+}
+
+/** A type that starts when a pull request closes works on closed ones; others need them open. */
+export function followsOpen({ on }: RunTypeSettings): boolean {
+  const actions = on['pull_request']
+  return actions === undefined || (actions.length > 0 && !actions.includes('closed'))
+}
+
+/** Who starts when a draft is ready does not start before. */
+function waitsForReady({ on }: RunTypeSettings): boolean {
+  return on['pull_request']?.includes('ready_for_review') === true
+}
+
+/** Null when the type's rule lets it through. GitHub's own button to run again is not asked. */
+function ruleOf(event: WebhookEvent, type: string, { when }: RunTypeSettings): TypeRoute | null {
+  const isButton = /^check_/.test(event.name) && event.action === 'rerequested'
+  if (when === null || isButton) return null
+  const { name, action, repo, sender, payload } = event
+  const failed = (detail: string): TypeRoute => {
+    return { to: 'failure', type, reason: 'when-failed', detail: oneLine(detail) }
+  }
+  try {
+    const who = sender?.login ?? 'ghost'
+    const said: unknown = when({ name, action, repo: repo ?? '', sender: who, payload })
+    if (said === true) return null
+    if (said instanceof Promise) {
+      said.catch(() => undefined)
+      return failed('when answered with a promise; it must answer at once')
+    }
+    const reason = typeof said === 'string' ? oneLine(said) : ''
+    return { to: 'skip', type, reason: reason === '' ? 'filtered' : reason }
+  } catch (error) {
+    return failed(error instanceof Error ? error.message : String(error))
+  }
+}
+
+const oneLine = (text: string): string =>
+  text
+    .toWellFormed()
+    .replaceAll(/[\p{Cc}\u2028\u2029]+/gu, ' ')
+    .trim()
+    .slice(0, 200)

@@ -1,0 +1,171 @@
+/**
+ * A webhook in our words: what it is about, as far as its payload tells. GitHub's payloads differ
+ * by event, by age and by what was deleted since (a ghost sender, a fork that is gone), so every
+ * part may be absent; what is missing is decided on later, with a reason.
+ */
+import { createHash } from 'node:crypto'
+import { numberAt, repoAt, shaAt, textAt, timeAt, valueAt } from './payload.ts'
+
+export interface WebhookEvent {
+  readonly webhookId: string
+  /** GitHub's name of the event, such as `pull_request`. */
+  readonly name: string
+  readonly action: string | null
+  readonly repo: string | null
+  readonly repoId: number | null
+  readonly sender: Sender | null
+  /** Of the pull request or issue. */
+  readonly number: number | null
+  readonly isPullRequest: boolean
+  /** Null when the payload does not have all of it; `missing` names what it lacks. */
+  readonly head: PullRequestCommits | null
+  readonly missing: string | null
+  readonly draft: boolean
+  readonly prState: 'open' | 'closed' | null
+  readonly baseChanged: boolean
+  readonly check: CheckFacts | null
+  readonly push: PushFacts | null
+  /** When it happened, by GitHub's clock. */
+  readonly eventAt: number | null
+  readonly payload: unknown
+}
+
+export interface Sender {
+  readonly login: string
+  readonly id: number | null
+  readonly type: string | null
+}
+
+export interface PullRequestCommits {
+  readonly baseSha: string
+  readonly headSha: string
+  /** What the head replaced. */
+  readonly beforeSha: string | null
+}
+
+export interface CheckFacts {
+  readonly headSha: string
+  readonly name: string | null
+}
+
+export interface PushFacts {
+  readonly ref: string
+  readonly sha: string
+}
+
+export function readEvent(webhookId: string, name: string, payload: unknown): WebhookEvent {
+  const repo = repoAt(payload, 'repository', 'full_name')
+  const number = numberAt(payload, 'pull_request', 'number') ?? numberAt(payload, 'issue', 'number')
+  const hasPullRequest = isObject(valueAt(payload, 'pull_request'))
+  const isPullRequest = hasPullRequest || isObject(valueAt(payload, 'issue', 'pull_request'))
+  const missing = missingPart(payload, repo, hasPullRequest)
+  return {
+    webhookId,
+    name,
+    action: textAt(payload, 'action'),
+    repo,
+    repoId: numberAt(payload, 'repository', 'id'),
+    sender: senderOf(payload),
+    number,
+    isPullRequest,
+    head: hasPullRequest && missing === null ? commitsOf(payload) : null,
+    missing,
+    draft: valueAt(payload, 'pull_request', 'draft') === true,
+    prState: name === 'pull_request' ? stateOf(payload) : null,
+    baseChanged: valueAt(payload, 'changes', 'base') !== undefined,
+    check: checkOf(payload),
+    push: name === 'push' ? pushOf(payload) : null,
+    eventAt: updatedAt(payload),
+    payload,
+  }
+}
+
+/** Two deliveries with equal keys tell of one event; null where the payload has no such mark. */
+export function eventKeyOf(event: WebhookEvent): string | null {
+  const { name, action, repo, repoId, number, payload, head } = event
+  const changedAt = updatedAt(payload)
+  if (repo === null || number === null || changedAt === null) return null
+  const marks = [
+    textAt(payload, 'label', 'name'),
+    textAt(payload, 'assignee', 'login'),
+    textAt(payload, 'requested_reviewer', 'login'),
+    textAt(payload, 'requested_team', 'slug'),
+    numberAt(payload, 'milestone', 'id'),
+    numberAt(payload, 'comment', 'id'),
+    textAt(payload, 'comment', 'updated_at'),
+    numberAt(payload, 'review', 'id'),
+    numberAt(payload, 'thread', 'id'),
+    valueAt(payload, 'changes') ?? null,
+    head,
+  ]
+  const parts = [name, action, repoId ?? repo, number, changedAt, ...marks]
+  return createHash('sha256').update(JSON.stringify(parts)).digest('base64url')
+}
+
+const headActions = new Set(['opened', 'reopened', 'synchronize', 'edited', 'ready_for_review'])
+
+/** Whether it puts a head before us, rather than telling something about one. */
+export function bringsHead({ name, action }: WebhookEvent): boolean {
+  return name === 'pull_request' && action !== null && headActions.has(action)
+}
+
+/** Events of one lane keep their order; one that is about nothing else has a lane of its own. */
+export function laneOf({ repo, repoId, number, check, push, webhookId }: WebhookEvent): string {
+  if (repo === null) return webhookId
+  const place = repoId ?? repo
+  if (number !== null) return `${place}#${number}`
+  if (push !== null) return `${place} ${push.ref}`
+  if (check !== null) return `${place}@${check.headSha}`
+  return webhookId
+}
+
+function senderOf(payload: unknown): Sender | null {
+  const login = textAt(payload, 'sender', 'login')
+  // GitHub's stand-in for a deleted account is nobody.
+  if (login === null || login === 'ghost') return null
+  const id = numberAt(payload, 'sender', 'id')
+  return { login, id, type: textAt(payload, 'sender', 'type') }
+}
+
+/** In the order in which a person would look for them. */
+function missingPart(payload: unknown, repo: string | null, hasPr: boolean): string | null {
+  if (repo === null) return 'repository.full_name'
+  if (!hasPr) return null
+  if (numberAt(payload, 'pull_request', 'number') === null) return 'pull_request.number'
+  if (shaAt(payload, 'pull_request', 'head', 'sha') === null) return 'pull_request.head.sha'
+  if (shaAt(payload, 'pull_request', 'base', 'sha') === null) return 'pull_request.base.sha'
+  return null
+}
+
+function commitsOf(payload: unknown): PullRequestCommits | null {
+  const baseSha = shaAt(payload, 'pull_request', 'base', 'sha')
+  const headSha = shaAt(payload, 'pull_request', 'head', 'sha')
+  if (baseSha === null || headSha === null) return null
+  return { baseSha, headSha, beforeSha: shaAt(payload, 'before') }
+}
+
+function stateOf(payload: unknown): 'open' | 'closed' | null {
+  const state = textAt(payload, 'pull_request', 'state')
+  return state === 'open' || state === 'closed' ? state : null
+}
+
+function checkOf(payload: unknown): CheckFacts | null {
+  for (const part of ['check_run', 'check_suite']) {
+    const headSha = shaAt(payload, part, 'head_sha')
+    if (headSha !== null) return { headSha, name: textAt(payload, part, 'name') }
+  }
+  return null
+}
+
+/** Null for a branch that was deleted: there is nothing to work on. */
+function pushOf(payload: unknown): PushFacts | null {
+  const ref = textAt(payload, 'ref')
+  const sha = shaAt(payload, 'after')
+  return ref === null || sha === null || /^0+$/.test(sha) ? null : { ref, sha }
+}
+
+function updatedAt(payload: unknown): number | null {
+  return timeAt(payload, 'pull_request', 'updated_at') ?? timeAt(payload, 'issue', 'updated_at')
+}
+
+const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null
