@@ -66,7 +66,7 @@ function claimsOf({ headers }: Seen): Claims {
 }
 
 describe('acting in a repository', () => {
-  it('finds the installation as the App, and asks with its token however long that is', async () => {
+  it('finds the installation as the App and asks with its token, however long', async () => {
     const { look, clock } = setUp()
     expect(await look()).toMatchObject({ headSha: 'b' })
     expect(api.calls()).toEqual([lookUp, mint, pull])

@@ -33,7 +33,7 @@ export async function checkSetup(setup: Setup): Promise<readonly Finding[]> {
   const findings: Finding[] = []
   try {
     findings.push(...(await (setup.isApp ? checkApp(setup) : checkToken(setup))))
-    if (findings.every(({ level }) => level !== 'problem')) findings.push(await checkRate(setup))
+    if (!findings.some(isStandingInTheWay)) findings.push(await checkRate(setup))
     findings.unshift(ok('github.api', `${shown(setup.options.apiUrl)} answers`))
   } catch (error) {
     findings.push(unreachable(error, shown(setup.options.apiUrl)))
@@ -41,7 +41,11 @@ export async function checkSetup(setup: Setup): Promise<readonly Finding[]> {
   return [...findings, ...checkClock(setup.transport)]
 }
 
-/** What it has not said by itself is no reason to stop: limits, or a part that has none. */
+/** Without credentials, or an installation to ask as, the calls left would be somebody else's. */
+function isStandingInTheWay({ check, level }: Finding): boolean {
+  return level === 'problem' && ['github.credentials', 'github.installations'].includes(check)
+}
+
 async function checkRate({ ask }: Setup): Promise<Finding> {
   const check = 'github.rate_limit'
   try {
