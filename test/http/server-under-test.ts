@@ -49,6 +49,11 @@ export function serverUnderTest(): ServerUnderTest {
     log: pino({ level: 'trace' }, { write: (line: string) => void logged.push(line) }),
     version: '1.2.3',
     sandbox: true,
+    doctor: () =>
+      Promise.resolve({
+        ok: true,
+        findings: [{ check: 'store', level: 'ok', detail: 'fine', remedy: null }],
+      }),
     stopping: stopping.signal,
   }
   const server = createHttpServer(deps)

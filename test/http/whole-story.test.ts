@@ -49,6 +49,7 @@ beforeEach(() => {
     adminTokenHash: hashSecret(adminToken),
     version: '0.0.0',
     sandbox: true,
+    doctor: () => Promise.resolve({ ok: true, findings: [] }),
   })
   close = async () => {
     await server.close()
