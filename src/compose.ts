@@ -155,7 +155,7 @@ export async function compose(settings: Settings, options: ComposeOptions): Prom
         settings,
         look: () => lookAtDatabase(settings.database, { clock, readThrough: false }),
         store: () => Promise.resolve(store),
-        github: () => openGitHub(settings, { ...seams, fetch, log, version: options.version }),
+        github: () => github,
       }),
     stopping: stopping.signal,
   })

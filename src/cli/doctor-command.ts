@@ -110,12 +110,14 @@ function printReport(terminal: Terminal, { findings }: Report): void {
   for (const { check, level, detail, remedy } of findings) {
     const [mark, style] = marks[level]
     const lines = wrap(printable(detail), room)
-    const remedies = remedy === null ? [] : wrap(`→ ${printable(remedy)}`, room)
+    const remedies = remedy === null ? [] : wrap(printable(remedy), room - 2)
     const name = padTo(printable(check), width)
     terminal.out(`${paint(mark, style)} ${paint(name, 'bold')}  ${lines[0] ?? ''}\n`)
     const blank = ' '.repeat(width + 4)
     for (const line of lines.slice(1)) terminal.out(`${blank}${line}\n`)
-    for (const line of remedies) terminal.out(`${blank}${paint(line, 'cyan')}\n`)
+    remedies.forEach((line, at) => {
+      terminal.out(`${blank}${paint(`${at === 0 ? '→' : ' '} ${line}`, 'cyan')}\n`)
+    })
   }
   terminal.err(`${paintFor(terminal.colour && terminal.watched)(...summaryOf(findings))}\n`)
 }

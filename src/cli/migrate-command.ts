@@ -46,7 +46,7 @@ Examples:
 
 export async function lookAt(world: World, settings: Settings): Promise<DatabaseLook> {
   try {
-    return await world.lookAtDatabase(settings.database, world.clock)
+    return await world.lookAtDatabase(settings.database, { clock: world.clock, readThrough: true })
   } catch (error) {
     throw storeFailure(error, settings, world.env)
   }

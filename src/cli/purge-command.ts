@@ -32,14 +32,14 @@ Examples:
       try {
         const limits = purgeLimits(settings.retention)
         const runs = await purgeAll(store, limits, 'cli', (removed) => {
-          progress.show(`Removed ${removed} runs …`)
+          if (removed > 0) progress.show(`Removed ${removed} runs …`)
         })
         progress.end()
         if (parsed['json'] === true) return printJson(world.terminal, { runs })
         const { finishedDays, supersededDays } = settings.retention
         world.terminal.out(
-          `Removed ${runs === 1 ? '1 run' : `${runs} runs`}: finished more than ${finishedDays} ` +
-            `days ago, or superseded more than ${Math.min(finishedDays, supersededDays)} days ago.\n`,
+          `Removed ${runs === 1 ? '1 run' : `${runs} runs`}. Kept: finished ones for ` +
+            `${finishedDays} days, superseded ones for ${Math.min(finishedDays, supersededDays)}.\n`,
         )
       } finally {
         progress.end()

@@ -5,6 +5,7 @@
 import type { Command } from 'commander'
 import type { z } from 'zod'
 import { id as idSchema } from '../http/contract/fields.ts'
+import { findingsOf } from '../validation/findings.ts'
 import { textOf, type Parsed } from './connection.ts'
 import { UsageError } from './failure.ts'
 
@@ -25,9 +26,10 @@ export function queryOf<T extends z.ZodType>(
     const text = textOf(parsed, camel(field))
     return text === undefined ? [] : [[field, text] as const]
   })
-  const checked = schema.safeParse(Object.fromEntries(given))
+  const data = Object.fromEntries(given)
+  const checked = schema.safeParse(data)
   if (checked.success) return checked.data
-  const problems = checked.error.issues.map(({ path, message }) => {
+  const problems = findingsOf(schema, checked.error.issues, data).map(({ path, message }) => {
     return `--${String(path[0]).replaceAll('_', '-')} ${message}`
   })
   throw new UsageError([...new Set(problems)].join('; '))

@@ -7,6 +7,7 @@ import { exitCodeOf, exitCodes, failureText } from './failure.ts'
 import { addAuditCommand } from './audit-command.ts'
 import { addBackupCommand } from './backup-command.ts'
 import { addDoctorCommand } from './doctor-command.ts'
+import { addInboxCommand } from './inbox-command.ts'
 import { addMigrateCommand } from './migrate-command.ts'
 import { addPurgeCommand } from './purge-command.ts'
 import { addRunsCommand } from './runs-command.ts'
@@ -62,6 +63,7 @@ a server when --url or HOLDFAST_URL names one, else the database that the settin
   addServeCommand(program, world, finish)
   program.commandsGroup('Operate:')
   addRunsCommand(program, world)
+  addInboxCommand(program, world)
   addAuditCommand(program, world)
   program.commandsGroup('Upkeep:')
   addDoctorCommand(program, world, finish)
@@ -69,6 +71,7 @@ a server when --url or HOLDFAST_URL names one, else the database that the settin
   addMigrateCommand(program, world)
   addBackupCommand(program, world)
   addPurgeCommand(program, world)
+  program.commandsGroup('More:').helpCommand('help [command]', 'print the help of a command')
   settle(program, world)
   return program
 }

@@ -15,18 +15,33 @@ export function usageError(error: CommanderError, command: Command): UsageError 
   switch (error.code) {
     case 'commander.unknownOption':
       return unknownOption(quoted.replace(/=.*$/s, ''), command)
-    case 'commander.unknownCommand': {
-      const names = command.commands.map((child) => child.name())
-      const right = `${name} ${String(nearest(quoted, names))}`
-      return new UsageError(`${quoted} is no command; the nearest right one is: ${right}`, hint)
-    }
+    case 'commander.unknownCommand':
+      return unknownCommand(quoted, command)
     case 'commander.optionMissingArgument':
       return new UsageError(`${flagIn(quoted)} needs a value`, hint)
+    case 'commander.missingArgument':
+      return new UsageError(`${name} needs <${quoted}>`, hint)
     case 'commander.excessArguments':
+      if (standsForParent(command)) return unknownCommand(command.args[0] ?? '', command.parent)
       return new UsageError(`${name} was given an argument too many`, hint)
     default:
       return new UsageError(error.message.replace(/^error: /, ''), hint)
   }
+}
+
+function unknownCommand(given: string, command: Command): UsageError {
+  const name = fullName(command)
+  const names = command.commands.map((child) => child.name())
+  const right = `${name} ${String(nearest(given, names))}`
+  // What is longer than any name may be anything, also a secret.
+  const told = /^[\w-]{1,20}$/.test(given) ? given : 'What was given'
+  const message = `${told} is no command; the nearest right one is: ${right}`
+  return new UsageError(message, `See: ${name} --help`)
+}
+
+/** `holdfast runs` lists, so that a misspelt command after it reaches the list as an argument. */
+function standsForParent(command: Command): command is Command & { readonly parent: Command } {
+  return command.name() === 'list' && command.parent?.parent !== null && command.parent !== null
 }
 
 function unknownOption(flag: string, command: Command): UsageError {

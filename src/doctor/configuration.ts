@@ -3,7 +3,7 @@ import type { Finding } from '../domain/finding.ts'
 import { describeDefault, type Option } from '../settings/option.ts'
 import { adminTokenLengthMin, optionEntries, options } from '../settings/options.ts'
 import type { Settings } from '../settings/settings.ts'
-import { SettingsError } from '../settings/settings-error.ts'
+import type { SettingsError } from '../settings/settings-error.ts'
 import { fine, problem, warning } from './report.ts'
 
 /** Settings that could not be loaded: each thing that is wrong is a finding of its own. */

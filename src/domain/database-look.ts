@@ -8,7 +8,7 @@ export interface DatabaseLook {
   readonly clockAheadMs: number | null
   /** Why an answer that was given might not survive a power cut; empty when it will. */
   readonly doubts: readonly string[]
-  /** Whether the file was read through for damage; null where there is no file of ours. */
+  /** Whether the file was read through for damage; null where that was not asked for. */
   readonly readThrough: boolean | null
 }
 

@@ -1,7 +1,10 @@
 /** An inbox entry as the wire shows it. */
 import type { z } from 'zod'
 import { runIdsOf, type InboxEntry } from '../domain/inbox.ts'
-import type { inboxEntry } from './contract.ts'
+import { NotFoundError } from '../errors.ts'
+import { unpackBody } from '../intake/packed-body.ts'
+import type { Store } from '../store.ts'
+import type { inboxEntry, inboxEntryWithBody } from './contract.ts'
 import { timeView } from './run-view.ts'
 
 export function inboxView(entry: InboxEntry): z.infer<typeof inboxEntry> {
@@ -27,6 +30,25 @@ export function inboxView(entry: InboxEntry): z.infer<typeof inboxEntry> {
     next_try_at: instant(entry.dueAt),
     tries: entry.tries,
     last_error: entry.lastError,
+  }
+}
+
+/** One entry with its headers and payload, as GitHub sent them; by its id or GUID. */
+export async function inboxEntryOf(
+  store: Pick<Store, 'inboxEntry' | 'webhookBody'>,
+  id: string,
+): Promise<z.infer<typeof inboxEntryWithBody>> {
+  const entry = await store.inboxEntry(id)
+  const stored = entry === null ? null : await store.webhookBody(entry.arrival)
+  if (entry === null || stored === null) {
+    throw new NotFoundError('inbox_entry_not_found', `there is no inbox entry ${id}`, {
+      hint: 'It may be past its retention. List what there is with GET /v1/inbox.',
+    })
+  }
+  return {
+    ...inboxView(entry),
+    headers: JSON.parse(stored.headers) as Record<string, string>,
+    payload: JSON.parse(unpackBody(stored.body).toString()) as unknown,
   }
 }
 

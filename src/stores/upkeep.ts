@@ -11,12 +11,21 @@ export type DatabasePlace =
   | { readonly kind: 'sqlite'; readonly path: string }
   | { readonly kind: 'postgres'; readonly url: string }
 
+export interface LookOptions {
+  readonly clock: Clock
+  /** Also look for damage, in a file that is not too large for it; holds the thread up. */
+  readonly readThrough: boolean
+}
+
 /** Changes nothing and makes nothing; rejects with what opening it would reject with. */
-export async function lookAtDatabase(database: DatabasePlace, clock: Clock): Promise<DatabaseLook> {
+export async function lookAtDatabase(
+  database: DatabasePlace,
+  { clock, readThrough }: LookOptions,
+): Promise<DatabaseLook> {
   const migrations = loadMigrations(database.kind)
   return database.kind === 'postgres'
     ? await lookAtPostgres(database.url, migrations, clock)
-    : lookAtSqlite(database.path, migrations)
+    : lookAtSqlite(database.path, migrations, readThrough)
 }
 
 /** Of a SQLite file; PostgreSQL has tools of its own for it. */

@@ -57,7 +57,6 @@ export async function* followStream(
         if (!seen.delete(item.id)) yield item
       }
     }
-    if (signal.aborted) return
     await delay(world.scheduler, pauseMs, signal)
     pauseMs = Math.min(pauseMsMax, pauseMs * 2)
     response = await connectAgain(() => connect(place), world, signal)

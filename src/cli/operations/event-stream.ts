@@ -28,7 +28,8 @@ async function* textOf(response: Response, signal: AbortSignal): AsyncGenerator<
   if (response.body === null) return
   const decoder = new TextDecoder()
   try {
-    for await (const bytes of response.body) yield decoder.decode(bytes, { stream: true })
+    const body = response.body as AsyncIterable<Uint8Array>
+    for await (const bytes of body) yield decoder.decode(bytes, { stream: true })
   } catch (error) {
     if (!signal.aborted && !(error instanceof TypeError)) throw error
   }

@@ -6,11 +6,11 @@ import type { AuditPage, Listed, Operations } from './operations.ts'
 
 export function httpOperations(client: ServerClient, world: StreamWorld): Operations {
   const one = async <T>(answer: Promise<unknown>, field: string): Promise<T> =>
-    checked(client, await answer, (value) => typeof value[field] === 'string')
+    checked(client, await answer, (value) => typeof value[field] === 'string') as T
   const list = async <T>(path: string, query: Query): Promise<Listed<T>> =>
     checked(client, await client.ask({ method: 'GET', path, query }), (value) =>
       Array.isArray(value['items']),
-    )
+    ) as Listed<T>
   const post = (path: string): Promise<unknown> => client.ask({ method: 'POST', path })
   return {
     listRuns: (query) => list('/v1/runs', query),
@@ -21,6 +21,10 @@ export function httpOperations(client: ServerClient, world: StreamWorld): Operat
     listAudit: (query) => list('/v1/audit', auditQueryText(query)),
     followAudit: (request) =>
       followStream(client, world, request, (query) => list('/v1/audit', auditQueryText(query))),
+
+    listInbox: (query) => list('/v1/inbox', query),
+    inboxEntry: (id) => one(client.ask({ method: 'GET', path: `/v1/inbox/${id}` }), 'id'),
+    replayInboxEntry: (id) => one(post(`/v1/inbox/${id}/replay`), 'id'),
 
     createToken: (body) => one(client.ask({ method: 'POST', path: '/v1/tokens', body }), 'token'),
     listTokens: (page) => list('/v1/tokens', page),
@@ -43,11 +47,11 @@ function auditQueryText({ since, until, ...rest }: AuditPage): Query {
 }
 
 /** Only so far that a page of something else is not taken for an answer. */
-function checked<T>(
+function checked(
   { server }: ServerClient,
   answer: unknown,
   isAnswer: (value: Readonly<Record<string, unknown>>) => boolean,
-): T {
-  if (typeof answer === 'object' && answer !== null && isAnswer(answer as never)) return answer as T
+): unknown {
+  if (typeof answer === 'object' && answer !== null && isAnswer(answer as never)) return answer
   throw new Error(`${server} answered something else; is it a Holdfast server?`)
 }

@@ -9,6 +9,9 @@ import type {
   auditQuery,
   claimed,
   createdToken,
+  inboxEntry,
+  inboxEntryWithBody,
+  inboxQuery,
   RunView,
   runsQuery,
   token,
@@ -20,6 +23,8 @@ export type AuditView = z.infer<typeof auditEvent>
 export type ClaimedView = z.infer<typeof claimed>
 export type TokenView = z.infer<typeof token>
 export type CreatedTokenView = z.infer<typeof createdToken>
+export type InboxEntryView = z.infer<typeof inboxEntry>
+export type InboxEntryWithBodyView = z.infer<typeof inboxEntryWithBody>
 export type { RunView }
 
 export interface Listed<T> {
@@ -29,6 +34,7 @@ export interface Listed<T> {
 
 export type RunsFilter = z.infer<typeof runsQuery>
 export type AuditPage = z.infer<typeof auditQuery>
+export type InboxPage = z.infer<typeof inboxQuery>
 export type TokensPage = z.infer<typeof tokensQuery>
 export type NewTokenBody = z.infer<typeof tokenBody>
 
@@ -48,6 +54,10 @@ export interface Operations {
   listAudit(query: AuditPage): Promise<Listed<AuditView>>
   /** The latest, then what happens from now on, each once and in order, until `signal` aborts. */
   followAudit(request: FollowRequest): AsyncIterable<AuditView>
+
+  listInbox(query: InboxPage): Promise<Listed<InboxEntryView>>
+  inboxEntry(id: string): Promise<InboxEntryWithBodyView>
+  replayInboxEntry(id: string): Promise<InboxEntryView>
 
   createToken(body: NewTokenBody): Promise<CreatedTokenView>
   listTokens(page: TokensPage): Promise<Listed<TokenView>>

@@ -6,6 +6,7 @@
 import type { Clock } from '../../clock.ts'
 import { given, pageView } from '../../http/app.ts'
 import { auditView } from '../../http/audit-view.ts'
+import { inboxEntryOf, inboxView } from '../../http/inbox-view.ts'
 import { claimedView, runView } from '../../http/run-view.ts'
 import { tokenView } from '../../http/token-view.ts'
 import type { Log } from '../../log.ts'
@@ -52,6 +53,13 @@ export function storeOperations(store: Store, settings: Settings, world: StoreWo
       return pageView(await store.listAudit(auditFilter(query), { limit, cursor }), auditView)
     },
     followAudit: (request) => followStore(store, world.scheduler, request),
+
+    listInbox: async ({ webhook_id: webhookId, limit, cursor = null, ...rest }) => {
+      const page = await store.listInbox(given({ ...rest, webhookId }), { limit, cursor })
+      return pageView(page, inboxView)
+    },
+    inboxEntry: (id) => inboxEntryOf(store, id),
+    replayInboxEntry: async (id) => inboxView(await store.replayWebhook(id, actor, null)),
 
     createToken: async ({ scope, name = null, user_id: userId = null }) => {
       const secret = makeSecret(world.random)

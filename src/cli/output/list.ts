@@ -22,7 +22,10 @@ export interface ListRequest<T> {
 
 export async function printList<T>(request: ListRequest<T>): Promise<void> {
   const { terminal, json, shape, noun, nowMs } = request
-  if (json) return await printListAsJson(request)
+  if (json) {
+    await printListAsJson(request)
+    return
+  }
   const table = tablePrinter(terminal, shape, nowMs)
   let count = 0
   let next: string | null = null
@@ -44,7 +47,8 @@ async function printListAsJson<T>(request: ListRequest<T>): Promise<void> {
       items.push(...page.items)
       next = page.next_cursor
     }
-    return printJson(terminal, { items, next_cursor: next })
+    printJson(terminal, { items, next_cursor: next })
+    return
   }
   terminal.out('{"items":[')
   let begun = false

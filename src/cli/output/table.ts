@@ -14,7 +14,7 @@ export interface ScreenColumn<T> {
   readonly style?: (item: T) => Style | null
   /** How it may be cut when the table is too wide; without it, it never is. */
   readonly cut?: 'middle' | 'end'
-  /** Left out altogether before anything is cut; the highest first. */
+  /** Left out altogether where room is short; the highest first. */
   readonly spare?: number
   readonly side?: 'right'
 }
@@ -32,6 +32,8 @@ export interface TablePrinter<T> {
 }
 
 const gap = '  '
+/** Cut no further while a column can be spared. */
+const comfortableWidth = 16
 const cutWidthMin = 10
 
 export function tablePrinter<T>(
@@ -103,27 +105,37 @@ function layOut<T>(
   cell: (item: T, column: ScreenColumn<T>) => string,
   columns: number,
 ): readonly Laid<T>[] {
-  let laid = screen
+  let laid: readonly Laid<T>[] = screen
     .map((column) => {
       const widest = Math.max(0, ...items.map((item) => textWidth(cell(item, column))))
       return { column, width: widest === 0 ? 0 : Math.max(column.title.length, widest) }
     })
     // A column in which nothing stands says nothing.
     .filter(({ width }) => width > 0)
-  const excess = (): number =>
-    laid.reduce((sum, { width }) => sum + width + gap.length, -gap.length) - columns
-  const spares = laid.map(({ column }) => column.spare ?? 0).filter((rank) => rank > 0)
-  for (const rank of spares.toSorted((a, b) => b - a)) {
-    if (excess() > 0) laid = laid.filter(({ column }) => column.spare !== rank)
+  for (;;) {
+    const narrow = narrowed(laid, columns, comfortableWidth)
+    if (excessOf(narrow, columns) <= 0) return narrow
+    const rank = Math.max(0, ...laid.map(({ column }) => column.spare ?? 0))
+    if (rank === 0) return narrowed(laid, columns, cutWidthMin)
+    laid = laid.filter(({ column }) => column.spare !== rank)
   }
-  while (excess() > 0) {
-    const widest = laid
-      .filter(({ column, width }) => column.cut !== undefined && width > cutWidthMin)
+}
+
+function excessOf(laid: readonly { readonly width: number }[], columns: number): number {
+  return laid.reduce((sum, { width }) => sum + width + gap.length, -gap.length) - columns
+}
+
+/** Takes what is too much from the widest that may be cut. */
+function narrowed<T>(laid: readonly Laid<T>[], columns: number, least: number): readonly Laid<T>[] {
+  let narrow = laid
+  for (let left = excessOf(laid, columns); left > 0; left--) {
+    const widest = narrow
+      .filter(({ column, width }) => column.cut !== undefined && width > least)
       .reduce<Laid<T> | null>((best, one) => (one.width > (best?.width ?? 0) ? one : best), null)
-    if (widest === null) break
-    laid = laid.map((one) => (one === widest ? { ...one, width: one.width - 1 } : one))
+    if (widest === null) return narrow
+    narrow = narrow.map((one) => (one === widest ? { ...one, width: one.width - 1 } : one))
   }
-  return laid
+  return narrow
 }
 
 function cutTo(text: string, width: number, cut: 'middle' | 'end' | undefined): string {

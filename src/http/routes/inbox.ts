@@ -1,6 +1,4 @@
 /** The inbox: every webhook that was taken, and what became of it. */
-import { unpackBody } from '../../intake/packed-body.ts'
-import { NotFoundError } from '../../errors.ts'
 import { given, pageView, principalOf, type App } from '../app.ts'
 import {
   inboxEntry,
@@ -12,7 +10,7 @@ import {
 } from '../contract.ts'
 import type { HttpDeps } from '../deps.ts'
 import { onceOf } from '../idempotency.ts'
-import { inboxView } from '../inbox-view.ts'
+import { inboxEntryOf, inboxView } from '../inbox-view.ts'
 
 export function inboxRoutes(app: App, { store, intake, random }: HttpDeps): void {
   app.get(
@@ -49,19 +47,7 @@ export function inboxRoutes(app: App, { store, intake, random }: HttpDeps): void
       },
     },
     async (request, reply) => {
-      const { id } = request.params
-      const entry = await store.inboxEntry(id)
-      const stored = entry === null ? null : await store.webhookBody(entry.arrival)
-      if (entry === null || stored === null) {
-        throw new NotFoundError('inbox_entry_not_found', `there is no inbox entry ${id}`, {
-          hint: 'It may be past its retention. List what there is with GET /v1/inbox.',
-        })
-      }
-      return reply.code(200).send({
-        ...inboxView(entry),
-        headers: JSON.parse(stored.headers) as Record<string, string>,
-        payload: JSON.parse(unpackBody(stored.body).toString()) as unknown,
-      })
+      return reply.code(200).send(await inboxEntryOf(store, request.params.id))
     },
   )
 

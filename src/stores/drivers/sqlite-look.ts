@@ -1,4 +1,7 @@
-/** Looks at a SQLite file without changing it. Refuses what opening it would refuse. */
+/**
+ * Looks at a SQLite file without changing it. Refuses what opening it would refuse. Reading it
+ * through for damage holds the thread up, so it is left out where others wait on it.
+ */
 import { existsSync, statSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import type { DatabaseLook } from '../../domain/database-look.ts'
@@ -6,12 +9,23 @@ import type { Migration } from '../migrations.ts'
 import { schemaLook } from '../migrations.ts'
 import { checkedBytesMax, refuseDamage, refuseForeign } from './sqlite-file.ts'
 
-export function lookAtSqlite(path: string, migrations: readonly Migration[]): DatabaseLook {
+export function lookAtSqlite(
+  path: string,
+  migrations: readonly Migration[],
+  readThrough: boolean,
+): DatabaseLook {
   const engine = `SQLite ${process.versions['sqlite'] ?? ''}`.trimEnd()
   const nothing = { engine, clockAheadMs: null, doubts: [], readThrough: null }
+  if (path === ':memory:') {
+    const schema = schemaLook(
+      migrations,
+      migrations.map(({ version }) => version),
+    )
+    return { ...nothing, schema, doubts: ['it is kept in memory only'] }
+  }
   if (!existsSync(path)) return { ...nothing, schema: schemaLook(migrations, []) }
   refuseForeign(path)
-  refuseDamage(path)
+  if (readThrough) refuseDamage(path)
   const db = new DatabaseSync(path, { readOnly: true, timeout: 1000 })
   try {
     const { journal_mode: journal } = db.prepare('PRAGMA journal_mode').get() as {
@@ -25,7 +39,7 @@ export function lookAtSqlite(path: string, migrations: readonly Migration[]): Da
         applied.map(({ version }) => version),
       ),
       doubts: journal === 'wal' ? [] : [`its journal_mode is ${journal}, not wal`],
-      readThrough: statSync(path).size <= checkedBytesMax,
+      readThrough: readThrough ? statSync(path).size <= checkedBytesMax : null,
     }
   } finally {
     db.close()
