@@ -3,7 +3,6 @@
  * still unless a test moves it.
  */
 import { generateKeyPairSync } from 'node:crypto'
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { createGitHub, type GitHubOptions } from '../../src/github/create-github.ts'
 import type { Log } from '../../src/log.ts'
 import { systemRandom } from '../../src/random.ts'
@@ -41,9 +40,6 @@ export class HandScheduler implements Scheduler {
   afterInBackground = this.after
   fire(): void {
     for (const task of [...this.timers.keys()]) task()
-  }
-  async untilSet(): Promise<void> {
-    while (this.timers.size === 0) await nextTurn()
   }
 }
 
