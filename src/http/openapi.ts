@@ -15,6 +15,8 @@ declare module 'fastify' {
     conflicts?: readonly ConflictCode[]
     /** What an answer means here, by status, where the plain meaning says too little. */
     answers?: Readonly<Record<number, string>>
+    /** Statuses of refusals that its schema does not tell of; `answers` says what they mean. */
+    refusals?: readonly number[]
   }
 }
 
@@ -44,7 +46,7 @@ export function describeProblems(route: RouteOptions): void {
   if (schema === undefined || schema.hide === true) return
   const open = config?.access === 'public'
   const statuses = [
-    ...(open ? [] : [400, 401, 403]),
+    ...(open ? (config?.refusals ?? []) : [400, 401, 403]),
     ...(schema.params === undefined ? [] : [404]),
     ...(config?.conflicts === undefined ? [] : [409]),
     ...(schema.body === undefined ? [] : [413, 415]),
@@ -86,6 +88,7 @@ export function serveOpenApi(server: FastifyInstance, { version, sandbox }: Http
       tags: [
         { name: 'Runs', description: 'Claim work, list it, cancel it or have it done again.' },
         { name: 'Work', description: 'For workers: lease a run, keep the lease, finish the run.' },
+        { name: 'Webhooks', description: 'What GitHub sent, and what became of it.' },
         { name: 'Audit', description: 'What happened, to what, by whom.' },
         { name: 'Tokens', description: 'Who may do what. Only for the scope `admin`.' },
         { name: 'Server', description: 'Health of the process, and this description.' },
@@ -123,7 +126,8 @@ function withSharedParts(document: Json): Json {
     }
   }
   for (const { post } of Object.values(paths)) {
-    if (post === undefined) continue
+    // A key belongs to a token; without one there is nobody it could belong to.
+    if (post === undefined || (post['security'] as unknown[] | undefined)?.length === 0) continue
     post['parameters'] = [...((post['parameters'] as Json[] | undefined) ?? []), idempotencyKey]
   }
   return { ...document, components: usedComponents(document) }

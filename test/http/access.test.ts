@@ -31,8 +31,8 @@ afterAll(() => server.close())
 const readers = ['operator', 'worker', 'read'] as const
 const anyone = ['operator', 'worker', 'read', 'bot:telegram'] as const
 
-/** Who reaches what besides the admin; `run` is the run's own token. */
-const reach: Readonly<Record<string, readonly string[] | 'public'>> = {
+/** Who reaches what besides the admin; `run` is the run's own token, `signed` takes no token. */
+const reach: Readonly<Record<string, readonly string[] | 'public' | 'signed'>> = {
   'POST /v1/runs': ['worker'],
   'POST /v1/runs/lease': ['worker'],
   'POST /v1/runs/:id/heartbeat': ['worker', 'run'],
@@ -44,11 +44,16 @@ const reach: Readonly<Record<string, readonly string[] | 'public'>> = {
   'GET /v1/runs/:id': [...readers, 'run'],
   'GET /v1/runs/:id/audit': [...readers, 'run'],
   'GET /v1/audit': ['operator', 'read'],
+  'GET /v1/inbox': ['operator', 'read'],
+  'GET /v1/inbox/:id': ['operator', 'read'],
+  'POST /v1/inbox/:id/replay': ['operator'],
+  'POST /webhooks/github': 'signed',
   'POST /v1/tokens': [],
   'GET /v1/tokens': [],
   'DELETE /v1/tokens/:id': [],
   'GET /openapi.json': anyone,
   'GET /docs': anyone,
+  'GET /v1/doctor': ['operator', 'read'],
   'GET /healthz': 'public',
   'GET /readyz': 'public',
 }
@@ -78,7 +83,8 @@ describe('every endpoint', () => {
       runToken('run_none', leaseSecret),
     ]
     for (const endpoint of server.endpoints) {
-      if (reach[named(endpoint)] === 'public') continue
+      const who = reach[named(endpoint)]
+      if (who === 'public' || who === 'signed') continue
       for (const token of wrong) {
         const answer = await call(endpoint, token)
         expect([named(endpoint), answer.statusCode]).toEqual([named(endpoint), 401])
@@ -93,11 +99,25 @@ describe('every endpoint', () => {
     const token = scope === 'run' ? theRunToken : tokenOf(scope as (typeof scopes)[number])
     for (const endpoint of server.endpoints) {
       const allowed = reach[named(endpoint)]
+      if (allowed === 'signed') continue
       const reached = allowed === 'public' || scope === 'admin' || allowed?.includes(scope)
       const { statusCode } = await call(endpoint, token)
       expect([named(endpoint), statusCode === 403]).toEqual([named(endpoint), reached !== true])
       expect(statusCode).not.toBe(401)
     }
+  })
+
+  test('that takes a signature is closed to every token', async () => {
+    for (const endpoint of server.endpoints) {
+      if (reach[named(endpoint)] !== 'signed') continue
+      for (const token of [null, adminToken, theRunToken, ...scopes.map(tokenOf)]) {
+        expect(problemOf(await call(endpoint, token))).toMatchObject({
+          status: 401,
+          code: 'bad_signature',
+        })
+      }
+    }
+    expect(fakes.changes).toEqual([])
   })
 
   test('of another run is closed to a run token, also when there is no such run', async () => {

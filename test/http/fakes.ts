@@ -2,9 +2,13 @@
  * Stand-ins for what the HTTP door is given: a `Runs` and a store that hold one run and answer at
  * once, and remember what they were asked. `changes` lists every call that would change something.
  */
+import type { InboxEntry } from '../../src/domain/inbox.ts'
 import type { Run } from '../../src/domain/run.ts'
 import { NotFoundError } from '../../src/errors.ts'
 import type { HttpStore } from '../../src/http/deps.ts'
+import type { Intake } from '../../src/intake/intake.ts'
+import { packBody } from '../../src/intake/packed-body.ts'
+import { isSignedBy } from '../../src/intake/signature.ts'
 import type { ClaimRequest, Runs } from '../../src/runs/runs.ts'
 import { hashSecret, leaseToken, runToken } from '../../src/secrets.ts'
 import type { Once, StoredToken } from '../../src/store.ts'
@@ -68,6 +72,35 @@ export const theRun: Run = {
   previousVerdict: 'failure',
 }
 
+export const webhookSecret = 'a-webhook-secret'
+export const theEntryId = 'inb_0000000001abcdefghijkmnpqr'
+export const theWebhookId = '72d3162e-cc78-11e3-81ab-4c9367dc0958'
+
+export const theEntry: InboxEntry = {
+  arrival: 1,
+  id: theEntryId,
+  webhookId: theWebhookId,
+  event: 'pull_request',
+  action: 'opened',
+  repo: 'acme/widgets',
+  repoId: 42,
+  number: 5,
+  sender: 'mona',
+  lane: '42#5',
+  eventAt: startedAt - 1000,
+  prState: 'open',
+  state: 'processed',
+  decision: 'accepted',
+  reason: null,
+  outcomes: [{ type: 'review', result: 'claimed', reason: 'new', runIds: [theRunId] }],
+  duplicateOf: null,
+  receivedAt: startedAt,
+  processedAt: startedAt + 1,
+  dueAt: null,
+  tries: 0,
+  lastError: null,
+}
+
 export interface Change {
   readonly verb: string
   readonly request: unknown
@@ -77,6 +110,7 @@ export interface Change {
 
 export interface Fakes {
   readonly runs: Runs
+  readonly intake: Intake
   readonly store: HttpStore
   readonly changes: Change[]
   readonly tokens: Map<string, StoredToken>
@@ -91,7 +125,7 @@ export interface Fakes {
 }
 
 export function makeFakes(): Fakes {
-  const fakes: Omit<Fakes, 'runs' | 'store'> = {
+  const fakes: State = {
     changes: [],
     tokens: new Map(),
     run: theRun,
@@ -99,10 +133,12 @@ export function makeFakes(): Fakes {
     holds: false,
     holding: Promise.withResolvers(),
   }
-  return Object.assign(fakes, { runs: fakeRuns(fakes), store: fakeStore(fakes) })
+  const runs = fakeRuns(fakes)
+  const intake = fakeIntake(fakes)
+  return Object.assign(fakes, { runs, intake, store: fakeStore(fakes) })
 }
 
-type State = Omit<Fakes, 'runs' | 'store'>
+type State = Omit<Fakes, 'runs' | 'intake' | 'store'>
 
 function fakeRuns(state: State): Runs {
   const change = (verb: string, request: unknown, actor: string, once?: Once): void => {
@@ -170,6 +206,31 @@ function fakeRuns(state: State): Runs {
   }
 }
 
+function fakeIntake(state: State): Intake {
+  const change = (verb: string, request: unknown, actor: string, once?: Once): void => {
+    if (state.failure !== null) throw state.failure
+    state.changes.push({ verb, request, actor, once })
+  }
+  return {
+    isSigned: (body, signature) => isSignedBy([webhookSecret], body, signature),
+    async receive(delivery) {
+      change('receive', delivery, 'github')
+      const accepted = delivery.event === 'pull_request'
+      return {
+        inboxId: theEntryId,
+        decision: accepted ? 'accepted' : 'ignored',
+        reason: accepted ? null : 'no-trigger',
+        runIds: [],
+      }
+    },
+    async replay(entryId, actor, once) {
+      if (entryId !== theEntryId) throw new NotFoundError('inbox_entry_not_found', 'no such entry')
+      change('replay', { entryId }, actor, once)
+      return { ...theEntry, state: 'waiting', dueAt: startedAt, processedAt: null }
+    },
+  }
+}
+
 async function held(state: State, signal: AbortSignal | undefined): Promise<void> {
   if (!state.holds || signal?.aborted !== false) return
   await new Promise<void>((resolve) => {
@@ -194,6 +255,19 @@ function fakeStore(state: State): HttpStore {
     async run(id) {
       check()
       return id === state.run.id ? state.run : null
+    },
+    async inboxEntry(id) {
+      check()
+      return id === theEntryId || id === theWebhookId ? theEntry : null
+    },
+    async webhookBody() {
+      check()
+      const body = packBody(Buffer.from('{"action":"opened"}'))
+      return { headers: '{"x-github-event":"pull_request"}', body }
+    },
+    async listInbox() {
+      check()
+      return { items: [theEntry], nextCursor: 'next' }
     },
     async createToken(token, once) {
       check()

@@ -42,6 +42,7 @@ export function serverUnderTest(): ServerUnderTest {
   const stopping = new AbortController()
   const deps: HttpDeps = {
     runs: fakes.runs,
+    intake: fakes.intake,
     store: fakes.store,
     adminTokenHash: hashSecret(adminToken),
     clock: { wallMs: () => startedAt, monotonicMs: () => 0 },

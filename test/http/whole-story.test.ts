@@ -8,12 +8,14 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { App } from '../../src/http/app.ts'
 import type { RunView } from '../../src/http/contract.ts'
 import { createHttpServer } from '../../src/http/server.ts'
+import { openIntake } from '../../src/intake/open-intake.ts'
 import { systemRandom } from '../../src/random.ts'
 import { createRuns } from '../../src/runs/create-runs.ts'
 import { systemScheduler } from '../../src/scheduler.ts'
 import { hashSecret } from '../../src/secrets.ts'
+import { withTypeDefaults } from '../../src/settings/type-defaults.ts'
 import { openSqlite } from '../../src/stores/open-sqlite.ts'
-import { startedAt } from './fakes.ts'
+import { startedAt, webhookSecret } from './fakes.ts'
 import { adminToken, bearer, problemOf } from './server-under-test.ts'
 
 interface ClaimedView {
@@ -41,9 +43,20 @@ beforeEach(() => {
       pendingTimeoutMs: 3_600_000,
     }) as const
   const runs = createRuns({ ...seams, store, log, leaseMs: 60_000, policyOf, headSource: null })
+  const intake = openIntake({
+    ...seams,
+    secrets: [webhookSecret],
+    types: withTypeDefaults({}).runs,
+    store,
+    runs,
+    github: null,
+    log,
+    metrics: { webhook: () => undefined, inboxProcessed: () => undefined },
+  })
   server = createHttpServer({
     ...seams,
     runs,
+    intake: intake.intake,
     store,
     log,
     adminTokenHash: hashSecret(adminToken),
@@ -53,6 +66,7 @@ beforeEach(() => {
   })
   close = async () => {
     await server.close()
+    await intake.stop()
     await store.close()
   }
 })

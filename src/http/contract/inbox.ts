@@ -48,11 +48,11 @@ const outcome = z.strictObject({
 })
 
 const entryFields = {
-  id: z.string(),
+  id: z.string().describe('Our own id of the webhook.'),
   webhook_id: z.string().describe("GitHub's GUID of the delivery."),
   event: z.string().describe("GitHub's name of the event."),
-  action: z.string().nullable(),
-  repo: z.string().nullable(),
+  action: z.string().nullable().describe('What happened, where the event says so.'),
+  repo: z.string().nullable().describe('`owner/name` in lower case, as the event had it.'),
   number: z.int().nullable().describe('Of the pull request or issue.'),
   sender: z.string().nullable().describe('Who caused it; null for an account that is gone.'),
   state: z
@@ -64,8 +64,8 @@ const entryFields = {
   outcomes: z.array(outcome).describe('What it meant for each run type that listens to it.'),
   duplicate_of: z.string().nullable().describe('The entry that brought this event first.'),
   event_at: time.nullable().describe('When it happened, by the clock of GitHub.'),
-  received_at: time,
-  processed_at: time.nullable(),
+  received_at: time.describe('When it was committed here.'),
+  processed_at: time.nullable().describe('When what it led to was done.'),
   next_try_at: time.nullable().describe('When a waiting entry is looked at again, at the latest.'),
   tries: z.int().describe('How often it could not be decided yet.'),
   last_error: z.string().nullable().describe('Why not, the last time.'),

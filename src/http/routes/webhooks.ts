@@ -30,7 +30,11 @@ export function webhookRoutes(app: App, { intake }: HttpDeps): void {
         answers: {
           200: 'A duplicate, or nothing listens to it; `reason` says why.',
           202: 'Accepted: committed, and processed from now on.',
+          400: 'A header of GitHub is missing, or the body is not JSON.',
+          401: 'The signature is missing or wrong.',
+          413: 'The body is larger than 25 MB.',
         },
+        refusals: [400, 401, 413],
       },
       bodyLimit: bodyBytesMax,
       schema: {
