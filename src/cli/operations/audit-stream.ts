@@ -28,55 +28,43 @@ export async function* followStream(
   listAudit: (query: AuditPage) => Promise<Listed<AuditView>>,
 ): AsyncGenerator<AuditView> {
   const { filter, last, signal } = request
-  const connect = (place: string | null): Promise<Response> =>
-    client.open({
-      path: '/v1/audit/stream',
-      query: filter,
-      headers: { accept: 'text/event-stream', ...(place !== null && { 'last-event-id': place }) },
-      signal,
-    })
-  // Connected before the latest are listed: what happens in between is in both, and left out once.
-  let response: Response | null = await connect(null)
-  const seen = new Set<number>()
+  // The place is known before anything else is asked: whatever happens from here on is streamed.
+  const newest = await listAudit({ limit: 1 })
+  let place = newest.items[0]?.order ?? 0
   if (last > 0) {
     const { items } = await listAudit({ ...filter, limit: last })
-    for (const item of items.toReversed()) {
-      seen.add(item.id)
-      yield item
-    }
+    yield* items.filter(({ order }) => order <= place).toReversed()
   }
-  let place: string | null = null
   let pauseMs = pauseMsMin
   while (!signal.aborted) {
+    const response = await connect(client, world, request, place)
     if (response !== null) {
-      for await (const event of readEvents(response, signal)) {
+      for await (const { id, data } of readEvents(response, signal)) {
         pauseMs = pauseMsMin
-        place = event.id ?? place
-        if (event.data === null) continue
-        const item = JSON.parse(event.data) as AuditView
-        if (!seen.delete(item.id)) yield item
+        place = id === null ? place : Number(id)
+        if (data !== null) yield JSON.parse(data) as AuditView
       }
     }
     await delay(world.scheduler, pauseMs, signal)
     pauseMs = Math.min(pauseMsMax, pauseMs * 2)
-    response = await connectAgain(() => connect(place), world, signal)
   }
 }
 
 /** Null while the server is away; a refusal is no absence and ends it. */
-async function connectAgain(
-  connect: () => Promise<Response>,
+async function connect(
+  client: ServerClient,
   world: StreamWorld,
-  signal: AbortSignal,
+  { filter, signal }: FollowRequest,
+  place: number,
 ): Promise<Response | null> {
-  if (signal.aborted) return null
   try {
-    const response = await connect()
+    const headers = { accept: 'text/event-stream', 'last-event-id': String(place) }
+    const response = await client.open({ path: '/v1/audit/stream', query: filter, headers, signal })
     world.onAway(false)
     return response
   } catch (error) {
     if (!(error instanceof UnreachableError)) throw error
-    world.onAway(true)
+    if (!signal.aborted) world.onAway(true)
     return null
   }
 }

@@ -1,0 +1,140 @@
+import { describe, expect, test } from 'vitest'
+import type { Terminal } from '../terminal.ts'
+import { printFields } from './fields.ts'
+import { tablePrinter, type TableShape } from './table.ts'
+import { textWidth } from './text-width.ts'
+
+interface Thing {
+  readonly id: string
+  readonly name: string
+  readonly note: string
+}
+
+const shape: TableShape<Thing> = {
+  screen: [
+    { title: 'ID', of: ({ id }) => id },
+    { title: 'NAME', of: ({ name }) => name, cut: 'middle' },
+    { title: 'NOTE', of: ({ note }) => note, spare: 1, style: () => 'red' },
+  ],
+  plain: [
+    ['id', ({ id }) => id],
+    ['name', ({ name }) => name],
+    ['size', ({ name }) => name.length],
+    ['nothing', () => null],
+  ],
+}
+
+function terminalOf(columns: number | null, colour = false) {
+  let text = ''
+  const terminal: Terminal = {
+    out: (more) => void (text += more),
+    err: () => undefined,
+    columns,
+    colour,
+    watched: false,
+    gone: new AbortController().signal,
+  }
+  return { terminal, lines: () => text.replace(/\n$/, '').split('\n') }
+}
+
+const things: readonly Thing[] = [
+  { id: '1', name: 'short', note: 'n' },
+  { id: '22', name: 'a name that is rather long 日本語 end', note: 'note' },
+]
+
+describe('elsewhere than on a terminal', () => {
+  test('a list has a header, tabs and full values, page after page', () => {
+    const { terminal, lines } = terminalOf(null)
+    const table = tablePrinter(terminal, shape, 0)
+    table.print(things.slice(0, 1))
+    table.print(things.slice(1))
+    expect(lines()).toEqual([
+      'id\tname\tsize\tnothing',
+      '1\tshort\t5\t',
+      '22\ta name that is rather long 日本語 end\t34\t',
+    ])
+  })
+
+  test('a value cannot break its row or command the reader’s terminal', () => {
+    const { terminal, lines } = terminalOf(null)
+    tablePrinter(terminal, shape, 0).print([{ id: '1', name: 'a\tb\nc\x1b[2J', note: '' }])
+    expect(lines()[1]).toBe('1\ta\\tb\\nc\\x1b[2J\t9\t')
+  })
+})
+
+describe('on a terminal', () => {
+  test('columns stand below each other, wide characters or not', () => {
+    const { terminal, lines } = terminalOf(80)
+    tablePrinter(terminal, shape, 0).print(things)
+    expect(lines()).toEqual([
+      'ID  NAME                                   NOTE',
+      '1   short                                  n',
+      '22  a name that is rather long 日本語 end  note',
+    ])
+  })
+
+  test('what is too long is cut before anything is left out', () => {
+    const { terminal, lines } = terminalOf(30)
+    tablePrinter(terminal, shape, 0).print(things)
+    expect(lines()).toEqual([
+      'ID  NAME                  NOTE',
+      '1   short                 n',
+      '22  a name tha…本語 end   note',
+    ])
+  })
+
+  test.each([80, 40, 30, 26, 20, 16])('no line is wider than %i columns', (columns) => {
+    const { terminal, lines } = terminalOf(columns)
+    tablePrinter(terminal, shape, 0).print(things)
+    for (const line of lines()) expect(textWidth(line)).toBeLessThanOrEqual(columns)
+  })
+
+  test('a column that can be spared goes when cutting is not enough', () => {
+    const { terminal, lines } = terminalOf(20)
+    tablePrinter(terminal, shape, 0).print(things)
+    expect(lines()[0]).toBe('ID  NAME')
+  })
+
+  test('a column in which nothing stands is not shown', () => {
+    const { terminal, lines } = terminalOf(80)
+    tablePrinter(terminal, shape, 0).print([{ id: '1', name: 'x', note: '' }])
+    expect(lines()).toEqual(['ID  NAME', '1   x'])
+  })
+
+  test('colour does not count as width', () => {
+    const { terminal, lines } = terminalOf(80, true)
+    tablePrinter(terminal, shape, 0).print([{ id: '1', name: 'x', note: 'y' }])
+    expect(lines()[1]).toBe('1   x     \x1b[31my\x1b[39m')
+  })
+})
+
+describe('one thing in detail', () => {
+  const fields = [
+    { name: 'id', value: 'x' },
+    { name: 'head_sha', value: null },
+    { name: 'summary', value: 'first line\nsecond \x1b line' },
+    { name: 'at', value: '2026-01-31T12:00:00.000Z', shown: 'just now' },
+  ]
+
+  test('is labels and values for people, without what is empty', () => {
+    const { terminal, lines } = terminalOf(80)
+    printFields(terminal, fields)
+    expect(lines()).toEqual([
+      'id       x',
+      'summary  first line',
+      '         second \\x1b line',
+      'at       just now',
+    ])
+  })
+
+  test('is a line per field for programs', () => {
+    const { terminal, lines } = terminalOf(null)
+    printFields(terminal, fields)
+    expect(lines()).toEqual([
+      'id\tx',
+      'head_sha\t',
+      'summary\tfirst line\\nsecond \\x1b line',
+      'at\t2026-01-31T12:00:00.000Z',
+    ])
+  })
+})

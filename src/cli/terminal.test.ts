@@ -1,0 +1,51 @@
+import { PassThrough } from 'node:stream'
+import { describe, expect, test } from 'vitest'
+import { streamTerminal, wantsColour } from './terminal.ts'
+
+describe('colour', () => {
+  test.each([
+    [true, {}, true],
+    [false, {}, false],
+    [true, { TERM: 'dumb' }, false],
+    [true, { NO_COLOR: '1' }, false],
+    [true, { NO_COLOR: '' }, true],
+    [false, { FORCE_COLOR: '1' }, true],
+    [true, { FORCE_COLOR: '0' }, false],
+    [true, { FORCE_COLOR: '', NO_COLOR: '1' }, false],
+    [true, { FORCE_COLOR: '1', NO_COLOR: '1' }, true],
+  ])('on a terminal: %s, with %o: %s', (isTerminal, env, wanted) => {
+    expect(wantsColour(isTerminal, env)).toBe(wanted)
+  })
+})
+
+describe('streams', () => {
+  const streams = (marks: object) => {
+    const stdout = Object.assign(new PassThrough(), marks)
+    const stderr = Object.assign(new PassThrough(), marks)
+    return { stdout, stderr }
+  }
+
+  test('a pipe has no columns and is not watched', () => {
+    const { stdout, stderr } = streams({})
+    expect(streamTerminal(stdout, stderr, {})).toMatchObject({ columns: null, watched: false })
+  })
+
+  test.each([
+    [132, 132],
+    [0, 80],
+    [undefined, 80],
+  ])('a terminal that says it has %s columns has %i', (columns, used) => {
+    const { stdout, stderr } = streams({ isTTY: true, columns })
+    expect(streamTerminal(stdout, stderr, {})).toMatchObject({ columns: used, watched: true })
+  })
+
+  test('a reader that has seen enough is told of, and is no failure', () => {
+    const { stdout, stderr } = streams({})
+    const { gone } = streamTerminal(stdout, stderr, {})
+    stdout.emit('error', Object.assign(new Error('gone'), { code: 'EPIPE' }))
+    stderr.emit('error', Object.assign(new Error('gone'), { code: 'EPIPE' }))
+    expect(gone.aborted).toBe(true)
+    const full = Object.assign(new Error('full'), { code: 'ENOSPC' })
+    expect(() => stdout.emit('error', full)).toThrow('full')
+  })
+})

@@ -1,0 +1,126 @@
+import {
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { systemClock } from '../../clock.ts'
+import { systemRandom } from '../../random.ts'
+import { systemScheduler } from '../../scheduler.ts'
+import { openSqlite } from '../open-sqlite.ts'
+import { backupSqlite } from './sqlite-backup.ts'
+
+const seams = { clock: systemClock, random: systemRandom, scheduler: systemScheduler }
+let folder = ''
+let path = ''
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'holdfast-backup-'))
+  path = join(folder, 'holdfast.db')
+  await openSqlite({ path, exclusive: false }, seams).close()
+})
+
+const copyTo = (
+  name: string,
+  more: { replace?: boolean; onProgress?: (share: number) => void } = {},
+) =>
+  backupSqlite(path, {
+    target: join(folder, name),
+    replace: false,
+    random: systemRandom,
+    onProgress: () => undefined,
+    ...more,
+  })
+
+function countIn(file: string, table: string): number {
+  const db = new DatabaseSync(file, { readOnly: true })
+  const { count } = db.prepare(`SELECT count(*) AS count FROM ${table}`).get() as { count: number }
+  db.close()
+  return count
+}
+
+/** A table of ours alone, so large that copying takes several steps. */
+function fill(rows: number): DatabaseSync {
+  const writer = new DatabaseSync(path)
+  writer.exec('CREATE TABLE filling (id INTEGER PRIMARY KEY, text TEXT); BEGIN')
+  const insert = writer.prepare('INSERT INTO filling (text) VALUES (?)')
+  for (let at = 0; at < rows; at++) insert.run('x'.repeat(2000))
+  writer.exec('COMMIT')
+  return writer
+}
+
+describe('a copy', () => {
+  test('is one moment, though others write while it is made', async () => {
+    const writer = fill(20_000)
+    const shares: number[] = []
+    await copyTo('copy.db', {
+      onProgress: (share) => {
+        shares.push(share)
+        writer.exec(`DELETE FROM filling WHERE id = ${shares.length}`)
+      },
+    })
+    writer.close()
+    expect(shares.length).toBeGreaterThan(1)
+    expect(shares).toEqual(shares.toSorted((a, b) => a - b))
+    expect(countIn(join(folder, 'copy.db'), 'filling')).toBe(20_000)
+    expect(countIn(path, 'filling')).toBe(20_000 - shares.length)
+  })
+
+  test('is ours alone to read, and nothing else is left beside it', async () => {
+    const { bytes } = await copyTo('copy.db')
+    const copy = join(folder, 'copy.db')
+    expect(statSync(copy)).toMatchObject({ size: bytes })
+    expect(statSync(copy).mode & 0o777).toBe(0o600)
+    expect(readdirSync(folder).filter((name) => name.includes('copy'))).toEqual(['copy.db'])
+  })
+
+  test('can be opened in the place of the database', async () => {
+    await copyTo('copy.db')
+    const store = openSqlite({ path: join(folder, 'copy.db'), exclusive: true }, seams)
+    await store.ping()
+    await store.close()
+  })
+})
+
+describe('a file that is there', () => {
+  test('is not replaced unless that was asked for', async () => {
+    writeFileSync(join(folder, 'copy.db'), 'precious')
+    await expect(copyTo('copy.db')).rejects.toMatchObject({
+      code: 'backup_exists',
+      hint: expect.stringContaining('--force') as string,
+    })
+    expect(readFileSync(join(folder, 'copy.db'), 'utf8')).toBe('precious')
+    await copyTo('copy.db', { replace: true })
+    expect(countIn(join(folder, 'copy.db'), 'migration')).toBeGreaterThan(0)
+  })
+
+  test.each(['holdfast.db', 'holdfast.db-wal', 'link.db'])(
+    'and belongs to the database itself is refused: %s',
+    async (name) => {
+      symlinkSync(path, join(folder, 'link.db'))
+      const open = new DatabaseSync(path)
+      open.exec('CREATE TABLE x (id)')
+      await expect(copyTo(name, { replace: true })).rejects.toMatchObject({ code: 'backup_target' })
+      open.close()
+      expect(countIn(path, 'migration')).toBeGreaterThan(0)
+    },
+  )
+})
+
+test.each([
+  ['missing/copy.db', 'backup_folder'],
+  ['.', 'backup_target'],
+])('%s cannot be a copy', async (name, code) => {
+  await expect(copyTo(name, { replace: true })).rejects.toMatchObject({ code })
+})
+
+test('a file that is no database of ours is not copied', async () => {
+  writeFileSync(path, 'x'.repeat(200))
+  await expect(copyTo('copy.db')).rejects.toMatchObject({ code: 'store_foreign' })
+  expect(readdirSync(folder)).not.toContain('copy.db')
+})
