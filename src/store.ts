@@ -54,6 +54,10 @@ export interface Store {
 
   run(id: string): Promise<Run | null>
   subject(id: string): Promise<Subject | null>
+  /** Of a pull request, one for each type of run that ever was: at most ten, last used first. */
+  subjectsOf(repo: string, pr: number): Promise<readonly Subject[]>
+  /** The run of a subject that is worked on or free to be leased: what its queue waits for. */
+  runAhead(subjectId: string): Promise<Run | null>
   listRuns(filter: RunFilter, page: Page): Promise<Paged<Run>>
   /** Which of these runs are no longer held under the given fence. For long-polls; one query. */
   lostHolds(holds: readonly Hold[]): Promise<readonly string[]>
@@ -277,6 +281,8 @@ export interface RunFilter {
 
 export interface AuditFilter {
   readonly runId?: string
+  /** What happened to this webhook. */
+  readonly inboxId?: string
   readonly type?: string
   /** Times at or after, and before. */
   readonly since?: number

@@ -15,7 +15,7 @@ CREATE TABLE audit (
 
 CREATE INDEX audit_at ON holdfast.audit USING btree (at, seq);
 
-CREATE INDEX audit_inbox ON holdfast.audit USING btree (inbox_id, id) WHERE (inbox_id IS NOT NULL);
+CREATE INDEX audit_inbox ON holdfast.audit USING btree (inbox_id, seq) WHERE (inbox_id IS NOT NULL);
 
 CREATE INDEX audit_run ON holdfast.audit USING btree (run_id, seq) WHERE (run_id IS NOT NULL);
 
@@ -73,6 +73,8 @@ CREATE INDEX inbox_due ON holdfast.inbox USING btree (due_at) WHERE (due_at IS N
 CREATE UNIQUE INDEX inbox_event_key ON holdfast.inbox USING btree (event_key) WHERE (event_key IS NOT NULL);
 
 CREATE INDEX inbox_lane ON holdfast.inbox USING btree (lane, event_at);
+
+CREATE INDEX inbox_thread ON holdfast.inbox USING btree (repo, number, arrival) WHERE (number IS NOT NULL);
 
 CREATE INDEX inbox_waiting ON holdfast.inbox USING btree (lane, arrival) WHERE (due_at IS NOT NULL);
 

@@ -33,6 +33,8 @@ CREATE TABLE inbox (
 -- Two deliveries can be one event: only the first has the key.
 CREATE UNIQUE INDEX inbox_event_key ON inbox (event_key) WHERE event_key IS NOT NULL;
 CREATE INDEX inbox_lane ON inbox (lane, event_at);
+-- What GitHub said of one pull request or issue, newest first.
+CREATE INDEX inbox_thread ON inbox (repo, number, arrival) WHERE number IS NOT NULL;
 CREATE INDEX inbox_waiting ON inbox (lane, arrival) WHERE due_at IS NOT NULL;
 CREATE INDEX inbox_due ON inbox (due_at) WHERE due_at IS NOT NULL;
 

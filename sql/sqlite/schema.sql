@@ -63,6 +63,8 @@ CREATE UNIQUE INDEX inbox_event_key ON inbox (event_key) WHERE event_key IS NOT 
 
 CREATE INDEX inbox_lane ON inbox (lane, event_at);
 
+CREATE INDEX inbox_thread ON inbox (repo, number, arrival) WHERE number IS NOT NULL;
+
 CREATE INDEX inbox_waiting ON inbox (lane, arrival) WHERE due_at IS NOT NULL;
 
 CREATE TABLE inbox_body (

@@ -24,7 +24,7 @@ import { claimRuns, subjectOf } from './verbs/claim-runs.ts'
 import type { VerbContext } from './verbs/context.ts'
 import { cancelRun, completeRun, sweepRun } from './verbs/end-run.ts'
 import { heartbeatRun, leaseRun, releaseRun } from './verbs/hold-run.ts'
-import { dueRuns, listInbox, listRuns, lostHolds } from './verbs/lists.ts'
+import { dueRuns, listInbox, listRuns, lostHolds, runAhead, subjectsOf } from './verbs/lists.ts'
 import type { OnceRules } from './verbs/once.ts'
 import { withOnce } from './verbs/once.ts'
 import { purge } from './verbs/purge.ts'
@@ -189,6 +189,14 @@ export class SqlStore implements port.Store {
 
   lostHolds(holds: readonly port.Hold[]): Promise<readonly string[]> {
     return this.#driver.read(() => lostHolds(holds))
+  }
+
+  subjectsOf(repo: string, pr: number): Promise<readonly Subject[]> {
+    return this.#driver.read(() => subjectsOf(repo, pr))
+  }
+
+  runAhead(subjectId: string): Promise<Run | null> {
+    return this.#driver.read(() => runAhead(subjectId))
   }
 
   dueRuns(limit: number): Promise<readonly string[]> {

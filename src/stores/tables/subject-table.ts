@@ -1,6 +1,6 @@
 /** Table `subject`: the rows every claim locks first. */
 import type { Subject } from '../../domain/subject.ts'
-import type { Verb } from '../sql.ts'
+import type { Sql, Verb } from '../sql.ts'
 import { inPieces, sql, tuples } from '../sql.ts'
 import { LostRace } from '../driver.ts'
 import { table } from './table.ts'
@@ -68,9 +68,14 @@ export function* lockSubjectByName(of: SubjectName, now: number): Verb<Subject |
   return row === undefined ? null : subject.decode(row)
 }
 
+export function* selectSubjects(where: Sql): Verb<Subject[]> {
+  const rows = yield sql`SELECT ${subject.columns} FROM subject WHERE ${where}`
+  return rows.map((row) => subject.decode(row))
+}
+
 export function* selectSubject(id: string): Verb<Subject | null> {
-  const [row] = yield sql`SELECT ${subject.columns} FROM subject WHERE id = ${id}`
-  return row === undefined ? null : subject.decode(row)
+  const [found] = yield* selectSubjects(sql`id = ${id}`)
+  return found ?? null
 }
 
 /** Only for subjects this transaction has locked. */

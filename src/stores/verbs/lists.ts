@@ -1,16 +1,18 @@
 /**
  * Lists of runs, each walked newest first along an index: by repository, pull request, state, key
  * or head; a run's `type`, or `pr` without its repository, only leaves out rows on the way. The
- * inbox is walked in the order of arrival, and holds a week.
+ * inbox is walked in the order of arrival, along an index for one thread, and holds a week.
  */
 import type { InboxEntry } from '../../domain/inbox.ts'
 import type { Run } from '../../domain/run.ts'
+import type { Subject } from '../../domain/subject.ts'
 import type { Hold, InboxFilter, Page, Paged, RunFilter } from '../../store.ts'
 import { cutPage, pageAfterId, pageAfterNumber } from '../paging.ts'
 import type { Sql, Verb } from '../sql.ts'
 import { join, padded, raw, sql } from '../sql.ts'
 import { selectEntries } from '../tables/inbox-table.ts'
-import { selectRuns } from '../tables/run-table.ts'
+import { isAhead, selectRuns } from '../tables/run-table.ts'
+import { selectSubjects } from '../tables/subject-table.ts'
 
 export function* listRuns(filter: RunFilter, page: Page): Verb<Paged<Run>> {
   const { repo, pr, state, type, key, headSha } = filter
@@ -30,8 +32,21 @@ export function* listRuns(filter: RunFilter, page: Page): Verb<Paged<Run>> {
 
 /** By subject, so that a renamed repository's older runs are found too. */
 function ofPullRequest(repo: string, pr: number): Sql {
-  return sql`subject_id IN (SELECT id FROM subject WHERE name = ${`pr-${pr}`}
-    AND scope = (SELECT repository_id FROM repository_name WHERE name = ${repo}))`
+  return sql`subject_id IN (SELECT id FROM subject WHERE ${subjectsNamed(repo, pr)})`
+}
+
+function subjectsNamed(repo: string, pr: number): Sql {
+  return sql`name = ${`pr-${pr}`}
+    AND scope = (SELECT repository_id FROM repository_name WHERE name = ${repo})`
+}
+
+export function* subjectsOf(repo: string, pr: number): Verb<Subject[]> {
+  return yield* selectSubjects(sql`${subjectsNamed(repo, pr)} ORDER BY touched_at DESC LIMIT 10`)
+}
+
+export function* runAhead(subjectId: string): Verb<Run | null> {
+  const [ahead] = yield* selectRuns(sql`subject_id = ${subjectId} AND ${isAhead}`)
+  return ahead ?? null
 }
 
 export function* listInbox(filter: InboxFilter, page: Page): Verb<Paged<InboxEntry>> {
