@@ -5,6 +5,7 @@
 import type { AddressInfo } from 'node:net'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Clock } from './clock.ts'
+import { createAuditFeed } from './audit/feed.ts'
 import { createAuditPlacer } from './audit/placer.ts'
 import { systemClock } from './clock.ts'
 import { examineAll } from './doctor/doctor.ts'
@@ -144,6 +145,7 @@ export async function compose(settings: Settings, options: ComposeOptions): Prom
     runs,
     intake: intake.intake,
     store,
+    auditFeed: createAuditFeed({ store, scheduler, log }),
     adminTokenHash: hashSecret(options.adminToken),
     clock,
     random,

@@ -1,5 +1,6 @@
 /** What the HTTP door is given. It opens nothing itself: no store, no clock, no randomness. */
 import type { FastifyBaseLogger } from 'fastify'
+import type { AuditFeed } from '../audit/feed.ts'
 import type { Clock } from '../clock.ts'
 import type { Intake } from '../intake/intake.ts'
 import type { Report } from '../doctor/report.ts'
@@ -11,6 +12,7 @@ export interface HttpDeps {
   readonly runs: Runs
   readonly intake: Intake
   readonly store: HttpStore
+  readonly auditFeed: AuditFeed
   /** `hashSecret` of the admin token. */
   readonly adminTokenHash: string
   readonly clock: Clock

@@ -44,6 +44,7 @@ const reach: Readonly<Record<string, readonly string[] | 'public' | 'signed'>> =
   'GET /v1/runs/:id': [...readers, 'run'],
   'GET /v1/runs/:id/audit': [...readers, 'run'],
   'GET /v1/audit': ['operator', 'read'],
+  'GET /v1/audit/stream': ['operator', 'read'],
   'GET /v1/inbox': ['operator', 'read'],
   'GET /v1/inbox/:id': ['operator', 'read'],
   'POST /v1/inbox/:id/replay': ['operator'],

@@ -267,7 +267,7 @@ describe.each(cases(withQuery))('the query of %s', (_name, endpoint) => {
     for (const bad of ['abc', '1.5', '0x10', '1e3', '%201', '9'.repeat(30)]) {
       expect(await status(`${name}=${bad}`)).toBe(400)
     }
-    expect(await status(`${name}=0`)).toBe(422)
+    if (parameter.minimum !== 0) expect(await status(`${name}=0`)).toBe(422)
     expect(await status(`${name}=-1`)).toBe(422)
   })
 })

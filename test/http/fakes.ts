@@ -2,6 +2,8 @@
  * Stand-ins for what the HTTP door is given: a `Runs` and a store that hold one run and answer at
  * once, and remember what they were asked. `changes` lists every call that would change something.
  */
+import type { AuditFeed } from '../../src/audit/feed.ts'
+import type { AuditRow } from '../../src/domain/audit.ts'
 import type { InboxEntry } from '../../src/domain/inbox.ts'
 import type { Run } from '../../src/domain/run.ts'
 import { NotFoundError } from '../../src/errors.ts'
@@ -112,6 +114,7 @@ export interface Fakes {
   readonly runs: Runs
   readonly intake: Intake
   readonly store: HttpStore
+  readonly auditFeed: AuditFeed
   readonly changes: Change[]
   readonly tokens: Map<string, StoredToken>
   /** What the store holds; tests put other runs in. */
@@ -135,10 +138,10 @@ export function makeFakes(): Fakes {
   }
   const runs = fakeRuns(fakes)
   const intake = fakeIntake(fakes)
-  return Object.assign(fakes, { runs, intake, store: fakeStore(fakes) })
+  return Object.assign(fakes, { runs, intake, store: fakeStore(fakes), auditFeed: fakeFeed(fakes) })
 }
 
-type State = Omit<Fakes, 'runs' | 'intake' | 'store'>
+type State = Omit<Fakes, 'runs' | 'intake' | 'store' | 'auditFeed'>
 
 function fakeRuns(state: State): Runs {
   const change = (verb: string, request: unknown, actor: string, once?: Once): void => {
@@ -285,20 +288,33 @@ function fakeStore(state: State): HttpStore {
       if (!state.tokens.has(id)) throw new NotFoundError('token_not_found', `no token ${id}`)
       state.changes.push({ verb: 'deleteToken', request: { id }, actor, once: undefined })
     },
-    async listAudit(filter) {
+    async listAudit({ runId = theRunId }) {
       check()
-      const { runId = theRunId } = filter
-      const data = { reason: 'new' }
-      const row = {
-        id: 7,
-        order: 7,
-        at: startedAt,
-        type: 'run.claimed',
-        actor: 'admin',
-        runId,
-        data,
-      } as const
-      return { items: [row], nextCursor: null }
+      return { items: [auditRow(runId)], nextCursor: null }
+    },
+  }
+}
+
+const auditRow = (runId: string): AuditRow => ({
+  id: 7,
+  order: 7,
+  at: startedAt,
+  type: 'run.claimed',
+  actor: 'admin',
+  runId,
+  data: { reason: 'new' },
+})
+
+/** One event, and then the end, unless `holds` says otherwise. */
+function fakeFeed(state: State): AuditFeed {
+  return {
+    async follow({ after, filter, signal }) {
+      if (state.failure !== null) throw state.failure
+      return (async function* () {
+        yield { rows: [], order: after ?? 6 }
+        yield { rows: [auditRow(filter.runId ?? theRunId)], order: 7 }
+        await held(state, signal)
+      })()
     },
   }
 }

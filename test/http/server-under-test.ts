@@ -44,6 +44,7 @@ export function serverUnderTest(): ServerUnderTest {
     runs: fakes.runs,
     intake: fakes.intake,
     store: fakes.store,
+    auditFeed: fakes.auditFeed,
     adminTokenHash: hashSecret(adminToken),
     clock: { wallMs: () => startedAt, monotonicMs: () => 0 },
     random: systemRandom,

@@ -157,4 +157,11 @@ describe('a held request', () => {
     await server.close()
     await ended
   })
+
+  test('does not wait for a connection on which nothing was asked', async () => {
+    const silent = await open()
+    const ended = once(silent, 'close')
+    await server.close()
+    await ended
+  })
 })

@@ -5,6 +5,7 @@
  */
 import { pino } from 'pino'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { createAuditFeed } from '../../src/audit/feed.ts'
 import type { App } from '../../src/http/app.ts'
 import type { RunView } from '../../src/http/contract.ts'
 import { createHttpServer } from '../../src/http/server.ts'
@@ -58,6 +59,7 @@ beforeEach(() => {
     runs,
     intake: intake.intake,
     store,
+    auditFeed: createAuditFeed({ store, scheduler: systemScheduler, log }),
     log,
     adminTokenHash: hashSecret(adminToken),
     version: '0.0.0',

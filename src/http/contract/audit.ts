@@ -1,12 +1,9 @@
 /** Flow events on the wire. */
 import { z } from 'zod'
 import { listOf, paging, time } from './answers.ts'
-import { id, instant } from './fields.ts'
+import { fromQuery, id, instant, wholeNumber } from './fields.ts'
 
-export const auditQuery = z.strictObject({
-  run: id.optional().describe('Only what happened to this run.'),
-  task: id.optional().describe('Only what happened to this task; there are none yet.'),
-  delivery: id.optional().describe('Only what happened to this delivery; there are none yet.'),
+const eventFilter = {
   type: z
     .string()
     .regex(/^[a-z][a-z0-9._]{0,99}$/, 'must be an audit type such as run.claimed')
@@ -14,7 +11,28 @@ export const auditQuery = z.strictObject({
     .describe('Only this type, such as `run.claimed`.'),
   since: instant.optional().describe('Only what happened at this time or after.'),
   until: instant.optional().describe('Only what happened before this time.'),
+}
+
+export const auditQuery = z.strictObject({
+  run: id.optional().describe('Only what happened to this run.'),
+  task: id.optional().describe('Only what happened to this task; there are none yet.'),
+  delivery: id.optional().describe('Only what happened to this delivery; there are none yet.'),
+  ...eventFilter,
   ...paging,
+})
+
+const place = fromQuery(wholeNumber(0, 999_999_999_999_999))
+
+export const auditStreamQuery = z.strictObject({
+  run: id.optional().describe('Only what happens to this run.'),
+  ...eventFilter,
+  after: place.optional().describe('Begin after this `order`; 0 begins with the oldest kept.'),
+})
+
+export const auditStreamHeaders = z.looseObject({
+  'last-event-id': place
+    .optional()
+    .describe('The last `id` that was received. Goes before `after`.'),
 })
 
 export const runAuditQuery = z.strictObject(paging)

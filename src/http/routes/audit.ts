@@ -1,10 +1,18 @@
-/** The audit trail: what happened, to what, by whom. */
+/** The audit trail: what happened, to what, by whom; as a list, and as it happens. */
+import { z } from 'zod'
 import { given, pageView, type App } from '../app.ts'
 import { auditView } from '../audit-view.ts'
-import { auditList, auditQuery } from '../contract.ts'
+import { auditList, auditQuery, auditStreamHeaders, auditStreamQuery } from '../contract.ts'
 import type { HttpDeps } from '../deps.ts'
+import { sendNews } from '../event-stream.ts'
+import { goneSignal } from '../gone-signal.ts'
 
-export function auditRoutes(app: App, { store }: HttpDeps): void {
+export function auditRoutes(app: App, deps: HttpDeps): void {
+  listRoute(app, deps)
+  streamRoute(app, deps)
+}
+
+function listRoute(app: App, { store }: HttpDeps): void {
   app.get(
     '/v1/audit',
     {
@@ -26,6 +34,42 @@ export function auditRoutes(app: App, { store }: HttpDeps): void {
       }
       const page = await store.listAudit(given({ runId, type, since, until }), { limit, cursor })
       return reply.code(200).send(pageView(page, auditView))
+    },
+  )
+}
+
+function streamRoute(app: App, { auditFeed, stopping }: HttpDeps): void {
+  app.get(
+    '/v1/audit/stream',
+    {
+      exposeHeadRoute: false,
+      config: {
+        access: ['operator', 'read'],
+        answers: { 200: 'Events, for as long as the connection lasts.' },
+      },
+      schema: {
+        operationId: 'followAudit',
+        tags: ['Audit'],
+        summary: 'Follow audit events',
+        description:
+          'Server-sent events, as they are committed: `id` is the order, `event` the type and ' +
+          '`data` an item of the list. Come again with the last `id` and nothing is lost or repeated. ' +
+          'Without a place it begins with what happens from now on. Every 15 quiet seconds a ' +
+          'comment comes, with the place to go on from.',
+        querystring: auditStreamQuery,
+        headers: auditStreamHeaders,
+        response: {
+          200: { description: 'Events.', content: { 'text/event-stream': { schema: z.string() } } },
+        },
+      },
+    },
+    async (request, reply) => {
+      const { run: runId, type, since, until, after: asked = null } = request.query
+      // A browser that comes again sends the header, to the address it was first given.
+      const after = request.headers['last-event-id'] ?? asked
+      const gone = goneSignal(reply, stopping)
+      const filter = given({ runId, type, since, until })
+      return sendNews(reply, await auditFeed.follow({ after, filter, signal: gone }), gone)
     },
   )
 }

@@ -1,0 +1,103 @@
+/**
+ * Goal: whoever follows the audit of a server that works, and is cut off again and again, has
+ * every event once and in order in the end.
+ * Method: a real server; writers that claim at once; a reader that hangs up after a few events and
+ * comes again with the last id it saw, in the end to a server that was started anew.
+ */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { newPullRequest } from './client.ts'
+import { databases, type Place } from './place.ts'
+import { adminToken, Server } from './server.ts'
+
+interface AuditItem {
+  readonly id: number
+  readonly order: number
+}
+
+/** Reads events until there are so many, then hangs up. */
+async function read(
+  server: Server,
+  place: string | null,
+  count: number,
+  onOpen: () => void = () => undefined,
+): Promise<AuditItem[]> {
+  const hangUp = new AbortController()
+  const answer = await fetch(`${server.url}/v1/audit/stream?after=0`, {
+    headers: {
+      authorization: `Bearer ${adminToken}`,
+      ...(place !== null && { 'last-event-id': place }),
+    },
+    signal: hangUp.signal,
+  })
+  const items: AuditItem[] = []
+  let text = ''
+  for await (const bytes of answer.body!.pipeThrough(new TextDecoderStream())) {
+    const blocks = (text + bytes).split('\n\n')
+    text = blocks.pop() ?? ''
+    onOpen()
+    for (const block of blocks) {
+      const data = /^data: (.*)$/m.exec(block)?.[1]
+      if (data !== undefined) items.push(JSON.parse(data) as AuditItem)
+    }
+    if (items.length >= count) break
+  }
+  hangUp.abort()
+  return items
+}
+
+describe.each(databases)('the event stream of a server on $name', ({ makePlace }) => {
+  let place: Place
+  let server: Server
+  beforeEach(async () => {
+    place = await makePlace()
+    server = await Server.start(place)
+  })
+  afterEach(async () => {
+    await server.kill()
+    await place.remove()
+  })
+
+  const allItems = async (): Promise<AuditItem[]> => {
+    const { body } = await server.admin.get('/v1/audit?limit=1000')
+    return (body.items as unknown as AuditItem[]).toReversed()
+  }
+
+  it('loses and repeats nothing for a reader that is cut off while others write', async () => {
+    const state = { isOver: false }
+    const writing = Promise.all(
+      Array.from({ length: 10 }, async () => {
+        const claimOf = newPullRequest()
+        for (let n = 0; n < 20; n++) await server.admin.claim(claimOf(`head ${n}`))
+      }),
+    ).then(async () => {
+      state.isOver = true
+      // For a reader that has everything and waits for the next.
+      await server.admin.claim(newPullRequest()('one more'))
+    })
+    const seen: AuditItem[] = []
+    let cuts = 0
+    const isOver = (): boolean => state.isOver
+    while (!isOver()) {
+      const last = seen.at(-1)
+      seen.push(...(await read(server, last === undefined ? null : String(last.order), 1)))
+      cuts++
+    }
+    await writing
+    await server.admin.claim(newPullRequest()('the last'))
+    expect(cuts).toBeGreaterThan(3)
+
+    const lastSeen = String(seen.at(-1)?.order)
+    const all = await allItems()
+    const rest = all.length - seen.length
+    expect(rest).toBeGreaterThan(0)
+    const { promise: open, resolve: onOpen } = Promise.withResolvers<void>()
+    const reading = read(server, lastSeen, Infinity, onOpen)
+    await open
+    const code = await server.stop()
+    await reading
+    expect(code).toBe(0)
+    server = await Server.start(place)
+    seen.push(...(await read(server, lastSeen, rest)))
+    expect(seen.map(({ id }) => id)).toEqual(all.map(({ id }) => id))
+  }, 60_000)
+})
