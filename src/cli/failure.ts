@@ -34,8 +34,12 @@ export async function withHint<T>(
   }
 }
 
+/** Whoever refused it: what was asked for cannot be asked for like this. */
+const wrongInput: readonly string[] = ['invalid_cursor', 'invalid_request', 'invalid_value']
+
 export function exitCodeOf(error: unknown): number {
   if (error instanceof SettingsError || error instanceof UsageError) return exitCodes.wrongUsage
+  if (error instanceof HoldfastError && wrongInput.includes(error.code)) return exitCodes.wrongUsage
   if (error instanceof StoreUnavailableError || error instanceof UnreachableError) {
     return exitCodes.unreachable
   }

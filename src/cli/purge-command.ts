@@ -32,13 +32,13 @@ Examples:
       try {
         const limits = purgeLimits(settings.retention)
         const runs = await purgeAll(store, limits, 'cli', (removed) => {
-          if (removed > 0) progress.show(`Removed ${removed} runs …`)
+          if (removed > 0) progress.show(`Removed ${countText(removed)} …`)
         })
         progress.end()
         if (parsed['json'] === true) return printJson(world.terminal, { runs })
         const { finishedDays, supersededDays } = settings.retention
         world.terminal.out(
-          `Removed ${runs === 1 ? '1 run' : `${runs} runs`}. Kept: finished ones for ` +
+          `Removed ${countText(runs)}. Kept: finished ones for ` +
             `${finishedDays} days, superseded ones for ${Math.min(finishedDays, supersededDays)}.\n`,
         )
       } finally {
@@ -46,4 +46,8 @@ Examples:
         await store.close()
       }
     })
+}
+
+function countText(runs: number): string {
+  return runs === 1 ? '1 run' : `${runs} runs`
 }

@@ -29,12 +29,14 @@ export class FakeWorld implements World {
   closes = 0
   storesOpen = 0
 
+  readonly #looks = new Set<() => void>()
   readonly #gone = new AbortController()
 
   readonly terminal = {
     out: (text: string): void => {
       this.stdout += text
       this.printed.resolve(text)
+      for (const look of this.#looks) look()
     },
     err: (text: string): void => {
       this.stderr += text
@@ -65,6 +67,19 @@ export class FakeWorld implements World {
 
   stop(signal: string): void {
     for (const handler of this.stopHandlers) handler(signal)
+  }
+
+  /** Resolves when standard output has this text in it. */
+  untilPrinted(text: string): Promise<void> {
+    return new Promise((resolve) => {
+      const look = (): void => {
+        if (!this.stdout.includes(text)) return
+        this.#looks.delete(look)
+        resolve()
+      }
+      this.#looks.add(look)
+      look()
+    })
   }
 
   /** As `| head` does when it has seen enough. */

@@ -1,0 +1,271 @@
+import { chmodSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { beforeEach, describe, expect, test } from 'vitest'
+import type { AuditRow } from '../domain/audit.ts'
+import type { DatabaseLook } from '../domain/database-look.ts'
+import { SetupError, StoreUnavailableError } from '../errors.ts'
+import type { GitHub } from '../github.ts'
+import { loadSettings } from '../settings/load-settings.ts'
+import { SettingsError } from '../settings/settings-error.ts'
+import type { InboxBacklog, StoreVitals } from '../store.ts'
+import { settingsProblems } from './configuration.ts'
+import { examineAll, type DoctorStore, type Patient } from './doctor.ts'
+import { examine, fine } from './report.ts'
+
+const now = Date.parse('2026-01-31T12:00:00Z')
+const minute = 60_000
+let cwd = ''
+beforeEach(() => {
+  cwd = mkdtempSync(join(tmpdir(), 'holdfast-doctor-'))
+  mkdirSync(join(cwd, 'data'), { mode: 0o700 })
+})
+
+const look: DatabaseLook = {
+  engine: 'PostgreSQL 17.1',
+  schema: { version: 3, missing: [] },
+  clockAheadMs: 20,
+  doubts: [],
+  readThrough: null,
+}
+const vitals: StoreVitals = {
+  mode: 'sandbox',
+  aliveAt: now - 3000,
+  pending: { count: 0, more: false, oldestAt: null, types: [] },
+  overdue: { count: 0, more: false },
+}
+
+interface Store {
+  readonly vitals?: Partial<StoreVitals>
+  readonly inbox?: InboxBacklog
+  readonly lostAt?: readonly number[]
+}
+
+function storeOf({ vitals: other = {}, inbox, lostAt = [] }: Store): DoctorStore {
+  return {
+    now: () => now,
+    vitals: () => Promise.resolve({ ...vitals, ...other }),
+    inboxBacklog: () => Promise.resolve(inbox ?? { waiting: 0, oldestAt: null }),
+    listAudit: () =>
+      Promise.resolve({ items: lostAt.map((at) => ({ at }) as AuditRow), nextCursor: null }),
+  }
+}
+
+interface Case extends Partial<Omit<Patient, 'settings' | 'store'>> {
+  readonly env?: Readonly<Record<string, string>>
+  readonly store?: Store | null
+}
+
+async function findings({ env = {}, store = {}, ...rest }: Case = {}) {
+  const settings = await loadSettings({ env, cwd })
+  const report = await examineAll({
+    settings,
+    look: () => Promise.resolve(look),
+    store: () => Promise.resolve(store === null ? null : storeOf(store)),
+    github: () => null,
+    ...rest,
+  })
+  const levels = Object.fromEntries(report.findings.map(({ check, level }) => [check, level]))
+  const of = (check: string) => report.findings.find((finding) => finding.check === check)
+  return { report, levels, of }
+}
+
+test('a healthy patient has no problem, and every finding that is not well has its remedy', async () => {
+  const { report, levels } = await findings()
+  expect(report.ok).toBe(true)
+  expect(levels).toEqual({
+    configuration: 'ok',
+    mode: 'warning',
+    public_url: 'warning',
+    data_folder: 'ok',
+    queue: 'ok',
+    store: 'ok',
+    'store.schema': 'ok',
+    'store.durability': 'ok',
+    'store.clock': 'ok',
+    'store.disk': expect.any(String) as string,
+    server: 'ok',
+    'runs.pending': 'ok',
+    'runs.overdue': 'ok',
+    'runs.leases': 'ok',
+    inbox: 'ok',
+  })
+  for (const { level, remedy } of report.findings) expect(remedy === null).toBe(level === 'ok')
+})
+
+test('a check that fails is a finding and takes no other with it', async () => {
+  const failing = new SetupError('x', 'it is broken', { hint: 'mend it' })
+  const { findings: found, ok } = await examine([
+    { name: 'one', look: () => Promise.reject(failing) },
+    {
+      name: 'two',
+      look: () => {
+        throw new Error('')
+      },
+    },
+    { name: 'three', look: () => [fine('three', 'well')] },
+  ])
+  expect(ok).toBe(false)
+  expect(found).toMatchObject([
+    { check: 'one', level: 'problem', detail: 'it is broken', remedy: 'mend it' },
+    { check: 'two', level: 'problem', detail: 'it did not say why' },
+    { check: 'three', level: 'ok' },
+  ])
+})
+
+describe('configuration', () => {
+  test('that cannot be loaded is told of line by line', async () => {
+    const wrong = { HOLDFAST_PROT: '1', HOLDFAST_PORT: 'x' }
+    const error = await loadSettings({ env: wrong, cwd }).catch((caught: unknown) => caught)
+    const found = settingsProblems(error as SettingsError)
+    expect(error).toBeInstanceOf(SettingsError)
+    expect(found).toHaveLength(2)
+    expect(found[0]).toMatchObject({ check: 'configuration', level: 'problem' })
+  })
+
+  test('that is set in vain is a warning', async () => {
+    const { of } = await findings({ env: { HOLDFAST_QUEUE_URL: 'redis://me:hunter2@r.test' } })
+    expect(of('configuration.unused')).toMatchObject({ level: 'warning' })
+    expect(of('configuration.unused')?.detail).toContain('HOLDFAST_QUEUE_URL is set')
+    expect(JSON.stringify(of('configuration.unused'))).not.toContain('hunter2')
+  })
+
+  test.each([
+    [{}, ['GITHUB_TOKEN, or GITHUB_APP_ID', 'GITHUB_WEBHOOK_SECRET']],
+    [{ GITHUB_TOKEN: 't' }, ['set GITHUB_WEBHOOK_SECRET, and start']],
+    [{ GITHUB_WEBHOOK_SECRET: 's' }, ['set GITHUB_TOKEN, or GITHUB_APP_ID']],
+  ])('with %o tells what is missing to go live', async (env, told) => {
+    const { of } = await findings({ env })
+    for (const part of told) expect(of('mode')?.remedy).toContain(part)
+  })
+
+  test.each([
+    [{ HOLDFAST_ADMIN_TOKEN: 'short' }, 'warning'],
+    [{ HOLDFAST_ADMIN_TOKEN: 'long-enough-to-be-safe' }, 'ok'],
+    [{ HOLDFAST_DATABASE_URL: 'postgres://db.test/x' }, 'problem'],
+  ])('with %o has an admin token that is %s', async (env, level) => {
+    const { levels } = await findings({ env })
+    expect(levels['admin_token']).toBe(level)
+  })
+
+  test('live with a public address has nothing to warn of', async () => {
+    const { levels } = await findings({
+      env: { GITHUB_TOKEN: 't', GITHUB_WEBHOOK_SECRET: 's', HOLDFAST_PUBLIC_URL: 'https://h.test' },
+      store: { vitals: { mode: 'live' } },
+    })
+    expect([levels['mode'], levels['public_url'], levels['store.mode']]).toEqual([
+      'ok',
+      'ok',
+      undefined,
+    ])
+  })
+})
+
+describe('files', () => {
+  test('that others can read are told of with the command that closes them', async () => {
+    const token = join(cwd, 'data', 'admin-token')
+    writeFileSync(token, 'secret')
+    chmodSync(token, 0o644)
+    chmodSync(join(cwd, 'data'), 0o755)
+    const { of } = await findings()
+    expect(of('admin_token')).toMatchObject({ level: 'problem' })
+    expect(of('admin_token')?.remedy).toContain(`chmod 600 ${token}`)
+    expect(of('data_folder')).toMatchObject({ level: 'warning' })
+    expect(of('data_folder')?.remedy).toContain('chmod 700')
+    chmodSync(token, 0o600)
+    expect((await findings()).levels['admin_token']).toBe('ok')
+  })
+
+  test('a data folder that is not there yet is no problem', async () => {
+    const { levels } = await findings({ env: { HOLDFAST_DATA_DIR: 'elsewhere' } })
+    expect(levels['data_folder']).toBe('warning')
+  })
+})
+
+describe('the store', () => {
+  test('that is away is the finding, and what needs it is not looked at', async () => {
+    const down = new StoreUnavailableError('x', 'Nothing listens there', { hint: 'Start it.' })
+    const { report, of, levels } = await findings({ look: () => Promise.reject(down), store: null })
+    expect(report.ok).toBe(false)
+    expect(of('store')).toMatchObject({ level: 'problem', remedy: 'Start it.' })
+    expect(levels).not.toHaveProperty('runs.pending')
+    expect(levels['configuration']).toBe('ok')
+  })
+
+  test.each([
+    [{ schema: { version: 0, missing: [] } }, 'store', 'warning', 'holdfast serve'],
+    [
+      { schema: { version: 1, missing: [{ version: 2, name: 'x' }] } },
+      'store.schema',
+      'warning',
+      'holdfast migrate',
+    ],
+    [{ doubts: ['its fsync is off'] }, 'store.durability', 'problem', 'default'],
+    [{ clockAheadMs: -9000 }, 'store.clock', 'warning', 'NTP'],
+  ])('found as %o: %s is a %s', async (other, check, level, remedy) => {
+    const { of } = await findings({ look: () => Promise.resolve({ ...look, ...other }) })
+    expect(of(check)).toMatchObject({ level })
+    expect(of(check)?.remedy).toContain(remedy)
+  })
+
+  test.each([
+    [{ mode: 'live' as const }, 'store.mode', 'problem'],
+    [{ aliveAt: null }, 'server', 'warning'],
+    [{ aliveAt: now - 5 * minute }, 'server', 'warning'],
+    [
+      { pending: { count: 2, more: false, oldestAt: now - 6 * minute, types: ['review'] } },
+      'runs.pending',
+      'warning',
+    ],
+    [
+      { pending: { count: 2, more: false, oldestAt: now - minute, types: ['review'] } },
+      'runs.pending',
+      'ok',
+    ],
+    [{ overdue: { count: 1, more: false } }, 'runs.overdue', 'warning'],
+  ])('saying %o: %s is %s', async (other, check, level) => {
+    const { levels } = await findings({ store: { vitals: other } })
+    expect(levels[check]).toBe(level)
+  })
+
+  test('counts the leases lost within the last hour only', async () => {
+    const lostAt = Array.from({ length: 6 }, (_, at) => now - at * minute)
+    expect((await findings({ store: { lostAt } })).levels['runs.leases']).toBe('warning')
+    const older = lostAt.map((at) => at - 57 * minute)
+    const { of } = await findings({ store: { lostAt: older } })
+    expect(of('runs.leases')).toMatchObject({
+      level: 'ok',
+      detail: '3 leases were lost in the last hour',
+    })
+  })
+
+  test.each([
+    [{ waiting: 1, oldestAt: now - 10_000 }, 'ok'],
+    [{ waiting: 4, oldestAt: now - 3 * minute }, 'warning'],
+  ])('with an inbox of %o: %s', async (inbox, level) => {
+    expect((await findings({ store: { inbox } })).levels['inbox']).toBe(level)
+  })
+})
+
+describe('GitHub', () => {
+  test('speaks for itself', async () => {
+    const finding = {
+      check: 'github.permissions',
+      level: 'problem',
+      detail: 'd',
+      remedy: 'r',
+    } as const
+    const github = { checkSetup: () => Promise.resolve([finding]) } as unknown as GitHub
+    const { report } = await findings({ github: () => github })
+    expect(report.findings.at(-1)).toEqual(finding)
+  })
+
+  test('whose credentials cannot even be read is a finding too', async () => {
+    const { of } = await findings({
+      github: () => {
+        throw new SetupError('x', 'the key is no key', { hint: 'Give the right one.' })
+      },
+    })
+    expect(of('github')).toMatchObject({ level: 'problem', remedy: 'Give the right one.' })
+  })
+})
