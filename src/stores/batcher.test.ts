@@ -37,11 +37,13 @@ function batcherByHand() {
           },
         })
       }),
-    keyOf: subjectOf,
+    ...claimsOptions,
     scheduler: systemScheduler,
   })
   return { batcher, batches }
 }
+
+const claimsOptions = { keyOf: subjectOf, batchMax: 32, underWayMax: 2 }
 
 const answerOf = ({ actor }: Claim): ClaimAnswer => ({
   reason: 'new',
@@ -128,7 +130,7 @@ it('rests while all that waits is behind what is under way', async () => {
       new Promise((resolve) => {
         answer = () => resolve(claims.map(answerOf))
       }),
-    keyOf: subjectOf,
+    ...claimsOptions,
     scheduler: counting,
   })
   const all = [batcher.ask(claim('a1', 1))]
@@ -170,7 +172,7 @@ it('does not let one claim that no batch survives take the others down', async (
       if (claims.some(({ actor }) => actor === 'poison')) throw new TypeError('cannot read this')
       return claims.map(answerOf)
     },
-    keyOf: subjectOf,
+    ...claimsOptions,
     scheduler: systemScheduler,
   })
   const names = ['a', 'b', 'poison', 'c']

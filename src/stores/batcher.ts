@@ -11,10 +11,6 @@ import { StoreUnavailableError } from '../errors.ts'
 import type { Scheduler } from '../scheduler.ts'
 import { powerOfTwoWithin } from './sql.ts'
 
-/** Half of what usually waits: while one batch is in the database, the next is being made. */
-const batchMax = 32
-const underWayMax = 2
-
 /** `deferred`: another of this batch stands in its way; ask again in the next one. */
 export type BatchAnswer<Answer> = Answer | Error | 'deferred'
 
@@ -29,6 +25,18 @@ export interface BatcherOptions<Request, Answer> {
   readonly run: (requests: readonly Request[]) => Promise<readonly BatchAnswer<Answer>[]>
   readonly keyOf: (request: Request) => string
   readonly scheduler: Scheduler
+  readonly batchMax: number
+  /** How many may be in the database at once: while one is, the next is being made. */
+  readonly underWayMax: number
+  /** Where nobody waits for the answer: let others go first, and more come together. */
+  readonly linger?: Linger
+}
+
+export interface Linger {
+  readonly ms: number
+  /** While this holds it lingers on, `timesMax` times in all. */
+  readonly while: () => boolean
+  readonly timesMax: number
 }
 
 export class Batcher<Request, Answer extends object> {
@@ -50,6 +58,10 @@ export class Batcher<Request, Answer extends object> {
     })
   }
 
+  get isBusy(): boolean {
+    return this.#queue.length > 0 || this.#keysUnderWay.size > 0
+  }
+
   /** Resolves when everybody who came has an answer. */
   drain(): Promise<void> {
     return new Promise((resolve) => {
@@ -64,20 +76,31 @@ export class Batcher<Request, Answer extends object> {
   }
 
   #plan(): void {
+    const { underWayMax, linger, scheduler } = this.#options
     if (this.#planned || this.#underWay >= underWayMax || this.#queue.length === 0) return
     this.#planned = true
-    this.#options.scheduler.soon(() => {
+    const leave = (): void => {
       this.#planned = false
       const batch = this.#takeBatch()
       // Everything waits behind what is under way, whose return plans anew.
       if (batch.length === 0) return
       void this.#send(batch)
       this.#plan()
+    }
+    if (linger === undefined) scheduler.soon(leave)
+    else this.#lingerOn(linger, leave, 1)
+  }
+
+  #lingerOn(linger: Linger, leave: () => void, times: number): void {
+    this.#options.scheduler.after(linger.ms, () => {
+      if (times < linger.timesMax && linger.while()) this.#lingerOn(linger, leave, times + 1)
+      else leave()
     })
   }
 
   /** The next ones in order, passing over keys that are in it or under way already. */
   #takeBatch(): readonly Waiting<Request, Answer>[] {
+    const { batchMax } = this.#options
     const taken = new Set(this.#keysUnderWay)
     const batch: Waiting<Request, Answer>[] = []
     this.#queue = this.#queue.filter((waiting) => {

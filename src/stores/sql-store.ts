@@ -66,16 +66,24 @@ export class SqlStore implements port.Store {
       run: (claims) => this.#batch(claims, () => claimRuns(this.#context, claims)),
       keyOf: subjectOf,
       scheduler,
+      batchMax: 32,
+      underWayMax: 2,
     })
     this.#received = new Batcher({
       run: (webhooks) => this.#batch(webhooks, () => receiveWebhooks(this.#context, webhooks)),
       keyOf: ({ lane }) => lane,
       scheduler,
+      batchMax: 64,
+      underWayMax: 2,
     })
     this.#settled = new Batcher({
       run: (decided) => this.#batch(decided, () => settleWebhooks(this.#context, decided)),
       keyOf: ({ lane }) => lane,
       scheduler,
+      batchMax: 64,
+      underWayMax: 2,
+      // Their senders have been answered; those who have not go first.
+      linger: { ms: 20, while: () => this.#received.isBusy, timesMax: 12 },
     })
   }
 
@@ -183,20 +191,20 @@ export class SqlStore implements port.Store {
     return this.#driver.read(() => selectSubject(id))
   }
 
-  listRuns(filter: port.RunFilter, page: port.Page): Promise<port.Paged<Run>> {
-    return this.#driver.read(() => listRuns(filter, page))
-  }
-
-  lostHolds(holds: readonly port.Hold[]): Promise<readonly string[]> {
-    return this.#driver.read(() => lostHolds(holds))
-  }
-
   subjectsOf(repo: string, pr: number): Promise<readonly Subject[]> {
     return this.#driver.read(() => subjectsOf(repo, pr))
   }
 
   runAhead(subjectId: string): Promise<Run | null> {
     return this.#driver.read(() => runAhead(subjectId))
+  }
+
+  listRuns(filter: port.RunFilter, page: port.Page): Promise<port.Paged<Run>> {
+    return this.#driver.read(() => listRuns(filter, page))
+  }
+
+  lostHolds(holds: readonly port.Hold[]): Promise<readonly string[]> {
+    return this.#driver.read(() => lostHolds(holds))
   }
 
   dueRuns(limit: number): Promise<readonly string[]> {

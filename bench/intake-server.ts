@@ -1,0 +1,48 @@
+/**
+ * The server that the intake benchmark sends to, in a process of its own. `stored DATABASE_URL` is
+ * the program as `holdfast serve` composes it; `bare` is the same HTTP door whose intake verifies
+ * the signature and reads the payload, and stores nothing. Says its port on standard output.
+ */
+import { createWriteStream } from 'node:fs'
+import type { AddressInfo } from 'node:net'
+import { pino } from 'pino'
+import { compose } from '../src/compose.ts'
+import { createHttpServer } from '../src/http/server.ts'
+import type { HttpDeps } from '../src/http/deps.ts'
+import { isSignedBy } from '../src/intake/signature.ts'
+import { loadSettings } from '../src/settings/load-settings.ts'
+import { seams } from './recording.ts'
+import { webhookSecret } from './webhook-load.ts'
+
+const adminToken = 'benchmark-admin-token'
+// Logged as in life, to where it costs no disk.
+const log = pino({ level: 'info' }, createWriteStream('/dev/null'))
+
+async function startStored(url: string): Promise<number> {
+  const flags = { databaseUrl: url, port: '0' }
+  const settings = await loadSettings({ flags, env: {}, cwd: import.meta.dirname })
+  const secrets = { adminToken, webhookSecrets: [webhookSecret] }
+  const app = await compose(settings, { ...secrets, log, version: 'bench' })
+  return Number(new URL((await app.listen()).url).port)
+}
+
+async function startBare(): Promise<number> {
+  const intake: HttpDeps['intake'] = {
+    isSigned: (body, signature) => isSignedBy([webhookSecret], body, signature),
+    receive: async ({ body }) => {
+      JSON.parse(body.toString())
+      return { inboxId: 'inb_none', decision: 'accepted', reason: null, runIds: [] }
+    },
+    replay: () => Promise.reject(new Error('nothing is stored here')),
+  }
+  // The route asks for nothing else; whatever else is asked for is a fault of this benchmark.
+  const unused = {} as HttpDeps
+  const http = createHttpServer({ ...unused, ...seams, intake, log, version: 'bench' })
+  await http.listen({ host: '127.0.0.1', port: 0 })
+  return (http.server.address() as AddressInfo).port
+}
+
+const [kind, url] = process.argv.slice(2)
+const port = await (kind === 'stored' && url !== undefined ? startStored(url) : startBare())
+process.stdout.write(`${port}\n`)
+process.on('SIGTERM', () => process.exit(0))

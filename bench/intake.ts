@@ -1,0 +1,70 @@
+/**
+ * Intake: what it costs to keep a promise. Ours verifies a delivery, stores it, commits it and
+ * answers, while it processes what it has answered; the peer is the same HTTP door that verifies
+ * and stores nothing. Both are processes of their own; this one only sends.
+ */
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { join } from 'node:path'
+import type { Result } from './result.ts'
+import { compare, median, takeTurns } from './rounds.ts'
+import { makeDeliveries, sendAll } from './webhook-load.ts'
+
+const connections = 64
+
+export interface IntakeOptions {
+  readonly what: string
+  readonly databaseUrl: string
+  readonly rounds: number
+  readonly deliveries: number
+  readonly say: (line: string) => void
+}
+
+export async function measureIntake(options: IntakeOptions): Promise<Result> {
+  const { what, databaseUrl, rounds, deliveries, say } = options
+  const ours = await startServer(['stored', databaseUrl])
+  const bare = await startServer(['bare'])
+  let number = 1
+  const p99s = new Map<number, number[]>()
+  const rateAt = (port: number) => async (): Promise<number> => {
+    const prepared = makeDeliveries(deliveries, number)
+    number += deliveries
+    const { perSecond, p99Ms } = await sendAll(port, prepared, connections)
+    p99s.set(port, [...(p99s.get(port) ?? []), p99Ms])
+    return perSecond
+  }
+  try {
+    const [kept = [], bareRates = []] = await takeTurns(
+      [rateAt(ours.port), rateAt(bare.port)],
+      rounds,
+    )
+    const p99 = (port: number): string => median(p99s.get(port)?.slice(1) ?? []).toFixed(1)
+    say(`${what}: p99 ${p99(ours.port)} ms, storing nothing ${p99(bare.port)} ms`)
+    return { what, against: 'storing nothing', bound: 0.5, ...compare(kept, bareRates) }
+  } finally {
+    await Promise.all([stopServer(ours.child), stopServer(bare.child)])
+  }
+}
+
+interface StartedServer {
+  readonly child: ChildProcess
+  readonly port: number
+}
+
+async function startServer(args: readonly string[]): Promise<StartedServer> {
+  const program = join(import.meta.dirname, 'intake-server.ts')
+  const child = spawn(process.execPath, [program, ...args], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  for await (const line of createInterface({ input: child.stdout })) {
+    return { child, port: Number(line) }
+  }
+  throw new Error(`the server ${args.join(' ')} ended before it listened`)
+}
+
+async function stopServer(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null) return
+  child.kill('SIGTERM')
+  await once(child, 'exit')
+}
