@@ -162,6 +162,8 @@ export interface DecidedWebhook {
   readonly entryId: string
   readonly lane: string
   readonly acts: readonly WebhookAct[]
+  /** Why there are no acts; else null. */
+  readonly reason: string | null
 }
 
 export interface SettledWebhook {

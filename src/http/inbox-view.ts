@@ -3,6 +3,7 @@ import type { z } from 'zod'
 import { runIdsOf, type InboxEntry } from '../domain/inbox.ts'
 import { NotFoundError } from '../errors.ts'
 import { unpackBody } from '../intake/packed-body.ts'
+import { parsePayload } from '../intake/parse-payload.ts'
 import type { Store } from '../store.ts'
 import type { inboxEntry, inboxEntryWithBody } from './contract.ts'
 import { timeView } from './run-view.ts'
@@ -48,7 +49,7 @@ export async function inboxEntryOf(
   return {
     ...inboxView(entry),
     headers: JSON.parse(stored.headers) as Record<string, string>,
-    payload: JSON.parse(unpackBody(stored.body).toString()) as unknown,
+    payload: parsePayload(unpackBody(stored.body)),
   }
 }
 

@@ -86,10 +86,8 @@ export class ActMaker {
         if (!bringsHead(event)) return notes(route)
         return [await this.#claim(event, { type, rerun: false, skipReason: route.reason })]
       }
-      case 'cancel': {
-        const { repo, number } = event
-        return repo === null || number === null ? [] : [{ act: 'cancel', type, repo, pr: number }]
-      }
+      case 'cancel':
+        return [{ act: 'cancel', type, repo: route.repo, pr: route.pr }]
       default:
         return notes(route)
     }

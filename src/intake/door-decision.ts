@@ -39,7 +39,8 @@ function ignored(reason: string): Omit<DoorDecision, 'waits'> {
   return { decision: 'ignored', reason, outcomes: [] }
 }
 
-function reasonForNobody({ name, action }: WebhookEvent): string {
+/** Why an event is ignored that no run type listens to. */
+export function reasonForNobody({ name, action }: WebhookEvent): string {
   if (name === 'ping') return 'ping'
   return name === 'repository' && action !== null ? `repository-${action}` : 'no-trigger'
 }

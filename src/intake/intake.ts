@@ -2,13 +2,13 @@
  * The webhook door behind HTTP: verify, decide what can be decided at once, store, answer. A
  * delivery is answered only after its commit; one that is refused leaves nothing behind.
  */
-import { InvalidInputError } from '../errors.ts'
 import type { IntakeMetrics } from './intake-metrics.ts'
 import { runIdsOf, type InboxDecision, type InboxEntry } from '../domain/inbox.ts'
 import type { Once, Store } from '../store.ts'
 import { decideAtDoor } from './door-decision.ts'
 import type { OwnAccountWatch } from './own-account-watch.ts'
 import { packBody } from './packed-body.ts'
+import { parsePayload } from './parse-payload.ts'
 import type { Processor } from './processor.ts'
 import { routeEvent, type RunTypes } from './route-event.ts'
 import { isSignedBy } from './signature.ts'
@@ -101,14 +101,4 @@ async function repeatAnswer(
   await processor.settled(first.id, repeatWaitMs)
   const entry = first.state === 'waiting' ? ((await store.inboxEntry(first.id)) ?? first) : first
   return { inboxId, decision: 'duplicate', reason, runIds: runIdsOf(entry.outcomes) }
-}
-
-function parsePayload(body: Buffer): unknown {
-  try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body))
-  } catch {
-    throw new InvalidInputError('not_json', 'body', 'the body is not JSON', {
-      hint: 'Set the content type of the webhook to application/json in GitHub.',
-    })
-  }
 }

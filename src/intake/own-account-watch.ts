@@ -33,6 +33,7 @@ export function watchOwnAccount({
 }: OwnAccountWatchOptions): OwnAccountWatch {
   let account = github === null ? sandboxAccount : null
   const { promise: looked, resolve } = Promise.withResolvers<void>()
+  if (account !== null) resolve()
   const loop = backgroundLoop({
     scheduler,
     everyMs: lookAgainMs,

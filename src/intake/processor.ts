@@ -6,7 +6,8 @@
  *
  * What must hold: nothing is done before the commit that ends the entry's wait, so a crash at any
  * point leaves it waiting for whoever looks next; of one lane one entry is in hand at a time; a
- * process that has too much in hand leaves the rest to be found.
+ * process that has too much in hand leaves the rest to be found; one entry that cannot be processed
+ * holds up its own lane and no other.
  */
 import type { BackgroundLoop } from '../background-loop.ts'
 import { backgroundLoop } from '../background-loop.ts'
@@ -20,17 +21,23 @@ import { delay } from '../scheduler.ts'
 import type { Store } from '../store.ts'
 import type { ActMaker } from './acts.ts'
 import { LookFailed } from './acts.ts'
+import { reasonForNobody } from './door-decision.ts'
 import { unpackBody } from './packed-body.ts'
+import { parsePayload } from './parse-payload.ts'
 import type { WebhookEvent } from './webhook-event.ts'
 import { readEvent } from './webhook-event.ts'
 
 const sweepEveryMs = 1000
 const sweepMax = 64
+/** How many that are due may be passed over, because they are in hand or were just tried. */
+const passedOverMax = 1000
 /** Bodies in memory; what comes beyond that is read from the store when its turn has come. */
 const bytesInHandMax = 16 * 1024 * 1024
 const firstPauseMs = 1000
 const pauseMsMax = 5 * 60 * 1000
 const lookPatienceMs = 24 * 60 * 60 * 1000
+/** One that was received long ago (we were away, or it is replayed) has not waited for GitHub. */
+const lookTriesMin = 10
 /** A fault of ours: trying for a day would only hold up the lane. */
 const faultsMax = 5
 
@@ -55,6 +62,7 @@ export class Processor {
   readonly #lanes = new Map<string, Promise<void>>()
   readonly #inHand = new Map<string, Promise<void>>()
   #bytesInHand = 0
+  #stopping = false
 
   constructor(options: ProcessorOptions) {
     this.#options = options
@@ -70,8 +78,9 @@ export class Processor {
     this.#loop.start()
   }
 
-  /** Waits for what is in hand; what is only stored is found at the next start. */
+  /** Waits for what was begun; the rest is found at the next start. */
   async stop(): Promise<void> {
+    this.#stopping = true
     await this.#loop.stop()
     while (this.#inHand.size > 0) await Promise.all(this.#inHand.values())
   }
@@ -113,42 +122,63 @@ export class Processor {
     return work
   }
 
-  /** Until nothing is due that is not in hand already. */
+  /** Until nothing is due that is not in hand already. Each is tried once. */
   async #sweep(): Promise<void> {
     const { store } = this.#options
-    for (;;) {
-      const due = await store.dueWebhooks(sweepMax)
-      const free = due.filter(({ id }) => !this.#inHand.has(id))
-      if (free.length === 0) return
-      await Promise.all(free.map((entry) => this.#processStored(entry)))
+    const tried = new Set<string>()
+    let passedOver = 0
+    while (!this.#stopping) {
+      const limit = sweepMax + passedOver
+      const due = await store.dueWebhooks(limit)
+      const free = due.filter(({ id }) => !tried.has(id) && !this.#inHand.has(id))
+      passedOver = Math.min(due.length - free.length, passedOverMax)
+      if (free.length === 0 && (due.length < limit || limit > passedOverMax)) return
+      for (const { id } of free) tried.add(id)
+      await this.#processStored(free)
     }
   }
 
-  async #processStored(entry: InboxEntry): Promise<void> {
-    const { store } = this.#options
-    const stored = await store.webhookBody(entry.arrival)
-    // Another process may have settled and purged it between our two reads.
-    if (stored === null) return
-    const body = unpackBody(stored.body)
-    const payload: unknown = JSON.parse(body.toString())
-    const event = readEvent(entry.webhookId, entry.event, payload)
-    await this.#enqueue({ entry, event, bytes: body.length })
+  /** Reads one body after the other, and no further than what may be in hand at a time. */
+  async #processStored(entries: readonly InboxEntry[]): Promise<void> {
+    const work: Promise<void>[] = []
+    for (const entry of entries) {
+      while (this.#bytesInHand >= bytesInHandMax) await Promise.race(this.#inHand.values())
+      const stored = await this.#options.store.webhookBody(entry.arrival)
+      // Another process may have settled and purged it between our two reads.
+      if (stored !== null) work.push(this.#enqueueStored(entry, stored.body))
+    }
+    await Promise.all(work)
+  }
+
+  async #enqueueStored(entry: InboxEntry, packed: Uint8Array): Promise<void> {
+    const { webhookId, event: name } = entry
+    try {
+      const body = unpackBody(packed)
+      const event = readEvent(webhookId, name, parsePayload(body))
+      await this.#enqueue({ entry, event, bytes: body.length })
+    } catch (error) {
+      await this.#giveWay(entry, readEvent(webhookId, name, null), error)
+    }
   }
 
   async #process({ entry, event }: InHand): Promise<void> {
+    if (this.#stopping) return
     try {
       await this.#settle(entry, event)
     } catch (error) {
-      await this.#postpone(entry, event, error).catch((failure: unknown) =>
-        this.#say(entry, failure),
-      )
+      await this.#giveWay(entry, event, error)
     }
+  }
+
+  async #giveWay(entry: InboxEntry, event: WebhookEvent, error: unknown): Promise<void> {
+    await this.#postpone(entry, event, error).catch((failure: unknown) => this.#say(entry, failure))
   }
 
   async #settle(entry: InboxEntry, event: WebhookEvent): Promise<void> {
     const { store, acts } = this.#options
     const decided = await acts.actsFor(event)
-    await this.#finish({ entryId: entry.id, lane: entry.lane, acts: decided }, store)
+    const reason = decided.length === 0 ? reasonForNobody(event) : null
+    await this.#finish({ entryId: entry.id, lane: entry.lane, acts: decided, reason }, store)
   }
 
   async #finish(decided: Parameters<Store['settleWebhook']>[0], store: Store): Promise<void> {
@@ -172,11 +202,12 @@ export class Processor {
     if (error instanceof StoreUnavailableError || error instanceof StoreContendedError) return
     const isLook = error instanceof LookFailed
     const now = store.now()
-    const waited = now - entry.receivedAt
-    if (isLook ? waited > lookPatienceMs : entry.tries + 1 >= faultsMax) {
+    const waitedMs = now - entry.receivedAt
+    const isLookHopeless = waitedMs > lookPatienceMs && entry.tries >= lookTriesMin
+    if (isLook ? isLookHopeless : entry.tries + 1 >= faultsMax) {
       const reason = isLook ? 'github-unavailable' : 'internal-error'
       const given = acts.failuresFor(event, reason)
-      await this.#finish({ entryId: entry.id, lane: entry.lane, acts: given }, store)
+      await this.#finish({ entryId: entry.id, lane: entry.lane, acts: given, reason }, store)
       return
     }
     const pauseMs = Math.min(pauseMsMax, firstPauseMs * 2 ** entry.tries)

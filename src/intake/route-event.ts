@@ -13,7 +13,12 @@ import type { WebhookEvent } from './webhook-event.ts'
 
 export type TypeRoute =
   | { readonly to: 'start' | 'rerun'; readonly type: string; readonly by: Role | null }
-  | { readonly to: 'cancel'; readonly type: string }
+  | {
+      readonly to: 'cancel'
+      readonly type: string
+      readonly repo: string
+      readonly pr: number
+    }
   /** Its `when` said no. */
   | { readonly to: 'skip'; readonly type: string; readonly reason: string }
   | {
@@ -40,11 +45,19 @@ export function routeEvent(
   return Object.entries(types).flatMap(([type, settings]) => {
     const wish = wishOf(event, settings)
     if (wish === null || !isForThisCheck(event, type, types)) return []
-    if (wish === 'cancel') return [{ to: 'cancel', type }]
+    if (wish === 'cancel') return [cancelOf(event, type)]
     const obstacle = obstacleTo(event, settings, wish, own)
     if (obstacle !== null) return [{ to: 'nothing', type, ...obstacle }]
     return [ruleOf(event, type, settings) ?? { to: wish, type, by: settings.by }]
   })
+}
+
+/** Its commits do not matter any more, but which pull request it is does. */
+function cancelOf({ repo, number, missing }: WebhookEvent, type: string): TypeRoute {
+  if (repo !== null && number !== null) return { to: 'cancel', type, repo, pr: number }
+  return missing === null
+    ? { to: 'nothing', type, reason: 'no-pull-request' }
+    : { to: 'nothing', type, reason: 'incomplete-payload', detail: `${missing} is missing` }
 }
 
 type Wish = 'start' | 'rerun' | 'cancel'

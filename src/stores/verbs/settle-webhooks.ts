@@ -48,7 +48,10 @@ export function* settleWebhooks(
   )
   yield* perform(context, deeds)
   const settled = new Map<string, InboxEntry>()
-  for (const entry of ready) settled.set(entry.id, settledEntry(context, entry, deeds))
+  for (const entry of ready) {
+    const reason = decided.find(({ entryId }) => entryId === entry.id)?.reason ?? null
+    settled.set(entry.id, settledEntry(context, entry, deeds, reason))
+  }
   yield* writeEntries([...settled.values()])
   yield* insertAudits([...settled.values()].map(told), context.now())
   return decided.map(({ entryId }): SettledWebhook => {
@@ -131,11 +134,17 @@ function cancelOutcome(type: string, cancelled: readonly Run[]): TypeOutcome {
   return { type, result: 'cancelled', reason: 'pull-request-closed', runIds }
 }
 
-function settledEntry(context: VerbContext, entry: InboxEntry, deeds: readonly Deed[]): InboxEntry {
+function settledEntry(
+  context: VerbContext,
+  entry: InboxEntry,
+  deeds: readonly Deed[],
+  reason: string | null,
+): InboxEntry {
   const outcomes = deeds.flatMap((deed) => (deed.entry.id === entry.id ? (deed.outcome ?? []) : []))
   return {
     ...entry,
     ...decisionOf(outcomes),
+    ...(outcomes.length === 0 && { reason }),
     outcomes,
     processedAt: context.now(),
     dueAt: null,

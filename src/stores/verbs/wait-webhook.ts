@@ -32,7 +32,8 @@ export function* replayWebhook(
   actor: string,
 ): Verb<InboxEntry> {
   const known = yield* selectEntry(entryId)
-  const entry = known === null ? null : yield* lockEntry(known.id)
+  // What came again under another GUID was never processed itself: its first was.
+  const entry = known === null ? null : yield* lockFirst(known)
   if (entry === null) {
     throw new NotFoundError('inbox_entry_not_found', `there is no inbox entry ${entryId}`, {
       hint: 'It may be past its retention. List what there is with GET /v1/inbox.',
@@ -56,6 +57,11 @@ export function* replayWebhook(
     now,
   )
   return again
+}
+
+function* lockFirst({ id, duplicateOf }: InboxEntry): Verb<InboxEntry | null> {
+  const first = duplicateOf === null ? null : yield* lockEntry(duplicateOf)
+  return first ?? (yield* lockEntry(id))
 }
 
 /** By a write that changes nothing: both databases lock a row that is written. */
