@@ -20,3 +20,14 @@ test('a log line is JSON without what looks like a secret', () => {
     settings: { adminToken: null, secret: '(given)' },
   })
 })
+
+test('a secret in an error from elsewhere is cut out as well', () => {
+  let written = ''
+  const log = makeLog('info', { err: (text) => (written += text) })
+  const error = new Error(
+    'connect to postgres://me:hunter2@db.example/x failed for ghs_hunter2hunter2',
+  )
+  log.error({ err: error, run_id: 'run_1' }, 'could not say Bearer hunter2hunter2')
+  expect(written).not.toContain('hunter2')
+  expect(JSON.parse(written)).toMatchObject({ run_id: 'run_1', err: { type: 'Error' } })
+})

@@ -1,5 +1,6 @@
 /** The program's log: JSON lines on standard error. What looks like a secret is cut out. */
 import { pino, type Logger } from 'pino'
+import { maskSecrets } from './mask-secrets.ts'
 import type { Terminal } from './terminal.ts'
 
 export type Log = Logger
@@ -10,7 +11,7 @@ export function makeLog(level: string, terminal: Pick<Terminal, 'err'>): Log {
   const paths = secretFields.flatMap((name) => [name, `*.${name}`, `*.*.${name}`])
   return pino(
     { level, base: null, redact: { paths, censor } },
-    { write: (line: string) => terminal.err(line) },
+    { write: (line: string) => terminal.err(maskSecrets(line)) },
   )
 }
 

@@ -89,7 +89,7 @@ export class KeptLease {
           this.#lose(error)
           return
         }
-        log.warn({ err: error, run: runId }, 'could not renew a lease; trying again')
+        log.warn({ err: error, run_id: runId }, 'could not renew a lease; trying again')
         await delay(scheduler, Math.min(waitMs, retryMs), signal)
       }
     }

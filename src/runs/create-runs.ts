@@ -85,7 +85,7 @@ class StoreRuns implements RunsService {
               this.#bell.ring(run.type)
             },
             onError: (error, run) =>
-              log.warn({ err: error, run: run.id }, 'could not ask which head is the head'),
+              log.warn({ err: error, run_id: run.id }, 'could not ask which head is the head'),
           })
   }
 

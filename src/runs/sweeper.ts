@@ -29,7 +29,7 @@ export function createSweeper(options: SweeperOptions): BackgroundLoop {
 
   async function sweepOne(runId: string): Promise<Run | null> {
     const run = await store.sweepRun(runId)
-    if (run !== null) log.info({ run: runId, state: run.state, code: run.errorCode }, 'swept')
+    if (run !== null) log.info({ run_id: runId, state: run.state, code: run.errorCode }, 'swept')
     return run
   }
 
@@ -49,7 +49,7 @@ export function createSweeper(options: SweeperOptions): BackgroundLoop {
           return
         }
         failing.add(due[i] ?? '')
-        log.error({ err: result.reason as unknown, run: due[i] }, 'could not sweep a run')
+        log.error({ err: result.reason as unknown, run_id: due[i] }, 'could not sweep a run')
       })
       if (swept.length > 0) options.onSwept(swept)
       if (due.length < biteMax) return

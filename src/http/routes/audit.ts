@@ -53,7 +53,7 @@ function streamRoute(app: App, { auditFeed, stopping }: HttpDeps): void {
         summary: 'Follow audit events',
         description:
           'Server-sent events, as they are committed: `id` is the order, `event` the type and ' +
-          '`data` an item of the list. Come again with the last `id` and nothing is lost or repeated. ' +
+          '`data` an item of the list. Return with the last `id`: nothing is lost or repeated. ' +
           'Without a place it begins with what happens from now on. Every 15 quiet seconds a ' +
           'comment comes, with the place to go on from.',
         querystring: auditStreamQuery,
