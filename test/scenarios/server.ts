@@ -72,8 +72,12 @@ export class Server {
     this.url = url
   }
 
-  static async start(place: Place, env: Readonly<Record<string, string>> = {}): Promise<Server> {
-    const command = new Command(place, ['serve', '--port', '0'], {
+  static async start(
+    place: Place,
+    env: Readonly<Record<string, string>> = {},
+    port = '0',
+  ): Promise<Server> {
+    const command = new Command(place, ['serve', '--port', port], {
       HOLDFAST_ADMIN_TOKEN: adminToken,
       HOLDFAST_LOG_LEVEL: 'error',
       ...env,
