@@ -10,6 +10,8 @@ import { continuity } from './continuity.suite.ts'
 import { crossing } from './crossing.suite.ts'
 import { headOrder } from './head-order.suite.ts'
 import { holding } from './holding.suite.ts'
+import { inboxDecisions } from './inbox-decisions.suite.ts'
+import { inbox } from './inbox.suite.ts'
 import { lists } from './lists.suite.ts'
 import { once } from './once.suite.ts'
 import { purging } from './purge.suite.ts'
@@ -33,6 +35,8 @@ export function exerciseStore(name: string, open: OpenStore): void {
     describe('requests that cross', () => crossing(open))
     describe('lists', () => lists(open))
     describe('the order of the audit', () => auditOrder(open))
+    describe('the inbox', () => inbox(open))
+    describe('a decision about a webhook', () => inboxDecisions(open))
     describe('the run verbs', () => runVerbs(open))
     describe('in any order', () => anyOrder(open))
   })

@@ -1,0 +1,236 @@
+/**
+ * Goal: what was decided about a webhook is done once, in the commit that ends its wait, in order
+ * per lane, and is told of.
+ */
+import { describe, expect, it } from 'vitest'
+import { unique } from './claims.ts'
+import { TestSubject } from './test-subject.ts'
+import { claiming, decided, noting, received, toldOf } from './webhooks.ts'
+import { useWorld, type OpenStore } from './world.ts'
+
+export function inboxDecisions(open: OpenStore): void {
+  describe('of any event', () => settling(open))
+  describe('of a pull request that was closed', () => closing(open))
+}
+
+function settling(open: OpenStore): void {
+  const world = useWorld(open)
+  const settle = (...[entry, ...acts]: Parameters<typeof decided>) =>
+    world().store.settleWebhook(decided(entry, ...acts))
+
+  it('becomes a run and the end of its wait together', async () => {
+    const subject = new TestSubject(world())
+    const entry = await received(world().store)
+    const answer = await settle(entry, claiming(subject.claimOf('a')))
+    const run = await subject.run('a')
+    expect(answer).toMatchObject({ result: 'settled', claims: [{ reason: 'new', process: true }] })
+    expect(answer.entry).toMatchObject({
+      state: 'processed',
+      decision: 'accepted',
+      reason: null,
+      dueAt: null,
+      outcomes: [{ type: subject.type, result: 'claimed', reason: 'new', runIds: [run.id] }],
+    })
+    expect(await world().store.inboxEntry(entry.id)).toEqual(answer.entry)
+    expect(await toldOf(world(), entry)).toEqual(['webhook.received', 'webhook.processed'])
+  })
+
+  it('is done once, however often it is settled', async () => {
+    const subject = new TestSubject(world())
+    const entry = await received(world().store)
+    const act = claiming(subject.claimOf('a'))
+    const answers = await Promise.all(Array.from({ length: 10 }, () => settle(entry, act)))
+    const results = answers.map(({ result }) => result).toSorted()
+    expect(results).toEqual([...Array.from({ length: 9 }, () => 'elsewhere'), 'settled'])
+    expect((await settle(entry, act)).result).toBe('elsewhere')
+    expect((await subject.audits('a')).map(({ type }) => type)).toEqual(['run.claimed'])
+    expect(await toldOf(world(), entry)).toEqual(['webhook.received', 'webhook.processed'])
+  })
+
+  it('may mean something else for each type', async () => {
+    const [one, two] = [new TestSubject(world()), new TestSubject(world())]
+    await two.claim('old', { eventAt: 1 })
+    const entry = await received(world().store)
+    const answer = await settle(
+      entry,
+      claiming(one.claimOf('a')),
+      { act: 'cancel', type: two.type, repo: two.repo, pr: 5 },
+      noting('third', 'ignored', 'draft'),
+    )
+    expect(answer.entry?.outcomes.map(({ type, result }) => [type, result])).toEqual([
+      [one.type, 'claimed'],
+      [two.type, 'cancelled'],
+      ['third', 'ignored'],
+    ])
+    expect(answer).toMatchObject({ entry: { decision: 'accepted' }, cancelled: [{}] })
+    expect([await one.state('a'), await two.state('old')]).toEqual(['pending', 'cancelled'])
+  })
+
+  it('may be two claims of one subject, decided one after the other', async () => {
+    const subject = new TestSubject(world())
+    const entry = await received(world().store)
+    const acts = [claiming(subject.claimOf('a')), claiming(subject.claimOf('b'))]
+    const { claims } = await settle(entry, ...acts)
+    expect(claims.map(({ reason }) => reason)).toEqual(['new', 'superseded-prior'])
+  })
+
+  it('is told as skipped when a rule said no, and the head is the head all the same', async () => {
+    const subject = new TestSubject(world())
+    await subject.claim('a', { eventAt: 1 })
+    const entry = await received(world().store)
+    const claim = subject.claimOf('b', { eventAt: 2, skipReason: 'bot author' })
+    const { entry: after } = await settle(entry, claiming(claim))
+    expect(after).toMatchObject({
+      decision: 'ignored',
+      reason: 'bot author',
+      outcomes: [{ result: 'skipped', runIds: [(await subject.run('b')).id] }],
+    })
+    expect([await subject.state('a'), await subject.state('b')]).toEqual(['superseded', 'skipped'])
+    expect(await toldOf(world(), entry)).toEqual(['webhook.received', 'webhook.ignored'])
+  })
+
+  it('is told as failed when a rule broke, and the other types are done', async () => {
+    const subject = new TestSubject(world())
+    const entry = await received(world().store)
+    const broken = noting('broken', 'failed', 'when-failed')
+    const { entry: after } = await settle(entry, broken, claiming(subject.claimOf('a')))
+    expect(after).toMatchObject({ state: 'failed', decision: 'accepted', reason: 'when-failed' })
+    expect(await subject.state('a')).toBe('pending')
+    expect(await toldOf(world(), entry)).toEqual(['webhook.received', 'webhook.failed'])
+  })
+
+  it('that nobody wants has its reason', async () => {
+    const { entry } = await settle(await received(world().store))
+    expect(entry).toMatchObject({ state: 'processed', decision: 'ignored', reason: 'nobody' })
+  })
+
+  it('that the state of things refuses is an outcome, not an error', async () => {
+    const subject = new TestSubject(world())
+    await subject.bring('a', 'succeeded', { eventAt: 1 })
+    await subject.claim('b', { eventAt: 2 })
+    const entry = await received(world().store)
+    const rerun = subject.claimOf('a', { rerun: true, headMaking: false })
+    const answer = await settle(entry, claiming(rerun))
+    expect(answer).toMatchObject({ result: 'settled', claims: [] })
+    const [outcome] = answer.entry?.outcomes ?? []
+    expect(outcome).toMatchObject({ result: 'ignored', reason: 'not-current', runIds: [] })
+    expect(outcome?.detail).toMatch(/current/)
+  })
+
+  it('waits for those of its lane that came before', async () => {
+    const subject = new TestSubject(world())
+    const lane = unique('lane')
+    const [first, second] = [
+      await received(world().store, { lane }),
+      await received(world().store, { lane }),
+    ]
+    const early = await settle(second, claiming(subject.claimOf('b')))
+    expect(early).toEqual({ result: 'behind', entry: null, claims: [], cancelled: [] })
+    expect(await world().store.inboxEntry(second.id)).toEqual(second)
+    await settle(first, claiming(subject.claimOf('a')))
+    await settle(second, claiming(subject.claimOf('b')))
+    expect([await subject.state('a'), await subject.state('b')]).toEqual(['superseded', 'pending'])
+  })
+
+  it('of many lanes at once is all done, also where one is refused', async () => {
+    const subjects = Array.from({ length: 30 }, () => new TestSubject(world()))
+    const entries = await Promise.all(subjects.map(() => received(world().store)))
+    const taken = new TestSubject(world())
+    await taken.bring('a', 'succeeded', { eventAt: 1 })
+    await taken.claim('b', { eventAt: 2 })
+    const odd = await received(world().store)
+    const refused = claiming(taken.claimOf('a', { rerun: true, headMaking: false }))
+    const answers = await Promise.all([
+      ...subjects.map((subject, n) => settle(entries[n]!, claiming(subject.claimOf('a')))),
+      settle(odd, refused),
+    ])
+    expect(answers.every(({ result }) => result === 'settled')).toBe(true)
+    for (const subject of subjects) expect(await subject.state('a')).toBe('pending')
+    expect(answers.at(-1)?.entry?.reason).toBe('not-current')
+  })
+}
+
+function closing(open: OpenStore): void {
+  const world = useWorld(open)
+  const cancel = ({ type, repo }: TestSubject) => ({ act: 'cancel', type, repo, pr: 5 }) as const
+  const settle = (...[entry, ...acts]: Parameters<typeof decided>) =>
+    world().store.settleWebhook(decided(entry, ...acts))
+
+  it('has its active runs cancelled, those that queue too', async () => {
+    const subject = new TestSubject(world(), { onNewer: 'queue' })
+    for (const [at, head] of ['a', 'b', 'c'].entries()) await subject.claim(head, { eventAt: at })
+    const entry = await received(world().store, { eventAt: 9, prState: 'closed' })
+    const { cancelled, entry: after } = await settle(entry, cancel(subject))
+    expect(cancelled).toHaveLength(3)
+    expect(after?.outcomes).toMatchObject([{ result: 'cancelled', reason: 'pull-request-closed' }])
+    for (const head of ['a', 'b', 'c']) {
+      expect(await subject.run(head)).toMatchObject({
+        state: 'cancelled',
+        errorCode: 'pull_request_closed',
+      })
+    }
+    const [told] = (await subject.audits('a')).filter(({ type }) => type === 'run.cancelled')
+    expect(told).toMatchObject({ actor: 'github:mona', data: { webhook_id: entry.webhookId } })
+  })
+
+  it('keeps a run of a later event', async () => {
+    const subject = new TestSubject(world())
+    await subject.claim('a', { eventAt: 20 })
+    const entry = await received(world().store, { eventAt: 10, prState: 'closed' })
+    const { entry: after } = await settle(entry, cancel(subject))
+    expect(after).toMatchObject({ decision: 'ignored', reason: 'nothing-to-cancel' })
+    expect(await subject.state('a')).toBe('running')
+  })
+
+  it('and that nobody worked on is said to need nothing', async () => {
+    const entry = await received(world().store, { prState: 'closed' })
+    const { entry: after } = await settle(entry, cancel(new TestSubject(world())))
+    expect(after).toMatchObject({ state: 'processed', reason: 'nothing-to-cancel' })
+  })
+
+  it('starts nothing for an event of before, that came or is processed late', async () => {
+    const subject = new TestSubject(world())
+    const lane = unique('lane')
+    const late = await received(world().store, { lane, eventAt: 1, prState: 'open' })
+    const closed = await received(world().store, { lane, eventAt: 2, prState: 'closed' })
+    const { entry } = await settle(late, claiming(subject.claimOf('a', { eventAt: 1 })))
+    expect(entry).toMatchObject({ decision: 'ignored', reason: 'closed-since' })
+    await settle(closed, cancel(subject))
+    const later = await received(world().store, { lane, eventAt: 1, prState: 'open' })
+    const again = await settle(later, claiming(subject.claimOf('b', { eventAt: 1 })))
+    expect(again.entry?.reason).toBe('closed-since')
+    await expect(subject.run('a')).rejects.toThrow()
+  })
+
+  it('starts it for a type that works on closed ones', async () => {
+    const subject = new TestSubject(world())
+    const lane = unique('lane')
+    const open = await received(world().store, { lane, eventAt: 1, prState: 'open' })
+    await received(world().store, { lane, eventAt: 2, prState: 'closed' })
+    const { entry } = await settle(open, claiming(subject.claimOf('a', { eventAt: 1 }), false))
+    expect(entry?.decision).toBe('accepted')
+  })
+
+  it('and opened again meanwhile keeps its runs', async () => {
+    const subject = new TestSubject(world())
+    const lane = unique('lane')
+    await subject.claim('a', { eventAt: 1 })
+    const closed = await received(world().store, { lane, eventAt: 2, prState: 'closed' })
+    await received(world().store, { lane, eventAt: 3, prState: 'open' })
+    const { entry } = await settle(closed, cancel(subject))
+    expect(entry).toMatchObject({ decision: 'ignored', reason: 'reopened-since' })
+    expect(await subject.state('a')).toBe('running')
+  })
+
+  it('is found under the name the repository has now', async () => {
+    const subject = new TestSubject(world())
+    const id = 800_000_000 + (world().store.now() % 1_000_000)
+    await world().store.learnRepository(subject.repo, id)
+    await subject.claim('a', { eventAt: 1 })
+    const renamed = unique('acme/renamed')
+    await world().store.learnRepository(renamed, id)
+    const entry = await received(world().store, { eventAt: 2, prState: 'closed' })
+    await settle(entry, { act: 'cancel', type: subject.type, repo: renamed, pr: 5 })
+    expect(await subject.state('a')).toBe('cancelled')
+  })
+}

@@ -1,0 +1,145 @@
+/**
+ * Goal: two processes on one database store a webhook once and do what it leads to once, and what
+ * one of them leaves waiting the other, or the next, finds.
+ * Method: two stores over one database; on SQLite over one file, which the second opens beside the
+ * one that serves it.
+ */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { InboxEntry } from '../../src/domain/inbox.ts'
+import type { Store } from '../../src/store.ts'
+import { openPostgres } from '../../src/stores/open-postgres.ts'
+import { openSqlite } from '../../src/stores/open-sqlite.ts'
+import { freshDatabase } from '../postgres/fresh-database.ts'
+import { unique } from './claims.ts'
+import { TestSubject } from './test-subject.ts'
+import { claiming, decided, newWebhook, received, toldOf } from './webhooks.ts'
+import { seamsWith, second, TestClock } from './world.ts'
+
+interface Database {
+  open(clock: TestClock, serves: boolean): Promise<Store>
+  remove(): Promise<void>
+}
+
+async function onSqlite(): Promise<Database> {
+  const folder = mkdtempSync(join(tmpdir(), 'holdfast-inbox-'))
+  const path = join(folder, 'store.db')
+  return {
+    open: async (clock, exclusive) => openSqlite({ path, exclusive }, seamsWith(clock)),
+    remove: async () => rmSync(folder, { recursive: true }),
+  }
+}
+
+async function onPostgres(): Promise<Database> {
+  const database = await freshDatabase()
+  return {
+    open: (clock) => clock.whileOpening(() => openPostgres(database.url, seamsWith(clock))),
+    remove: () => database.drop(),
+  }
+}
+
+describe.each([
+  ['SQLite', onSqlite],
+  ['PostgreSQL', onPostgres],
+] as const)('two stores on one %s database', (_name, make) => {
+  const clock = new TestClock()
+  let database: Database
+  let stores: Store[]
+  beforeEach(async () => {
+    database = await make()
+    stores = [await database.open(clock, true), await database.open(clock, false)]
+  })
+  afterEach(async () => {
+    for (const store of stores) await store.close()
+    await database.remove()
+  })
+  const store = (): Store => stores[0]!
+  const subjectOf = () => new TestSubject({ store: store(), clock, close: async () => undefined })
+
+  it('given every webhook twice at once keep each once', async () => {
+    const webhooks = Array.from({ length: 40 }, () => newWebhook())
+    const answers = await Promise.all(
+      webhooks.flatMap((webhook) => stores.map((each) => each.receiveWebhook({ ...webhook }))),
+    )
+    const fresh = answers.filter(({ arrived }) => arrived === 'new')
+    expect(fresh).toHaveLength(40)
+    expect(new Set(answers.map(({ storedId }) => storedId)).size).toBe(40)
+    for (const { entry } of fresh) {
+      expect(await toldOf({ store: store() }, entry)).toEqual([
+        'webhook.received',
+        'webhook.duplicate',
+      ])
+    }
+  })
+
+  it('given an event under two GUIDs at once have it wait once', async () => {
+    const keys = Array.from({ length: 30 }, () => unique('event'))
+    const answers = await Promise.all(
+      keys.flatMap((eventKey) =>
+        stores.map((each) => each.receiveWebhook(newWebhook({ eventKey }))),
+      ),
+    )
+    expect(answers.filter(({ arrived }) => arrived === 'new')).toHaveLength(30)
+    expect(answers.filter(({ arrived }) => arrived === 'same-event')).toHaveLength(30)
+    expect((await store().inboxBacklog()).waiting).toBe(30)
+  })
+
+  it('settling every entry at once do it once each', async () => {
+    const subjects = Array.from({ length: 30 }, () => subjectOf())
+    const entries = await Promise.all(subjects.map(() => received(store())))
+    const answers = await Promise.all(
+      subjects.flatMap((subject, n) =>
+        stores.map((each) =>
+          each.settleWebhook(decided(entries[n]!, claiming(subject.claimOf('a')))),
+        ),
+      ),
+    )
+    expect(answers.filter(({ result }) => result === 'settled')).toHaveLength(30)
+    for (const [n, subject] of subjects.entries()) {
+      expect((await subject.audits('a')).map(({ type }) => type)).toEqual(['run.claimed'])
+      expect(await toldOf({ store: store() }, entries[n]!)).toEqual([
+        'webhook.received',
+        'webhook.processed',
+      ])
+    }
+  })
+
+  it('settling the entries of one lane at once keep their order', async () => {
+    const subject = subjectOf()
+    const lane = unique('lane')
+    const heads = Array.from({ length: 12 }, (_, n) => `head ${n}`)
+    const entries: InboxEntry[] = []
+    for (const _head of heads) entries.push(await received(store(), { lane }))
+    const left = new Set(heads.keys())
+    while (left.size > 0) {
+      const tries = [...left].flatMap((n) => stores.map((each) => [n, each] as const))
+      const answers = await Promise.all(
+        tries.map(async ([n, each]) => {
+          const act = claiming(subject.claimOf(heads[n]!))
+          return [n, (await each.settleWebhook(decided(entries[n]!, act))).result] as const
+        }),
+      )
+      for (const [n, result] of answers) if (result === 'settled') left.delete(n)
+    }
+    const states = await Promise.all(heads.map((head) => subject.state(head)))
+    expect(states).toEqual([...Array.from({ length: 11 }, () => 'superseded'), 'pending'])
+    const fences = await Promise.all(heads.map(async (head) => (await subject.run(head)).fence))
+    expect(fences).toEqual(fences.toSorted((a, b) => a - b))
+  })
+
+  it('that go away leave what waits to whoever comes next', async () => {
+    const entry = await received(store())
+    for (const each of stores.splice(0)) await each.close()
+    clock.move(second)
+    stores.push(await database.open(clock, true))
+    const due = await store().dueWebhooks(10)
+    expect(due.map(({ id }) => id)).toEqual([entry.id])
+    expect(await store().webhookBody(entry.arrival)).not.toBeNull()
+    const subject = subjectOf()
+    const answer = await store().settleWebhook(decided(entry, claiming(subject.claimOf('a'))))
+    expect(answer.result).toBe('settled')
+    expect(await subject.state('a')).toBe('pending')
+  })
+})

@@ -1,0 +1,62 @@
+/** Builders: webhooks and what is decided about them, with everything filled in. */
+import { packBody } from '../../src/intake/packed-body.ts'
+import type { InboxEntry, TypeOutcome } from '../../src/domain/inbox.ts'
+import type { Claim } from '../../src/domain/claim.ts'
+import type { DecidedWebhook, NewWebhook, Store, WebhookAct } from '../../src/store.ts'
+import { unique } from './claims.ts'
+
+export function newWebhook(over: Partial<NewWebhook> = {}): NewWebhook {
+  const webhookId = over.webhookId ?? unique('guid')
+  return {
+    webhookId,
+    event: 'pull_request',
+    action: 'opened',
+    repo: 'acme/widgets',
+    repoId: 42,
+    number: 5,
+    sender: 'mona',
+    lane: unique('lane'),
+    eventAt: null,
+    prState: null,
+    decision: 'accepted',
+    reason: null,
+    outcomes: [],
+    eventKey: null,
+    waits: true,
+    body: { headers: '{}', body: packBody(Buffer.from(`{"of":"${webhookId}"}`)) },
+    ...over,
+  }
+}
+
+/** Stores a webhook that nobody knows yet. */
+export async function received(store: Store, over: Partial<NewWebhook> = {}): Promise<InboxEntry> {
+  return (await store.receiveWebhook(newWebhook(over))).entry
+}
+
+export function decided(entry: InboxEntry, ...acts: readonly WebhookAct[]): DecidedWebhook {
+  return { entryId: entry.id, lane: entry.lane, acts, reason: acts.length === 0 ? 'nobody' : null }
+}
+
+export const claiming = (claim: Claim, whileOpen = true): WebhookAct => ({
+  act: 'claim',
+  claim: { ...claim, lease: null },
+  whileOpen,
+})
+
+export const noting = (
+  type: string,
+  result: TypeOutcome['result'],
+  reason: string,
+): WebhookAct => ({
+  act: 'note',
+  outcome: { type, result, reason, runIds: [] },
+})
+
+/** Oldest first. */
+export async function toldOf(
+  { store }: { readonly store: Store },
+  { id }: Pick<InboxEntry, 'id'>,
+): Promise<readonly string[]> {
+  const { items } = await store.listAudit({ inboxId: id }, { limit: 1000, cursor: null })
+  return items.toReversed().map(({ type }) => type)
+}
