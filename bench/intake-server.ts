@@ -12,9 +12,8 @@ import type { HttpDeps } from '../src/http/deps.ts'
 import { isSignedBy } from '../src/intake/signature.ts'
 import { loadSettings } from '../src/settings/load-settings.ts'
 import { seams } from './recording.ts'
-import { webhookSecret } from './webhook-load.ts'
+import { adminToken, webhookSecret } from './webhook-load.ts'
 
-const adminToken = 'benchmark-admin-token'
 // Logged as in life, to where it costs no disk.
 const log = pino({ level: 'info' }, createWriteStream('/dev/null'))
 

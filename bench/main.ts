@@ -10,6 +10,7 @@ import { openSqlite } from '../src/stores/open-sqlite.ts'
 import { startCluster } from '../test/postgres/cluster.ts'
 import { createDatabase } from '../test/postgres/create-database.ts'
 import { measureAtScale } from './at-scale.ts'
+import { measureIntake } from './intake.ts'
 import { describeMachine } from './machine.ts'
 import { measureBatches } from './postgres-batches.ts'
 import { makePostgresHistory } from './postgres-history.ts'
@@ -22,13 +23,26 @@ const databases = ['sqlite', 'postgres'] as const
 type Database = (typeof databases)[number]
 
 /** At scale a round is longer, so that the work that comes only now and then falls in every one. */
-const full = { rounds: 7, claims: 4000, stored: 1_000_000, claimsAtScale: 12_000 }
-const quick = { rounds: 3, claims: 2000, stored: 100_000, claimsAtScale: 6000 }
+const full = {
+  rounds: 7,
+  claims: 4000,
+  deliveries: 4000,
+  stored: 1_000_000,
+  claimsAtScale: 12_000,
+}
+const quick = { rounds: 3, claims: 2000, deliveries: 2000, stored: 100_000, claimsAtScale: 6000 }
 type Size = typeof full
 
 async function measureSqlite(folder: string, size: Size): Promise<Result[]> {
   const { rounds, claims, stored } = size
   const grouped = await measureGroupCommit({ folder, rounds, claims })
+  const intake = await measureIntake({
+    what: 'SQLite, webhooks',
+    databaseUrl: `sqlite:${join(folder, 'intake.sqlite')}`,
+    rounds,
+    deliveries: size.deliveries,
+    say,
+  })
   const path = join(folder, 'history.sqlite')
   say(`filling a SQLite file with ${stored} runs`)
   await makeSqliteHistory(path, stored)
@@ -37,7 +51,7 @@ async function measureSqlite(folder: string, size: Size): Promise<Result[]> {
   const stores = { database: 'SQLite', full: history, empty }
   const atScale = await measureAtScale({ ...stores, stored, rounds, claims: size.claimsAtScale })
   await Promise.all([history.close(), empty.close()])
-  return [...grouped, atScale]
+  return [...grouped, intake, atScale]
 }
 
 async function measurePostgres(size: Size): Promise<Result[]> {
@@ -45,13 +59,20 @@ async function measurePostgres(size: Size): Promise<Result[]> {
   const cluster = await startCluster({ durable: true, settings: { shared_buffers: '512MB' } })
   try {
     const batched = await measureBatches({ clusterUrl: cluster.url, rounds, claims })
+    const intake = await measureIntake({
+      what: 'PostgreSQL, webhooks',
+      databaseUrl: (await createDatabase(cluster.url)).url,
+      rounds,
+      deliveries: size.deliveries,
+      say,
+    })
     say(`filling a PostgreSQL database with ${stored} runs`)
     const history = await openPostgres(await makePostgresHistory(cluster.url, stored), seams)
     const empty = await openPostgres((await createDatabase(cluster.url)).url, seams)
     const stores = { database: 'PostgreSQL', full: history, empty }
     const atScale = await measureAtScale({ ...stores, stored, rounds, claims: size.claimsAtScale })
     await Promise.all([history.close(), empty.close()])
-    return [...batched, atScale]
+    return [...batched, intake, atScale]
   } finally {
     await cluster.stop()
   }

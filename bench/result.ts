@@ -11,7 +11,7 @@ export interface Result extends Comparison {
 export const isOk = ({ ratio, bound }: Result): boolean => ratio >= bound
 
 export function renderTable(results: readonly Result[]): string {
-  const head = ['claims per second', 'ours', 'against', 'peer', 'ratio', 'bound', '']
+  const head = ['per second', 'ours', 'against', 'peer', 'ratio', 'bound', '']
   const rows = results.map((result) => [
     result.what,
     perSecond(result.ours),

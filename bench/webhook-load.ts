@@ -7,6 +7,7 @@ import { createRequire } from 'node:module'
 import { connect, type Socket } from 'node:net'
 
 export const webhookSecret = 'benchmark-webhook-secret'
+export const adminToken = 'benchmark-admin-token'
 
 interface Example {
   readonly name: string

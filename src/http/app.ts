@@ -17,6 +17,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Null only on public routes. */
     principal: Principal | null
+    /** GitHub's GUID, for the log; null on every other route. */
+    webhookId: string | null
   }
 }
 

@@ -15,6 +15,7 @@ import {
   StoreUnavailableError,
 } from '../errors.ts'
 import type { Problem } from './contract.ts'
+import { logContext } from './log-context.ts'
 
 export interface FieldError {
   readonly field: string
@@ -109,7 +110,7 @@ export function sendProblem(
 ): FastifyReply {
   const known = asProblem(error)
   if (known === null || known.status === 503) {
-    request.log.error({ err: error }, 'request failed')
+    request.log.error({ ...logContext(request), err: error }, 'request failed')
   }
   const problem =
     known ??

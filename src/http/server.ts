@@ -22,6 +22,7 @@ import { recordEndpoints, refuseUnknown } from './endpoints.ts'
 import { forbidden } from './forbidden.ts'
 import { checkIdempotencyKey } from './idempotency.ts'
 import { parseJsonBody } from './json-body.ts'
+import { logContext } from './log-context.ts'
 import { describeProblems, serveOpenApi } from './openapi.ts'
 import { HttpProblem, sendProblem } from './problem.ts'
 import { parseQuery } from './query-text.ts'
@@ -111,7 +112,9 @@ function logRequests(server: FastifyInstance, { clock }: HttpDeps): void {
     const arrivedAt = arrivals.get(request)
     const ms = arrivedAt === undefined ? null : Math.round(clock.monotonicMs() - arrivedAt)
     const route = request.routeOptions.url ?? null
-    request.log.info({ method: request.method, route, status: reply.statusCode, ms }, 'request')
+    const { method } = request
+    const about = logContext(request)
+    request.log.info({ ...about, method, route, status: reply.statusCode, ms }, 'request')
     done()
   })
 }
@@ -127,6 +130,7 @@ function describeReply(request: FastifyRequest, reply: FastifyReply): void {
 /** Everything that is settled before a body is read. */
 function guardRequests(server: FastifyInstance, deps: HttpDeps): void {
   server.decorateRequest('principal', null)
+  server.decorateRequest('webhookId', null)
   server.addHook('onRequest', async (request, reply) => {
     describeReply(request, reply)
     const { access, asksForToken } = request.routeOptions.config

@@ -12,7 +12,7 @@ const depthMax = 100
 
 export function parsePayload(body: Buffer): unknown {
   const payload = parse(body)
-  if (isDeeperThan(depthMax, payload)) {
+  if (!isWithin(depthMax, payload)) {
     throw new InvalidInputError('too_deep', 'body', `a webhook nests at most ${depthMax} levels`)
   }
   return payload
@@ -20,16 +20,21 @@ export function parsePayload(body: Buffer): unknown {
 
 function parse(body: Buffer): unknown {
   try {
-    if (isUtf8(body)) return JSON.parse(body.toString().replace(/^\ufeff/, ''))
+    if (isUtf8(body)) return JSON.parse(body.toString())
   } catch {
-    // Told below, like bytes that are no text.
+    // Said below, as of bytes that are no text.
   }
   throw new InvalidInputError('not_json', 'body', 'the body is not JSON', {
     hint: 'Set the content type of the webhook to application/json in GitHub.',
   })
 }
 
-function isDeeperThan(levels: number, value: unknown): boolean {
-  if (typeof value !== 'object' || value === null) return false
-  return levels === 0 || Object.values(value).some((inner) => isDeeperThan(levels - 1, inner))
+function isWithin(levels: number, value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return true
+  if (levels === 0) return false
+  // Of JSON there is nothing to inherit, and a list of its values would cost more than the walk.
+  for (const key in value) {
+    if (!isWithin(levels - 1, (value as Readonly<Record<string, unknown>>)[key])) return false
+  }
+  return true
 }

@@ -55,7 +55,7 @@ export function webhookRoutes(app: App, { intake }: HttpDeps): void {
       if (!intake.isSigned(body, headerOf(request, signatureHeader))) throw unsigned()
       const webhookId = needed(request, 'x-github-delivery', guidForm)
       const event = needed(request, 'x-github-event', eventForm)
-      request.log = request.log.child({ webhook_id: webhookId })
+      request.webhookId = webhookId
       const headers = githubHeaders(request)
       const answer = await intake.receive({ webhookId, event, headers, body }).catch(asBadRequest)
       return reply.code(answer.decision === 'accepted' ? 202 : 200).send({

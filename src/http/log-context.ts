@@ -1,0 +1,10 @@
+/** What a log line about a request is about, besides the request: the run or the webhook. */
+import type { FastifyRequest } from 'fastify'
+
+export function logContext(request: FastifyRequest): Readonly<Record<string, string>> {
+  const { webhookId, params, routeOptions } = request
+  if (webhookId !== null) return { webhook_id: webhookId }
+  const id = (params as { readonly id?: unknown } | undefined)?.id
+  const isRun = routeOptions.url?.startsWith('/v1/runs/:id') === true
+  return isRun && typeof id === 'string' ? { run_id: id } : {}
+}
