@@ -47,7 +47,7 @@ export function* latestAudit({ dialect }: VerbContext): Verb<LatestAudit> {
   return { order: Number(row?.['latest'] ?? 0), unplaced: row?.['unplaced'] === true }
 }
 
-/** Along an index by run, webhook, type or time; more than one of them leaves out rows on the way. */
+/** Along an index by run, webhook, type or time; more than one of them leaves out rows. */
 export function* listAudit(
   { dialect }: VerbContext,
   filter: AuditFilter,

@@ -1,0 +1,116 @@
+/**
+ * `why`: what happened to a pull request, a run or a webhook, and why, told in plain words from
+ * audit and state alone. It claims nothing that they do not say, and says so when a part is gone.
+ *
+ *   question ──▶ known (bounded reads) ──▶ headline, story, awaiting, actions ──▶ text
+ */
+import { NotFoundError, runNotFound } from '../errors.ts'
+import type { Action } from './why/actions.ts'
+import { actionsForUnknown, actionsOf } from './why/actions.ts'
+import type { Awaited } from './why/awaiting.ts'
+import { awaitedOf } from './why/awaiting.ts'
+import type { Known, WhyStore } from './why/known.ts'
+import { readRun, readThread, readWebhook } from './why/known.ts'
+import { outside, subjectWords, textOf } from './why/plain-words.ts'
+import { notAQuestion, readQuestion } from './why/question.ts'
+import { runStanding, threadHeadline, webhookWords } from './why/standing.ts'
+import type { StoryEntry } from './why/story.ts'
+import { tellStory } from './why/story.ts'
+import { plainText } from './why/plain-text.ts'
+
+export type { WhyStore } from './why/known.ts'
+
+export interface Why {
+  readonly query: string
+  readonly kind: 'pull_request' | 'run' | 'webhook'
+  /** `acme/widgets#5`, or what a job or a webhook is about. */
+  readonly subject: string
+  /** How things stand now. */
+  readonly headline: string
+  /** Oldest first. */
+  readonly story: readonly StoryEntry[]
+  readonly awaiting: readonly Awaited[]
+  readonly actions: readonly Action[]
+  /** All of it, for terminals and chats. */
+  readonly text: string
+}
+
+/** Rejects with InvalidInputError for what is no question, NotFoundError for an unknown id. */
+export async function explain(store: WhyStore, query: string): Promise<Why> {
+  const question = readQuestion(query)
+  if (question === null) throw notAQuestion()
+  switch (question.of) {
+    case 'thread':
+      return await explainThread(store, query, question)
+    case 'run':
+      return await explainRun(store, question.id, query)
+    case 'webhook':
+      return await explainWebhook(store, query, question)
+    case 'delivery':
+      throw new NotFoundError('not_found', `nothing is known of ${question.id}`, {
+        hint: 'Deliveries cannot be asked about yet. Ask about the pull request or the run.',
+      })
+  }
+}
+
+async function explainThread(
+  store: WhyStore,
+  query: string,
+  { repo, number }: { readonly repo: string; readonly number: number },
+): Promise<Why> {
+  const known = await readThread(store, repo, number)
+  const subject = `${repo}#${number}`
+  const isUnknown = known.stands.length === 0 && known.webhooks.length === 0
+  const headline = threadHeadline(known, subject)
+  const actions = isUnknown ? actionsForUnknown : actionsOf(known)
+  return told(known, { query, kind: 'pull_request', subject, headline, actions })
+}
+
+export async function explainRun(store: WhyStore, id: string, query = id): Promise<Why> {
+  const known = await readRun(store, id)
+  if (known === null) throw runNotFound(id)
+  const [stand] = known.stands
+  const subject = stand?.run == null ? id : subjectWords(stand.run)
+  const headline =
+    stand?.run == null ? purgedRunHeadline(id, known) : `${runStanding(stand, known)}.`
+  return told(known, { query, kind: 'run', subject, headline, actions: actionsOf(known) })
+}
+
+function purgedRunHeadline(id: string, { rows }: Known): string {
+  const purged = rows.findLast(({ type }) => type === 'run.purged')
+  const state = purged === undefined ? null : textOf(purged, 'state')
+  const was = state === null ? '' : `; it was ${state}`
+  return `Run ${id} is past its retention and was removed${was}. Its audit is still there.`
+}
+
+async function explainWebhook(
+  store: WhyStore,
+  query: string,
+  { id, sure }: { readonly id: string; readonly sure: boolean },
+): Promise<Why> {
+  const known = await readWebhook(store, id)
+  if (known === null) {
+    if (!sure) throw notAQuestion()
+    throw new NotFoundError('inbox_entry_not_found', `there is no webhook ${outside(id)}`, {
+      hint:
+        'It never came, or is past its retention. See what came with "holdfast inbox list", and ' +
+        'whether GitHub sends webhooks here with "holdfast doctor".',
+    })
+  }
+  const [entry] = known.webhooks
+  const where =
+    entry?.repo == null || entry.number === null ? null : `${entry.repo}#${entry.number}`
+  const headline =
+    entry === undefined
+      ? `Webhook ${id} is past its retention and was removed. Its audit is still there.`
+      : `${webhookWords(entry, known.now)}.`
+  const subject = where ?? entry?.repo ?? id
+  return told(known, { query, kind: 'webhook', subject, headline, actions: actionsOf(known) })
+}
+
+type Frame = Pick<Why, 'query' | 'kind' | 'subject' | 'headline' | 'actions'>
+
+function told(known: Known, frame: Frame): Why {
+  const why = { ...frame, story: tellStory(known), awaiting: awaitedOf(known) }
+  return { ...why, text: plainText(why, known.now) }
+}

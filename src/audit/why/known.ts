@@ -1,0 +1,183 @@
+/**
+ * What is known about a question, read from the store: bounded however long history is, each read
+ * along an index. The reads are not one snapshot; a run is read before its audit, so that a change
+ * in between shows in the story and never the other way round.
+ */
+import type { AuditRow } from '../../domain/audit.ts'
+import type { InboxEntry } from '../../domain/inbox.ts'
+import type { Run } from '../../domain/run.ts'
+import type { Subject } from '../../domain/subject.ts'
+import type { Store } from '../../store.ts'
+import { textOf } from './plain-words.ts'
+
+export type WhyStore = Pick<
+  Store,
+  | 'now'
+  | 'run'
+  | 'subject'
+  | 'subjectsOf'
+  | 'runAhead'
+  | 'listRuns'
+  | 'listAudit'
+  | 'inboxEntry'
+  | 'listInbox'
+>
+
+const runsOfTypeMax = 5
+const rowsMax = 50
+const webhooksMax = 20
+/** Webhooks that are found only by what the runs' audit says of them. */
+const furtherWebhooksMax = 10
+
+/** How one subject stands. */
+export interface Stand {
+  /** Null when it was purged, or never was. */
+  readonly subject: Subject | null
+  /** The run that the answer is about; null when its row was purged. */
+  readonly run: Run | null
+  /** The one that a queue waits for; may be the run itself. */
+  readonly ahead: Run | null
+}
+
+export interface Known {
+  readonly now: number
+  readonly stands: readonly Stand[]
+  readonly runs: readonly Run[]
+  /** Newest first. */
+  readonly webhooks: readonly InboxEntry[]
+  /** Oldest first, each once. */
+  readonly rows: readonly AuditRow[]
+  /** Whether there was more than is read. */
+  readonly cut: boolean
+  /** The question is about one run; what the same webhooks meant for others is left out. */
+  readonly only: string | null
+}
+
+/** Everything about a pull request or an issue. */
+export async function readThread(store: WhyStore, repo: string, number: number): Promise<Known> {
+  const subjects = await store.subjectsOf(repo, number)
+  const sorted = subjects.toSorted((a, b) => (a.type < b.type ? -1 : 1))
+  const read = await Promise.all(
+    sorted.map(async (subject) => {
+      const page = { limit: runsOfTypeMax, cursor: null }
+      const found = await store.listRuns({ repo, pr: number, type: subject.type }, page)
+      return { found, stand: await standOf(store, subject, found.items) }
+    }),
+  )
+  const stands = read.map(({ stand }) => stand)
+  const runs = distinct([
+    ...read.flatMap(({ found }) => found.items),
+    ...stands.flatMap(({ run, ahead }) => [run, ahead]).filter((run) => run !== null),
+  ])
+  const inbox = await store.listInbox({ repo, number }, { limit: webhooksMax, cursor: null })
+  const cut = inbox.nextCursor !== null || read.some(({ found }) => found.nextCursor !== null)
+  // A purged run is no longer there, but what happened to it may be.
+  const purged = stands.flatMap(({ run, subject }) => (run === null ? [subject?.currentRunId] : []))
+  const ids = [...runs.map(({ id }) => id), ...purged.filter((id) => typeof id === 'string')]
+  return await withAudit(store, { stands, runs, ids, webhooks: inbox.items, cut, only: null })
+}
+
+async function standOf(store: WhyStore, subject: Subject, runs: readonly Run[]): Promise<Stand> {
+  const { currentRunId } = subject
+  const listed = runs.find(({ id }) => id === currentRunId)
+  const run = listed ?? (currentRunId === null ? null : await store.run(currentRunId))
+  return { subject, run: run ?? null, ahead: await store.runAhead(subject.id) }
+}
+
+/** Null when nothing is left of it, not even its audit. */
+export async function readRun(store: WhyStore, id: string): Promise<Known | null> {
+  const run = await store.run(id)
+  const subject = run === null ? null : await store.subject(run.subjectId)
+  const ahead = run === null ? null : await store.runAhead(run.subjectId)
+  const runs = run === null ? [] : [run]
+  const stands = [{ subject, run, ahead }]
+  const known = await withAudit(store, {
+    stands,
+    runs,
+    ids: [id],
+    webhooks: [],
+    cut: false,
+    only: id,
+  })
+  return run === null && known.rows.length === 0 ? null : known
+}
+
+/** By its id or GUID. Null when nothing is left of it, not even its audit. */
+export async function readWebhook(store: WhyStore, id: string): Promise<Known | null> {
+  const entry = (await store.inboxEntry(id)) ?? (await store.inboxEntry(id.toLowerCase()))
+  if (entry === null) return await readPurgedWebhook(store, id)
+  const first = entry.duplicateOf === null ? null : await store.inboxEntry(entry.duplicateOf)
+  const webhooks = first === null ? [entry] : [entry, first]
+  const ids = [
+    ...new Set(webhooks.flatMap(({ outcomes }) => outcomes.flatMap((one) => one.runIds))),
+  ]
+  const found = await Promise.all(ids.slice(0, webhooksMax).map((runId) => store.run(runId)))
+  const runs = found.filter((run) => run !== null)
+  const known = await withAudit(store, { stands: [], runs, ids, webhooks, cut: false, only: null })
+  const guids = new Set(webhooks.map(({ webhookId }) => webhookId))
+  // Of the runs, only what this webhook did to them.
+  const rows = known.rows.filter(
+    (row) => row.runId === null || guids.has(textOf(row, 'webhook_id') ?? ''),
+  )
+  return { ...known, webhooks, rows }
+}
+
+async function readPurgedWebhook(store: WhyStore, id: string): Promise<Known | null> {
+  if (!id.startsWith('inb_')) return null
+  const { items } = await store.listAudit({ inboxId: id }, { limit: rowsMax, cursor: null })
+  if (items.length === 0) return null
+  return {
+    now: store.now(),
+    stands: [],
+    runs: [],
+    webhooks: [],
+    rows: items.toReversed(),
+    cut: false,
+    only: null,
+  }
+}
+
+interface ReadSoFar extends Omit<Known, 'now' | 'rows'> {
+  /** Of the runs whose audit is wanted, also of purged ones. */
+  readonly ids: readonly string[]
+}
+
+async function withAudit(store: WhyStore, { ids, ...read }: ReadSoFar): Promise<Known> {
+  const page = { limit: rowsMax, cursor: null }
+  const ofRuns = await Promise.all(ids.map((runId) => store.listAudit({ runId }, page)))
+  const runRows = ofRuns.flatMap(({ items }) => items)
+  const webhooks = [...read.webhooks, ...(await furtherWebhooks(store, runRows, read.webhooks))]
+  const inboxIds = new Set(webhooks.map(({ id, duplicateOf }) => duplicateOf ?? id))
+  const ofWebhooks = await Promise.all(
+    [...inboxIds].map((inboxId) => store.listAudit({ inboxId }, page)),
+  )
+  const isCut = [...ofRuns, ...ofWebhooks].some(({ nextCursor }) => nextCursor !== null)
+  const rows = distinct([...runRows, ...ofWebhooks.flatMap(({ items }) => items)])
+  return {
+    ...read,
+    webhooks,
+    now: store.now(),
+    rows: rows.toSorted((a, b) => a.id - b.id),
+    cut: read.cut || isCut,
+  }
+}
+
+/** Of those that the runs' audit speaks of, the newest that were not listed. */
+async function furtherWebhooks(
+  store: WhyStore,
+  rows: readonly AuditRow[],
+  listed: readonly InboxEntry[],
+): Promise<readonly InboxEntry[]> {
+  const known = new Set(listed.map(({ webhookId }) => webhookId))
+  const newestFirst = rows.toSorted((a, b) => b.id - a.id)
+  const guids = newestFirst.map((row) => textOf(row, 'webhook_id')).filter((id) => id !== null)
+  const wanted = [...new Set(guids)].filter((guid) => !known.has(guid))
+  const found = await Promise.all(
+    wanted.slice(0, furtherWebhooksMax).map((guid) => store.inboxEntry(guid)),
+  )
+  return found.filter((entry) => entry !== null)
+}
+
+function distinct<T extends { readonly id: string | number }>(items: readonly T[]): readonly T[] {
+  return [...new Map(items.map((item) => [item.id, item])).values()]
+}

@@ -1,0 +1,176 @@
+/** How things stand now, in one sentence: of a run, of a webhook, of a pull request. */
+import type { AuditRow } from '../../domain/audit.ts'
+import type { InboxEntry } from '../../domain/inbox.ts'
+import { runIdsOf } from '../../domain/inbox.ts'
+import type { Run } from '../../domain/run.ts'
+import { isActive } from '../../domain/run.ts'
+import { isClaimReason } from './claim-words.ts'
+import { happeningOf, happeningWords } from './happening-words.ts'
+import { becauseWords } from './intake-words.ts'
+import type { Known, Stand } from './known.ts'
+import {
+  actorWords,
+  fullRunWords,
+  keyWords,
+  lengthWords,
+  numberOf,
+  outside,
+  quoted,
+  runWords,
+  shortSha,
+  textOf,
+  timeWords,
+  workerWords,
+} from './plain-words.ts'
+import { failureWords } from './row-words.ts'
+
+export function threadHeadline(known: Known, thread: string): string {
+  const undecided = known.webhooks.filter(({ state }) => state === 'waiting')
+  const parts = known.stands.flatMap((stand) => standWords(stand, known))
+  const newest = known.webhooks.find(({ decision }) => decision !== 'duplicate')
+  if (parts.length === 0) {
+    if (newest === undefined) {
+      return (
+        `Nothing is known of ${thread}: GitHub has sent nothing about it in the time that webhooks ` +
+        'are kept (7 days unless set otherwise), and nobody claimed it.'
+      )
+    }
+    if (undecided.length === 0) parts.push(`No run was started for ${thread}`)
+  }
+  if (newest !== undefined && (undecided.length > 0 || known.stands.length === 0)) {
+    parts.push(webhookWords(undecided[0] ?? newest, known.now))
+  }
+  const isAtWork = known.runs.some(isActive)
+  const lastWord = known.webhooks.find(({ prState }) => prState !== null)?.prState
+  if (lastWord === 'closed' && !isAtWork) parts.push('The pull request is closed')
+  return parts.map((part) => `${part}.`).join(' ')
+}
+
+/** One clause for what is current, and one for what is worked on instead. */
+function standWords(stand: Stand, known: Known): string[] {
+  const { subject, run, ahead } = stand
+  const said: string[] = []
+  if (run !== null) said.push(runStanding(stand, known))
+  else if (subject?.currentRunId != null) {
+    const head = subject.headSha === null ? '' : ` at ${shortSha(subject.headSha)}`
+    const ended = known.rows.find(
+      ({ type, runId }) => type === 'run.purged' && runId === subject.currentRunId,
+    )
+    const state = ended === undefined ? null : textOf(ended, 'state')
+    const was = state === null ? '' : `; it was ${state}`
+    said.push(`${subject.type}${head} is past its retention and was removed${was}`)
+  }
+  const isTold = ahead === null || ahead.id === run?.id || isQueued(run)
+  return isTold ? said : [...said, runStanding({ subject, run: ahead, ahead }, known)]
+}
+
+const isQueued = (run: Run | null): boolean => run?.state === 'pending' && run.availableAt === null
+
+/** Without the full stop. The stand must have its run. */
+export function runStanding({ run, ahead }: Stand, { now, rows }: Known): string {
+  if (run === null) return 'The run was removed'
+  const name = fullRunWords(run)
+  const own = rows.filter(({ runId }) => runId === run.id)
+  const at = (time: number | null): string => (time === null ? '' : ` at ${timeWords(time, now)}`)
+  switch (run.state) {
+    case 'pending':
+      return `${name} is ${isQueued(run) ? queueWords(run, ahead) : pendingWords(run, own, now)}`
+    case 'running':
+      return `${name} ${heldWords(run, now)}`
+    case 'waiting':
+      return `${name} is waiting for a person's answer`
+    case 'succeeded': {
+      const said = run.verdict === null ? '' : ` with the verdict ${run.verdict}`
+      return `${name} succeeded${at(run.finishedAt)}${said}${roundWords(run)}`
+    }
+    case 'failed':
+      return `${name} failed${at(run.finishedAt)}: ${failureWords(run.errorCode, run.errorText)}`
+    case 'cancelled':
+      return `${name} was cancelled${at(run.finishedAt)}${cancelWords(run, own)}`
+    case 'skipped':
+      return `${name} was skipped${at(run.finishedAt)}${skipWords(run)}`
+    case 'superseded': {
+      const by = run.supersededBy === null ? 'a newer one' : keyWords(run.supersededBy)
+      return `${name} was superseded by ${by}${at(run.finishedAt)}`
+    }
+  }
+}
+
+const roundWords = ({ round }: Run): string => (round > 1 ? ` in round ${round}` : '')
+
+function queueWords(run: Run, ahead: Run | null): string {
+  if (ahead === null || ahead.id === run.id) return 'waiting in line'
+  return `waiting in line behind ${runWords(ahead)} (${ahead.id}), which is ${ahead.state}`
+}
+
+function pendingWords(run: Run, rows: readonly AuditRow[], now: number): string {
+  const since = run.availableAt === null ? '' : ` since ${timeWords(run.availableAt, now)}`
+  const round = run.round > 1 ? `, in round ${run.round}` : ''
+  return `waiting for a worker${since}${round}; ${beforeWords(run, rows)}`
+}
+
+/** What is known of earlier workers in this round. */
+function beforeWords(run: Run, rows: readonly AuditRow[]): string {
+  const lost = run.attempt - 1
+  if (lost > 0) return `attempt ${run.attempt} of ${run.attemptsMax}, after ${lost} lost`
+  const isThisRound = (row: AuditRow): boolean => (numberOf(row, 'round') ?? 1) === run.round
+  const released = rows.findLast((row) => row.type === 'run.released' && isThisRound(row))
+  if (released === undefined) return 'nobody leased it yet'
+  return `${workerWords(textOf(released, 'worker'))} gave it back`
+}
+
+function heldWords(run: Run, now: number): string {
+  const since = run.startedAt === null ? '' : ` since ${timeWords(run.startedAt, now)}`
+  const tries = run.attempt > 1 ? ` (attempt ${run.attempt} of ${run.attemptsMax})` : ''
+  const round = run.round > 1 ? `, in round ${run.round}` : ''
+  const held = `is being worked on by ${workerWords(run.worker)}${since}${round}${tries}`
+  const expiredMs = run.leaseExpiresAt === null ? -1 : now - run.leaseExpiresAt
+  if (expiredMs < 0) return held
+  return `${held}, but its lease ended ${lengthWords(expiredMs)} ago without a heartbeat`
+}
+
+function cancelWords(run: Run, rows: readonly AuditRow[]): string {
+  if (run.errorText !== null) return `, because ${outside(run.errorText)}`
+  const row = rows.findLast(({ type }) => type === 'run.cancelled')
+  return row === undefined ? '' : ` by ${actorWords(row.actor)}`
+}
+
+function skipWords({ errorCode, errorText }: Run): string {
+  if (errorCode === 'stale-event') return ', because a newer head was known already'
+  if (errorCode === 'busy') return ', because another run was at work on the same subject'
+  if (errorCode === 'skipped' && errorText !== null) {
+    return errorText === 'filtered'
+      ? ', because its rule (when) said no'
+      : `, because its rule (when) said ${quoted(errorText)}`
+  }
+  return errorText === null ? ' by its holder' : ` by its holder, who said ${quoted(errorText)}`
+}
+
+/** Without the full stop. */
+export function webhookWords(entry: InboxEntry, now: number): string {
+  const happened = happeningWords(happeningOf(entry))
+  const when = `${happened} (${timeWords(entry.receivedAt, now)})`
+  if (entry.state === 'waiting') {
+    const why = entry.lastError === null ? '' : `: ${outside(entry.lastError)}`
+    return `${when}; this is not decided yet${why}`
+  }
+  if (entry.decision === 'duplicate') {
+    return `${when}; the same event had come before, and nothing was done twice`
+  }
+  const runs = runIdsOf(entry.outcomes)
+  const told = entry.outcomes.find(({ result }) => result === 'failed') ?? entry.outcomes[0]
+  if (entry.state === 'failed') {
+    const why = told === undefined ? '' : `, because ${becauseWords(told)}`
+    return `${when}; this could not be decided${why}`
+  }
+  if (entry.decision === 'ignored') {
+    const reason = told ?? { reason: entry.reason ?? 'refused', result: null }
+    return `${when}; nothing was started, because ${becauseWords(reason)}`
+  }
+  const claims = entry.outcomes.flatMap(({ type, result, reason }) => {
+    if (result === 'cancelled') return [`${type} was cancelled`]
+    return result === 'claimed' && isClaimReason(reason) ? [`${type} was decided: ${reason}`] : []
+  })
+  const led = claims.length === 0 ? 'it was decided' : claims.join(', ')
+  return runs.length === 0 ? `${when}; ${led}` : `${when}; ${led} (${runs.join(', ')})`
+}
