@@ -2,7 +2,7 @@
  * Drivers with faults. `withAborts` loses races at random, as a busy database does; the store must
  * not mind. `withoutLocks` takes away what the claims rely on, the subject's lock and the
  * compare-and-set of runs: with it the checks of the storm must find something, or they check
- * nothing.
+ * nothing. `withCut` cuts one transaction off, as a crash would.
  */
 import type { Random } from '../../src/random.ts'
 import type { Driver } from '../../src/stores/driver.ts'
@@ -73,4 +73,16 @@ function* stripped(statement: Sql): Generator<Sql, readonly Row[], readonly Row[
   }
   if (!writeOfRun.test(text)) return yield statement
   return yield new Statement(text.replace(comparison, ''), params.slice(0, -1))
+}
+
+/** Fails at the statement that `cut` counts down to; a countdown below zero fails nothing. */
+export function withCut(driver: Driver, cut: { left: number }): Driver {
+  return wrapVerbs(
+    driver,
+    () =>
+      function* (statement) {
+        if (cut.left-- === 0) throw new Error('a made-up cut')
+        return yield statement
+      },
+  )
 }
