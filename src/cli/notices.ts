@@ -8,8 +8,7 @@ import type { Settings } from '../settings/settings.ts'
 export function madeSecretsText(made: readonly MadeSecret[]): string {
   if (made.length === 0) return ''
   const rows = made.map(({ label, value, path }) => {
-    const purpose = label === 'webhook secret' ? ', for webhooks, which are not taken yet' : ''
-    return `  ${label.padEnd(15)} ${value}\n` + `  ${''.padEnd(15)} kept in ${path}${purpose}\n`
+    return `  ${label.padEnd(15)} ${value}\n` + `  ${''.padEnd(15)} kept in ${path}\n`
   })
   const rule = `${'-'.repeat(72)}\n`
   return `${rule}Made at this first start and shown only now:\n\n${rows.join('\n')}${rule}`
@@ -31,6 +30,7 @@ export function startedText({ settings, secrets, version, url }: StartedNotice):
   return [
     `Holdfast ${version} is up.\n`,
     row('API', `${url}/docs`),
+    row('webhooks', webhookPlace(settings, url)),
     token,
     row('store', describeDatabase(settings)),
     row('mode', mode),
@@ -43,12 +43,15 @@ function adminTokenPlace(path: string | null): string {
   return path === null ? `as given by ${options.adminToken.env}` : `kept in ${path}`
 }
 
+/** What to give GitHub as the address of the webhook. */
+function webhookPlace({ publicUrl }: Settings, url: string): string {
+  const place = `${publicUrl ?? url}/webhooks/github`
+  return publicUrl === null ? `${place} (as GitHub reaches it)` : place
+}
+
 function modeLines(settings: Settings): readonly string[] {
   if (settings.mode === 'live') {
-    return [
-      'live, but this version publishes nothing to GitHub yet',
-      'and takes no webhooks yet: runs are claimed through the API.',
-    ]
+    return ['live, but this version publishes nothing to GitHub yet.']
   }
   const { githubToken, githubAppId, githubPrivateKey, githubWebhookSecrets } = options
   const canAct = settings.githubToken !== null || settings.githubAppId !== null

@@ -37,8 +37,8 @@ export async function runCommandLine(argv: readonly string[], world: World): Pro
 function buildProgram(world: World, finish: (exitCode: number) => void): Command {
   const program = new Command('holdfast')
     .description(
-      'Keeps the promises a GitHub bot makes. This version is the ledger: work on a pull request ' +
-        'or a job is claimed once, held by a lease, superseded by newer heads, and audited.',
+      'Keeps the promises a GitHub bot makes: every webhook becomes one run, held by a lease, ' +
+        'superseded by newer heads, and audited; and it says why.',
     )
     .version(world.version, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print this help')

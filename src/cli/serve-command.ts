@@ -11,12 +11,12 @@ export function addServeCommand(
 ): void {
   const command = program
     .command('serve')
-    .summary('serve the HTTP API: claims, leases, supersede, audit')
+    .summary('take webhooks and serve the HTTP API')
     .description(
-      'Serves the HTTP API: runs are claimed, leased, superseded, finished and audited through ' +
-        'it, by workers in any language. It takes no webhooks, executes no runs and publishes ' +
-        'nothing yet. Logs JSON to standard error; once ready prints the address it listens on. ' +
-        'Stops cleanly on SIGTERM and SIGINT.',
+      'Takes GitHub webhooks at /webhooks/github and makes runs of them, once each; serves the ' +
+        'HTTP API, through which workers in any language lease, finish and claim runs. It ' +
+        'executes no runs and publishes nothing yet. Logs JSON to standard error; once ready ' +
+        'prints the address it listens on. Stops cleanly on SIGTERM and SIGINT.',
     )
     .option('--no-work', 'execute no runs here; leave them to workers (not used yet)')
   addSettingFlags(command)

@@ -101,7 +101,7 @@ describe('a server that comes up', () => {
     expect(await exit).toBe(0)
     expect(world.stderr).not.toContain('sandbox')
     expect(world.stderr).toContain('live, but this version publishes nothing to GitHub yet')
-    expect(world.stderr).toContain('takes no webhooks yet')
+    expect(world.stderr).toContain('/webhooks/github (as GitHub reaches it)')
     expect(world.stderr).toContain('as given by HOLDFAST_ADMIN_TOKEN\n')
     expect(world.stderr).toMatch(/^WARNING: HOLDFAST_ADMIN_TOKEN has fewer than 16 characters/m)
   })

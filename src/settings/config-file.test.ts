@@ -169,7 +169,7 @@ describe('types', () => {
       review: {
         on: { pull_request: ['opened', 'reopened', 'ready_for_review', 'synchronize', 'edited'] },
         rerunOn: { pull_request: ['review_requested'], check_run: ['rerequested'] },
-        when: null,
+        when: expect.any(Function),
         by: null,
         own: false,
         run: 'remote',
@@ -182,6 +182,14 @@ describe('types', () => {
         statusContext: 'holdfast/review',
       },
     })
+    const opened = { name: 'pull_request', action: 'opened', repo: 'a/b', sender: 'c' }
+    const review = (user: unknown) =>
+      runs['review']?.when?.({ ...opened, payload: { pull_request: { user } } })
+    expect([review({ type: 'User' }), review(null), review({ type: 'Bot' })]).toEqual([
+      true,
+      true,
+      'bot author',
+    ])
     expect(tasks['agent']?.phases.map(({ name }) => name)).toEqual(['plan', 'deliver', 'compound'])
     const event = { name: 'issues', action: 'labeled', repo: 'a/b', sender: 'c' }
     const decide = (label: string) =>

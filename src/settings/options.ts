@@ -212,7 +212,6 @@ const github = {
     summary: "GitHub's API: another one for GitHub Enterprise or a simulator",
     trade: 'Whoever answers there receives the credentials below.',
     secret: 'no',
-    notUsedYet: true,
   }),
   githubToken: option({
     group: 'GitHub',
@@ -223,8 +222,8 @@ const github = {
     defaultText: 'none: sandbox mode',
     summary: 'Token to act on GitHub with',
     trade:
-      "Simpler than an App, with one account's rights and limits. An App wins over it. So far it " +
-      'only helps to decide whether the store is live.',
+      "Simpler than an App, with one account's rights and limits. An App wins over it. Needs the " +
+      'scope `repo`, or `public_repo` where all repositories are public.',
     secret: 'whole',
   }),
   githubAppId: option({
@@ -236,8 +235,8 @@ const github = {
     defaultText: 'none: sandbox mode',
     summary: 'GitHub App to act as',
     trade:
-      'Needs the private key as well; gives each installation its own limits. So far it only ' +
-      'helps to decide whether the store is live.',
+      'Needs the private key as well; gives each installation its own limits. `holdfast doctor` ' +
+      'says which permissions and events it lacks.',
     secret: 'no',
   }),
   githubPrivateKey: option({
@@ -260,9 +259,7 @@ const github = {
       'none: sandbox mode, where one is made at first start, kept as `webhook-secret` in the ' +
       'data folder and shown once',
     summary: 'Secret that webhooks are signed with',
-    trade:
-      'Several, separated by commas, are accepted while rotating; remove the old one after. It ' +
-      'is for the webhook endpoint, which is not there yet.',
+    trade: 'Several, separated by commas, are accepted while rotating; remove the old one after.',
     secret: 'whole',
   }),
 } as const

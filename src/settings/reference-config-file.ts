@@ -9,14 +9,16 @@ export may hold every config key above, and these:
 ### \`runs\`
 
 Run types by name. Without it there is one, \`review\`, executed by remote workers. A type that is
-not listed is remote and has the defaults.
+not listed is remote and has the defaults. [Webhooks](../guides/webhooks.md) tells how events
+become runs.
 
-- \`on\`, \`rerunOn\` (not used yet): GitHub events with the actions that start it, or start it
-  again; an empty list counts every action
-- \`when\` (not used yet): a function of the event; a text it returns is the reason for not starting
-- \`by\` (not used yet): least role of the sender: \`read\`, \`triage\`, \`write\`, \`maintain\` or
-  \`admin\`
-- \`own\` (not used yet): whether pull requests of our own account start it (default \`false\`)
+- \`on\`, \`rerunOn\`: GitHub events with the actions that start it, or start it again; an empty
+  list counts every action
+- \`when\`: a function of the event that answers at once; true starts it, a text it returns is the
+  reason for not starting
+- \`by\`: least role of the sender: \`read\`, \`triage\`, \`write\`, \`maintain\` or \`admin\`;
+  GitHub is asked
+- \`own\`: whether pull requests of our own account start it (default \`false\`)
 - \`run\` (not used yet; every run is remote): a function, \`{ command: [...], env: [...] }\` or
   \`'remote'\` (default). A command sees the variables named in \`env\`, those of its run and
   nothing else
