@@ -131,9 +131,14 @@ describe.each(databases)('the command line on $name', ({ name, makePlace }) => {
   })
 
   it('doctor finds the same store both ways, and a server that is gone', async () => {
+    // The tests' own cluster forgets what a power cut interrupts, which is what doctor is for.
+    const problems = name === 'PostgreSQL' ? ['store.durability'] : []
+    const code = problems.length === 0 ? 0 : 1
     for (const ask of [straight, through]) {
-      const { code, stdout } = await ask('doctor', '--json')
-      const report = JSON.parse(stdout) as { findings: { check: string; level: string }[] }
+      const done = await ask('doctor', '--json')
+      const report = JSON.parse(done.stdout) as { findings: { check: string; level: string }[] }
+      const found = report.findings.filter(({ level }) => level === 'problem')
+      expect(found.map(({ check }) => check)).toEqual(problems)
       const levels = Object.fromEntries(report.findings.map(({ check, level }) => [check, level]))
       expect(levels).toMatchObject({
         store: 'ok',
@@ -142,11 +147,11 @@ describe.each(databases)('the command line on $name', ({ name, makePlace }) => {
         'runs.pending': 'ok',
         inbox: 'ok',
       })
-      expect(code).toBe(0)
+      expect(done.code).toBe(code)
     }
     await server.kill()
     expect(await through('doctor')).toMatchObject({ code: 1 })
-    expect((await straight('doctor')).code).toBe(0)
+    expect((await straight('doctor')).code).toBe(code)
   })
 
   it('purges and migrates beside the server', async () => {
