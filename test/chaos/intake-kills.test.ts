@@ -1,0 +1,130 @@
+/**
+ * Goal: rule 4. A webhook that was answered is processed, whatever crashes, and none makes a second
+ * run: a server killed fifty times between answer and processing loses and doubles nothing.
+ * Method: several senders keep a real server busy with signed deliveries of 20 KB; it is killed at
+ * random moments and its successor started at once. A delivery whose answer was lost is sent again
+ * under its GUID, as an operator's redelivery; one that was answered never is. Then everything is
+ * looked at from outside.
+ */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { expect, it, vi } from 'vitest'
+import { freshDatabase } from '../postgres/fresh-database.ts'
+import { Client } from '../scenarios/client.ts'
+import { adminToken } from '../scenarios/server.ts'
+import { until } from '../scenarios/until.ts'
+import { checkIntake, countInherited, lookFromOutside } from './check-intake.ts'
+import { MortalServer } from './mortal-server.ts'
+import { postWebhook } from './post-webhook.ts'
+import { seeded, WebhookPlan, webhookSecret, type PlannedDelivery } from './webhook-plan.ts'
+
+// Eighty processes on a busy machine take their time to start.
+vi.setConfig({ testTimeout: 240_000 })
+
+const senders = 8
+const answersMax = 25
+const moreMsMax = 20
+
+interface Survived {
+  readonly violations: readonly string[]
+  /** Answers that no sender got. */
+  readonly lost: number
+  /** Entries that one server took and a later one processed. */
+  readonly inherited: number
+}
+
+async function survive(databaseUrl: string, kills: number, seed: number): Promise<Survived> {
+  const below = seeded(seed)
+  const folder = mkdtempSync(join(tmpdir(), 'holdfast-kills-'))
+  const server = new MortalServer({
+    ...{ databaseUrl, folder, adminToken, webhookSecret },
+    cache: join(folder, 'compiled'),
+  })
+  const plan = new WebhookPlan(seeded(seed + 1))
+  const answered = new Set<string>()
+  const refused: string[] = []
+  let lost = 0
+  let onAnswer = (): void => undefined
+  /** At a random moment under load: after some answers of this life, and a little later. */
+  const untilItDies = async (): Promise<void> => {
+    let left = below(answersMax)
+    await server.url()
+    await new Promise<void>((resolve) => {
+      onAnswer = () => {
+        if (left-- === 0) resolve()
+      }
+      onAnswer()
+    })
+    await pause(below(moreMsMax))
+  }
+  const send = async (delivery: PlannedDelivery): Promise<void> => {
+    for (;;) {
+      const status = await postWebhook(await server.url(), delivery)
+      if (status === null) lost++
+      else {
+        if (status !== 200 && status !== 202) refused.push(`${delivery.guid}: ${status}`)
+        answered.add(delivery.guid)
+        onAnswer()
+        return
+      }
+    }
+  }
+  const sendOn = async (): Promise<void> => {
+    for (let delivery = plan.next(); delivery !== undefined; delivery = plan.next()) {
+      await send(delivery)
+    }
+  }
+  const sending = Promise.all(Array.from({ length: senders }, sendOn))
+  sending.catch(() => undefined)
+  const killedAt: number[] = []
+  try {
+    for (let kill = 0; kill < kills; kill++) {
+      await untilItDies()
+      killedAt.push(Date.now())
+      await server.kill()
+    }
+    plan.finish()
+    await sending
+    const client = new Client(await server.url(), adminToken)
+    await until(
+      () => client.get('/v1/inbox?state=waiting'),
+      ({ body }) => body.items.length === 0,
+    )
+    const seen = await lookFromOutside(client)
+    const violations = [...refused, ...checkIntake(plan.events, answered, seen)]
+    return { violations, lost, inherited: countInherited(seen, killedAt) }
+  } finally {
+    plan.finish()
+    await server.end()
+    rmSync(folder, { recursive: true })
+  }
+}
+
+const seedNow = (): number => Date.now() % 1_000_000
+
+it('fifty kills on SQLite lose no webhook and make no second run', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'holdfast-kills-file-'))
+  const seed = seedNow()
+  const { violations, lost, inherited } = await survive(
+    `sqlite:${join(folder, 'holdfast.db')}`,
+    50,
+    seed,
+  )
+  rmSync(folder, { recursive: true })
+  expect(violations, `seed ${seed}`).toEqual([])
+  // Else nothing was under way when it was killed, and the test shows nothing.
+  expect(lost, `seed ${seed}`).toBeGreaterThan(25)
+  expect(inherited, `seed ${seed}`).toBeGreaterThan(0)
+})
+
+it('twenty-five kills on PostgreSQL lose no webhook and make no second run', async () => {
+  const database = await freshDatabase()
+  const seed = seedNow()
+  const { violations, lost, inherited } = await survive(database.url, 25, seed)
+  await database.drop()
+  expect(violations, `seed ${seed}`).toEqual([])
+  expect(lost, `seed ${seed}`).toBeGreaterThan(12)
+  expect(inherited, `seed ${seed}`).toBeGreaterThan(0)
+})

@@ -1,0 +1,100 @@
+/**
+ * Goal: two servers on one PostgreSQL are one intake. A webhook that reaches both at the same time
+ * makes one run and neither refuses it; what a killed server had taken, the other one processes.
+ * Method: real servers; every delivery goes to both at once, or all to the one that is killed.
+ */
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { onPostgres, type Place } from '../scenarios/place.ts'
+import { Server } from '../scenarios/server.ts'
+import { until } from '../scenarios/until.ts'
+import { checkIntake, countInherited, lookFromOutside, type Seen } from './check-intake.ts'
+import { postWebhook } from './post-webhook.ts'
+import { seeded, WebhookPlan, webhookSecret, type PlannedDelivery } from './webhook-plan.ts'
+
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
+
+const senders = 8
+const eventsMin = 200
+
+let place: Place
+let servers: readonly Server[] = []
+beforeEach(async () => {
+  place = await onPostgres()
+  const env = { GITHUB_WEBHOOK_SECRET: webhookSecret }
+  servers = await Promise.all([Server.start(place, env), Server.start(place, env)])
+})
+afterEach(async () => {
+  await Promise.all(servers.map((server) => server.kill()))
+  await place.remove()
+})
+
+/** Several senders at once, until as much has happened as is wanted and all of it was sent. */
+async function sendAll(
+  plan: WebhookPlan,
+  send: (delivery: PlannedDelivery) => Promise<void>,
+): Promise<void> {
+  const sendOn = async (): Promise<void> => {
+    for (let delivery = plan.next(); delivery !== undefined; delivery = plan.next()) {
+      if (plan.events.length >= eventsMin) plan.finish()
+      await send(delivery)
+    }
+  }
+  await Promise.all(Array.from({ length: senders }, sendOn))
+}
+
+async function seenWhenProcessed(server: Server): Promise<Seen> {
+  await until(
+    () => server.admin.get('/v1/inbox?state=waiting'),
+    ({ body }) => body.items.length === 0,
+  )
+  return await lookFromOutside(server.admin)
+}
+
+it('every webhook sent to both at once makes one run, and neither refuses it', async () => {
+  const seed = Date.now() % 1_000_000
+  const plan = new WebhookPlan(seeded(seed))
+  const sent: { readonly guid: string; readonly status: number | null }[] = []
+  await sendAll(plan, async (delivery) => {
+    const { guid } = delivery
+    const post = async ({ url }: Server) =>
+      sent.push({ guid, status: await postWebhook(url, delivery) })
+    await Promise.all(servers.map(post))
+  })
+  const seen = await seenWhenProcessed(servers[0]!)
+  const answered = new Set(sent.map(({ guid }) => guid))
+  expect(checkIntake(plan.events, answered, seen), `seed ${seed}`).toEqual([])
+  for (const { guids } of plan.events) {
+    const of = sent.filter(({ guid }) => guids.includes(guid))
+    const [first, ...others] = of
+      .map(({ status }) => status)
+      .toSorted((a, b) => Number(b) - Number(a))
+    expect([first, ...new Set(others)], `${guids.join()}, seed ${seed}`).toEqual([202, 200])
+    const repeats = seen.audits.filter(
+      ({ type, data }) => type === 'webhook.duplicate' && guids.includes(data.webhook_id ?? ''),
+    )
+    expect(repeats, `${guids.join()}, seed ${seed}`).toHaveLength(of.length - 1)
+  }
+})
+
+it('what a killed server had taken, the other one processes within seconds', async () => {
+  const seed = Date.now() % 1_000_000
+  const plan = new WebhookPlan(seeded(seed))
+  const [doomed, heir] = servers as [Server, Server]
+  const answered = new Set<string>()
+  let killedAt = Infinity
+  await sendAll(plan, async (delivery) => {
+    const status = killedAt < Infinity ? null : await postWebhook(doomed.url, delivery)
+    if (status === null) expect(await postWebhook(heir.url, delivery)).toBeOneOf([200, 202])
+    answered.add(delivery.guid)
+    if (answered.size < eventsMin / 2 || killedAt < Infinity) return
+    killedAt = Date.now()
+    await doomed.kill()
+  })
+  const seen = await seenWhenProcessed(heir)
+  expect(checkIntake(plan.events, answered, seen), `seed ${seed}`).toEqual([])
+  expect(countInherited(seen, [killedAt]), `seed ${seed}`).toBeGreaterThan(0)
+  const waits = seen.inbox
+    .filter(({ received_at }) => Date.parse(received_at) <= killedAt)
+    .map(({ processed_at }) => Date.parse(processed_at) - killedAt)
+  expect(Math.max(...waits), `seed ${seed}`).toBeLessThan(10_000)
+})
