@@ -43,7 +43,10 @@ const namedError = (issue: { code?: string; issues?: readonly { message: string 
     ? (issue.issues?.[0]?.message ?? 'is no right name')
     : 'must be an object'
 
-const eventFilter = named(z.string().regex(/^[a-z_]{1,64}$/, 'is no GitHub event name'), list(text))
+const eventFilter = named(
+  z.string().regex(/^[a-z0-9_]{1,64}$/, 'is no GitHub event name'),
+  list(text),
+)
 
 const command = closedObject({
   command: list(text).min(1, 'must name a program'),

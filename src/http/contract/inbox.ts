@@ -28,7 +28,7 @@ export const inboxQuery = z.strictObject({
   decision: z.enum(inboxDecisions).optional().describe('Only what was decided like this.'),
   event: z
     .string()
-    .regex(/^[a-z_]{1,64}$/, 'must be a GitHub event name such as pull_request')
+    .regex(/^[a-z0-9_]{1,64}$/, 'must be a GitHub event name such as pull_request')
     .optional()
     .describe('Only this GitHub event, such as `pull_request`.'),
   repo: repo.optional().describe('Only this repository.'),
