@@ -15,9 +15,13 @@ import { createGitHub } from './github/create-github.ts'
 import { createHttpServer } from './http/server.ts'
 import { openIntake } from './intake/open-intake.ts'
 import type { Log } from './log.ts'
+import type { Metrics } from './metrics.ts'
+import { noMetrics } from './metrics.ts'
+import { measuredStore } from './metrics/measured-store.ts'
+import { createPrometheusMetrics } from './metrics/prometheus.ts'
 import type { Random } from './random.ts'
 import { systemRandom } from './random.ts'
-import { createRuns } from './runs/create-runs.ts'
+import { createRuns, type RunsService } from './runs/create-runs.ts'
 import { createPulse } from './runs/pulse.ts'
 import { createPurger } from './runs/purge.ts'
 import type { Runs } from './runs/runs.ts'
@@ -67,12 +71,20 @@ export const systemSeams: Seams = {
 /** `exclusive` is for servers and workers: a SQLite file takes one of them at a time. */
 export async function openStore(
   settings: Pick<Settings, 'database'>,
-  options: Partial<Seams> & { readonly exclusive?: boolean } = {},
+  options: Partial<Seams> & { readonly exclusive?: boolean; readonly metrics?: Metrics } = {},
 ): Promise<Store> {
-  const seams = { ...systemSeams, ...definedSeams(options) }
+  const { exclusive = false, metrics = noMetrics } = options
+  const seams = {
+    ...systemSeams,
+    ...definedSeams(options),
+    onTogether: (kind: 'group' | 'batch', count: number) => metrics.committedTogether(kind, count),
+  }
   const { database } = settings
-  if (database.kind === 'postgres') return await openPostgres(database.url, seams)
-  return openSqlite({ path: database.path, exclusive: options.exclusive ?? false }, seams)
+  const store =
+    database.kind === 'postgres'
+      ? await openPostgres(database.url, seams)
+      : openSqlite({ path: database.path, exclusive }, seams)
+  return metrics === noMetrics ? store : measuredStore(store, metrics, seams.clock)
 }
 
 /** Null in the sandbox: nothing is asked of GitHub there. */
@@ -82,6 +94,7 @@ export function openGitHub(
     readonly fetch: typeof globalThis.fetch
     readonly log: Log
     readonly version: string
+    readonly onAsked?: (kind: string) => void
   },
 ): GitHub | null {
   const { mode, githubAppId: appId, githubPrivateKey: privateKey, githubToken: token } = settings
@@ -98,58 +111,37 @@ export function openGitHub(
 
 export async function compose(settings: Settings, options: ComposeOptions): Promise<App> {
   const seams = { ...systemSeams, ...definedSeams(options) }
-  const { clock, random, scheduler } = seams
+  const { clock, scheduler } = seams
   const { log, version } = options
-  const store = await openStore(settings, { ...seams, exclusive: true })
-  try {
-    await refuseOtherMode(store, settings)
-  } catch (error) {
-    await store.close()
-    throw error
-  }
-  const github =
-    options.github ?? openGitHub(settings, { ...seams, fetch: globalThis.fetch, log, version })
+  const metrics = createPrometheusMetrics()
+  const store = await openServedStore(settings, { ...seams, metrics })
+  metrics.watch(store)
+  const onAsked = (kind: string): void => metrics.githubAsked(kind)
+  const asking = { ...seams, fetch: globalThis.fetch, log, version, onAsked }
+  const github = options.github ?? openGitHub(settings, asking)
   const runs = createRuns({
+    ...seams,
     store,
-    clock,
-    random,
-    scheduler,
     log,
     leaseMs: settings.leaseMs,
     policyOf: (type, kind) => runPolicy(settings, type, kind),
     headSource: github,
   })
-  const sweeper = createSweeper({
-    store,
-    scheduler,
-    log,
-    serves: true,
-    onSwept: (swept) => runs.announceSwept(swept),
-  })
-  const pulse = createPulse({ store, scheduler, log })
-  const placer = createAuditPlacer({ store, scheduler, log })
-  const purger = createPurger({ store, scheduler, log, retention: settings.retention })
+  const loops = createLoops({ store, runs, scheduler, log, retention: settings.retention })
+  const shared = { ...seams, store, runs, log, metrics }
   const intake = openIntake({
+    ...shared,
     secrets: options.webhookSecrets,
     types: settings.runs,
-    store,
-    runs,
     github,
-    clock,
-    scheduler,
-    log,
-    metrics: { webhook: () => undefined, inboxProcessed: () => undefined },
   })
   const stopping = new AbortController()
   const http = createHttpServer({
-    runs,
+    ...shared,
     intake: intake.intake,
-    store,
     auditFeed: createAuditFeed({ store, scheduler, log }),
     adminTokenHash: hashSecret(options.adminToken),
-    clock,
-    random,
-    log,
+    metricsPage: metrics,
     version,
     sandbox: settings.mode === 'sandbox',
     doctor: () =>
@@ -168,21 +160,63 @@ export async function compose(settings: Settings, options: ComposeOptions): Prom
       // Before anything may be taken from a holder, know how long they could not reach us.
       await store.beat()
       await http.listen({ host: settings.host, port: settings.port })
-      pulse.start()
-      placer.start()
-      sweeper.start()
       intake.start()
-      purger.start()
-      void purger.kick()
+      loops.start()
       return { url: urlOf(http.server.address() as AddressInfo) }
     },
     async close() {
       stopping.abort()
       await http.close()
       await intake.stop()
-      await Promise.all([pulse.stop(), placer.stop(), sweeper.stop(), purger.stop(), runs.stop()])
+      await Promise.all([loops.stop(), runs.stop()])
       await store.close()
     },
+  }
+}
+
+async function openServedStore(
+  settings: Settings,
+  options: Seams & { readonly metrics: Metrics },
+): Promise<Store> {
+  const store = await openStore(settings, { ...options, exclusive: true })
+  try {
+    await refuseOtherMode(store, settings)
+    return store
+  } catch (error) {
+    await store.close()
+    throw error
+  }
+}
+
+interface LoopOptions {
+  readonly store: Store
+  readonly runs: RunsService
+  readonly scheduler: Scheduler
+  readonly log: Log
+  readonly retention: Settings['retention']
+}
+
+/** What a server does on its own. */
+function createLoops({ store, runs, scheduler, log, retention }: LoopOptions) {
+  const purger = createPurger({ store, scheduler, log, retention })
+  const loops = [
+    createPulse({ store, scheduler, log }),
+    createAuditPlacer({ store, scheduler, log }),
+    createSweeper({
+      store,
+      scheduler,
+      log,
+      serves: true,
+      onSwept: (swept) => runs.announceSwept(swept),
+    }),
+    purger,
+  ]
+  return {
+    start(): void {
+      for (const loop of loops) loop.start()
+      void purger.kick()
+    },
+    stop: () => Promise.all(loops.map((loop) => loop.stop())),
   }
 }
 

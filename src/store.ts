@@ -62,6 +62,8 @@ export interface Store {
   /** Which of these runs are no longer held under the given fence. For long-polls; one query. */
   lostHolds(holds: readonly Hold[]): Promise<readonly string[]>
 
+  /** How many runs have not ended, by state. Never grows with history. */
+  activeRuns(): Promise<Readonly<Record<ActiveState, number>>>
   /** Runs the sweeper has to look at, oldest first. Never grows with history. */
   dueRuns(limit: number): Promise<readonly string[]>
   /** Ends or gives back one due run; null when somebody else already did. */
@@ -271,6 +273,8 @@ export interface Hold {
   readonly runId: string
   readonly fence: number
 }
+
+export type ActiveState = 'pending' | 'running' | 'waiting'
 
 export interface RunFilter {
   readonly repo?: string

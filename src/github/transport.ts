@@ -23,6 +23,8 @@ const apiVersion = '2022-11-28'
 export interface TransportOptions {
   readonly apiUrl: string
   readonly fetch: typeof globalThis.fetch
+  /** Told of every answer: `ok`, or the kind of trouble. */
+  readonly onAsked?: (kind: string) => void
   readonly clock: Clock
   readonly scheduler: Scheduler
   readonly random: Random
@@ -64,6 +66,7 @@ export function createTransport(options: TransportOptions): Transport {
       githubRequestId: answer?.headers.get('x-github-request-id') ?? null,
     }
     const read = answer === null ? failed : readAnswer(answer, nowMs)
+    options.onAsked?.('kind' in read ? read.kind : 'ok')
     const ms = Math.round(clock.monotonicMs() - startedMs)
     const told = { method: asked.method, route: asked.url, status: facts.status, ms }
     const ids = { requestId, githubRequestId: facts.githubRequestId }

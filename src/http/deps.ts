@@ -4,6 +4,7 @@ import type { AuditFeed } from '../audit/feed.ts'
 import type { Clock } from '../clock.ts'
 import type { Intake } from '../intake/intake.ts'
 import type { Report } from '../doctor/report.ts'
+import type { Metrics, MetricsPage } from '../metrics.ts'
 import type { Random } from '../random.ts'
 import type { Runs } from '../runs/runs.ts'
 import type { Store } from '../store.ts'
@@ -15,6 +16,8 @@ export interface HttpDeps {
   readonly auditFeed: AuditFeed
   /** `hashSecret` of the admin token. */
   readonly adminTokenHash: string
+  readonly metrics: Metrics
+  readonly metricsPage: MetricsPage
   readonly clock: Clock
   readonly random: Random
   readonly log: FastifyBaseLogger

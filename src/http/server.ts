@@ -33,6 +33,7 @@ import { doctorRoutes } from './routes/doctor.ts'
 import { healthRoutes } from './routes/health.ts'
 import { holdRoutes } from './routes/hold.ts'
 import { inboxRoutes } from './routes/inbox.ts'
+import { metricsRoutes } from './routes/metrics.ts'
 import { referenceRoutes, sendDocs } from './routes/reference.ts'
 import { runRoutes } from './routes/runs.ts'
 import { tokenRoutes } from './routes/tokens.ts'
@@ -47,7 +48,7 @@ export function createHttpServer(deps: HttpDeps): App {
   const server = createServer(deps)
   recordEndpoints(server)
   server.addHook('onRoute', describeProblems)
-  logRequests(server, deps)
+  tellOfRequests(server, deps)
   drainOnClose(server, deps.stopping)
   guardRequests(server, deps)
   readRequests(server)
@@ -62,6 +63,7 @@ export function createHttpServer(deps: HttpDeps): App {
     inboxRoutes(app, deps)
     tokenRoutes(app, deps)
     healthRoutes(app, deps)
+    metricsRoutes(app, deps)
     doctorRoutes(app, deps)
     referenceRoutes(app)
     done()
@@ -102,19 +104,24 @@ function createServer(deps: HttpDeps): FastifyInstance {
   })
 }
 
-function logRequests(server: FastifyInstance, { clock }: HttpDeps): void {
+function tellOfRequests(server: FastifyInstance, { clock, metrics }: HttpDeps): void {
   const arrivals = new WeakMap<FastifyRequest, number>()
   server.addHook('onRequest', (request, _reply, done) => {
     arrivals.set(request, clock.monotonicMs())
     done()
   })
   server.addHook('onResponse', (request, reply, done) => {
-    const arrivedAt = arrivals.get(request)
-    const ms = arrivedAt === undefined ? null : Math.round(clock.monotonicMs() - arrivedAt)
-    const route = request.routeOptions.url ?? null
     const { method } = request
-    const about = logContext(request)
-    request.log.info({ ...about, method, route, status: reply.statusCode, ms }, 'request')
+    const { statusCode: status } = reply
+    const took = clock.monotonicMs() - (arrivals.get(request) ?? clock.monotonicMs())
+    const route = request.routeOptions.url ?? null
+    const ms = Math.round(took)
+    request.log.info({ ...logContext(request), method, route, status, ms }, 'request')
+    // A stream takes as long as its reader likes.
+    const type = String(reply.getHeader('content-type'))
+    if (!type.startsWith('text/event-stream')) {
+      metrics.httpAnswered({ route, method, status, ms: took })
+    }
     done()
   })
 }

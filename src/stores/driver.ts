@@ -31,6 +31,9 @@ export interface Dialect {
   readonly placesAudits: boolean
 }
 
+/** Told how many one commit (`group`), or one set of statements (`batch`), is about to carry. */
+export type OnTogether = (kind: 'group' | 'batch', count: number) => void
+
 /** A compare-and-set found that somebody else was faster. Drivers run the verb again. */
 export class LostRace extends Error {}
 

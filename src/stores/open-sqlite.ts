@@ -2,6 +2,7 @@
 import type { Clock } from '../clock.ts'
 import type { Random } from '../random.ts'
 import type { Scheduler } from '../scheduler.ts'
+import type { OnTogether } from './driver.ts'
 import { openFile, openMemory } from './drivers/sqlite-file.ts'
 import { migrateSqlite } from './drivers/sqlite-migrate.ts'
 import { SqliteDriver } from './drivers/sqlite.ts'
@@ -12,6 +13,7 @@ export interface StoreSeams {
   readonly clock: Clock
   readonly random: Random
   readonly scheduler: Scheduler
+  readonly onTogether?: OnTogether
 }
 
 export interface SqliteOptions {
@@ -35,5 +37,6 @@ export function openSqliteDriver(options: SqliteOptions, seams: StoreSeams): Sql
 }
 
 export function openSqlite(options: SqliteOptions, seams: StoreSeams): SqlStore {
-  return new SqlStore(openSqliteDriver(options, seams), seams.random, seams.scheduler)
+  const { random, scheduler, onTogether } = seams
+  return new SqlStore(openSqliteDriver(options, seams), random, scheduler, onTogether)
 }

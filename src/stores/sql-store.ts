@@ -11,7 +11,7 @@ import type { Scheduler } from '../scheduler.ts'
 import type * as port from '../store.ts'
 import { Batcher } from './batcher.ts'
 import { Continuity } from './continuity.ts'
-import type { Driver } from './driver.ts'
+import type { Driver, OnTogether } from './driver.ts'
 import { LostRace } from './driver.ts'
 import type { Verb } from './sql.ts'
 import { dueEntries, inboxBacklog, selectBody, selectEntry } from './tables/inbox-table.ts'
@@ -24,7 +24,15 @@ import { claimRuns, subjectOf } from './verbs/claim-runs.ts'
 import type { VerbContext } from './verbs/context.ts'
 import { cancelRun, completeRun, sweepRun } from './verbs/end-run.ts'
 import { heartbeatRun, leaseRun, releaseRun } from './verbs/hold-run.ts'
-import { dueRuns, listInbox, listRuns, lostHolds, runAhead, subjectsOf } from './verbs/lists.ts'
+import {
+  activeRuns,
+  dueRuns,
+  listInbox,
+  listRuns,
+  lostHolds,
+  runAhead,
+  subjectsOf,
+} from './verbs/lists.ts'
 import type { OnceRules } from './verbs/once.ts'
 import { withOnce } from './verbs/once.ts'
 import { purge } from './verbs/purge.ts'
@@ -47,10 +55,12 @@ export class SqlStore implements port.Store {
   readonly #received: Batcher<port.NewWebhook, port.ReceivedWebhook>
   readonly #settled: Batcher<port.DecidedWebhook, port.SettledWebhook>
   readonly #continuity = new Continuity()
+  readonly #onTogether: OnTogether | undefined
   #aliveAt: number | null = null
 
-  constructor(driver: Driver, random: Random, scheduler: Scheduler) {
+  constructor(driver: Driver, random: Random, scheduler: Scheduler, onTogether?: OnTogether) {
     this.#driver = driver
+    this.#onTogether = onTogether
     this.#context = {
       dialect: driver.dialect,
       now: () => driver.now(),
@@ -111,6 +121,7 @@ export class SqlStore implements port.Store {
   #batch<T>(requests: readonly unknown[], verb: () => Verb<readonly T[]>): Promise<readonly T[]> {
     // A batch that somebody holds up is soon split, so that the others need not wait for that one.
     const patienceMs = requests.length > 1 ? batchPatienceMs : undefined
+    this.#onTogether?.('batch', requests.length)
     return this.#driver.transact(verb, patienceMs)
   }
 
@@ -205,6 +216,10 @@ export class SqlStore implements port.Store {
 
   lostHolds(holds: readonly port.Hold[]): Promise<readonly string[]> {
     return this.#driver.read(() => lostHolds(holds))
+  }
+
+  activeRuns(): Promise<Readonly<Record<port.ActiveState, number>>> {
+    return this.#driver.read(activeRuns)
   }
 
   dueRuns(limit: number): Promise<readonly string[]> {

@@ -84,6 +84,21 @@ export function lists(open: OpenStore): void {
     )
   })
 
+  it('runs that have not ended are counted by state', async () => {
+    const before = await world().store.activeRuns()
+    const subjects = Array.from({ length: 3 }, () => new TestSubject(world()))
+    const [pending, running, ended] = subjects
+    await pending?.bring('a', 'pending')
+    await running?.bring('a', 'running')
+    await ended?.bring('a', 'succeeded')
+    const after = await world().store.activeRuns()
+    expect(after).toEqual({
+      pending: before.pending + 1,
+      running: before.running + 1,
+      waiting: before.waiting,
+    })
+  })
+
   describe('audit rows', () => {
     it('come newest first, page by page', async () => {
       const subject = await fiveHeads()

@@ -54,6 +54,7 @@ const reach: Readonly<Record<string, readonly string[] | 'public' | 'signed'>> =
   'DELETE /v1/tokens/:id': [],
   'GET /openapi.json': anyone,
   'GET /docs': anyone,
+  'GET /metrics': anyone,
   'GET /v1/doctor': ['operator', 'read'],
   'GET /healthz': 'public',
   'GET /readyz': 'public',

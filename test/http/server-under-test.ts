@@ -9,6 +9,7 @@ import type { App } from '../../src/http/app.ts'
 import { problem, type Problem } from '../../src/http/contract.ts'
 import type { HttpDeps } from '../../src/http/deps.ts'
 import { createHttpServer } from '../../src/http/server.ts'
+import { noMetrics } from '../../src/metrics.ts'
 import { systemRandom } from '../../src/random.ts'
 import { hashSecret, runToken, scopedToken } from '../../src/secrets.ts'
 import { leaseSecret, makeFakes, startedAt, theRunId, type Fakes } from './fakes.ts'
@@ -44,6 +45,8 @@ export function serverUnderTest(): ServerUnderTest {
     runs: fakes.runs,
     intake: fakes.intake,
     store: fakes.store,
+    metrics: noMetrics,
+    metricsPage: { contentType: 'text/plain', text: async () => '' },
     auditFeed: fakes.auditFeed,
     adminTokenHash: hashSecret(adminToken),
     clock: { wallMs: () => startedAt, monotonicMs: () => 0 },

@@ -10,6 +10,7 @@ import type { App } from '../../src/http/app.ts'
 import type { RunView } from '../../src/http/contract.ts'
 import { createHttpServer } from '../../src/http/server.ts'
 import { openIntake } from '../../src/intake/open-intake.ts'
+import { noMetrics } from '../../src/metrics.ts'
 import { systemRandom } from '../../src/random.ts'
 import { createRuns } from '../../src/runs/create-runs.ts'
 import { systemScheduler } from '../../src/scheduler.ts'
@@ -59,6 +60,8 @@ beforeEach(() => {
     runs,
     intake: intake.intake,
     store,
+    metrics: noMetrics,
+    metricsPage: { contentType: 'text/plain', text: async () => '' },
     auditFeed: createAuditFeed({ store, scheduler: systemScheduler, log }),
     log,
     adminTokenHash: hashSecret(adminToken),

@@ -28,6 +28,7 @@ const directions: readonly Direction[] = [
       'src/channel.ts',
       'src/executor.ts',
       'src/head-source.ts',
+      'src/metrics.ts',
     ],
     only: ['src/domain/'],
     fix: 'a port speaks only the domain: move the type it needs to src/domain',

@@ -16,7 +16,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { Clock } from '../../clock.ts'
 import { StoreUnavailableError } from '../../errors.ts'
 import type { Scheduler } from '../../scheduler.ts'
-import type { Driver } from '../driver.ts'
+import type { Driver, OnTogether } from '../driver.ts'
 import { driveNow, LostRace } from '../driver.ts'
 import type { Sql, Verb } from '../sql.ts'
 import { raw } from '../sql.ts'
@@ -43,6 +43,7 @@ export interface SqliteDriverOptions {
   readonly clock: Clock
   readonly scheduler: Scheduler
   readonly onClose: () => void
+  readonly onTogether?: OnTogether
 }
 
 export class SqliteDriver implements Driver {
@@ -137,6 +138,7 @@ export class SqliteDriver implements Driver {
     this.#busySince = null
     this.#queue = this.#queue.slice(members.length)
     if (this.#queue.length > 0) this.#planFlush()
+    this.#options.onTogether?.('group', members.length)
     const settled = this.#runGroup(members)
     members.forEach((member, i) => settle(member, settled?.[i] ?? this.#runAlone(member)))
   }

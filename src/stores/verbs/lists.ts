@@ -6,7 +6,7 @@
 import type { InboxEntry } from '../../domain/inbox.ts'
 import type { Run } from '../../domain/run.ts'
 import type { Subject } from '../../domain/subject.ts'
-import type { Hold, InboxFilter, Page, Paged, RunFilter } from '../../store.ts'
+import type { ActiveState, Hold, InboxFilter, Page, Paged, RunFilter } from '../../store.ts'
 import { cutPage, pageAfterId, pageAfterNumber } from '../paging.ts'
 import type { Sql, Verb } from '../sql.ts'
 import { join, padded, raw, sql } from '../sql.ts'
@@ -68,6 +68,15 @@ export function* listInbox(filter: InboxFilter, page: Page): Verb<Paged<InboxEnt
     (entry) => entry,
     ({ arrival }) => arrival,
   )
+}
+
+/** Each state is a stretch of one index; those of history are not looked at. */
+export function* activeRuns(): Verb<Record<ActiveState, number>> {
+  const rows = yield sql`SELECT state, count(*) AS count FROM run
+    WHERE state IN ('pending', 'running', 'waiting') GROUP BY state`
+  const counts = { pending: 0, running: 0, waiting: 0 }
+  for (const row of rows) counts[row['state'] as ActiveState] = Number(row['count'])
+  return counts
 }
 
 export function* dueRuns(now: number, limit: number): Verb<string[]> {

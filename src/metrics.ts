@@ -1,0 +1,50 @@
+/**
+ * Port: what is counted and measured while the program works. Every call is cheap and never throws;
+ * texts that come from outside are bounded by whoever keeps the counts.
+ */
+export interface Metrics {
+  claimed(type: string, reason: string): void
+  runEnded(type: string, state: string): void
+  /** A run was taken from a holder that did not renew its lease. */
+  leaseLost(): void
+  /** `ms` from the call to the answer, with all waiting and repeating in between. */
+  storeAnswered(verb: string, ms: number): void
+  /** How many were carried by one commit (`group`), or by one set of statements (`batch`). */
+  committedTogether(kind: 'group' | 'batch', count: number): void
+  httpAnswered(answer: HttpAnswer): void
+  /** A signed delivery was answered. */
+  webhook(event: string, decision: string): void
+  /** `lagMs` after it was received. */
+  inboxProcessed(lagMs: number): void
+  /** `ok`, or what kind of trouble it was. */
+  githubAsked(kind: string): void
+}
+
+export interface HttpAnswer {
+  /** The pattern, not the path; null where there is none. */
+  readonly route: string | null
+  readonly method: string
+  readonly status: number
+  readonly ms: number
+}
+
+/** All of it as a scraper reads it. */
+export interface MetricsPage {
+  readonly contentType: string
+  text(): Promise<string>
+}
+
+const ignore = (): void => undefined
+
+/** For the library, which has nobody to show them to. */
+export const noMetrics: Metrics = {
+  claimed: ignore,
+  runEnded: ignore,
+  leaseLost: ignore,
+  storeAnswered: ignore,
+  committedTogether: ignore,
+  httpAnswered: ignore,
+  webhook: ignore,
+  inboxProcessed: ignore,
+  githubAsked: ignore,
+}

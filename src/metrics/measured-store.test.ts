@@ -1,0 +1,66 @@
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { openWorld, type World } from '../../test/conformance/world.ts'
+import { TestSubject } from '../../test/conformance/test-subject.ts'
+import { completion, leaseMs } from '../../test/conformance/claims.ts'
+import { noMetrics, type Metrics } from '../metrics.ts'
+import { openSqlite } from '../stores/open-sqlite.ts'
+import { measuredStore } from './measured-store.ts'
+
+let world: World
+let told: string[]
+let timed: string[]
+
+beforeEach(async () => {
+  told = []
+  timed = []
+  const metrics: Metrics = {
+    ...noMetrics,
+    claimed: (_type, reason) => void told.push(reason),
+    runEnded: (_type, state) => void told.push(state),
+    leaseLost: () => void told.push('lost'),
+    storeAnswered: (verb) => void timed.push(verb),
+  }
+  world = await openWorld(async (seams) => {
+    const store = openSqlite({ path: ':memory:', exclusive: true }, seams)
+    return { store: measuredStore(store, metrics, seams.clock), close: () => store.close() }
+  })
+})
+afterEach(() => world.close())
+
+it('tells of a claim, what it superseded, and the end', async () => {
+  const subject = new TestSubject(world)
+  await subject.claim('a')
+  const held = await subject.claim('b')
+  await subject.complete(held)
+  expect(told).toEqual(['new', 'superseded-prior', 'superseded', 'succeeded'])
+  expect(timed).toEqual(['claimRun', 'claimRun', 'completeRun'])
+})
+
+it('counts a repeated completion once', async () => {
+  const subject = new TestSubject(world)
+  const held = await subject.claim('a')
+  await subject.complete(held)
+  world.clock.move(1)
+  await world.store.completeRun(completion(held, 'succeeded'), null)
+  expect(told).toEqual(['new', 'succeeded'])
+})
+
+it('tells of a lost lease, by a claim and by the sweeper', async () => {
+  const subject = new TestSubject(world)
+  await subject.bring('a', 'expired')
+  await subject.claim('a')
+  expect(told).toEqual(['new', 'reclaimed', 'lost'])
+  const other = new TestSubject(world)
+  await other.claim('a', { lease: null })
+  const leased = await other.lease()
+  world.clock.move(leaseMs)
+  await world.store.sweepRun(leased?.run.id ?? '')
+  expect(told.slice(3)).toEqual(['new', 'lost'])
+})
+
+it('times a verb that fails, hands its error on, and leaves what is no verb alone', async () => {
+  await expect(world.store.cancelRun('run_none', 'test', null)).rejects.toThrow('run_none')
+  expect(timed).toEqual(['cancelRun'])
+  expect(world.store.now()).toBe(world.clock.wallMs())
+  expect(timed).toEqual(['cancelRun'])
+})

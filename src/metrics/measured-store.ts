@@ -1,0 +1,81 @@
+/**
+ * A store whose answers are counted and timed on the way to whoever asked.
+ *
+ * What must hold: it behaves in every way like the store behind it. A repeated completion is
+ * answered like the first and counted once: only what ended during the call is counted.
+ */
+import type { Clock } from '../clock.ts'
+import type { Run } from '../domain/run.ts'
+import { isActive } from '../domain/run.ts'
+import type { Metrics } from '../metrics.ts'
+import type { ClaimAnswer, SettledWebhook, Store } from '../store.ts'
+
+type Verb = (...args: readonly unknown[]) => unknown
+
+/** What its answer tells, by verb. `since` is the store's time when it was asked. */
+type Tell = (answer: unknown, since: number, args: readonly unknown[]) => void
+
+export function measuredStore(store: Store, metrics: Metrics, clock: Clock): Store {
+  const tellers = tellersOf(metrics)
+  const measured = new Map<PropertyKey, Verb>()
+  const measure = (name: string, verb: Verb): Verb => {
+    const tell = tellers[name]
+    return (...args) => {
+      const since = tell === undefined ? 0 : store.now()
+      const startedMs = clock.monotonicMs()
+      const answer = verb.apply(store, [...args])
+      if (!(answer instanceof Promise)) return answer
+      const done = (): void => metrics.storeAnswered(name, clock.monotonicMs() - startedMs)
+      answer.then((value) => {
+        done()
+        tell?.(value, since, args)
+      }, done)
+      return answer
+    }
+  }
+  return new Proxy(store, {
+    get(target, name) {
+      const found = measured.get(name)
+      if (found !== undefined) return found
+      const value: unknown = Reflect.get(target, name, target)
+      if (typeof value !== 'function' || typeof name !== 'string') return value
+      const verb = measure(name, value as Verb)
+      measured.set(name, verb)
+      return verb
+    },
+  })
+}
+
+function tellersOf(metrics: Metrics): Readonly<Record<string, Tell>> {
+  const ended = (run: Run, since: number): void => {
+    if (isActive(run) || (run.finishedAt ?? 0) < since) return
+    metrics.runEnded(run.type, run.state)
+  }
+  const claimed = (answer: ClaimAnswer, type: string): void => {
+    metrics.claimed(type, answer.reason)
+    if (answer.reason === 'reclaimed') metrics.leaseLost()
+    // Superseded by it, and so of its own type.
+    for (const _runId of answer.supersededRunIds) metrics.runEnded(type, 'superseded')
+  }
+  const swept = (run: Run, since: number): void => {
+    ended(run, since)
+    const lost = ['worker_lost', 'attempts_exhausted']
+    if (isActive(run) || lost.includes(run.errorCode ?? '')) metrics.leaseLost()
+  }
+  const typeOf = ({ run }: ClaimAnswer): string => run?.type ?? 'purged'
+  return {
+    claimRun: (answer, _since, [claim]) =>
+      claimed(answer as ClaimAnswer, (claim as { readonly type: string }).type),
+    rerunRun: (answer) => claimed(answer as ClaimAnswer, typeOf(answer as ClaimAnswer)),
+    settleWebhook: (answer, since) => {
+      const { claims, cancelled } = answer as SettledWebhook
+      for (const claim of claims) claimed(claim, typeOf(claim))
+      for (const run of cancelled) ended(run, since)
+    },
+    completeRun: (run, since) => ended(run as Run, since),
+    cancelRun: (run, since) => ended(run as Run, since),
+    sweepRun: (run, since) => {
+      if (run !== null) swept(run as Run, since)
+    },
+  }
+}

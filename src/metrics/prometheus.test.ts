@@ -1,0 +1,87 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+import { createPrometheusMetrics, type PrometheusMetrics } from './prometheus.ts'
+
+let metrics: PrometheusMetrics
+beforeEach(() => {
+  metrics = createPrometheusMetrics()
+})
+
+const lines = async (name: string): Promise<string[]> =>
+  (await metrics.text()).split('\n').filter((line) => line.startsWith(name))
+
+const store = {
+  activeRuns: async () => ({ pending: 3, running: 2, waiting: 0 }),
+  inboxBacklog: async () => ({ waiting: 4, oldestAt: 1000 }),
+  now: () => 6000,
+}
+
+it('shows every measure under its name', async () => {
+  metrics.watch(store)
+  metrics.claimed('review', 'new')
+  metrics.claimed('review', 'new')
+  metrics.runEnded('review', 'failed')
+  metrics.leaseLost()
+  metrics.storeAnswered('claimRun', 3)
+  metrics.committedTogether('group', 7)
+  metrics.httpAnswered({ route: '/v1/runs', method: 'POST', status: 201, ms: 30 })
+  metrics.webhook('pull_request', 'accepted')
+  metrics.inboxProcessed(250)
+  metrics.githubAsked('ok')
+  const text = await metrics.text()
+  for (const line of [
+    'holdfast_claims_total{type="review",reason="new"} 2',
+    'holdfast_runs_ended_total{type="review",state="failed"} 1',
+    'holdfast_leases_lost_total 1',
+    'holdfast_store_seconds_bucket{le="0.005",verb="claimRun"} 1',
+    'holdfast_group_commit_size_bucket{le="8",kind="group"} 1',
+    'holdfast_http_request_seconds_count{route="/v1/runs",method="POST",status="201"} 1',
+    'holdfast_webhooks_total{event="pull_request",decision="accepted"} 1',
+    'holdfast_inbox_seconds_sum 0.25',
+    'holdfast_github_requests_total{kind="ok"} 1',
+    'holdfast_runs{state="pending"} 3',
+    'holdfast_inbox_waiting 4',
+    'holdfast_inbox_oldest_seconds 5',
+  ]) {
+    expect(text.split('\n')).toContain(line)
+  }
+  expect(text).toContain('process_cpu_seconds_total')
+  expect(metrics.contentType).toContain('text/plain')
+})
+
+it('keeps a registry of its own', async () => {
+  metrics.leaseLost()
+  expect(await createPrometheusMetrics().text()).toContain('holdfast_leases_lost_total 0')
+})
+
+it('an empty inbox has no oldest, and no negative age', async () => {
+  metrics.watch({ ...store, inboxBacklog: async () => ({ waiting: 0, oldestAt: null }) })
+  expect(await lines('holdfast_inbox_oldest_seconds')).toEqual(['holdfast_inbox_oldest_seconds 0'])
+})
+
+describe('a store that is away', () => {
+  it('leaves its gauges out, and everything else as it is', async () => {
+    let isAway = false
+    const activeRuns = async () => {
+      if (isAway) throw new Error('away')
+      return store.activeRuns()
+    }
+    metrics.watch({ ...store, activeRuns })
+    expect(await lines('holdfast_runs{')).toHaveLength(3)
+    isAway = true
+    metrics.leaseLost()
+    expect(await lines('holdfast_runs{')).toEqual([])
+    expect(await lines('holdfast_leases_lost_total')).toEqual(['holdfast_leases_lost_total 1'])
+    isAway = false
+    expect(await lines('holdfast_runs{')).toHaveLength(3)
+  })
+})
+
+it('names from outside become "other" when there are too many or one is too long', async () => {
+  for (let i = 0; i < 500; i++) metrics.claimed(`type-${i}`, 'new')
+  metrics.claimed('x'.repeat(1000), 'new')
+  metrics.claimed('type-0', 'new')
+  const found = await lines('holdfast_claims_total{')
+  expect(found).toHaveLength(51)
+  expect(found).toContain('holdfast_claims_total{type="other",reason="new"} 451')
+  expect(found).toContain('holdfast_claims_total{type="type-0",reason="new"} 2')
+})
