@@ -72,7 +72,8 @@ function usePgDump(address: string, file: string): SetupError {
   for (const name of [...url.searchParams.keys()]) {
     if (/pass|secret|token|key/i.test(name)) url.searchParams.delete(name)
   }
-  const command = `pg_dump --format=custom --schema=holdfast --file=${quoted(file)} ${quoted(url.href)}`
+  const dump = 'pg_dump --format=custom --schema=holdfast'
+  const command = `${dump} --file=${quoted(file)} ${quoted(url.href)}`
   return new SetupError('backup_postgres', 'A PostgreSQL database is copied by its own tool', {
     hint: `Run: ${command}\n  It asks for the password, or takes it from PGPASSWORD or ~/.pgpass.`,
   })

@@ -91,9 +91,9 @@ async function examineHere(world: World, settings: Settings): Promise<Report> {
       look: () => looked,
       store: (): Promise<DoctorStore | null> => opened,
       github: () => {
-        const { clock, random, scheduler, fetch, version, terminal } = world
-        const log = makeLog('silent', terminal)
-        return world.openGitHub(settings, { clock, random, scheduler, fetch, version, log })
+        const { clock, random, scheduler, version, terminal } = world
+        const seams = { clock, random, scheduler, fetch: world.fetch }
+        return world.openGitHub(settings, { ...seams, version, log: makeLog('silent', terminal) })
       },
     })
   } finally {

@@ -35,7 +35,12 @@ export async function withHint<T>(
 }
 
 /** Whoever refused it: what was asked for cannot be asked for like this. */
-const wrongInput: readonly string[] = ['invalid_cursor', 'invalid_request', 'invalid_value']
+const wrongInput: readonly string[] = [
+  'invalid_cursor',
+  'invalid_question',
+  'invalid_request',
+  'invalid_value',
+]
 
 export function exitCodeOf(error: unknown): number {
   if (error instanceof SettingsError || error instanceof UsageError) return exitCodes.wrongUsage

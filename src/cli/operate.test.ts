@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { packBody } from '../intake/packed-body.ts'
 import { sha, storeWorld, type StoreWorld } from '../../test/cli/store-world.ts'
 import { FakeWorld } from '../../test/cli/fake-world.ts'
 
@@ -182,6 +183,85 @@ describe('audit', () => {
     const { code, stderr } = await at.command('audit', 'tail', '-n', '1001')
     expect(code).toBe(2)
     expect(stderr).toContain('--last must be a whole number from 0 to 1000')
+  })
+})
+
+describe('inbox', () => {
+  const guid = '72d3162e-cc78-11e3-81ab-4c9367dc0958'
+  const receive = () =>
+    at.store.receiveWebhook({
+      webhookId: guid,
+      event: 'pull_request',
+      action: 'opened',
+      repo: 'acme/widgets',
+      repoId: 1,
+      number: 5,
+      sender: 'mona\x1b[2J',
+      lane: 'acme/widgets#5',
+      eventAt: null,
+      prState: 'open',
+      decision: 'ignored',
+      reason: 'no-listener',
+      outcomes: [],
+      eventKey: null,
+      waits: false,
+      body: {
+        headers: '{"x-github-event":"pull_request"}',
+        body: packBody(Buffer.from('{"a":1}')),
+      },
+    })
+
+  test('lists webhooks and shows one by its GUID, its payload only as JSON', async () => {
+    await receive()
+    const { stdout } = await at.command('inbox', '--repo', 'Acme/Widgets', '--number', '5')
+    expect(rowsOf(stdout)[1]?.slice(1, 5)).toEqual([guid, 'processed', 'ignored', 'no-listener'])
+    at.world.terminal.columns = 80
+    const shown = await at.command('inbox', 'show', guid)
+    expect(shown.stdout).toMatch(/^sender +mona\\x1b\[2J$/m)
+    expect(shown.stdout).toMatch(/^event +pull_request\.opened$/m)
+    const json = await at.command('inbox', 'show', guid, '--json')
+    expect(JSON.parse(json.stdout)).toMatchObject({ webhook_id: guid, payload: { a: 1 } })
+  })
+
+  test('has one decided again, by the command line', async () => {
+    await receive()
+    const { stdout } = await at.command('inbox', 'replay', guid)
+    expect(stdout).toContain('is waiting; see: holdfast inbox show inb_')
+    const audit = await at.command('audit', '--type', 'operator.replay_requested')
+    expect(rowsOf(audit.stdout)[1]?.[3]).toBe('cli')
+  })
+
+  test.each(['show', 'replay'])('%s of one that is not there ends with 1', async (verb) => {
+    const { code, stderr } = await at.command('inbox', verb, 'inb_nope')
+    expect(code).toBe(1)
+    expect(stderr).toContain('List what there is: holdfast inbox')
+  })
+})
+
+describe('why', () => {
+  test('is told in full where it is piped, and fits a terminal with its command whole', async () => {
+    const { run } = await claim(5, 'b')
+    const id = String(run?.id)
+    await at.store.cancelRun(id, 'test', null)
+    const piped = await at.command('why', 'acme/widgets#5')
+    const json = await at.command('why', 'acme/widgets#5', '--json')
+    expect(piped.stdout).toBe((JSON.parse(json.stdout) as { text: string }).text)
+    at.world.terminal.columns = 50
+    const { stdout } = await at.command('why', id)
+    expect(stdout).toContain(`\n    holdfast runs rerun ${id}\n`)
+    const others = stdout.split('\n').filter((line) => !line.includes('holdfast runs'))
+    for (const line of others) expect(line.length).toBeLessThanOrEqual(50)
+  })
+
+  test.each([
+    [['nonsense'], 2, 'must be owner/repo#5'],
+    [[' '], 2, 'Ask about something'],
+    [['run_nope'], 1, 'there is no run run_nope'],
+    [[], 2, 'holdfast why needs <query>'],
+  ])('%j ends with %i', async (argv, code, message) => {
+    const done = await at.command('why', ...argv)
+    expect(done).toMatchObject({ code, stdout: '' })
+    expect(done.stderr).toContain(message)
   })
 })
 

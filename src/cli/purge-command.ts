@@ -13,8 +13,8 @@ export function addPurgeCommand(program: Command, world: World): void {
     .summary('remove what is past its retention')
     .description(
       'Removes runs, audit events and the rest that are past the retention of the settings, in ' +
-        'small bites, also beside a running server. A server does the same at its start and every ' +
-        'hour. Never removes an active run.',
+        'small bites, also beside a running server. A server does the same at its start and ' +
+        'every hour. Never removes an active run.',
     )
     .option('--json', 'print {"runs"}: how many runs were removed')
   addDatabaseFlags(purge)
@@ -37,9 +37,10 @@ Examples:
         progress.end()
         if (parsed['json'] === true) return printJson(world.terminal, { runs })
         const { finishedDays, supersededDays } = settings.retention
+        const keptDays = Math.min(finishedDays, supersededDays)
         world.terminal.out(
-          `Removed ${countText(runs)}. Kept: finished ones for ` +
-            `${finishedDays} days, superseded ones for ${Math.min(finishedDays, supersededDays)}.\n`,
+          `Removed ${countText(runs)}. Kept: finished ones for ${finishedDays} days, ` +
+            `superseded ones for ${keptDays}.\n`,
         )
       } finally {
         progress.end()

@@ -13,8 +13,9 @@ import { addPurgeCommand } from './purge-command.ts'
 import { addRunsCommand } from './runs-command.ts'
 import { addServeCommand } from './serve-command.ts'
 import { addTokenCommand } from './token-command.ts'
-import { usageError } from './wrong-usage.ts'
+import { addWhyCommand } from './why-command.ts'
 import type { World } from './world.ts'
+import { usageError } from './wrong-usage.ts'
 
 export async function runCommandLine(argv: readonly string[], world: World): Promise<number> {
   let exitCode: number = exitCodes.fine
@@ -48,7 +49,7 @@ function buildProgram(world: World, finish: (exitCode: number) => void): Command
 Examples:
   holdfast serve                          start on SQLite in ./data
   holdfast token create --scope worker    make a token for a worker
-  holdfast runs --state failed            what went wrong
+  holdfast why acme/widgets#5             what happened there, and why
   holdfast doctor                         is everything set up right?
 
 Exit codes:
@@ -65,6 +66,7 @@ a server when --url or HOLDFAST_URL names one, else the database that the settin
   addRunsCommand(program, world)
   addInboxCommand(program, world)
   addAuditCommand(program, world)
+  addWhyCommand(program, world)
   program.commandsGroup('Upkeep:')
   addDoctorCommand(program, world, finish)
   addTokenCommand(program, world)

@@ -30,8 +30,7 @@ export function checkPending({ pending }: StoreVitals, nowMs: number): readonly 
 
 /** The sweeper looks every few seconds, so what is due for longer has nobody to look at it. */
 export function checkOverdue({ overdue }: StoreVitals): readonly Finding[] {
-  if (overdue.count === 0)
-    return [fine('runs.overdue', 'no run is past its lease or deadline unseen')]
+  if (overdue.count === 0) return [fine('runs.overdue', 'no run is past lease or deadline unseen')]
   return [
     warning(
       'runs.overdue',

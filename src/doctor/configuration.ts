@@ -34,7 +34,7 @@ function unusedWarning(entry: Option): Finding {
   return warning(
     'configuration.unused',
     `${entry.env} is set, but no part of this version reads it`,
-    `Nothing breaks. Unset it (default: ${describeDefault(entry)}) unless a later version needs it.`,
+    `Nothing breaks. Unset it (default: ${describeDefault(entry)}) or wait for a later version.`,
   )
 }
 

@@ -70,7 +70,7 @@ async function findings({ env = {}, store = {}, ...rest }: Case = {}) {
   return { report, levels, of }
 }
 
-test('a healthy patient has no problem, and every finding that is not well has its remedy', async () => {
+test('a healthy patient has no problem, and what is not well has its remedy', async () => {
   const { report, levels } = await findings()
   expect(report.ok).toBe(true)
   expect(levels).toEqual({

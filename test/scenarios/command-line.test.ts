@@ -54,6 +54,10 @@ describe.each(databases)('the command line on $name', ({ name, makePlace }) => {
     await bothWays('audit', '--limit', '1')
     await bothWays('token', 'list', '--json')
     await bothWays('inbox', '--json')
+    expect(await bothWays('why', id)).toContain('The admin claimed')
+    for (const ask of [straight, through]) {
+      expect((await ask('why', 'nonsense')).code).toBe(2)
+    }
   })
 
   it('changes runs both ways, and the audit tells who', async () => {
@@ -104,6 +108,15 @@ describe.each(databases)('the command line on $name', ({ name, makePlace }) => {
       .split('\n')
       .map((line) => (JSON.parse(line) as { id: number }).id)
     expect(ids).toEqual([first, first + 1])
+  })
+
+  it('ends quietly when nobody reads any more', async () => {
+    await server.admin.claim(newPullRequest()('one'))
+    const tail = begin(['audit', 'tail', '-n', '1'])
+    await tail.printed(/(run\.claimed)/)
+    tail.child.stdout?.destroy()
+    await server.admin.claim(newPullRequest()('two'))
+    expect(await tail.ended).toMatchObject({ code: 0, stderr: '' })
   })
 
   it('follows the audit through a server that is killed and comes back', async () => {

@@ -26,6 +26,8 @@ export function httpOperations(client: ServerClient, world: StreamWorld): Operat
     inboxEntry: (id) => one(client.ask({ method: 'GET', path: `/v1/inbox/${id}` }), 'id'),
     replayInboxEntry: (id) => one(post(`/v1/inbox/${id}/replay`), 'id'),
 
+    why: (q) => one(client.ask({ method: 'GET', path: '/v1/why', query: { q } }), 'text'),
+
     createToken: (body) => one(client.ask({ method: 'POST', path: '/v1/tokens', body }), 'token'),
     listTokens: (page) => list('/v1/tokens', page),
     deleteToken: async (id) => {

@@ -17,6 +17,7 @@ import type {
   token,
   tokenBody,
   tokensQuery,
+  why,
 } from '../../http/contract.ts'
 
 export type AuditView = z.infer<typeof auditEvent>
@@ -25,6 +26,7 @@ export type TokenView = z.infer<typeof token>
 export type CreatedTokenView = z.infer<typeof createdToken>
 export type InboxEntryView = z.infer<typeof inboxEntry>
 export type InboxEntryWithBodyView = z.infer<typeof inboxEntryWithBody>
+export type WhyView = z.infer<typeof why>
 export type { RunView }
 
 export interface Listed<T> {
@@ -58,6 +60,8 @@ export interface Operations {
   listInbox(query: InboxPage): Promise<Listed<InboxEntryView>>
   inboxEntry(id: string): Promise<InboxEntryWithBodyView>
   replayInboxEntry(id: string): Promise<InboxEntryView>
+
+  why(query: string): Promise<WhyView>
 
   createToken(body: NewTokenBody): Promise<CreatedTokenView>
   listTokens(page: TokensPage): Promise<Listed<TokenView>>

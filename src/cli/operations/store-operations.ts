@@ -3,12 +3,14 @@
  * something is audited as done by `cli`. A server beside us polls, so what we leave pending is
  * picked up without a bell.
  */
+import { explain } from '../../audit/why.ts'
 import type { Clock } from '../../clock.ts'
 import { given, pageView } from '../../http/app.ts'
 import { auditView } from '../../http/audit-view.ts'
 import { inboxEntryOf, inboxView } from '../../http/inbox-view.ts'
 import { claimedView, runView } from '../../http/run-view.ts'
 import { tokenView } from '../../http/token-view.ts'
+import { whyView } from '../../http/why-view.ts'
 import type { Log } from '../../log.ts'
 import type { Random } from '../../random.ts'
 import { createRuns } from '../../runs/create-runs.ts'
@@ -60,6 +62,8 @@ export function storeOperations(store: Store, settings: Settings, world: StoreWo
     },
     inboxEntry: (id) => inboxEntryOf(store, id),
     replayInboxEntry: async (id) => inboxView(await store.replayWebhook(id, actor, null)),
+
+    why: async (query) => whyView(await explain(store, query)),
 
     createToken: async ({ scope, name = null, user_id: userId = null }) => {
       const secret = makeSecret(world.random)

@@ -1,0 +1,45 @@
+import { readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { FakeWorld } from '../../test/cli/fake-world.ts'
+
+const page = readFileSync('docs/reference/commands.md', 'utf8')
+
+async function helpOf(...argv: readonly string[]): Promise<string> {
+  const world = new FakeWorld()
+  await world.run(...argv, '--help')
+  return world.stdout
+}
+
+/** The names in the groups of commands, which come after the options. */
+function commandsIn(help: string): string[] {
+  const groups = help.slice(help.indexOf('--help')).split('\n\n').slice(1)
+  return groups
+    .filter((group) => /^(Run|Operate|Upkeep|Commands):\n/.test(group))
+    .flatMap((group) => [...group.matchAll(/^ {2}([a-z]+)/gm)].map((match) => match[1] ?? ''))
+    .filter((name) => name !== 'help')
+}
+
+test('the page of commands names every command, and what each can do', async () => {
+  const commands = commandsIn(await helpOf())
+  expect(commands.length).toBeGreaterThan(8)
+  for (const name of commands) {
+    expect(page).toContain(`holdfast ${name}`)
+    expect(page).toContain(`\n## ${name}\n`)
+    for (const child of commandsIn(await helpOf(name))) {
+      expect(page).toContain(`${name} ${child}`)
+    }
+  }
+  const told = [...page.matchAll(/^## ([a-z]+)$/gm)].map((match) => match[1])
+  expect(told).toEqual(commands)
+})
+
+test('every command has help, and what operates has an example', async () => {
+  for (const name of commandsIn(await helpOf())) {
+    const children = commandsIn(await helpOf(name))
+    for (const argv of [[name], ...children.map((child) => [name, child])]) {
+      const help = await helpOf(...argv)
+      expect(help).toContain(`Usage: holdfast ${argv.join(' ')}`)
+      for (const line of help.split('\n')) expect(line.length).toBeLessThanOrEqual(100)
+    }
+  }
+})
