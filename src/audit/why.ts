@@ -103,7 +103,7 @@ async function explainWebhook(
   const headline =
     entry === undefined
       ? `Webhook ${id} is past its retention and was removed. Its audit is still there.`
-      : `${webhookWords(entry, known.now)}.`
+      : `${webhookWords(entry, known)}.`
   const subject = where ?? entry?.repo ?? id
   return told(known, { query, kind: 'webhook', subject, headline, actions: actionsOf(known) })
 }

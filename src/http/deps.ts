@@ -1,6 +1,7 @@
 /** What the HTTP door is given. It opens nothing itself: no store, no clock, no randomness. */
 import type { FastifyBaseLogger } from 'fastify'
 import type { AuditFeed } from '../audit/feed.ts'
+import type { WhyStore } from '../audit/why.ts'
 import type { Clock } from '../clock.ts'
 import type { Intake } from '../intake/intake.ts'
 import type { Report } from '../doctor/report.ts'
@@ -33,15 +34,6 @@ export interface HttpDeps {
 
 export type HttpStore = Pick<
   Store,
-  | 'ping'
-  | 'token'
-  | 'createToken'
-  | 'listTokens'
-  | 'deleteToken'
-  | 'listAudit'
-  | 'run'
-  | 'now'
-  | 'inboxEntry'
-  | 'webhookBody'
-  | 'listInbox'
->
+  'ping' | 'token' | 'createToken' | 'listTokens' | 'deleteToken' | 'webhookBody'
+> &
+  WhyStore

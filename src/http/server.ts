@@ -38,6 +38,7 @@ import { referenceRoutes, sendDocs } from './routes/reference.ts'
 import { runRoutes } from './routes/runs.ts'
 import { tokenRoutes } from './routes/tokens.ts'
 import { webhookRoutes } from './routes/webhooks.ts'
+import { whyRoutes } from './routes/why.ts'
 import { checkRequest, invalid } from './validation.ts'
 
 const bodyBytesMax = 1024 * 1024
@@ -61,6 +62,7 @@ export function createHttpServer(deps: HttpDeps): App {
     runRoutes(app, deps)
     auditRoutes(app, deps)
     inboxRoutes(app, deps)
+    whyRoutes(app, deps)
     tokenRoutes(app, deps)
     healthRoutes(app, deps)
     metricsRoutes(app, deps)

@@ -43,6 +43,7 @@ const reach: Readonly<Record<string, readonly string[] | 'public' | 'signed'>> =
   'GET /v1/runs': readers,
   'GET /v1/runs/:id': [...readers, 'run'],
   'GET /v1/runs/:id/audit': [...readers, 'run'],
+  'GET /v1/runs/:id/why': ['operator', 'read', 'run'],
   'GET /v1/audit': ['operator', 'read'],
   'GET /v1/audit/stream': ['operator', 'read'],
   'GET /v1/inbox': ['operator', 'read'],
@@ -56,6 +57,7 @@ const reach: Readonly<Record<string, readonly string[] | 'public' | 'signed'>> =
   'GET /docs': anyone,
   'GET /metrics': anyone,
   'GET /v1/doctor': ['operator', 'read'],
+  'GET /v1/why': ['operator', 'read'],
   'GET /healthz': 'public',
   'GET /readyz': 'public',
 }

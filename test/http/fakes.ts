@@ -259,6 +259,22 @@ function fakeStore(state: State): HttpStore {
       check()
       return id === state.run.id ? state.run : null
     },
+    async subject() {
+      check()
+      return null
+    },
+    async subjectsOf() {
+      check()
+      return []
+    },
+    async runAhead() {
+      check()
+      return state.run
+    },
+    async listRuns() {
+      check()
+      return { items: [state.run], nextCursor: null }
+    },
     async inboxEntry(id) {
       check()
       return id === theEntryId || id === theWebhookId ? theEntry : null

@@ -8,6 +8,7 @@ import { isActive } from '../../domain/run.ts'
 import type { Told } from './intake-words.ts'
 import { reasonOf } from './intake-words.ts'
 import type { Known, Stand } from './known.ts'
+import { lastWord } from './known.ts'
 import { runWords } from './plain-words.ts'
 
 export interface Action {
@@ -39,7 +40,8 @@ function ofStand(stand: Stand, { only, now }: Known): Action[] {
   if (run === null) return []
   const actions: Action[] = []
   if (run.state === 'pending' && run.availableAt !== null) actions.push(startAWorker(run))
-  if (mayRerun(stand)) actions.push(rerun(run, now))
+  // Whoever has not begun need not be told to begin again.
+  if (run.state !== 'pending' && mayRerun(stand)) actions.push(rerun(run, now))
   if (isActive(run)) actions.push(cancel(run))
   const isBehind = ahead !== null && ahead.id !== run.id
   if (isBehind && only === null) actions.push(cancel(ahead))
@@ -70,7 +72,7 @@ function rerun(run: Run, now: number): Action {
   }
 }
 
-/** Heads have an order, and only the current one is done again; see `hasOrder` in domain/claim.ts. */
+/** Heads have an order, and only the current one is done again: as in domain/claim.ts. */
 const hasOrder = (run: Run): boolean => run.onNewer === 'supersede' || run.pr !== null
 
 function mayRerun({ run, subject, ahead }: Stand): boolean {
@@ -82,16 +84,14 @@ function mayRerun({ run, subject, ahead }: Stand): boolean {
 }
 
 /** Only of webhooks that still matter: undecided for good, or the last word where no run is. */
-function ofWebhooks({ webhooks, runs, stands, only }: Known): Action[] {
-  if (only !== null) return []
-  const newest = webhooks.find(({ decision }) => decision !== 'duplicate')
-  const isLastWord = (entry: InboxEntry): boolean => entry === newest && runs.length === 0
-  const isRefused = (entry: InboxEntry): boolean =>
-    entry === newest && entry.outcomes.some(({ reason }) => /^(sender|role)-/.test(reason))
-  return webhooks.flatMap((entry) => {
-    const matters = entry.state === 'failed' || isLastWord(entry) || isRefused(entry)
-    const isAsked = stands.length === 0 && entry === newest && entry.decision === 'ignored'
-    return matters || isAsked ? remediesOf(entry) : []
+function ofWebhooks(known: Known): Action[] {
+  if (known.only !== null) return []
+  const last = lastWord(known)
+  const isRefused = last?.outcomes.some(({ reason }) => /^(sender|role)-/.test(reason)) === true
+  const isIgnored = known.stands.length === 0 && last?.decision === 'ignored'
+  return known.webhooks.flatMap((entry) => {
+    const matters = entry.state === 'failed' || (entry === last && (isRefused || isIgnored))
+    return matters ? remediesOf(entry) : []
   })
 }
 

@@ -85,9 +85,9 @@ function ofWebhook(entry: InboxEntry): Awaited[] {
   if (entry.state !== 'waiting') return []
   const about = happeningWords(happeningOf(entry))
   if (entry.tries === 0) {
-    return [{ what: `the decision on a webhook (${about}), next in turn`, until: entry.dueAt }]
+    return [{ what: `the decision on a webhook: ${about}`, until: entry.dueAt }]
   }
-  const why = entry.lastError === null ? '' : `, because ${outside(entry.lastError)}`
-  const what = `the next try to decide a webhook (${about})${why}; tries so far: ${entry.tries}`
+  const why = entry.lastError === null ? '' : ` (${outside(entry.lastError)})`
+  const what = `try ${entry.tries + 1} to decide on a webhook${why}: ${about}`
   return [{ what, until: entry.dueAt }]
 }

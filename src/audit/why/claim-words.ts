@@ -18,8 +18,7 @@ export interface ClaimAbout {
 
 export const claimWords: Readonly<Record<ClaimReason, (about: ClaimAbout) => string>> = {
   new: (about) => `${about.what} was claimed${hand(about)}`,
-  'superseded-prior': (about) =>
-    `${about.key} took over, and ${about.what} was claimed${hand(about)}`,
+  'superseded-prior': ({ what, left }) => `${what} took over${begun(left)}`,
   reclaimed: (about) =>
     `whoever held ${about.what} had been silent too long, so it was taken over${hand(about)} ` +
     `(attempt ${about.attempt})`,
@@ -38,15 +37,31 @@ export const claimWords: Readonly<Record<ClaimReason, (about: ClaimAbout) => str
       : `${what} was skipped, because its rule (when) said ${quoted(said)}`,
 }
 
+/** What leads to work, now or later. */
+export const startingReasons: ReadonlySet<ClaimReason> = new Set<ClaimReason>([
+  'new',
+  'superseded-prior',
+  'reclaimed',
+  'rerun',
+  'retry',
+  'returned',
+  'queued',
+])
+
 export function isClaimReason(text: string | null): text is ClaimReason {
   return claimReasons.some((reason) => reason === text)
 }
 
-function again({ what, round, ...rest }: ClaimAbout, why: string): string {
-  return `${why}, so round ${round} of ${what} began${hand({ what, round, ...rest })}`
+function again({ what, round, left }: ClaimAbout, why: string): string {
+  return `${why}, so round ${round} of ${what} began${begun(left)}`
+}
+
+function begun(left: ClaimAbout['left']): string {
+  if (left === null) return ''
+  return left === 'pending' ? ' and was left for a worker' : ' and is held by its claimer'
 }
 
 function hand({ left }: ClaimAbout): string {
   if (left === null) return ''
-  return left === 'pending' ? ' and left for a worker' : ' and is worked on by its claimer'
+  return left === 'pending' ? ' and left for a worker' : ' and is held by its claimer'
 }

@@ -53,6 +53,13 @@ export interface Known {
   readonly only: string | null
 }
 
+/** The newest webhook that a run type listens to or that is not decided; else the newest. */
+export function lastWord({ webhooks }: Known): InboxEntry | null {
+  const firsts = webhooks.filter(({ decision }) => decision !== 'duplicate')
+  const telling = firsts.find(({ state, outcomes }) => state !== 'processed' || outcomes.length > 0)
+  return telling ?? firsts[0] ?? null
+}
+
 /** Everything about a pull request or an issue. */
 export async function readThread(store: WhyStore, repo: string, number: number): Promise<Known> {
   const subjects = await store.subjectsOf(repo, number)

@@ -1,13 +1,13 @@
 /** The whole answer as plain text: the one place where it is laid out, for terminals and chats. */
 import type { Why } from '../why.ts'
-import { clockOf, dayOf } from './plain-words.ts'
+import { clockOf, dayOf, timeWords } from './plain-words.ts'
 
 export function plainText(why: Omit<Why, 'text'>, now: number): string {
   const { headline, story, awaiting, actions } = why
   const parts = [headline]
   if (story.length > 0) parts.push(section('What happened (UTC)', storyLines(why)))
   if (awaiting.length > 0) {
-    const lines = awaiting.map(({ what, until }) => `- ${what}${untilWords(until, now)}.`)
+    const lines = awaiting.map(({ what, until }) => `- ${untilWords(until, now)}${what}.`)
     parts.push(section('Awaited', lines))
   }
   if (actions.length > 0) {
@@ -31,9 +31,8 @@ function storyLines({ story }: Pick<Why, 'story'>): string[] {
 
 function untilWords(until: number | null, now: number): string {
   if (until === null) return ''
-  const day = dayOf(until) === dayOf(now) ? '' : `${dayOf(until)} `
-  const late = until <= now ? ', which is over' : ''
-  return ` (until ${day}${clockOf(until)} UTC${late})`
+  const time = timeWords(until, now)
+  return until <= now ? `overdue since ${time}: ` : `until ${time}: `
 }
 
 const section = (title: string, lines: readonly string[]): string => [title, ...lines].join('\n')

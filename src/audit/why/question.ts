@@ -41,7 +41,7 @@ export function readQuestion(query: string): Question | null {
 }
 
 export function notAQuestion(): InvalidInputError {
-  return new InvalidInputError('invalid_question', 'q', `the question ${questionForms}`, {
+  return new InvalidInputError('invalid_value', 'q', `the question ${questionForms}`, {
     hint: 'For example: holdfast why acme/widgets#5',
   })
 }

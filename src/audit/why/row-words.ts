@@ -44,14 +44,18 @@ const words: Readonly<Record<AuditType, Words>> = {
   'run.released': (row, run) =>
     `${atStart(workerWords(textOf(row, 'worker')))} gave ${name(row, run)} back, for the next one`,
   'run.dequeued': (row, run) =>
-    `${name(row, run)} is next in line and was left for a worker${why(row, 'the run before it ended')}`,
+    `${name(row, run)} is next in line and was left for a worker` +
+    why(row, 'the run before it ended'),
   'run.heartbeat_lost': (row, run) =>
-    `${atStart(workerWords(textOf(row, 'worker')))} no longer holds ${name(row, run)}, which waits ` +
-    `for the next one${why(row, 'it had been silent too long')}`,
+    textOf(row, 'why') === null
+      ? `${atStart(workerWords(textOf(row, 'worker')))} had been silent too long; ` +
+        `${name(row, run)} waits for the next one`
+      : `${name(row, run)} was put back in line${why(row, null)}`,
   'run.head_verified': (row) =>
     `GitHub was asked and says that ${shortSha(textOf(row, 'head_sha') ?? 'it')} is the head`,
   'run.superseded': (row, run) =>
-    `${keyWords(textOf(row, 'by') ?? 'a newer one')} took over, and ${name(row, run)} was superseded` +
+    `${keyWords(textOf(row, 'by') ?? 'a newer one')} took over, and ` +
+    `${name(row, run)} was superseded` +
     why(row, null),
   'run.succeeded': (row, run) => {
     const verdict = textOf(row, 'verdict')
@@ -63,15 +67,16 @@ const words: Readonly<Record<AuditType, Words>> = {
     `${name(row, run)} was cancelled by ${actorWords(row.actor)}${why(row, null)}`,
   'run.skipped': skipped,
   'run.purged': (row, run) =>
-    `${name(row, run)} was past its retention and was removed; it was ${textOf(row, 'state') ?? 'ended'}`,
+    `${name(row, run)} was past its retention and was removed; ` +
+    `it was ${textOf(row, 'state') ?? 'ended'}`,
   'repository.identified': (row) => `GitHub's number for ${repository(row, 'name')} became known`,
   'repository.renamed': (row) =>
     `${repository(row, 'from')} was found under a new name, ${repository(row, 'to')}`,
   'repository.merged': (row) =>
     `two names turned out to be one repository, ${repository(row, 'name')}`,
   'operator.rerun_requested': (row, run) =>
-    `${atStart(actorWords(row.actor))} asked for ${name(row, run)} to be done again; that follows ` +
-    'when this round has ended',
+    `${atStart(actorWords(row.actor))} asked for ${name(row, run)} to be done again; ` +
+    'that follows when this round has ended',
   'operator.cancel_requested': (row, run) =>
     `${atStart(actorWords(row.actor))} asked for ${name(row, run)} to be cancelled`,
   'operator.replay_requested': (row) =>

@@ -1,13 +1,13 @@
 /** How things stand now, in one sentence: of a run, of a webhook, of a pull request. */
 import type { AuditRow } from '../../domain/audit.ts'
-import type { InboxEntry } from '../../domain/inbox.ts'
-import { runIdsOf } from '../../domain/inbox.ts'
+import type { InboxEntry, TypeOutcome } from '../../domain/inbox.ts'
 import type { Run } from '../../domain/run.ts'
 import { isActive } from '../../domain/run.ts'
-import { isClaimReason } from './claim-words.ts'
+import { claimWords, isClaimReason, startingReasons } from './claim-words.ts'
 import { happeningOf, happeningWords } from './happening-words.ts'
 import { becauseWords } from './intake-words.ts'
 import type { Known, Stand } from './known.ts'
+import { lastWord } from './known.ts'
 import {
   actorWords,
   fullRunWords,
@@ -27,22 +27,23 @@ import { failureWords } from './row-words.ts'
 export function threadHeadline(known: Known, thread: string): string {
   const undecided = known.webhooks.filter(({ state }) => state === 'waiting')
   const parts = known.stands.flatMap((stand) => standWords(stand, known))
-  const newest = known.webhooks.find(({ decision }) => decision !== 'duplicate')
+  const last = lastWord(known)
   if (parts.length === 0) {
-    if (newest === undefined) {
+    if (last === null) {
       return (
-        `Nothing is known of ${thread}: GitHub has sent nothing about it in the time that webhooks ` +
-        'are kept (7 days unless set otherwise), and nobody claimed it.'
+        `Nothing is known of ${thread}: GitHub has sent nothing about it in the time that ` +
+        'webhooks are kept (7 days unless set otherwise), and nobody claimed it.'
       )
     }
     if (undecided.length === 0) parts.push(`No run was started for ${thread}`)
   }
-  if (newest !== undefined && (undecided.length > 0 || known.stands.length === 0)) {
-    parts.push(webhookWords(undecided[0] ?? newest, known.now))
+  if (last !== null && (undecided.length > 0 || known.stands.length === 0)) {
+    parts.push(webhookWords(undecided[0] ?? last, known))
   }
   const isAtWork = known.runs.some(isActive)
-  const lastWord = known.webhooks.find(({ prState }) => prState !== null)?.prState
-  if (lastWord === 'closed' && !isAtWork) parts.push('The pull request is closed')
+  const open = known.webhooks.find(({ prState }) => prState !== null)?.prState
+  const isSaid = known.runs.some(({ errorCode }) => errorCode === 'pull_request_closed')
+  if (open === 'closed' && !isAtWork && !isSaid) parts.push('The pull request is closed')
   return parts.map((part) => `${part}.`).join(' ')
 }
 
@@ -147,9 +148,9 @@ function skipWords({ errorCode, errorText }: Run): string {
 }
 
 /** Without the full stop. */
-export function webhookWords(entry: InboxEntry, now: number): string {
+export function webhookWords(entry: InboxEntry, { now, runs }: Known): string {
   const happened = happeningWords(happeningOf(entry))
-  const when = `${happened} (${timeWords(entry.receivedAt, now)})`
+  const when = `${happened} at ${timeWords(entry.receivedAt, now)}`
   if (entry.state === 'waiting') {
     const why = entry.lastError === null ? '' : `: ${outside(entry.lastError)}`
     return `${when}; this is not decided yet${why}`
@@ -157,7 +158,6 @@ export function webhookWords(entry: InboxEntry, now: number): string {
   if (entry.decision === 'duplicate') {
     return `${when}; the same event had come before, and nothing was done twice`
   }
-  const runs = runIdsOf(entry.outcomes)
   const told = entry.outcomes.find(({ result }) => result === 'failed') ?? entry.outcomes[0]
   if (entry.state === 'failed') {
     const why = told === undefined ? '' : `, because ${becauseWords(told)}`
@@ -167,10 +167,21 @@ export function webhookWords(entry: InboxEntry, now: number): string {
     const reason = told ?? { reason: entry.reason ?? 'refused', result: null }
     return `${when}; nothing was started, because ${becauseWords(reason)}`
   }
-  const claims = entry.outcomes.flatMap(({ type, result, reason }) => {
-    if (result === 'cancelled') return [`${type} was cancelled`]
-    return result === 'claimed' && isClaimReason(reason) ? [`${type} was decided: ${reason}`] : []
+  const led = entry.outcomes.flatMap((outcome) => ledTo(outcome, runs))
+  return `${when}; ${led.length === 0 ? 'nothing had to be done' : led.join('; ')}`
+}
+
+/** What it was for one run type, and how that stands by now. */
+function ledTo(outcome: TypeOutcome, runs: readonly Run[]): string[] {
+  const { result, reason, runIds, type } = outcome
+  const names = runIds.map((id) => {
+    const run = runs.find((one) => one.id === id)
+    return run === undefined ? `${id}, which was removed` : `${runWords(run)} (now ${run.state})`
   })
-  const led = claims.length === 0 ? 'it was decided' : claims.join(', ')
-  return runs.length === 0 ? `${when}; ${led}` : `${when}; ${led} (${runs.join(', ')})`
+  const named = names.length === 0 ? type : names.join(', ')
+  if (result === 'cancelled') return [`it cancelled ${named}`]
+  if (result !== 'claimed') return []
+  if (!isClaimReason(reason) || startingReasons.has(reason)) return [`it led to ${named}`]
+  const about = { what: named, key: named, round: 1, attempt: 1, left: null, said: null }
+  return [claimWords[reason](about)]
 }

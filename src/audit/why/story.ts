@@ -201,8 +201,19 @@ class Teller {
     const isFolded = type === 'webhook.duplicate' || type === 'webhook.postponed'
     const isOfWebhook = isFolded || type === 'operator.replay_requested'
     if (!isOfWebhook) return [this.#scene(row, text)]
+    if (!this.#isTold(row)) return []
     const fold = isFolded ? `${type} ${row.inboxId ?? ''}` : null
     return [{ ...this.#scene(row, `${this.#which(row)}${text}`), fold }]
+  }
+
+  /** Of one run, what became of the webhooks that claimed it. */
+  #isTold({ inboxId }: AuditRow): boolean {
+    const { only, rows, webhooks } = this.#known
+    if (only === null) return true
+    const guids = webhooks.flatMap(({ id, webhookId }) => (id === inboxId ? [webhookId] : []))
+    return rows.some(
+      (row) => claimTypes.has(row.type) && guids.includes(textOf(row, 'webhook_id') ?? ''),
+    )
   }
 
   /** Told only where its decision was long in coming, or has not come. */

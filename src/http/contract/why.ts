@@ -1,0 +1,44 @@
+/** What happened and why, on the wire. */
+import { z } from 'zod'
+import { time } from './answers.ts'
+import { line } from './fields.ts'
+
+export const whyQuery = z.strictObject({
+  q: line(500).meta({
+    examples: ['acme/widgets#5'],
+    description:
+      'A pull request (`owner/repo#5`, or its address), a run id, an inbox id, or the GUID of a ' +
+      'webhook.',
+  }),
+})
+
+const storyEntry = z.strictObject({
+  at: time.describe('When it happened.'),
+  text: z.string().describe('One sentence: what happened, what was decided, and why.'),
+  type: z.string().describe('The audit type it tells of; `left_out` for what is not told.'),
+  run_id: z.string().nullable().describe('The run it happened to.'),
+  webhook_id: z.string().nullable().describe("GitHub's GUID of the delivery."),
+})
+
+const awaited = z.strictObject({
+  what: z.string().describe('What is awaited, and what happens if it does not come.'),
+  until: time.nullable().describe('Null where no time is set; in the past when it is overdue.'),
+})
+
+const action = z.strictObject({
+  text: z.string().describe('What a person can do as things stand.'),
+  command: z.string().nullable().describe('The command that does it; null where there is none.'),
+})
+
+export const why = z
+  .strictObject({
+    query: z.string().describe('The question, as it was asked.'),
+    kind: z.enum(['pull_request', 'run', 'webhook']).describe('What was asked about.'),
+    subject: z.string().describe('What it is about, such as `acme/widgets#5`.'),
+    headline: z.string().describe('How things stand now.'),
+    story: z.array(storyEntry).describe('What happened, oldest first.'),
+    awaiting: z.array(awaited).describe('What has to come next, and until when.'),
+    actions: z.array(action).describe('What would be accepted as things stand.'),
+    text: z.string().describe('All of it as plain text, for terminals and chats.'),
+  })
+  .register(z.globalRegistry, { id: 'Why' })

@@ -1,0 +1,56 @@
+/** What happened and why, in plain words. */
+import { explain, explainRun } from '../../audit/why.ts'
+import { InvalidInputError } from '../../errors.ts'
+import type { App } from '../app.ts'
+import { runParams, runTokenConflicts, why, whyQuery } from '../contract.ts'
+import type { HttpDeps } from '../deps.ts'
+import { invalid } from '../validation.ts'
+import { whyView } from '../why-view.ts'
+
+export function whyRoutes(app: App, { store }: HttpDeps): void {
+  app.get(
+    '/v1/why',
+    {
+      config: { access: ['operator', 'read'] },
+      schema: {
+        operationId: 'explain',
+        tags: ['Audit'],
+        summary: 'Ask what happened and why',
+        description:
+          'Tells in plain words what happened to a pull request, a run or a webhook, why, what ' +
+          'is awaited until when, and what a person can do. A pull request that nobody heard of ' +
+          'is answered too; an unknown run or webhook is 404.',
+        querystring: whyQuery,
+        response: { 200: why },
+      },
+    },
+    async (request, reply) => {
+      const told = await explain(store, request.query.q).catch(asWrongForm)
+      return reply.code(200).send(whyView(told))
+    },
+  )
+
+  app.get(
+    '/v1/runs/:id/why',
+    {
+      config: { access: ['operator', 'read', 'run'], conflicts: runTokenConflicts },
+      schema: {
+        operationId: 'explainRun',
+        tags: ['Runs'],
+        summary: 'Ask what happened to a run and why',
+        description: 'The same as `GET /v1/why` for this run.',
+        params: runParams,
+        response: { 200: why },
+      },
+    },
+    async (request, reply) => {
+      return reply.code(200).send(whyView(await explainRun(store, request.params.id)))
+    },
+  )
+}
+
+/** A question in none of the forms is a wrong shape, not a wrong value. */
+function asWrongForm(error: unknown): never {
+  if (!(error instanceof InvalidInputError)) throw error
+  throw invalid(400, [{ field: error.field, message: error.message.replace('the question ', '') }])
+}
