@@ -9,7 +9,7 @@ import type { Told } from './intake-words.ts'
 import { reasonOf } from './intake-words.ts'
 import type { Known, Stand } from './known.ts'
 import { lastWord } from './known.ts'
-import { runWords } from './plain-words.ts'
+import { runWords, typeWords } from './plain-words.ts'
 
 export interface Action {
   /** Without a full stop. */
@@ -53,8 +53,8 @@ function ofStand(stand: Stand, { only, now }: Known): Action[] {
   return actions
 }
 
-const startAWorker = ({ type }: Run): Action => ({
-  text: `Start a worker that takes runs of the type ${type}`,
+const startAWorker = (run: Run): Action => ({
+  text: `Start a worker that takes runs of the type ${typeWords(run)}`,
   command: null,
 })
 

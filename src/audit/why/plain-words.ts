@@ -27,7 +27,7 @@ export function outside(text: string, max = outsideMax): string {
 /** The same in quotes, for what somebody said rather than what something is called. */
 export const quoted = (text: string): string => `“${outside(text)}”`
 
-export const shortSha = (sha: string): string => sha.slice(0, 7)
+export const shortSha = (sha: string): string => outside(sha.slice(0, 7))
 
 /** What a key is about: the head of a pull request's, or the key itself. */
 export function keyWords(key: string): string {
@@ -35,26 +35,29 @@ export function keyWords(key: string): string {
   return sha ?? outside(key, 80)
 }
 
+export const typeWords = ({ type }: Pick<Run, 'type'>): string => outside(type, 64)
+
 /** `review of 9c1185a` */
 export function runWords(run: Run): string {
   const what = run.pr !== null && run.headSha !== null ? shortSha(run.headSha) : keyWords(run.key)
-  return `${run.type} of ${what}`
+  return `${typeWords(run)} of ${what}`
 }
 
 /** `acme/widgets#5`, or what a job is about. */
 export function subjectWords({ repo, pr, subject, key }: Run): string {
-  if (repo !== null && pr !== null) return `${repo}#${pr}`
+  if (repo !== null && pr !== null) return `${outside(repo)}#${pr}`
   return outside(subject === '' ? key : subject, 80)
 }
 
 /** `review of acme/widgets#5 at 9c1185a` */
 export function fullRunWords(run: Run): string {
+  const type = typeWords(run)
   const subject = subjectWords(run)
   const key = keyWords(run.key)
   if (run.pr !== null && run.headSha !== null) {
-    return `${run.type} of ${subject} at ${shortSha(run.headSha)}`
+    return `${type} of ${subject} at ${shortSha(run.headSha)}`
   }
-  return key === subject ? `${run.type} of ${subject}` : `${run.type} of ${subject} (${key})`
+  return key === subject ? `${type} of ${subject}` : `${type} of ${subject} (${key})`
 }
 
 const ourselves = new Set(['sweeper', 'system', 'intake', 'head-check', 'purge'])

@@ -59,7 +59,7 @@ const words: Readonly<Record<AuditType, Words>> = {
     why(row, null),
   'run.succeeded': (row, run) => {
     const verdict = textOf(row, 'verdict')
-    const said = verdict === null ? '' : ` with the verdict ${verdict}`
+    const said = verdict === null ? '' : ` with the verdict ${outside(verdict, 20)}`
     return `${name(row, run)} succeeded${said}${tryOf(row)}`
   },
   'run.failed': (row, run) => `${name(row, run)} failed${tryOf(row)}: ${failure(row, run)}`,
@@ -68,7 +68,7 @@ const words: Readonly<Record<AuditType, Words>> = {
   'run.skipped': skipped,
   'run.purged': (row, run) =>
     `${name(row, run)} was past its retention and was removed; ` +
-    `it was ${textOf(row, 'state') ?? 'ended'}`,
+    `it was ${outside(textOf(row, 'state') ?? 'ended', 20)}`,
   'repository.identified': (row) => `GitHub's number for ${repository(row, 'name')} became known`,
   'repository.renamed': (row) =>
     `${repository(row, 'from')} was found under a new name, ${repository(row, 'to')}`,
@@ -150,12 +150,13 @@ function failure(row: AuditRow, run: Run | null): string {
 
 export function failureWords(code: string | null, text: string | null): string {
   if (code !== null && Object.hasOwn(failures, code)) {
-    const said = text?.replace(/\b(\d{1,15}) ms\b/, (_all, ms: string) => lengthWords(Number(ms)))
-    return `${said === undefined ? (failures[code] ?? code) : outside(said)} (${code})`
+    const ours = text?.replace(/\b(\d{1,15}) ms\b/, (_all, ms: string) => lengthWords(Number(ms)))
+    return `${ours === undefined ? (failures[code] ?? code) : outside(ours)} (${code})`
   }
+  const said = code === null ? null : outside(code, 64)
   if (text !== null && text !== '')
-    return code === null ? quoted(text) : `${quoted(text)} (${code})`
-  return code === null ? 'its holder gave no reason' : `its holder said ${outside(code, 64)}`
+    return said === null ? quoted(text) : `${quoted(text)} (${said})`
+  return said === null ? 'its holder gave no reason' : `its holder said ${said}`
 }
 
 function tryOf(row: AuditRow): string {

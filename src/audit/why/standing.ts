@@ -20,6 +20,7 @@ import {
   shortSha,
   textOf,
   timeWords,
+  typeWords,
   workerWords,
 } from './plain-words.ts'
 import { failureWords } from './row-words.ts'
@@ -59,7 +60,7 @@ function standWords(stand: Stand, known: Known): string[] {
     )
     const state = ended === undefined ? null : textOf(ended, 'state')
     const was = state === null ? '' : `; it was ${state}`
-    said.push(`${subject.type}${head} is past its retention and was removed${was}`)
+    said.push(`${typeWords(subject)}${head} is past its retention and was removed${was}`)
   }
   const isTold = ahead === null || ahead.id === run?.id || isQueued(run)
   return isTold ? said : [...said, runStanding({ subject, run: ahead, ahead }, known)]
@@ -178,7 +179,7 @@ function ledTo(outcome: TypeOutcome, runs: readonly Run[]): string[] {
     const run = runs.find((one) => one.id === id)
     return run === undefined ? `${id}, which was removed` : `${runWords(run)} (now ${run.state})`
   })
-  const named = names.length === 0 ? type : names.join(', ')
+  const named = names.length === 0 ? outside(type) : names.join(', ')
   if (result === 'cancelled') return [`it cancelled ${named}`]
   if (result !== 'claimed') return []
   if (!isClaimReason(reason) || startingReasons.has(reason)) return [`it led to ${named}`]

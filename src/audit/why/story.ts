@@ -11,7 +11,7 @@ import type { Happening } from './happening-words.ts'
 import { happeningOf, happeningOfRow, happeningWords } from './happening-words.ts'
 import { becauseWords } from './intake-words.ts'
 import type { Known } from './known.ts'
-import { actorWords, atStart, outside, quoted, runWords, textOf } from './plain-words.ts'
+import { actorWords, atStart, outside, quoted, runWords, textOf, typeWords } from './plain-words.ts'
 import { rowWords } from './row-words.ts'
 
 export interface StoryEntry {
@@ -152,7 +152,7 @@ class Teller {
     const untold = all.filter(({ runIds }) => !runIds.some((id) => touched.has(id)))
     const clauses = untold.map((outcome) => {
       const said = outcomeWords(outcome)
-      return all.length > 1 ? `${said} (${outcome.type})` : said
+      return all.length > 1 ? `${said} (${typeWords(outcome)})` : said
     })
     return [...new Set(clauses)]
   }
@@ -285,7 +285,8 @@ function outcomesOf(row: AuditRow, entry: InboxEntry | undefined): readonly Type
 
 /** What an event meant for a run type, when no run's own audit tells it. */
 export function outcomeWords(outcome: TypeOutcome): string {
-  const { result, reason, type, runIds } = outcome
+  const { result, reason, runIds } = outcome
+  const type = typeWords(outcome)
   if (result === 'claimed') {
     const what = runIds[0] === undefined ? `the ${type} run` : `${type} run ${runIds[0]}`
     const about = { what, key: 'it', round: 1, attempt: 1, left: null, said: null }

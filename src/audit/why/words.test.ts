@@ -1,0 +1,147 @@
+/**
+ * Goal: everything that can be decided has words, and no word from outside can break its line.
+ * Method: the lists of the domain and the reasons that stand in the source are walked.
+ */
+import { globSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import type { AuditRow } from '../../domain/audit.ts'
+import { auditTypes } from '../../domain/audit.ts'
+import { claimReasons } from '../../domain/claim.ts'
+import { claimWords } from './claim-words.ts'
+import { happeningWords } from './happening-words.ts'
+import { becauseWords, intakeReasons } from './intake-words.ts'
+import { actorWords, keyWords, lengthWords, outside, quoted, timeWords } from './plain-words.ts'
+import { failureWords, rowWords } from './row-words.ts'
+
+const root = fileURLToPath(new URL('../../..', import.meta.url))
+const jargon = /\b(fence|CAS|lane|undefined|null|NaN)\b|\[object/
+
+const row = (over: Partial<AuditRow>): AuditRow => ({
+  id: 7,
+  order: 7,
+  at: 0,
+  type: 'run.claimed',
+  actor: 'admin',
+  runId: 'run_1',
+  data: {},
+  ...over,
+})
+
+describe('every audit type', () => {
+  it.each(auditTypes)('%s has words, also when its data is not there', (type) => {
+    const words = rowWords(row({ type }), null)
+    expect(words.length).toBeGreaterThan(10)
+    expect(words).not.toMatch(jargon)
+    expect(words).not.toMatch(/\.$/)
+  })
+})
+
+describe('every reason of a claim', () => {
+  const about = { what: 'review of 9c1185a', key: '9c1185a', round: 2, attempt: 3 }
+
+  it.each(claimReasons)('%s has words', (reason) => {
+    const words = claimWords[reason]({ ...about, left: 'pending', said: null })
+    expect(words).toContain('9c1185a')
+    expect(words).not.toMatch(jargon)
+    expect(rowWords(row({ data: { reason, key: 'k:head-9c1185a' } }), null)).toContain('9c1185a')
+  })
+})
+
+describe('every reason of the intake', () => {
+  const files = globSync(['src/intake/*.ts', 'src/stores/verbs/*-webhook*.ts'], { cwd: root })
+  const source = files.map((file) => readFileSync(`${root}/${file}`, 'utf8')).join('\n')
+  const written = [
+    ...source.matchAll(/\breason: '([a-z-]+)'/g),
+    ...source.matchAll(/\bignored\(deed, '([a-z-]+)'\)/g),
+    ...source.matchAll(/\breason = isLook \? '([a-z-]+)' : '([a-z-]+)'/g),
+    ...source.matchAll(/\? reason : '([a-z-]+)'|: '(no-trigger)'|return '(ping)'/g),
+  ].flatMap(([, ...reasons]) => reasons.filter((reason) => typeof reason === 'string'))
+  const reasons = [...new Set(written)]
+
+  it('is found in the source', () => {
+    expect(reasons.length).toBeGreaterThan(18)
+    expect(reasons).toContain('github-unavailable')
+    expect(reasons).toContain('ping')
+  })
+
+  it.each(reasons)('%s has words', (reason) => {
+    expect(Object.hasOwn(intakeReasons, reason), reason).toBe(true)
+  })
+
+  it('what a rule said in its own words is quoted, also when it reads like one of ours', () => {
+    expect(becauseWords({ result: 'skipped', reason: 'draft' })).toMatch(
+      /rule \(when\) said “draft”/,
+    )
+    expect(becauseWords({ result: 'ignored', reason: 'draft' })).toBe('the pull request is a draft')
+    expect(becauseWords({ result: 'ignored', reason: 'constructor' })).toMatch(/“constructor”/)
+  })
+})
+
+describe('words from outside', () => {
+  const nasty = [
+    '\u001b[31mred',
+    'two\nlines\r\n',
+    '\u202eright',
+    '<b>`x`</b>[a](b)',
+    'a\u2028b',
+    '\ud800',
+  ]
+
+  it.each(nasty)('%j stays on its line and is no markup', (text) => {
+    // eslint-disable-next-line no-control-regex -- it is about control characters
+    const harmful = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e<>`\ud800]|\]\(/
+    for (const said of [
+      outside(text),
+      quoted(text),
+      actorWords(`github:${text}`),
+      actorWords(text),
+      keyWords(text),
+      happeningWords({ event: text, action: text, sender: text }),
+      becauseWords({ result: 'skipped', reason: text, detail: text }),
+      failureWords(text, text),
+      rowWords(row({ type: 'run.purged', runId: null, data: { state: text, key: text } }), null),
+      rowWords(row({ type: 'run.leased', data: { worker: text } }), null),
+      rowWords(row({ type: 'run.cancelled', actor: text, data: { why: text } }), null),
+      rowWords(row({ type: 'webhook.postponed', data: { why: text } }), null),
+    ]) {
+      expect(said).not.toMatch(harmful)
+    }
+  })
+
+  it('are cut, and never in the middle of a character', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary', maxLength: 300 }), (text) => {
+        const said = outside(text, 50)
+        expect(said.length).toBeLessThanOrEqual(50)
+        expect(said.isWellFormed()).toBe(true)
+      }),
+    )
+  })
+})
+
+describe('times', () => {
+  it('carry their day when it is not today', () => {
+    const now = Date.UTC(2026, 0, 2, 3)
+    expect(timeWords(now, now)).toBe('03:00:00 UTC')
+    expect(timeWords(now - 86_400_000, now)).toBe('2026-01-01 03:00:00 UTC')
+  })
+
+  it('lengths are said in the unit that fits', () => {
+    expect([1, 1000, 90_000, 3_600_000, 7_200_000, 86_400_000].map(lengthWords)).toEqual([
+      '1 second',
+      '1 second',
+      '90 seconds',
+      '1 hour',
+      '2 hours',
+      '1 day',
+    ])
+  })
+
+  it('our own failures speak of them as people do', () => {
+    const text = 'no worker took it within 3600000 ms'
+    expect(failureWords('no_worker', text)).toBe('no worker took it within 1 hour (no_worker)')
+    expect(failureWords('oom', 'took 5 ms')).toBe('“took 5 ms” (oom)')
+  })
+})
