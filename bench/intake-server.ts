@@ -9,6 +9,7 @@ import { pino } from 'pino'
 import { compose } from '../src/compose.ts'
 import { createHttpServer } from '../src/http/server.ts'
 import type { HttpDeps } from '../src/http/deps.ts'
+import { noMetrics } from '../src/metrics.ts'
 import { isSignedBy } from '../src/intake/signature.ts'
 import { loadSettings } from '../src/settings/load-settings.ts'
 import { seams } from './recording.ts'
@@ -36,7 +37,14 @@ async function startBare(): Promise<number> {
   }
   // The route asks for nothing else; whatever else is asked for is a fault of this benchmark.
   const unused = {} as HttpDeps
-  const http = createHttpServer({ ...unused, ...seams, intake, log, version: 'bench' })
+  const http = createHttpServer({
+    ...unused,
+    ...seams,
+    intake,
+    metrics: noMetrics,
+    log,
+    version: 'bench',
+  })
   await http.listen({ host: '127.0.0.1', port: 0 })
   return (http.server.address() as AddressInfo).port
 }

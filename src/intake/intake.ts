@@ -2,7 +2,7 @@
  * The webhook door behind HTTP: verify, decide what can be decided at once, store, answer. A
  * delivery is answered only after its commit; one that is refused leaves nothing behind.
  */
-import type { IntakeMetrics } from './intake-metrics.ts'
+import type { Metrics } from '../metrics.ts'
 import { runIdsOf, type InboxDecision, type InboxEntry } from '../domain/inbox.ts'
 import type { Once, Store } from '../store.ts'
 import { decideAtDoor } from './door-decision.ts'
@@ -44,7 +44,7 @@ export interface IntakeOptions {
   readonly store: Store
   readonly processor: Processor
   readonly account: Pick<OwnAccountWatch, 'current'>
-  readonly metrics: IntakeMetrics
+  readonly metrics: Metrics
 }
 
 export function createIntake(options: IntakeOptions): Intake {

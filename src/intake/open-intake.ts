@@ -7,7 +7,7 @@ import type { RunsService } from '../runs/create-runs.ts'
 import type { Scheduler } from '../scheduler.ts'
 import type { Store } from '../store.ts'
 import { ActMaker } from './acts.ts'
-import type { IntakeMetrics } from './intake-metrics.ts'
+import type { Metrics } from '../metrics.ts'
 import { createIntake, type Intake } from './intake.ts'
 import { watchOwnAccount } from './own-account-watch.ts'
 import { Processor } from './processor.ts'
@@ -23,7 +23,7 @@ export interface OpenIntakeOptions {
   readonly clock: Clock
   readonly scheduler: Scheduler
   readonly log: Log
-  readonly metrics: IntakeMetrics
+  readonly metrics: Metrics
 }
 
 export interface OpenedIntake {

@@ -14,7 +14,7 @@ import { backgroundLoop } from '../background-loop.ts'
 import type { InboxEntry } from '../domain/inbox.ts'
 import { StoreContendedError, StoreUnavailableError } from '../errors.ts'
 import type { Log } from '../log.ts'
-import type { IntakeMetrics } from './intake-metrics.ts'
+import type { Metrics } from '../metrics.ts'
 import type { RunsService } from '../runs/create-runs.ts'
 import type { Scheduler } from '../scheduler.ts'
 import { delay } from '../scheduler.ts'
@@ -47,7 +47,7 @@ export interface ProcessorOptions {
   readonly acts: ActMaker
   readonly scheduler: Scheduler
   readonly log: Log
-  readonly metrics: IntakeMetrics
+  readonly metrics: Metrics
 }
 
 interface InHand {
