@@ -1,0 +1,129 @@
+/**
+ * Goal: a command says and does the same through a server as straight on the database, with that
+ * server running beside it. In one process, over real HTTP and real databases.
+ */
+import { pino } from 'pino'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { compose, openStore, type App } from '../../src/compose.ts'
+import { systemScheduler } from '../../src/scheduler.ts'
+import { loadSettings } from '../../src/settings/load-settings.ts'
+import { Client, newPullRequest } from '../scenarios/client.ts'
+import { databases, type Place } from '../scenarios/place.ts'
+import { FakeWorld } from './fake-world.ts'
+import type { Done } from './store-world.ts'
+
+vi.setConfig({ testTimeout: 60_000 })
+const adminToken = 'an-admin-token-for-both-ways'
+
+describe.each(databases)('both ways on $name', ({ name, makePlace }) => {
+  let place: Place
+  let app: App
+  let url = ''
+  let admin: Client
+  beforeEach(async () => {
+    place = await makePlace()
+    const env = { ...place.env, HOLDFAST_PORT: '0', HOLDFAST_ADMIN_TOKEN: adminToken }
+    const settings = await loadSettings({ env, cwd: place.folder })
+    const log = pino({ level: 'silent' })
+    app = await compose(settings, { adminToken, webhookSecrets: ['s'], log, version: '0.0.0' })
+    url = (await app.listen()).url
+    admin = new Client(url, adminToken)
+  })
+  afterEach(async () => {
+    await app.close()
+    await place.remove()
+  })
+
+  async function ask(
+    env: Readonly<Record<string, string>>,
+    argv: readonly string[],
+  ): Promise<Done> {
+    const world = new FakeWorld()
+    Object.assign(world, { cwd: place.folder, env: { ...place.env, ...env } })
+    Object.assign(world.scheduler, systemScheduler)
+    world.openStore = (settings) => openStore(settings)
+    world.fetch = fetch
+    const code = await world.run(...argv)
+    return { code, stdout: world.stdout, stderr: world.stderr }
+  }
+  const straight = (...argv: string[]) => ask({ HOLDFAST_ADMIN_TOKEN: adminToken }, argv)
+  const through = (...argv: string[]) =>
+    ask({ HOLDFAST_URL: url, HOLDFAST_TOKEN: adminToken }, argv)
+
+  async function same(...argv: string[]): Promise<string> {
+    const [here, there] = [await straight(...argv), await through(...argv)]
+    expect([argv, here]).toEqual([argv, there])
+    expect([argv, here.code]).toEqual([argv, 0])
+    return here.stdout
+  }
+
+  it('says the same, as JSON and as plain rows', async () => {
+    const { id } = (await admin.claim(newPullRequest()('head'))).body.run
+    await admin.claim(newPullRequest()('head'))
+    expect(JSON.parse(await same('runs', '--json'))).toMatchObject({ next_cursor: null })
+    expect(JSON.parse(await same('runs', 'show', id, '--json'))).toMatchObject({ id })
+    expect(await same('why', id)).toContain('The admin claimed')
+    const others = [
+      'runs --limit 1',
+      `runs show ${id}`,
+      `audit --run ${id} --json`,
+      'audit --limit 1',
+      'token list --json',
+      'inbox --json',
+    ]
+    for (const line of others) await same(...line.split(' '))
+  })
+
+  it('changes runs, and the audit tells who', async () => {
+    const { id } = (await admin.claim(newPullRequest()('head'))).body.run
+    expect((await straight('runs', 'cancel', id)).stdout).toContain('is cancelled')
+    expect((await through('runs', 'rerun', id)).stdout).toContain('is pending again, round 2')
+    const audit = await same('audit', '--run', id)
+    expect(audit).toMatch(/\trun\.cancelled\tcli\t/)
+    expect(audit).toMatch(/\trun\.claimed\tadmin\t/)
+  })
+
+  it('ends with the same code when something is wrong', async () => {
+    for (const way of [straight, through]) {
+      const missing = await way('runs', 'show', 'run_nope')
+      expect(missing).toMatchObject({ code: 1, stdout: '' })
+      expect(missing.stderr).toContain('there is no run run_nope')
+      expect(missing.stderr).toContain('List what there is: holdfast runs')
+      expect((await way('runs', '--state', 'x')).code).toBe(2)
+      expect((await way('runs', '--cursor', 'x')).code).toBe(2)
+      expect((await way('why', 'nonsense')).code).toBe(2)
+      expect((await way('token', 'delete', 'tok_nope')).code).toBe(1)
+      expect((await way('inbox', 'show', 'inb_nope')).code).toBe(1)
+    }
+  })
+
+  it('doctor finds the same store', async () => {
+    // The tests' own cluster forgets what a power cut interrupts, which is what doctor is for.
+    const problems = name === 'PostgreSQL' ? ['store.durability'] : []
+    for (const way of [straight, through]) {
+      const { code, stdout } = await way('doctor', '--json')
+      const { findings } = JSON.parse(stdout) as { findings: { check: string; level: string }[] }
+      const levels = Object.fromEntries(findings.map(({ check, level }) => [check, level]))
+      expect(levels).toMatchObject({ 'store.schema': 'ok', server: 'ok', inbox: 'ok' })
+      const found = findings.filter(({ level }) => level === 'problem')
+      expect(found.map(({ check }) => check)).toEqual(problems)
+      expect(code).toBe(problems.length === 0 ? 0 : 1)
+    }
+  })
+
+  it('purges and migrates beside the server', async () => {
+    const { id } = (await admin.claim(newPullRequest()('head'))).body.run
+    await straight('runs', 'cancel', id)
+    await place.tamper('UPDATE run SET finished_at = 1')
+    expect((await straight('purge', '--json')).stdout).toBe('{"runs":1}\n')
+    expect((await straight('migrate')).stdout).toMatch(/ is up to date: schema \d+\.\n$/)
+    const missing = await straight(
+      'migrate',
+      '--dry-run',
+      '--json',
+      '--database-url',
+      'sqlite:x.db',
+    )
+    expect(JSON.parse(missing.stdout)).toMatchObject({ from: 0, dry_run: true })
+  })
+})
