@@ -7,6 +7,8 @@ export interface Relay {
   url(target: string): string
   /** New connections go here; those that are open stay where they are. */
   aim(target: string): void
+  /** Ends every connection that is open. */
+  cut(): void
   close(): Promise<void>
 }
 
@@ -29,6 +31,9 @@ export async function startRelay(): Promise<Relay> {
     }
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
+  const cut = (): void => {
+    for (const socket of sockets) socket.destroy()
+  }
   const own = (server.address() as AddressInfo).port
   return {
     url(target) {
@@ -37,9 +42,10 @@ export async function startRelay(): Promise<Relay> {
       return url.href
     },
     aim: (target) => void (port = Number(new URL(target).port)),
+    cut,
     async close() {
       server.close()
-      for (const socket of sockets) socket.destroy()
+      cut()
       await once(server, 'close')
     },
   }
