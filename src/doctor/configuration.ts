@@ -39,7 +39,8 @@ function unusedWarning(entry: Option): Finding {
 }
 
 export function checkMode(settings: Settings): readonly Finding[] {
-  if (settings.mode === 'live') return [fine('mode', 'live: it acts on GitHub')]
+  if (settings.mode === 'live')
+    return [fine('mode', 'live: GitHub is asked with the credentials given')]
   const { githubToken, githubAppId, githubPrivateKey, githubWebhookSecrets } = options
   const canAct = settings.githubToken !== null || settings.githubAppId !== null
   const knowsGitHub = settings.githubWebhookSecrets.length > 0

@@ -19,6 +19,7 @@ import { repositories } from './repositories.suite.ts'
 import { returningHead } from './returning-head.suite.ts'
 import { runVerbs } from './run-verbs.suite.ts'
 import { unattended } from './unattended.suite.ts'
+import { vitals } from './vitals.suite.ts'
 import type { OpenStore } from './world.ts'
 
 export function exerciseStore(name: string, open: OpenStore): void {
@@ -37,6 +38,7 @@ export function exerciseStore(name: string, open: OpenStore): void {
     describe('the order of the audit', () => auditOrder(open))
     describe('the inbox', () => inbox(open))
     describe('a decision about a webhook', () => inboxDecisions(open))
+    describe('its vitals', () => vitals(open))
     describe('the run verbs', () => runVerbs(open))
     describe('in any order', () => anyOrder(open))
   })
