@@ -10,6 +10,7 @@ import type { Outcome } from '../../src/domain/run.ts'
 import type { GitHub } from '../../src/github.ts'
 import type { IntakeAnswer } from '../../src/intake/intake.ts'
 import { openIntake, type OpenedIntake } from '../../src/intake/open-intake.ts'
+import { noMetrics } from '../../src/metrics.ts'
 import { systemRandom } from '../../src/random.ts'
 import { createRuns } from '../../src/runs/create-runs.ts'
 import { systemScheduler } from '../../src/scheduler.ts'
@@ -121,7 +122,7 @@ export class StoryWorld {
       runs,
       github: this.#github,
       log,
-      metrics: { webhook: () => undefined, inboxProcessed: looked },
+      metrics: { ...noMetrics, inboxProcessed: looked },
     })
   }
 

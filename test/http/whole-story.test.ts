@@ -53,7 +53,7 @@ beforeEach(() => {
     runs,
     github: null,
     log,
-    metrics: { webhook: () => undefined, inboxProcessed: () => undefined },
+    metrics: noMetrics,
   })
   server = createHttpServer({
     ...seams,
