@@ -114,7 +114,8 @@ export class Processor {
       .then(() => this.#process(item))
       .finally(() => {
         this.#bytesInHand -= bytes
-        this.#inHand.delete(id)
+        // Found waiting and taken at the same moment it is here twice; the later one stays in hand.
+        if (this.#inHand.get(id) === work) this.#inHand.delete(id)
         if (this.#lanes.get(lane) === work) this.#lanes.delete(lane)
       })
     this.#lanes.set(lane, work)

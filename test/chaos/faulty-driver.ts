@@ -2,7 +2,8 @@
  * Drivers with faults. `withAborts` loses races at random, as a busy database does; the store must
  * not mind. `withoutLocks` takes away what the claims rely on, the subject's lock and the
  * compare-and-set of runs: with it the checks of the storm must find something, or they check
- * nothing. `withCut` cuts one transaction off, as a crash would.
+ * nothing. `withCut` cuts one transaction off, as a crash would. `withGates` lets a test hold a
+ * statement back.
  */
 import type { Random } from '../../src/random.ts'
 import type { Driver } from '../../src/stores/driver.ts'
@@ -82,6 +83,20 @@ export function withCut(driver: Driver, cut: { left: number }): Driver {
     () =>
       function* (statement) {
         if (cut.left-- === 0) throw new Error('a made-up cut')
+        return yield statement
+      },
+  )
+}
+
+/** Waits for a PostgreSQL advisory lock before each statement that fits, so a test can hold it. */
+export function withGates(driver: Driver, gates: readonly (readonly [RegExp, number])[]): Driver {
+  return wrapVerbs(
+    driver,
+    () =>
+      function* (statement) {
+        for (const [pattern, lock] of gates) {
+          if (pattern.test(statement.text)) yield sql`SELECT pg_advisory_xact_lock(${lock})::text`
+        }
         return yield statement
       },
   )

@@ -152,6 +152,11 @@ export function* overtakenEntries(ids: readonly string[]): Verb<Set<string>> {
   return new Set(rows.map((row) => row['id'] as string))
 }
 
+/** Until nobody is settling an entry of this lane any more. */
+export function* waitForLane(lane: string, keepUnchanged: Sql): Verb<void> {
+  yield sql`SELECT id FROM inbox WHERE lane = ${lane} AND due_at IS NOT NULL ${keepUnchanged}`
+}
+
 export function* dueEntries(now: number, limit: number): Verb<InboxEntry[]> {
   return yield* selectEntries(sql`due_at IS NOT NULL AND due_at <= ${now}
     AND NOT ${earlierWaits} ORDER BY due_at LIMIT ${limit}`)

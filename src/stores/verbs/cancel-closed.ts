@@ -1,9 +1,11 @@
 /** A closed pull request needs no work: its active runs end, unless they are of a later event. */
 import type { InboxEntry } from '../../domain/inbox.ts'
 import type { Run } from '../../domain/run.ts'
+import type { Subject } from '../../domain/subject.ts'
 import type { WebhookAct } from '../../store.ts'
 import type { Verb } from '../sql.ts'
 import { sql } from '../sql.ts'
+import { waitForLane } from '../tables/inbox-table.ts'
 import { repositoryByName } from '../tables/repository-table.ts'
 import { isActive, selectRuns } from '../tables/run-table.ts'
 import { lockSubjectByName } from '../tables/subject-table.ts'
@@ -15,12 +17,14 @@ type CancelAct = Extract<WebhookAct, { readonly act: 'cancel' }>
 export function* cancelClosed(
   context: VerbContext,
   { type, repo, pr }: CancelAct,
-  { eventAt, webhookId, sender }: InboxEntry,
+  { lane, eventAt, webhookId, sender }: InboxEntry,
 ): Verb<Run[]> {
-  const repository = yield* repositoryByName(repo)
-  if (repository === null) return []
-  const name = { type, scope: repository.id, name: `pr-${pr}` }
-  const subject = yield* lockSubjectByName(name, context.now())
+  let subject = yield* lockPullRequest(context, repo, type, pr)
+  if (subject === null) {
+    // Another process may be making it this moment, or moving it under another name.
+    yield* waitForLane(lane, context.dialect.keepUnchanged)
+    subject = yield* lockPullRequest(context, repo, type, pr)
+  }
   if (subject === null) return []
   // Those that queue come first: ending the one ahead of them would start the next.
   const active = yield* selectRuns(
@@ -43,4 +47,16 @@ export function* cancelClosed(
     cancelled.push(ended)
   }
   return cancelled
+}
+
+function* lockPullRequest(
+  context: VerbContext,
+  repo: string,
+  type: string,
+  pr: number,
+): Verb<Subject | null> {
+  const repository = yield* repositoryByName(repo)
+  if (repository === null) return null
+  const name = { type, scope: repository.id, name: `pr-${pr}` }
+  return yield* lockSubjectByName(name, context.now())
 }

@@ -45,10 +45,11 @@ function* receiveDistinct(
 ): Verb<ReceivedWebhook[]> {
   const now = context.now()
   const fresh = yield* insertEntries(
-    // In one order everywhere, so that two batches cannot wait for each other. (A batch has one
-    // webhook of each lane, so this does not change in which order a lane's came.)
+    // In one order everywhere, so that two batches cannot wait for each other, whether over a GUID
+    // or over an event. (A batch has one webhook of each lane, so this does not change in which
+    // order a lane's came.)
     webhooks
-      .toSorted((a, b) => (a.webhookId < b.webhookId ? -1 : 1))
+      .toSorted((a, b) => (insertOrder(a) < insertOrder(b) ? -1 : 1))
       .map((webhook) => toInsert(context, webhook, null, now)),
   )
   const byWebhook = new Map(fresh.map((entry) => [entry.webhookId, entry]))
@@ -75,6 +76,10 @@ function* receiveDistinct(
   )
   return answers
 }
+
+/** By event first: two GUIDs can be one event, but a GUID is never two. */
+const insertOrder = ({ eventKey, webhookId }: NewWebhook): string =>
+  `${eventKey ?? ''} ${webhookId}`
 
 interface Repeat {
   readonly answer: ReceivedWebhook

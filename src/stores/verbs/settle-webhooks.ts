@@ -11,6 +11,7 @@ import { decisionOf } from '../../domain/inbox.ts'
 import type { Run } from '../../domain/run.ts'
 import type { ClaimAnswer, DecidedWebhook, SettledWebhook, WebhookAct } from '../../store.ts'
 import type { BatchAnswer } from '../batcher.ts'
+import { LostRace } from '../driver.ts'
 import type { Verb } from '../sql.ts'
 import { insertAudits } from '../tables/audit-table.ts'
 import { lockWaiting, overtakenEntries, writeEntries } from '../tables/inbox-table.ts'
@@ -47,6 +48,7 @@ export function* settleWebhooks(
     }),
   )
   yield* perform(context, deeds)
+  yield* checkStillOpen(deeds)
   const settled = new Map<string, InboxEntry>()
   for (const entry of ready) {
     const reason = decided.find(({ entryId }) => entryId === entry.id)?.reason ?? null
@@ -92,6 +94,19 @@ function* perform(context: VerbContext, deeds: readonly Deed[]): Verb<void> {
       deed.outcome = cancelOutcome(deed.act.type, deed.cancelled)
     }
   }
+}
+
+/**
+ * An event that closed the pull request may have been stored and settled while we waited for its
+ * subject, though it came before ours: it was not committed yet when we looked for it.
+ */
+function* checkStillOpen(deeds: readonly Deed[]): Verb<void> {
+  const claimed = deeds.filter(
+    ({ act, claim }) => claim !== null && 'whileOpen' in act && act.whileOpen,
+  )
+  if (claimed.length === 0) return
+  const overtaken = yield* overtakenEntries(claimed.map(({ entry }) => entry.id))
+  if (overtaken.size > 0) throw new LostRace('a pull request was closed meanwhile')
 }
 
 /** Two claims of one subject cannot be decided at once; the second comes after the first. */
