@@ -16,7 +16,7 @@ const subject = fc.constantFrom(0, 1, 2)
 const head = fc.constantFrom('a', 'b', 'c')
 const pick = fc.nat(20)
 
-const step: fc.Arbitrary<Step> = fc.oneof(
+export const step: fc.Arbitrary<Step> = fc.oneof(
   {
     weight: 8,
     arbitrary: fc.record({

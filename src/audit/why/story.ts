@@ -63,16 +63,15 @@ class Teller {
 
   scenes(): Scene[] {
     const { rows } = this.#known
-    const led = new Map(
-      rows.filter(({ type }) => decidedTypes.has(type)).map((row) => [row, this.#ledTo(row)]),
-    )
+    const decisions = rows.filter((row) => this.#isDecision(row))
+    const led = new Map(decisions.map((row) => [row, this.#ledTo(row)]))
     for (const row of [...led.values()].flat()) this.#told.add(row)
     const displaced = new Map(
       rows.filter(({ type }) => claimTypes.has(type)).map((row) => [row, this.#displaced(row)]),
     )
     for (const row of [...displaced.values()].flat()) this.#told.add(row)
     return rows.flatMap((row) => {
-      if (this.#told.has(row)) return []
+      if (this.#told.has(row) || this.#isProvisional(row)) return []
       const deeds = led.get(row)
       if (deeds !== undefined) return this.#decision(row, deeds, displaced)
       const others = displaced.get(row)
@@ -93,6 +92,22 @@ class Teller {
     if (oldest === undefined) return []
     const text = `How ${runWords(oldest)} began is past its retention and was removed.`
     return note(text, at ?? oldest.createdAt)
+  }
+
+  #isDecision(row: AuditRow): boolean {
+    return decidedTypes.has(row.type) && !this.#isProvisional(row)
+  }
+
+  /** The sender was told so, but its turn to be processed was still to come. */
+  #isProvisional(row: AuditRow): boolean {
+    if (!decidedTypes.has(row.type) || happeningOfRow(row) === null) return false
+    const next = this.#known.rows.find(
+      ({ id, inboxId, type }) =>
+        id > row.id &&
+        inboxId === row.inboxId &&
+        (decidedTypes.has(type) || type === 'operator.replay_requested'),
+    )
+    return next !== undefined && decidedTypes.has(next.type)
   }
 
   /** What was done in the commit that decided this webhook: its rows come before the decision's. */
