@@ -239,7 +239,7 @@ describe('inbox', () => {
 })
 
 describe('why', () => {
-  test('is told in full where it is piped, and fits a terminal with its command whole', async () => {
+  test('is told in full in a pipe, and fits a terminal with its command whole', async () => {
     const { run } = await claim(5, 'b')
     const id = String(run?.id)
     await at.store.cancelRun(id, 'test', null)

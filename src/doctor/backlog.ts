@@ -30,12 +30,11 @@ export function checkPending({ pending }: StoreVitals, nowMs: number): readonly 
 
 /** The sweeper looks every few seconds, so what is due for longer has nobody to look at it. */
 export function checkOverdue({ overdue }: StoreVitals): readonly Finding[] {
-  if (overdue.count === 0) return [fine('runs.overdue', 'no run is past lease or deadline unseen')]
+  if (overdue.count === 0) return [fine('runs.overdue', 'no run is overdue unseen')]
   return [
     warning(
       'runs.overdue',
-      `${countText(overdue, 'run')} ${overdue.count === 1 ? 'is' : 'are'} past lease or deadline, ` +
-        'and nobody has looked',
+      `${countText(overdue, 'run')} past lease or deadline, and nobody has looked`,
       'Only a server sweeps. Is one running, and does its log say why it cannot?',
     ),
   ]

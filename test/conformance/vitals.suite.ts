@@ -1,4 +1,4 @@
-/** Goal: the store's word on how it is: what it began as, who serves it, and what waits too long. */
+/** Goal: a store tells how it is: what it began as, who serves it, and what waits too long. */
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { TestSubject } from './test-subject.ts'
 import { minute, openWorld, type OpenStore, type World } from './world.ts'

@@ -1,6 +1,7 @@
 /**
- * Goal: whoever operates a running server from a terminal reaches it, also straight on its database;
- * what is followed is neither lost nor repeated. That both ways say the same is test/cli/both-ways.
+ * Goal: whoever operates a running server from a terminal reaches it, also straight on its
+ * database; what is followed is neither lost nor repeated. (Both ways say the same:
+ * test/cli/both-ways.)
  */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'

@@ -83,7 +83,7 @@ async function follow(count: number, request: Partial<FollowRequest> = {}): Prom
 }
 
 describe('a stream', () => {
-  test('begins after the newest event there was, and where it is cut goes on after the last that came whole', async () => {
+  test('begins after the newest, and goes on after the last that came whole', async () => {
     listed = [event(1)]
     onStream = (answer, after) => {
       if (after === '10') {

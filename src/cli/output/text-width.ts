@@ -1,8 +1,8 @@
 /** How many columns a text takes on a terminal, and cutting it to fewer. */
 
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' })
-const wide =
-  /[\p{Script=Han}\p{Script=Hangul}\p{Script=Hiragana}\p{Script=Katakana}\p{Emoji_Presentation}]|[\u3000-\u303f\uff01-\uff60\uffe0-\uffe6]|\ufe0f/u
+const wideScript = /[\p{Script=Han}\p{Script=Hangul}\p{Script=Hiragana}\p{Script=Katakana}]/u
+const wideSign = /[\p{Emoji_Presentation}\u3000-\u303f\uff01-\uff60\uffe0-\uffe6]|\ufe0f/u
 const invisible = /^[\p{Mn}\p{Me}\p{Cf}]*$/u
 const plain = /^[\x20-\x7e]*$/
 
@@ -53,8 +53,13 @@ interface Part {
 function partsOf(text: string): readonly Part[] {
   return Array.from(graphemes.segment(text), ({ segment }) => ({
     text: segment,
-    width: invisible.test(segment) ? 0 : wide.test(segment) ? 2 : 1,
+    width: widthOf(segment),
   }))
+}
+
+function widthOf(grapheme: string): number {
+  if (invisible.test(grapheme)) return 0
+  return wideScript.test(grapheme) || wideSign.test(grapheme) ? 2 : 1
 }
 
 function take(text: string, width: number): string {
