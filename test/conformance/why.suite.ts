@@ -204,6 +204,52 @@ export function why(open: OpenStore): void {
       expect(commands(told)).toEqual([`holdfast inbox replay ${inboxId}`])
     })
 
+    it('of several run types, one of whose rules broke: each is told, and how to mend it', async () => {
+      const on = { pull_request: ['opened', 'ready_for_review'] }
+      const when = () => {
+        throw new Error('boom')
+      }
+      const early = { on: { pull_request: ['opened'] } }
+      const types = { review: early, docs: { ...early, when }, lint: { on } }
+      const story = new StoryWorld(world(), types)
+      const { inboxId } = await story.send({ head: 'a', draft: true })
+      const told = await story.why()
+      const broke = "because the run type's own rule (when) broke on it (boom)"
+      expect(told.headline).toMatch(/^review of .* nobody leased it yet\. mona opened /)
+      expect(told.headline).toContain(`; this could not be decided for docs, ${broke}.`)
+      expect(told.story.map(({ text }) => text)).toEqual([
+        `mona opened the pull request: review of ${short('a')} was claimed and left for a worker; ` +
+          `docs: it could not be decided, ${broke}; lint: nothing was started, because the pull ` +
+          'request is a draft.',
+      ])
+      expect(commands(told)).toContain(`holdfast inbox replay ${inboxId}`)
+    })
+
+    it('that was claimed by programs: repeats, a lost claimer, a newer head, a late event', async () => {
+      const subject = new TestSubject(world())
+      const thread = `${subject.repo}#5`
+      const one = `${subject.type} of ${short('one')}`
+      await subject.claim('one', { action: 'opened', actor: 'token:tok_1' })
+      for (let times = 0; times < 3; times += 1) await subject.claim('one')
+      world().clock.move(3 * minute)
+      const lost = await explain(world().store, thread)
+      expect(lost.headline).toMatch(/, but its lease ended 2 minutes ago without a heartbeat\.$/)
+      await subject.claim('one')
+      await subject.claim('two', { eventAt: 5 })
+      await subject.claim('zero', { eventAt: 1 })
+      const told = await explain(world().store, thread)
+      expect(told.story.map(({ text }) => text)).toEqual([
+        `The holder of token tok_1 asked (opened): ${one} was claimed and is held by its claimer.`,
+        `test asked: ${one} was known already, so nothing was started (3 times).`,
+        `test asked: whoever held ${one} had been silent too long, so it was taken over and is ` +
+          'held by its claimer (attempt 2).',
+        `test asked: ${subject.type} of ${short('two')} took over and is held by its claimer; ` +
+          `${one} was superseded.`,
+        'test asked: a newer head was known already, so nothing was started for ' +
+          `${subject.type} of ${short('zero')}.`,
+      ])
+    })
+
     it('that nobody heard of is an answer, with what to check', async () => {
       const told = await explain(world().store, 'acme/unheard#9')
       expect(told.headline).toMatch(/^Nothing is known of acme\/unheard#9: GitHub has sent nothing/)
@@ -323,7 +369,7 @@ export function why(open: OpenStore): void {
       await subject.complete(first, 'failed')
       const told2 = await explain(world().store, second.run?.id ?? '')
       expect(told2.story.map(({ text }) => text)).toEqual([
-        `test claimed: ${subject.type} of ${subject.name}:two was put in line behind the run before it.`,
+        `test asked: ${subject.type} of ${subject.name}:two was put in line behind the run before it.`,
         `${subject.type} of ${subject.name}:two is next in line and was left for a worker, because ` +
           'the run before it ended.',
       ])

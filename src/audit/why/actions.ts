@@ -2,7 +2,7 @@
  * What a person can do now, with the command for it. Only what would be accepted as things stand,
  * and would change something: see `decideClaim`, `cancelRun` and `replayWebhook`.
  */
-import type { InboxEntry, TypeOutcome } from '../../domain/inbox.ts'
+import type { InboxEntry } from '../../domain/inbox.ts'
 import type { Run } from '../../domain/run.ts'
 import { isActive } from '../../domain/run.ts'
 import type { Told } from './intake-words.ts'
@@ -83,16 +83,13 @@ function mayRerun({ run, subject, ahead }: Stand): boolean {
   return run.onNewer !== 'skip' || isActive(run) || ahead === null
 }
 
-/** Only of webhooks that still matter: undecided for good, or the last word where no run is. */
+/** Only of the last word, where it failed, was refused, or is all there is. */
 function ofWebhooks(known: Known): Action[] {
-  if (known.only !== null) return []
   const last = lastWord(known)
-  const isRefused = last?.outcomes.some(({ reason }) => /^(sender|role)-/.test(reason)) === true
-  const isIgnored = known.stands.length === 0 && last?.decision === 'ignored'
-  return known.webhooks.flatMap((entry) => {
-    const matters = entry.state === 'failed' || (entry === last && (isRefused || isIgnored))
-    return matters ? remediesOf(entry) : []
-  })
+  if (known.only !== null || last === null) return []
+  const isRefused = last.outcomes.some(({ reason }) => /^(sender|role)-/.test(reason))
+  const isAll = known.stands.length === 0 && last.decision === 'ignored'
+  return last.state === 'failed' || isRefused || isAll ? remediesOf(last) : []
 }
 
 function remediesOf(entry: InboxEntry): Action[] {
@@ -109,12 +106,12 @@ function remediesOf(entry: InboxEntry): Action[] {
   })
 }
 
-/** What kept a run type from starting; where none listened, the reason of the whole. */
+/** What broke; else what kept a run type from starting; where none listened, the whole's reason. */
 function toldOf(entry: InboxEntry): readonly Told[] {
-  const isObstacle = ({ result }: TypeOutcome): boolean =>
-    result === 'ignored' || result === 'skipped' || result === 'failed'
-  const outcomes = entry.outcomes.filter(isObstacle)
-  if (outcomes.length > 0 || entry.reason === null) return outcomes
+  const failed = entry.outcomes.filter(({ result }) => result === 'failed')
+  if (failed.length > 0) return failed
+  const kept = entry.outcomes.filter(({ result }) => result === 'ignored' || result === 'skipped')
+  if (kept.length > 0 || entry.reason === null) return kept
   return [{ reason: entry.reason, result: null }]
 }
 

@@ -12,15 +12,18 @@ export interface Awaited {
   readonly until: number | null
 }
 
-export function awaitedOf({ stands, webhooks }: Known): readonly Awaited[] {
-  return [...stands.flatMap(ofStand), ...webhooks.toReversed().flatMap(ofWebhook)]
+export function awaitedOf({ stands, webhooks, only }: Known): readonly Awaited[] {
+  const ofRuns = stands.flatMap((stand) => ofStand(stand, only !== null))
+  return [...ofRuns, ...webhooks.toReversed().flatMap(ofWebhook)]
 }
 
-function ofStand({ run, ahead }: Stand): Awaited[] {
-  const isBehind = ahead !== null && run !== null && ahead.id !== run.id
+/** Whoever asks about one run waits for another only if that one is before it. */
+function ofStand({ run, ahead }: Stand, isOnly: boolean): Awaited[] {
+  const isOther = ahead !== null && ahead.id !== run?.id
+  const isBehind = isOther && run?.state === 'pending'
   return [
     ...(run === null ? [] : ofRun(run, isBehind ? ahead : null)),
-    ...(isBehind ? ofRun(ahead, null) : []),
+    ...(isBehind || (isOther && !isOnly) ? ofRun(ahead, null) : []),
   ]
 }
 

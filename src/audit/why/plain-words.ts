@@ -114,6 +114,12 @@ export function lengthWords(ms: number): string {
   return counted(seconds / unitMs, unit)
 }
 
+/** How long ago, as coarsely as one would say it. */
+export function agoWords(ms: number): string {
+  const [unit, unitMs] = units.find(([, each]) => ms >= 2 * each) ?? ['second', secondMs]
+  return `${counted(Math.max(1, Math.floor(ms / unitMs)), unit)} ago`
+}
+
 export const counted = (count: number, what: string): string =>
   `${count} ${what}${count === 1 ? '' : 's'}`
 

@@ -10,9 +10,9 @@ import type { Known, Stand } from './known.ts'
 import { lastWord } from './known.ts'
 import {
   actorWords,
+  agoWords,
   fullRunWords,
   keyWords,
-  lengthWords,
   numberOf,
   outside,
   quoted,
@@ -38,7 +38,8 @@ export function threadHeadline(known: Known, thread: string): string {
     }
     if (undecided.length === 0) parts.push(`No run was started for ${thread}`)
   }
-  if (last !== null && (undecided.length > 0 || known.stands.length === 0)) {
+  const isOpen = undecided.length > 0 || last?.state === 'failed'
+  if (last !== null && (isOpen || known.stands.length === 0)) {
     parts.push(webhookWords(undecided[0] ?? last, known))
   }
   const isAtWork = known.runs.some(isActive)
@@ -128,7 +129,7 @@ function heldWords(run: Run, now: number): string {
   const held = `is being worked on by ${workerWords(run.worker)}${since}${round}${tries}`
   const expiredMs = run.leaseExpiresAt === null ? -1 : now - run.leaseExpiresAt
   if (expiredMs < 0) return held
-  return `${held}, but its lease ended ${lengthWords(expiredMs)} ago without a heartbeat`
+  return `${held}, but its lease ended ${agoWords(expiredMs)} without a heartbeat`
 }
 
 function cancelWords(run: Run, rows: readonly AuditRow[]): string {
@@ -161,7 +162,7 @@ export function webhookWords(entry: InboxEntry, { now, runs }: Known): string {
   }
   const told = entry.outcomes.find(({ result }) => result === 'failed') ?? entry.outcomes[0]
   if (entry.state === 'failed') {
-    const why = told === undefined ? '' : `, because ${becauseWords(told)}`
+    const why = told === undefined ? '' : ` for ${typeWords(told)}, because ${becauseWords(told)}`
     return `${when}; this could not be decided${why}`
   }
   if (entry.decision === 'ignored') {

@@ -12,7 +12,7 @@ import { happeningOf, happeningOfRow, happeningWords } from './happening-words.t
 import { becauseWords } from './intake-words.ts'
 import type { Known } from './known.ts'
 import { actorWords, atStart, outside, quoted, runWords, textOf, typeWords } from './plain-words.ts'
-import { rowWords } from './row-words.ts'
+import { name, rowWords } from './row-words.ts'
 
 export interface StoryEntry {
   readonly at: number
@@ -167,7 +167,7 @@ class Teller {
     const untold = all.filter(({ runIds }) => !runIds.some((id) => touched.has(id)))
     const clauses = untold.map((outcome) => {
       const said = outcomeWords(outcome)
-      return all.length > 1 ? `${said} (${typeWords(outcome)})` : said
+      return all.length > 1 ? `${typeWords(outcome)}: ${said}` : said
     })
     return [...new Set(clauses)]
   }
@@ -195,11 +195,13 @@ class Teller {
     if (isWish && textOf(row, 'webhook_id') === null && action === null) {
       return `${who} asked for it again`
     }
-    return action === null ? `${who} claimed` : `${who} claimed (${outside(action, 60)})`
+    return action === null ? `${who} asked` : `${who} asked (${outside(action, 60)})`
   }
 
   #clause(row: AuditRow, displaced: readonly AuditRow[]): string {
-    const own = rowWords(row, this.#runOf(row))
+    const own = this.#isWishOfWebhook(row)
+      ? `${name(row, this.#runOf(row))} is to be done again when this round has ended`
+      : rowWords(row, this.#runOf(row))
     if (displaced.length === 0) return own
     const names = displaced.map((old) => {
       const run = this.#runOf(old)
@@ -207,6 +209,11 @@ class Teller {
     })
     const were = names.length === 1 ? 'was' : 'were'
     return `${own}; ${names.join(' and ')} ${were} superseded`
+  }
+
+  /** Who asked is said by the webhook's own words. */
+  #isWishOfWebhook(row: AuditRow): boolean {
+    return row.type === 'operator.rerun_requested' && textOf(row, 'webhook_id') !== null
   }
 
   #single(row: AuditRow): Scene[] {
