@@ -18,7 +18,7 @@ import type { Metrics } from '../metrics.ts'
 import type { RunsService } from '../runs/create-runs.ts'
 import type { Scheduler } from '../scheduler.ts'
 import { delay } from '../scheduler.ts'
-import type { Store } from '../store.ts'
+import type { DecidedWebhook, Store } from '../store.ts'
 import type { ActMaker } from './acts.ts'
 import { LookFailed } from './acts.ts'
 import { reasonForNobody } from './door-decision.ts'
@@ -41,10 +41,15 @@ const lookTriesMin = 10
 /** A fault of ours: trying for a day would only hold up the lane. */
 const faultsMax = 5
 
+type ProcessorStore = Pick<
+  Store,
+  'now' | 'dueWebhooks' | 'webhookBody' | 'settleWebhook' | 'postponeWebhook'
+>
+
 export interface ProcessorOptions {
-  readonly store: Store
+  readonly store: ProcessorStore
   readonly runs: Pick<RunsService, 'announceClaim' | 'announceSwept'>
-  readonly acts: ActMaker
+  readonly acts: Pick<ActMaker, 'actsFor' | 'failuresFor'>
   readonly scheduler: Scheduler
   readonly log: Log
   readonly metrics: Metrics
@@ -109,9 +114,10 @@ export class Processor {
     const { entry, bytes } = item
     const { id, lane } = entry
     this.#bytesInHand += bytes
-    const before = this.#lanes.get(lane) ?? Promise.resolve()
-    const work = before
-      .then(() => this.#process(item))
+    const before = this.#lanes.get(lane)
+    const work = (before ?? Promise.resolve())
+      // Behind others it is only begun when they are done; after a stop that is left to the next.
+      .then(() => (before !== undefined && this.#stopping ? undefined : this.#process(item)))
       .finally(() => {
         this.#bytesInHand -= bytes
         // Found waiting and taken at the same moment it is here twice; the later one stays in hand.
@@ -163,7 +169,6 @@ export class Processor {
   }
 
   async #process({ entry, event }: InHand): Promise<void> {
-    if (this.#stopping) return
     try {
       await this.#settle(entry, event)
     } catch (error) {
@@ -176,14 +181,13 @@ export class Processor {
   }
 
   async #settle(entry: InboxEntry, event: WebhookEvent): Promise<void> {
-    const { store, acts } = this.#options
-    const decided = await acts.actsFor(event)
+    const decided = await this.#options.acts.actsFor(event)
     const reason = decided.length === 0 ? reasonForNobody(event) : null
-    await this.#finish({ entryId: entry.id, lane: entry.lane, acts: decided, reason }, store)
+    await this.#finish({ entryId: entry.id, lane: entry.lane, acts: decided, reason })
   }
 
-  async #finish(decided: Parameters<Store['settleWebhook']>[0], store: Store): Promise<void> {
-    const { runs, metrics, log } = this.#options
+  async #finish(decided: DecidedWebhook): Promise<void> {
+    const { store, runs, metrics, log } = this.#options
     const { entry, claims, cancelled } = await store.settleWebhook(decided)
     for (const claim of claims) runs.announceClaim(claim)
     if (cancelled.length > 0) runs.announceSwept(cancelled)
@@ -208,7 +212,7 @@ export class Processor {
     if (isLook ? isLookHopeless : entry.tries + 1 >= faultsMax) {
       const reason = isLook ? 'github-unavailable' : 'internal-error'
       const given = acts.failuresFor(event, reason)
-      await this.#finish({ entryId: entry.id, lane: entry.lane, acts: given, reason }, store)
+      await this.#finish({ entryId: entry.id, lane: entry.lane, acts: given, reason })
       return
     }
     const pauseMs = Math.min(pauseMsMax, firstPauseMs * 2 ** entry.tries)

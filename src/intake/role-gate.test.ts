@@ -1,0 +1,60 @@
+// Goal: who may start a type that asks for a role, and with which words others are refused.
+import { describe, expect, it } from 'vitest'
+import { bot, newThread, person } from '../../test/intake/payloads.ts'
+import { roles, type Role } from '../domain/role.ts'
+import type { RoleAnswer } from '../github.ts'
+import { refuseSender } from './role-gate.ts'
+import { readEvent } from './webhook-event.ts'
+
+const thread = newThread()
+const sentBy = (sender: object | null) =>
+  readEvent('guid', 'pull_request', { ...thread.on('opened', 'a', 1).payload, sender })
+
+const answering = (answer: RoleAnswer) => ({ roleOf: async () => answer })
+
+async function reasonFor(sender: object | null, answer: RoleAnswer, least: Role = 'write') {
+  return (await refuseSender(sentBy(sender), least, answering(answer)))?.reason ?? null
+}
+
+describe('a role', () => {
+  it('that reaches is let through, one that does not is not', async () => {
+    for (const [has, role] of roles.entries()) {
+      for (const [needs, least] of roles.entries()) {
+        const expected = has >= needs ? null : 'sender-role'
+        expect([role, least, await reasonFor(person('mona'), role, least)]).toEqual([
+          role,
+          least,
+          expected,
+        ])
+      }
+    }
+  })
+
+  it.each([
+    ['none', 'sender-not-member'],
+    ['no-such-user', 'sender-unknown'],
+    ['cannot-ask', 'role-unknown'],
+  ] as const)('that is %s is refused as %s', async (answer, reason) => {
+    expect(await reasonFor(person('mona'), answer)).toBe(reason)
+  })
+
+  it('of a bot, of nobody and in the sandbox is not asked for', async () => {
+    const roleOf = () => Promise.reject(new Error('asked'))
+    const refusal = (sender: object | null) => refuseSender(sentBy(sender), 'read', { roleOf })
+    expect(await refusal(bot('x[bot]'))).toMatchObject({ reason: 'sender-is-bot' })
+    expect(await refusal(null)).toMatchObject({ reason: 'sender-unknown' })
+    expect(await refusal(person('ghost'))).toMatchObject({ reason: 'sender-unknown' })
+    const sandbox = await refuseSender(sentBy(person('mona')), 'read', null)
+    expect(sandbox).toMatchObject({ reason: 'role-unknown' })
+  })
+
+  it('says who has which role and what is needed', async () => {
+    const refusal = await refuseSender(sentBy(person('mona')), 'write', answering('read'))
+    expect(refusal?.detail).toBe('mona has the role read; write is needed')
+  })
+
+  it('that GitHub does not tell now is asked again later, not refused', async () => {
+    const roleOf = () => Promise.reject(new Error('502'))
+    await expect(refuseSender(sentBy(person('mona')), 'read', { roleOf })).rejects.toThrow('502')
+  })
+})
