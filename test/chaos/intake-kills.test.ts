@@ -23,8 +23,8 @@ import { seeded, WebhookPlan, webhookSecret, type PlannedDelivery } from './webh
 // Eighty processes on a busy machine take their time to start.
 vi.setConfig({ testTimeout: 240_000 })
 
-const senders = 8
-const answersMax = 25
+const senders = 6
+const answersMax = 12
 const moreMsMax = 20
 
 interface Survived {
