@@ -149,13 +149,16 @@ export function why(open: OpenStore): void {
     it('that was closed', async () => {
       const story = new StoryWorld(world())
       await story.send({ head: 'a' })
-      await story.send({ action: 'closed', sender: 'hubot' })
+      const { inboxId } = await story.send({ action: 'closed', sender: 'hubot' })
       const told = await story.why()
       expect(told.headline).toMatch(/ was cancelled at .*, because the pull request was closed\.$/)
       expect(told.story.at(-1)?.text).toBe(
         `hubot closed the pull request: review of ${short('a')} was cancelled by hubot, because ` +
           'the pull request was closed.',
       )
+      const closing = await story.why(inboxId)
+      expect(closing.headline).toMatch(/; it cancelled review of \w+ \(now cancelled\)\.$/)
+      expect(closing.story).toEqual(told.story.slice(-1))
     })
 
     it('whose rule said no in words of its own: they are quoted and stay on their line', async () => {
@@ -235,6 +238,7 @@ export function why(open: OpenStore): void {
       const lost = await explain(world().store, thread)
       expect(lost.headline).toMatch(/, but its lease ended 2 minutes ago without a heartbeat\.$/)
       await subject.claim('one')
+      await subject.claim('one')
       await subject.claim('two', { eventAt: 5 })
       await subject.claim('zero', { eventAt: 1 })
       const told = await explain(world().store, thread)
@@ -243,6 +247,7 @@ export function why(open: OpenStore): void {
         `test asked: ${one} was known already, so nothing was started (3 times).`,
         `test asked: whoever held ${one} had been silent too long, so it was taken over and is ` +
           'held by its claimer (attempt 2).',
+        `test asked: ${one} was known already, so nothing was started.`,
         `test asked: ${subject.type} of ${short('two')} took over and is held by its claimer; ` +
           `${one} was superseded.`,
         'test asked: a newer head was known already, so nothing was started for ' +

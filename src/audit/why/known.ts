@@ -122,9 +122,12 @@ export async function readWebhook(store: WhyStore, id: string): Promise<Known | 
   const runs = found.filter((run) => run !== null)
   const known = await withAudit(store, { stands: [], runs, ids, webhooks, cut: false, only: null })
   const guids = new Set(webhooks.map(({ webhookId }) => webhookId))
-  // Of the runs, only what this webhook did to them.
-  const rows = known.rows.filter(
-    (row) => row.runId === null || guids.has(textOf(row, 'webhook_id') ?? ''),
+  const inboxIds = new Set(webhooks.map((one) => one.duplicateOf ?? one.id))
+  // Of the runs only what this webhook did to them, and nothing of other webhooks.
+  const rows = known.rows.filter((row) =>
+    row.runId === null
+      ? inboxIds.has(row.inboxId ?? '')
+      : guids.has(textOf(row, 'webhook_id') ?? ''),
   )
   return { ...known, webhooks, rows }
 }

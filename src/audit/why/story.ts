@@ -81,12 +81,14 @@ class Teller {
 
   /** Says so when the beginning is not there. */
   leftOut(): StoryEntry[] {
-    const { rows, cut, runs, only } = this.#known
+    const { rows, cut, runs, only, stands } = this.#known
     const at = rows[0]?.at
     const note = (text: string, since: number): StoryEntry[] => {
       return [{ at: since, text, type: 'left_out', runId: null, webhookId: null }]
     }
     if (cut && at !== undefined) return note('What happened before this is left out here.', at)
+    // Of a webhook, only what it did itself is told: most runs began without it.
+    if (stands.length === 0) return []
     const begun = new Set(rows.filter(({ type }) => claimTypes.has(type)).map(({ runId }) => runId))
     const oldest = runs.find(({ id }) => !begun.has(id) && (only === null || only === id))
     if (oldest === undefined) return []
@@ -323,17 +325,16 @@ export function outcomeWords(outcome: TypeOutcome): string {
   return `nothing was started, because ${becauseWords(outcome)}`
 }
 
-/** Repeats that nothing else came between become one, at the time of the last. */
+/** Repeats become one, at the time of the last: a claim's only where nothing else came between. */
 function fold(scenes: readonly Scene[]): StoryEntry[] {
   const groups: Scene[][] = []
-  const open = new Map<string, Scene[]>()
   for (const scene of scenes) {
-    const group = scene.fold === null ? undefined : open.get(scene.fold)
-    if (group === undefined) {
-      const made = [scene]
-      groups.push(made)
-      if (scene.fold !== null) open.set(scene.fold, made)
-    } else group.push(scene)
+    const isSame = ([first]: readonly Scene[]): boolean =>
+      scene.fold !== null && first?.fold === scene.fold
+    const candidates = scene.row.inboxId == null ? groups.slice(-1) : groups
+    const group = candidates.find(isSame)
+    if (group === undefined) groups.push([scene])
+    else group.push(scene)
   }
   return groups.map(entryOf).toSorted((a, b) => a.at - b.at)
 }
