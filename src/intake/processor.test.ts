@@ -178,7 +178,7 @@ describe('what is taken in', () => {
     expect(world.entry('a')).toMatchObject({ state: 'processed', reason: 'no-trigger' })
   })
 
-  it('of one lane is processed in order, one at a time; lanes do not wait for each other', async () => {
+  it('of one lane is processed in order; lanes do not wait for each other', async () => {
     const world = new World()
     const first = Promise.withResolvers<void>()
     world.decide = async ({ webhookId }) => {
@@ -307,7 +307,7 @@ describe('while the store is away', () => {
 })
 
 describe('while GitHub cannot be asked', () => {
-  it('it waits longer each time, up to five minutes, and is decided when GitHub is back', async () => {
+  it('it waits longer each time, up to five minutes, and is decided in the end', async () => {
     const world = new World()
     world.decide = () => {
       throw limited()

@@ -1,6 +1,6 @@
 /**
- * Goal: a webhook is stored once, every arrival is told of, and what waits is found, in order, until
- * it is processed.
+ * Goal: a webhook is stored once, every arrival is told of, and what waits is found, in order,
+ * until it is processed.
  */
 import { describe, expect, it } from 'vitest'
 import { unpackBody } from '../../src/intake/packed-body.ts'

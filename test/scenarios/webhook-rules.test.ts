@@ -1,6 +1,6 @@
 /**
- * Goal: the configuration's rules decide: who may start a type, and that a rule that breaks takes no
- * other type with it. Roles are asked of GitHub after the answer, and not again for every event.
+ * Goal: the configuration's rules decide: who may start a type, and that a rule that breaks takes
+ * no other type with it. Roles are asked of GitHub after the answer, and not again for every event.
  * Method: a real server with a configuration file, beside a GitHub that a test scripts.
  */
 import { writeFileSync } from 'node:fs'

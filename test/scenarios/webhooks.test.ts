@@ -31,7 +31,7 @@ describe.each(databases)('webhooks on $name', ({ makePlace }) => {
   })
   const stored = async (guid: string) => (await hooks.inbox(`webhook_id=${guid}`)).length
 
-  it('a signed trigger is 202 and one pending run; sent again it is 200 with that run', async () => {
+  it('a signed trigger is 202 and one pending run; again it is 200 with that run', async () => {
     const thread = newThread()
     const webhook = { ...thread.on('opened', 'a', 1), guid: randomUUID() }
     const first = await hooks.send(webhook)

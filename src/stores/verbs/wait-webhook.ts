@@ -1,4 +1,4 @@
-/** Why a webhook waits longer than its turn: it could not be decided yet, or a person asked anew. */
+/** Why a webhook waits beyond its turn: it could not be decided yet, or a person asked anew. */
 import type { InboxEntry } from '../../domain/inbox.ts'
 import { NotFoundError } from '../../errors.ts'
 import type { Verb } from '../sql.ts'

@@ -1,0 +1,198 @@
+// Goal: from a routed event to the claim it makes: whose commits, whose time, whose word; and that
+// a question GitHub does not answer now is asked again later, not decided.
+import { describe, expect, it } from 'vitest'
+import { bot, newThread, person, shaOf } from '../../test/intake/payloads.ts'
+import type { RunTypeConfig } from '../config.ts'
+import type { Claim } from '../domain/claim.ts'
+import type { Run } from '../domain/run.ts'
+import type { GitHub, RoleAnswer } from '../github.ts'
+import { toClaim } from '../runs/claim-request.ts'
+import { withTypeDefaults } from '../settings/type-defaults.ts'
+import { ActMaker, LookFailed } from './acts.ts'
+import { readEvent } from './webhook-event.ts'
+
+const now = Date.UTC(2026, 0, 1)
+const policy = { onNewer: 'supersede', attempts: 3, timeoutMs: 1, pendingTimeoutMs: 1 } as const
+
+interface Known {
+  readonly types?: Readonly<Record<string, RunTypeConfig>>
+  readonly github?: Pick<GitHub, 'look'> | null
+  readonly role?: () => Promise<RoleAnswer>
+  readonly runs?: readonly Partial<Run>[]
+}
+
+function makerOf({ types, github = null, role, runs = [] }: Known = {}) {
+  const learnt: unknown[] = []
+  const maker = new ActMaker({
+    types: withTypeDefaults(types === undefined ? {} : { runs: types }).runs,
+    store: {
+      now: () => now,
+      listRuns: async () => ({ items: runs as readonly Run[], nextCursor: null }),
+      learnRepository: async (...repository) => void learnt.push(repository),
+    },
+    github,
+    roles: role === undefined ? null : { roleOf: role },
+    account: { current: () => null, looked: Promise.resolve() },
+    toClaim: (request, actor) =>
+      toClaim(request, { policy, lease: null, leaseMs: 1000, actor, now }),
+  })
+  return { maker, learnt }
+}
+
+const acts = (known: Known, name: string, payload: object) =>
+  makerOf(known).maker.actsFor(readEvent('guid', name, payload))
+
+async function claimOf(known: Known, name: string, payload: object): Promise<Claim> {
+  const [act] = await acts(known, name, payload)
+  if (act?.act !== 'claim') throw new Error(`no claim but ${JSON.stringify(act)}`)
+  return act.claim
+}
+
+const thread = newThread()
+const commenting: Known['types'] = { chat: { on: { issue_comment: ['created'] } } }
+const comment = {
+  action: 'created',
+  issue: { number: 7, pull_request: {}, updated_at: '2025-12-31T00:00:00Z' },
+  repository: thread.repository,
+  sender: person('mona'),
+}
+
+describe('a pull request', () => {
+  it('is claimed for its own commits, at its own time, by its sender', async () => {
+    const pushed = thread.on('synchronize', 'b', 2, { more: { before: shaOf('a') } })
+    expect(await claimOf({}, 'pull_request', pushed.payload)).toMatchObject({
+      type: 'review',
+      repo: thread.repo,
+      pr: 7,
+      baseSha: shaOf('main'),
+      headSha: shaOf('b'),
+      beforeSha: shaOf('a'),
+      eventAt: Date.UTC(2024, 0, 1, 0, 0, 2),
+      webhookId: 'guid',
+      event: 'pull_request',
+      action: 'synchronize',
+      sender: 'mona',
+      actor: 'github:mona',
+      headMaking: true,
+      rerun: false,
+      skipReason: null,
+      lease: null,
+    })
+  })
+
+  it('of a time ahead of ours is claimed without one', async () => {
+    const { payload } = thread.on('opened', 'a', 1)
+    const pull = { ...(payload as { pull_request: object }).pull_request }
+    const ahead = { ...payload, pull_request: { ...pull, updated_at: '2026-01-01T00:06:00Z' } }
+    expect((await claimOf({}, 'pull_request', ahead)).eventAt).toBeNull()
+  })
+
+  it('asked for again is a rerun that makes no head', async () => {
+    const asked = thread.on('review_requested', 'a', 2).payload
+    const claim = await claimOf({}, 'pull_request', asked)
+    expect(claim).toMatchObject({ rerun: true, headMaking: false })
+  })
+
+  it('of a bot is a claim that says why not', async () => {
+    const { payload } = thread.on('opened', 'a', 1, { user: bot('renovate[bot]') })
+    const claim = await claimOf({}, 'pull_request', payload)
+    expect(claim).toMatchObject({ skipReason: 'bot author', headMaking: true })
+  })
+
+  it('teaches the repository’s id once', async () => {
+    const { maker, learnt } = makerOf()
+    for (const head of ['a', 'b']) {
+      await maker.actsFor(readEvent('g', 'pull_request', thread.on('opened', head, 1).payload))
+    }
+    expect(learnt).toEqual([[thread.repo, thread.repository.id]])
+  })
+})
+
+describe('a comment', () => {
+  const found = { headSha: shaOf('h'), baseSha: shaOf('b'), updatedAt: now }
+
+  it('is claimed for the head GitHub names, and makes no head itself', async () => {
+    const github = { look: async () => found }
+    const claim = await claimOf({ types: commenting, github }, 'issue_comment', comment)
+    expect(claim).toMatchObject({ pr: 7, headSha: shaOf('h'), headMaking: false })
+  })
+
+  it('is claimed for our newest run where GitHub cannot be asked or knows nothing', async () => {
+    const runs = [{ pr: 7, baseSha: shaOf('b'), headSha: shaOf('own') }]
+    for (const github of [null, { look: async () => null }]) {
+      const claim = await claimOf({ types: commenting, github, runs }, 'issue_comment', comment)
+      expect(claim.headSha).toBe(shaOf('own'))
+    }
+  })
+
+  it('is ignored when nobody knows its head', async () => {
+    expect(await acts({ types: commenting }, 'issue_comment', comment)).toEqual([
+      {
+        act: 'note',
+        outcome: { type: 'chat', result: 'ignored', reason: 'head-unknown', runIds: [] },
+      },
+    ])
+  })
+
+  it('waits while GitHub does not answer, until the time GitHub named', async () => {
+    const failing = (error: Error) => ({ look: () => Promise.reject(error) })
+    const types = commenting
+    const plain = acts({ types, github: failing(new Error('502')) }, 'issue_comment', comment)
+    await expect(plain).rejects.toMatchObject({ name: 'LookFailed', notBefore: 0 })
+    const limit = Object.assign(new Error('limited'), { until: now + 5 })
+    const limited = acts({ types, github: failing(limit) }, 'issue_comment', comment)
+    await expect(limited).rejects.toBeInstanceOf(LookFailed)
+    await expect(limited).rejects.toMatchObject({ notBefore: now + 5 })
+  })
+})
+
+describe('a push and a check', () => {
+  it('a push is a job of its branch', async () => {
+    const push = {
+      ref: 'refs/heads/main',
+      after: shaOf('a'),
+      repository: thread.repository,
+      sender: person('mona'),
+    }
+    expect(await claimOf({ types: { build: { on: { push: [] } } } }, 'push', push)).toMatchObject({
+      type: 'build',
+      key: `${thread.repo}:push:refs/heads/main:sha-${shaOf('a')}`,
+      subjectName: 'refs/heads/main',
+      headSha: shaOf('a'),
+      pr: null,
+    })
+  })
+
+  it('a check is our run of its commit', async () => {
+    const payload = {
+      action: 'rerequested',
+      check_run: { name: 'holdfast/review', head_sha: shaOf('own') },
+      repository: thread.repository,
+      sender: person('mona'),
+    }
+    const runs = [{ pr: 9, baseSha: shaOf('b'), headSha: shaOf('own') }]
+    expect(await claimOf({ runs }, 'check_run', payload)).toMatchObject({ pr: 9, rerun: true })
+    expect(await acts({}, 'check_run', payload)).toMatchObject([
+      { act: 'note', outcome: { reason: 'head-unknown' } },
+    ])
+  })
+})
+
+describe('a type that asks for a role', () => {
+  const types: Known['types'] = { careful: { on: { pull_request: ['opened'] }, by: 'write' } }
+  const { payload } = thread.on('opened', 'a', 1)
+
+  it('is claimed for who has it, and noted for who has not', async () => {
+    const write = { types, role: async () => 'write' as const }
+    expect(await acts(write, 'pull_request', payload)).toMatchObject([{ act: 'claim' }])
+    const read = { types, role: async () => 'read' as const }
+    expect(await acts(read, 'pull_request', payload)).toMatchObject([
+      { act: 'note', outcome: { result: 'ignored', reason: 'sender-role' } },
+    ])
+  })
+
+  it('waits while nobody can say', async () => {
+    const role = () => Promise.reject(new Error('502'))
+    await expect(acts({ types, role }, 'pull_request', payload)).rejects.toBeInstanceOf(LookFailed)
+  })
+})
