@@ -20,8 +20,8 @@ const statements: Readonly<Record<string, Sql>> = {
 }
 
 const others = 5000
-const entry = `'inb_' || i, 'guid-' || i, 'pull_request', 'acme/r' || i % 50, i % 100, 'l' || i % 500,
-  'processed', 'ignored', '[]', 0, 0, 0`
+const entry = `'inb_' || i, 'guid-' || i, 'pull_request', 'acme/r' || i % 50, i % 100,
+  'l' || i % 500, 'processed', 'ignored', '[]', 0, 0, 0`
 const columns = `id, webhook_id, event, repo, number, lane, state, decision, outcomes, received_at,
   processed_at, tries`
 

@@ -92,7 +92,7 @@ export function why(open: OpenStore): void {
       expect(commands(told)).toEqual([`holdfast runs rerun ${run?.id}`])
     })
 
-    it('that is worked on: the next heartbeat, the deadline, and a rerun that was asked for', async () => {
+    it('that is worked on: the next heartbeat, the deadline, a wanted rerun', async () => {
       const story = new StoryWorld(world())
       await story.send({ head: 'a' })
       const held = await story.lease('w7')
@@ -161,7 +161,7 @@ export function why(open: OpenStore): void {
       expect(closing.story).toEqual(told.story.slice(-1))
     })
 
-    it('whose rule said no in words of its own: they are quoted and stay on their line', async () => {
+    it('whose rule said no in words of its own: quoted, on one line', async () => {
       const when = () => 'not\n<b>today</b>'
       const story = new StoryWorld(world(), { review: { on: { pull_request: ['opened'] }, when } })
       await story.send({ head: 'a' })
@@ -187,7 +187,9 @@ export function why(open: OpenStore): void {
       const [entry] = await story.webhooks()
       expect(waiting.awaiting).toEqual([
         {
-          what: 'try 2 to decide on a webhook (GitHub could not be asked): mona opened the pull request',
+          what:
+            'try 2 to decide on a webhook (GitHub could not be asked): ' +
+            'mona opened the pull request',
           until: entry?.dueAt,
         },
       ])
@@ -207,7 +209,7 @@ export function why(open: OpenStore): void {
       expect(commands(told)).toEqual([`holdfast inbox replay ${inboxId}`])
     })
 
-    it('of several run types, one of whose rules broke: each is told, and how to mend it', async () => {
+    it('of several run types, one of whose rules broke: each is told', async () => {
       const on = { pull_request: ['opened', 'ready_for_review'] }
       const when = () => {
         throw new Error('boom')
@@ -221,14 +223,14 @@ export function why(open: OpenStore): void {
       expect(told.headline).toMatch(/^review of .* nobody leased it yet\. mona opened /)
       expect(told.headline).toContain(`; this could not be decided for docs, ${broke}.`)
       expect(told.story.map(({ text }) => text)).toEqual([
-        `mona opened the pull request: review of ${short('a')} was claimed and left for a worker; ` +
-          `docs: it could not be decided, ${broke}; lint: nothing was started, because the pull ` +
+        `mona opened the pull request: review of ${short('a')} was claimed and left for a ` +
+          `worker; docs: it could not be decided, ${broke}; lint: nothing was started, because the pull ` +
           'request is a draft.',
       ])
       expect(commands(told)).toContain(`holdfast inbox replay ${inboxId}`)
     })
 
-    it('that was claimed by programs: repeats, a lost claimer, a newer head, a late event', async () => {
+    it('that was claimed by programs: repeats, a lost claimer, a late event', async () => {
       const subject = new TestSubject(world())
       const thread = `${subject.repo}#5`
       const one = `${subject.type} of ${short('one')}`
@@ -362,21 +364,21 @@ export function why(open: OpenStore): void {
       const second = await subject.claim('two', { lease: null })
       const told = await explain(world().store, second.run?.id ?? '')
       const ahead = `${subject.type} of ${subject.name}:one`
+      const two = `${subject.type} of ${subject.name}:two`
       expect(told.headline).toBe(
         `${subject.type} of ${subject.name} (${subject.name}:two) is waiting in line behind ` +
           `${ahead} (${first.run?.id}), which is running.`,
       )
       expect(told.awaiting[0]).toEqual({
-        what: `the end of ${ahead} (${first.run?.id}); ${subject.type} of ${subject.name}:two follows it`,
+        what: `the end of ${ahead} (${first.run?.id}); ${two} follows it`,
         until: null,
       })
       expect(commands(told)).toEqual([`holdfast runs cancel ${second.run?.id}`])
       await subject.complete(first, 'failed')
       const told2 = await explain(world().store, second.run?.id ?? '')
       expect(told2.story.map(({ text }) => text)).toEqual([
-        `test asked: ${subject.type} of ${subject.name}:two was put in line behind the run before it.`,
-        `${subject.type} of ${subject.name}:two is next in line and was left for a worker, because ` +
-          'the run before it ended.',
+        `test asked: ${two} was put in line behind the run before it.`,
+        `${two} is next in line and was left for a worker, because ` + 'the run before it ended.',
       ])
     })
   })
