@@ -224,8 +224,8 @@ export function why(open: OpenStore): void {
       expect(told.headline).toContain(`; this could not be decided for docs, ${broke}.`)
       expect(told.story.map(({ text }) => text)).toEqual([
         `mona opened the pull request: review of ${short('a')} was claimed and left for a ` +
-          `worker; docs: it could not be decided, ${broke}; lint: nothing was started, because the pull ` +
-          'request is a draft.',
+          `worker; docs: it could not be decided, ${broke}; lint: nothing was started, ` +
+          'because the pull request is a draft.',
       ])
       expect(commands(told)).toContain(`holdfast inbox replay ${inboxId}`)
     })
