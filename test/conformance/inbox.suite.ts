@@ -158,7 +158,7 @@ function waiting(open: OpenStore): void {
     expect(await dueIds()).toContain(behind.id)
   })
 
-  it('and cannot be decided yet is looked at again at its time, and holds its lane', async () => {
+  it('and cannot be decided yet is looked at again at its time, and holds nobody up', async () => {
     const lane = unique('lane')
     const entry = await received(world().store, { lane })
     const behind = await received(world().store, { lane })
@@ -166,7 +166,7 @@ function waiting(open: OpenStore): void {
     await world().store.postponeWebhook(entry.id, dueAt, 'GitHub could not be asked')
     world().clock.move(9 * minute)
     expect(await dueIds()).not.toContain(entry.id)
-    expect(await dueIds()).not.toContain(behind.id)
+    expect(await dueIds()).toContain(behind.id)
     world().clock.move(minute)
     expect(await dueIds()).toContain(entry.id)
     expect(await world().store.inboxEntry(entry.id)).toMatchObject({
@@ -207,6 +207,21 @@ function waiting(open: OpenStore): void {
     const told = ['received', 'processed'].map((type) => `webhook.${type}`)
     const more = ['operator.replay_requested', 'webhook.processed']
     expect(await toldOf(world(), entry)).toEqual([...told, ...more])
+  })
+
+  it('again because a person asks does not run again what it had run again', async () => {
+    const subject = new TestSubject(world())
+    await subject.bring('a', 'succeeded')
+    const entry = await received(world().store)
+    const { webhookId } = entry
+    const act = claiming(subject.claimOf('a', { rerun: true, headMaking: false, webhookId }))
+    const first = await world().store.settleWebhook(decided(entry, act))
+    expect(first.claims).toMatchObject([{ reason: 'rerun', run: { round: 2 } }])
+    await subject.complete((await subject.lease())!)
+    await world().store.replayWebhook(entry.id, 'operator', null)
+    const again = await world().store.settleWebhook(decided(entry, act))
+    expect(again.claims).toMatchObject([{ reason: 'duplicate', process: false }])
+    expect(await subject.run('a')).toMatchObject({ state: 'succeeded', round: 2 })
   })
 
   it('again because a person asks for its duplicate is the first one', async () => {

@@ -6,6 +6,7 @@
  * entries, then subjects, then runs.
  */
 import type { AuditDraft } from '../../domain/audit.ts'
+import type { Claim } from '../../domain/claim.ts'
 import type { InboxEntry, TypeOutcome } from '../../domain/inbox.ts'
 import { decisionOf } from '../../domain/inbox.ts'
 import type { Run } from '../../domain/run.ts'
@@ -115,11 +116,17 @@ function* claimAll(context: VerbContext, deeds: readonly Deed[]): Verb<void> {
   while (left.length > 0) {
     const answers = yield* claimRuns(
       context,
-      left.map(({ act }) => (act as ClaimAct).claim),
+      left.map(({ entry, act }) => recognised((act as ClaimAct).claim, entry)),
     )
     left.forEach((deed, i) => record(deed, answers[i] ?? 'deferred'))
     left = left.filter(({ outcome }) => outcome === null)
   }
+}
+
+/** A wish to do it again that was granted once is not granted again by a replay. */
+function recognised(claim: Claim, { outcomes }: InboxEntry): Claim {
+  const isGranted = outcomes.some(({ type, result }) => type === claim.type && result === 'claimed')
+  return isGranted ? { ...claim, rerun: false } : claim
 }
 
 function record(deed: Deed, answer: BatchAnswer<ClaimAnswer>): void {

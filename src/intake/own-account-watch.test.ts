@@ -1,0 +1,55 @@
+// Goal: we learn who we are as soon as GitHub can say, and nothing waits for it for ever.
+import { expect, it } from 'vitest'
+import type { OwnAccount } from '../github.ts'
+import { systemScheduler } from '../scheduler.ts'
+import { watchOwnAccount } from './own-account-watch.ts'
+
+const app: OwnAccount = { login: 'our-app', id: 5, kind: 'app' }
+const still = { ...systemScheduler, afterInBackground: () => () => undefined }
+
+function watch(...answers: (OwnAccount | null | Error)[]) {
+  const said: string[] = []
+  const say = (...words: unknown[]): void => void said.push(String(words.at(-1)))
+  const ownAccount = async () => {
+    const answer = answers.shift() ?? null
+    if (answer instanceof Error) throw answer
+    return answer
+  }
+  const log = { debug: say, info: say, warn: say, error: say }
+  const watching = watchOwnAccount({ github: { ownAccount }, scheduler: still, log })
+  return { watching, said, left: answers }
+}
+
+it('nobody is known before the first look, and the look is over whatever it brings', async () => {
+  for (const answer of [app, null, new Error('502')]) {
+    const { watching } = watch(answer)
+    expect(watching.current()).toBeNull()
+    let isOver = false
+    void watching.looked.then(() => (isOver = true))
+    await Promise.resolve()
+    expect(isOver).toBe(false)
+    await watching.kick()
+    await watching.looked
+    expect(watching.current()).toBe(answer === app ? app : null)
+  }
+})
+
+it('is asked again until it is known, and then no more', async () => {
+  const { watching, said, left } = watch(new Error('502'), null, app, { ...app, login: 'other' })
+  for (let n = 0; n < 5; n++) await watching.kick()
+  expect(watching.current()).toBe(app)
+  expect(left).toHaveLength(1)
+  expect(said).toEqual([
+    'could not ask GitHub who we are',
+    'GitHub refuses our credentials; see: holdfast doctor',
+    'known to GitHub as',
+  ])
+})
+
+it('in the sandbox needs no look', async () => {
+  const say = (): void => undefined
+  const log = { debug: say, info: say, warn: say, error: say }
+  const watching = watchOwnAccount({ github: null, scheduler: still, log })
+  await watching.looked
+  expect(watching.current()).toMatchObject({ login: 'holdfast', kind: 'app' })
+})
