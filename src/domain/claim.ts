@@ -48,6 +48,8 @@ export interface Claim {
   readonly policy: RunPolicy
   /** `owner/name` in lower case; null for a job without a repository. */
   readonly repo: string | null
+  /** GitHub's number of the repository, when an event brought it: names are given away. */
+  readonly repoId: number | null
   readonly subjectName: string
   readonly key: string
   readonly pair: string
@@ -240,7 +242,7 @@ function subjectAfterSkip(scene: Scene, reason: ClaimReason, run: Run | null): S
   const { claim, sight, rank } = scene
   if (rank.rank === 'current') return withOrder(scene, sight.subject)
   const isHeadAgain = rank.rank === 'newer' && reason === 'duplicate' && hasOrder(claim)
-  return isHeadAgain && run !== null ? asCurrent(scene, run) : sight.subject
+  return isHeadAgain && run !== null && runs.isActive(run) ? asCurrent(scene, run) : sight.subject
 }
 
 function storeSkipped(scene: Scene, reason: 'stale-event' | 'busy'): ClaimVerdict {

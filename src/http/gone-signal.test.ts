@@ -8,7 +8,7 @@ const replyOf = (destroyed: boolean) => {
   return { raw, reply: { raw } as unknown as FastifyReply }
 }
 
-it('fires when the caller leaves or the server stops, and leaves nothing on the server’s own', () => {
+it('fires when the caller leaves or the server stops, and leaves nothing behind', () => {
   const stopping = new AbortController()
   const [one, other] = [replyOf(false), replyOf(false)]
   const left = goneSignal(one.reply, stopping.signal)

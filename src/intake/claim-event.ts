@@ -57,6 +57,7 @@ function commonOf(event: WebhookEvent, { type, rerun, skipReason }: ClaimWish, n
     ...(isUsable && { eventAt }),
     ...(name !== 'pull_request' && event.push === null && { headMaking: false }),
     ...(skipReason !== null && { skipReason }),
+    ...(event.repoId !== null && { repoId: event.repoId }),
     lease: false,
   }
 }

@@ -37,6 +37,7 @@ export function toClaim(request: ClaimRequest, setting: ClaimSetting): Claim {
     ...what,
     type: request.type,
     policy: setting.policy,
+    repoId: request.repoId ?? null,
     headMaking: rerun !== true && (request.headMaking ?? makesHead(action)),
     eventAt: eventAt ?? null,
     webhookId: request.webhookId ?? null,

@@ -45,6 +45,7 @@ const anyClaim: Omit<Claim, 'repo' | 'subjectName' | 'key' | 'pair' | 'lease'> =
   sender: null,
   rerun: false,
   skipReason: null,
+  repoId: null,
   input: null,
   leaseMs,
   actor: 'test',

@@ -14,6 +14,16 @@ const orders = [
 export function returningHead(open: OpenStore): void {
   const world = useWorld(open)
 
+  it('an older event of an ended key leaves the place to the one that works', async () => {
+    const subject = new TestSubject(world())
+    await subject.bring('a', 'cancelled', { eventAt: 5, rerun: true, headMaking: false })
+    await subject.claim('b', { headMaking: false })
+    const late = await subject.claim('a', { eventAt: 3, headMaking: true })
+    expect(late).toMatchObject({ reason: 'duplicate', process: false })
+    expect(await subject.state('b')).toBe('running')
+    expect(await subject.isCurrent('b')).toBe(true)
+  })
+
   describe.each(orders)('$told', ({ at }) => {
     it.each(activeWays)('A was %s when B came: A is done again and B gives way', async (way) => {
       const subject = new TestSubject(world())

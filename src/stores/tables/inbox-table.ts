@@ -121,9 +121,12 @@ export function* entriesByEvent(keys: readonly string[]): Verb<Map<string, Inbox
   return new Map(rows.map((row) => [row['event_key'] as string, decodeEntry(row)]))
 }
 
-/** `earlier` of its lane still waits: then it is not this entry's turn. */
+/**
+ * `earlier` of its lane still waits: then it is not this entry's turn. One that had to be postponed
+ * holds nobody up; what it says is judged by its time when its turn comes again.
+ */
 const earlierWaits = raw(`EXISTS (SELECT 1 FROM inbox AS earlier WHERE earlier.lane = inbox.lane
-  AND earlier.due_at IS NOT NULL AND earlier.arrival < inbox.arrival)`)
+  AND earlier.due_at IS NOT NULL AND earlier.tries = 0 AND earlier.arrival < inbox.arrival)`)
 
 export interface WaitingEntry {
   readonly entry: InboxEntry

@@ -64,6 +64,14 @@ export function* repositoryByName(name: string): Verb<Repository | null> {
   return row === undefined ? null : decode(row)
 }
 
+/** Our ids behind GitHub's numbers, of those that are known. */
+export function* repositoryIds(githubIds: readonly number[]): Verb<Map<number, string>> {
+  if (githubIds.length === 0) return new Map()
+  const rows = yield sql`SELECT github_id, id FROM repository
+    WHERE github_id IN (${join(padded([...new Set(githubIds)]))})`
+  return new Map(rows.map((row) => [Number(row['github_id']), row['id'] as string]))
+}
+
 export function* repositoryByGithubId(githubId: number): Verb<Repository | null> {
   const [row] = yield sql`SELECT id, github_id, name FROM repository
     WHERE github_id = ${githubId}`

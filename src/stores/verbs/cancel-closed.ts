@@ -6,7 +6,7 @@ import type { WebhookAct } from '../../store.ts'
 import type { Verb } from '../sql.ts'
 import { sql } from '../sql.ts'
 import { waitForLane } from '../tables/inbox-table.ts'
-import { repositoryByName } from '../tables/repository-table.ts'
+import { repositoryByGithubId, repositoryByName } from '../tables/repository-table.ts'
 import { isActive, selectRuns } from '../tables/run-table.ts'
 import { lockSubjectByName } from '../tables/subject-table.ts'
 import type { VerbContext } from './context.ts'
@@ -16,14 +16,15 @@ type CancelAct = Extract<WebhookAct, { readonly act: 'cancel' }>
 
 export function* cancelClosed(
   context: VerbContext,
-  { type, repo, pr }: CancelAct,
-  { lane, eventAt, webhookId, sender }: InboxEntry,
+  act: CancelAct,
+  entry: InboxEntry,
 ): Verb<Run[]> {
-  let subject = yield* lockPullRequest(context, repo, type, pr)
+  const { lane, eventAt, webhookId, sender } = entry
+  let subject = yield* lockPullRequest(context, act, entry)
   if (subject === null) {
     // Another process may be making it this moment, or moving it under another name.
     yield* waitForLane(lane, context.dialect.keepUnchanged)
-    subject = yield* lockPullRequest(context, repo, type, pr)
+    subject = yield* lockPullRequest(context, act, entry)
   }
   if (subject === null) return []
   // Those that queue come first: ending the one ahead of them would start the next.
@@ -51,11 +52,11 @@ export function* cancelClosed(
 
 function* lockPullRequest(
   context: VerbContext,
-  repo: string,
-  type: string,
-  pr: number,
+  { repo, type, pr }: CancelAct,
+  { repoId }: InboxEntry,
 ): Verb<Subject | null> {
-  const repository = yield* repositoryByName(repo)
+  const numbered = repoId === null ? null : yield* repositoryByGithubId(repoId)
+  const repository = numbered ?? (yield* repositoryByName(repo))
   if (repository === null) return null
   const name = { type, scope: repository.id, name: `pr-${pr}` }
   return yield* lockSubjectByName(name, context.now())

@@ -88,6 +88,7 @@ function claimOf(run: Run, subject: Subject, actor: string): Claim {
       pendingTimeoutMs: run.pendingTimeoutMs,
     },
     repo: run.repo,
+    repoId: null,
     subjectName: subject.name,
     key: run.key,
     pair: run.pair,

@@ -17,7 +17,11 @@ import type { BatchAnswer } from '../batcher.ts'
 import type { Verb } from '../sql.ts'
 import { insertAudits } from '../tables/audit-table.ts'
 import { insertEvents, seenEvents } from '../tables/event-table.ts'
-import { checkRepositories, resolveRepositories } from '../tables/repository-table.ts'
+import {
+  checkRepositories,
+  repositoryIds,
+  resolveRepositories,
+} from '../tables/repository-table.ts'
 import { selectForClaims, writeRuns } from '../tables/run-table.ts'
 import type { SubjectName } from '../tables/subject-table.ts'
 import { lockSubjects, subjectKey, writeSubjects } from '../tables/subject-table.ts'
@@ -76,12 +80,17 @@ export function* claimPlaced(
  */
 function* placeClaims(context: VerbContext, claims: readonly Claim[]): Verb<Map<number, Placed>> {
   const now = context.now()
-  const names = claims.flatMap(({ repo }) => (repo === null ? [] : [repo]))
+  const byNumber = yield* repositoryIds(claims.flatMap(({ repoId }) => repoId ?? []))
+  const numbered = ({ repoId }: Claim): string | undefined =>
+    repoId === null ? undefined : byNumber.get(repoId)
+  const names = claims.flatMap((claim) => {
+    return claim.repo === null || numbered(claim) !== undefined ? [] : [claim.repo]
+  })
   const ids = yield* resolveRepositories(names, () => context.newId('rep'), now)
   const wanted = new Map<string, { index: number; name: SubjectName }>()
   const keys = new Set<string>()
   claims.forEach((claim, index) => {
-    const scope = claim.repo === null ? '' : (ids.get(claim.repo) ?? '')
+    const scope = numbered(claim) ?? ids.get(claim.repo ?? '') ?? ''
     const name = { type: claim.type, scope, name: claim.subjectName }
     const key = `${claim.type} ${claim.key}`
     if (wanted.has(subjectKey(name)) || keys.has(key)) return
