@@ -64,6 +64,8 @@ async function receive(options: IntakeOptions, delivery: Delivery): Promise<Inta
   const { store, processor, types, account, metrics } = options
   const { webhookId, headers, body } = delivery
   const event = readEvent(webhookId, delivery.event, parsePayload(body))
+  // First: a rule of the configuration is handed the payload, and might change it.
+  const eventKey = eventKeyOf(event)
   const door = decideAtDoor(event, routeEvent(event, types, account.current()))
   const received = await store.receiveWebhook({
     webhookId,
@@ -76,7 +78,7 @@ async function receive(options: IntakeOptions, delivery: Delivery): Promise<Inta
     lane: laneOf(event),
     eventAt: event.eventAt,
     prState: event.prState,
-    eventKey: eventKeyOf(event),
+    eventKey,
     ...door,
     body: { headers: JSON.stringify(headers), body: packBody(body) },
   })
