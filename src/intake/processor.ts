@@ -7,7 +7,7 @@
  * What must hold: nothing is done before the commit that ends the entry's wait, so a crash at any
  * point leaves it waiting for whoever looks next; of one lane one entry is in hand at a time; a
  * process that has too much in hand leaves the rest to be found; one entry that cannot be processed
- * holds up its own lane and no other.
+ * holds up no other for longer than its first try.
  */
 import type { BackgroundLoop } from '../background-loop.ts'
 import { backgroundLoop } from '../background-loop.ts'
