@@ -34,8 +34,9 @@ it('takes a hundred levels and refuses more, however many', () => {
   expect(codeOf(Buffer.from('{"__proto__":'.repeat(200) + '1' + '}'.repeat(200)))).toBe('too_deep')
 })
 
-it('a packed body comes back byte by byte', () => {
+it('a packed body comes back byte by byte', async () => {
   for (const body of [Buffer.alloc(0), Buffer.from('{"a":"ä"}'), Buffer.alloc(1 << 20, 'x')]) {
-    expect(unpackBody(packBody(body)).equals(body)).toBe(true)
+    const packed = await Promise.resolve(packBody(body))
+    expect(unpackBody(packed).equals(body)).toBe(true)
   }
 })

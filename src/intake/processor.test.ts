@@ -2,6 +2,7 @@
 // GitHub, and what cannot be processed holds up nobody else.
 // Method: a store that keeps entries in a list, time that stands still until a test moves it, and
 // timers that only a test fires.
+import { brotliCompressSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import type { InboxEntry } from '../domain/inbox.ts'
 import { decisionOf } from '../domain/inbox.ts'
@@ -10,7 +11,6 @@ import { noMetrics } from '../metrics.ts'
 import type { Scheduler } from '../scheduler.ts'
 import type { WebhookAct } from '../store.ts'
 import { LookFailed } from './acts.ts'
-import { packBody } from './packed-body.ts'
 import { Processor } from './processor.ts'
 import type { WebhookEvent } from './webhook-event.ts'
 import { readEvent } from './webhook-event.ts'
@@ -93,7 +93,7 @@ class World {
     const arrival = this.entries.length + 1
     const entry = { ...anEntry, id, webhookId: id, arrival, lane: id, ...over }
     this.entries.push({ ...entry, receivedAt: this.now, dueAt: this.now })
-    this.bodies.set(arrival, packBody(body))
+    this.bodies.set(arrival, brotliCompressSync(body))
     return this.entry(id)
   }
 

@@ -1,5 +1,5 @@
 /** Builders: webhooks and what is decided about them, with everything filled in. */
-import { packBody } from '../../src/intake/packed-body.ts'
+import { brotliCompressSync } from 'node:zlib'
 import type { InboxEntry, TypeOutcome } from '../../src/domain/inbox.ts'
 import type { Claim } from '../../src/domain/claim.ts'
 import type { DecidedWebhook, NewWebhook, Store, WebhookAct } from '../../src/store.ts'
@@ -23,7 +23,7 @@ export function newWebhook(over: Partial<NewWebhook> = {}): NewWebhook {
     outcomes: [],
     eventKey: null,
     waits: true,
-    body: { headers: '{}', body: packBody(Buffer.from(`{"of":"${webhookId}"}`)) },
+    body: { headers: '{}', body: brotliCompressSync(Buffer.from(`{"of":"${webhookId}"}`)) },
     ...over,
   }
 }

@@ -2,6 +2,7 @@
  * Stand-ins for what the HTTP door is given: a `Runs` and a store that hold one run and answer at
  * once, and remember what they were asked. `changes` lists every call that would change something.
  */
+import { brotliCompressSync } from 'node:zlib'
 import type { AuditFeed } from '../../src/audit/feed.ts'
 import type { AuditRow } from '../../src/domain/audit.ts'
 import type { InboxEntry } from '../../src/domain/inbox.ts'
@@ -9,7 +10,6 @@ import type { Run } from '../../src/domain/run.ts'
 import { NotFoundError } from '../../src/errors.ts'
 import type { HttpStore } from '../../src/http/deps.ts'
 import type { Intake } from '../../src/intake/intake.ts'
-import { packBody } from '../../src/intake/packed-body.ts'
 import { isSignedBy } from '../../src/intake/signature.ts'
 import type { ClaimRequest, Runs } from '../../src/runs/runs.ts'
 import { hashSecret, leaseToken, runToken } from '../../src/secrets.ts'
@@ -281,7 +281,7 @@ function fakeStore(state: State): HttpStore {
     },
     async webhookBody() {
       check()
-      const body = packBody(Buffer.from('{"action":"opened"}'))
+      const body = brotliCompressSync(Buffer.from('{"action":"opened"}'))
       return { headers: '{"x-github-event":"pull_request"}', body }
     },
     async listInbox() {
