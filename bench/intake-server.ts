@@ -1,7 +1,10 @@
 /**
- * The server that the intake benchmark sends to, in a process of its own. `stored DATABASE_URL` is
- * the program as `holdfast serve` composes it; `bare` is the same HTTP door whose intake verifies
- * the signature and reads the payload, and stores nothing. Says its port on standard output.
+ * The server that the intake benchmark sends to, in a process of its own. Says its port on standard
+ * output.
+ *
+ *   stored DATABASE_URL   the program as `holdfast serve` composes it
+ *   bare                  the same HTTP route, which checks the signature and that it is JSON,
+ *                         and stores nothing
  */
 import { createWriteStream } from 'node:fs'
 import type { AddressInfo } from 'node:net'
@@ -10,6 +13,7 @@ import { compose } from '../src/compose.ts'
 import { createHttpServer } from '../src/http/server.ts'
 import type { HttpDeps } from '../src/http/deps.ts'
 import { noMetrics } from '../src/metrics.ts'
+import type { Intake } from '../src/intake/intake.ts'
 import { isSignedBy } from '../src/intake/signature.ts'
 import { loadSettings } from '../src/settings/load-settings.ts'
 import { seams } from './recording.ts'
@@ -26,21 +30,22 @@ async function startStored(url: string): Promise<number> {
   return Number(new URL((await app.listen()).url).port)
 }
 
+const bare: Intake = {
+  isSigned: (body, signature) => isSignedBy([webhookSecret], body, signature),
+  receive: async ({ body }) => {
+    JSON.parse(body.toString())
+    return { inboxId: 'inb_none', decision: 'accepted', reason: null, runIds: [] }
+  },
+  replay: () => Promise.reject(new Error('nothing is stored here')),
+}
+
 async function startBare(): Promise<number> {
-  const intake: HttpDeps['intake'] = {
-    isSigned: (body, signature) => isSignedBy([webhookSecret], body, signature),
-    receive: async ({ body }) => {
-      JSON.parse(body.toString())
-      return { inboxId: 'inb_none', decision: 'accepted', reason: null, runIds: [] }
-    },
-    replay: () => Promise.reject(new Error('nothing is stored here')),
-  }
   // The route asks for nothing else; whatever else is asked for is a fault of this benchmark.
   const unused = {} as HttpDeps
   const http = createHttpServer({
     ...unused,
     ...seams,
-    intake,
+    intake: bare,
     metrics: noMetrics,
     log,
     version: 'bench',

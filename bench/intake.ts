@@ -1,7 +1,8 @@
 /**
- * Intake: what it costs to keep a promise. Ours verifies a delivery, stores it, commits it and
- * answers, while it processes what it has answered; the peer is the same HTTP door that verifies
- * and stores nothing. Both are processes of their own; this one only sends.
+ * Intake: what it costs to keep a promise. Ours verifies a delivery, decides on it, stores it,
+ * commits it and answers, while it processes what it has answered. The peer is the same route; it
+ * checks the signature and that the body is JSON, and stores nothing. Both are processes of their
+ * own; this one only sends.
  */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
@@ -24,33 +25,32 @@ export interface IntakeOptions {
 
 export async function measureIntake(options: IntakeOptions): Promise<Result> {
   const { what, databaseUrl, rounds, deliveries, say } = options
-  const ours = await startServer(['stored', databaseUrl])
-  const bare = await startServer(['bare'])
+  const kinds = [['stored', databaseUrl], ['bare']]
+  const servers = await Promise.all(kinds.map(startServer))
   let number = 1
-  const p99s = new Map<number, number[]>()
   const processed: number[] = []
-  const rateAt = (port: number, keeps: boolean) => async (): Promise<number> => {
+  const rateOf = (server: StartedServer) => async (): Promise<number> => {
     const prepared = makeDeliveries(deliveries, number)
     number += deliveries
     const startedAt = performance.now()
-    const { perSecond, p99Ms } = await sendAll(port, prepared, connections)
-    p99s.set(port, [...(p99s.get(port) ?? []), p99Ms])
-    // What is left to do must not be done in the other's round.
-    if (keeps) await allProcessed(port)
-    if (keeps) processed.push((deliveries / (performance.now() - startedAt)) * 1000)
+    const { perSecond, p99Ms } = await sendAll(server.port, prepared, connections)
+    server.p99s.push(p99Ms)
+    if (server === servers[0]) {
+      // What is left to do must not be done in the others' rounds.
+      await allProcessed(server.port)
+      processed.push((deliveries / (performance.now() - startedAt)) * 1000)
+    }
     return perSecond
   }
   try {
-    const [kept = [], bareRates = []] = await takeTurns(
-      [rateAt(ours.port, true), rateAt(bare.port, false)],
-      rounds,
-    )
-    const p99 = (port: number): string => median(p99s.get(port)?.slice(1) ?? []).toFixed(1)
-    say(`${what}: p99 ${p99(ours.port)} ms, storing nothing ${p99(bare.port)} ms`)
+    const rates = await takeTurns(servers.map(rateOf), rounds)
+    const [kept = [], bare = []] = rates
+    const p99s = servers.map(({ p99s: all }) => median(all.slice(1)).toFixed(1))
+    say(`${what}: p99 ${p99s.join(' ms, storing nothing ')} ms`)
     say(`${what}: ${Math.round(median(processed.slice(1)))} a second answered and made into runs`)
-    return { what, against: 'storing nothing', bound: 0.5, ...compare(kept, bareRates) }
+    return { what, against: 'storing nothing', bound: 0.5, ...compare(kept, bare) }
   } finally {
-    await Promise.all([stopServer(ours.child), stopServer(bare.child)])
+    await Promise.all(servers.map(({ child }) => stopServer(child)))
   }
 }
 
@@ -67,6 +67,7 @@ async function allProcessed(port: number): Promise<void> {
 interface StartedServer {
   readonly child: ChildProcess
   readonly port: number
+  readonly p99s: number[]
 }
 
 async function startServer(args: readonly string[]): Promise<StartedServer> {
@@ -75,7 +76,7 @@ async function startServer(args: readonly string[]): Promise<StartedServer> {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   for await (const line of createInterface({ input: child.stdout })) {
-    return { child, port: Number(line) }
+    return { child, port: Number(line), p99s: [] }
   }
   throw new Error(`the server ${args.join(' ')} ended before it listened`)
 }

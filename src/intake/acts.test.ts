@@ -9,7 +9,7 @@ import type { GitHub, RoleAnswer } from '../github.ts'
 import { toClaim } from '../runs/claim-request.ts'
 import { withTypeDefaults } from '../settings/type-defaults.ts'
 import { ActMaker, LookFailed } from './acts.ts'
-import { readEvent } from './webhook-event.ts'
+import { readEvent, type WebhookEvent } from './webhook-event.ts'
 
 const now = Date.UTC(2026, 0, 1)
 const policy = { onNewer: 'supersede', attempts: 3, timeoutMs: 1, pendingTimeoutMs: 1 } as const
@@ -40,7 +40,11 @@ function makerOf({ types, github = null, role, runs = [] }: Known = {}) {
 }
 
 const acts = (known: Known, name: string, payload: object) =>
-  makerOf(known).maker.actsFor(readEvent('guid', name, payload))
+  actsBy(makerOf(known).maker, readEvent('guid', name, payload))
+
+async function actsBy(maker: ActMaker, event: WebhookEvent) {
+  return await maker.actsFor(event, await maker.routesFor(event))
+}
 
 async function claimOf(known: Known, name: string, payload: object): Promise<Claim> {
   const [act] = await acts(known, name, payload)
@@ -102,7 +106,7 @@ describe('a pull request', () => {
   it('teaches the repository’s id once', async () => {
     const { maker, learnt } = makerOf()
     for (const head of ['a', 'b']) {
-      await maker.actsFor(readEvent('g', 'pull_request', thread.on('opened', head, 1).payload))
+      await actsBy(maker, readEvent('g', 'pull_request', thread.on('opened', head, 1).payload))
     }
     expect(learnt).toEqual([[thread.repo, thread.repository.id]])
   })

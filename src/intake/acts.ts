@@ -1,6 +1,6 @@
 /**
- * What an event leads to, as acts for the store: routes it by the rules of now, asks GitHub what
- * only GitHub knows (roles, a comment's head), and makes the claims. Changes nothing.
+ * What a routed event leads to, as acts for the store: asks GitHub what only GitHub knows (roles, a
+ * comment's head), and makes the claims. Changes nothing but what is known of repositories.
  */
 import type { Claim } from '../domain/claim.ts'
 import type { GitHub } from '../github.ts'
@@ -11,7 +11,7 @@ import { noteOf } from './door-decision.ts'
 import type { OwnAccountWatch } from './own-account-watch.ts'
 import { refuseSender, type RoleSource } from './role-gate.ts'
 import { followsOpen, routeEvent, type RunTypes, type TypeRoute } from './route-event.ts'
-import { bringsHead, type WebhookEvent } from './webhook-event.ts'
+import { bringsHead, type EventFacts, type WebhookEvent } from './webhook-event.ts'
 
 /** GitHub could not be asked now; what depends on it is decided later. */
 export class LookFailed extends Error {
@@ -46,10 +46,15 @@ export class ActMaker {
     this.#options = options
   }
 
+  /** Of an event read from the store: by the rules of now, and knowing who we are. */
+  async routesFor(event: WebhookEvent): Promise<readonly TypeRoute[]> {
+    const { types, account } = this.#options
+    await account.looked
+    return routeEvent(event, types, account.current())
+  }
+
   /** Rejects with LookFailed when it has to be tried again later. */
-  async actsFor(event: WebhookEvent): Promise<readonly WebhookAct[]> {
-    await this.#options.account.looked
-    const routes = this.#route(event)
+  async actsFor(event: EventFacts, routes: readonly TypeRoute[]): Promise<readonly WebhookAct[]> {
     await this.#learnRepository(event)
     const acts: WebhookAct[] = []
     for (const route of routes) acts.push(...(await this.#actsOf(event, route)))
@@ -57,18 +62,13 @@ export class ActMaker {
   }
 
   /** For an event that is given up on. */
-  failuresFor(event: WebhookEvent, reason: string): readonly WebhookAct[] {
-    return this.#route(event).map(({ type }): WebhookAct => {
+  failuresFor(routes: readonly TypeRoute[], reason: string): readonly WebhookAct[] {
+    return routes.map(({ type }): WebhookAct => {
       return { act: 'note', outcome: { type, result: 'failed', reason, runIds: [] } }
     })
   }
 
-  #route(event: WebhookEvent): readonly TypeRoute[] {
-    const { types, account } = this.#options
-    return routeEvent(event, types, account.current())
-  }
-
-  async #actsOf(event: WebhookEvent, route: TypeRoute): Promise<readonly WebhookAct[]> {
+  async #actsOf(event: EventFacts, route: TypeRoute): Promise<readonly WebhookAct[]> {
     const { type } = route
     switch (route.to) {
       case 'start':
@@ -93,10 +93,7 @@ export class ActMaker {
     }
   }
 
-  async #claim(
-    event: WebhookEvent,
-    wish: Parameters<typeof claimForEvent>[1],
-  ): Promise<WebhookAct> {
+  async #claim(event: EventFacts, wish: Parameters<typeof claimForEvent>[1]): Promise<WebhookAct> {
     const { store, github, toClaim, types } = this.#options
     const request = await claimForEvent(event, wish, {
       store,
@@ -113,7 +110,7 @@ export class ActMaker {
   }
 
   /** Its numeric id outlives every rename. Kept in mind, because every event brings it again. */
-  async #learnRepository({ repo, repoId }: WebhookEvent): Promise<void> {
+  async #learnRepository({ repo, repoId }: EventFacts): Promise<void> {
     if (repo === null || repoId === null || this.#knownRepositories.get(repo) === repoId) return
     await this.#options.store.learnRepository(repo, repoId)
     if (this.#knownRepositories.size >= knownRepositoriesMax) this.#knownRepositories.clear()

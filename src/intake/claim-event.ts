@@ -6,7 +6,7 @@ import type { GitHub } from '../github.ts'
 import type { ClaimRequest } from '../runs/runs.ts'
 import { isTooFarAhead } from '../runs/claim-request.ts'
 import type { RunFilter, Store } from '../store.ts'
-import type { WebhookEvent } from './webhook-event.ts'
+import type { EventFacts } from './webhook-event.ts'
 
 export interface ClaimSources {
   readonly store: Pick<Store, 'listRuns' | 'now'>
@@ -21,7 +21,7 @@ export interface ClaimWish {
 
 /** Null when nobody can tell which commits it is about. */
 export async function claimForEvent(
-  event: WebhookEvent,
+  event: EventFacts,
   wish: ClaimWish,
   sources: ClaimSources,
 ): Promise<ClaimRequest | null> {
@@ -43,7 +43,7 @@ export async function claimForEvent(
   return target === null ? null : { ...common, kind: 'pull_request', repo, ...target }
 }
 
-function commonOf(event: WebhookEvent, { type, rerun, skipReason }: ClaimWish, now: number) {
+function commonOf(event: EventFacts, { type, rerun, skipReason }: ClaimWish, now: number) {
   const { webhookId, name, action, sender, eventAt } = event
   // Ahead of our clock it proves nothing; without it arrival orders, and GitHub is asked.
   const isUsable = eventAt !== null && !isTooFarAhead(eventAt, now)
@@ -70,7 +70,7 @@ interface Target {
 }
 
 async function targetOf(
-  event: WebhookEvent,
+  event: EventFacts,
   repo: string,
   type: string,
   { store, github }: ClaimSources,

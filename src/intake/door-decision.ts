@@ -4,7 +4,7 @@
  */
 import type { InboxDecision, TypeOutcome } from '../domain/inbox.ts'
 import type { TypeRoute } from './route-event.ts'
-import { bringsHead, type WebhookEvent } from './webhook-event.ts'
+import { bringsHead, type EventFacts } from './webhook-event.ts'
 
 export interface DoorDecision {
   readonly decision: Exclude<InboxDecision, 'duplicate'>
@@ -14,7 +14,7 @@ export interface DoorDecision {
   readonly waits: boolean
 }
 
-export function decideAtDoor(event: WebhookEvent, routes: readonly TypeRoute[]): DoorDecision {
+export function decideAtDoor(event: EventFacts, routes: readonly TypeRoute[]): DoorDecision {
   if (routes.length === 0) return { ...ignored(reasonForNobody(event)), waits: renames(event) }
   const acts = routes.some(({ to }) => to !== 'nothing' && to !== 'skip')
   if (acts) return { decision: 'accepted', reason: null, outcomes: [], waits: true }
@@ -40,13 +40,13 @@ function ignored(reason: string): Omit<DoorDecision, 'waits'> {
 }
 
 /** Why an event is ignored that no run type listens to. */
-export function reasonForNobody({ name, action }: WebhookEvent): string {
+export function reasonForNobody({ name, action }: EventFacts): string {
   if (name === 'ping') return 'ping'
   return name === 'repository' && action !== null ? `repository-${action}` : 'no-trigger'
 }
 
 /** Nobody starts on it, but a repository has another name from now on. */
-function renames({ name, action, repo, repoId }: WebhookEvent): boolean {
+function renames({ name, action, repo, repoId }: EventFacts): boolean {
   const moves = action === 'renamed' || action === 'transferred'
   return name === 'repository' && moves && repo !== null && repoId !== null
 }

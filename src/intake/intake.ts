@@ -12,7 +12,7 @@ import { parsePayload } from './parse-payload.ts'
 import type { Processor } from './processor.ts'
 import { routeEvent, type RunTypes } from './route-event.ts'
 import { isSignedBy } from './signature.ts'
-import { eventKeyOf, laneOf, readEvent } from './webhook-event.ts'
+import { eventKeyOf, factsOf, laneOf, readEvent } from './webhook-event.ts'
 
 /** A repeat that comes while the first is being processed waits this long for its runs. */
 const repeatWaitMs = 1000
@@ -43,7 +43,7 @@ export interface IntakeOptions {
   readonly types: RunTypes
   readonly store: Store
   readonly processor: Processor
-  readonly account: Pick<OwnAccountWatch, 'current'>
+  readonly account: Pick<OwnAccountWatch, 'current' | 'hasLooked'>
   readonly metrics: Metrics
 }
 
@@ -66,7 +66,8 @@ async function receive(options: IntakeOptions, delivery: Delivery): Promise<Inta
   const event = readEvent(webhookId, delivery.event, parsePayload(body))
   // First: a rule of the configuration is handed the payload, and might change it.
   const eventKey = eventKeyOf(event)
-  const door = decideAtDoor(event, routeEvent(event, types, account.current()))
+  const routes = routeEvent(event, types, account.current())
+  const door = decideAtDoor(event, routes)
   const received = await store.receiveWebhook({
     webhookId,
     event: event.name,
@@ -89,7 +90,8 @@ async function receive(options: IntakeOptions, delivery: Delivery): Promise<Inta
     return await repeatAnswer(options, entry, storedId, reason)
   }
   metrics.webhook(event.name, door.decision)
-  if (door.waits) processor.take(entry, event, body.length)
+  // Who we are may change what it means: until that is known it waits to be found.
+  if (door.waits && account.hasLooked()) processor.take(entry, factsOf(event), routes)
   return { inboxId: entry.id, decision: door.decision, reason: door.reason, runIds: [] }
 }
 

@@ -14,6 +14,7 @@ export interface OwnAccountWatch extends BackgroundLoop {
   current(): OwnAccount | null
   /** Resolves when the first look has ended, whatever came of it. */
   readonly looked: Promise<void>
+  hasLooked(): boolean
 }
 
 export interface OwnAccountWatchOptions {
@@ -32,8 +33,13 @@ export function watchOwnAccount({
   log,
 }: OwnAccountWatchOptions): OwnAccountWatch {
   let account = github === null ? sandboxAccount : null
+  let hasLooked = false
   const { promise: looked, resolve } = Promise.withResolvers<void>()
-  if (account !== null) resolve()
+  const endLook = (): void => {
+    hasLooked = true
+    resolve()
+  }
+  if (account !== null) endLook()
   const loop = backgroundLoop({
     scheduler,
     everyMs: lookAgainMs,
@@ -44,10 +50,10 @@ export function watchOwnAccount({
         if (account === null) log.warn('GitHub refuses our credentials; see: holdfast doctor')
         else log.info({ login: account.login, kind: account.kind }, 'known to GitHub as')
       } finally {
-        resolve()
+        endLook()
       }
     },
     onError: (error) => log.warn({ err: error }, 'could not ask GitHub who we are'),
   })
-  return { ...loop, current: () => account, looked }
+  return { ...loop, current: () => account, looked, hasLooked: () => hasLooked }
 }

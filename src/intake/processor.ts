@@ -24,15 +24,16 @@ import { LookFailed } from './acts.ts'
 import { reasonForNobody } from './door-decision.ts'
 import { unpackBody } from './packed-body.ts'
 import { parsePayload } from './parse-payload.ts'
-import type { WebhookEvent } from './webhook-event.ts'
-import { readEvent } from './webhook-event.ts'
+import type { TypeRoute } from './route-event.ts'
+import type { EventFacts } from './webhook-event.ts'
+import { factsOf, readEvent } from './webhook-event.ts'
 
 const sweepEveryMs = 1000
 const sweepMax = 64
 /** How many that are due may be passed over, because they are in hand or were just tried. */
 const passedOverMax = 1000
-/** Bodies in memory; what comes beyond that is read from the store when its turn has come. */
-const bytesInHandMax = 16 * 1024 * 1024
+/** What comes beyond that is read from the store when its turn has come. */
+const inHandMax = 4096
 const firstPauseMs = 1000
 const pauseMsMax = 5 * 60 * 1000
 const lookPatienceMs = 24 * 60 * 60 * 1000
@@ -49,7 +50,7 @@ type ProcessorStore = Pick<
 export interface ProcessorOptions {
   readonly store: ProcessorStore
   readonly runs: Pick<RunsService, 'announceClaim' | 'announceSwept'>
-  readonly acts: Pick<ActMaker, 'actsFor' | 'failuresFor'>
+  readonly acts: Pick<ActMaker, 'routesFor' | 'actsFor' | 'failuresFor'>
   readonly scheduler: Scheduler
   readonly log: Log
   readonly metrics: Metrics
@@ -57,8 +58,8 @@ export interface ProcessorOptions {
 
 interface InHand {
   readonly entry: InboxEntry
-  readonly event: WebhookEvent
-  readonly bytes: number
+  readonly event: EventFacts
+  readonly routes: readonly TypeRoute[]
 }
 
 export class Processor {
@@ -66,7 +67,6 @@ export class Processor {
   readonly #loop: BackgroundLoop
   readonly #lanes = new Map<string, Promise<void>>()
   readonly #inHand = new Map<string, Promise<void>>()
-  #bytesInHand = 0
   #stopping = false
 
   constructor(options: ProcessorOptions) {
@@ -96,9 +96,8 @@ export class Processor {
   }
 
   /** Takes an entry that was stored a moment ago; it is processed as soon as its lane is free. */
-  take(entry: InboxEntry, event: WebhookEvent, bytes: number): void {
-    if (this.#bytesInHand + bytes > bytesInHandMax) return
-    void this.#enqueue({ entry, event, bytes })
+  take(entry: InboxEntry, event: EventFacts, routes: readonly TypeRoute[]): void {
+    if (this.#inHand.size < inHandMax) void this.#enqueue({ entry, event, routes })
   }
 
   /** Resolves when this entry is no longer in hand here, or after `ms`. */
@@ -111,15 +110,12 @@ export class Processor {
   }
 
   #enqueue(item: InHand): Promise<void> {
-    const { entry, bytes } = item
-    const { id, lane } = entry
-    this.#bytesInHand += bytes
+    const { id, lane } = item.entry
     const before = this.#lanes.get(lane)
     const work = (before ?? Promise.resolve())
       // Behind others it is only begun when they are done; after a stop that is left to the next.
       .then(() => (before !== undefined && this.#stopping ? undefined : this.#process(item)))
       .finally(() => {
-        this.#bytesInHand -= bytes
         // Found waiting and taken at the same moment it is here twice; the later one stays in hand.
         if (this.#inHand.get(id) === work) this.#inHand.delete(id)
         if (this.#lanes.get(lane) === work) this.#lanes.delete(lane)
@@ -134,7 +130,8 @@ export class Processor {
     const { store } = this.#options
     const tried = new Set<string>()
     let passedOver = 0
-    while (!this.#stopping) {
+    // With so much in hand, what waits is most likely that; others may look for more.
+    while (!this.#stopping && this.#inHand.size <= sweepMax) {
       const limit = sweepMax + passedOver
       const due = await store.dueWebhooks(limit)
       const free = due.filter(({ id }) => !tried.has(id) && !this.#inHand.has(id))
@@ -145,43 +142,48 @@ export class Processor {
     }
   }
 
-  /** Reads one body after the other, and no further than what may be in hand at a time. */
+  /** Reads one body after the other: each may be 25 MB, and only what it says is kept. */
   async #processStored(entries: readonly InboxEntry[]): Promise<void> {
     const work: Promise<void>[] = []
     for (const entry of entries) {
-      while (this.#bytesInHand >= bytesInHandMax) await Promise.race(this.#inHand.values())
       const stored = await this.#options.store.webhookBody(entry.arrival)
       // Another process may have settled and purged it between our two reads.
-      if (stored !== null) work.push(this.#enqueueStored(entry, stored.body))
+      if (stored === null) continue
+      const item = await this.#readStored(entry, stored.body)
+      if (item !== null) work.push(this.#enqueue(item))
     }
     await Promise.all(work)
   }
 
-  async #enqueueStored(entry: InboxEntry, packed: Uint8Array): Promise<void> {
-    const { webhookId, event: name } = entry
+  async #readStored(entry: InboxEntry, packed: Uint8Array): Promise<InHand | null> {
     try {
-      const body = unpackBody(packed)
-      const event = readEvent(webhookId, name, parsePayload(body))
-      await this.#enqueue({ entry, event, bytes: body.length })
+      const event = readEvent(entry.webhookId, entry.event, parsePayload(unpackBody(packed)))
+      const routes = await this.#options.acts.routesFor(event)
+      return { entry, event: factsOf(event), routes }
     } catch (error) {
-      await this.#giveWay(entry, readEvent(webhookId, name, null), error)
+      await this.#giveWay(entry, [], error)
+      return null
     }
   }
 
-  async #process({ entry, event }: InHand): Promise<void> {
+  async #process({ entry, event, routes }: InHand): Promise<void> {
     try {
-      await this.#settle(entry, event)
+      await this.#settle(entry, event, routes)
     } catch (error) {
-      await this.#giveWay(entry, event, error)
+      await this.#giveWay(entry, routes, error)
     }
   }
 
-  async #giveWay(entry: InboxEntry, event: WebhookEvent, error: unknown): Promise<void> {
-    await this.#postpone(entry, event, error).catch((failure: unknown) => this.#say(entry, failure))
+  async #giveWay(entry: InboxEntry, routes: readonly TypeRoute[], error: unknown): Promise<void> {
+    try {
+      await this.#postpone(entry, routes, error)
+    } catch (failure) {
+      this.#say(entry, failure)
+    }
   }
 
-  async #settle(entry: InboxEntry, event: WebhookEvent): Promise<void> {
-    const decided = await this.#options.acts.actsFor(event)
+  async #settle(entry: InboxEntry, event: EventFacts, routes: readonly TypeRoute[]): Promise<void> {
+    const decided = await this.#options.acts.actsFor(event, routes)
     const reason = decided.length === 0 ? reasonForNobody(event) : null
     await this.#finish({ entryId: entry.id, lane: entry.lane, acts: decided, reason })
   }
@@ -200,7 +202,7 @@ export class Processor {
     log.info(about, 'webhook processed')
   }
 
-  async #postpone(entry: InboxEntry, event: WebhookEvent, error: unknown): Promise<void> {
+  async #postpone(entry: InboxEntry, routes: readonly TypeRoute[], error: unknown): Promise<void> {
     this.#say(entry, error)
     const { store, acts } = this.#options
     // Nothing can be written either: it stays due, and is found when the store is back.
@@ -211,7 +213,7 @@ export class Processor {
     const isLookHopeless = waitedMs > lookPatienceMs && entry.tries >= lookTriesMin
     if (isLook ? isLookHopeless : entry.tries + 1 >= faultsMax) {
       const reason = isLook ? 'github-unavailable' : 'internal-error'
-      const given = acts.failuresFor(event, reason)
+      const given = acts.failuresFor(routes, reason)
       await this.#finish({ entryId: entry.id, lane: entry.lane, acts: given, reason })
       return
     }

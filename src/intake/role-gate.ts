@@ -5,7 +5,7 @@
 import type { Role } from '../domain/role.ts'
 import { reachesRole } from '../domain/role.ts'
 import type { GitHub } from '../github.ts'
-import type { WebhookEvent } from './webhook-event.ts'
+import type { EventFacts } from './webhook-event.ts'
 
 export interface Refusal {
   readonly reason: string
@@ -16,7 +16,7 @@ export type RoleSource = Pick<GitHub, 'roleOf'>
 
 /** Null when the sender may. */
 export async function refuseSender(
-  { sender, repo }: WebhookEvent,
+  { sender, repo }: EventFacts,
   least: Role,
   roles: RoleSource | null,
 ): Promise<Refusal | null> {

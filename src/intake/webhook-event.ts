@@ -3,10 +3,11 @@
  * by event, by age and by what was deleted since (a ghost sender, a fork that is gone), so every
  * part may be absent; what is missing is decided on later, with a reason.
  */
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { numberAt, repoAt, shaAt, textAt, timeAt, valueAt } from './payload.ts'
 
-export interface WebhookEvent {
+/** What is known of an event once its payload is no longer at hand. */
+export interface EventFacts {
   readonly webhookId: string
   /** GitHub's name of the event, such as `pull_request`. */
   readonly name: string
@@ -27,6 +28,9 @@ export interface WebhookEvent {
   readonly push: PushFacts | null
   /** When it happened, by GitHub's clock. */
   readonly eventAt: number | null
+}
+
+export interface WebhookEvent extends EventFacts {
   readonly payload: unknown
 }
 
@@ -82,7 +86,7 @@ export function readEvent(webhookId: string, name: string, payload: unknown): We
 
 /** Two deliveries with equal keys tell of one event; null where the payload has no such mark. */
 export function eventKeyOf(event: WebhookEvent): string | null {
-  const { name, action, repo, repoId, number, payload, head } = event
+  const { name, action, repo, number, payload, head } = event
   const changedAt = updatedAt(payload)
   if (repo === null || number === null || changedAt === null) return null
   const marks = [
@@ -98,19 +102,25 @@ export function eventKeyOf(event: WebhookEvent): string | null {
     valueAt(payload, 'changes') ?? null,
     head,
   ]
-  const parts = [name, action, repoId ?? repo, number, changedAt, ...marks]
-  return createHash('sha256').update(JSON.stringify(parts)).digest('base64url')
+  const parts = JSON.stringify([name, action, changedAt, ...marks])
+  // Keys of one lane stand together: an index is written in one place, not all over.
+  return `${laneOf(event)} ${hash('sha256', parts, 'base64url')}`
+}
+
+/** A payload is large: what only waits for its turn goes without. */
+export function factsOf({ payload: _payload, ...facts }: WebhookEvent): EventFacts {
+  return facts
 }
 
 const headActions = new Set(['opened', 'reopened', 'synchronize', 'edited', 'ready_for_review'])
 
 /** Whether it puts a head before us, rather than telling something about one. */
-export function bringsHead({ name, action }: WebhookEvent): boolean {
+export function bringsHead({ name, action }: EventFacts): boolean {
   return name === 'pull_request' && action !== null && headActions.has(action)
 }
 
 /** Events of one lane keep their order; one that is about nothing else has a lane of its own. */
-export function laneOf({ repo, repoId, number, check, push, webhookId }: WebhookEvent): string {
+export function laneOf({ repo, repoId, number, check, push, webhookId }: EventFacts): string {
   if (repo === null) return webhookId
   const place = repoId ?? repo
   if (number !== null) return `${place}#${number}`

@@ -43,7 +43,7 @@ function batcherByHand() {
   return { batcher, batches }
 }
 
-const claimsOptions = { keyOf: subjectOf, batchMax: 32, underWayMax: 2 }
+const claimsOptions = { keyOf: subjectOf, evenSizes: true, batchMax: 32, underWayMax: 2 }
 
 const answerOf = ({ actor }: Claim): ClaimAnswer => ({
   reason: 'new',

@@ -9,7 +9,7 @@
  */
 import { StoreUnavailableError } from '../errors.ts'
 import type { Scheduler } from '../scheduler.ts'
-import { powerOfTwoWithin } from './sql.ts'
+import { wholePieces } from './sql.ts'
 
 /** `deferred`: another of this batch stands in its way; ask again in the next one. */
 export type BatchAnswer<Answer> = Answer | Error | 'deferred'
@@ -26,8 +26,12 @@ export interface BatcherOptions<Request, Answer> {
   readonly keyOf: (request: Request) => string
   readonly scheduler: Scheduler
   readonly batchMax: number
+  /** Whether a batch is cut to a size that other batches have too: see `wholePieces`. */
+  readonly evenSizes: boolean
   /** How many may be in the database at once: while one is, the next is being made. */
   readonly underWayMax: number
+  /** How many turns of the event loop a batch may grow in, while each brings more. */
+  readonly gatherTurns?: number
   /** Where nobody waits for the answer: let others go first, and more come together. */
   readonly linger?: Linger
 }
@@ -76,7 +80,7 @@ export class Batcher<Request, Answer extends object> {
   }
 
   #plan(): void {
-    const { underWayMax, linger, scheduler } = this.#options
+    const { underWayMax, linger, gatherTurns, scheduler } = this.#options
     if (this.#planned || this.#underWay >= underWayMax || this.#queue.length === 0) return
     this.#planned = true
     const leave = (): void => {
@@ -87,8 +91,19 @@ export class Batcher<Request, Answer extends object> {
       void this.#send(batch)
       this.#plan()
     }
-    if (linger === undefined) scheduler.soon(leave)
-    else this.#lingerOn(linger, leave, 1)
+    if (linger !== undefined) this.#lingerOn(linger, leave, 1)
+    else if (gatherTurns === undefined) scheduler.soon(leave)
+    else this.#gather(leave, this.#queue.length, gatherTurns)
+  }
+
+  /** For as long as every turn of the event loop brings more. */
+  #gather(leave: () => void, before: number, turnsLeft: number): void {
+    const { scheduler, batchMax } = this.#options
+    scheduler.soon(() => {
+      const now = this.#queue.length
+      if (now === before || now >= batchMax || turnsLeft <= 1) leave()
+      else this.#gather(leave, now, turnsLeft - 1)
+    })
   }
 
   #lingerOn(linger: Linger, leave: () => void, times: number): void {
@@ -100,7 +115,7 @@ export class Batcher<Request, Answer extends object> {
 
   /** The next ones in order, passing over keys that are in it or under way already. */
   #takeBatch(): readonly Waiting<Request, Answer>[] {
-    const { batchMax } = this.#options
+    const { batchMax, evenSizes } = this.#options
     const taken = new Set(this.#keysUnderWay)
     const batch: Waiting<Request, Answer>[] = []
     this.#queue = this.#queue.filter((waiting) => {
@@ -109,9 +124,8 @@ export class Batcher<Request, Answer extends object> {
       batch.push(waiting)
       return false
     })
-    // A size that other batches have too: see `inPieces`. The rest leads the next batch.
-    const rest = batch.splice(powerOfTwoWithin(batch.length))
-    this.#queue.unshift(...rest)
+    // What is cut off leads the next batch.
+    if (evenSizes) this.#queue.unshift(...batch.splice(wholePieces(batch.length)))
     return batch
   }
 

@@ -25,6 +25,8 @@ export interface Dialect {
   lockFree(table: string): Sql
   /** Ends a SELECT whose rows must not change before this transaction ends. */
   readonly keepUnchanged: Sql
+  /** Whether a statement is a journey: then a batch has a size that needs few of them. */
+  readonly statementsTravel: boolean
   /** The column of `audit` that grows in the order of commits. */
   readonly auditOrder: Sql
   /** Whether it is filled after the commit. Where only one writes at a time, ids are in order. */

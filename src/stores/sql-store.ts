@@ -72,28 +72,30 @@ export class SqlStore implements port.Store {
       },
       newId: (prefix) => makeId(prefix, driver.now(), random),
     }
+    const batches = { scheduler, evenSizes: driver.dialect.statementsTravel }
     this.#claims = new Batcher({
       run: (claims) => this.#batch(claims, () => claimRuns(this.#context, claims)),
       keyOf: subjectOf,
-      scheduler,
+      ...batches,
       batchMax: 32,
       underWayMax: 2,
     })
     this.#received = new Batcher({
       run: (webhooks) => this.#batch(webhooks, () => receiveWebhooks(this.#context, webhooks)),
       keyOf: ({ lane }) => lane,
-      scheduler,
+      ...batches,
       batchMax: 64,
       underWayMax: 2,
+      gatherTurns: 8,
     })
     this.#settled = new Batcher({
       run: (decided) => this.#batch(decided, () => settleWebhooks(this.#context, decided)),
       keyOf: ({ lane }) => lane,
-      scheduler,
+      ...batches,
       batchMax: 64,
       underWayMax: 2,
       // Their senders have been answered; those who have not go first.
-      linger: { ms: 20, while: () => this.#received.isBusy, timesMax: 12 },
+      linger: { ms: 20, while: () => this.#received.isBusy, timesMax: 50 },
     })
   }
 

@@ -82,8 +82,13 @@ export function inPieces<T>(items: readonly T[]): readonly (readonly T[])[] {
 
 const pieceMax = 64
 
-export function powerOfTwoWithin(count: number): number {
+function powerOfTwoWithin(count: number): number {
   return Math.min(pieceMax, 2 ** Math.floor(Math.log2(count)))
+}
+
+/** As many of `count` as fill whole pieces of the largest size, or one piece of a smaller. */
+export function wholePieces(count: number): number {
+  return count >= pieceMax ? count - (count % pieceMax) : powerOfTwoWithin(count)
 }
 
 /** The same for lists that are only looked up: the last item is repeated up to a power of two. */

@@ -66,7 +66,7 @@ async function push(at: ActMaker, name: string, id: number, head: string): Promi
   const { entry } = await store.receiveWebhook(
     newWebhook({ webhookId, lane: `${id}#5`, repo: name }),
   )
-  const acts = await at.actsFor(event)
+  const acts = await at.actsFor(event, await at.routesFor(event))
   const { claims } = await store.settleWebhook(decided(entry, ...acts))
   return claims[0]?.run?.subjectId ?? 'none'
 }

@@ -38,6 +38,7 @@ export class PostgresDriver implements Driver {
     keepUnchanged: raw('FOR SHARE'),
     auditOrder: raw('seq'),
     placesAudits: true,
+    statementsTravel: true,
   } as const
   readonly #options: PostgresDriverOptions
 

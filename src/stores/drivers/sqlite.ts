@@ -53,6 +53,7 @@ export class SqliteDriver implements Driver {
     keepUnchanged: raw(''),
     auditOrder: raw('id'),
     placesAudits: false,
+    statementsTravel: false,
   } as const
   readonly #options: SqliteDriverOptions
   readonly #writer: Connection

@@ -4,7 +4,7 @@
  */
 import type { InboxEntry, TypeOutcome } from '../../domain/inbox.ts'
 import type { InboxBacklog, NewWebhook, WebhookBody } from '../../store.ts'
-import type { Row, Sql, Verb } from '../sql.ts'
+import type { Param, Row, Sql, Verb } from '../sql.ts'
 import { inPieces, join, padded, raw, sql, tuples } from '../sql.ts'
 import { table } from './table.ts'
 
@@ -50,41 +50,39 @@ export interface EntryToInsert {
 
 /** Answers those that were not known, by GUID or by event, in the order in which they came. */
 export function* insertEntries(entries: readonly EntryToInsert[]): Verb<InboxEntry[]> {
-  const inserted: Row[] = []
+  const arrivals = new Map<string, number>()
   for (const piece of inPieces(entries.map(encodeNew))) {
-    const rows = yield sql`INSERT INTO inbox (event_key, id, webhook_id, event, action, repo,
-        repo_id, number, sender, lane, event_at, pr_state, state, decision, reason, outcomes,
-        duplicate_of, received_at, processed_at, due_at, tries)
-      VALUES ${tuples(piece)} ON CONFLICT DO NOTHING RETURNING ${inbox.columns}`
-    inserted.push(...rows)
+    const rows = yield sql`INSERT INTO inbox (event_key, ${inbox.columnsButKey})
+      VALUES ${tuples(piece)} ON CONFLICT DO NOTHING RETURNING id, arrival`
+    for (const row of rows) arrivals.set(row['id'] as string, Number(row['arrival']))
   }
-  return inserted.map(decodeEntry)
+  return entries.flatMap((entry) => {
+    const arrival = arrivals.get(entry.id)
+    return arrival === undefined ? [] : [{ ...newEntry(entry), arrival }]
+  })
 }
 
-function encodeNew({ id, webhook, duplicateOf, now, dueAt }: EntryToInsert) {
-  return [
-    duplicateOf === null ? webhook.eventKey : null,
+function encodeNew(entry: EntryToInsert): readonly Param[] {
+  const { webhook, duplicateOf } = entry
+  const { outcomes, ...item } = newEntry(entry)
+  const [, ...values] = inbox.encode({ ...item, outcomes: JSON.stringify(outcomes) })
+  return [duplicateOf === null ? webhook.eventKey : null, ...values]
+}
+
+function newEntry({ id, webhook, duplicateOf, now, dueAt }: EntryToInsert): InboxEntry {
+  const { body: _body, eventKey: _key, waits: _waits, ...facts } = webhook
+  return {
+    ...facts,
+    arrival: 0,
     id,
-    webhook.webhookId,
-    webhook.event,
-    webhook.action,
-    webhook.repo,
-    webhook.repoId,
-    webhook.number,
-    webhook.sender,
-    webhook.lane,
-    webhook.eventAt,
-    webhook.prState,
-    dueAt === null ? 'processed' : 'waiting',
-    webhook.decision,
-    webhook.reason,
-    JSON.stringify(webhook.outcomes),
+    state: dueAt === null ? 'processed' : 'waiting',
     duplicateOf,
-    now,
-    dueAt === null ? now : null,
+    receivedAt: now,
+    processedAt: dueAt === null ? now : null,
     dueAt,
-    0,
-  ]
+    tries: 0,
+    lastError: null,
+  }
 }
 
 export function* insertBodies(

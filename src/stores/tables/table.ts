@@ -9,6 +9,8 @@ type Value = string | number | boolean | null
 
 export interface Table<T> {
   readonly columns: Sql
+  /** For rows whose key the database gives. */
+  readonly columnsButKey: Sql
   /** `column = excluded.column, …` for every column but the key. */
   readonly overwrite: Sql
   decode(row: Row): T
@@ -18,6 +20,9 @@ export interface Table<T> {
 const snake = (field: string): string =>
   field.replaceAll(/[A-Z]/g, (capital) => `_${capital.toLowerCase()}`)
 
+const listed = (columns: readonly { readonly column: string }[]): Sql =>
+  raw(columns.map(({ column }) => column).join(', '))
+
 /** `flags` are the boolean fields, stored as 0 and 1; the first field is the key. */
 export function table<T extends object>(
   fields: readonly (keyof T & string)[],
@@ -26,7 +31,8 @@ export function table<T extends object>(
   const columns = fields.map((field) => ({ field, column: snake(field) }))
   const isFlag = new Set<string>(flags)
   return {
-    columns: raw(columns.map(({ column }) => column).join(', ')),
+    columns: listed(columns),
+    columnsButKey: listed(columns.slice(1)),
     overwrite: raw(
       columns
         .slice(1)
