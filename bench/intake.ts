@@ -18,13 +18,14 @@ const connections = 64
 export interface IntakeOptions {
   readonly what: string
   readonly databaseUrl: string
+  readonly bound: number
   readonly rounds: number
   readonly deliveries: number
   readonly say: (line: string) => void
 }
 
 export async function measureIntake(options: IntakeOptions): Promise<Result> {
-  const { what, databaseUrl, rounds, deliveries, say } = options
+  const { what, databaseUrl, bound, rounds, deliveries, say } = options
   const kinds = [['stored', databaseUrl], ['bare']]
   const servers = await Promise.all(kinds.map(startServer))
   let number = 1
@@ -48,7 +49,7 @@ export async function measureIntake(options: IntakeOptions): Promise<Result> {
     const p99s = servers.map(({ p99s: all }) => median(all.slice(1)).toFixed(1))
     say(`${what}: p99 ${p99s.join(' ms, storing nothing ')} ms`)
     say(`${what}: ${Math.round(median(processed.slice(1)))} a second answered and made into runs`)
-    return { what, against: 'storing nothing', bound: 0.5, ...compare(kept, bare) }
+    return { what, against: 'storing nothing', bound, ...compare(kept, bare) }
   } finally {
     await Promise.all(servers.map(({ child }) => stopServer(child)))
   }

@@ -39,6 +39,7 @@ async function measureSqlite(folder: string, size: Size): Promise<Result[]> {
   const intake = await measureIntake({
     what: 'SQLite, webhooks',
     databaseUrl: `sqlite:${join(folder, 'intake.sqlite')}`,
+    bound: 0.5,
     rounds,
     deliveries: size.deliveries,
     say,
@@ -62,6 +63,7 @@ async function measurePostgres(size: Size): Promise<Result[]> {
     const intake = await measureIntake({
       what: 'PostgreSQL, webhooks',
       databaseUrl: (await createDatabase(cluster.url)).url,
+      bound: 0.3,
       rounds,
       deliveries: size.deliveries,
       say,
