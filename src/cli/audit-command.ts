@@ -1,4 +1,5 @@
 /** `holdfast audit`: what happened, and what happens. */
+import { listAction } from './list-action.ts'
 import type { Command } from 'commander'
 import { auditQuery } from '../http/contract.ts'
 import { addConnectionFlags, textOf, type Parsed } from './connection.ts'
@@ -6,7 +7,6 @@ import { UsageError } from './failure.ts'
 import { auditTable } from './audit-table.ts'
 import { tailAudit } from './audit-tail.ts'
 import { withOperations } from './operations/open-operations.ts'
-import { printList } from './output/list.ts'
 import { addPageFlags, queryOf } from './query-flags.ts'
 import type { World } from './world.ts'
 
@@ -39,18 +39,12 @@ Examples:
     )
     .action(async (parsed: Parsed) => {
       const query = queryOf(auditQuery, ['run', 'type', 'since', 'until'], parsed)
-      await withOperations(world, parsed, (operations) =>
-        printList({
-          terminal: world.terminal,
-          nowMs: world.clock.wallMs(),
-          json: parsed['json'] === true,
-          all: parsed['all'] === true,
-          cursor: query.cursor,
-          shape: auditTable,
-          noun: 'events',
-          pageAt: (cursor) => operations.listAudit({ ...query, cursor }),
-        }),
-      )
+      await listAction(world, parsed, {
+        query,
+        shape: auditTable,
+        noun: 'events',
+        page: (operations, wanted) => operations.listAudit(wanted),
+      })
     })
 }
 

@@ -1,4 +1,5 @@
 /** `holdfast inbox`: what GitHub sent, what became of it, and deciding it again. */
+import { listAction } from './list-action.ts'
 import type { Command } from 'commander'
 import { inboxDecisions, inboxStates } from '../domain/inbox.ts'
 import { inboxQuery } from '../http/contract.ts'
@@ -8,7 +9,6 @@ import { inboxFields, inboxTable } from './inbox-table.ts'
 import { withOperations } from './operations/open-operations.ts'
 import { printFields } from './output/fields.ts'
 import { printJson } from './output/json.ts'
-import { printList } from './output/list.ts'
 import { addPageFlags, checkId, queryOf } from './query-flags.ts'
 import type { World } from './world.ts'
 
@@ -49,18 +49,12 @@ Examples:
     )
     .action(async (parsed: Parsed) => {
       const query = queryOf(inboxQuery, filters, parsed)
-      await withOperations(world, parsed, (operations) =>
-        printList({
-          terminal: world.terminal,
-          nowMs: world.clock.wallMs(),
-          json: parsed['json'] === true,
-          all: parsed['all'] === true,
-          cursor: query.cursor,
-          shape: inboxTable,
-          noun: 'webhooks',
-          pageAt: (cursor) => operations.listInbox({ ...query, cursor }),
-        }),
-      )
+      await listAction(world, parsed, {
+        query,
+        shape: inboxTable,
+        noun: 'webhooks',
+        page: (operations, wanted) => operations.listInbox(wanted),
+      })
     })
 }
 

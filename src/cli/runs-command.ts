@@ -1,4 +1,5 @@
 /** `holdfast runs`: look at runs, do one again, call one off. */
+import { listAction } from './list-action.ts'
 import type { Command } from 'commander'
 import { runsQuery } from '../http/contract.ts'
 import { runStates } from '../domain/run.ts'
@@ -8,7 +9,6 @@ import { withOperations } from './operations/open-operations.ts'
 import type { ClaimedView, Operations, RunView } from './operations/operations.ts'
 import { printFields } from './output/fields.ts'
 import { printJson } from './output/json.ts'
-import { printList } from './output/list.ts'
 import { addPageFlags, checkId, queryOf } from './query-flags.ts'
 import { aboutText, runFields, runsTable } from './runs-table.ts'
 import type { World } from './world.ts'
@@ -48,18 +48,12 @@ Examples:
     )
     .action(async (parsed: Parsed) => {
       const query = queryOf(runsQuery, filters, parsed)
-      await withOperations(world, parsed, (operations) =>
-        printList({
-          terminal: world.terminal,
-          nowMs: world.clock.wallMs(),
-          json: parsed['json'] === true,
-          all: parsed['all'] === true,
-          cursor: query.cursor,
-          shape: runsTable,
-          noun: 'runs',
-          pageAt: (cursor) => operations.listRuns({ ...query, cursor }),
-        }),
-      )
+      await listAction(world, parsed, {
+        query,
+        shape: runsTable,
+        noun: 'runs',
+        page: (operations, wanted) => operations.listRuns(wanted),
+      })
     })
 }
 

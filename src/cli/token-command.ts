@@ -1,4 +1,5 @@
 /** `holdfast token`: make, list and revoke tokens. */
+import { listAction } from './list-action.ts'
 import type { Command } from 'commander'
 import { tokensQuery } from '../http/contract.ts'
 import { addConnectionFlags, textOf, type Parsed } from './connection.ts'
@@ -6,7 +7,6 @@ import { withHint } from './failure.ts'
 import { withOperations } from './operations/open-operations.ts'
 import type { TokenView } from './operations/operations.ts'
 import { printJson } from './output/json.ts'
-import { printList } from './output/list.ts'
 import type { TableShape } from './output/table.ts'
 import { relativeTime } from './output/time-text.ts'
 import { addPageFlags, checkId, queryOf } from './query-flags.ts'
@@ -84,18 +84,12 @@ function addList(token: Command, world: World): void {
     addPageFlags(list).option('--json', 'print {"items":[…],"next_cursor"}'),
   ).action(async (parsed: Parsed) => {
     const query = queryOf(tokensQuery, [], parsed)
-    await withOperations(world, parsed, (operations) =>
-      printList({
-        terminal: world.terminal,
-        nowMs: world.clock.wallMs(),
-        json: parsed['json'] === true,
-        all: parsed['all'] === true,
-        cursor: query.cursor,
-        shape: tokensTable,
-        noun: 'tokens',
-        pageAt: (cursor) => operations.listTokens({ ...query, cursor }),
-      }),
-    )
+    await listAction(world, parsed, {
+      query,
+      shape: tokensTable,
+      noun: 'tokens',
+      page: (operations, wanted) => operations.listTokens(wanted),
+    })
   })
 }
 

@@ -1,8 +1,7 @@
 /** What waits: runs for a worker, runs for the sweeper, webhooks for a decision. */
 import type { AuditRow } from '../domain/audit.ts'
-import type { Finding } from '../domain/finding.ts'
+import { fine, warning, type Finding } from '../domain/finding.ts'
 import type { Counted, InboxBacklog, Paged, StoreVitals } from '../store.ts'
-import { fine, warning } from './report.ts'
 
 const minuteMs = 60_000
 const hourMs = 60 * minuteMs

@@ -1,10 +1,9 @@
 /** Settings: what was read, what is set in vain, whether it is live, and how people get in. */
-import type { Finding } from '../domain/finding.ts'
+import { fine, problem, warning, type Finding } from '../domain/finding.ts'
 import { describeDefault, type Option } from '../settings/option.ts'
 import { adminTokenLengthMin, optionEntries, options } from '../settings/options.ts'
 import type { Settings } from '../settings/settings.ts'
 import type { SettingsError } from '../settings/settings-error.ts'
-import { fine, problem, warning } from './report.ts'
 
 /** Settings that could not be loaded: each thing that is wrong is a finding of its own. */
 export function settingsProblems(error: SettingsError): readonly Finding[] {

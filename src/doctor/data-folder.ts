@@ -2,10 +2,9 @@
 import { constants } from 'node:fs'
 import { access, stat, statfs } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import type { Finding } from '../domain/finding.ts'
+import { fine, problem, warning, type Finding } from '../domain/finding.ts'
 import { options } from '../settings/options.ts'
 import type { Settings } from '../settings/settings.ts'
-import { fine, problem, warning } from './report.ts'
 
 const megabyte = 1_000_000
 const freeBytesTight = 1000 * megabyte

@@ -11,7 +11,8 @@ import { SettingsError } from '../settings/settings-error.ts'
 import type { InboxBacklog, StoreVitals } from '../store.ts'
 import { settingsProblems } from './configuration.ts'
 import { examineAll, type DoctorStore, type Patient } from './doctor.ts'
-import { examine, fine } from './report.ts'
+import { fine } from '../domain/finding.ts'
+import { examine } from './report.ts'
 
 const now = Date.parse('2026-01-31T12:00:00Z')
 const minute = 60_000

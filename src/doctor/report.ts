@@ -2,7 +2,7 @@
  * What a doctor says: findings, each of one thing. A check that fails is itself a finding and never
  * takes the others with it.
  */
-import type { Finding } from '../domain/finding.ts'
+import { problem, type Finding } from '../domain/finding.ts'
 import { HoldfastError } from '../errors.ts'
 
 export interface Report {
@@ -40,24 +40,3 @@ export function failedCheck(name: string, error: unknown): Finding {
   const told = error instanceof Error && error.message !== '' ? error.message : 'it did not say why'
   return problem(name, told, hint ?? 'Mend what the message names, then run doctor again.')
 }
-
-export const fine = (check: string, detail: string): Finding => ({
-  check,
-  level: 'ok',
-  detail,
-  remedy: null,
-})
-
-export const warning = (check: string, detail: string, remedy: string): Finding => ({
-  check,
-  level: 'warning',
-  detail,
-  remedy,
-})
-
-export const problem = (check: string, detail: string, remedy: string): Finding => ({
-  check,
-  level: 'problem',
-  detail,
-  remedy,
-})

@@ -1,10 +1,9 @@
 /** The database as it was found, and what the store in it says of itself. */
 import type { DatabaseLook } from '../domain/database-look.ts'
-import type { Finding } from '../domain/finding.ts'
+import { fine, problem, warning, type Finding } from '../domain/finding.ts'
 import { describeDatabase } from '../settings/describe-settings.ts'
 import type { Settings } from '../settings/settings.ts'
 import type { StoreVitals } from '../store.ts'
-import { fine, problem, warning } from './report.ts'
 
 /** All nodes go by the database's clock; a gap this wide still confuses people who read times. */
 const clockMsMax = 5000

@@ -8,3 +8,24 @@ export interface Finding {
   /** What a person can do about it; null when all is well. */
   readonly remedy: string | null
 }
+
+export const fine = (check: string, detail: string): Finding => ({
+  check,
+  level: 'ok',
+  detail,
+  remedy: null,
+})
+
+export const warning = (check: string, detail: string, remedy: string): Finding => ({
+  check,
+  level: 'warning',
+  detail,
+  remedy,
+})
+
+export const problem = (check: string, detail: string, remedy: string): Finding => ({
+  check,
+  level: 'problem',
+  detail,
+  remedy,
+})

@@ -1,9 +1,9 @@
 /** Whether an App's webhooks find us and can be trusted. */
 import { z } from 'zod'
-import type { Finding } from '../domain/finding.ts'
+import { fine, problem, warning, type Finding } from '../domain/finding.ts'
 import type { Setup } from './check-setup.ts'
 import { GitHubError, isGitHubError } from './errors.ts'
-import { ok, problem, unaskable, warning, webhookAddress, webhookPath } from './setup-findings.ts'
+import { unaskable, webhookAddress, webhookPath } from './setup-findings.ts'
 
 const check = 'github.webhook'
 
@@ -27,7 +27,9 @@ export async function checkAppHook({ ask, options }: Setup, place: string): Prom
       ...checkAddress(hook.url, options.publicUrl, settings),
       ...checkContent(hook, settings),
     ]
-    return findings.length > 0 ? findings : [ok(check, `webhooks go to ${withoutQuery(hook.url)}`)]
+    return findings.length > 0
+      ? findings
+      : [fine(check, `webhooks go to ${withoutQuery(hook.url)}`)]
   } catch (error) {
     if (isGitHubError(error, 'not_found')) return [noHook(settings, address)]
     if (error instanceof GitHubError) return [unaskable(check, error)]

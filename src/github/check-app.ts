@@ -1,6 +1,6 @@
 /** The set-up as a GitHub App: what it may do, what it hears of, where it is installed. */
 import { z } from 'zod'
-import type { Finding } from '../domain/finding.ts'
+import { fine, problem, warning, type Finding } from '../domain/finding.ts'
 import { checkAppHook } from './check-app-hook.ts'
 import type { Setup } from './check-setup.ts'
 import { GitHubError, isGitHubError } from './errors.ts'
@@ -8,11 +8,8 @@ import {
   accessLabel,
   neededEvents,
   neededPermissions,
-  ok,
-  problem,
   reachesAccess,
   unaskable,
-  warning,
 } from './setup-findings.ts'
 
 const grantsForm = z.object({
@@ -50,7 +47,7 @@ export async function checkApp(setup: Setup): Promise<Finding[]> {
   }
   const place = `On GitHub: Settings → Developer settings → GitHub Apps → ${app.name}`
   return [
-    ok('github.credentials', `the App is accepted; we act as ${app.slug}[bot] (App ${app.id})`),
+    fine('github.credentials', `the App is accepted; we act as ${app.slug}[bot] (App ${app.id})`),
     ...checkPermissions(app, place),
     ...checkEvents(app, place),
     ...(await checkAppHook(setup, place)),
@@ -61,7 +58,7 @@ export async function checkApp(setup: Setup): Promise<Finding[]> {
 function checkPermissions({ permissions }: Grants, place: string): Finding[] {
   const check = 'github.permissions'
   const missing = missingPermissions(permissions)
-  if (missing.length === 0) return [ok(check, 'the App asks for all the permissions it needs')]
+  if (missing.length === 0) return [fine(check, 'the App asks for all the permissions it needs')]
   return missing.map(({ name, label, access }) =>
     problem(
       check,
@@ -75,7 +72,7 @@ function checkPermissions({ permissions }: Grants, place: string): Finding[] {
 function checkEvents({ events }: Grants, place: string): Finding[] {
   const check = 'github.events'
   const missing = neededEvents.filter(({ name }) => !events.includes(name))
-  if (missing.length === 0) return [ok(check, 'the App hears of all the events it needs')]
+  if (missing.length === 0) return [fine(check, 'the App hears of all the events it needs')]
   return missing.map(({ name, label }) =>
     problem(
       check,
@@ -109,7 +106,7 @@ async function checkInstallations(setup: Setup, app: Grants, place: string): Pro
       const remedy = `An owner of ${where} accepts it: Settings → GitHub Apps → Review request.`
       return [problem(check, `${where} has not granted ${names}`, remedy)]
     })
-    return findings.length > 0 ? findings : [ok(check, `installed for ${count(data.length)}`)]
+    return findings.length > 0 ? findings : [fine(check, `installed for ${count(data.length)}`)]
   } catch (error) {
     if (error instanceof GitHubError) return [unaskable(check, error)]
     throw error

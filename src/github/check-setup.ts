@@ -4,12 +4,12 @@
  * What must hold: never rejects, and every finding that is not well says what a person can do.
  */
 import { z } from 'zod'
-import type { Finding } from '../domain/finding.ts'
+import { fine, problem, warning, type Finding } from '../domain/finding.ts'
 import type { Ask } from './ask.ts'
 import { checkApp } from './check-app.ts'
 import { checkToken } from './check-token.ts'
 import { GitHubError, isGitHubError } from './errors.ts'
-import { ok, problem, unaskable, warning } from './setup-findings.ts'
+import { unaskable } from './setup-findings.ts'
 import type { Transport } from './transport.ts'
 
 export interface Setup {
@@ -34,7 +34,7 @@ export async function checkSetup(setup: Setup): Promise<readonly Finding[]> {
   try {
     findings.push(...(await (setup.isApp ? checkApp(setup) : checkToken(setup))))
     if (!findings.some(isStandingInTheWay)) findings.push(await checkRate(setup))
-    findings.unshift(ok('github.api', `${shown(setup.options.apiUrl)} answers`))
+    findings.unshift(fine('github.api', `${shown(setup.options.apiUrl)} answers`))
   } catch (error) {
     findings.push(unreachable(error, shown(setup.options.apiUrl)))
   }
@@ -52,7 +52,7 @@ async function checkRate({ ask }: Setup): Promise<Finding> {
     const { limit, remaining, reset } = (await ask('account', rateForm, 'GET /rate_limit')).data
       .resources.core
     const left = `${remaining} of ${limit} calls left this hour`
-    if (remaining >= limit * fewLeft) return ok(check, left)
+    if (remaining >= limit * fewLeft) return fine(check, left)
     const until = new Date(reset * 1000).toISOString()
     return warning(
       check,
@@ -62,7 +62,7 @@ async function checkRate({ ask }: Setup): Promise<Finding> {
   } catch (error) {
     if (!(error instanceof GitHubError)) throw error
     // GitHub Enterprise answers so while limits are off.
-    if (error.kind === 'not_found') return ok(check, 'this GitHub has no limits')
+    if (error.kind === 'not_found') return fine(check, 'this GitHub has no limits')
     return unaskable(check, error)
   }
 }
@@ -72,7 +72,7 @@ function checkClock(transport: Transport): Finding[] {
   if (aheadMs === null) return []
   const seconds = Math.round(Math.abs(aheadMs) / 1000)
   if (Math.abs(aheadMs) <= clockAheadMsMax) {
-    return [ok('github.clock', "our clock and GitHub's agree within a minute")]
+    return [fine('github.clock', "our clock and GitHub's agree within a minute")]
   }
   const side = aheadMs > 0 ? 'behind' : 'ahead of'
   return [

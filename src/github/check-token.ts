@@ -1,18 +1,10 @@
 /** The set-up with a token: whose it is, how far it reaches. Its webhooks are out of our sight. */
 import { z } from 'zod'
-import type { Finding } from '../domain/finding.ts'
+import { fine, problem, warning, type Finding } from '../domain/finding.ts'
 import type { Reply } from './ask.ts'
 import type { Setup } from './check-setup.ts'
 import { isGitHubError } from './errors.ts'
-import {
-  accessLabel,
-  neededEvents,
-  neededPermissions,
-  ok,
-  problem,
-  warning,
-  webhookAddress,
-} from './setup-findings.ts'
+import { accessLabel, neededEvents, neededPermissions, webhookAddress } from './setup-findings.ts'
 
 const userForm = z.object({ login: z.string(), id: z.number() })
 
@@ -40,7 +32,7 @@ export async function checkToken({ ask, options }: Setup): Promise<Finding[]> {
   }
   const { login, id } = reply.data
   return [
-    ok(check, `the token is accepted; we act as ${login} (user ${id})`),
+    fine(check, `the token is accepted; we act as ${login} (user ${id})`),
     checkScopes(reply.headers['x-oauth-scopes']),
     checkByHand(options.publicUrl),
   ]
@@ -60,9 +52,9 @@ function checkScopes(header: string | number | undefined): Finding {
     )
   }
   const scopes = String(header).split(/\s*,\s*/)
-  if (scopes.includes('repo')) return ok('github.scopes', 'the token has the scope repo')
+  if (scopes.includes('repo')) return fine('github.scopes', 'the token has the scope repo')
   if (scopes.includes('public_repo')) {
-    return ok('github.scopes', 'the token has the scope public_repo: public repositories only')
+    return fine('github.scopes', 'the token has the scope public_repo: public repositories only')
   }
   return problem(
     'github.scopes',

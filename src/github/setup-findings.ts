@@ -1,5 +1,5 @@
 /** What a set-up needs on GitHub, and how a finding about it is written. */
-import type { Finding } from '../domain/finding.ts'
+import { warning, type Finding } from '../domain/finding.ts'
 import type { GitHubError } from './errors.ts'
 
 interface Need {
@@ -25,26 +25,6 @@ export const neededEvents: readonly Need[] = [
 ]
 
 export const webhookPath = '/webhooks/github'
-
-export const ok = (check: string, detail: string): Finding => ({
-  check,
-  level: 'ok',
-  detail,
-  remedy: null,
-})
-export const warning = (check: string, detail: string, remedy: string): Finding => ({
-  check,
-  level: 'warning',
-  detail,
-  remedy,
-})
-export const problem = (check: string, detail: string, remedy: string): Finding => ({
-  check,
-  level: 'problem',
-  detail,
-  remedy,
-})
-
 /** GitHub's words for a permission's two grades. */
 export const accessLabel = { read: 'Read-only', write: 'Read and write' } as const
 
