@@ -46,7 +46,7 @@ export function describeProblems(route: RouteOptions): void {
   if (schema === undefined || schema.hide === true) return
   const open = config?.access === 'public'
   const statuses = [
-    ...(open ? (config?.refusals ?? []) : [400, 401, 403]),
+    ...(open ? (config.refusals ?? []) : [400, 401, 403]),
     ...(schema.params === undefined ? [] : [404]),
     ...(config?.conflicts === undefined ? [] : [409]),
     ...(schema.body === undefined ? [] : [413, 415]),
