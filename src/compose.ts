@@ -105,8 +105,15 @@ export function openGitHub(
     ...options,
     apiUrl,
     publicUrl,
+    events: eventsOf(settings),
     credentials: app ?? { token: token ?? '' },
   })
+}
+
+/** What GitHub has to send for the configured types to start, and to end with a closed one. */
+function eventsOf({ runs }: Settings): readonly string[] {
+  const named = Object.values(runs).flatMap(({ on, rerunOn }) => Object.keys({ ...on, ...rerunOn }))
+  return [...new Set(['pull_request', ...named])]
 }
 
 export async function compose(settings: Settings, options: ComposeOptions): Promise<App> {

@@ -6,7 +6,7 @@ import type { Setup } from './check-setup.ts'
 import { GitHubError, isGitHubError } from './errors.ts'
 import {
   accessLabel,
-  neededEvents,
+  eventLabel,
   neededPermissions,
   reachesAccess,
   unaskable,
@@ -49,7 +49,7 @@ export async function checkApp(setup: Setup): Promise<Finding[]> {
   return [
     fine('github.credentials', `the App is accepted; we act as ${app.slug}[bot] (App ${app.id})`),
     ...checkPermissions(app, place),
-    ...checkEvents(app, place),
+    ...checkEvents(app, setup.options.events, place),
     ...(await checkAppHook(setup, place)),
     ...(await checkInstallations(setup, app, place)),
   ]
@@ -69,15 +69,15 @@ function checkPermissions({ permissions }: Grants, place: string): Finding[] {
   )
 }
 
-function checkEvents({ events }: Grants, place: string): Finding[] {
+function checkEvents({ events }: Grants, needed: readonly string[], place: string): Finding[] {
   const check = 'github.events'
-  const missing = neededEvents.filter(({ name }) => !events.includes(name))
+  const missing = needed.filter((name) => !events.includes(name))
   if (missing.length === 0) return [fine(check, 'the App hears of all the events it needs')]
-  return missing.map(({ name, label }) =>
+  return missing.map((name) =>
     problem(
       check,
       `the App does not hear of ${name}`,
-      `${place} → Permissions & events → Subscribe to events: tick ${label}.`,
+      `${place} → Permissions & events → Subscribe to events: tick ${eventLabel(name)}.`,
     ),
   )
 }

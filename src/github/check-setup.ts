@@ -9,6 +9,7 @@ import type { Ask } from './ask.ts'
 import { checkApp } from './check-app.ts'
 import { checkToken } from './check-token.ts'
 import { GitHubError, isGitHubError } from './errors.ts'
+import type { GitHubOptions } from './create-github.ts'
 import { unaskable } from './setup-findings.ts'
 import type { Transport } from './transport.ts'
 
@@ -16,7 +17,7 @@ export interface Setup {
   readonly ask: Ask
   readonly isApp: boolean
   readonly transport: Transport
-  readonly options: { readonly apiUrl: string; readonly publicUrl: string | null }
+  readonly options: Pick<GitHubOptions, 'apiUrl' | 'publicUrl' | 'events'>
 }
 
 const clockAheadMsMax = 60_000

@@ -4,7 +4,7 @@ import { fine, problem, warning, type Finding } from '../domain/finding.ts'
 import type { Reply } from './ask.ts'
 import type { Setup } from './check-setup.ts'
 import { isGitHubError } from './errors.ts'
-import { accessLabel, neededEvents, neededPermissions, webhookAddress } from './setup-findings.ts'
+import { accessLabel, eventLabel, neededPermissions, webhookAddress } from './setup-findings.ts'
 
 const userForm = z.object({ login: z.string(), id: z.number() })
 
@@ -24,7 +24,7 @@ export async function checkToken({ ask, options }: Setup): Promise<Finding[]> {
     if (isGitHubError(error, 'forbidden')) {
       const detail = 'GitHub takes the token but does not say whose it is'
       const remedy = `Use the token of a person or bot account, or an App. ${newToken}.`
-      return [warning(check, detail, remedy), checkByHand(options.publicUrl)]
+      return [warning(check, detail, remedy), checkByHand(options)]
     }
     if (!isGitHubError(error, 'not_found', 'gone', 'invalid')) throw error
     const remedy = 'Set GITHUB_API_URL to where the API itself is, such as https://HOST/api/v3.'
@@ -34,7 +34,7 @@ export async function checkToken({ ask, options }: Setup): Promise<Finding[]> {
   return [
     fine(check, `the token is accepted; we act as ${login} (user ${id})`),
     checkScopes(reply.headers['x-oauth-scopes']),
-    checkByHand(options.publicUrl),
+    checkByHand(options),
   ]
 }
 
@@ -63,8 +63,8 @@ function checkScopes(header: string | number | undefined): Finding {
   )
 }
 
-function checkByHand(publicUrl: string | null): Finding {
-  const events = neededEvents.map(({ label }) => label).join(', ')
+function checkByHand({ publicUrl, events: names }: Setup['options']): Finding {
+  const events = names.map(eventLabel).join(', ')
   return warning(
     'github.webhook',
     'with a token the webhooks are set up by hand and cannot be looked at from here',

@@ -21,6 +21,8 @@ export interface GitHubOptions extends TransportOptions {
   readonly credentials: { readonly token: string } | AppKey
   /** Where people and webhooks reach us; null when nobody said. */
   readonly publicUrl: string | null
+  /** The GitHub events that the configuration listens to. */
+  readonly events: readonly string[]
 }
 
 const pullForm = z.object({

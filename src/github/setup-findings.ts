@@ -17,12 +17,11 @@ export const neededPermissions: readonly (Need & { readonly access: 'read' | 'wr
   { name: 'contents', label: 'Contents', access: 'read' },
 ]
 
-export const neededEvents: readonly Need[] = [
-  { name: 'pull_request', label: 'Pull request' },
-  { name: 'check_run', label: 'Check run' },
-  { name: 'issues', label: 'Issues' },
-  { name: 'issue_comment', label: 'Issue comment' },
-]
+/** As GitHub's settings call an event: `pull_request` is "Pull request" there. */
+export function eventLabel(name: string): string {
+  const words = name.replaceAll('_', ' ')
+  return words.charAt(0).toUpperCase() + words.slice(1)
+}
 
 export const webhookPath = '/webhooks/github'
 /** GitHub's words for a permission's two grades. */

@@ -85,7 +85,9 @@ async function targetOf(
     if (found !== null) return { pr: number, baseSha: found.baseSha, headSha: found.headSha }
     return await newestRun(store, { repo, pr: number, type })
   }
-  return check === null ? null : await newestRun(store, { repo, headSha: check.headSha, type })
+  if (check === null) return null
+  const { headSha, pr } = check
+  return await newestRun(store, { repo, headSha, type, ...(pr !== null && { pr }) })
 }
 
 async function newestRun(store: ClaimSources['store'], of: RunFilter): Promise<Target | null> {

@@ -80,6 +80,15 @@ describe('without a configuration', () => {
 })
 
 describe('closing', () => {
+  it('closing cancels what comments started, and leaves pushes alone', () => {
+    const closed = pull('closed', { state: 'closed' })
+    const types = {
+      chat: { on: { issue_comment: ['created'] } },
+      deploy: { on: { push: [] } },
+    }
+    expect(route('pull_request', closed, types)).toMatchObject([{ to: 'cancel', type: 'chat' }])
+  })
+
   it('cancels also when the commits are missing, and not when the number is', () => {
     const gone = bare({ action: 'closed', pull_request: { number: 7, state: 'closed' } })
     expect(route('pull_request', gone)).toMatchObject([{ to: 'cancel', pr: 7 }])

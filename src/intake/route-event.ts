@@ -66,7 +66,12 @@ function wishOf(event: WebhookEvent, settings: RunTypeSettings): Wish | null {
   if (listensTo(settings.on, event)) return 'start'
   if (listensTo(settings.rerunOn, event)) return 'rerun'
   const closes = event.name === 'pull_request' && event.action === 'closed'
-  return closes && settings.on['pull_request'] !== undefined ? 'cancel' : null
+  return closes && worksOnPullRequests(settings) ? 'cancel' : null
+}
+
+/** Comments on pull requests start work on them too. */
+function worksOnPullRequests({ on }: RunTypeSettings): boolean {
+  return Object.keys(on).some((name) => /^(pull_request|issue_comment)/.test(name))
 }
 
 function listensTo(filter: EventFilter, { name, action }: WebhookEvent): boolean {

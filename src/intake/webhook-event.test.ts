@@ -96,9 +96,15 @@ describe('other events', () => {
 
   it('a check names its commit, a suite has no name', () => {
     const run = { check_run: { name: 'holdfast/review', head_sha: shaOf('a') } }
-    expect(read(run, 'check_run').check).toEqual({ name: 'holdfast/review', headSha: shaOf('a') })
+    const check = { name: 'holdfast/review', headSha: shaOf('a') }
+    expect(read(run, 'check_run').check).toEqual({ ...check, pr: null })
+    const of = (...numbers: number[]) => {
+      const pull_requests = numbers.map((number) => ({ number }))
+      return read({ check_run: { ...run.check_run, pull_requests } }, 'check_run').check?.pr
+    }
+    expect([of(5), of(5, 6), of()]).toEqual([5, null, null])
     const suite = { check_suite: { head_sha: shaOf('a') } }
-    expect(read(suite, 'check_suite').check).toEqual({ name: null, headSha: shaOf('a') })
+    expect(read(suite, 'check_suite').check).toEqual({ name: null, headSha: shaOf('a'), pr: null })
   })
 })
 

@@ -50,6 +50,8 @@ export interface PullRequestCommits {
 export interface CheckFacts {
   readonly headSha: string
   readonly name: string | null
+  /** Null where it belongs to none we can see (a fork's), or to several. */
+  readonly pr: number | null
 }
 
 export interface PushFacts {
@@ -162,9 +164,15 @@ function stateOf(payload: unknown): 'open' | 'closed' | null {
 function checkOf(payload: unknown): CheckFacts | null {
   for (const part of ['check_run', 'check_suite']) {
     const headSha = shaAt(payload, part, 'head_sha')
-    if (headSha !== null) return { headSha, name: textAt(payload, part, 'name') }
+    if (headSha === null) continue
+    const pr = onlyPullRequest(valueAt(payload, part, 'pull_requests'))
+    return { headSha, name: textAt(payload, part, 'name'), pr }
   }
   return null
+}
+
+function onlyPullRequest(listed: unknown): number | null {
+  return Array.isArray(listed) && listed.length === 1 ? numberAt(listed[0], 'number') : null
 }
 
 /** Null for a branch that was deleted: there is nothing to work on. */

@@ -53,6 +53,7 @@ export function clientOf(url: string, options: Partial<GitHubOptions> = {}) {
     credentials: { token: theToken },
     apiUrl: url,
     publicUrl: null,
+    events: ['pull_request', 'check_run', 'issues', 'issue_comment'],
     fetch,
     clock,
     scheduler,
