@@ -146,7 +146,7 @@ function guardRequests(server: FastifyInstance, deps: HttpDeps): void {
     if (access === 'public') return
     if (isFrontDoor(request)) return reply.redirect('/docs', 302)
     // GitHub has no token: a wrong address must not look like a wrong secret.
-    if (request.url.startsWith('/webhooks/')) return refuseUnknown(server, request)
+    if (request.url.startsWith('/webhooks/')) refuseUnknown(server, request)
     try {
       request.principal = await authenticate(deps, request)
     } catch (error) {

@@ -28,6 +28,17 @@ async function send(body: string, over: Readonly<Record<string, string>> = {}) {
   return await server.inject({ method: 'POST', url: '/webhooks/github', headers, payload: body })
 }
 
+test.each([
+  ['GET', '/webhooks/github', 405],
+  ['POST', '/webhooks/github/', 404],
+  ['POST', '/webhooks/gitlab', 404],
+] as const)(
+  '%s %s is told as a wrong address, not as a missing token',
+  async (method, url, status) => {
+    expect((await server.inject({ method, url })).statusCode).toBe(status)
+  },
+)
+
 describe('a delivery', () => {
   test('is handed on as the bytes it came in, with the headers that tell of it', async () => {
     const body = ' {"a":\t"\\u00e4 ä"}\r\n'
