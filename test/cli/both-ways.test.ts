@@ -62,7 +62,7 @@ describe.each(databases)('both ways on $name', ({ name, makePlace }) => {
     await admin.claim(newPullRequest()('head'))
     expect(JSON.parse(await same('runs', '--json'))).toMatchObject({ next_cursor: null })
     expect(JSON.parse(await same('runs', 'show', id, '--json'))).toMatchObject({ id })
-    expect(await same('why', id)).toContain('The admin claimed')
+    expect(await same('why', id)).toContain('The admin asked: review of')
     const others = [
       'runs --limit 1',
       `runs show ${id}`,
