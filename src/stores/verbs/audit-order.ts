@@ -20,16 +20,15 @@ const placedMax = 1000
 /** Gives committed rows their places; true when there may be more of them. */
 export function* placeAudits(): Verb<boolean> {
   const last = Number(yield* lockState('audit_order', '0'))
+  const placed = yield sql`UPDATE audit SET seq = next.seq FROM (
+      SELECT id, ${last} + row_number() OVER (ORDER BY id) AS seq FROM (
+        SELECT id FROM audit WHERE seq IS NULL ORDER BY id LIMIT ${placedMax}) AS unplaced
+    ) AS next WHERE audit.id = next.id RETURNING audit.seq`
+  if (placed.length === 0) return false
   // A row that is purged meanwhile leaves a gap, so the last number is not the count.
-  const [placed] = yield sql`WITH placed AS (
-      UPDATE audit SET seq = next.seq FROM (
-        SELECT id, ${last} + row_number() OVER (ORDER BY id) AS seq FROM (
-          SELECT id FROM audit WHERE seq IS NULL ORDER BY id LIMIT ${placedMax}) AS unplaced
-      ) AS next WHERE audit.id = next.id RETURNING audit.seq)
-    SELECT max(seq) AS last, count(*) AS count FROM placed`
-  if (placed === undefined || placed['last'] === null) return false
-  yield* writeState('audit_order', String(Number(placed['last'])))
-  return Number(placed['count']) === placedMax
+  const newLast = placed.reduce((most, row) => Math.max(most, Number(row['seq'])), last)
+  yield* writeState('audit_order', String(newLast))
+  return placed.length === placedMax
 }
 
 export interface LatestAudit {
