@@ -113,7 +113,8 @@ export function openGitHub(
 /** What GitHub has to send for the configured types to start, and to end with a closed one. */
 function eventsOf({ runs }: Settings): readonly string[] {
   const named = Object.values(runs).flatMap(({ on, rerunOn }) => Object.keys({ ...on, ...rerunOn }))
-  return [...new Set(['pull_request', ...named])]
+  const closes = named.some((name) => /^(pull_request|issue_comment)/.test(name))
+  return [...new Set([...(closes ? ['pull_request'] : []), ...named])]
 }
 
 export async function compose(settings: Settings, options: ComposeOptions): Promise<App> {

@@ -39,7 +39,7 @@ const pauseMsMax = 5 * 60 * 1000
 const lookPatienceMs = 24 * 60 * 60 * 1000
 /** One that was received long ago (we were away, or it is replayed) has not waited for GitHub. */
 const lookTriesMin = 10
-/** A fault of ours: trying for a day would only hold up the lane. */
+/** A fault of ours: what failed so often will fail tomorrow, too. */
 const faultsMax = 5
 
 type ProcessorStore = Pick<

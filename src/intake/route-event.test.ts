@@ -272,6 +272,8 @@ describe('what has nothing to work on', () => {
 
   it.each([
     ['push', { ref: 'refs/heads/x', after: '0'.repeat(40) }, 'branch-deleted'],
+    ['push', { ref: `refs/heads/${'x'.repeat(300)}`, after: shaOf('a') }, 'incomplete-payload'],
+    ['push', { ref: 'refs/heads/x' }, 'incomplete-payload'],
     ['issues', { action: 'opened', issue: { number: 7 } }, 'no-pull-request'],
     ['issue_comment', { action: 'created' }, 'no-pull-request'],
     ['push', { ref: 'x', after: shaOf('a'), repository: null }, 'incomplete-payload'],

@@ -64,7 +64,7 @@ export function readEvent(webhookId: string, name: string, payload: unknown): We
   const number = numberAt(payload, 'pull_request', 'number') ?? numberAt(payload, 'issue', 'number')
   const hasPullRequest = isObject(valueAt(payload, 'pull_request'))
   const isPullRequest = hasPullRequest || isObject(valueAt(payload, 'issue', 'pull_request'))
-  const missing = missingPart(payload, repo, hasPullRequest)
+  const missing = missingPart(name, payload, repo, hasPullRequest)
   return {
     webhookId,
     name,
@@ -140,8 +140,15 @@ function senderOf(payload: unknown): Sender | null {
 }
 
 /** In the order in which a person would look for them. */
-function missingPart(payload: unknown, repo: string | null, hasPr: boolean): string | null {
+function missingPart(
+  name: string,
+  payload: unknown,
+  repo: string | null,
+  hasPr: boolean,
+): string | null {
   if (repo === null) return 'repository.full_name'
+  if (name === 'push' && textAt(payload, 'ref') === null) return 'ref'
+  if (name === 'push' && shaAt(payload, 'after') === null) return 'after'
   if (!hasPr) return null
   if (numberAt(payload, 'pull_request', 'number') === null) return 'pull_request.number'
   if (shaAt(payload, 'pull_request', 'head', 'sha') === null) return 'pull_request.head.sha'

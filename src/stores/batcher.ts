@@ -2,7 +2,8 @@
  * Requests of one kind (claims, webhooks) that arrive together, or while others are under way, are
  * gathered and done in one transaction with a fixed number of statements: one fsync and, on
  * PostgreSQL, one set of round trips for all of them. Nobody waits for a batch to fill: it leaves
- * in the turn it began, or when one under way comes back.
+ * in the turn it began, when a turn brings no more (`gatherTurns`), or when one under way comes
+ * back. Only where nobody waits for the answer may it linger.
  *
  * What must hold: a batch has one request per key (a claim's is its subject), requests of one key
  * keep their order, and one that makes its batch fail takes no other down with it.
