@@ -1,0 +1,172 @@
+/**
+ * `node scripts/github-openapi.mjs`: run by hand, when GitHub's description of its API has changed.
+ * Cuts what the simulator answers and sends out of that description and writes it to
+ * test/simulator/github-openapi.json. The whole is 400 MB unpacked, so it is fetched into a
+ * temporary folder and never a dependency. What only people read is left out; the forms stay as
+ * they are.
+ */
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { root, runChild } from './child.mjs'
+import { fail } from './setup.mjs'
+
+const operations = [
+  'GET /user',
+  'GET /users/{username}',
+  'GET /app',
+  'GET /app/installations',
+  'POST /app/installations/{installation_id}/access_tokens',
+  'GET /app/hook/config',
+  'GET /app/hook/deliveries',
+  'GET /app/hook/deliveries/{delivery_id}',
+  'POST /app/hook/deliveries/{delivery_id}/attempts',
+  'GET /rate_limit',
+  ...[
+    'GET ',
+    'GET /installation',
+    'GET /hooks',
+    'GET /hooks/{hook_id}/deliveries',
+    'GET /hooks/{hook_id}/deliveries/{delivery_id}',
+    'POST /hooks/{hook_id}/deliveries/{delivery_id}/attempts',
+    'GET /collaborators/{username}/permission',
+    'GET /pulls',
+    'GET /pulls/{pull_number}',
+    'GET /pulls/{pull_number}/reviews',
+    'POST /pulls/{pull_number}/reviews',
+    'GET /pulls/{pull_number}/reviews/{review_id}',
+    'PUT /pulls/{pull_number}/reviews/{review_id}',
+    'GET /pulls/{pull_number}/reviews/{review_id}/comments',
+    'GET /issues/{issue_number}',
+    'GET /issues/{issue_number}/comments',
+    'POST /issues/{issue_number}/comments',
+    'GET /issues/comments/{comment_id}',
+    'PATCH /issues/comments/{comment_id}',
+    'DELETE /issues/comments/{comment_id}',
+    'GET /issues/{issue_number}/labels',
+    'POST /issues/{issue_number}/labels',
+    'DELETE /issues/{issue_number}/labels/{name}',
+    'POST /statuses/{sha}',
+    'GET /commits/{ref}/statuses',
+    'GET /commits/{ref}/status',
+    'GET /commits/{ref}/check-runs',
+    'POST /check-runs',
+    'GET /check-runs/{check_run_id}',
+    'PATCH /check-runs/{check_run_id}',
+  ].map((operation) => operation.replace(' ', ' /repos/{owner}/{repo}')),
+]
+
+const webhooks = [
+  'ping',
+  'pull-request-opened',
+  'pull-request-reopened',
+  'pull-request-synchronize',
+  'pull-request-closed',
+  'issue-comment-created',
+]
+
+/** Read by people, or by generators of clients. */
+const prose = /^(description|title|summary|examples?|externalDocs|tags|deprecated|default|x-.*)$/
+
+const description = await fetchDescription()
+const { title, version, license } = description.info
+const schemas = new Map()
+const slice = {
+  openapi: description.openapi,
+  info: { title, version, license },
+  paths: cutPaths(),
+  'x-webhooks': Object.fromEntries(webhooks.map((name) => [name, cutWebhook(name)])),
+  components: { schemas: {} },
+}
+for (const name of [...schemas.keys()].toSorted()) {
+  slice.components.schemas[name] = schemas.get(name)
+}
+const text = print(slice)
+writeFileSync(join(root, 'test', 'simulator', 'github-openapi.json'), text)
+console.log(`${version}: ${operations.length} operations, ${text.length} bytes`)
+
+/** One file of the package, without unpacking the rest. */
+async function fetchDescription() {
+  const folder = mkdtempSync(join(tmpdir(), 'github-openapi-'))
+  try {
+    const target = ['--pack-destination', folder]
+    const packed = await runChild('npm', ['pack', '@octokit/openapi', ...target], { quiet: true })
+    if (packed.code !== 0) fail(packed.output)
+    const [archive = ''] = readdirSync(folder)
+    const file = ['package/generated/api.github.com.json']
+    const read = await runChild('tar', ['-xzOf', join(folder, archive), ...file], { quiet: true })
+    if (read.code !== 0) fail(read.output)
+    return JSON.parse(read.output)
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+}
+
+function cutPaths() {
+  const paths = {}
+  for (const operation of operations) {
+    const [method, path] = operation.split(' ')
+    const found = description.paths[path]?.[method.toLowerCase()]
+    if (found === undefined) fail(`GitHub describes no ${operation}`)
+    paths[path] ??= {}
+    paths[path][method.toLowerCase()] = cutOperation(found)
+  }
+  return paths
+}
+
+function cutOperation({ operationId, parameters = [], requestBody, responses }) {
+  const query = parameters
+    .map((parameter) => ('$ref' in parameter ? partAt(parameter.$ref) : parameter))
+    .filter((parameter) => parameter.in === 'query')
+    .map(({ name, in: place, required, schema }) => ({ name, in: place, required, schema }))
+  const answers = Object.entries(responses).map(([status, answer]) => {
+    const { content } = '$ref' in answer ? partAt(answer.$ref) : answer
+    return [status, { content }]
+  })
+  const all = { requestBody, responses: Object.fromEntries(answers), parameters: query }
+  return { operationId, ...bare(all) }
+}
+
+function cutWebhook(name) {
+  const found = description['x-webhooks'][name]
+  if (found === undefined) fail(`GitHub describes no webhook ${name}`)
+  return { post: bare({ requestBody: found.post.requestBody }) }
+}
+
+function partAt(reference) {
+  const [, , kind, name] = reference.split('/')
+  return description.components[kind][name]
+}
+
+/**
+ * Without prose, and with every schema it names taken along. Below `properties` the keys are names
+ * of GitHub's, which may well be `title` or `description`.
+ */
+function bare(node, keysAreNames = false) {
+  if (Array.isArray(node)) return node.map((item) => bare(item))
+  if (typeof node !== 'object' || node === null) return node
+  if (typeof node.$ref === 'string') takeAlong(node.$ref)
+  const kept = Object.entries(node).filter(([key]) => keysAreNames || !prose.test(key))
+  return Object.fromEntries(
+    kept.map(([key, value]) => [key, bare(value, !keysAreNames && key === 'properties')]),
+  )
+}
+
+function takeAlong(reference) {
+  const [, , kind, name] = reference.split('/')
+  if (kind !== 'schemas') fail(`${reference} is no schema; teach this script to cut it`)
+  if (schemas.has(name)) return
+  // Set first: schemas may name each other in a circle.
+  schemas.set(name, null)
+  schemas.set(name, bare(partAt(reference)))
+}
+
+/** A line for each thing with a name, so that a new version can be read as a difference. */
+function print(value, depth = 0) {
+  const isTree = depth < 3 && typeof value === 'object' && value !== null && !('$ref' in value)
+  if (!isTree || Array.isArray(value)) return JSON.stringify(value)
+  const lines = Object.entries(value).map(
+    ([key, inner]) => `${JSON.stringify(key)}:${print(inner, depth + 1)}`,
+  )
+  return `{\n${lines.join(',\n')}\n}${depth === 0 ? '\n' : ''}`
+}
