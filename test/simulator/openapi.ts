@@ -1,0 +1,216 @@
+/**
+ * GitHub's own description of its API as a judge. An answer of the simulator must have a status
+ * that GitHub describes and a body in its form, and may have no field that GitHub does not have:
+ * what a bot learns to rely on here has to be there as well.
+ *
+ * `watchAnswers` puts the judge around a `fetch`, so that any test can have everything checked that
+ * passes; what is wrong is collected rather than thrown, because a throw would look like a broken
+ * connection to the code under test.
+ */
+import { Ajv2019, type ValidateFunction } from 'ajv/dist/2019.js'
+import addFormats from 'ajv-formats'
+import { readFileSync } from 'node:fs'
+
+type Schema = Readonly<Record<string, unknown>>
+
+interface Content {
+  readonly content?: Readonly<Record<string, { readonly schema?: Schema }>>
+}
+
+interface Operation {
+  readonly operationId: string
+  readonly parameters: readonly { readonly name: string }[]
+  readonly requestBody?: Content
+  readonly responses: Readonly<Record<string, Content>>
+}
+
+interface Description {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
+  readonly 'x-webhooks': Readonly<Record<string, { readonly post: Pick<Operation, 'requestBody'> }>>
+  readonly components: { readonly schemas: Readonly<Record<string, Schema>> }
+}
+
+export interface Asked {
+  readonly method: string
+  /** Whole address or path, with its query. */
+  readonly url: string
+  readonly body?: string | null
+}
+
+export interface Answered {
+  readonly status: number
+  readonly contentType: string | null
+  readonly body: string
+}
+
+const file = new URL('github-openapi.json', import.meta.url)
+const description = JSON.parse(readFileSync(file, 'utf8')) as Description
+
+const routes = Object.entries(description.paths).flatMap(([path, methods]) =>
+  Object.entries(methods).map(([method, operation]) => ({
+    name: `${method.toUpperCase()} ${path}`,
+    pattern: new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`),
+    method: method.toUpperCase(),
+    operation,
+  })),
+)
+
+/** Every operation that the simulator has to have, as `METHOD /path/{parameter}`. */
+export const describedOperations: readonly string[] = routes.map(({ name }) => name)
+
+export function operationOf({ method, url }: Asked): string | null {
+  return routeOf(method, url)?.name ?? null
+}
+
+function routeOf(method: string, url: string) {
+  // The way by number, to which renamed repositories are redirected, answers like the way by name.
+  const { pathname } = new URL(url, 'http://github.test')
+  const path = pathname.replace(/^\/repositories\/\d+/, '/repos/{owner}/{repo}')
+  return routes.find((route) => route.method === method && route.pattern.test(path))
+}
+
+/** What is wrong with it, each in a sentence; nothing when all is well. */
+export function checkAnswer(asked: Asked, answered: Answered): string[] {
+  const route = routeOf(asked.method, asked.url)
+  const say = (problem: string) => `${asked.method} ${asked.url} (${answered.status}): ${problem}`
+  if (route === undefined) return [say('GitHub describes no such operation')]
+  const isFine = answered.status < 300
+  const asking = isFine ? askingProblems(route.operation, asked) : []
+  return [...asking, ...answerProblems(route.operation, answered)].map(say)
+}
+
+/** What GitHub takes is described too; a simulator that takes more would hide our mistakes. */
+function askingProblems(operation: Operation, { url, body = null }: Asked): string[] {
+  const known = operation.parameters.map(({ name }) => name)
+  const given = [...new URL(url, 'http://github.test').searchParams.keys()]
+  const unknown = given.filter((name) => !known.includes(name))
+  const problems = unknown.map((name) => `took the parameter ${name}, which GitHub ignores`)
+  const schema = schemaIn(operation.requestBody)
+  if (body === null || body === '' || schema === undefined) return problems
+  const forms = problemsWith(closed(schema), JSON.parse(body))
+  return [...problems, ...forms.map((problem) => `took a body whose ${problem}`)]
+}
+
+function answerProblems(operation: Operation, { status, contentType, body }: Answered): string[] {
+  const described = operation.responses[status]
+  if (described === undefined && status < 300) return ['the status is not described']
+  const schema = schemaIn(described) ?? (status < 300 ? undefined : errorForm(status))
+  if (status === 204 || status === 304) return body === '' ? [] : ['there is a body']
+  // A failing gateway in front of GitHub answers with a page.
+  if (status >= 500 && contentType?.startsWith('application/json') !== true) return []
+  if (contentType !== 'application/json; charset=utf-8') return [`comes as ${contentType}`]
+  if (schema === undefined) return ['the body is not described']
+  // Errors are described with less care: GitHub's own have a `status` that not every form names.
+  return problemsWith(status < 300 ? closed(schema) : plain(schema), JSON.parse(body))
+}
+
+/** Limits, lost permissions and outages come on any operation, described there or not. */
+function errorForm(status: number): Schema {
+  if (status !== 422) return { $ref: '#/components/schemas/basic-error' }
+  const forms = ['validation-error', 'validation-error-simple']
+  return { anyOf: forms.map((name) => ({ $ref: `#/components/schemas/${name}` })) }
+}
+
+/** Webhooks are described in a looser way, so a field more is no finding. */
+export function checkWebhook(event: string, payload: unknown): string[] {
+  const action = (payload as { readonly action?: string }).action
+  const name = [event.replaceAll('_', '-'), ...(action === undefined ? [] : [action])].join('-')
+  const schema = schemaIn(description['x-webhooks'][name]?.post.requestBody)
+  if (schema === undefined) return [`GitHub describes no webhook ${name}`]
+  return problemsWith(plain(schema), payload).map((problem) => `${name}: ${problem}`)
+}
+
+export interface AnswerWatch {
+  readonly fetch: typeof globalThis.fetch
+  readonly problems: readonly string[]
+  /** `METHOD /path/{parameter} status` of everything that passed. */
+  readonly seen: ReadonlySet<string>
+}
+
+export function watchAnswers(inner: typeof globalThis.fetch): AnswerWatch {
+  const problems: string[] = []
+  const seen = new Set<string>()
+  return {
+    problems,
+    seen,
+    async fetch(input, init) {
+      const request = new Request(input, init)
+      const { method, url } = request
+      const body = request.body === null ? null : await request.clone().text()
+      const answer = await inner(request)
+      const { status, headers } = answer
+      const contentType = headers.get('content-type')
+      // A body that breaks off is a fault that a test asked for, and no answer to judge.
+      const text = await answer
+        .clone()
+        .text()
+        .catch(() => null)
+      if (text === null) return answer
+      problems.push(...checkAnswer({ method, url, body }, { status, contentType, body: text }))
+      seen.add(`${operationOf({ method, url }) ?? url} ${status}`)
+      return answer
+    },
+  }
+}
+
+const ajv = new Ajv2019({ strict: false, allErrors: true, validateFormats: true })
+addFormats.default(ajv)
+ajv.addFormat('int64', true)
+
+const compiled = new Map<string, ValidateFunction>()
+
+function problemsWith(schema: Schema, value: unknown): string[] {
+  const key = JSON.stringify(schema)
+  const validate = compiled.get(key) ?? ajv.compile(schema)
+  compiled.set(key, validate)
+  if (validate(value)) return []
+  return (validate.errors ?? []).map(({ instancePath, message = '', params }) => {
+    const name = (params as { readonly unevaluatedProperty?: string }).unevaluatedProperty
+    return `${instancePath === '' ? 'whole' : instancePath} ${message} ${name ?? ''}`.trim()
+  })
+}
+
+function schemaIn(part: Content | undefined): Schema | undefined {
+  return part?.content?.['application/json']?.schema
+}
+
+type Form = (schema: Schema) => Schema
+
+const plain: Form = (schema) => asJsonSchema(schema, 'github:plain', false) as Schema
+const closed: Form = (schema) => asJsonSchema(schema, 'github:closed', true) as Schema
+addShared('github:plain', plain)
+addShared('github:closed', closed)
+
+function addShared($id: string, form: Form): void {
+  const schemas = Object.entries(description.components.schemas)
+  ajv.addSchema({ $id, $defs: Object.fromEntries(schemas.map(([name, one]) => [name, form(one)])) })
+}
+
+/**
+ * OpenAPI 3.0 says `nullable` where JSON Schema has a type of its own. `close` lets an object have
+ * the described fields alone; the parts of an `allOf` are closed together, at their owner.
+ */
+function asJsonSchema(schema: unknown, home: string, close: boolean): unknown {
+  if (Array.isArray(schema)) return schema.map((item) => asJsonSchema(item, home, close))
+  if (typeof schema !== 'object' || schema === null) return schema
+  const { nullable, discriminator: _, $ref, ...rest } = schema as Record<string, unknown>
+  const form = Object.fromEntries(
+    Object.entries(rest).map(([key, value]) => [key, convert(key, value)]),
+  )
+  if (typeof $ref === 'string')
+    form['$ref'] = $ref.replace('#/components/schemas', `${home}#/$defs`)
+  const hasFields = 'properties' in form || 'allOf' in form
+  if (close && hasFields && !('additionalProperties' in form)) form['unevaluatedProperties'] = false
+  return nullable === true ? { anyOf: [form, { type: 'null' }] } : form
+
+  function convert(key: string, value: unknown): unknown {
+    if (key === 'properties') {
+      const fields = Object.entries(value as Schema)
+      return Object.fromEntries(
+        fields.map(([name, field]) => [name, asJsonSchema(field, home, close)]),
+      )
+    }
+    if (key === 'enum' || key === 'required') return value
+    return asJsonSchema(value, home, close && key !== 'allOf')
+  }
+}
