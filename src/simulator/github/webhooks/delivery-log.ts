@@ -1,0 +1,96 @@
+/**
+ * What GitHub remembers of the webhooks it has sent: one record for every try, newest first, for
+ * three days. A redelivery is a record of its own with the GUID of the first.
+ */
+import type { Clock } from '../../../clock.ts'
+
+export interface HookDelivery {
+  readonly id: number
+  readonly hookId: number
+  /** Of the event: a redelivery and another hook that hears of it have the same. */
+  readonly guid: string
+  readonly event: string
+  readonly action: string | null
+  readonly installationId: number | null
+  readonly repositoryId: number | null
+  readonly deliveredAtMs: number
+  readonly redelivery: boolean
+  readonly durationMs: number
+  /** `OK` for a 2xx; anything else is a failure, whatever the code says. */
+  readonly status: string
+  /** 0 when nothing was answered. */
+  readonly statusCode: number
+  readonly url: string
+  readonly requestHeaders: Readonly<Record<string, string>>
+  readonly body: string
+  readonly responseHeaders: Readonly<Record<string, string>>
+  readonly responseBody: string
+}
+
+export interface DeliveryPage {
+  /** Newest first. */
+  readonly items: readonly HookDelivery[]
+  readonly nextCursor: string | null
+}
+
+export interface PageWish {
+  readonly perPage: number
+  readonly cursor: string | null
+  /** By the code alone, as GitHub does it: what was never answered is neither. */
+  readonly status: 'success' | 'failure' | null
+}
+
+export interface DeliveryLog {
+  add(delivery: Omit<HookDelivery, 'id'>): HookDelivery
+  page(hookId: number, wish: PageWish): DeliveryPage
+  find(hookId: number, id: number): HookDelivery | null
+  /** Of all hooks, oldest first. */
+  all(): readonly HookDelivery[]
+}
+
+const keptMs = 3 * 24 * 3_600_000
+/** GitHub's numbers have long outgrown 32 bits; a bot that stores them should notice. */
+const firstId = 12_345_678_900
+
+export function createDeliveryLog(clock: Clock): DeliveryLog {
+  let kept: HookDelivery[] = []
+  let nextId = firstId
+  const current = (): readonly HookDelivery[] => {
+    const oldest = clock.wallMs() - keptMs
+    if ((kept[0]?.deliveredAtMs ?? oldest) < oldest) {
+      kept = kept.filter(({ deliveredAtMs }) => deliveredAtMs >= oldest)
+    }
+    return kept
+  }
+  return {
+    add(delivery) {
+      const added = { ...delivery, id: nextId++ }
+      kept.push(added)
+      return added
+    },
+    page(hookId, { perPage, cursor, status }) {
+      const below = cursor === null ? Infinity : idOfCursor(cursor)
+      const matching = current()
+        .filter((delivery) => delivery.hookId === hookId && delivery.id < below)
+        .filter((delivery) => status === null || outcomeOf(delivery) === status)
+        .toReversed()
+      const items = matching.slice(0, perPage)
+      const last = items.at(-1)
+      const hasMore = matching.length > items.length && last !== undefined
+      return { items, nextCursor: hasMore ? `v1_${last.id}` : null }
+    },
+    find: (hookId, id) =>
+      current().find((delivery) => delivery.hookId === hookId && delivery.id === id) ?? null,
+    all: current,
+  }
+}
+
+/** A cursor that is none of ours leads nowhere rather than to the start. */
+function idOfCursor(cursor: string): number {
+  return Number(/^v1_(\d+)$/.exec(cursor)?.[1] ?? 0)
+}
+
+function outcomeOf({ statusCode }: HookDelivery): 'success' | 'failure' | null {
+  if (statusCode >= 200 && statusCode < 400) return 'success'
+  return statusCode >= 400 ? 'failure' : null
+}

@@ -1,0 +1,240 @@
+import { verify } from '@octokit/webhooks-methods'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { HandClock, HandScheduler } from '../../../../test/github/github-under-test.ts'
+import { startReceiver, type Receiver } from '../../../../test/simulator/receiver.ts'
+import { systemRandom } from '../../../random.ts'
+import { createDeliveryLog, type DeliveryLog } from './delivery-log.ts'
+import { newGuid } from './guid.ts'
+import { createHook, type Announcement, type Hook } from './hook.ts'
+
+const secret = 'a secret'
+const everything = { perPage: 100, cursor: null, status: null }
+let clock: HandClock
+let scheduler: HandScheduler
+let log: DeliveryLog
+let receiver: Receiver
+let hook: Hook
+
+beforeEach(async () => {
+  clock = new HandClock()
+  scheduler = new HandScheduler()
+  log = createDeliveryLog(clock)
+  receiver = await startReceiver()
+  hook = hookTo(receiver.url)
+})
+afterEach(() => receiver.close())
+
+function hookTo(url: string, id = 7): Hook {
+  const target = { type: 'integration', id: 12 } as const
+  return createHook({ id, url, secret, target, log, fetch, clock, scheduler, random: systemRandom })
+}
+
+function news(action: string, event = 'pull_request'): Announcement {
+  const guid = newGuid(systemRandom)
+  const payload = { action, number: 1, title: 'Ünïcode' }
+  return { guid, event, action, repositoryId: 5, installationId: 9, payload }
+}
+
+const told = () => receiver.received.map((one) => one.told)
+
+describe('a delivery', () => {
+  it('has the headers of GitHub and a signature that verifies', async () => {
+    const announcement = news('opened')
+    hook.announce(announcement)
+    await hook.settled()
+    const { headers, body } = receiver.received[0]!
+    expect(headers).toMatchObject({
+      'content-type': 'application/json',
+      'x-github-delivery': announcement.guid,
+      'x-github-event': 'pull_request',
+      'x-github-hook-id': '7',
+      'x-github-hook-installation-target-id': '12',
+      'x-github-hook-installation-target-type': 'integration',
+    })
+    expect(headers['user-agent']).toMatch(/^GitHub-Hookshot\//)
+    expect(announcement.guid).toMatch(
+      /^[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/,
+    )
+    expect(await verify(secret, body, String(headers['x-hub-signature-256']))).toBe(true)
+    expect(JSON.parse(body)).toEqual(announcement.payload)
+  })
+
+  it('is recorded with what was sent and what was answered', async () => {
+    hook.announce(news('opened'))
+    await hook.settled()
+    expect(log.all()).toHaveLength(1)
+    expect(log.all()[0]).toMatchObject({
+      ...{ status: 'OK', statusCode: 202, responseBody: '{}', redelivery: false },
+      ...{ event: 'pull_request', action: 'opened', repositoryId: 5, installationId: 9 },
+    })
+  })
+
+  it('arrives in the order of what it tells', async () => {
+    const actions = Array.from({ length: 20 }, (_, n) => `step-${n}`)
+    for (const action of actions) hook.announce(news(action))
+    await hook.settled()
+    expect(told()).toEqual(actions.map((action) => `pull_request ${action}`))
+  })
+
+  it('that is refused is recorded as failed and not repeated', async () => {
+    receiver.answer = (response) => response.writeHead(503).end('not now')
+    hook.announce(news('opened'))
+    await hook.settled()
+    expect(receiver.received).toHaveLength(1)
+    expect(log.all()).toMatchObject([
+      { status: 'Invalid HTTP Response: 503', statusCode: 503, responseBody: 'not now' },
+    ])
+  })
+
+  it('does not follow a redirect', async () => {
+    receiver.answer = (response) => response.writeHead(302, { location: receiver.url }).end()
+    hook.announce(news('opened'))
+    await hook.settled()
+    expect(receiver.received).toHaveLength(1)
+    expect(log.all()).toMatchObject([{ statusCode: 302, status: 'Invalid HTTP Response: 302' }])
+  })
+
+  it('that is not answered within ten seconds is cut off, and the next one goes out', async () => {
+    const cut = new Promise<void>((resolve) => {
+      receiver.answer = (response) => {
+        response.on('close', resolve)
+        receiver.answer = (next) => next.writeHead(200).end()
+        expect([...scheduler.timers.values()]).toEqual([10_000])
+        clock.pass(10_000)
+        scheduler.fire()
+      }
+    })
+    hook.announce(news('opened'))
+    hook.announce(news('closed'))
+    await cut
+    await hook.settled()
+    expect(told()).toEqual(['pull_request opened', 'pull_request closed'])
+    expect(log.all()).toMatchObject([
+      { status: 'timed out', statusCode: 0, durationMs: 10_000 },
+      { status: 'OK' },
+    ])
+    expect(scheduler.timers.size).toBe(0)
+  })
+
+  it('to a port where nobody listens is recorded as not connected', async () => {
+    await receiver.close()
+    hook.announce(news('opened'))
+    await hook.settled()
+    expect(log.all()).toMatchObject([{ status: 'failed to connect to host', statusCode: 0 }])
+    receiver = await startReceiver()
+  })
+})
+
+describe('disorder', () => {
+  it('doubles with one GUID', async () => {
+    hook.disturb({ how: 'double' })
+    hook.announce(news('opened'))
+    await hook.settled()
+    expect(told()).toEqual(['pull_request opened', 'pull_request opened'])
+    expect(new Set(receiver.received.map(({ guid }) => guid)).size).toBe(1)
+  })
+
+  it('tells one event under two GUIDs', async () => {
+    hook.disturb({ how: 'twin' })
+    hook.announce(news('opened'))
+    await hook.settled()
+    const [first, second] = receiver.received
+    expect(first?.body).toBe(second?.body)
+    expect(first?.guid).not.toBe(second?.guid)
+  })
+
+  it('drops what it should and records it as failed, so that it can be asked for', async () => {
+    hook.disturb({ how: 'drop', action: 'synchronize' })
+    for (const action of ['opened', 'synchronize', 'closed']) hook.announce(news(action))
+    await hook.settled()
+    expect(told()).toEqual(['pull_request opened', 'pull_request closed'])
+    const dropped = log.all().find(({ action }) => action === 'synchronize')
+    expect(dropped).toMatchObject({ status: 'failed to connect to host', statusCode: 0 })
+    expect(hook.redeliver(dropped?.id ?? 0)).toBe(true)
+    await hook.settled()
+    expect(receiver.received.at(-1)).toMatchObject({ guid: dropped?.guid, body: dropped?.body })
+    expect(log.all().at(-1)).toMatchObject({ redelivery: true, status: 'OK' })
+  })
+
+  it('swallows without a trace', async () => {
+    hook.disturb({ how: 'swallow' })
+    hook.announce(news('opened'))
+    await hook.settled()
+    expect(receiver.received).toEqual([])
+    expect(log.all()).toEqual([])
+  })
+
+  it('holds until released, while later ones overtake', async () => {
+    hook.disturb({ how: 'hold', times: 2 })
+    for (const action of ['opened', 'edited', 'closed']) hook.announce(news(action))
+    await hook.settled()
+    expect(told()).toEqual(['pull_request closed'])
+    expect(hook.held.map(({ action }) => action)).toEqual(['opened', 'edited'])
+    hook.release('newest first')
+    await hook.settled()
+    expect(told().slice(1)).toEqual(['pull_request edited', 'pull_request opened'])
+    expect(hook.held).toEqual([])
+  })
+
+  it('delays by the scheduler, and is not settled before', async () => {
+    hook.disturb({ how: { lateMs: 60_000 }, event: 'issues' })
+    hook.announce(news('opened', 'issues'))
+    hook.announce(news('opened'))
+    let settled = false
+    const waiting = hook.settled().then(() => (settled = true))
+    await expect.poll(() => log.all().length).toBe(1)
+    expect([told(), settled]).toEqual([['pull_request opened'], false])
+    expect([...scheduler.timers.values()]).toEqual([60_000])
+    scheduler.fire()
+    await waiting
+    expect(told()).toEqual(['pull_request opened', 'issues opened'])
+  })
+
+  it('disturbs as often as it says, and only what it names', async () => {
+    hook.disturb({ how: 'drop', event: 'issues', times: 2 })
+    for (let n = 0; n < 3; n++) hook.announce(news('opened', 'issues'))
+    hook.announce(news('opened'))
+    await hook.settled()
+    expect(told()).toEqual(['issues opened', 'pull_request opened'])
+  })
+})
+
+describe('the record', () => {
+  it('pages from the newest, by hook', async () => {
+    const other = hookTo(receiver.url, 8)
+    for (let n = 0; n < 5; n++) hook.announce(news(`step-${n}`))
+    other.announce(news('elsewhere'))
+    await Promise.all([hook.settled(), other.settled()])
+    const first = log.page(7, { ...everything, perPage: 3 })
+    const rest = log.page(7, { ...everything, perPage: 3, cursor: first.nextCursor })
+    const actions = [...first.items, ...rest.items].map(({ action }) => action)
+    expect(actions).toEqual(['step-4', 'step-3', 'step-2', 'step-1', 'step-0'])
+    expect(rest.nextCursor).toBeNull()
+    expect(log.page(7, { ...everything, cursor: 'nonsense' }).items).toEqual([])
+    expect(log.page(8, everything).items).toHaveLength(1)
+    expect(other.redeliver(first.items[0]?.id ?? 0)).toBe(false)
+  })
+
+  it('filters by code, where what was never answered is neither', async () => {
+    hook.disturb({ how: 'drop' })
+    for (const action of ['dropped', 'taken']) hook.announce(news(action))
+    await hook.settled()
+    receiver.answer = (response) => response.writeHead(500).end()
+    hook.announce(news('refused'))
+    await hook.settled()
+    const actions = (status: 'success' | 'failure') =>
+      log.page(7, { ...everything, status }).items.map(({ action }) => action)
+    expect([actions('success'), actions('failure')]).toEqual([['taken'], ['refused']])
+  })
+
+  it('is kept for three days', async () => {
+    hook.announce(news('opened'))
+    await hook.settled()
+    const [{ id } = { id: 0 }] = log.all()
+    clock.pass(3 * 24 * 3_600_000)
+    expect(log.find(7, id)).not.toBeNull()
+    clock.pass(1)
+    expect(log.find(7, id)).toBeNull()
+    expect(hook.redeliver(id)).toBe(false)
+  })
+})

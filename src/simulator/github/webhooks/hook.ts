@@ -1,0 +1,178 @@
+/**
+ * A hook: sends what it is told to an address, signed, one delivery after the other, and records
+ * every try. It repeats nothing by itself, because GitHub does not. A delivery that is held or late
+ * holds nobody up; that is how deliveries overtake each other here.
+ */
+import { createHmac } from 'node:crypto'
+import { createDisturbances, type DisorderRule } from './disorder.ts'
+import type { DeliveryLog, HookDelivery } from './delivery-log.ts'
+import { newGuid } from './guid.ts'
+import { postDelivery, unanswered, type PostDeps } from './post-delivery.ts'
+import type { Random } from '../../../random.ts'
+
+export interface HookTarget {
+  /** `integration` is GitHub's word for an App. */
+  readonly type: 'integration' | 'repository'
+  readonly id: number
+}
+
+export interface HookOptions extends PostDeps {
+  readonly id: number
+  readonly url: string
+  readonly secret: string
+  readonly target: HookTarget
+  readonly log: DeliveryLog
+  readonly random: Random
+}
+
+/** Something to tell; `payload` is what goes over the wire. */
+export interface Announcement {
+  readonly guid: string
+  readonly event: string
+  readonly action: string | null
+  readonly repositoryId: number | null
+  readonly installationId: number | null
+  readonly payload: object
+}
+
+export interface HeldDelivery {
+  readonly guid: string
+  readonly event: string
+  readonly action: string | null
+}
+
+export interface Hook {
+  announce(announcement: Announcement): void
+  /** Sends a recorded delivery again, with its GUID and its body; false when there is none. */
+  redeliver(deliveryId: number): boolean
+  disturb(rule: DisorderRule): void
+  /** Oldest first. */
+  readonly held: readonly HeldDelivery[]
+  /** Lets go of everything that is held, in the order it was held or the other way round. */
+  release(order?: 'oldest first' | 'newest first'): void
+  /** When everything that leaves by itself has left and is recorded; what is held does not count. */
+  settled(): Promise<void>
+}
+
+interface Outgoing extends Omit<Announcement, 'payload'> {
+  readonly body: string
+  readonly redelivery: boolean
+}
+
+export function createHook(options: HookOptions): Hook {
+  const { log, random, scheduler } = options
+  const disturbances = createDisturbances()
+  const idle = createIdleSignal()
+  let held: Outgoing[] = []
+  let last: Promise<void> = Promise.resolve()
+
+  function send(outgoing: Outgoing): void {
+    const done = idle.begin()
+    last = last.then(() => deliver(options, outgoing)).then(done)
+  }
+
+  function late(outgoing: Outgoing, ms: number): void {
+    const done = idle.begin()
+    scheduler.after(ms, () => {
+      send(outgoing)
+      done()
+    })
+  }
+
+  function announce({ payload, ...about }: Announcement): void {
+    const outgoing = { ...about, body: JSON.stringify(payload), redelivery: false }
+    const how = disturbances.take(about.event, about.action)
+    if (how === 'swallow') return
+    if (how === 'drop') return void record(options, outgoing, notSent)
+    if (how === 'hold') return void held.push(outgoing)
+    if (typeof how === 'object' && how !== null) return late(outgoing, how.lateMs)
+    send(outgoing)
+    if (how === 'double') send(outgoing)
+    if (how === 'twin') send({ ...outgoing, guid: newGuid(random) })
+  }
+
+  return {
+    announce,
+    redeliver(deliveryId) {
+      const first = log.find(options.id, deliveryId)
+      if (first === null) return false
+      send({ ...first, redelivery: true })
+      return true
+    },
+    disturb: (rule) => disturbances.add(rule),
+    get held() {
+      return held
+    },
+    release(order = 'oldest first') {
+      const leaving = order === 'oldest first' ? held : held.toReversed()
+      held = []
+      leaving.forEach(send)
+    },
+    settled: () => idle.wait(),
+  }
+}
+
+const notSent = { ...unanswered('failed to connect to host'), durationMs: 0 }
+
+async function deliver(options: HookOptions, outgoing: Outgoing): Promise<void> {
+  const headers = headersOf(options, outgoing)
+  const outcome = await postDelivery(options, { url: options.url, headers, body: outgoing.body })
+  record(options, outgoing, outcome)
+}
+
+function record(options: HookOptions, outgoing: Outgoing, outcome: typeof notSent): HookDelivery {
+  return options.log.add({
+    guid: outgoing.guid,
+    event: outgoing.event,
+    action: outgoing.action,
+    repositoryId: outgoing.repositoryId,
+    installationId: outgoing.installationId,
+    redelivery: outgoing.redelivery,
+    body: outgoing.body,
+    hookId: options.id,
+    url: options.url,
+    deliveredAtMs: options.clock.wallMs(),
+    requestHeaders: headersOf(options, outgoing),
+    ...outcome,
+  })
+}
+
+function headersOf(options: HookOptions, { guid, event, body }: Outgoing): Record<string, string> {
+  const { id, secret, target } = options
+  return {
+    Accept: '*/*',
+    'Content-Type': 'application/json',
+    'User-Agent': 'GitHub-Hookshot/51a1e0f',
+    'X-GitHub-Delivery': guid,
+    'X-GitHub-Event': event,
+    'X-GitHub-Hook-ID': String(id),
+    'X-GitHub-Hook-Installation-Target-ID': String(target.id),
+    'X-GitHub-Hook-Installation-Target-Type': target.type,
+    'X-Hub-Signature-256': `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`,
+  }
+}
+
+interface IdleSignal {
+  /** Something is under way until the function it answers with is called. */
+  begin(): () => void
+  wait(): Promise<void>
+}
+
+function createIdleSignal(): IdleSignal {
+  let underWay = 0
+  let waiting: (() => void)[] = []
+  return {
+    begin() {
+      underWay += 1
+      return () => {
+        underWay -= 1
+        if (underWay > 0) return
+        const all = waiting
+        waiting = []
+        for (const tell of all) tell()
+      }
+    },
+    wait: () =>
+      underWay === 0 ? Promise.resolve() : new Promise((resolve) => void waiting.push(resolve)),
+  }
+}

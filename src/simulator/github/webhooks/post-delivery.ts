@@ -1,0 +1,65 @@
+/**
+ * One try to deliver a webhook, as GitHub makes it: ten seconds for a 2xx, no redirect followed,
+ * nothing repeated. Whatever comes of it is an answer; it never rejects, and it ends in time also
+ * when the receiver is a machine whose promises never settle.
+ */
+import type { Clock } from '../../../clock.ts'
+import type { Scheduler } from '../../../scheduler.ts'
+
+export const deliveryDeadlineMs = 10_000
+
+export interface PostDeps {
+  readonly fetch: typeof globalThis.fetch
+  readonly clock: Clock
+  readonly scheduler: Scheduler
+}
+
+export interface Post {
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+}
+
+export interface PostOutcome {
+  readonly status: string
+  readonly statusCode: number
+  readonly responseHeaders: Readonly<Record<string, string>>
+  readonly responseBody: string
+  readonly durationMs: number
+}
+
+type Answer = Omit<PostOutcome, 'durationMs'>
+
+export async function postDelivery(deps: PostDeps, post: Post): Promise<PostOutcome> {
+  const { clock, scheduler } = deps
+  const began = clock.monotonicMs()
+  const abort = new AbortController()
+  const late = Promise.withResolvers<Answer>()
+  const cancel = scheduler.after(deliveryDeadlineMs, () => {
+    late.resolve(unanswered('timed out'))
+    abort.abort()
+  })
+  const answer = await Promise.race([late.promise, exchange(deps, post, abort.signal)])
+  cancel()
+  return { ...answer, durationMs: Math.max(0, clock.monotonicMs() - began) }
+}
+
+async function exchange({ fetch }: PostDeps, post: Post, signal: AbortSignal): Promise<Answer> {
+  const { url, headers, body } = post
+  try {
+    const answer = await fetch(url, { method: 'POST', headers, body, signal, redirect: 'manual' })
+    return {
+      status: answer.ok ? 'OK' : `Invalid HTTP Response: ${answer.status}`,
+      statusCode: answer.status,
+      responseHeaders: Object.fromEntries(answer.headers),
+      responseBody: await answer.text(),
+    }
+  } catch {
+    return unanswered('failed to connect to host')
+  }
+}
+
+/** What is recorded when nobody has answered. */
+export function unanswered(status: string): Answer {
+  return { status, statusCode: 0, responseHeaders: {}, responseBody: '' }
+}
