@@ -111,10 +111,16 @@ function errorForm(status: number): Schema {
   return { anyOf: forms.map((name) => ({ $ref: `#/components/schemas/${name}` })) }
 }
 
+/** Every webhook whose form is known, as `pull-request-opened`. */
+export const describedWebhooks: readonly string[] = Object.keys(description['x-webhooks'])
+
+export function webhookNameOf(event: string, action: string | null): string {
+  return (action === null ? event : `${event}-${action}`).replaceAll('_', '-')
+}
+
 /** Webhooks are described in a looser way, so a field more is no finding. */
 export function checkWebhook(event: string, payload: unknown): string[] {
-  const action = (payload as { readonly action?: string }).action
-  const name = [event.replaceAll('_', '-'), ...(action === undefined ? [] : [action])].join('-')
+  const name = webhookNameOf(event, (payload as { readonly action?: string }).action ?? null)
   const schema = schemaIn(description['x-webhooks'][name]?.post.requestBody)
   if (schema === undefined) return [`GitHub describes no webhook ${name}`]
   return problemsWith(plain(schema), payload).map((problem) => `${name}: ${problem}`)
