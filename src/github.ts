@@ -2,6 +2,7 @@
  * Port: what we ask of GitHub. Always outside a transaction. A question that rejects could not be
  * answered now and may be asked again later; a definite refusal is an answer.
  */
+import type { z } from 'zod'
 import type { Finding } from './domain/finding.ts'
 import type { Role } from './domain/role.ts'
 import type { HeadSource } from './head-source.ts'
@@ -11,6 +12,8 @@ export interface OwnAccount {
   readonly login: string
   /** GitHub's numeric user id; null where it cannot be learnt. */
   readonly id: number | null
+  /** GitHub's numeric id of the App; null for a user. */
+  readonly appId: number | null
   readonly kind: 'app' | 'user'
 }
 
@@ -26,4 +29,39 @@ export interface GitHub extends HeadSource {
   roleOf(repo: string, login: string): Promise<RoleAnswer>
   /** For `doctor`: credentials, permissions and webhook set-up. Never rejects. */
   checkSetup(): Promise<readonly Finding[]>
+}
+
+/** The name it was last heard under, and GitHub's id where that is known. */
+export interface RepositoryRef {
+  readonly repo: string
+  readonly repoGithubId: number | null
+}
+
+/** An answer, with its headers by lower-case name. */
+export interface Reply<T> {
+  readonly data: T
+  readonly headers: Readonly<Record<string, string | number | undefined>>
+}
+
+/** What is written to GitHub, and read to know what became of it. Rejects with GitHubError. */
+export interface GitHubCalls {
+  /**
+   * One call below `/repos/{owner}/{repo}`, which are filled in. Of the parameters, those the route
+   * does not name are the body, or the query of a GET. On the monotonic clock, a request that
+   * cannot leave by `sendBy` does not leave (`too_late`).
+   */
+  call<T>(
+    repository: RepositoryRef,
+    form: z.ZodType<T>,
+    route: string,
+    parameters: Readonly<Record<string, unknown>>,
+    sendBy: number,
+  ): Promise<Reply<T>>
+  /** Who is limited together when we act there. */
+  identityOf(repository: RepositoryRef): Promise<string>
+  /**
+   * What GitHub's clock showed when ours showed this; null when it cannot be said: GitHub's is not
+   * known yet, or the time has not come by ours.
+   */
+  githubTimeOf(ourMs: number): number | null
 }

@@ -241,7 +241,7 @@ describe('an installation', () => {
 })
 
 describe('ownAccount as an App', () => {
-  const app: Said = { body: { slug: 'holdfast-bot' } }
+  const app: Said = { body: { slug: 'holdfast-bot', id: 12 } }
   const bot = 'GET /users/holdfast-bot%5Bbot%5D'
   const list = 'GET /app/installations?per_page=100'
 
@@ -250,7 +250,12 @@ describe('ownAccount as an App', () => {
     api.on('GET /app', app)
     api.on(list, { body: [{ id: 8, suspended_at: '2026-01-01T00:00:00Z' }, { id: 9 }] })
     api.on(bot, { body: { login: 'holdfast-bot[bot]', id: 4242 } })
-    expect(await github.ownAccount()).toEqual({ login: 'holdfast-bot', id: 4242, kind: 'app' })
+    expect(await github.ownAccount()).toEqual({
+      login: 'holdfast-bot',
+      id: 4242,
+      appId: 12,
+      kind: 'app',
+    })
     expect(api.calls()).toEqual(['GET /app', list, mint, bot])
     expect(api.seen.at(-1)!.headers.authorization).toBe(`Bearer ${longToken('m1')}`)
   })
@@ -269,7 +274,12 @@ describe('ownAccount as an App', () => {
     api.on('GET /app', app)
     api.on(list, { body: [] })
     api.on(bot, { status })
-    expect(await github.ownAccount()).toEqual({ login: 'holdfast-bot', id: null, kind: 'app' })
+    expect(await github.ownAccount()).toEqual({
+      login: 'holdfast-bot',
+      id: null,
+      appId: 12,
+      kind: 'app',
+    })
   })
 
   it.each([429, 500])('rejects when the bot could not be asked for (%i)', async (status) => {

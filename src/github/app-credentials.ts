@@ -53,6 +53,7 @@ export class AppCredentials implements Credentials {
       // The refusal's own date has corrected our idea of GitHub's time.
       refused: () => true,
       unseen: () => undefined,
+      identity: async () => `github:app:${appId}`,
     })
   }
 
@@ -84,6 +85,10 @@ export class AppCredentials implements Credentials {
     if (actor === 'app') return
     const id = this.#installations.peek(keyOf(actor))
     if (id !== undefined) this.#installations.forget(keyOf(actor), id)
+  }
+
+  async identity(repository: Repository): Promise<string> {
+    return `github:installation:${await this.#installationOf(repository)}`
   }
 
   #jwt(): string {

@@ -6,24 +6,22 @@
  */
 import type { Octokit } from '@octokit/core'
 import type { z } from 'zod'
+import type { Reply } from '../github.ts'
 import type { Actor, Credentials } from './credentials.ts'
 import { GitHubError, isGitHubError, trouble } from './errors.ts'
-
-export interface Reply<T> {
-  readonly data: T
-  readonly headers: Readonly<Record<string, string | number | undefined>>
-}
 
 export type Ask = <T>(
   actor: Actor,
   form: z.ZodType<T>,
   /** Method and path template. */
   route: string,
-  parameters?: Readonly<Record<string, string | number>>,
+  parameters?: Readonly<Record<string, unknown>>,
+  /** On the monotonic clock; without it there is no hurry. */
+  sendBy?: number,
 ) => Promise<Reply<T>>
 
 export function createAsk(octokit: Octokit, credentials: Credentials): Ask {
-  return async (actor, form, route, parameters) => {
+  return async (actor, form, route, parameters, sendBy) => {
     const first = await credentials.authorization(actor)
     try {
       return await send(first)
@@ -36,7 +34,7 @@ export function createAsk(octokit: Octokit, credentials: Credentials): Ask {
 
     async function send(authorization: string | null) {
       const headers = authorization === null ? {} : { authorization }
-      const answer = await octokit.request(route, { ...parameters, headers })
+      const answer = await octokit.request(route, { ...parameters, headers, request: { sendBy } })
       const answered = answer.headers
       const read = form.safeParse(answer.data)
       if (read.success) return { data: read.data, headers: answered }

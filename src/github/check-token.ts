@@ -1,7 +1,7 @@
 /** The set-up with a token: whose it is, how far it reaches. Its webhooks are out of our sight. */
 import { z } from 'zod'
 import { fine, problem, warning, type Finding } from '../domain/finding.ts'
-import type { Reply } from './ask.ts'
+import type { Reply } from '../github.ts'
 import type { Setup } from './check-setup.ts'
 import { isGitHubError } from './errors.ts'
 import { accessLabel, eventLabel, neededPermissions, webhookAddress } from './setup-findings.ts'

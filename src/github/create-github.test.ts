@@ -66,10 +66,12 @@ describe('look', () => {
 
   it('goes after a name once, not in circles', async () => {
     api.on(call, toId('pulls/5'))
-    api.on('GET /repositories/77', { body: { full_name: 'acme/widgets' } })
+    api.on('GET /repositories/77', { body: { full_name: 'acme/gadgets' } })
+    const again = 'GET /repos/acme/gadgets/pulls/5'
+    api.on(again, toId('pulls/5'))
     const error = await rejectionOf(github.look('acme/widgets', 5))
     expect(error).toMatchObject({ kind: 'redirected', repositoryId: 77 })
-    expect(api.calls()).toEqual([call, 'GET /repositories/77', call])
+    expect(api.calls()).toEqual([call, 'GET /repositories/77', again])
   })
 
   it('a redirect without an id rejects', async () => {
@@ -169,7 +171,12 @@ describe('roleOf', () => {
 describe('ownAccount with a token', () => {
   it('is the user', async () => {
     api.on('GET /user', { body: { login: 'acme-bot', id: 42 } })
-    expect(await github.ownAccount()).toEqual({ login: 'acme-bot', id: 42, kind: 'user' })
+    expect(await github.ownAccount()).toEqual({
+      login: 'acme-bot',
+      id: 42,
+      appId: null,
+      kind: 'user',
+    })
   })
 
   it.each([401, 403])('is null on %i, after one call', async (status) => {

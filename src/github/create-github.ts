@@ -4,7 +4,7 @@
  */
 import { z } from 'zod'
 import { SetupError } from '../errors.ts'
-import type { GitHub, OwnAccount, RoleAnswer } from '../github.ts'
+import type { GitHub, GitHubCalls, OwnAccount, RepositoryRef, RoleAnswer } from '../github.ts'
 import { roles } from '../domain/role.ts'
 import type { AppKey } from './app-credentials.ts'
 import { AppCredentials } from './app-credentials.ts'
@@ -23,6 +23,8 @@ export interface GitHubOptions extends TransportOptions {
   readonly publicUrl: string | null
   /** The GitHub events that the configuration listens to. */
   readonly events: readonly string[]
+  /** Told when a repository has another name than the one it was asked for under. */
+  readonly onRenamed?: (githubId: number, newName: string) => void
 }
 
 const pullForm = z.object({
@@ -42,28 +44,50 @@ const roleForm = z
     return z.NEVER
   })
 const userForm = z.object({ login: z.string().min(1), id: z.number() })
-const appForm = z.object({ slug: z.string().min(1) })
+const appForm = z.object({ slug: z.string().min(1), id: z.number() })
+/** How far a store's clock may be ahead of ours. */
+const futureMsMax = 5 * 60_000
 
-export function createGitHub(options: GitHubOptions): GitHub {
-  const { credentials } = options
+export function createGitHub(options: GitHubOptions): GitHub & GitHubCalls {
+  const { clock, onRenamed } = options
   const transport = createTransport(options)
-  const isApp = 'appId' in credentials
-  const ask = createAsk(
-    transport.octokit,
-    isApp
-      ? new AppCredentials(credentials, transport, options.clock)
-      : tokenCredentials(sendable(credentials.token)),
-  )
+  const isApp = 'appId' in options.credentials
+  const credentials =
+    'appId' in options.credentials
+      ? new AppCredentials(options.credentials, transport, clock)
+      : tokenCredentials(sendable(options.credentials.token))
+  const ask = createAsk(transport.octokit, credentials)
   return {
     look: (repo, pr) => look(ask, repo, pr),
     roleOf: (repo, login) => roleOf(ask, repo, login),
     ownAccount: () => (isApp ? appAccount(ask) : userAccount(ask)),
     checkSetup: () => checkSetup({ ask, isApp, transport, options }),
+    call: (repository, form, route, parameters, sendBy) => {
+      const inTime: Ask = (actor, asked, path, given) => ask(actor, asked, path, given, sendBy)
+      return askUnderItsName(
+        inTime,
+        repository,
+        (owner, name, actor) => inTime(actor, form, route, { ...parameters, owner, repo: name }),
+        onRenamed,
+      )
+    },
+    identityOf: (repository) =>
+      askUnderItsName(
+        ask,
+        repository,
+        (_owner, _name, actor) => credentials.identity(actor),
+        onRenamed,
+      ),
+    githubTimeOf: (ourMs) => {
+      const aheadMs = transport.clockAheadMs()
+      const isKnown = aheadMs !== null && ourMs <= clock.wallMs() + futureMsMax
+      return isKnown ? ourMs + aheadMs : null
+    },
   }
 }
 
 async function look(ask: Ask, repo: string, pr: number) {
-  return await askUnderItsName(ask, repo, async (owner, name, actor) => {
+  return await askUnderItsName(ask, byName(repo), async (owner, name, actor) => {
     const route = 'GET /repos/{owner}/{repo}/pulls/{pull_number}'
     try {
       const { data } = await ask(actor, pullForm, route, { owner, repo: name, pull_number: pr })
@@ -80,7 +104,7 @@ async function roleOf(ask: Ask, repo: string, login: string): Promise<RoleAnswer
   // Anything else would be another path; GitHub has nobody of such a name.
   if (!/^[\w-]{1,100}(\[bot\])?$/.test(login)) return 'no-such-user'
   try {
-    return await askUnderItsName(ask, repo, async (owner, name, actor) => {
+    return await askUnderItsName(ask, byName(repo), async (owner, name, actor) => {
       const route = 'GET /repos/{owner}/{repo}/collaborators/{username}/permission'
       const parameters = { owner, repo: name, username: login }
       try {
@@ -101,7 +125,7 @@ async function roleOf(ask: Ask, repo: string, login: string): Promise<RoleAnswer
 async function userAccount(ask: Ask): Promise<OwnAccount | null> {
   try {
     const { login, id } = (await ask('account', userForm, 'GET /user')).data
-    return { login, id, kind: 'user' }
+    return { login, id, appId: null, kind: 'user' }
   } catch (error) {
     if (isGitHubError(error, 'unauthorized', 'forbidden')) return null
     throw error
@@ -109,22 +133,25 @@ async function userAccount(ask: Ask): Promise<OwnAccount | null> {
 }
 
 async function appAccount(ask: Ask): Promise<OwnAccount | null> {
-  let slug: string
+  let app: z.infer<typeof appForm>
   try {
-    slug = (await ask('app', appForm, 'GET /app')).data.slug
+    app = (await ask('app', appForm, 'GET /app')).data
   } catch (error) {
     if (isGitHubError(error, 'unauthorized', 'forbidden')) return null
     throw error
   }
+  const { slug, id: appId } = app
   try {
     const username = `${slug}[bot]`
     const { id } = (await ask('account', userForm, 'GET /users/{username}', { username })).data
-    return { login: slug, id, kind: 'app' }
+    return { login: slug, id, appId, kind: 'app' }
   } catch (error) {
     if (isGitHubError(error, 'network', 'unanswered', 'rate_limited')) throw error
-    return { login: slug, id: null, kind: 'app' }
+    return { login: slug, id: null, appId, kind: 'app' }
   }
 }
+
+const byName = (repo: string): RepositoryRef => ({ repo, repoGithubId: null })
 
 /** A line's end in it would come back in the connection's own error, with all of the token. */
 function sendable(token: string): string {

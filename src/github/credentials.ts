@@ -15,6 +15,8 @@ export interface Credentials {
   refused(actor: Actor, authorization: string): boolean
   /** GitHub answered 404: perhaps to somebody who may no longer look there. */
   unseen(actor: Actor): void
+  /** A name for all who share one rate limit there. */
+  identity(repository: Repository): Promise<string>
 }
 
 /** A token is the same whoever we act as, and stays what it is. */
@@ -23,5 +25,6 @@ export function tokenCredentials(token: string): Credentials {
     authorization: async () => `Bearer ${token}`,
     refused: () => false,
     unseen: () => undefined,
+    identity: async () => 'github:user',
   }
 }

@@ -16,6 +16,7 @@ export interface Answer {
 }
 
 /**
+ * - `too_late`: its time was over before it left. Nothing was sent.
  * - `network`: the connection never opened, so nothing was done. Safe to repeat.
  * - `unanswered`: a timeout, a reset, a 5xx or an answer that cannot be read. May have been done.
  * - `rate_limited`: nothing was done; keep quiet until `until`.
@@ -28,6 +29,7 @@ export interface Answer {
  * - `invalid`: any other refusal of the call as it stands.
  */
 export type GitHubErrorKind =
+  | 'too_late'
   | 'network'
   | 'unanswered'
   | 'rate_limited'
@@ -174,6 +176,7 @@ function codeOf(error: unknown): string | null {
 }
 
 function messageOf({ kind, failure }: Trouble, { route, status }: CallFacts): string {
+  if (kind === 'too_late') return `${route}: not sent, because its time was over`
   if (kind === 'network') return `${route}: no connection to GitHub (${failure ?? 'unknown'})`
   if (kind === 'not_installed') return `${route}: the GitHub App is not installed there`
   const answer = status === null ? 'no answer from GitHub' : `GitHub answered ${status}`

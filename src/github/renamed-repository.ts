@@ -5,6 +5,7 @@
  */
 import { z } from 'zod'
 import { InvalidInputError } from '../errors.ts'
+import type { RepositoryRef } from '../github.ts'
 import type { Ask } from './ask.ts'
 import type { Repository } from './credentials.ts'
 import { isGitHubError } from './errors.ts'
@@ -16,19 +17,24 @@ const repositoryForm = z.object({ full_name: z.string().regex(fullName) })
 
 export async function askUnderItsName<T>(
   ask: Ask,
-  repo: string,
+  { repo, repoGithubId }: RepositoryRef,
   question: (owner: string, name: string, actor: Repository) => Promise<T>,
+  onRenamed?: (githubId: number, newName: string) => void,
 ): Promise<T> {
   const named = partsOf(repo)
   try {
     return await question(named.owner, named.name, named)
   } catch (error) {
-    if (!isGitHubError(error, 'redirected') || error.repositoryId === null) throw error
+    if (!isGitHubError(error, 'redirected')) throw error
+    // Where we know which one we mean, an old name that leads to another is of no use.
+    const id = repoGithubId ?? error.repositoryId
+    if (id === null) throw error
     // By id also to whom: an owner's change may have brought another installation.
-    const moved = { repositoryId: error.repositoryId }
-    const { data } = await ask(moved, repositoryForm, 'GET /repositories/{id}', {
-      id: error.repositoryId,
-    })
+    const moved = { repositoryId: id }
+    const { data } = await ask(moved, repositoryForm, 'GET /repositories/{id}', { id })
+    // It was not the repository that moved.
+    if (data.full_name.toLowerCase() === repo.toLowerCase()) throw error
+    onRenamed?.(id, data.full_name)
     const { owner, name } = partsOf(data.full_name)
     return await question(owner, name, moved)
   }

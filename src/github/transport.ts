@@ -3,7 +3,7 @@
  * deadline over connecting, answer and body, one request id and one line in the log. Octokit's own
  * sender is passed by: it takes a redirect for an answer, and a body cut off for an empty one.
  *
- * What must hold: nothing is repeated, no redirect is followed, and neither log nor error has
+ * What must hold: nothing is repeated, nothing leaves after its time, no redirect is followed, and neither log nor error has
  * anything of a header's or a body's content in it.
  */
 import { Octokit } from '@octokit/core'
@@ -43,6 +43,7 @@ interface OutgoingRequest {
   readonly url: string
   readonly headers: Readonly<Record<string, unknown>>
   readonly body?: unknown
+  readonly request?: { readonly sendBy?: number | undefined }
 }
 
 export function createTransport(options: TransportOptions): Transport {
@@ -55,6 +56,11 @@ export function createTransport(options: TransportOptions): Transport {
     const requestId = makeId('req', clock.wallMs(), options.random)
     const startedMs = clock.monotonicMs()
     const outgoing = octokit.request.endpoint.parse(asked) as OutgoingRequest
+    // The last moment before it is handed to the connection: credentials may have taken long.
+    if (startedMs > (outgoing.request?.sendBy ?? Infinity)) {
+      const notSent = { route, status: null, requestId, githubRequestId: null }
+      throw new GitHubError(trouble('too_late'), notSent)
+    }
     const { answer, failed } = await exchange(options, outgoing, requestId)
     const nowMs = clock.wallMs()
     const theirMs = answer === null ? null : dateOf(answer.headers)
@@ -65,7 +71,7 @@ export function createTransport(options: TransportOptions): Transport {
       requestId,
       githubRequestId: answer?.headers.get('x-github-request-id') ?? null,
     }
-    const read = answer === null ? failed : readAnswer(answer, nowMs)
+    const read = answer === null ? failed : readAnswer(answer, outgoing.url, nowMs)
     options.onAsked?.('kind' in read ? read.kind : 'ok')
     const ms = Math.round(clock.monotonicMs() - startedMs)
     const told = { method: asked.method, route: asked.url, status: facts.status, ms }
@@ -120,8 +126,15 @@ function headersOf(
   }
 }
 
-function readAnswer(answer: Answer, nowMs: number): Trouble | { readonly data: unknown } {
+function readAnswer(
+  answer: Answer,
+  url: string,
+  nowMs: number,
+): Trouble | { readonly data: unknown } {
   const found = troubleOfAnswer(answer, nowMs)
+  if (found?.kind === 'redirected' && !isSamePlace(url, answer.headers.get('location'))) {
+    return { ...found, repositoryId: null }
+  }
   if (found !== null) return found
   const text = answer.body ?? ''
   if (!/\bjson\b/i.test(answer.headers.get('content-type') ?? '')) return { data: text }
@@ -130,4 +143,14 @@ function readAnswer(answer: Answer, nowMs: number): Trouble | { readonly data: u
   } catch {
     return trouble('unanswered', { failure: 'unreadable body' })
   }
+}
+
+/**
+ * A renamed repository keeps what is below it. An issue that was moved to another repository has
+ * another number there, and its old number is somebody else's.
+ */
+function isSamePlace(asked: string, location: string | null): boolean {
+  const there = /\/repositories\/\d+([^?#]*)/.exec(location ?? '')?.[1]
+  const here = /\/repos\/[^/?#]+\/[^/?#]+([^?#]*)/.exec(asked)?.[1]
+  return there !== undefined && there === here
 }

@@ -4,7 +4,7 @@ import type { OwnAccount } from '../github.ts'
 import { systemScheduler } from '../scheduler.ts'
 import { watchOwnAccount } from './own-account-watch.ts'
 
-const app: OwnAccount = { login: 'our-app', id: 5, kind: 'app' }
+const app: OwnAccount = { login: 'our-app', id: 5, appId: 12, kind: 'app' }
 const still = { ...systemScheduler, afterInBackground: () => () => undefined }
 
 function watch(...answers: (OwnAccount | null | Error)[]) {

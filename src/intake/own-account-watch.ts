@@ -25,7 +25,7 @@ export interface OwnAccountWatchOptions {
 }
 
 /** Who the sandbox's events come from when they are our own. */
-const sandboxAccount: OwnAccount = { login: 'holdfast', id: null, kind: 'app' }
+const sandboxAccount: OwnAccount = { login: 'holdfast', id: null, appId: null, kind: 'app' }
 
 export function watchOwnAccount({
   github,

@@ -15,7 +15,7 @@ import { routeEvent } from './route-event.ts'
 import { readEvent } from './webhook-event.ts'
 
 const thread = newThread()
-const ours: OwnAccount = { login: 'our-app', id: null, kind: 'app' }
+const ours: OwnAccount = { login: 'our-app', id: null, appId: 12, kind: 'app' }
 
 function route(
   name: string,
@@ -231,7 +231,7 @@ describe('our own account', () => {
   })
 
   it('is known by its id, whatever its name is now', () => {
-    const own: OwnAccount = { login: 'old-name', id: 77, kind: 'user' }
+    const own: OwnAccount = { login: 'old-name', id: 77, appId: null, kind: 'user' }
     const sent = (sender: object) => route('pull_request', pull('opened', { sender }), types, own)
     expect(sent(person('new-name', 77))).toMatchObject([{ reason: 'own-account' }, {}])
     expect(sent(person('old-name', 78))).toMatchObject([{ to: 'start' }, {}])

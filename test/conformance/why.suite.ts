@@ -176,7 +176,7 @@ export function why(open: OpenStore): void {
     it('whose sender has too low a role, after GitHub could not be asked', async () => {
       let isAway = true
       const github: Partial<GitHub> = {
-        ownAccount: () => Promise.resolve({ login: 'holdfast', id: 99, kind: 'app' }),
+        ownAccount: () => Promise.resolve({ login: 'holdfast', id: 99, appId: 12, kind: 'app' }),
         roleOf: () => (isAway ? Promise.reject(new Error('away')) : Promise.resolve('read')),
       }
       const types = { review: { on: { pull_request: ['opened'] }, by: 'write' } } as const

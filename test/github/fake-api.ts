@@ -4,11 +4,14 @@
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
 
 export interface Seen {
   readonly method: string
   readonly path: string
   readonly headers: IncomingMessage['headers']
+  /** The JSON that was sent; null without. */
+  readonly body: unknown
 }
 
 export interface Said {
@@ -34,16 +37,21 @@ export async function startFakeApi(): Promise<FakeApi> {
   const seen: Seen[] = []
   const scripts = new Map<string, (Said | Answering)[]>()
   const server = createServer((request, response) => {
-    const { method = '', url: path = '', headers } = request
-    const call: Seen = { method, path, headers }
-    seen.push(call)
-    request.resume()
-    const answers = scripts.get(`${method} ${path}`) ?? [{ status: 500, body: 'not scripted' }]
-    const answer = answers.length > 1 ? answers.shift() : answers[0]
-    if (typeof answer === 'function') answer(response, call)
-    else say(response, answer ?? {})
+    void text(request).then((sent) => answer(request, sent, response))
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+
+  function answer(request: IncomingMessage, sent: string, response: ServerResponse): void {
+    const { method = '', url: path = '', headers } = request
+    const body: unknown = sent === '' ? null : JSON.parse(sent)
+    const call: Seen = { method, path, headers, body }
+    seen.push(call)
+    const answers = scripts.get(`${method} ${path}`) ?? [{ status: 500, body: 'not scripted' }]
+    const next = answers.length > 1 ? answers.shift() : answers[0]
+    if (typeof next === 'function') next(response, call)
+    else say(response, next ?? {})
+  }
+
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     seen,

@@ -1,0 +1,169 @@
+// Goal: what is written to GitHub arrives as it was given, not after its time, and in the repository
+// that was meant, whatever it is called by now.
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { startFakeApi, type FakeApi } from '../../test/github/fake-api.ts'
+import {
+  appCredentials,
+  clientOf,
+  longToken,
+  rejectionOf,
+  theToken,
+} from '../../test/github/github-under-test.ts'
+import type { RepositoryRef } from '../github.ts'
+
+let api: FakeApi
+beforeEach(async () => {
+  api = await startFakeApi()
+})
+afterEach(() => api.close())
+
+const comments = 'POST /repos/{owner}/{repo}/issues/{issue_number}/comments'
+const here: RepositoryRef = { repo: 'acme/widgets', repoGithubId: null }
+const idForm = z.object({ id: z.number() })
+const post = 'POST /repos/acme/widgets/issues/5/comments'
+const made = { status: 201, headers: { link: '<x>; rel="next"' }, body: { id: 9 } }
+const toId = (path: string) => ({
+  status: 301,
+  headers: { location: `https://api.github.com/repositories/77/${path}` },
+})
+
+const write = ({ github }: ReturnType<typeof clientOf>, where = here, sendBy = 0) =>
+  github.call(where, idForm, comments, { issue_number: 5, body: 'hello' }, sendBy)
+
+describe('a call', () => {
+  it('sends what its path does not name as its body, and gives the headers back', async () => {
+    api.on(post, made)
+    const reply = await write(clientOf(api.url))
+    expect(reply).toMatchObject({ data: { id: 9 }, headers: { link: '<x>; rel="next"' } })
+    expect(api.seen[0]).toMatchObject({
+      body: { body: 'hello' },
+      headers: { authorization: `Bearer ${theToken}` },
+    })
+    expect(api.seen[0]!.headers['content-type']).toMatch(/^application\/json/)
+  })
+
+  it('may be answered with nothing', async () => {
+    api.on('DELETE /repos/acme/widgets/issues/comments/9', (response) => {
+      response.writeHead(204).end()
+    })
+    const route = 'DELETE /repos/{owner}/{repo}/issues/comments/{comment_id}'
+    await clientOf(api.url).github.call(here, z.unknown(), route, { comment_id: 9 }, 0)
+    expect(api.seen[0]!.body).toBeNull()
+  })
+
+  it('leaves at its last moment, and not after it', async () => {
+    api.on(post, made)
+    const client = clientOf(api.url)
+    client.clock.pass(500)
+    await write(client, here, 500)
+    const error = await rejectionOf(write(client, here, 499))
+    expect(error).toMatchObject({ kind: 'too_late', code: 'github_too_late', status: null })
+    expect(api.calls()).toEqual([post])
+  })
+
+  it('whose time runs out while a token is made does not leave', async () => {
+    const client = clientOf(api.url, { credentials: appCredentials })
+    api.on('GET /repos/acme/widgets/installation', { body: { id: 3 } })
+    api.on('POST /app/installations/3/access_tokens', (response) => {
+      client.clock.pass(1001)
+      response.writeHead(201, { 'content-type': 'application/json' })
+      response.end(JSON.stringify({ token: longToken('m'), expires_at: '2026-11-15T13:00:00Z' }))
+    })
+    expect(await rejectionOf(write(client, here, 1000))).toMatchObject({ kind: 'too_late' })
+    expect(api.calls()).not.toContain(post)
+  })
+
+  it('whose token is refused is sent once more with a new one', async () => {
+    const client = clientOf(api.url, { credentials: appCredentials })
+    api.on('GET /repos/acme/widgets/installation', { body: { id: 3 } })
+    const tokenOf = (mark: string) => ({
+      status: 201,
+      body: { token: longToken(mark), expires_at: '2026-11-15T13:00:00Z' },
+    })
+    api.on('POST /app/installations/3/access_tokens', tokenOf('one'), tokenOf('two'))
+    api.on(post, { status: 401 }, made)
+    expect((await write(client)).data.id).toBe(9)
+    const sent = api.seen.filter(({ path }) => path.endsWith('/comments'))
+    expect(sent.map(({ headers }) => headers.authorization)).toEqual([
+      `Bearer ${longToken('one')}`,
+      `Bearer ${longToken('two')}`,
+    ])
+    expect(sent.map(({ body }) => body)).toEqual([{ body: 'hello' }, { body: 'hello' }])
+  })
+})
+
+describe('a repository that was renamed', () => {
+  const renamed: unknown[] = []
+  const client = () =>
+    clientOf(api.url, { onRenamed: (...told: [number, string]) => void renamed.push(told) })
+  beforeEach(() => {
+    renamed.length = 0
+    api.on('GET /repositories/77', { body: { full_name: 'acme/gadgets' } })
+    api.on('POST /repos/acme/gadgets/issues/5/comments', made)
+  })
+
+  it('is written to under its new name, which is told', async () => {
+    api.on(post, toId('issues/5/comments'))
+    expect((await write(client())).data.id).toBe(9)
+    expect(api.calls().at(-1)).toBe('POST /repos/acme/gadgets/issues/5/comments')
+    expect(api.seen.at(-1)!.body).toEqual({ body: 'hello' })
+    expect(renamed).toEqual([[77, 'acme/gadgets']])
+  })
+
+  it('is found by the id we know where the redirect names none, or another', async () => {
+    const location = 'https://api.github.com/repositories/88/issues/5/comments'
+    api.on(post, { status: 301 }, { status: 301, headers: { location } })
+    const known = { ...here, repoGithubId: 77 }
+    await write(client(), known)
+    await write(client(), known)
+    expect(renamed).toEqual([
+      [77, 'acme/gadgets'],
+      [77, 'acme/gadgets'],
+    ])
+  })
+
+  it('an issue that was moved elsewhere is not followed, for its number is another one', async () => {
+    api.on(post, toId('issues/77/comments'))
+    expect(await rejectionOf(write(client()))).toMatchObject({ kind: 'redirected' })
+    expect(api.calls()).toEqual([post])
+    api.on('GET /repositories/7', { body: { full_name: 'Acme/Widgets' } })
+    const known = { ...here, repoGithubId: 7 }
+    const error = await rejectionOf(write(client(), known))
+    expect(error).toMatchObject({ kind: 'redirected' })
+    expect(api.calls()).toEqual([post, post, 'GET /repositories/7'])
+    expect(renamed).toEqual([])
+  })
+})
+
+describe('who is limited together', () => {
+  it('is everybody with one token', async () => {
+    expect(await clientOf(api.url).github.identityOf(here)).toBe('github:user')
+    expect(api.calls()).toEqual([])
+  })
+
+  it('is an installation of the App, asked for once', async () => {
+    api.on('GET /repos/acme/widgets/installation', { body: { id: 3 } })
+    const { github } = clientOf(api.url, { credentials: appCredentials })
+    expect(await github.identityOf(here)).toBe('github:installation:3')
+    expect(await github.identityOf(here)).toBe('github:installation:3')
+    expect(api.calls()).toHaveLength(1)
+  })
+})
+
+describe("GitHub's clock", () => {
+  it('is not known before its first answer', () => {
+    const { github, clock } = clientOf(api.url)
+    expect(github.githubTimeOf(clock.wall)).toBeNull()
+  })
+
+  it('is known from it, for times that have come', async () => {
+    api.on(post, { ...made, headers: { date: 'Sun, 15 Nov 2026 13:00:00 GMT' } })
+    const client = clientOf(api.url)
+    await write(client)
+    const hour = 60 * 60_000
+    const { wall } = client.clock
+    expect(client.github.githubTimeOf(wall - 5)).toBe(wall - 5 + hour)
+    expect(client.github.githubTimeOf(wall + hour)).toBeNull()
+  })
+})
