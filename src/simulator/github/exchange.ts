@@ -1,0 +1,45 @@
+/**
+ * One request from arrival to what its sender gets to see: the core, with a fault around it where
+ * the script has one.
+ */
+import type { Scheduler } from '../../scheduler.ts'
+import type { Core } from './core.ts'
+import { answered, type Fault, type Outcome } from './faults/fault.ts'
+import type { RateLimits } from './rate-limit.ts'
+import type { GitHubAnswer, GitHubRequest, ReceivedRequest } from './request.ts'
+
+/** What both connections speak to. */
+export type Receive = (request: GitHubRequest) => Promise<Outcome>
+
+export interface ExchangeParts {
+  readonly core: Core
+  readonly limits: RateLimits
+  readonly scheduler: Scheduler
+  takeFault(received: ReceivedRequest): Fault | null
+  expireTokens(): void
+}
+
+export function createReceive(parts: ExchangeParts): Receive {
+  const { core, limits, scheduler } = parts
+  return async (request) => {
+    const reception = core.look(request)
+    const { received, key } = reception
+    const fault = parts.takeFault(received)
+    // What never opened was never received.
+    if (fault?.neverOpens === true) return { kind: 'refused' }
+    core.record(reception)
+    if (fault === null) return answered(core.perform(reception, 0))
+    received.fault = fault.name
+    let answer: GitHubAnswer | undefined
+    return fault.run({
+      request,
+      received,
+      scheduler,
+      perform: (options) => (answer ??= core.perform(reception, options?.lagMs ?? 0)),
+      refuse: (refusal) => core.refuse(reception, refusal),
+      exhaust: (forMs) => limits.exhaust(key, forMs),
+      block: (forMs, form) => limits.block(key, forMs, form),
+      expireTokens: parts.expireTokens,
+    })
+  }
+}

@@ -1,0 +1,192 @@
+/**
+ * The faults that GitHub and the way to it are known for, each by what it does to state and answer.
+ */
+import { docsUrl, Refusal } from '../refusal.ts'
+import { secondaryLimit as secondaryRefusal, type LimitForm } from '../rate-limit.ts'
+import type { Json } from '../json/json.ts'
+import { answered, type Fault, type Outcome } from './fault.ts'
+
+const minuteMs = 60_000
+
+/** GitHub does it; the connection breaks before the answer. */
+export const lostAnswer = (): Fault => ({
+  name: 'lost-answer',
+  run: (exchange) => {
+    exchange.perform()
+    return { kind: 'reset' }
+  },
+})
+
+/** GitHub does it; a 502 comes back. */
+export const badGateway = (): Fault => ({
+  name: 'bad-gateway',
+  run: (exchange) => {
+    const { headers } = exchange.perform()
+    const page = '<html><head><title>502 Bad Gateway</title></head><body></body></html>'
+    return answered({
+      status: 502,
+      headers: { ...pick(headers, 'date'), 'content-type': 'text/html' },
+      body: page,
+    })
+  },
+})
+
+/** GitHub does nothing and says so with a 5xx. */
+export const serverError = (status: 500 | 502 | 503 | 504 = 500): Fault => ({
+  name: 'server-error',
+  run: (exchange) => answered(exchange.refuse(new Refusal(status, { message: 'Server Error' }))),
+})
+
+/** GitHub does it; the answer has a good status and a body that cannot be read. */
+export const brokenJson = (): Fault => ({
+  name: 'broken-json',
+  run: (exchange) => {
+    const answer = exchange.perform()
+    const body = answer.body === '' ? '{' : answer.body.slice(0, Math.ceil(answer.body.length / 2))
+    return answered({ ...answer, body })
+  },
+})
+
+/** The connection opens and breaks; GitHub does nothing. */
+export const reset = (): Fault => ({ name: 'reset', run: () => ({ kind: 'reset' }) })
+
+/** The connection never opens. Over a real socket it can only be broken: there it is a reset. */
+export const refused = (): Fault => ({
+  name: 'refused',
+  neverOpens: true,
+  run: () => ({ kind: 'refused' }),
+})
+
+/** No answer, ever; with `before` GitHub has done it nevertheless. */
+export const hang = (options: { readonly commit?: 'before' | 'never' } = {}): Fault => ({
+  name: 'hang',
+  run: (exchange) => {
+    if (options.commit === 'before') exchange.perform()
+    return { kind: 'hang' }
+  },
+})
+
+/** GitHub does it; the body comes in parts, or breaks off in the middle. */
+export const slowBody = (
+  options: { readonly parts?: number; readonly pauseMs?: number; readonly cut?: boolean } = {},
+): Fault => ({
+  name: 'slow-body',
+  run: (exchange) => ({
+    kind: 'drip',
+    answer: exchange.perform(),
+    parts: options.parts ?? 10,
+    pauseMs: options.pauseMs ?? 2000,
+    cut: options.cut ?? false,
+  }),
+})
+
+/** GitHub does it at once; its answer takes a while. */
+export const lateAnswer = (afterMs: number): Fault => ({
+  name: 'late-answer',
+  run: ({ perform, scheduler }) => {
+    const answer = perform()
+    return new Promise<Outcome>((resolve) => {
+      scheduler.after(afterMs, () => resolve(answered(answer)))
+    })
+  },
+})
+
+/** Lists do not show what is younger than this. Stays until it is removed. */
+export const listLag = (forMs: number): Fault => ({
+  name: 'list-lag',
+  times: Infinity,
+  run: (exchange) => answered(exchange.perform({ lagMs: forMs })),
+})
+
+/**
+ * One refusal for too much content at once: with `retry-after`, without it (`plain`), or with a
+ * message and nothing else (`bare`).
+ */
+export const secondaryLimit = (
+  options: { readonly form?: LimitForm; readonly retryAfterSeconds?: number } = {},
+): Fault => ({
+  name: 'secondary-limit',
+  run: (exchange) => {
+    const waitMs = (options.retryAfterSeconds ?? 60) * 1000
+    return answered(exchange.refuse(secondaryRefusal(options.form ?? 'retry-after', waitMs)))
+  },
+})
+
+/** One 429. */
+export const tooMany = (options: { readonly retryAfterSeconds?: number } = {}): Fault => ({
+  name: 'too-many',
+  run: (exchange) => {
+    const body = {
+      message: 'You have exceeded a secondary rate limit.',
+      documentation_url: `${docsUrl}/using-the-rest-api/rate-limits-for-the-rest-api`,
+    }
+    const headers = { 'retry-after': String(options.retryAfterSeconds ?? 60) }
+    return answered(exchange.refuse(new Refusal(429, body, headers)))
+  },
+})
+
+/** From this request on the hourly quota is used up, until it is reset. */
+export const primaryExhausted = (options: { readonly forMs?: number } = {}): Fault => ({
+  name: 'primary-exhausted',
+  run: (exchange) => {
+    exchange.exhaust(options.forMs ?? 10 * minuteMs)
+    return answered(exchange.perform())
+  },
+})
+
+/** From this request on every request of the same identity is refused, for so long. */
+export const blocked = (
+  options: { readonly forMs?: number; readonly form?: LimitForm } = {},
+): Fault => ({
+  name: 'blocked',
+  run: (exchange) => {
+    exchange.block(options.forMs ?? minuteMs, options.form ?? 'retry-after')
+    return answered(exchange.perform())
+  },
+})
+
+/** From this request on no token that was made before is good. */
+export const tokenExpired = (): Fault => ({
+  name: 'token-expired',
+  run: (exchange) => {
+    exchange.expireTokens()
+    return answered(exchange.perform())
+  },
+})
+
+/**
+ * The zombie: the request is held on its way and takes effect after `afterMs`, or when the handle
+ * is told to release it, whether or not anybody still waits for the answer.
+ */
+export function delayedCommit(options: { readonly afterMs?: number } = {}): Fault {
+  const held = new Set<() => void>()
+  return {
+    name: 'delayed-commit',
+    run: ({ perform, scheduler }) =>
+      new Promise<Outcome>((resolve) => {
+        const go = (): void => {
+          if (held.delete(go)) resolve(answered(perform()))
+        }
+        held.add(go)
+        if (options.afterMs !== undefined) scheduler.after(options.afterMs, go)
+      }),
+    release: () => {
+      for (const go of [...held]) go()
+    },
+  }
+}
+
+/** GitHub does nothing and answers this. */
+export const refuse = (
+  status: number,
+  body: Json = { message: 'Refused' },
+  headers: Readonly<Record<string, string>> = {},
+): Fault => ({
+  name: `refuse-${status}`,
+  run: (exchange) => answered(exchange.refuse(new Refusal(status, body, headers))),
+})
+
+function pick(headers: Readonly<Record<string, string>>, name: string): Record<string, string> {
+  const value = headers[name]
+  return value === undefined ? {} : { [name]: value }
+}

@@ -1,0 +1,97 @@
+/**
+ * Which fault is played on which request. Scripts are asked in the order they were added; the
+ * first that is due is played, and one request has one fault at most, so that two scripts for the
+ * same route hit one request after the other.
+ */
+import type { ReceivedRequest } from '../request.ts'
+import type { Router } from '../routes/router.ts'
+import type { Fault } from './fault.ts'
+import * as makers from './makers.ts'
+
+export interface FaultTarget {
+  readonly method?: string
+  /** A route's template, or an expression over `METHOD /path`. All requests if absent. */
+  readonly route?: string | RegExp
+  /** Login of the account that asks, or `app`. */
+  readonly identity?: string
+  /** The first request to hit, counted among those that fit; 1 if absent. */
+  readonly nth?: number
+  /** How many to hit from there. A fault that lasts hits all, any other one, if absent. */
+  readonly times?: number
+}
+
+export interface FaultHandle {
+  /** How many requests it was played on. */
+  readonly hits: number
+  /** Lets go of what the fault holds back. */
+  release(): void
+  /** Hits nothing more. What it holds back stays held. */
+  remove(): void
+}
+
+export type FaultMakers = typeof makers
+
+export interface FaultScript extends FaultMakers {
+  add(script: { readonly on?: FaultTarget; readonly fault: Fault }): FaultHandle
+  clear(): void
+}
+
+interface Entry {
+  readonly fits: (received: ReceivedRequest) => boolean
+  readonly fault: Fault
+  readonly nth: number
+  readonly times: number
+  seen: number
+  hits: number
+}
+
+export function createFaultScript(router: Router): {
+  readonly script: FaultScript
+  /** The fault to play on this request, which then counts as hit; null for none. */
+  take(received: ReceivedRequest): Fault | null
+} {
+  const entries = new Set<Entry>()
+  return {
+    script: {
+      ...makers,
+      add: ({ on = {}, fault }) => {
+        const times = on.times ?? fault.times ?? 1
+        const entry = {
+          fits: fitting(on, router),
+          fault,
+          nth: on.nth ?? 1,
+          times,
+          seen: 0,
+          hits: 0,
+        }
+        entries.add(entry)
+        return {
+          get hits() {
+            return entry.hits
+          },
+          release: () => fault.release?.(),
+          remove: () => void entries.delete(entry),
+        }
+      },
+      clear: () => entries.clear(),
+    },
+    take: (received) => {
+      const fitting = [...entries].filter(({ fits }) => fits(received))
+      for (const entry of fitting) entry.seen++
+      const due = fitting.find(({ seen, nth, hits, times }) => seen >= nth && hits < times)
+      if (due === undefined) return null
+      due.hits++
+      return due.fault
+    },
+  }
+}
+
+function fitting(on: FaultTarget, router: Router): Entry['fits'] {
+  const { route, method, identity } = on
+  const template = typeof route === 'string' ? router.templateLike(route) : null
+  return (received) =>
+    (method === undefined || method.toUpperCase() === received.method) &&
+    (identity === undefined || identity === received.identity) &&
+    (template === null || template === received.route) &&
+    (!(route instanceof RegExp) || route.test(`${received.method} ${received.path}`))
+}

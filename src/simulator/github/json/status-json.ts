@@ -1,0 +1,66 @@
+/** Commit statuses, one by one and combined, as GitHub writes them. */
+import type { Repository } from '../state/repositories.ts'
+import { standingStatuses, type Status } from '../state/statuses.ts'
+import type { World } from '../state/world.ts'
+import { nodeId, type Json } from './json.ts'
+import { minimalRepositoryJson, repositoryUrl } from './repository-json.ts'
+import { userJson } from './user-json.ts'
+
+function simpleStatusJson(world: World, repository: Repository, status: Status): Json {
+  return {
+    url: `${repositoryUrl(repository)}/statuses/${status.sha}`,
+    avatar_url: `https://avatars.githubusercontent.com/u/${status.creator.id}?v=4`,
+    id: status.id,
+    node_id: nodeId('SC', status.id),
+    state: status.state,
+    description: status.description,
+    target_url: status.targetUrl,
+    context: status.context,
+    created_at: world.stamp(status.createdAt),
+    updated_at: world.stamp(status.createdAt),
+  }
+}
+
+export function statusJson(world: World, repository: Repository, status: Status): Json {
+  return {
+    ...simpleStatusJson(world, repository, status),
+    creator: userJson(status.creator),
+  }
+}
+
+/** Of one page; what it says as a whole is about all of them. */
+export function combinedStatusJson(
+  world: World,
+  repository: Repository,
+  sha: string,
+  all: readonly Status[],
+  page: readonly Status[],
+): Json {
+  const standing = standingStatuses(all)
+  const url = `${repositoryUrl(repository)}/commits/${sha}`
+  return {
+    state: combinedState(standing),
+    statuses: page.map((status) => simpleStatusJson(world, repository, status)),
+    sha,
+    total_count: standing.length,
+    repository: minimalRepositoryJson(repository),
+    commit_url: url,
+    url: `${url}/status`,
+  }
+}
+
+function combinedState(standing: readonly Status[]): 'failure' | 'pending' | 'success' {
+  const has = (...states: readonly string[]): boolean =>
+    standing.some(({ state }) => states.includes(state))
+  if (has('error', 'failure')) return 'failure'
+  return standing.length === 0 || has('pending') ? 'pending' : 'success'
+}
+
+/** The branches whose head a commit is. */
+export function branchJson(repository: Repository, sha: string): Json[] {
+  const refs = [...repository.threads.values()].flatMap(({ pull }) =>
+    pull?.headSha === sha ? [pull.headRef] : [],
+  )
+  const url = `${repositoryUrl(repository)}/commits/${sha}`
+  return refs.map((name) => ({ name, commit: { sha, url }, protected: false }))
+}

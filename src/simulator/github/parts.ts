@@ -1,0 +1,12 @@
+/** A body in parts, for connections that let it drip. One that is cut has only its first half. */
+import type { Outcome } from './faults/fault.ts'
+
+export function partsOf(outcome: Outcome & { readonly kind: 'drip' }): Uint8Array[] {
+  const { answer, parts, cut } = outcome
+  const whole = Buffer.from(answer.body)
+  const sent = cut ? whole.subarray(0, Math.floor(whole.length / 2)) : whole
+  const size = Math.max(1, Math.ceil(sent.length / parts))
+  return Array.from({ length: Math.ceil(sent.length / size) }, (_, index) =>
+    sent.subarray(index * size, (index + 1) * size),
+  )
+}

@@ -1,0 +1,134 @@
+/**
+ * Limits, per identity: the hourly quota that every answer tells of, a block that stands until a
+ * time, and, where a test asks for it, how many writes GitHub takes in a minute and an hour.
+ *
+ * What must hold: a refused request changes nothing, and is not counted as a write.
+ */
+import { docsUrl, Refusal } from './refusal.ts'
+import type { World } from './state/world.ts'
+
+export interface ContentLimits {
+  readonly perMinute?: number
+  readonly perHour?: number
+  /** Least time between two writes, in milliseconds. */
+  readonly spacing?: number
+}
+
+export type LimitForm = 'retry-after' | 'plain' | 'bare'
+
+interface Usage {
+  windowEndsAt: number
+  used: number
+  exhaustedUntil: number
+  block: { readonly until: number; readonly form: LimitForm } | null
+  /** When each write of the last hour was taken. */
+  writes: number[]
+}
+
+export interface RateLimits {
+  /** Throws a 403. `isWrite` for what makes or changes content. */
+  take(key: string, isWrite: boolean): void
+  headers(key: string): Record<string, string>
+  /** As `GET /rate_limit` tells it. */
+  standing(key: string): { limit: number; remaining: number; used: number; reset: number }
+  exhaust(key: string, forMs: number): void
+  block(key: string, forMs: number, form: LimitForm): void
+}
+
+const hourMs = 60 * 60 * 1000
+const minuteMs = 60 * 1000
+const hourlyQuota = 5000
+
+const secondaryMessage =
+  'You have exceeded a secondary rate limit. Please wait a few minutes before you try again.'
+
+export function createRateLimits(world: World, limits: ContentLimits): RateLimits {
+  const usages = new Map<string, Usage>()
+
+  function usageOf(key: string): Usage {
+    const now = world.nowMs()
+    const fresh = {
+      windowEndsAt: now + hourMs,
+      used: 0,
+      exhaustedUntil: 0,
+      block: null,
+      writes: [],
+    }
+    const usage = usages.get(key) ?? fresh
+    usages.set(key, usage)
+    if (usage.windowEndsAt <= now) Object.assign(usage, { windowEndsAt: now + hourMs, used: 0 })
+    return usage
+  }
+
+  function standing(key: string) {
+    const usage = usageOf(key)
+    const isExhausted = usage.exhaustedUntil > world.nowMs()
+    const used = isExhausted ? hourlyQuota : Math.min(usage.used, hourlyQuota)
+    const endsAt = isExhausted ? usage.exhaustedUntil : usage.windowEndsAt
+    const reset = Math.ceil((endsAt + world.aheadMs) / 1000)
+    return { limit: hourlyQuota, remaining: hourlyQuota - used, used, reset }
+  }
+
+  return {
+    take: (key, isWrite) => {
+      const usage = usageOf(key)
+      const now = world.nowMs()
+      if (usage.block !== null && usage.block.until > now) {
+        throw secondaryLimit(usage.block.form, usage.block.until - now)
+      }
+      if (standing(key).remaining === 0) throw primaryLimit(key)
+      usage.used++
+      if (!isWrite) return
+      const waitMs = waitBeforeWrite(usage, limits, now)
+      if (waitMs > 0) throw secondaryLimit('retry-after', waitMs)
+      usage.writes.push(now)
+    },
+    headers: (key) => {
+      const { limit, remaining, used, reset } = standing(key)
+      return {
+        'x-ratelimit-limit': String(limit),
+        'x-ratelimit-remaining': String(remaining),
+        'x-ratelimit-used': String(used),
+        'x-ratelimit-reset': String(reset),
+        'x-ratelimit-resource': 'core',
+      }
+    },
+    standing,
+    exhaust: (key, forMs) => {
+      usageOf(key).exhaustedUntil = world.nowMs() + forMs
+    },
+    block: (key, forMs, form) => {
+      usageOf(key).block = { until: world.nowMs() + forMs, form }
+    },
+  }
+}
+
+function waitBeforeWrite(usage: Usage, limits: ContentLimits, now: number): number {
+  usage.writes = usage.writes.filter((at) => at > now - hourMs)
+  const full = (max: number | undefined, windowMs: number): number => {
+    if (max === undefined) return 0
+    const within = usage.writes.filter((at) => at > now - windowMs)
+    const freeing = within.at(-max)
+    return within.length < max || freeing === undefined ? 0 : freeing + windowMs - now
+  }
+  const last = usage.writes.at(-1)
+  const spaced = last === undefined ? 0 : last + (limits.spacing ?? 0) - now
+  return Math.max(spaced, full(limits.perMinute, minuteMs), full(limits.perHour, hourMs))
+}
+
+/** `plain` has no `retry-after`; `bare` has nothing but the message, which GitHub also does. */
+export function secondaryLimit(form: LimitForm, waitMs: number): Refusal {
+  const message = secondaryMessage
+  if (form === 'bare') return new Refusal(403, { message, documentation_url: null })
+  const page = `${docsUrl}/using-the-rest-api/rate-limits-for-the-rest-api#about-secondary-rate-limits`
+  const headers: Record<string, string> =
+    form === 'plain' ? {} : { 'retry-after': String(Math.max(1, Math.ceil(waitMs / 1000))) }
+  return new Refusal(403, { message, documentation_url: page }, headers)
+}
+
+function primaryLimit(key: string): Refusal {
+  return new Refusal(403, {
+    message: `API rate limit exceeded for ${key}.`,
+    documentation_url: `${docsUrl}/using-the-rest-api/rate-limits-for-the-rest-api`,
+  })
+}

@@ -1,0 +1,122 @@
+/**
+ * What a path names, for the one who asks. GitHub denies what somebody may not see: a missing
+ * permission is a 404. A former name of a repository leads to its present place.
+ */
+import { forbidden, notFound, Refusal } from '../refusal.ts'
+import type { CheckRun } from '../state/check-runs.ts'
+import { isLive, type Comment } from '../state/comments.ts'
+import {
+  findRepository,
+  hasRole,
+  roleOf,
+  type Repository,
+  type Role,
+} from '../state/repositories.ts'
+import type { Review } from '../state/reviews.ts'
+import type { Pull, Thread } from '../state/threads.ts'
+import type { User } from '../state/users.ts'
+import type { Call } from './route.ts'
+
+/** Of an App's token; an account's is held to its role instead. */
+export interface Need {
+  readonly permission: readonly string[]
+  readonly access: 'read' | 'write'
+  /** What an account must be for it. */
+  readonly role?: Role
+}
+
+export function repositoryOf(call: Call, need: Need): Repository {
+  const { world, params } = call
+  const found = findRepository(world, `${params['owner'] ?? ''}/${params['repo'] ?? ''}`)
+  if (found === null || found.repository.restricted) throw notFound()
+  checkAccess(call, found.repository, need)
+  if (found.isFormerName) throw moved(call, found.repository)
+  return found.repository
+}
+
+function checkAccess({ world, identity }: Call, repository: Repository, need: Need): void {
+  const isOpen = !repository.private && need.access === 'read'
+  switch (identity.kind) {
+    case 'stranger':
+      if (repository.private) throw notFound()
+      if (!isOpen) throw new Refusal(401, { message: 'Requires authentication' })
+      return
+    case 'app':
+      throw new Refusal(401, {
+        message: 'A JSON web token could not be decoded',
+      })
+    case 'account': {
+      const role = roleOf(world, repository, identity.user)
+      if (!hasRole(role, 'read') && !isOpen) throw notFound()
+      if (need.role !== undefined && !hasRole(role, need.role)) throw notFound()
+      return
+    }
+    case 'installation': {
+      const { installation, repositories, permissions } = identity.token
+      const isReached =
+        installation?.account.id === repository.owner.id &&
+        (repositories === null || repositories.has(repository.id))
+      if (!isReached && repository.private) throw notFound()
+      const isGranted = need.permission.some(
+        (name) =>
+          permissions[name] === 'write' || (need.access === 'read' && permissions[name] === 'read'),
+      )
+      if (isOpen || (isReached && isGranted)) return
+      throw forbidden('Resource not accessible by integration')
+    }
+  }
+}
+
+function moved({ request }: Call, { id }: Repository): Refusal {
+  const rest = request.path.replace(/^\/repos\/[^/]+\/[^/]+/, '')
+  const query = request.query.size === 0 ? '' : `?${request.query.toString()}`
+  const url = `${request.apiUrl}/repositories/${id}${rest}${query}`
+  return new Refusal(301, { message: 'Moved Permanently', url }, { location: url })
+}
+
+export function threadOf(call: Call, need: Need, param = 'issue_number'): Thread {
+  const thread = repositoryOf(call, need).threads.get(Number(call.params[param]))
+  if (thread === undefined) throw notFound()
+  return thread
+}
+
+export function pullThreadOf(call: Call, need: Need): Thread & { readonly pull: Pull } {
+  const thread = threadOf(call, need, 'pull_number')
+  if (thread.pull === null) throw notFound()
+  return thread as Thread & { readonly pull: Pull }
+}
+
+export function commentOf(call: Call, need: Need): Comment {
+  const repository = repositoryOf(call, need)
+  const comment = call.world.comments.get(Number(call.params['comment_id']))
+  if (comment === undefined || comment.thread.repository !== repository || !isLive(comment)) {
+    throw notFound()
+  }
+  return comment
+}
+
+export function checkRunOf(call: Call, need: Need): CheckRun {
+  const repository = repositoryOf(call, need)
+  const run = call.world.checkRuns.get(Number(call.params['check_run_id']))
+  if (run === undefined || run.repository !== repository) throw notFound()
+  return run
+}
+
+export function reviewOf(call: Call, need: Need): Review {
+  const { pull } = pullThreadOf(call, need)
+  const review = pull.reviews.find(({ id }) => id === Number(call.params['review_id']))
+  if (review === undefined) throw notFound()
+  return review
+}
+
+/** For a write: who does it, and whether as the App. */
+export function actorOf({ identity }: Call): { readonly user: User; readonly viaApp: boolean } {
+  if (identity.kind === 'app' || identity.kind === 'stranger') {
+    throw new Refusal(401, { message: 'Requires authentication' })
+  }
+  return { user: identity.user, viaApp: identity.kind === 'installation' }
+}
+
+/** What was made at that time is in lists by now. */
+export const isListed = ({ world, lagMs }: Call, createdAt: number): boolean =>
+  createdAt + lagMs <= world.nowMs()

@@ -1,0 +1,69 @@
+/**
+ * Finds the route for a path. What is reached as `/repositories/{id}/…` is the same as under the
+ * repository's name, and counts as the same route.
+ */
+import { fullNameOf } from '../state/repositories.ts'
+import type { World } from '../state/world.ts'
+import type { Route } from './route.ts'
+
+export interface Match {
+  readonly route: Route
+  readonly params: Readonly<Record<string, string>>
+}
+
+export interface Router {
+  add(routes: readonly Route[]): void
+  find(method: string, path: string): Match | null
+  /** The template as we write it; throws for one that is no route, which would never match. */
+  templateLike(template: string): string
+}
+
+interface Compiled {
+  readonly route: Route
+  readonly method: string
+  readonly pattern: RegExp
+}
+
+export function createRouter(world: World): Router {
+  const compiled: Compiled[] = []
+
+  const matching = (method: string, path: string): Match | null => {
+    for (const each of compiled) {
+      const found = each.method === method ? each.pattern.exec(path) : null
+      if (found !== null) return { route: each.route, params: decoded(found.groups ?? {}) }
+    }
+    return null
+  }
+
+  return {
+    add: (routes) => void compiled.push(...routes.map(compile)),
+    find: (method, path) => {
+      const byId = /^\/repositories\/(\d{1,15})(\/.+)$/.exec(path)
+      if (byId === null) return matching(method, path)
+      const repository = world.repositories.get(Number(byId[1]))
+      // Nobody can be called so: the route is found, the repository is not.
+      const name = repository === undefined ? '-/-' : fullNameOf(repository)
+      return matching(method, `/repos/${name}${byId[2] ?? ''}`)
+    },
+    templateLike: (template) => {
+      const known = compiled.find(({ route }) => shapeOf(route.route) === shapeOf(template))
+      if (known !== undefined) return known.route.route
+      throw new Error(`no route ${template}; a route is written as "GET /repos/{owner}/{repo}"`)
+    },
+  }
+}
+
+/** What the parts in braces are called does not matter. */
+const shapeOf = (template: string): string => template.replace(/\{\w+\}/g, '{}')
+
+function compile(route: Route): Compiled {
+  const [method = '', template = ''] = route.route.split(' ')
+  const pattern = template.replace(/[.+]/g, '\\$&').replace(/\{(\w+)\}/g, '(?<$1>[^/]+)')
+  return { route, method, pattern: new RegExp(`^${pattern}$`) }
+}
+
+function decoded(groups: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(groups).map(([name, value]) => [name, decodeURIComponent(value)]),
+  )
+}

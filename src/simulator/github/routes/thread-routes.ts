@@ -1,0 +1,55 @@
+/** Issues and pull requests, read only: they are made by people and pushes. */
+import { issueJson, pullJson, simplePullJson } from '../json/thread-json.ts'
+import { pageOf } from '../paging.ts'
+import type { Pull, Thread } from '../state/threads.ts'
+import { pullThreadOf, repositoryOf, threadOf } from './found.ts'
+import type { Call, Route } from './route.ts'
+
+const readPulls = { permission: ['pull_requests'], access: 'read' } as const
+const readIssues = { permission: ['issues', 'pull_requests'], access: 'read' } as const
+
+export const threadRoutes: readonly Route[] = [
+  {
+    route: 'GET /repos/{owner}/{repo}/pulls',
+    docs: 'pulls/pulls#list-pull-requests',
+    handle: (call) => {
+      const { items, headers } = pageOf(call.request, listedPulls(call))
+      const body = items.map((thread) => simplePullJson(call.world, thread, thread.pull))
+      return { status: 200, body, headers }
+    },
+  },
+  {
+    route: 'GET /repos/{owner}/{repo}/pulls/{pull_number}',
+    docs: 'pulls/pulls#get-a-pull-request',
+    handle: (call) => {
+      const thread = pullThreadOf(call, readPulls)
+      return { status: 200, body: pullJson(call.world, thread, thread.pull) }
+    },
+  },
+  {
+    route: 'GET /repos/{owner}/{repo}/issues/{issue_number}',
+    docs: 'issues/issues#get-an-issue',
+    handle: (call) => ({ status: 200, body: issueJson(call.world, threadOf(call, readIssues)) }),
+  },
+]
+
+type PullThread = Thread & { readonly pull: Pull }
+
+function listedPulls(call: Call): PullThread[] {
+  const { query } = call.request
+  const repository = repositoryOf(call, readPulls)
+  const state = query.get('state') ?? 'open'
+  const [head, base] = [query.get('head'), query.get('base')]
+  const isPull = (thread: Thread): thread is PullThread => thread.pull !== null
+  const pulls = [...repository.threads.values()]
+    .filter(isPull)
+    .filter((thread) => state === 'all' || thread.state === state)
+    .filter(({ pull }) => head === null || head === `${repository.owner.login}:${pull.headRef}`)
+    .filter(({ pull }) => base === null || base === pull.baseRef)
+  const sort = query.get('sort') ?? 'created'
+  const direction = query.get('direction') ?? (sort === 'created' ? 'desc' : 'asc')
+  const timeOf = (thread: Thread): number =>
+    sort === 'updated' ? thread.updatedAt : thread.createdAt
+  pulls.sort((a, b) => timeOf(a) - timeOf(b) || a.number - b.number)
+  return direction === 'desc' ? pulls.reverse() : pulls
+}

@@ -1,0 +1,118 @@
+/**
+ * The connection over real sockets: a thin shell that turns an outcome into bytes, a broken socket
+ * or silence.
+ */
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Scheduler } from '../../scheduler.ts'
+import type { Receive } from './exchange.ts'
+import type { Outcome } from './faults/fault.ts'
+import { partsOf } from './parts.ts'
+import { readUrl } from './request.ts'
+
+export interface ServeOptions {
+  /** Loopback unless given. */
+  readonly host?: string
+  /** Any free one unless given. */
+  readonly port?: number
+}
+
+export interface ServedSimulator {
+  readonly url: string
+  close(): Promise<void>
+}
+
+export async function serve(
+  receive: Receive,
+  scheduler: Scheduler,
+  { host = '127.0.0.1', port = 0 }: ServeOptions,
+): Promise<ServedSimulator> {
+  const server = createServer((request, response) => {
+    void answer(receive, scheduler, request, response)
+  })
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, host, resolve)
+  })
+  const bound = server.address() as AddressInfo
+  return {
+    url: `http://${host}:${bound.port}`,
+    close: async () => {
+      // Also those that hang: their silence ends with us.
+      const closed = new Promise((resolve) => server.close(resolve))
+      server.closeAllConnections()
+      await closed
+    },
+  }
+}
+
+async function answer(
+  receive: Receive,
+  scheduler: Scheduler,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const body = await readBody(request)
+  // Its sender left in the middle of it: nothing arrived.
+  if (body === null) return
+  const url = new URL(request.url ?? '/', `http://${request.headers.host ?? 'localhost'}`)
+  const outcome = await receive({
+    ...readUrl(url),
+    method: request.method ?? 'GET',
+    headers: Object.fromEntries(
+      Object.entries(request.headers).map(([name, value]) => [name, String(value)]),
+    ),
+    body,
+  })
+  send(outcome, scheduler, response)
+}
+
+async function readBody(request: IncomingMessage): Promise<string | null> {
+  const chunks: Buffer[] = []
+  try {
+    for await (const chunk of request) chunks.push(chunk as Buffer)
+  } catch {
+    return null
+  }
+  return Buffer.concat(chunks).toString()
+}
+
+function send(outcome: Outcome, scheduler: Scheduler, response: ServerResponse): void {
+  switch (outcome.kind) {
+    case 'reset':
+    case 'refused':
+      response.socket?.resetAndDestroy()
+      return
+    case 'hang':
+      return
+    case 'answer': {
+      const { status, headers, body } = outcome.answer
+      response.writeHead(status, { ...headers, 'content-length': Buffer.byteLength(body) })
+      response.end(body)
+      return
+    }
+    case 'drip':
+      drip(outcome, scheduler, response)
+  }
+}
+
+function drip(
+  outcome: Outcome & { readonly kind: 'drip' },
+  scheduler: Scheduler,
+  response: ServerResponse,
+): void {
+  const { status, headers, body } = outcome.answer
+  const parts = partsOf(outcome)
+  response.writeHead(status, { ...headers, 'content-length': Buffer.byteLength(body) })
+  response.flushHeaders()
+  const next = (): void => {
+    const part = parts.shift()
+    if (part !== undefined) {
+      response.write(part)
+      stop = scheduler.after(outcome.pauseMs, next)
+    } else if (outcome.cut) response.socket?.destroy()
+    else response.end()
+  }
+  let stop = scheduler.after(outcome.pauseMs, next)
+  response.once('close', () => stop())
+}

@@ -1,0 +1,126 @@
+/**
+ * A GitHub to test against: stateful, scriptable, and reached like the real one, by `fetch` inside
+ * the process or by HTTP. What it was asked and what became of it is all there to be read.
+ */
+import { createPublicKey } from 'node:crypto'
+import { systemClock } from '../../clock.ts'
+import { systemRandom } from '../../random.ts'
+import { systemScheduler, type Scheduler } from '../../scheduler.ts'
+import { createAuthentication } from './auth.ts'
+import { connectInProcess } from './connection.ts'
+import { createCore } from './core.ts'
+import { createReceive, type Receive } from './exchange.ts'
+import { createFaultScript, type FaultScript } from './faults/script.ts'
+import { createHands, type GitHubHands } from './hands.ts'
+import type { GitHubSimulatorOptions, SimulatedAppOptions } from './options.ts'
+import { createRateLimits } from './rate-limit.ts'
+import type { ReceivedRequest } from './request.ts'
+import { allRoutes } from './routes/all-routes.ts'
+import type { Route } from './routes/route.ts'
+import { createRouter } from './routes/router.ts'
+import { serve, type ServedSimulator, type ServeOptions } from './server.ts'
+import { addAccountToken, type App } from './state/apps.ts'
+import type { Happening } from './state/happening.ts'
+import { userNamed } from './state/users.ts'
+import { createWorld, type World } from './state/world.ts'
+import { createTruth, type GitHubTruth } from './truth.ts'
+
+export interface GitHubSimulator extends GitHubHands, GitHubTruth {
+  /** Reaches it without a socket, under any host name. */
+  readonly fetch: typeof globalThis.fetch
+  /** Everything received, in order of arrival. */
+  readonly requests: readonly ReceivedRequest[]
+  readonly faults: FaultScript
+  /** How many requests were received, on one route or of one kind. */
+  count(which: string | ((received: ReceivedRequest) => boolean)): number
+  /** Called whenever something happens that GitHub would send a webhook for. */
+  observe(observer: (happening: Happening) => void): () => void
+  /** Routes beyond those of the simulator. */
+  addRoutes(routes: readonly Route[]): void
+  /** What a connection speaks to. */
+  readonly receive: Receive
+  readonly scheduler: Scheduler
+  /** GitHub's own time as it stands in its answers. */
+  readonly world: World
+}
+
+export function createGitHubSimulator(options: GitHubSimulatorOptions = {}): GitHubSimulator {
+  const scheduler = options.scheduler ?? systemScheduler
+  const world = createWorld({
+    clock: options.clock ?? systemClock,
+    random: options.random ?? systemRandom,
+    aheadMs: options.aheadMs ?? 0,
+    anyCommit: options.anyCommit ?? true,
+  })
+  if (options.app !== undefined) world.app = readApp(world, options.app)
+  const hands = createHands(world)
+  for (const { token, login } of options.tokens ?? []) {
+    addAccountToken(world, userNamed(world, login), token)
+  }
+  const acceptsAny =
+    options.acceptAnyToken ?? (options.tokens === undefined && options.app === undefined)
+  const bot = options.tokens?.[0]?.login ?? 'holdfast-bot'
+  const authentication = createAuthentication(world, acceptsAny ? userNamed(world, bot) : null)
+  const limits = createRateLimits(world, options.limits ?? {})
+  const router = createRouter(world)
+  router.add(allRoutes)
+  const core = createCore({ world, router, authentication, limits })
+  const { script, take } = createFaultScript(router)
+  const { expireTokens } = hands
+  const receive = createReceive({ core, limits, scheduler, takeFault: take, expireTokens })
+  return {
+    ...hands,
+    ...createTruth(world),
+    fetch: connectInProcess(receive, scheduler),
+    requests: core.requests,
+    faults: script,
+    count: (which) => {
+      const template = typeof which === 'string' ? router.templateLike(which) : null
+      const fits = typeof which === 'string' ? null : which
+      return core.requests.filter((each) => fits?.(each) ?? each.route === template).length
+    },
+    observe: (observer) => {
+      world.observers.add(observer)
+      return () => void world.observers.delete(observer)
+    },
+    addRoutes: (routes) => router.add(routes),
+    receive,
+    scheduler,
+    world,
+  }
+}
+
+/** The same GitHub over real HTTP, beside its own `fetch`. */
+export function serveSimulator(
+  github: GitHubSimulator,
+  options: ServeOptions = {},
+): Promise<ServedSimulator> {
+  return serve(github.receive, github.scheduler, options)
+}
+
+const appPermissions = {
+  checks: 'write',
+  contents: 'read',
+  issues: 'write',
+  metadata: 'read',
+  pull_requests: 'write',
+  statuses: 'write',
+} as const
+
+const appEvents = ['check_run', 'issue_comment', 'issues', 'pull_request', 'push']
+
+function readApp(world: World, given: SimulatedAppOptions): App {
+  const pem = given.publicKey ?? given.privateKey
+  if (pem === undefined) throw new Error('app: give its privateKey, or the publicKey of it, as PEM')
+  return {
+    id: given.id,
+    slug: given.slug,
+    name: given.slug,
+    clientId: given.clientId ?? `Iv23li${String(given.id).padStart(14, '0')}`,
+    owner: userNamed(world, 'app-owner'),
+    // Of a private key only the public half is taken.
+    publicKey: createPublicKey(pem),
+    permissions: given.permissions ?? appPermissions,
+    events: given.events ?? appEvents,
+  }
+}

@@ -1,0 +1,111 @@
+/**
+ * The App, where it is installed, and every token that opens a door: those of accounts, given by
+ * the test, and those of installations, which live an hour.
+ */
+import type { KeyObject } from 'node:crypto'
+import type { Repository } from './repositories.ts'
+import { userNamed, type User } from './users.ts'
+import type { World } from './world.ts'
+
+export type Permissions = Readonly<Record<string, string>>
+
+export interface App {
+  readonly id: number
+  readonly clientId: string
+  readonly slug: string
+  readonly name: string
+  readonly owner: User
+  readonly publicKey: KeyObject
+  readonly permissions: Permissions
+  readonly events: readonly string[]
+}
+
+export interface Installation {
+  readonly id: number
+  readonly account: User
+  readonly createdAt: number
+}
+
+export interface Token {
+  readonly text: string
+  /** Whom it acts as: an account, or the App's bot. */
+  readonly user: User
+  /** Null for the token of an account. */
+  readonly installation: Installation | null
+  /** Null: all of the installation's. */
+  readonly repositories: ReadonlySet<number> | null
+  readonly permissions: Permissions
+  /** By the given clock; null for one that lasts. */
+  readonly expiresAt: number | null
+  revoked: boolean
+}
+
+const tokenLifeMs = 60 * 60 * 1000
+
+export const botOf = (world: World, app: App): User => userNamed(world, `${app.slug}[bot]`, 'Bot')
+
+/** One installation per account, made when its first repository is. */
+export function installFor(world: World, account: User): void {
+  if (world.app === null) return
+  if ([...world.installations.values()].some((each) => each.account.id === account.id)) return
+  const id = world.nextId()
+  world.installations.set(id, { id, account, createdAt: world.nowMs() })
+}
+
+export function uninstallFrom(world: World, account: User): void {
+  for (const { id } of [...world.installations.values()].filter(
+    (each) => each.account.id === account.id,
+  )) {
+    world.installations.delete(id)
+    for (const token of world.tokens.values()) {
+      if (token.installation?.id === id) token.revoked = true
+    }
+  }
+}
+
+export function installationOf(world: World, repository: Repository): Installation | null {
+  const found = [...world.installations.values()].find(
+    ({ account }) => account.id === repository.owner.id,
+  )
+  return found ?? null
+}
+
+export function addAccountToken(world: World, user: User, text: string): Token {
+  const token: Token = {
+    text,
+    user,
+    installation: null,
+    repositories: null,
+    permissions: {},
+    expiresAt: null,
+    revoked: false,
+  }
+  world.tokens.set(text, token)
+  return token
+}
+
+export function addInstallationToken(
+  world: World,
+  app: App,
+  installation: Installation,
+  narrowed: { repositories: ReadonlySet<number> | null; permissions: Permissions },
+): Token {
+  const token: Token = {
+    text: tokenText(world, app),
+    user: botOf(world, app),
+    installation,
+    ...narrowed,
+    expiresAt: world.nowMs() + tokenLifeMs,
+    revoked: false,
+  }
+  world.tokens.set(token.text, token)
+  world.changed()
+  return token
+}
+
+/** As GitHub makes them since 2026: long, of no fixed length, and a signed text inside. */
+function tokenText(world: World, app: App): string {
+  const part = (bytes: number): string => world.random.bytes(bytes).toString('base64url')
+  const header = Buffer.from('{"alg":"ES256","typ":"JWT"}').toString('base64url')
+  return `ghs_${app.id}_${header}.${part(282 + world.random.below(9))}.${part(64)}`
+}

@@ -1,0 +1,62 @@
+/**
+ * What GitHub would send a webhook for. Told to observers in the moment it happens, with the
+ * objects as they are then; who sends it, to whom and when is the observer's business.
+ */
+import type { Json } from '../json/json.ts'
+import { nodeId } from '../json/json.ts'
+import { repositoryJson } from '../json/repository-json.ts'
+import { userJson } from '../json/user-json.ts'
+import { fullNameOf, type Repository } from './repositories.ts'
+import type { User } from './users.ts'
+import type { World } from './world.ts'
+
+export interface Happening {
+  /** By the simulator's clock. */
+  readonly at: number
+  /** The repository's full name at that time. */
+  readonly repo: string
+  readonly repositoryId: number
+  /** As in `X-GitHub-Event`. */
+  readonly event: string
+  readonly action: string | null
+  /** Login of whoever did it. */
+  readonly sender: string
+  /** The whole payload of the webhook. */
+  readonly payload: Json
+}
+
+/** `objects` is asked only when somebody listens: most tests do not. */
+export function tell(
+  world: World,
+  repository: Repository,
+  sender: User,
+  event: string,
+  action: string | null,
+  objects: () => Json,
+): void {
+  if (world.observers.size === 0) return
+  const installation = [...world.installations.values()].find(
+    ({ account }) => account.id === repository.owner.id,
+  )
+  const happening: Happening = {
+    at: world.nowMs(),
+    repo: fullNameOf(repository),
+    repositoryId: repository.id,
+    event,
+    action,
+    sender: sender.login,
+    payload: {
+      ...(action !== null && { action }),
+      ...objects(),
+      repository: repositoryJson(world, repository),
+      sender: userJson(sender),
+      ...(installation !== undefined && {
+        installation: {
+          id: installation.id,
+          node_id: nodeId('MDIzOkludGVncmF0aW9u', installation.id),
+        },
+      }),
+    },
+  }
+  for (const observer of world.observers) observer(happening)
+}

@@ -1,0 +1,129 @@
+/**
+ * Repositories, under every name they ever had. What belongs to one repository hangs on it.
+ */
+import { tell } from './happening.ts'
+import type { CheckRun } from './check-runs.ts'
+import type { Label } from './labels.ts'
+import type { Status } from './statuses.ts'
+import type { Thread } from './threads.ts'
+import { userNamed, type User } from './users.ts'
+import type { World } from './world.ts'
+
+export type Role = 'admin' | 'maintain' | 'write' | 'triage' | 'read' | 'none'
+
+export interface Repository {
+  readonly id: number
+  owner: User
+  name: string
+  readonly private: boolean
+  readonly createdAt: number
+  /** By lower-cased name. */
+  readonly labels: Map<string, Label>
+  readonly threads: Map<number, Thread>
+  readonly statuses: Status[]
+  readonly checkRuns: CheckRun[]
+  /** By lower-cased login, where set. */
+  readonly roles: Map<string, Role>
+  /** When a commit can be seen, by its sha. */
+  readonly commits: Map<string, number>
+  /** Our permission is lost: GitHub denies that it exists. */
+  restricted: boolean
+}
+
+export interface NewRepository {
+  readonly id?: number
+  readonly private?: boolean
+  readonly labels?: readonly string[]
+}
+
+export const fullNameOf = ({ owner, name }: Repository): string => `${owner.login}/${name}`
+
+export function addRepository(world: World, fullName: string, options: NewRepository): Repository {
+  const { owner, name } = partsOf(fullName)
+  const taken = world.names.get(fullName.toLowerCase())
+  const holder = taken === undefined ? undefined : world.repositories.get(taken)
+  if (holder !== undefined && fullNameOf(holder).toLowerCase() === fullName.toLowerCase()) {
+    throw new Error(`there is a repository ${fullName} already`)
+  }
+  const repository: Repository = {
+    id: options.id ?? world.nextId(),
+    owner: userNamed(world, owner, 'Organization'),
+    name,
+    private: options.private ?? false,
+    createdAt: world.nowMs(),
+    labels: new Map(),
+    threads: new Map(),
+    statuses: [],
+    checkRuns: [],
+    roles: new Map(),
+    commits: new Map(),
+    restricted: false,
+  }
+  world.repositories.set(repository.id, repository)
+  // A former name that is given away leads to its new owner from now on.
+  world.names.set(fullName.toLowerCase(), repository.id)
+  return repository
+}
+
+/** Null when nobody has or had that name. */
+export function findRepository(
+  world: World,
+  fullName: string,
+): { readonly repository: Repository; readonly isFormerName: boolean } | null {
+  const id = world.names.get(fullName.toLowerCase())
+  const repository = id === undefined ? undefined : world.repositories.get(id)
+  if (repository === undefined) return null
+  const isFormerName = fullNameOf(repository).toLowerCase() !== fullName.toLowerCase()
+  return { repository, isFormerName }
+}
+
+/** For the test's own hands: also by a former name. */
+export function repositoryNamed(world: World, fullName: string): Repository {
+  const found = findRepository(world, fullName)
+  if (found !== null) return found.repository
+  throw new Error(`there is no repository ${fullName}; add it with addRepository`)
+}
+
+export function renameRepository(world: World, repository: Repository, newFullName: string): void {
+  const { owner, name } = partsOf(newFullName)
+  const from = repository.name
+  repository.owner = userNamed(world, owner, 'Organization')
+  repository.name = name
+  world.names.set(newFullName.toLowerCase(), repository.id)
+  world.changed()
+  tell(world, repository, repository.owner, 'repository', 'renamed', () => ({
+    changes: { repository: { name: { from } } },
+  }))
+}
+
+const ranks: readonly Role[] = ['none', 'read', 'triage', 'write', 'maintain', 'admin']
+
+export function roleOf(world: World, repository: Repository, user: User): Role {
+  const set = repository.roles.get(user.login.toLowerCase())
+  if (set !== undefined) return set
+  if (user.id === repository.owner.id) return 'admin'
+  // Tokens are handed out to be worked with.
+  if (world.isTokenHolder(user)) return 'write'
+  return repository.private ? 'none' : 'read'
+}
+
+export const hasRole = (role: Role, least: Role): boolean =>
+  ranks.indexOf(role) >= ranks.indexOf(least)
+
+export function canSeeCommit(world: World, repository: Repository, sha: string): boolean {
+  const visibleAt = repository.commits.get(sha)
+  return visibleAt === undefined ? world.anyCommit : visibleAt <= world.nowMs()
+}
+
+/** A commit that was announced for later stays hidden until then. */
+export function noteCommit(world: World, repository: Repository, sha: string): void {
+  if (!repository.commits.has(sha)) repository.commits.set(sha, world.nowMs())
+}
+
+function partsOf(fullName: string): { owner: string; name: string } {
+  const [, owner, name] = /^([\w.-]+)\/([\w.-]+)$/.exec(fullName) ?? []
+  if (owner === undefined || name === undefined) {
+    throw new Error(`a repository is named owner/name, not ${fullName}`)
+  }
+  return { owner, name }
+}

@@ -1,0 +1,34 @@
+/**
+ * Accounts. Whoever is named is there: a test that needs no particular account need not make one.
+ */
+import type { World } from './world.ts'
+
+export type UserType = 'User' | 'Bot' | 'Organization'
+
+export interface User {
+  readonly id: number
+  readonly login: string
+  readonly type: UserType
+  readonly createdAt: number
+}
+
+/** By login in any case; made on first mention. */
+export function userNamed(world: World, login: string, type?: UserType): User {
+  return (
+    world.users.get(login.toLowerCase()) ??
+    addUser(world, login, type === undefined ? {} : { type })
+  )
+}
+
+export function addUser(
+  world: World,
+  login: string,
+  options: { readonly id?: number; readonly type?: UserType } = {},
+): User {
+  if (world.users.has(login.toLowerCase())) throw new Error(`there is a user ${login} already`)
+  const type = options.type ?? (login.endsWith('[bot]') ? 'Bot' : 'User')
+  const id = options.id ?? world.nextId()
+  const user: User = { id, login, type, createdAt: world.nowMs() }
+  world.users.set(login.toLowerCase(), user)
+  return user
+}

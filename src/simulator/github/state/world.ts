@@ -1,0 +1,81 @@
+/**
+ * All that the simulated GitHub knows. Every change of it goes through a function of this folder,
+ * in one synchronous step: a request is either done or not, never half.
+ *
+ * What must hold: times are kept by the given clock, and shown to the outside shifted by as much
+ * as GitHub's clock is ahead of it. Ids only grow.
+ */
+import type { Clock } from '../../../clock.ts'
+import type { Random } from '../../../random.ts'
+import type { App, Installation, Token } from './apps.ts'
+import type { CheckRun } from './check-runs.ts'
+import type { Comment } from './comments.ts'
+import type { Happening } from './happening.ts'
+import type { Repository } from './repositories.ts'
+import type { User } from './users.ts'
+
+export interface World {
+  readonly random: Random
+  readonly aheadMs: number
+  /** A status may go to a commit nobody told of. */
+  readonly anyCommit: boolean
+  /** By lower-cased login. */
+  readonly users: Map<string, User>
+  readonly repositories: Map<number, Repository>
+  /** Every name a repository has or had, lower-cased. */
+  readonly names: Map<string, number>
+  readonly comments: Map<number, Comment>
+  readonly checkRuns: Map<number, CheckRun>
+  app: App | null
+  readonly installations: Map<number, Installation>
+  readonly tokens: Map<string, Token>
+  readonly observers: Set<(happening: Happening) => void>
+  /** Which request is being handled; null while the test's own hands are at work. */
+  request: number | null
+  /** How often anything was changed. */
+  readonly changes: number
+  changed(): void
+  nextId(): number
+  /** By the given clock. */
+  nowMs(): number
+  /** By GitHub's own clock. */
+  githubNowMs(): number
+  /** As GitHub writes it: its own time, to the second. */
+  stamp(ms: number): string
+  isTokenHolder(user: User): boolean
+}
+
+export interface WorldOptions {
+  readonly clock: Clock
+  readonly random: Random
+  readonly aheadMs: number
+  readonly anyCommit: boolean
+}
+
+export function createWorld({ clock, ...given }: WorldOptions): World {
+  let lastId = 1_000_000
+  let changes = 0
+  const tokens = new Map<string, Token>()
+  return {
+    ...given,
+    users: new Map(),
+    repositories: new Map(),
+    names: new Map(),
+    comments: new Map(),
+    checkRuns: new Map(),
+    app: null,
+    installations: new Map(),
+    tokens,
+    observers: new Set(),
+    request: null,
+    get changes() {
+      return changes
+    },
+    changed: () => void changes++,
+    nextId: () => ++lastId,
+    nowMs: () => clock.wallMs(),
+    githubNowMs: () => clock.wallMs() + given.aheadMs,
+    stamp: (ms) => new Date(ms + given.aheadMs).toISOString().replace(/\.\d+Z$/, 'Z'),
+    isTokenHolder: (user) => [...tokens.values()].some((token) => token.user.id === user.id),
+  }
+}
