@@ -1,0 +1,135 @@
+/**
+ * Port: one way out. A channel knows how one kind of thing is written, looked at and removed; it
+ * keeps nothing, repeats nothing and decides nothing about when. The outbox does (src/outbox).
+ *
+ * What must hold: every method makes the requests it names and no other; what goes wrong is thrown
+ * as the connection's own error and told apart by the outbox.
+ */
+import type { AnchorView } from './domain/outbox/anchor-view.ts'
+import type { ChannelName, DeliveryKind } from './domain/outbox/delivery.ts'
+
+/** Where and as what it is published: the delivery, without what is ours alone. */
+export interface Target {
+  readonly deliveryId: string
+  /** `owner/name` as last heard; GitHub's id of it where known. */
+  readonly repo: string
+  readonly repoGithubId: number | null
+  /** Our own id of the repository: markers are signed over it. */
+  readonly repositoryId: string
+  readonly thread: number | null
+  readonly sha: string | null
+  readonly name: string
+  readonly markerKey: string
+  /** What was last recorded as ours there. */
+  readonly providerId: string | null
+}
+
+/**
+ * On the monotonic clock, looked at right before each request leaves: one that cannot leave by then
+ * does not leave, because the lease it is made under may not outlast it.
+ */
+export type SendBy = number
+
+/** Content as it will be sent: `hash` tells two of them apart, `body` is the channel's own. */
+export interface Prepared {
+  readonly hash: string
+  readonly body: Readonly<Record<string, unknown>>
+}
+
+export interface Written {
+  readonly providerId: string
+  readonly url: string | null
+}
+
+/** One of ours that stands at the target. */
+export interface Standing {
+  readonly providerId: string
+  readonly url: string | null
+  /** It shows what was prepared. */
+  readonly current: boolean
+}
+
+export interface Sight {
+  /** Ours, the one to keep first. Where copies cannot be removed, only the one that counts. */
+  readonly standing: readonly Standing[]
+  /** By our author with this delivery's key, but no key of ours verifies it. */
+  readonly unverified: boolean
+}
+
+export interface LookRequest {
+  readonly target: Target
+  readonly prepared: Prepared
+  /** Nothing older than this can be meant (by the store's clock); null: look at everything. */
+  readonly since: number | null
+}
+
+export interface Channel {
+  readonly name: ChannelName
+  readonly kind: DeliveryKind
+  /** How often an unanswered create is looked for before it is sent again. */
+  readonly looksBeforeResend: 1 | 2
+  /** Throws InvalidInputError `invalid_content` for what can never be sent. */
+  prepare(target: Target, content: unknown): Promise<Prepared>
+  /** Creates it, or edits `providerId` where there is one. */
+  write(target: Target, prepared: Prepared, sendBy: SendBy): Promise<Written>
+  /** What of ours stands there: by id where one is known and `since` is null, else by listing. */
+  look(request: LookRequest, sendBy: SendBy): Promise<Sight>
+  /** Whether the thread or commit can be seen: tells a lost one from a lost permission. */
+  placeIsThere(target: Target, sendBy: SendBy): Promise<boolean>
+  /** Removes a copy of ours; gone already is fine. Only where copies can be made and removed. */
+  remove?(target: Target, providerId: string, sendBy: SendBy): Promise<void>
+}
+
+/** The forms of content, as they are stored. */
+export type CommentContent =
+  | { readonly form: 'anchor'; readonly view: AnchorView }
+  | { readonly form: 'text'; readonly body: string }
+
+export interface StatusContent {
+  readonly context: string
+  readonly state: 'pending' | 'success' | 'failure' | 'error'
+  readonly description: string
+  readonly targetUrl: string | null
+}
+
+export interface CheckContent {
+  readonly name: string
+  readonly status: 'queued' | 'in_progress' | 'completed'
+  readonly conclusion: CheckConclusion | null
+  readonly title: string
+  readonly summary: string
+  readonly detailsUrl: string | null
+  readonly startedAt: number | null
+  readonly completedAt: number | null
+}
+
+export const checkConclusions = [
+  'success',
+  'failure',
+  'neutral',
+  'cancelled',
+  'skipped',
+  'timed_out',
+  'action_required',
+] as const
+export type CheckConclusion = (typeof checkConclusions)[number]
+
+export interface LabelContent {
+  readonly label: string
+  readonly present: boolean
+}
+
+export interface ReviewContent {
+  readonly body: string
+  readonly event: 'COMMENT' | 'APPROVE' | 'REQUEST_CHANGES'
+  readonly commitSha: string | null
+  readonly comments: readonly ReviewComment[]
+}
+
+export interface ReviewComment {
+  readonly path: string
+  readonly body: string
+  readonly line: number
+  readonly side: 'LEFT' | 'RIGHT' | null
+  readonly startLine: number | null
+}

@@ -1,0 +1,69 @@
+// Goal: we know what is ours by its marker, and nobody else can make one, move one or hide one.
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { judgeMarker, withMarker, withoutMarker, type MarkerKeys } from './marker.ts'
+
+const old = { id: 'k1', secret: 'an old secret' }
+const current = { id: 'k2', secret: 'the present secret' }
+const keys: MarkerKeys = { current, all: [old, current] }
+const of = { repositoryId: 'repo_1', thread: 5, markerKey: 'a1b2:anchor' }
+
+describe('a marker', () => {
+  it('stands at the end, hidden, with its key and the whole delivery key', () => {
+    const body = withMarker('Hello', of, keys)
+    expect(body).toMatch(/^Hello\n\n<!-- holdfast:1 k2 a1b2%3Aanchor [\w-]{43} -->$/)
+    expect(judgeMarker(body, of, keys)).toBe('verified')
+    expect(withoutMarker(body)).toBe('Hello')
+  })
+
+  it('is verified by a key of the past', () => {
+    const body = withMarker('Hello', of, { current: old, all: [old] })
+    expect(judgeMarker(body, of, keys)).toBe('verified')
+  })
+
+  it('that no key verifies is unverified', () => {
+    const strange = { id: 'k2', secret: 'somebody else’s' }
+    const body = withMarker('Hello', of, { current: strange, all: [strange] })
+    expect(judgeMarker(body, of, keys)).toBe('unverified')
+  })
+
+  it.each([
+    ['repository', { ...of, repositoryId: 'repo_2' }],
+    ['thread', { ...of, thread: 6 }],
+  ])('copied to another %s is unverified there', (_where, there) => {
+    expect(judgeMarker(withMarker('Hello', of, keys), there, keys)).toBe('unverified')
+  })
+
+  it('of another delivery is none of ours', () => {
+    const body = withMarker('Hello', of, keys)
+    for (const markerKey of ['a1b2:ancho', 'a1b2:anchor2', 'a1b2', 'A1B2:anchor']) {
+      expect(judgeMarker(body, { ...of, markerKey }, keys)).toBe('other')
+    }
+    expect(judgeMarker('Hello', of, keys)).toBe('other')
+  })
+
+  it('counts as the last one only', () => {
+    const other = { ...of, markerKey: 'blocked:plan:2' }
+    const body = withMarker(withMarker('Hello', other, keys), of, keys)
+    expect(judgeMarker(body, of, keys)).toBe('verified')
+    expect(judgeMarker(body, other, keys)).toBe('other')
+  })
+
+  it('is found under what somebody wrote below it, and with other line ends', () => {
+    const body = `${withMarker('One\nTwo', of, keys).replaceAll('\n', '\r\n')}\r\n`
+    expect(judgeMarker(`${body}PS: nice`, of, keys)).toBe('verified')
+    expect(withoutMarker(body)).toBe('One\nTwo')
+    expect(withoutMarker(`${body}PS: nice`)).not.toBe('One\nTwo')
+  })
+
+  it('is one line and one comment, and known again, for every delivery key', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary', minLength: 1, maxLength: 60 }), (markerKey) => {
+        const any = { ...of, markerKey }
+        const body = withMarker('', any, keys)
+        expect(body).toMatch(/^<!-- [^>\n]+ -->$/)
+        expect(judgeMarker(body, any, keys)).toBe('verified')
+      }),
+    )
+  })
+})
