@@ -5,17 +5,14 @@
  * What must hold: a line of JSON stays one. So nothing is cut that could hold half of an escape or
  * the quote at the end of a text.
  */
+import { hideForms, tokenForms, type SecretForm } from '../hide-secrets.ts'
 
 /** A character inside a JSON text, as it is written: an escape is one. */
 const character = String.raw`(?:\\.|[^"\\])`
 const pemEnd = '-----END [A-Z ]*PRIVATE KEY-----'
 
-const kinds: readonly { readonly form: RegExp; readonly shown: string }[] = [
-  // GitHub's, also the long ones that end in a signed document with dots; and our own.
-  {
-    form: /(?<![A-Za-z0-9])(gh[a-z]_|github_pat_|hf[lrt]_)[A-Za-z0-9_.-]{4,}/g,
-    shown: '$1(hidden)',
-  },
+const kinds: readonly SecretForm[] = [
+  ...tokenForms,
   // Up to its end, or to the end of the text that was cut short.
   {
     form: new RegExp(`-----BEGIN [A-Z ]*PRIVATE KEY-----${character}*?(?:${pemEnd}|(?="))`, 'g'),
@@ -28,5 +25,5 @@ const kinds: readonly { readonly form: RegExp; readonly shown: string }[] = [
 ]
 
 export function maskSecrets(line: string): string {
-  return kinds.reduce((text, { form, shown }) => text.replace(form, shown), line)
+  return hideForms(line, kinds)
 }
