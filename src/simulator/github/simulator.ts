@@ -24,6 +24,8 @@ import type { Happening } from './state/happening.ts'
 import { userNamed } from './state/users.ts'
 import { createWorld, type World } from './state/world.ts'
 import { createTruth, type GitHubTruth } from './truth.ts'
+import { createHookRegistry, type HookRegistry } from './webhooks/hook-registry.ts'
+import { webhookRoutes } from './webhooks/webhook-routes.ts'
 
 export interface GitHubSimulator extends GitHubHands, GitHubTruth {
   /** Reaches it without a socket, under any host name. */
@@ -35,6 +37,8 @@ export interface GitHubSimulator extends GitHubHands, GitHubTruth {
   count(which: string | ((received: ReceivedRequest) => boolean)): number
   /** Called whenever something happens that GitHub would send a webhook for. */
   observe(observer: (happening: Happening) => void): () => void
+  /** Hooks and what they have sent; `sendWebhooks` adds one. */
+  readonly hooks: HookRegistry
   /** Routes beyond those of the simulator. */
   addRoutes(routes: readonly Route[]): void
   /** What a connection speaks to. */
@@ -45,9 +49,9 @@ export interface GitHubSimulator extends GitHubHands, GitHubTruth {
 }
 
 export function createGitHubSimulator(options: GitHubSimulatorOptions = {}): GitHubSimulator {
-  const scheduler = options.scheduler ?? systemScheduler
+  const { clock = systemClock, scheduler = systemScheduler } = options
   const world = createWorld({
-    clock: options.clock ?? systemClock,
+    clock,
     random: options.random ?? systemRandom,
     aheadMs: options.aheadMs ?? 0,
     anyCommit: options.anyCommit ?? true,
@@ -63,7 +67,8 @@ export function createGitHubSimulator(options: GitHubSimulatorOptions = {}): Git
   const authentication = createAuthentication(world, acceptsAny ? userNamed(world, bot) : null)
   const limits = createRateLimits(world, options.limits ?? {})
   const router = createRouter(world)
-  router.add(allRoutes)
+  const hooks = createHookRegistry(world, clock, scheduler)
+  router.add([...allRoutes, ...webhookRoutes(hooks)])
   const core = createCore({ world, router, authentication, limits })
   const { script, take } = createFaultScript(router)
   const { expireTokens } = hands
@@ -83,6 +88,7 @@ export function createGitHubSimulator(options: GitHubSimulatorOptions = {}): Git
       world.observers.add(observer)
       return () => void world.observers.delete(observer)
     },
+    hooks,
     addRoutes: (routes) => router.add(routes),
     receive,
     scheduler,

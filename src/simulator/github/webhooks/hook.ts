@@ -42,10 +42,13 @@ export interface HeldDelivery {
 }
 
 export interface Hook {
+  readonly url: string
   announce(announcement: Announcement): void
   /** Sends a recorded delivery again, with its GUID and its body; false when there is none. */
   redeliver(deliveryId: number): boolean
   disturb(rule: DisorderRule): void
+  /** The receiver listens elsewhere from now on. */
+  moveTo(url: string): void
   /** Oldest first. */
   readonly held: readonly HeldDelivery[]
   /** Lets go of everything that is held, in the order it was held or the other way round. */
@@ -65,10 +68,11 @@ export function createHook(options: HookOptions): Hook {
   const idle = createIdleSignal()
   let held: Outgoing[] = []
   let last: Promise<void> = Promise.resolve()
+  let { url } = options
 
   function send(outgoing: Outgoing): void {
     const done = idle.begin()
-    last = last.then(() => deliver(options, outgoing)).then(done)
+    last = last.then(() => deliver({ ...options, url }, outgoing)).then(done)
   }
 
   function late(outgoing: Outgoing, ms: number): void {
@@ -83,7 +87,7 @@ export function createHook(options: HookOptions): Hook {
     const outgoing = { ...about, body: JSON.stringify(payload), redelivery: false }
     const how = disturbances.take(about.event, about.action)
     if (how === 'swallow') return
-    if (how === 'drop') return void record(options, outgoing, notSent)
+    if (how === 'drop') return void record({ ...options, url }, outgoing, notSent)
     if (how === 'hold') return void held.push(outgoing)
     if (typeof how === 'object' && how !== null) return late(outgoing, how.lateMs)
     send(outgoing)
@@ -92,6 +96,9 @@ export function createHook(options: HookOptions): Hook {
   }
 
   return {
+    get url() {
+      return url
+    },
     announce,
     redeliver(deliveryId) {
       const first = log.find(options.id, deliveryId)
@@ -100,6 +107,7 @@ export function createHook(options: HookOptions): Hook {
       return true
     },
     disturb: (rule) => disturbances.add(rule),
+    moveTo: (place) => void (url = place),
     get held() {
       return held
     },

@@ -1,0 +1,62 @@
+/**
+ * The hooks of one simulated GitHub, and what they have sent. An App has one hook; a repository may
+ * have several. All hooks that hear of an event tell it under one GUID.
+ */
+import type { Clock } from '../../../clock.ts'
+import type { Scheduler } from '../../../scheduler.ts'
+import type { Happening } from '../state/happening.ts'
+import type { World } from '../state/world.ts'
+import { createDeliveryLog, type DeliveryLog } from './delivery-log.ts'
+import { newGuid } from './guid.ts'
+
+export interface RegisteredHook {
+  readonly id: number
+  readonly url: string
+  readonly events: readonly string[]
+  /** Null for the App's. */
+  readonly repositoryId: number | null
+  readonly createdAt: number
+  redeliver(deliveryId: number): boolean
+}
+
+export interface HookRegistry {
+  readonly world: World
+  readonly clock: Clock
+  readonly scheduler: Scheduler
+  readonly log: DeliveryLog
+  guidOf(happening: Happening): string
+  add(hook: RegisteredHook): void
+  remove(hook: RegisteredHook): void
+  appHook(): RegisteredHook | null
+  hooksOf(repositoryId: number): readonly RegisteredHook[]
+}
+
+export function createHookRegistry(world: World, clock: Clock, scheduler: Scheduler): HookRegistry {
+  const hooks = new Set<RegisteredHook>()
+  const guids = new WeakMap<Happening, string>()
+  const hooksOf = (repositoryId: number | null): RegisteredHook[] =>
+    [...hooks].filter((hook) => hook.repositoryId === repositoryId)
+  return {
+    world,
+    clock,
+    scheduler,
+    log: createDeliveryLog(clock),
+    guidOf(happening) {
+      const guid = guids.get(happening) ?? newGuid(world.random)
+      guids.set(happening, guid)
+      return guid
+    },
+    add(hook) {
+      if (hook.repositoryId === null && hooksOf(null).length > 0) {
+        throw new Error('an App has one hook: close the other one, or move it')
+      }
+      if ([...hooks].some(({ id }) => id === hook.id)) {
+        throw new Error(`hookId ${hook.id} is taken: give another, or none`)
+      }
+      hooks.add(hook)
+    },
+    remove: (hook) => void hooks.delete(hook),
+    appHook: () => hooksOf(null)[0] ?? null,
+    hooksOf,
+  }
+}
