@@ -43,6 +43,11 @@ const directions: readonly Direction[] = [
     ],
     fix: 'a store knows the domain and its port only: take the rest as an argument',
   },
+  {
+    from: ['src/simulator/'],
+    only: ['src/simulator/', 'src/clock.ts', 'src/random.ts', 'src/scheduler.ts', 'node:'],
+    fix: 'the simulator must not share the mistakes of what it tests: it knows nothing of it',
+  },
 ]
 
 const dialectHomes = ['src/stores/', 'src/settings/', 'src/compose.ts']

@@ -49,7 +49,21 @@ export function createAuthentication(world: World, anyTokenAs: User | null): Aut
   }
 }
 
-/** Also the key under which limits are counted. */
+/** Whom limits are counted for, in the words GitHub refuses with. */
+export function limitedAs(identity: Identity): string {
+  switch (identity.kind) {
+    case 'app':
+      return `app ID ${identity.app.id}`
+    case 'stranger':
+      return '127.0.0.1'
+    case 'account':
+    case 'installation': {
+      const { installation, user } = identity.token
+      return installation === null ? `user ID ${user.id}` : `installation ID ${installation.id}`
+    }
+  }
+}
+
 export function nameOf(identity: Identity): string | null {
   switch (identity.kind) {
     case 'app':
@@ -77,21 +91,18 @@ function checkJwt(app: App, text: string, now: number): void {
   const { iat, exp, iss } = partOf(claims) ?? {}
   if (typeof exp !== 'number') throw badJwt("Missing 'exp' claim in assertion")
   if (typeof iat !== 'number') throw badJwt("Missing 'iat' claim in assertion")
-  if (iat > now) {
-    throw badJwt(
-      "'Issued at' claim ('iat') must be an Integer representing the time that the assertion was issued",
-    )
-  }
-  if (exp <= now) {
-    throw badJwt(
-      "'Expiration time' claim ('exp') must be a numeric value representing the future time at which the assertion expires",
-    )
-  }
-  if (exp - now > jwtSecondsMax)
+  if (iat > now) throw badJwt(claimMessage('Issued at', 'iat', 'an Integer', 'the time'))
+  if (exp <= now)
+    throw badJwt(claimMessage('Expiration time', 'exp', 'a numeric value', 'the future time'))
+  if (exp - now > jwtSecondsMax) {
     throw badJwt("'Expiration time' claim ('exp') is too far in the future")
+  }
   const isOurs = String(iss) === String(app.id) || iss === app.clientId
   if (!isOurs) throw new Refusal(404, { message: 'Integration not found' })
 }
+
+const claimMessage = (name: string, claim: string, type: string, time: string): string =>
+  `'${name}' claim ('${claim}') must be ${type} representing ${time}`
 
 function partOf(text: string): Readonly<Record<string, unknown>> | null {
   try {

@@ -42,7 +42,7 @@ async function readAsked(
   init: RequestInit | undefined,
 ): Promise<Asked> {
   const given = input instanceof Request ? input : null
-  const url = new URL(given === null ? String(input) : given.url)
+  const url = new URL(input instanceof Request ? input.url : input)
   const headers = new Headers(init?.headers ?? given?.headers)
   const body = init?.body ?? (given === null ? '' : await given.text())
   return {

@@ -6,9 +6,10 @@
  * made in the same step.
  */
 import type { Authentication, Identity } from './auth.ts'
-import { nameOf } from './auth.ts'
+import { limitedAs, nameOf } from './auth.ts'
 import type { RateLimits } from './rate-limit.ts'
-import { docsUrl, notFound, Refusal } from './refusal.ts'
+import { answerOf, replyOf } from './answer.ts'
+import { notFound, Refusal } from './refusal.ts'
 import type { GitHubAnswer, GitHubRequest, ReceivedRequest } from './request.ts'
 import type { Reply, Route } from './routes/route.ts'
 import type { Match, Router } from './routes/router.ts'
@@ -46,37 +47,6 @@ export function createCore(parts: CoreParts): Core {
   const { world, router, limits, authentication } = parts
   const requests: ReceivedRequest[] = []
 
-  function answerOf({ request, key }: Reception, reply: Reply, route: Route | null): GitHubAnswer {
-    const text = reply.body === undefined ? '' : JSON.stringify(reply.body)
-    return {
-      status: reply.status,
-      headers: {
-        date: new Date(world.githubNowMs()).toUTCString(),
-        'x-github-request-id': requestId(world),
-        'x-github-media-type': 'github.v3; format=json',
-        ...(text !== '' && { 'content-type': 'application/json; charset=utf-8' }),
-        ...limits.headers(key),
-        ...(route !== null &&
-          request.method === 'GET' && { 'cache-control': 'private, max-age=0' }),
-        ...reply.headers,
-      },
-      body: text,
-    }
-  }
-
-  function refusalReply(refusal: Refusal, route: Route | null): Reply {
-    const page = route === null ? docsUrl : `${docsUrl}/${route.docs}`
-    const { documentation_url: given, ...body } = refusal.body
-    const status = refusal.status === 301 ? {} : { status: String(refusal.status) }
-    const documentation_url = given === undefined ? page : given
-    return {
-      status: refusal.status,
-      // A null stands for an answer that names no page.
-      body: { ...body, ...(documentation_url !== null && { documentation_url }), ...status },
-      headers: refusal.headers,
-    }
-  }
-
   function replyTo(reception: Reception, match: Match | null, lagMs: number): Reply {
     const { request, key } = reception
     const identity = authentication.identify(request)
@@ -87,15 +57,15 @@ export function createCore(parts: CoreParts): Core {
     return route.handle({ world, limits, request, params, body, identity, lagMs })
   }
 
-  function finish(reception: Reception, answer: GitHubAnswer): GitHubAnswer {
-    Object.assign(reception.received, { status: answer.status, doneAt: world.nowMs() })
-    return answer
+  function finish({ received, key }: Reception, reply: Reply): GitHubAnswer {
+    Object.assign(received, { status: reply.status, doneAt: world.nowMs() })
+    return answerOf(world, reply, limits.headers(key))
   }
 
   return {
     requests,
     look: (request) => {
-      const identity = nameOfAsker(authentication, request)
+      const identity = askerOf(authentication, request)
       const { authorization: _secret, ...headers } = request.headers
       const received = {
         index: requests.length,
@@ -106,13 +76,13 @@ export function createCore(parts: CoreParts): Core {
         route: router.find(request.method, request.path)?.route.route ?? null,
         headers,
         body: readable(request.body),
-        identity,
+        identity: nameOf(identity),
         status: null,
         effect: false,
         doneAt: null,
         fault: null,
       }
-      return { request, received, key: identity ?? 'stranger' }
+      return { request, received, key: limitedAs(identity) }
     },
     record: ({ received }) => void requests.push(received),
     perform: (reception, lagMs) => {
@@ -121,14 +91,10 @@ export function createCore(parts: CoreParts): Core {
       const before = world.changes
       world.request = received.index
       try {
-        return finish(
-          reception,
-          answerOf(reception, replyTo(reception, match, lagMs), match?.route ?? null),
-        )
+        return finish(reception, replyTo(reception, match, lagMs))
       } catch (error) {
         if (!(error instanceof Refusal)) throw error
-        const reply = refusalReply(error, match?.route ?? null)
-        return finish(reception, answerOf(reception, reply, match?.route ?? null))
+        return finish(reception, replyOf(error, match?.route ?? null))
       } finally {
         world.request = null
         received.effect = world.changes > before
@@ -137,17 +103,17 @@ export function createCore(parts: CoreParts): Core {
     refuse: (reception, refusal) => {
       const { method, path } = reception.request
       const route = router.find(method, path)?.route ?? null
-      return finish(reception, answerOf(reception, refusalReply(refusal, route), route))
+      return finish(reception, replyOf(refusal, route))
     },
   }
 }
 
-function nameOfAsker(authentication: Authentication, request: GitHubRequest): string | null {
+/** Whoever cannot prove to be somebody is a stranger. */
+function askerOf(authentication: Authentication, request: GitHubRequest): Identity {
   try {
-    const identity: Identity = authentication.identify(request)
-    return nameOf(identity)
+    return authentication.identify(request)
   } catch {
-    return null
+    return { kind: 'stranger' }
   }
 }
 
@@ -157,11 +123,11 @@ const isContentWrite = (route: Route, { method }: GitHubRequest): boolean =>
 
 function parseBody({ body }: GitHubRequest): unknown {
   if (body === '') return {}
-  try {
-    return JSON.parse(body) as unknown
-  } catch {
-    throw new Refusal(400, { message: 'Problems parsing JSON' })
-  }
+  const parsed = readable(body)
+  if (typeof parsed === 'object' && parsed !== null) return parsed
+  const isJson = typeof parsed !== 'string' || body.startsWith('"')
+  const message = isJson ? 'Body should be a JSON object' : 'Problems parsing JSON'
+  throw new Refusal(400, { message })
 }
 
 function readable(body: string): unknown {
@@ -171,9 +137,4 @@ function readable(body: string): unknown {
   } catch {
     return body
   }
-}
-
-function requestId(world: World): string {
-  const hex = world.random.bytes(12).toString('hex').toUpperCase()
-  return `${hex.slice(0, 4)}:${hex.slice(4, 10)}:${hex.slice(10, 17)}:${hex.slice(17)}`
 }

@@ -39,7 +39,7 @@ export function createReceive(parts: ExchangeParts): Receive {
       refuse: (refusal) => core.refuse(reception, refusal),
       exhaust: (forMs) => limits.exhaust(key, forMs),
       block: (forMs, form) => limits.block(key, forMs, form),
-      expireTokens: parts.expireTokens,
+      expireTokens: () => parts.expireTokens(),
     })
   }
 }

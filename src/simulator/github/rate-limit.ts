@@ -39,6 +39,8 @@ const hourMs = 60 * 60 * 1000
 const minuteMs = 60 * 1000
 const hourlyQuota = 5000
 
+export const limitsPage = `${docsUrl}/using-the-rest-api/rate-limits-for-the-rest-api`
+
 const secondaryMessage =
   'You have exceeded a secondary rate limit. Please wait a few minutes before you try again.'
 
@@ -120,7 +122,7 @@ function waitBeforeWrite(usage: Usage, limits: ContentLimits, now: number): numb
 export function secondaryLimit(form: LimitForm, waitMs: number): Refusal {
   const message = secondaryMessage
   if (form === 'bare') return new Refusal(403, { message, documentation_url: null })
-  const page = `${docsUrl}/using-the-rest-api/rate-limits-for-the-rest-api#about-secondary-rate-limits`
+  const page = `${limitsPage}#about-secondary-rate-limits`
   const headers: Record<string, string> =
     form === 'plain' ? {} : { 'retry-after': String(Math.max(1, Math.ceil(waitMs / 1000))) }
   return new Refusal(403, { message, documentation_url: page }, headers)
@@ -129,6 +131,6 @@ export function secondaryLimit(form: LimitForm, waitMs: number): Refusal {
 function primaryLimit(key: string): Refusal {
   return new Refusal(403, {
     message: `API rate limit exceeded for ${key}.`,
-    documentation_url: `${docsUrl}/using-the-rest-api/rate-limits-for-the-rest-api`,
+    documentation_url: limitsPage,
   })
 }

@@ -44,5 +44,5 @@ export const wrongType = (field: string, value: unknown, type: string): Refusal 
   new Refusal(422, {
     message:
       'Invalid request.\n\n' +
-      `For 'properties/${field}', ${JSON.stringify(value) ?? 'nil'} is not ${type}.`,
+      `For 'properties/${field}', ${JSON.stringify(value)} is not ${type}.`,
   })

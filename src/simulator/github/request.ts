@@ -40,7 +40,7 @@ export interface ReceivedRequest {
   readonly body: unknown
   /** Login of the account, `app` for the App itself, null for a stranger. */
   readonly identity: string | null
-  /** What it was answered or would have been; null while it is held, and when it never got so far. */
+  /** What it was answered or would have been; null while it is held, or when it got no further. */
   readonly status: number | null
   /** It changed the state of things. */
   readonly effect: boolean

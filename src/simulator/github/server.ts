@@ -28,7 +28,11 @@ export async function serve(
   { host = '127.0.0.1', port = 0 }: ServeOptions,
 ): Promise<ServedSimulator> {
   const server = createServer((request, response) => {
-    void answer(receive, scheduler, request, response)
+    answer(receive, scheduler, request, response).catch((error: unknown) => {
+      // Not GitHub's doing: a mistake in a test's own fault or observer, told where it is seen.
+      response.writeHead(500, { 'content-type': 'text/plain' })
+      response.end(`the simulator broke: ${String(error)}`)
+    })
   })
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
@@ -87,7 +91,8 @@ function send(outcome: Outcome, scheduler: Scheduler, response: ServerResponse):
       return
     case 'answer': {
       const { status, headers, body } = outcome.answer
-      response.writeHead(status, { ...headers, 'content-length': Buffer.byteLength(body) })
+      const length = status === 204 ? {} : { 'content-length': Buffer.byteLength(body) }
+      response.writeHead(status, { ...headers, ...length })
       response.end(body)
       return
     }

@@ -70,15 +70,20 @@ export function createGitHubSimulator(options: GitHubSimulatorOptions = {}): Git
   const hooks = createHookRegistry(world, clock, scheduler)
   router.add([...allRoutes, ...webhookRoutes(hooks)])
   const core = createCore({ world, router, authentication, limits })
-  const { script, take } = createFaultScript(router)
-  const { expireTokens } = hands
-  const receive = createReceive({ core, limits, scheduler, takeFault: take, expireTokens })
+  const faults = createFaultScript(router)
+  const receive = createReceive({
+    core,
+    limits,
+    scheduler,
+    takeFault: (received) => faults.take(received),
+    expireTokens: () => hands.expireTokens(),
+  })
   return {
     ...hands,
     ...createTruth(world),
     fetch: connectInProcess(receive, scheduler),
     requests: core.requests,
-    faults: script,
+    faults: faults.script,
     count: (which) => {
       const template = typeof which === 'string' ? router.templateLike(which) : null
       const fits = typeof which === 'string' ? null : which

@@ -1,8 +1,8 @@
 /**
  * The faults that GitHub and the way to it are known for, each by what it does to state and answer.
  */
-import { docsUrl, Refusal } from '../refusal.ts'
-import { secondaryLimit as secondaryRefusal, type LimitForm } from '../rate-limit.ts'
+import { Refusal } from '../refusal.ts'
+import { limitsPage, secondaryLimit as secondaryRefusal, type LimitForm } from '../rate-limit.ts'
 import type { Json } from '../json/json.ts'
 import { answered, type Fault, type Outcome } from './fault.ts'
 
@@ -57,11 +57,11 @@ export const refused = (): Fault => ({
   run: () => ({ kind: 'refused' }),
 })
 
-/** No answer, ever; with `before` GitHub has done it nevertheless. */
-export const hang = (options: { readonly commit?: 'before' | 'never' } = {}): Fault => ({
+/** No answer, ever; with `committed` GitHub has done it nevertheless. */
+export const hang = (options: { readonly committed?: boolean } = {}): Fault => ({
   name: 'hang',
   run: (exchange) => {
-    if (options.commit === 'before') exchange.perform()
+    if (options.committed === true) exchange.perform()
     return { kind: 'hang' }
   },
 })
@@ -83,10 +83,10 @@ export const slowBody = (
 /** GitHub does it at once; its answer takes a while. */
 export const lateAnswer = (afterMs: number): Fault => ({
   name: 'late-answer',
-  run: ({ perform, scheduler }) => {
-    const answer = perform()
+  run: (exchange) => {
+    const answer = exchange.perform()
     return new Promise<Outcome>((resolve) => {
-      scheduler.after(afterMs, () => resolve(answered(answer)))
+      exchange.scheduler.after(afterMs, () => resolve(answered(answer)))
     })
   },
 })
@@ -118,7 +118,7 @@ export const tooMany = (options: { readonly retryAfterSeconds?: number } = {}): 
   run: (exchange) => {
     const body = {
       message: 'You have exceeded a secondary rate limit.',
-      documentation_url: `${docsUrl}/using-the-rest-api/rate-limits-for-the-rest-api`,
+      documentation_url: limitsPage,
     }
     const headers = { 'retry-after': String(options.retryAfterSeconds ?? 60) }
     return answered(exchange.refuse(new Refusal(429, body, headers)))
@@ -162,13 +162,13 @@ export function delayedCommit(options: { readonly afterMs?: number } = {}): Faul
   const held = new Set<() => void>()
   return {
     name: 'delayed-commit',
-    run: ({ perform, scheduler }) =>
+    run: (exchange) =>
       new Promise<Outcome>((resolve) => {
         const go = (): void => {
-          if (held.delete(go)) resolve(answered(perform()))
+          if (held.delete(go)) resolve(answered(exchange.perform()))
         }
         held.add(go)
-        if (options.afterMs !== undefined) scheduler.after(options.afterMs, go)
+        if (options.afterMs !== undefined) exchange.scheduler.after(options.afterMs, go)
       }),
     release: () => {
       for (const go of [...held]) go()

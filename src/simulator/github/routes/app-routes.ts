@@ -12,6 +12,7 @@ import {
 import { findRepository } from '../state/repositories.ts'
 import type { World } from '../state/world.ts'
 import { fieldsOf } from './fields.ts'
+import { moved } from './found.ts'
 import type { Call, Route } from './route.ts'
 
 function appOf({ identity }: Call): App {
@@ -45,14 +46,11 @@ export const appRoutes: readonly Route[] = [
     route: 'GET /repos/{owner}/{repo}/installation',
     docs: 'apps/apps#get-a-repository-installation-for-the-authenticated-app',
     handle: (call) => {
-      const { world, params, request } = call
+      const { world, params } = call
       const app = appOf(call)
       const found = findRepository(world, `${params['owner'] ?? ''}/${params['repo'] ?? ''}`)
       if (found === null || found.repository.restricted) throw notFound()
-      if (found.isFormerName) {
-        const url = `${request.apiUrl}/repositories/${found.repository.id}/installation`
-        throw new Refusal(301, { message: 'Moved Permanently', url }, { location: url })
-      }
+      if (found.isFormerName) throw moved(call, found.repository)
       const installation = installationOf(world, found.repository)
       if (installation === null) throw notFound()
       return { status: 200, body: installationJson(world, app, installation) }
@@ -81,15 +79,16 @@ function askedRepositories(call: Call, { account }: Installation): ReadonlySet<n
   if (!Array.isArray(names) && !Array.isArray(ids)) return null
   const wanted = [
     ...(Array.isArray(names) ? names.map((name) => idNamed(call.world, account.login, name)) : []),
-    ...(Array.isArray(ids) ? ids : []),
+    ...(Array.isArray(ids) ? ids.map((id) => Number(id)) : []),
   ]
-  const known = wanted.map((id) => call.world.repositories.get(Number(id)))
+  const known = wanted.map((id) => call.world.repositories.get(id))
   if (known.some((each) => each === undefined || each.owner.id !== account.id)) {
     throw unprocessable(
-      'There is at least one repository that does not exist or is not accessible to the parent installation.',
+      'There is at least one repository that does not exist or is not accessible to the parent ' +
+        'installation.',
     )
   }
-  return new Set(wanted.map(Number))
+  return new Set(wanted)
 }
 
 function idNamed(world: World, owner: string, name: unknown): number {

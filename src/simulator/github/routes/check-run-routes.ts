@@ -128,15 +128,15 @@ function outputOf(given: unknown): Pick<CheckChange, 'output' | 'addedAnnotation
     text: optionalText(fields, 'text'),
   }
   for (const field of ['summary', 'text'] as const) {
-    if ((output[field]?.length ?? 0) <= outputCharactersMax) continue
-    const message = `Only ${outputCharactersMax} characters are allowed; ${output[field]?.length ?? 0} were supplied.`
+    const length = output[field]?.length ?? 0
+    if (length <= outputCharactersMax) continue
+    const message = `Only ${outputCharactersMax} characters are allowed; ${length} were supplied.`
     throw invalid({ resource: 'CheckRun', code: 'invalid', field, message })
   }
   const annotations = listField(fields, 'annotations')
   if (annotations.length > annotationsPerCallMax) {
-    throw unprocessable(
-      `Invalid request.\n\nNo more than ${annotationsPerCallMax} items are allowed; ${annotations.length} were supplied.`,
-    )
+    const most = `No more than ${annotationsPerCallMax} items are allowed`
+    throw unprocessable(`Invalid request.\n\n${most}; ${annotations.length} were supplied.`)
   }
   return { output, addedAnnotations: annotations.length }
 }

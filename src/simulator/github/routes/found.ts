@@ -67,7 +67,7 @@ function checkAccess({ world, identity }: Call, repository: Repository, need: Ne
   }
 }
 
-function moved({ request }: Call, { id }: Repository): Refusal {
+export function moved({ request }: Call, { id }: Repository): Refusal {
   const rest = request.path.replace(/^\/repos\/[^/]+\/[^/]+/, '')
   const query = request.query.size === 0 ? '' : `?${request.query.toString()}`
   const url = `${request.apiUrl}/repositories/${id}${rest}${query}`

@@ -63,7 +63,14 @@ function compile(route: Route): Compiled {
 }
 
 function decoded(groups: Readonly<Record<string, string>>): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(groups).map(([name, value]) => [name, decodeURIComponent(value)]),
-  )
+  return Object.fromEntries(Object.entries(groups).map(([name, value]) => [name, decode(value)]))
+}
+
+/** What is no encoding stands for itself: nothing has that name. */
+function decode(value: string): string {
+  try {
+    return decodeURIComponent(value)
+  } catch {
+    return value
+  }
 }

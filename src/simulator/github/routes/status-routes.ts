@@ -1,8 +1,9 @@
 /** Commit statuses. */
+import type { Json } from '../json/json.ts'
 import { combinedStatusJson, statusJson } from '../json/status-json.ts'
 import { repositoryUrl } from '../json/repository-json.ts'
 import { pageOf } from '../paging.ts'
-import { notSupplied, unprocessable } from '../refusal.ts'
+import { invalid, notSupplied, unprocessable } from '../refusal.ts'
 import { canSeeCommit, type Repository } from '../state/repositories.ts'
 import {
   addStatus,
@@ -33,7 +34,7 @@ export const statusRoutes: readonly Route[] = [
         state,
         context: optionalText(fields, 'context') ?? 'default',
         description: optionalText(fields, 'description'),
-        targetUrl: optionalText(fields, 'target_url'),
+        targetUrl: targetUrlOf(fields),
       })
       const location = `${repositoryUrl(repository)}/statuses/${status.sha}`
       return {
@@ -77,4 +78,11 @@ function listed(call: Call, repository: Repository): Status[] {
     throw unprocessable(`No commit found for SHA: ${sha}`)
   }
   return statusesOf(repository, sha).filter(({ createdAt }) => isListed(call, createdAt))
+}
+
+function targetUrlOf(fields: Json): string | null {
+  const url = optionalText(fields, 'target_url')
+  if (url === null || /^https?:/.test(url)) return url
+  const message = 'target_url must use http(s) scheme'
+  throw invalid({ resource: 'Status', code: 'custom', field: 'target_url', message })
 }

@@ -1,5 +1,5 @@
 /** Accounts, their roles, and the state of the limits. */
-import { nameOf } from '../auth.ts'
+import { limitedAs } from '../auth.ts'
 import { privateUserJson, publicUserJson, userJson } from '../json/user-json.ts'
 import { forbidden, notFound, Refusal } from '../refusal.ts'
 import { hasRole, roleOf } from '../state/repositories.ts'
@@ -68,7 +68,7 @@ export const userRoutes: readonly Route[] = [
     route: 'GET /rate_limit',
     docs: 'rate-limit/rate-limit#get-rate-limit-status-for-the-authenticated-user',
     handle: ({ limits, identity }) => {
-      const core = limits.standing(nameOf(identity) ?? 'stranger')
+      const core = limits.standing(limitedAs(identity))
       const { reset } = core
       const unused = (limit: number) => ({ limit, remaining: limit, used: 0, reset })
       return {

@@ -80,8 +80,7 @@ export function addAccountToken(world: World, user: User, text: string): Token {
     expiresAt: null,
     revoked: false,
   }
-  world.tokens.set(text, token)
-  return token
+  return keep(world, token)
 }
 
 export function addInstallationToken(
@@ -98,8 +97,13 @@ export function addInstallationToken(
     expiresAt: world.nowMs() + tokenLifeMs,
     revoked: false,
   }
-  world.tokens.set(token.text, token)
   world.changed()
+  return keep(world, token)
+}
+
+function keep(world: World, token: Token): Token {
+  world.tokens.set(token.text, token)
+  world.tokenHolders.add(token.user.id)
   return token
 }
 

@@ -13,7 +13,7 @@ export const checkStatuses = ['queued', 'in_progress', 'completed'] as const
 export type CheckStatus = (typeof checkStatuses)[number]
 
 export const checkConclusions = [
-  ...['action_required', 'cancelled', 'failure', 'neutral', 'success', 'skipped', 'stale'],
+  ...['action_required', 'cancelled', 'failure', 'neutral', 'success', 'skipped'],
   'timed_out',
 ]
 

@@ -37,12 +37,17 @@ export const bodyOf = (comment: Comment): string => comment.versions.at(-1)?.bod
 
 export const isLive = ({ deletedAt }: Comment): boolean => deletedAt === null
 
-export function checkBody(body: string, resource: string): void {
-  const problem = { resource, code: 'unprocessable', field: 'data' }
-  if (body.trim() === '') throw invalid({ ...problem, message: "Body can't be blank" })
-  if (body.length <= bodyCharactersMax) return
-  const message = `Body is too long (maximum is ${bodyCharactersMax} characters)`
-  throw invalid({ ...problem, message })
+/** What GitHub has against a text, in its words; null when nothing. */
+export function bodyProblem(body: string): string | null {
+  if (body.trim() === '') return "Body can't be blank"
+  if (body.length <= bodyCharactersMax) return null
+  return `Body is too long (maximum is ${bodyCharactersMax} characters)`
+}
+
+function checkBody(body: string): void {
+  const message = bodyProblem(body)
+  if (message === null) return
+  throw invalid({ resource: 'IssueComment', code: 'unprocessable', field: 'data', message })
 }
 
 /** Throws what GitHub would refuse it with, before anything is changed. */
@@ -54,7 +59,7 @@ export function addComment(
   viaApp = false,
 ): Comment {
   if (thread.locked) throw forbidden('Unable to create comment because issue is locked.')
-  checkBody(body, 'IssueComment')
+  checkBody(body)
   if (thread.comments.filter(isLive).length >= commentsMax) {
     throw forbidden(`Commenting is disabled on issues with more than ${commentsMax} comments`)
   }
@@ -79,7 +84,7 @@ export function addComment(
 }
 
 export function editComment(world: World, comment: Comment, editor: User, body: string): void {
-  checkBody(body, 'IssueComment')
+  checkBody(body)
   const from = bodyOf(comment)
   const at = world.nowMs()
   comment.versions.push({ at, by: editor.login, body, request: world.request })

@@ -3,8 +3,8 @@
  */
 import { reviewJson } from '../json/review-json.ts'
 import { pullJson } from '../json/thread-json.ts'
-import { forbidden, invalid, unprocessable } from '../refusal.ts'
-import { checkBody } from './comments.ts'
+import { forbidden, Refusal } from '../refusal.ts'
+import { bodyProblem } from './comments.ts'
 import { tell } from './happening.ts'
 import { pullOf, type Thread } from './threads.ts'
 import type { User } from './users.ts'
@@ -67,7 +67,7 @@ export function addReview(world: World, thread: Thread, author: User, given: New
 }
 
 export function editReview(world: World, review: Review, sender: User, body: string): void {
-  checkBody(body, 'PullRequestReview')
+  checkBody(body)
   const from = review.body
   review.body = body
   world.changed()
@@ -77,20 +77,26 @@ export function editReview(world: World, review: Review, sender: User, body: str
 function check(thread: Thread, author: User, { body, state, comments }: NewReview): void {
   if (thread.locked) throw forbidden('Unable to create review because issue is locked.')
   const mayBeEmpty = state === 'APPROVED' || state === 'PENDING' || comments.length > 0
-  if (body !== '' || !mayBeEmpty) checkBody(body, 'PullRequestReview')
+  if (body !== '' || !mayBeEmpty) checkBody(body)
   const isVerdict = state === 'APPROVED' || state === 'CHANGES_REQUESTED'
   if (isVerdict && thread.author.id === author.id) {
     const verb = state === 'APPROVED' ? 'approve' : 'request changes on'
-    throw unprocessable(`Can not ${verb} your own pull request`)
+    throw refused(`Can not ${verb} your own pull request`)
   }
   const pending = pullOf(thread).reviews.some(
     (each) => each.state === 'PENDING' && each.author.id === author.id,
   )
-  if (pending) {
-    const message = 'User can only have one pending review per pull request'
-    throw invalid({ resource: 'PullRequestReview', code: 'custom', field: 'user_id', message })
-  }
+  if (pending) throw refused('User can only have one pending review per pull request')
 }
+
+function checkBody(body: string): void {
+  const problem = bodyProblem(body)
+  if (problem !== null) throw refused(problem)
+}
+
+/** A review is refused in a sentence, where a comment is refused field by field. */
+const refused = (sentence: string): Refusal =>
+  new Refusal(422, { message: 'Unprocessable Entity', errors: [sentence] })
 
 function tellOfReview(
   world: World,

@@ -2,6 +2,7 @@
  * Commit statuses: a row for every one that was ever set, the newest of a context standing. A
  * context means the same in any case. None can be deleted.
  */
+import { commitJson } from '../json/commit-json.ts'
 import { branchJson, statusJson } from '../json/status-json.ts'
 import { invalid, unprocessable } from '../refusal.ts'
 import { tell } from './happening.ts'
@@ -60,6 +61,7 @@ export function addStatus(
     ...statusJson(world, repository, status),
     sha: status.sha,
     name: fullNameOf(repository),
+    commit: commitJson(world, repository, status.sha),
     branches: branchJson(repository, status.sha),
   }))
   return status

@@ -29,6 +29,8 @@ export interface World {
   app: App | null
   readonly installations: Map<number, Installation>
   readonly tokens: Map<string, Token>
+  /** Ids of the accounts that ever had a token. */
+  readonly tokenHolders: Set<number>
   readonly observers: Set<(happening: Happening) => void>
   /** Which request is being handled; null while the test's own hands are at work. */
   request: number | null
@@ -42,7 +44,6 @@ export interface World {
   githubNowMs(): number
   /** As GitHub writes it: its own time, to the second. */
   stamp(ms: number): string
-  isTokenHolder(user: User): boolean
 }
 
 export interface WorldOptions {
@@ -55,7 +56,6 @@ export interface WorldOptions {
 export function createWorld({ clock, ...given }: WorldOptions): World {
   let lastId = 1_000_000
   let changes = 0
-  const tokens = new Map<string, Token>()
   return {
     ...given,
     users: new Map(),
@@ -65,17 +65,19 @@ export function createWorld({ clock, ...given }: WorldOptions): World {
     checkRuns: new Map(),
     app: null,
     installations: new Map(),
-    tokens,
+    tokens: new Map(),
+    tokenHolders: new Set(),
     observers: new Set(),
     request: null,
     get changes() {
       return changes
     },
-    changed: () => void changes++,
+    changed: () => {
+      changes++
+    },
     nextId: () => ++lastId,
     nowMs: () => clock.wallMs(),
     githubNowMs: () => clock.wallMs() + given.aheadMs,
     stamp: (ms) => new Date(ms + given.aheadMs).toISOString().replace(/\.\d+Z$/, 'Z'),
-    isTokenHolder: (user) => [...tokens.values()].some((token) => token.user.id === user.id),
   }
 }
