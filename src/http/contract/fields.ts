@@ -6,32 +6,12 @@
  * character gets past here; what passes is bounded in size.
  */
 import { z } from 'zod'
+import { httpUrl, line, text } from '../../validation/text-fields.ts'
 
-// Cc is every control character; the two separators break lines where people read them.
-const controlFree = /^[^\p{Cc}\u2028\u2029]*$/u
+export { httpUrl, line, text }
+
 const idForm = /^[A-Za-z0-9_-]{1,100}$/
 const jsonBytesMax = 256 * 1024
-
-const wellFormed = (text: string): boolean => text.isWellFormed()
-
-/** A name, a key, a label: one line, no control characters. */
-export function line(max: number) {
-  return z
-    .string()
-    .min(1, 'must not be empty')
-    .max(max, `must be at most ${max} characters`)
-    .regex(controlFree, 'must be one line without control characters')
-    .refine(wellFormed, 'must be well-formed Unicode')
-}
-
-/** Text for people: may have line breaks and tabs. */
-export function text(max: number) {
-  return z
-    .string()
-    .max(max, `must be at most ${max} characters`)
-    .refine((value) => !value.includes('\0'), 'must not contain NUL')
-    .refine(wellFormed, 'must be well-formed Unicode')
-}
 
 export const id = z
   .string()
@@ -123,18 +103,6 @@ function holdsInfinity(value: unknown): boolean {
   if (typeof value === 'number') return !Number.isFinite(value)
   if (typeof value !== 'object' || value === null) return false
   return Object.values(value).some(holdsInfinity)
-}
-
-export const httpUrl = z
-  .string()
-  .max(2000, 'must be at most 2000 characters')
-  .refine(isHttpUrl, 'must be an http or https URL')
-  .meta({ format: 'uri' })
-
-function isHttpUrl(value: string): boolean {
-  if (!controlFree.test(value) || !value.isWellFormed()) return false
-  const url = URL.parse(value)
-  return url !== null && (url.protocol === 'http:' || url.protocol === 'https:')
 }
 
 /** A query carries only text; what is not a plain decimal stays text and is refused as such. */
