@@ -8,6 +8,7 @@
  */
 import { systemClock } from '../src/clock.ts'
 import type { Claim } from '../src/domain/claim.ts'
+import { defaultPublishing } from '../src/domain/outbox/schedule.ts'
 import { makeId } from '../src/ids.ts'
 import { systemRandom } from '../src/random.ts'
 import { systemScheduler } from '../src/scheduler.ts'
@@ -34,6 +35,8 @@ export class Recorder {
       now: () => driver.now(),
       moment: () => ({ now: driver.now(), interruptions: [] }),
       newId: (prefix) => makeId(prefix, driver.now(), systemRandom),
+      jitter: () => 0,
+      publishing: defaultPublishing,
     }
   }
 

@@ -6,6 +6,7 @@
 import { systemClock } from '../src/clock.ts'
 import type { Claim } from '../src/domain/claim.ts'
 import { systemRandom } from '../src/random.ts'
+import { unannounced } from '../src/domain/run.ts'
 import { toClaim } from '../src/runs/claim-request.ts'
 
 export const callers = 64
@@ -45,6 +46,7 @@ function head(pr: number, webhookId: string): Claim {
     },
     {
       policy: {
+        announcement: unannounced,
         onNewer: 'supersede',
         attempts: 3,
         timeoutMs: 3_600_000,

@@ -75,8 +75,11 @@ export interface RunTypeConfig extends TriggerConfig, ExecutionLimits {
   readonly onNewer?: OnNewer
   /** One comment per subject (default) or per run; false publishes none. */
   readonly anchor?: { readonly per: 'subject' | 'run' } | false
-  /** Default context: `holdfast/TYPE`. No two types may share one. */
-  readonly status?: { readonly context: string }
+  /**
+   * The commit status, by default under `holdfast/TYPE`; no two types may share a context. An App
+   * writes a check run of the same name as well, unless `check` is false. False writes neither.
+   */
+  readonly status?: { readonly context?: string; readonly check?: boolean } | false
 }
 
 export interface PhaseConfig extends ExecutionLimits {

@@ -6,7 +6,7 @@ import type { Random } from './random.ts'
 
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
 
-export type IdPrefix = 'run' | 'sub' | 'rep' | 'tok' | 'req' | 'inb'
+export type IdPrefix = 'run' | 'sub' | 'rep' | 'tok' | 'req' | 'inb' | 'del' | 'att'
 
 export function makeId(prefix: IdPrefix, nowMs: number, random: Random): string {
   let tail = ''

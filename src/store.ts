@@ -12,6 +12,7 @@ import type { Claim, ClaimReason } from './domain/claim.ts'
 import type { InboxDecision, InboxEntry, InboxState, TypeOutcome } from './domain/inbox.ts'
 import type { Interruption, LeaseGrant, Outcome, Run, RunState, Verdict } from './domain/run.ts'
 import type { Subject } from './domain/subject.ts'
+import type { OutboxStore } from './outbox-store.ts'
 
 export interface Store {
   /** The store's one clock: this process's on SQLite, the server's on PostgreSQL. */
@@ -51,6 +52,11 @@ export interface Store {
   cancelRun(runId: string, actor: string, once: Once | null): Promise<Run>
   /** A person's wish to do it again: the next round, or a note for the end of this one. */
   rerunRun(runId: string, actor: string, once: Once | null): Promise<ClaimAnswer>
+
+  /** A word from whoever works on it; shown soon, the last one always. */
+  reportStatus(request: ReportRequest, once: Once | null): Promise<Run>
+  /** What has to leave, and who sends it. */
+  readonly outbox: OutboxStore
 
   run(id: string): Promise<Run | null>
   subject(id: string): Promise<Subject | null>
@@ -269,6 +275,14 @@ export interface CompleteRequest {
   readonly errorText: string | null
 }
 
+export interface ReportRequest {
+  readonly runId: string
+  /** Null for an operator, who reports without holding it. */
+  readonly leaseHash: string | null
+  readonly actor: string
+  readonly text: string
+}
+
 export interface Hold {
   readonly runId: string
   readonly fence: number
@@ -289,6 +303,7 @@ export interface AuditFilter {
   readonly runId?: string
   /** What happened to this webhook. */
   readonly inboxId?: string
+  readonly deliveryId?: string
   readonly type?: string
   /** Times at or after, and before. */
   readonly since?: number

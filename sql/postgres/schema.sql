@@ -10,10 +10,13 @@ CREATE TABLE audit (
   data text COLLATE "C" NOT NULL,
   seq bigint,
   inbox_id text COLLATE "C",
+  delivery_id text COLLATE "C",
   CONSTRAINT audit_pkey PRIMARY KEY (id)
 );
 
 CREATE INDEX audit_at ON holdfast.audit USING btree (at, seq);
+
+CREATE INDEX audit_delivery ON holdfast.audit USING btree (delivery_id, seq) WHERE (delivery_id IS NOT NULL);
 
 CREATE INDEX audit_inbox ON holdfast.audit USING btree (inbox_id, seq) WHERE (inbox_id IS NOT NULL);
 
@@ -24,6 +27,119 @@ CREATE UNIQUE INDEX audit_seq ON holdfast.audit USING btree (seq) WHERE (seq IS 
 CREATE INDEX audit_type ON holdfast.audit USING btree (type, seq) WHERE (seq IS NOT NULL);
 
 CREATE INDEX audit_unplaced ON holdfast.audit USING btree (id) WHERE (seq IS NULL);
+
+CREATE TABLE author (
+  kind text COLLATE "C" NOT NULL,
+  github_id bigint NOT NULL,
+  first_seen_at bigint NOT NULL,
+  CONSTRAINT author_pkey PRIMARY KEY (kind, github_id)
+);
+
+CREATE TABLE budget (
+  identity text COLLATE "C" NOT NULL,
+  rev bigint NOT NULL,
+  last_write_at bigint,
+  seconds text COLLATE "C" NOT NULL,
+  minutes text COLLATE "C" NOT NULL,
+  blocked_until bigint,
+  blocked_reason text COLLATE "C",
+  updated_at bigint NOT NULL,
+  CONSTRAINT budget_pkey PRIMARY KEY (identity)
+);
+
+CREATE TABLE delivery (
+  id text COLLATE "C" NOT NULL,
+  rev bigint NOT NULL,
+  kind text COLLATE "C" NOT NULL,
+  channel text COLLATE "C" NOT NULL,
+  target text COLLATE "C" NOT NULL,
+  name text COLLATE "C" NOT NULL,
+  run_id text COLLATE "C" NOT NULL,
+  subject_id text COLLATE "C" NOT NULL,
+  repository_id text COLLATE "C" NOT NULL,
+  thread bigint,
+  sha text COLLATE "C",
+  marker_key text COLLATE "C" NOT NULL,
+  round bigint NOT NULL,
+  version_fence bigint NOT NULL,
+  version_seq bigint NOT NULL,
+  content text COLLATE "C" NOT NULL,
+  final bigint NOT NULL,
+  announces bigint NOT NULL,
+  status text COLLATE "C" NOT NULL,
+  reason text COLLATE "C",
+  wait text COLLATE "C",
+  priority bigint NOT NULL,
+  due_at bigint,
+  lease_id text COLLATE "C",
+  leased_until bigint,
+  attempt_id text COLLATE "C",
+  tries bigint NOT NULL,
+  deadline_at bigint NOT NULL,
+  announced_fence bigint,
+  sent_fence bigint,
+  sent_seq bigint,
+  sent_hash text COLLATE "C",
+  sent_at bigint,
+  shown_since bigint,
+  provider_id text COLLATE "C",
+  provider_url text COLLATE "C",
+  coalesced bigint NOT NULL,
+  memo text COLLATE "C" NOT NULL,
+  error_code text COLLATE "C",
+  error_text text COLLATE "C",
+  created_at bigint NOT NULL,
+  changed_at bigint NOT NULL,
+  closed_at bigint,
+  CONSTRAINT delivery_target_key UNIQUE (target),
+  CONSTRAINT delivery_pkey PRIMARY KEY (id),
+  CONSTRAINT delivery_closed_has_time CHECK (((closed_at IS NULL) = (status = 'PENDING'::text))),
+  CONSTRAINT delivery_kind_known CHECK ((kind = ANY (ARRAY['state'::text, 'message'::text]))),
+  CONSTRAINT delivery_open_waits CHECK (((wait IS NOT NULL) = (status = 'PENDING'::text))),
+  CONSTRAINT delivery_refusal_has_reason CHECK (((status <> ALL (ARRAY['FAILED'::text, 'SKIPPED'::text])) OR (reason IS NOT NULL))),
+  CONSTRAINT delivery_status_known CHECK ((status = ANY (ARRAY['PENDING'::text, 'SENT'::text, 'FAILED'::text, 'SKIPPED'::text])))
+);
+
+CREATE INDEX delivery_announces ON holdfast.delivery USING btree (run_id) WHERE (announces = 1);
+
+CREATE INDEX delivery_channel ON holdfast.delivery USING btree (channel, id);
+
+CREATE INDEX delivery_due ON holdfast.delivery USING btree (priority, due_at) WHERE (due_at IS NOT NULL);
+
+CREATE INDEX delivery_leased ON holdfast.delivery USING btree (leased_until) WHERE (leased_until IS NOT NULL);
+
+CREATE INDEX delivery_open ON holdfast.delivery USING btree (changed_at) WHERE (status = 'PENDING'::text);
+
+CREATE INDEX delivery_repository ON holdfast.delivery USING btree (repository_id);
+
+CREATE INDEX delivery_run ON holdfast.delivery USING btree (run_id, id);
+
+CREATE INDEX delivery_status ON holdfast.delivery USING btree (status, id);
+
+CREATE INDEX delivery_subject ON holdfast.delivery USING btree (subject_id);
+
+CREATE TABLE delivery_attempt (
+  id text COLLATE "C" NOT NULL,
+  delivery_id text COLLATE "C" NOT NULL,
+  action text COLLATE "C" NOT NULL,
+  version_fence bigint NOT NULL,
+  version_seq bigint NOT NULL,
+  started_at bigint NOT NULL,
+  ended_at bigint,
+  outcome text COLLATE "C",
+  late bigint NOT NULL,
+  error_code text COLLATE "C",
+  error_text text COLLATE "C",
+  http_status bigint,
+  request_id text COLLATE "C",
+  github_request_id text COLLATE "C",
+  provider_id text COLLATE "C",
+  CONSTRAINT delivery_attempt_pkey PRIMARY KEY (id),
+  CONSTRAINT attempt_ended_has_outcome CHECK (((ended_at IS NULL) = (outcome IS NULL))),
+  CONSTRAINT attempt_outcome_known CHECK (((outcome IS NULL) OR (outcome = ANY (ARRAY['sent'::text, 'retry'::text, 'permanent'::text, 'rate_limited'::text, 'in_doubt'::text, 'not_sent'::text]))))
+);
+
+CREATE INDEX delivery_attempt_of ON holdfast.delivery_attempt USING btree (delivery_id, id);
 
 CREATE TABLE idempotency (
   key_hash text COLLATE "C" NOT NULL,
@@ -83,6 +199,13 @@ CREATE TABLE inbox_body (
   headers text COLLATE "C" NOT NULL,
   body bytea NOT NULL,
   CONSTRAINT inbox_body_pkey PRIMARY KEY (arrival)
+);
+
+CREATE TABLE marker_key (
+  id text COLLATE "C" NOT NULL,
+  secret text COLLATE "C" NOT NULL,
+  created_at bigint NOT NULL,
+  CONSTRAINT marker_key_pkey PRIMARY KEY (id)
 );
 
 CREATE TABLE migration (
@@ -160,6 +283,12 @@ CREATE TABLE run (
   previous_run_id text COLLATE "C",
   previous_head_sha text COLLATE "C",
   previous_verdict text COLLATE "C",
+  claim_fence bigint NOT NULL DEFAULT 0,
+  anchor_per text COLLATE "C",
+  status_context text COLLATE "C",
+  check_name text COLLATE "C",
+  locale text COLLATE "C" NOT NULL DEFAULT 'en'::text,
+  reports text COLLATE "C" NOT NULL DEFAULT '[]'::text,
   CONSTRAINT run_pkey PRIMARY KEY (id),
   CONSTRAINT run_counts_from_one CHECK (((attempt >= 1) AND (round >= 1) AND (fence >= 1))),
   CONSTRAINT run_ended_has_time CHECK (((finished_at IS NULL) = (state = ANY (ARRAY['pending'::text, 'running'::text, 'waiting'::text])))),
@@ -215,6 +344,7 @@ CREATE TABLE subject (
   finished_verdict text COLLATE "C",
   created_at bigint NOT NULL,
   touched_at bigint NOT NULL,
+  thread_created_at bigint,
   CONSTRAINT subject_pkey PRIMARY KEY (id),
   CONSTRAINT subject_order_below_floor CHECK (((head_at IS NULL) OR (head_at <= floor_at)))
 );

@@ -7,6 +7,7 @@ export const auditTypes = [
   'webhook.processed',
   'webhook.failed',
   'webhook.postponed',
+  'webhook.caught_up',
   'run.claimed',
   'run.claim_skipped',
   'run.reclaimed',
@@ -21,12 +22,32 @@ export const auditTypes = [
   'run.cancelled',
   'run.skipped',
   'run.purged',
+  'run.agent.status_reported',
+  'run.service_message.updated',
+  'run.anchor.created',
+  'run.anchor.adopted',
+  'run.anchor.lost',
+  'run.anchor.recreated',
+  'run.anchor.deduplicated',
+  'run.anchor.taken_over',
+  'delivery.sent',
+  'delivery.retry_scheduled',
+  'delivery.in_doubt',
+  'delivery.confirmed',
+  'delivery.settled',
+  'delivery.failed',
+  'delivery.skipped',
+  'delivery.coalesced',
+  'budget.blocked',
   'repository.identified',
   'repository.renamed',
   'repository.merged',
   'operator.rerun_requested',
   'operator.cancel_requested',
   'operator.replay_requested',
+  'operator.delivery_retried',
+  'operator.delivery_skipped',
+  'operator.delivery_confirmed',
   'operator.token_created',
   'operator.token_deleted',
 ] as const
@@ -38,6 +59,8 @@ export interface AuditDraft {
   readonly runId: string | null
   /** Of what happened to a webhook. */
   readonly inboxId?: string | null
+  /** Of what happened to a delivery. */
+  readonly deliveryId?: string | null
   readonly data: Readonly<Record<string, unknown>>
 }
 

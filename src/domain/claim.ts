@@ -57,6 +57,8 @@ export interface Claim {
   readonly baseSha: string | null
   readonly headSha: string | null
   readonly beforeSha: string | null
+  /** When the pull request was opened, where the event says so. */
+  readonly threadCreatedAt: number | null
   readonly headMaking: boolean
   readonly eventAt: number | null
   readonly webhookId: string | null
@@ -314,7 +316,13 @@ function take(scene: Scene, run: Run, reason: ClaimReason, process: boolean): Cl
 
 function verdict(scene: Scene, parts: Omit<ClaimVerdict, 'unclear'>): ClaimVerdict {
   const choseAHead = parts.process || ['restored', 'queued', 'skipped'].includes(parts.reason)
-  return { ...parts, unclear: scene.rank.unclear && choseAHead }
+  const { subject } = parts
+  const threadCreatedAt = subject.threadCreatedAt ?? scene.claim.threadCreatedAt
+  return {
+    ...parts,
+    subject: { ...subject, threadCreatedAt },
+    unclear: scene.rank.unclear && choseAHead,
+  }
 }
 
 function asCurrent(scene: Scene, run: Run): Subject {

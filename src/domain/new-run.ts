@@ -2,6 +2,7 @@
 import type { Claim } from './claim.ts'
 import type { HeadRank } from './head-order.ts'
 import type { Run } from './run.ts'
+import { unannounced } from './run.ts'
 import type { Subject } from './subject.ts'
 
 export function newRun(claim: Claim, subject: Subject, id: string, now: number): Run {
@@ -27,6 +28,7 @@ export function newRun(claim: Claim, subject: Subject, id: string, now: number):
 export function withTrigger(run: Run, claim: Claim, subject: Subject, rank: HeadRank): Run {
   return {
     ...withPrevious(run, subject),
+    ...claim.policy.announcement,
     onNewer: claim.policy.onNewer,
     attemptsMax: claim.policy.attempts,
     timeoutMs: claim.policy.timeoutMs,
@@ -68,6 +70,9 @@ const blankRun: Run = {
   attempt: 1,
   round: 1,
   fence: 0,
+  claimFence: 0,
+  reports: [],
+  ...unannounced,
   orderAt: null,
   lastEventAt: null,
   rerunWanted: false,

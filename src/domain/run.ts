@@ -14,6 +14,8 @@
  *   `waiting` is running that waits for a person; its lease is kept by the store.
  */
 
+import type { ReportGroup } from './outbox/anchor-view.ts'
+
 export const runStates = [
   'pending',
   'running',
@@ -41,7 +43,28 @@ export type OnNewer = (typeof onNewerChoices)[number]
 /** Who leased decides what a lost lease leads to: see `sweep`. */
 export type Holder = 'caller' | 'worker'
 
+/** How runs of a type show on GitHub; null and empty where they do not. */
+export interface Announcement {
+  /** One comment per subject, or per run. */
+  readonly anchorPer: 'subject' | 'run' | null
+  /** Of the commit status. */
+  readonly statusContext: string | null
+  /** Of the check run. */
+  readonly checkName: string | null
+  /** A language tag, such as `ru-RU`. */
+  readonly locale: string
+}
+
+export const unannounced: Announcement = {
+  anchorPer: null,
+  statusContext: null,
+  checkName: null,
+  locale: 'en',
+}
+
 export interface RunPolicy {
+  readonly announcement: Announcement
+
   readonly onNewer: OnNewer
   /** How many holders may be lost in one round before the run fails. */
   readonly attempts: number
@@ -51,7 +74,7 @@ export interface RunPolicy {
   readonly pendingTimeoutMs: number
 }
 
-export interface Run {
+export interface Run extends Announcement {
   readonly id: string
   /** Raised by every write; the store's compare-and-set. */
   readonly rev: number
@@ -73,6 +96,10 @@ export interface Run {
   readonly round: number
   /** The id of the audit row of the newest claim or lease. Only grows. */
   readonly fence: number
+  /** The fence of the claim that began this round: what it publishes has it as its version. */
+  readonly claimFence: number
+  /** What its holders reported in this round: the last few groups. */
+  readonly reports: readonly ReportGroup[]
   /** GitHub's time of the event that made this head the head; null while that is unverified. */
   readonly orderAt: number | null
   /** The newest event of this key that was decided on. */
@@ -290,6 +317,7 @@ export function nextRound(run: Run): Run {
     ...withoutLease(run),
     round: run.round + 1,
     attempt: 1,
+    reports: [],
     rerunWanted: false,
     startedAt: null,
     finishedAt: null,

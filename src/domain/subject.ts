@@ -23,6 +23,8 @@ export interface Subject {
   readonly finishedRunId: string | null
   readonly finishedHeadSha: string | null
   readonly finishedVerdict: Verdict | null
+  /** When the pull request was opened, by GitHub's clock; null while nobody has said. */
+  readonly threadCreatedAt: number | null
   readonly createdAt: number
   readonly touchedAt: number
 }

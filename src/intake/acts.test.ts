@@ -5,6 +5,7 @@ import { bot, newThread, person, shaOf } from '../../test/intake/payloads.ts'
 import type { RunTypeConfig } from '../config.ts'
 import type { Claim } from '../domain/claim.ts'
 import type { Run } from '../domain/run.ts'
+import { unannounced } from '../domain/run.ts'
 import type { GitHub, RoleAnswer } from '../github.ts'
 import { toClaim } from '../runs/claim-request.ts'
 import { withTypeDefaults } from '../settings/type-defaults.ts'
@@ -12,7 +13,13 @@ import { ActMaker, LookFailed } from './acts.ts'
 import { readEvent, type WebhookEvent } from './webhook-event.ts'
 
 const now = Date.UTC(2026, 0, 1)
-const policy = { onNewer: 'supersede', attempts: 3, timeoutMs: 1, pendingTimeoutMs: 1 } as const
+const policy = {
+  announcement: unannounced,
+  onNewer: 'supersede',
+  attempts: 3,
+  timeoutMs: 1,
+  pendingTimeoutMs: 1,
+} as const
 
 interface Known {
   readonly types?: Readonly<Record<string, RunTypeConfig>>

@@ -58,6 +58,7 @@ function commonOf(event: EventFacts, { type, rerun, skipReason }: ClaimWish, now
     ...(name !== 'pull_request' && event.push === null && { headMaking: false }),
     ...(skipReason !== null && { skipReason }),
     ...(event.repoId !== null && { repoId: event.repoId }),
+    ...(event.threadCreatedAt !== null && { threadCreatedAt: event.threadCreatedAt }),
     lease: false,
   }
 }

@@ -28,6 +28,8 @@ export interface EventFacts {
   readonly push: PushFacts | null
   /** When it happened, by GitHub's clock. */
   readonly eventAt: number | null
+  /** When the pull request or issue was opened. */
+  readonly threadCreatedAt: number | null
 }
 
 export interface WebhookEvent extends EventFacts {
@@ -82,6 +84,8 @@ export function readEvent(webhookId: string, name: string, payload: unknown): We
     check: checkOf(payload),
     push: name === 'push' ? pushOf(payload) : null,
     eventAt: updatedAt(payload),
+    threadCreatedAt:
+      timeAt(payload, 'pull_request', 'created_at') ?? timeAt(payload, 'issue', 'created_at'),
     payload,
   }
 }

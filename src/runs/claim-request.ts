@@ -38,6 +38,7 @@ export function toClaim(request: ClaimRequest, setting: ClaimSetting): Claim {
     type: request.type,
     policy: setting.policy,
     repoId: request.repoId ?? null,
+    threadCreatedAt: request.threadCreatedAt ?? null,
     headMaking: rerun !== true && (request.headMaking ?? makesHead(action)),
     eventAt: eventAt ?? null,
     webhookId: request.webhookId ?? null,

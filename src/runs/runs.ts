@@ -41,6 +41,8 @@ interface ClaimCommon {
   readonly leaseMs?: number | undefined
   /** GitHub's numeric id of the repository, when an event brought it. */
   readonly repoId?: number | undefined
+  /** When the pull request was opened, by GitHub's clock. */
+  readonly threadCreatedAt?: number | undefined
 }
 
 export interface PullRequestClaim extends ClaimCommon {

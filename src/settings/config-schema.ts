@@ -77,6 +77,7 @@ const limits = {
   attempts: wholeNumber(1, 1000).optional(),
 }
 
+const statusForm = closedObject({ context: text.optional(), check: yesOrNo.optional() })
 const anchorPer = closedObject({ per: oneOf(['subject', 'run']) })
 const runType = closedObject({
   ...trigger,
@@ -87,7 +88,9 @@ const runType = closedObject({
   anchor: pickSchema((value) =>
     typeof value === 'object' ? anchorPer : z.literal(false, 'must be { per: ... } or false'),
   ).optional(),
-  status: closedObject({ context: text }).optional(),
+  status: pickSchema((value) =>
+    typeof value === 'object' ? statusForm : z.literal(false, 'must be { context: ... } or false'),
+  ).optional(),
 })
 
 const phase = closedObject({

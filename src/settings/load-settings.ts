@@ -148,6 +148,7 @@ function sharedContexts(
   const owners = new Map<string, string>()
   const problems: string[] = []
   for (const [name, { statusContext }] of Object.entries(runs)) {
+    if (statusContext === null) continue
     const owner = owners.get(statusContext.toLowerCase())
     if (owner === undefined) owners.set(statusContext.toLowerCase(), name)
     else {

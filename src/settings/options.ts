@@ -57,7 +57,6 @@ const server = {
     summary: 'Address under which people reach this server',
     trade: 'Published comments and statuses link to it, so whoever sees them learns it.',
     secret: 'no',
-    notUsedYet: true,
   }),
   logLevel: option({
     group: 'Server',
@@ -154,7 +153,6 @@ const publishing = {
     summary: 'Smallest gap between two edits of one comment or status',
     trade: 'Longer saves writes and shows progress later. 0 switches it off.',
     secret: 'no',
-    notUsedYet: true,
   }),
   writeSpacingMs: option({
     group: 'Publishing',
@@ -165,7 +163,6 @@ const publishing = {
     summary: 'Smallest gap between two GitHub writes of one identity',
     trade: 'GitHub asks for a second; shorter publishes faster and risks its limits. 0 is off.',
     secret: 'no',
-    notUsedYet: true,
   }),
   writesPerMinute: option({
     group: 'Publishing',
@@ -176,7 +173,6 @@ const publishing = {
     summary: 'Content written to GitHub per identity and minute',
     trade: 'More than GitHub allows gets the identity blocked for longer. 0 switches it off.',
     secret: 'no',
-    notUsedYet: true,
   }),
   writesPerHour: option({
     group: 'Publishing',
@@ -187,7 +183,6 @@ const publishing = {
     summary: 'Content written to GitHub per identity and hour',
     trade: 'More than GitHub allows gets the identity blocked for longer. 0 switches it off.',
     secret: 'no',
-    notUsedYet: true,
   }),
   confirmDelayMs: option({
     group: 'Publishing',
@@ -198,7 +193,16 @@ const publishing = {
     summary: 'Wait between two looks for something that may have been published',
     trade: 'Shorter settles doubt sooner and risks looking before GitHub shows what it has.',
     secret: 'no',
-    notUsedYet: true,
+  }),
+  locale: option({
+    group: 'Publishing',
+    env: 'HOLDFAST_LOCALE',
+    kind: line('a language tag', /^[A-Za-z]{2,3}([-_][A-Za-z0-9]{1,8})*$/),
+    unit: null,
+    default: 'en',
+    summary: 'Language of what is published',
+    trade: 'English and Russian are spoken; any other tag is answered in English.',
+    secret: 'no',
   }),
 } as const
 

@@ -2,12 +2,12 @@
  * The rules a run of a type lives by. A type nobody configured is executed by remote workers and
  * has the defaults, so that a caller can invent one without touching the server.
  */
-import type { RunPolicy } from '../domain/run.ts'
-import type { Settings } from './settings.ts'
+import type { Announcement, RunPolicy } from '../domain/run.ts'
+import type { RunTypeSettings, Settings } from './settings.ts'
 import { executionLimits } from './type-defaults.ts'
 
 export function runPolicy(
-  settings: Pick<Settings, 'runs'>,
+  settings: Pick<Settings, 'runs' | 'locale' | 'githubAppId'>,
   type: string,
   kind: 'pull_request' | 'job',
 ): RunPolicy {
@@ -22,5 +22,28 @@ export function runPolicy(
       }),
     }),
     onNewer: configured?.onNewer ?? (kind === 'pull_request' ? 'supersede' : 'queue'),
+    announcement: announcementOf(settings, configured ?? defaultsOf(type), kind),
+  }
+}
+
+type Shown = Pick<RunTypeSettings, 'anchor' | 'statusContext' | 'check'>
+
+const defaultsOf = (type: string): Shown => ({
+  anchor: { per: 'subject' },
+  statusContext: `holdfast/${type}`,
+  check: true,
+})
+
+/** Only an App may write check runs. */
+function announcementOf(
+  { locale, githubAppId }: Pick<Settings, 'locale' | 'githubAppId'>,
+  { anchor, statusContext, check }: Shown,
+  kind: 'pull_request' | 'job',
+): Announcement {
+  return {
+    anchorPer: anchor === false || kind === 'job' ? null : anchor.per,
+    statusContext,
+    checkName: check && githubAppId !== null ? statusContext : null,
+    locale,
   }
 }

@@ -60,7 +60,10 @@ export interface RunTypeSettings extends TriggerSettings, ExecutionSettings {
   /** Null leaves it to the kind of the run: see `runPolicy`. */
   readonly onNewer: OnNewer | null
   readonly anchor: { readonly per: 'subject' | 'run' } | false
-  readonly statusContext: string
+  /** Null where no commit status is written. */
+  readonly statusContext: string | null
+  /** Whether a check run of the same name is written too, where an App acts. */
+  readonly check: boolean
 }
 
 export interface PhaseSettings extends ExecutionSettings {

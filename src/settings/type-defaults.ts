@@ -62,7 +62,8 @@ function runType(config: RunTypeConfig, name: string): RunTypeSettings {
     concurrency: config.concurrency ?? 4,
     onNewer: config.onNewer ?? null,
     anchor: config.anchor ?? { per: 'subject' },
-    statusContext: config.status?.context ?? `holdfast/${name}`,
+    statusContext: config.status === false ? null : (config.status?.context ?? `holdfast/${name}`),
+    check: config.status === false ? false : (config.status?.check ?? true),
   }
 }
 

@@ -68,7 +68,7 @@ async function migrate(config: PoolConfig, nowMs: number): Promise<void> {
 
 export async function openPostgres(url: string, seams: StoreSeams): Promise<SqlStore> {
   const driver = await openPostgresDriver(url, seams)
-  return new SqlStore(driver, seams.random, seams.scheduler, seams.onTogether)
+  return new SqlStore(driver, seams)
 }
 
 /**

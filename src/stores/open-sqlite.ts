@@ -1,5 +1,6 @@
 /** Opens a SQLite store: the file (or memory), its schema, the driver. */
 import type { Clock } from '../clock.ts'
+import type { PublishingRules } from '../domain/outbox/schedule.ts'
 import type { Random } from '../random.ts'
 import type { Scheduler } from '../scheduler.ts'
 import type { OnTogether } from './driver.ts'
@@ -14,6 +15,7 @@ export interface StoreSeams {
   readonly random: Random
   readonly scheduler: Scheduler
   readonly onTogether?: OnTogether
+  readonly publishing?: PublishingRules | undefined
 }
 
 export interface SqliteOptions {
@@ -37,6 +39,5 @@ export function openSqliteDriver(options: SqliteOptions, seams: StoreSeams): Sql
 }
 
 export function openSqlite(options: SqliteOptions, seams: StoreSeams): SqlStore {
-  const { random, scheduler, onTogether } = seams
-  return new SqlStore(openSqliteDriver(options, seams), random, scheduler, onTogether)
+  return new SqlStore(openSqliteDriver(options, seams), seams)
 }

@@ -9,11 +9,14 @@ import { makeId } from '../ids.ts'
 import type { Random } from '../random.ts'
 import type { Scheduler } from '../scheduler.ts'
 import type * as port from '../store.ts'
+import type { PublishingRules } from '../domain/outbox/schedule.ts'
+import { defaultPublishing } from '../domain/outbox/schedule.ts'
 import { Batcher } from './batcher.ts'
 import { Continuity } from './continuity.ts'
 import type { Driver, OnTogether } from './driver.ts'
 import { LostRace } from './driver.ts'
 import type { Verb } from './sql.ts'
+import { SqlOutbox } from './sql-outbox.ts'
 import { dueEntries, inboxBacklog, selectBody, selectEntry } from './tables/inbox-table.ts'
 import { repositoryByName } from './tables/repository-table.ts'
 import { selectRun } from './tables/run-table.ts'
@@ -37,6 +40,7 @@ import type { OnceRules } from './verbs/once.ts'
 import { withOnce } from './verbs/once.ts'
 import { purge } from './verbs/purge.ts'
 import { receiveWebhooks } from './verbs/receive-webhooks.ts'
+import { reportStatus } from './verbs/report-status.ts'
 import { learnRepository } from './verbs/repositories.ts'
 import { settleWebhooks } from './verbs/settle-webhooks.ts'
 import { readState, writeState, writeStateOnce } from './verbs/state.ts'
@@ -48,6 +52,13 @@ import { postponeWebhook, replayWebhook } from './verbs/wait-webhook.ts'
 const aliveEveryMs = 5000
 const batchPatienceMs = 2000
 
+export interface SqlStoreOptions {
+  readonly random: Random
+  readonly scheduler: Scheduler
+  readonly onTogether?: OnTogether | undefined
+  readonly publishing?: PublishingRules | undefined
+}
+
 export class SqlStore implements port.Store {
   readonly #driver: Driver
   readonly #context: VerbContext
@@ -55,10 +66,11 @@ export class SqlStore implements port.Store {
   readonly #received: Batcher<port.NewWebhook, port.ReceivedWebhook>
   readonly #settled: Batcher<port.DecidedWebhook, port.SettledWebhook>
   readonly #continuity = new Continuity()
+  readonly outbox: SqlOutbox
   readonly #onTogether: OnTogether | undefined
   #aliveAt: number | null = null
 
-  constructor(driver: Driver, random: Random, scheduler: Scheduler, onTogether?: OnTogether) {
+  constructor(driver: Driver, { random, scheduler, onTogether, publishing }: SqlStoreOptions) {
     this.#driver = driver
     this.#onTogether = onTogether
     this.#context = {
@@ -71,7 +83,13 @@ export class SqlStore implements port.Store {
         return { now, interruptions: this.#continuity.interruptions }
       },
       newId: (prefix) => makeId(prefix, driver.now(), random),
+      jitter: () => random.below(1000) / 1000,
+      publishing: publishing ?? defaultPublishing,
     }
+    this.outbox = new SqlOutbox(driver, this.#context, () => ({
+      id: random.bytes(4).toString('hex'),
+      secret: random.bytes(32).toString('base64url'),
+    }))
     const batches = { scheduler, evenSizes: driver.dialect.statementsTravel }
     this.#claims = new Batcher({
       run: (claims) => this.#batch(claims, () => claimRuns(this.#context, claims)),
@@ -150,6 +168,10 @@ export class SqlStore implements port.Store {
 
   completeRun(request: port.CompleteRequest, once: port.Once | null): Promise<Run> {
     return this.#once(once, () => completeRun(this.#context, request))
+  }
+
+  reportStatus(request: port.ReportRequest, once: port.Once | null): Promise<Run> {
+    return this.#once(once, () => reportStatus(this.#context, request))
   }
 
   cancelRun(runId: string, actor: string, once: port.Once | null): Promise<Run> {

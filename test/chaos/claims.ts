@@ -1,10 +1,12 @@
 /** Claims as the doors would make them, and the grants that go with them. */
 import type { Claim } from '../../src/domain/claim.ts'
 import type { LeaseGrant, RunPolicy } from '../../src/domain/run.ts'
+import { unannounced } from '../../src/domain/run.ts'
 import { toClaim } from '../../src/runs/claim-request.ts'
 import { hashSecret } from '../../src/secrets.ts'
 
 export const policy: RunPolicy = {
+  announcement: unannounced,
   onNewer: 'supersede',
   attempts: 3,
   timeoutMs: 600_000,

@@ -19,7 +19,7 @@ export async function openDriver(database: Database, exclusive = false): Promise
 }
 
 export const storeOver = (driver: Driver): SqlStore =>
-  new SqlStore(driver, systemRandom, systemScheduler)
+  new SqlStore(driver, { random: systemRandom, scheduler: systemScheduler })
 
 export async function openStore(database: Database, exclusive = false): Promise<SqlStore> {
   return storeOver(await openDriver(database, exclusive))

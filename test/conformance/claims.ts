@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import type { Claim } from '../../src/domain/claim.ts'
 import type { LeaseGrant, Outcome, Run, RunPolicy } from '../../src/domain/run.ts'
+import { unannounced } from '../../src/domain/run.ts'
 import { hashSecret } from '../../src/secrets.ts'
 import type { CompleteRequest, HolderRequest, LeaseHandle, LeaseRequest } from '../../src/store.ts'
 import { hour, minute } from './world.ts'
@@ -9,6 +10,7 @@ import { hour, minute } from './world.ts'
 export const leaseMs = minute
 
 export const policy: RunPolicy = {
+  announcement: unannounced,
   onNewer: 'supersede',
   attempts: 3,
   timeoutMs: 6 * hour,
@@ -37,6 +39,7 @@ const anyClaim: Omit<Claim, 'repo' | 'subjectName' | 'key' | 'pair' | 'lease'> =
   baseSha: null,
   headSha: null,
   beforeSha: null,
+  threadCreatedAt: null,
   headMaking: true,
   eventAt: null,
   webhookId: null,

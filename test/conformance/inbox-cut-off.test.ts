@@ -48,7 +48,7 @@ describe.each([
     const opened = await open(clock)
     close = opened.close
     const { random, scheduler } = { ...seamsWith(clock), random: systemRandom }
-    store = new SqlStore(withCut(opened.driver, cut), random, scheduler)
+    store = new SqlStore(withCut(opened.driver, cut), { random, scheduler })
   })
   afterEach(() => close())
 

@@ -5,6 +5,7 @@
  */
 import { pino } from 'pino'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { unannounced } from '../../src/domain/run.ts'
 import { createAuditFeed } from '../../src/audit/feed.ts'
 import type { App } from '../../src/http/app.ts'
 import type { RunView } from '../../src/http/contract.ts'
@@ -39,6 +40,7 @@ beforeEach(() => {
   const store = openSqlite({ path: ':memory:', exclusive: true }, seams)
   const policyOf = (_type: string, kind: 'pull_request' | 'job') =>
     ({
+      announcement: unannounced,
       onNewer: kind === 'pull_request' ? 'supersede' : 'queue',
       attempts: 3,
       timeoutMs: 3_600_000,

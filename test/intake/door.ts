@@ -24,6 +24,8 @@ export interface DoorAnswer {
 }
 
 export interface Door {
+  /** Where webhooks go. */
+  readonly url: string
   readonly store: Store
   /** What was logged as a warning or worse. */
   readonly complaints: readonly string[]
@@ -44,14 +46,16 @@ export async function openDoor(config: Config = {}): Promise<Door> {
     log: pino({ level: 'warn' }, { write: (line: string) => void complaints.push(line) }),
     version: '0.0.0',
   })
-  const { url } = await app.listen()
+  const { url: server } = await app.listen()
+  const url = `${server}/webhooks/github`
   const agent = new Agent({ keepAlive: true, maxSockets: 16 })
   return {
+    url,
     store: app.store,
     complaints,
     async send(webhook) {
       const { body, headers } = signed(webhook)
-      const sent = request(`${url}/webhooks/github`, { method: 'POST', agent, headers }).end(body)
+      const sent = request(url, { method: 'POST', agent, headers }).end(body)
       const [answer] = (await once(sent, 'response')) as [IncomingMessage]
       return {
         status: answer.statusCode ?? 0,

@@ -33,7 +33,7 @@ function node(): ActMaker {
     store,
     log: pino({ level: 'silent' }),
     leaseMs: 60_000,
-    policyOf: (type, kind) => runPolicy(types, type, kind),
+    policyOf: (type, kind) => runPolicy({ ...types, locale: 'en', githubAppId: null }, type, kind),
     headSource: null,
   })
   return new ActMaker({

@@ -253,7 +253,9 @@ describe('the clock', () => {
 
   it("lets nobody take a lease before it ends, however the nodes' clocks differ", async () => {
     const nodes = await Promise.all([openNode(-60_000), openNode(60_000)])
-    const [slow, fast] = nodes.map(({ node }) => new SqlStore(node, systemRandom, systemScheduler))
+    const [slow, fast] = nodes.map(
+      ({ node }) => new SqlStore(node, { random: systemRandom, scheduler: systemScheduler }),
+    )
     const claim = (secret: string) =>
       claimOf({ pr: 1, head: 'a', secret, leaseMs: 700, actor: secret, now: slow!.now() })
     const held = await slow!.claimRun(claim('first'), null)

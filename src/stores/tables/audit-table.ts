@@ -11,12 +11,13 @@ export function* insertAudits(drafts: readonly AuditDraft[], now: number): Verb<
     draft.actor,
     draft.runId,
     draft.inboxId ?? null,
+    draft.deliveryId ?? null,
     JSON.stringify(draft.data),
   ])
   const ids: number[] = []
   for (const piece of inPieces(rows)) {
-    const inserted = yield sql`INSERT INTO audit (at, type, actor, run_id, inbox_id, data)
-      VALUES ${tuples(piece)} RETURNING id`
+    const inserted = yield sql`INSERT INTO audit
+      (at, type, actor, run_id, inbox_id, delivery_id, data) VALUES ${tuples(piece)} RETURNING id`
     ids.push(...inserted.map((row) => Number(row['id'])))
   }
   // Ids are given in the order of the VALUES; RETURNING does not promise to keep that order.
@@ -32,13 +33,15 @@ function decode(row: Row): AuditRow {
     actor: row['actor'] as string,
     runId: row['run_id'] as string | null,
     inboxId: row['inbox_id'] as string | null,
+    deliveryId: row['delivery_id'] as string | null,
     data: JSON.parse(row['data'] as string) as Record<string, unknown>,
   }
 }
 
 /** `order` is the dialect's column of the order of commits; `rest` follows WHERE. */
 export function* selectAudits(order: Sql, rest: Sql): Verb<AuditRow[]> {
-  const rows = yield sql`SELECT id, ${order} AS place, at, type, actor, run_id, inbox_id, data
+  const rows = yield sql`SELECT id, ${order} AS place, at, type, actor, run_id, inbox_id,
+    delivery_id, data
     FROM audit WHERE ${rest}`
   return rows.map(decode)
 }

@@ -23,6 +23,12 @@ const run = table<Run>(
     'attempt',
     'round',
     'fence',
+    'claimFence',
+    'anchorPer',
+    'statusContext',
+    'checkName',
+    'locale',
+    'reports',
     'orderAt',
     'lastEventAt',
     'rerunWanted',
@@ -60,7 +66,7 @@ const run = table<Run>(
     'previousHeadSha',
     'previousVerdict',
   ],
-  ['rerunWanted'],
+  { flags: ['rerunWanted'], json: ['reports'] },
 )
 
 /** Must read word for word like the predicate of the partial indexes over active runs. */

@@ -19,6 +19,7 @@ const subject = table<Subject>([
   'finishedRunId',
   'finishedHeadSha',
   'finishedVerdict',
+  'threadCreatedAt',
   'createdAt',
   'touchedAt',
 ])

@@ -7,6 +7,12 @@ import { raw } from '../sql.ts'
 
 type Value = string | number | boolean | null
 
+/** `flags` are stored as 0 and 1, `json` as text that is never looked into. */
+interface Forms<T> {
+  readonly flags?: readonly (keyof T & string)[]
+  readonly json?: readonly (keyof T & string)[]
+}
+
 export interface Table<T> {
   readonly columns: Sql
   /** For rows whose key the database gives. */
@@ -23,13 +29,18 @@ const snake = (field: string): string =>
 const listed = (columns: readonly { readonly column: string }[]): Sql =>
   raw(columns.map(({ column }) => column).join(', '))
 
-/** `flags` are the boolean fields, stored as 0 and 1; the first field is the key. */
+/** The first field is the key. */
 export function table<T extends object>(
   fields: readonly (keyof T & string)[],
-  flags: readonly (keyof T & string)[] = [],
+  forms: Forms<T> = {},
 ): Table<T> {
   const columns = fields.map((field) => ({ field, column: snake(field) }))
-  const isFlag = new Set<string>(flags)
+  const isFlag = new Set<string>(forms.flags)
+  const isJson = new Set<string>(forms.json)
+  const read = (field: string, value: unknown): unknown => {
+    if (isFlag.has(field)) return value === 1
+    return isJson.has(field) ? (JSON.parse(value as string) as unknown) : value
+  }
   return {
     columns: listed(columns),
     columnsButKey: listed(columns.slice(1)),
@@ -42,12 +53,13 @@ export function table<T extends object>(
     decode(row) {
       const item: Record<string, unknown> = {}
       for (const { field, column } of columns) {
-        item[field] = isFlag.has(field) ? row[column] === 1 : row[column]
+        item[field] = read(field, row[column])
       }
       return item as T
     },
     encode(item) {
       return fields.map((field) => {
+        if (isJson.has(field)) return JSON.stringify(item[field])
         const value = item[field] as Value
         return typeof value === 'boolean' ? Number(value) : value
       })

@@ -9,6 +9,7 @@ import type { Verb } from '../sql.ts'
 import { sql } from '../sql.ts'
 import { insertAudits } from '../tables/audit-table.ts'
 import { isActive, selectRuns, writeRuns } from '../tables/run-table.ts'
+import { announce } from './announce.ts'
 import type { LockedRun, VerbContext } from './context.ts'
 
 /**
@@ -23,10 +24,15 @@ export function* afterEnd(context: VerbContext, before: LockedRun, ended: Run): 
     const data = { behind: ended.id, key: next.key }
     const audit = { type: 'run.dequeued', actor: 'system', runId: next.id, data } as const
     yield* insertAudits([audit], now)
-    yield* writeRuns([makePending(next, now)])
+    const [turn] = yield* writeRuns([makePending(next, now)])
+    const repositoryId = before.subject.scope
+    // It draws no fence, but its turn to be shown has come.
+    if (turn !== undefined) yield* announce(context, [{ run: turn, repositoryId, began: true }])
   }
   if (!ended.rerunWanted) return ended
-  return yield* startWantedRerun(withPrevious(ended, before.subject), next !== null, now)
+  const again = yield* startWantedRerun(withPrevious(ended, before.subject), next !== null, now)
+  yield* announce(context, [{ run: again, repositoryId: before.subject.scope, began: true }])
+  return again
 }
 
 function* nextInQueue(subjectId: string): Verb<Run | null> {
@@ -50,6 +56,7 @@ function* startWantedRerun(ended: Run, othersAreActive: boolean, now: number): V
     now,
   )
   const pending = othersAreActive ? makeQueued(again) : makePending(again, now)
-  const [stored] = yield* writeRuns([{ ...pending, fence: fence ?? again.fence }])
+  const drawn = fence ?? again.fence
+  const [stored] = yield* writeRuns([{ ...pending, fence: drawn, claimFence: drawn }])
   return stored ?? pending
 }

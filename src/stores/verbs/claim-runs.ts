@@ -25,6 +25,8 @@ import {
 import { selectForClaims, writeRuns } from '../tables/run-table.ts'
 import type { SubjectName } from '../tables/subject-table.ts'
 import { lockSubjects, subjectKey, writeSubjects } from '../tables/subject-table.ts'
+import type { Change } from './announce.ts'
+import { announce } from './announce.ts'
 import type { VerbContext } from './context.ts'
 import { failExhausted } from './end-run.ts'
 
@@ -67,7 +69,7 @@ export function* claimPlaced(
     if ('refused' in verdict) answers.set(i, refusal(place.claim, verdict))
     else decided.set(i, { ...place, verdict })
   }
-  const stored = yield* record([...decided.values()], moment.now)
+  const stored = yield* record(context, [...decided.values()], moment.now)
   ;[...decided].forEach(([i, { claim, verdict }], position) => {
     answers.set(i, answer(claim, verdict, stored[position] ?? null))
   })
@@ -176,7 +178,11 @@ function eventOf({ claim, subject }: Placed): { subjectId: string; webhookId: st
 }
 
 /** Writes everything that was decided; answers each decision's run as stored, with its fence. */
-function* record(decided: readonly Decided[], now: number): Verb<(Run | null)[]> {
+function* record(
+  context: VerbContext,
+  decided: readonly Decided[],
+  now: number,
+): Verb<(Run | null)[]> {
   const ids = yield* insertAudits(
     decided.flatMap(({ verdict }) => verdict.audits),
     now,
@@ -185,7 +191,11 @@ function* record(decided: readonly Decided[], now: number): Verb<(Run | null)[]>
   const fenced = decided.map(({ verdict }) => {
     const [first] = ids.slice(position, (position += verdict.audits.length))
     const { run, drawsFence } = verdict
-    return run !== null && drawsFence && first !== undefined ? { ...run, fence: first } : run
+    if (run === null || !drawsFence || first === undefined) return run
+    // A holder in place of a lost one goes on with the round; everything else begins one.
+    return verdict.reason === 'reclaimed'
+      ? { ...run, fence: first }
+      : { ...run, fence: first, claimFence: first }
   })
   const superseded = decided.flatMap(({ verdict }) => verdict.superseded)
   const changed = fenced.filter((run, i) => run !== null && decided[i]?.verdict.changed === true)
@@ -197,7 +207,28 @@ function* record(decided: readonly Decided[], now: number): Verb<(Run | null)[]>
       .map(({ verdict }) => verdict.subject),
   )
   yield* insertEvents(decided.flatMap(eventOf), now)
-  return fenced.map((run) => (run === null ? null : (stored.get(run.id) ?? run)))
+  const after = fenced.map((run) => (run === null ? null : (stored.get(run.id) ?? run)))
+  yield* announce(context, changesOf(decided, after, stored))
+  return after
+}
+
+/** What gave way comes before what takes its place. */
+function changesOf(
+  decided: readonly Decided[],
+  after: readonly (Run | null)[],
+  stored: ReadonlyMap<string, Run>,
+): Change[] {
+  return decided.flatMap(({ verdict, subject }, i) => {
+    const repositoryId = subject.scope
+    const gone = verdict.superseded
+      .map(({ id }) => stored.get(id))
+      .filter((run) => run !== undefined)
+    const run = verdict.drawsFence ? (after[i] ?? null) : null
+    return [
+      ...gone.map((old) => ({ run: old, repositoryId, began: false })),
+      ...(run === null ? [] : [{ run, repositoryId, began: verdict.reason !== 'reclaimed' }]),
+    ]
+  })
 }
 
 function answer(claim: Claim, verdict: ClaimVerdict, run: Run | null): ClaimAnswer {

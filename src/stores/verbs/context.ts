@@ -1,4 +1,5 @@
 /** What a verb may use besides its input: the store's clock, new ids, the dialect's fragments. */
+import type { PublishingRules } from '../../domain/outbox/schedule.ts'
 import type { Moment, Run } from '../../domain/run.ts'
 import type { Subject } from '../../domain/subject.ts'
 import { runNotFound } from '../../errors.ts'
@@ -15,6 +16,9 @@ export interface VerbContext {
   now(): number
   moment(): Moment
   newId(prefix: IdPrefix): string
+  /** In [0, 1): spreads what would otherwise happen at once. */
+  jitter(): number
+  readonly publishing: PublishingRules
 }
 
 export interface LockedRun {

@@ -12,6 +12,7 @@ import { insertAudits } from '../tables/audit-table.ts'
 import { writeRuns } from '../tables/run-table.ts'
 import { writeSubjects } from '../tables/subject-table.ts'
 import { afterEnd } from './after-end.ts'
+import { announceAnew } from './announce.ts'
 import type { LockedRun, VerbContext } from './context.ts'
 import { lockRun } from './context.ts'
 import { checkHolder } from './hold-run.ts'
@@ -104,6 +105,7 @@ export function* sweepRun(context: VerbContext, runId: string): Verb<Run | null>
       const audit = { type: 'run.heartbeat_lost', actor: 'sweeper', runId, data: lost } as const
       const [fence] = yield* insertAudits([audit], context.now())
       const [stored] = yield* writeRuns([{ ...swept.run, fence: fence ?? run.fence }])
+      yield* announceAnew(context, locked, stored ?? swept.run)
       return stored ?? swept.run
     }
     case 'failed': {
@@ -139,5 +141,6 @@ function* storeEnd(
 ): Verb<Run> {
   yield* insertAudits([audit], context.now())
   const [stored] = yield* writeRuns([ended])
+  yield* announceAnew(context, before, stored ?? ended)
   return yield* afterEnd(context, before, stored ?? ended)
 }

@@ -11,6 +11,8 @@ import type { Sql, Verb } from '../sql.ts'
 import { sql } from '../sql.ts'
 import { insertAudits } from '../tables/audit-table.ts'
 import { selectRun, writeRuns } from '../tables/run-table.ts'
+import { selectSubject } from '../tables/subject-table.ts'
+import { announceAnew } from './announce.ts'
 import type { VerbContext } from './context.ts'
 import { lockRun } from './context.ts'
 
@@ -30,6 +32,7 @@ export function* leaseRun(context: VerbContext, request: LeaseRequest): Verb<Lea
   const leased = { ...start(found, lease, now), fence: fence ?? found.fence }
   const [run] = yield* writeRuns([leased])
   if (run === undefined) throw new LostRace('the run was taken')
+  yield* announceHolder(context, run)
   return { run, lease: { secret: grant.secret, expiresAt: run.leaseExpiresAt ?? now } }
 }
 
@@ -89,7 +92,13 @@ export function* releaseRun(context: VerbContext, request: HolderRequest): Verb<
   const audit = { type: 'run.released', actor: request.actor, runId: run.id, data } as const
   const [fence] = yield* insertAudits([audit], now)
   const [released] = yield* writeRuns([{ ...makePending(run, now), fence: fence ?? run.fence }])
+  yield* announceHolder(context, released ?? run)
   return released ?? run
+}
+
+function* announceHolder(context: VerbContext, run: Run): Verb<void> {
+  const subject = yield* selectSubject(run.subjectId)
+  if (subject !== null) yield* announceAnew(context, { subject }, run)
 }
 
 export function checkHolder(run: Run, leaseHash: string): void {

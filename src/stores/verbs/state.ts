@@ -2,7 +2,8 @@
 import type { Verb } from '../sql.ts'
 import { sql } from '../sql.ts'
 
-export type StateKey = 'mode' | 'first_started_at' | 'alive_at' | 'audit_order'
+export type StateKey =
+  'mode' | 'first_started_at' | 'restored_at' | 'is_backup' | 'alive_at' | 'audit_order'
 
 export function* readState(key: StateKey): Verb<string | null> {
   const [row] = yield sql`SELECT value FROM store_state WHERE key = ${key}`

@@ -1,0 +1,136 @@
+/**
+ * What a run wants GitHub to show: one comment, one commit status, one check run. Pure: from the run
+ * alone, at any moment of its life, so that every way to end it closes what its beginning opened.
+ */
+import type { Run } from '../run.ts'
+import { isActive } from '../run.ts'
+import type { ChannelName, DeliveryKind } from './delivery.ts'
+import { checkOf, statusOf } from './status-words.ts'
+
+export interface Desire {
+  readonly channel: ChannelName
+  readonly kind: DeliveryKind
+  readonly name: string
+  readonly target: string
+  /** What the marker's key is made from: the same for whichever store computes it. */
+  readonly markerText: string
+  readonly thread: number | null
+  readonly sha: string | null
+  /** For an anchor: made by `anchorView` from what stands there. */
+  readonly content: Readonly<Record<string, unknown>> | 'anchor'
+  readonly final: boolean
+  /** It shows work under way, which the end of the run has to close. */
+  readonly announces: boolean
+  /**
+   * - `take`: this run owns the target from now on.
+   * - `take-standing`: the same, but only where something of ours stands already.
+   * - `keep`: only while the target is this run's.
+   */
+  readonly claim: 'take' | 'take-standing' | 'keep'
+  /** Where nothing of this round was ever sent there is nothing to close. */
+  readonly closesOnly: boolean
+}
+
+/** `began`: this is the round's first word, not a later one. */
+export function desiresOf(run: Run, repositoryId: string, began: boolean): readonly Desire[] {
+  if (run.repo === null || wasNeverTaken(run)) return []
+  const ended = !isActive(run)
+  const common = {
+    kind: 'state',
+    final: ended,
+    announces: !ended,
+    claim: began ? 'take' : 'keep',
+    closesOnly: run.state === 'superseded' || run.state === 'cancelled',
+  } as const
+  return [
+    ...anchorDesire(run, common),
+    ...statusDesire(run, repositoryId, common),
+    ...checkDesire(run, common),
+  ]
+}
+
+type Common = Pick<Desire, 'kind' | 'final' | 'announces' | 'claim' | 'closesOnly'>
+
+/** Stored for the record only: an older event, or one that came while another was worked on. */
+function wasNeverTaken({ state, errorCode }: Run): boolean {
+  return state === 'skipped' && (errorCode === 'stale-event' || errorCode === 'busy')
+}
+
+function anchorDesire(run: Run, common: Common): Desire[] {
+  if (run.anchorPer === null || run.pr === null) return []
+  const perRun = run.anchorPer === 'run'
+  return [
+    {
+      ...common,
+      channel: 'github-comment',
+      name: 'anchor',
+      target: anchorTarget(run),
+      markerText: `${run.type}\n${perRun ? run.pair : run.subject}\nanchor`,
+      thread: run.pr,
+      sha: null,
+      content: 'anchor',
+      claim: anchorClaim(run, common.claim),
+    },
+  ]
+}
+
+export function anchorTarget({ anchorPer, id, subjectId }: AnchorOwner): string {
+  return anchorPer === 'run' ? `anchor run ${id}` : `anchor subject ${subjectId}`
+}
+export type AnchorOwner = Pick<Run, 'anchorPer' | 'id' | 'subjectId'>
+
+/** One that queues leaves the comment to the run before it; one that is skipped makes none. */
+function anchorClaim(run: Run, claim: Desire['claim']): Desire['claim'] {
+  if (claim !== 'take') return claim
+  if (run.state === 'skipped') return 'take-standing'
+  return run.state === 'pending' && run.availableAt === null ? 'keep' : 'take'
+}
+
+function statusDesire(run: Run, repositoryId: string, common: Common): Desire[] {
+  const { statusContext, headSha } = run
+  if (statusContext === null || headSha === null) return []
+  const content = { context: statusContext, ...statusOf(run), targetUrl: run.targetUrl }
+  return [
+    {
+      ...common,
+      channel: 'github-status',
+      name: 'status',
+      target: statusTarget(repositoryId, headSha, statusContext),
+      markerText: `${run.type}\n${run.pair}\nstatus`,
+      thread: run.pr,
+      sha: headSha,
+      content,
+    },
+  ]
+}
+
+/** GitHub takes contexts that differ in case for one. */
+export function statusTarget(repositoryId: string, sha: string, context: string): string {
+  return `status ${repositoryId} ${sha} ${context.toLowerCase()}`
+}
+
+/** A completed check run cannot be opened again: every round has its own. */
+function checkDesire(run: Run, common: Common): Desire[] {
+  const { checkName, headSha } = run
+  if (checkName === null || headSha === null) return []
+  const { startedAt, finishedAt, targetUrl } = run
+  const content = {
+    name: checkName,
+    ...checkOf(run),
+    detailsUrl: targetUrl,
+    startedAt,
+    completedAt: finishedAt,
+  }
+  return [
+    {
+      ...common,
+      channel: 'github-check',
+      name: 'check',
+      target: `check ${run.id} ${run.round} ${checkName}`,
+      markerText: `${run.type}\n${run.pair}\ncheck ${run.round}`,
+      thread: run.pr,
+      sha: headSha,
+      content,
+    },
+  ]
+}

@@ -1,0 +1,161 @@
+/**
+ * What one identity may write: a gap between two writes, so many a minute and an hour, nothing while
+ * GitHub has us blocked. Progress may use half of each window; creates and ends own the rest.
+ *
+ * Windows slide: a minute is counted by the second and an hour by the minute, so at no moment have
+ * more been sent in the last minute or hour than allowed.
+ */
+
+export interface BudgetLimits {
+  /** Each 0 is off. */
+  readonly spacingMs: number
+  readonly perMinute: number
+  readonly perHour: number
+}
+
+/** [when it began, all writes, progress among them] */
+export type Slot = readonly [since: number, all: number, progress: number]
+
+export interface Budget {
+  readonly identity: string
+  readonly rev: number
+  readonly lastWriteAt: number | null
+  readonly seconds: readonly Slot[]
+  readonly minutes: readonly Slot[]
+  readonly blockedUntil: number | null
+  readonly blockedReason: string | null
+  readonly updatedAt: number
+}
+
+export type Grant =
+  | { readonly granted: true; readonly budget: Budget }
+  | { readonly granted: false; readonly until: number; readonly why: BudgetWait }
+
+export type BudgetWait = 'blocked' | 'spacing' | 'minute' | 'hour'
+
+interface Window {
+  readonly slots: readonly Slot[]
+  readonly slotMs: number
+  readonly max: number
+  readonly why: BudgetWait
+}
+
+const secondMs = 1000
+const minuteMs = 60_000
+const slotsPerWindow = 60
+
+export function newBudget(identity: string, now: number): Budget {
+  return {
+    identity,
+    rev: 0,
+    lastWriteAt: null,
+    seconds: [],
+    minutes: [],
+    blockedUntil: null,
+    blockedReason: null,
+    updatedAt: now,
+  }
+}
+
+export function takeWrite(
+  budget: Budget,
+  limits: BudgetLimits,
+  isProgress: boolean,
+  now: number,
+): Grant {
+  const { blockedUntil, lastWriteAt } = budget
+  if (blockedUntil !== null && blockedUntil > now) {
+    return { granted: false, until: blockedUntil, why: 'blocked' }
+  }
+  for (const window of windowsOf(budget, limits)) {
+    const until = freeAt(window, isProgress, now)
+    if (until > now) return { granted: false, until, why: window.why }
+  }
+  // A clock that was set back must not hold everything up until it has caught up again.
+  const sinceLast = lastWriteAt === null ? Infinity : Math.abs(now - lastWriteAt)
+  if (sinceLast < limits.spacingMs) {
+    return { granted: false, until: now + limits.spacingMs - sinceLast, why: 'spacing' }
+  }
+  return {
+    granted: true,
+    budget: {
+      ...budget,
+      lastWriteAt: now,
+      seconds: counted(budget.seconds, secondMs, isProgress, now),
+      minutes: counted(budget.minutes, minuteMs, isProgress, now),
+      blockedUntil: null,
+      blockedReason: null,
+      updatedAt: now,
+    },
+  }
+}
+
+/** A later limit answer never shortens a block. */
+export function block(budget: Budget, until: number, reason: string, now: number): Budget {
+  const blockedUntil = Math.max(until, budget.blockedUntil ?? 0)
+  return { ...budget, blockedUntil, blockedReason: reason, updatedAt: now }
+}
+
+export interface BudgetUse {
+  readonly minute: { readonly all: number; readonly progress: number }
+  readonly hour: { readonly all: number; readonly progress: number }
+}
+
+export function useOf(budget: Budget, now: number): BudgetUse {
+  return {
+    minute: used(live(budget.seconds, secondMs, now)),
+    hour: used(live(budget.minutes, minuteMs, now)),
+  }
+}
+
+function windowsOf(budget: Budget, limits: BudgetLimits): readonly Window[] {
+  const { seconds, minutes } = budget
+  const { perMinute, perHour } = limits
+  const windows: readonly Window[] = [
+    { slots: seconds, slotMs: secondMs, max: perMinute, why: 'minute' },
+    { slots: minutes, slotMs: minuteMs, max: perHour, why: 'hour' },
+  ]
+  return windows.filter(({ max }) => max > 0)
+}
+
+/** When enough of the oldest has left the window for one more. */
+function freeAt(window: Window, isProgress: boolean, now: number): number {
+  const { slotMs } = window
+  const slots = live(window.slots, slotMs, now)
+  let { all, progress } = used(slots)
+  const max = { all: window.max, progress: Math.max(1, Math.floor(window.max / 2)) }
+  let until = now
+  for (const [since, slotAll, slotProgress] of slots) {
+    if (all < max.all && (!isProgress || progress < max.progress)) return until
+    all -= slotAll
+    progress -= slotProgress
+    until = since + slotMs * (slotsPerWindow + 1)
+  }
+  return until
+}
+
+/** A slot counts until its last write is a whole window old. */
+function live(slots: readonly Slot[], slotMs: number, now: number): readonly Slot[] {
+  return slots.filter(
+    ([since]) => since + slotMs * (slotsPerWindow + 1) > now && since <= now + slotMs,
+  )
+}
+
+function used(slots: readonly Slot[]): { all: number; progress: number } {
+  return slots.reduce(
+    (sum, [, all, progress]) => ({ all: sum.all + all, progress: sum.progress + progress }),
+    { all: 0, progress: 0 },
+  )
+}
+
+function counted(
+  slots: readonly Slot[],
+  slotMs: number,
+  isProgress: boolean,
+  now: number,
+): readonly Slot[] {
+  const since = now - (now % slotMs)
+  const kept = live(slots, slotMs, now).filter((slot) => slot[0] !== since)
+  const [, all, progress] = slots.find((slot) => slot[0] === since) ?? [since, 0, 0]
+  return [...kept, [since, all + 1, progress + (isProgress ? 1 : 0)]]
+}

@@ -1,0 +1,197 @@
+/**
+ * A delivery: one thing that must leave, on one channel. A *state* delivery says how a target
+ * should look and only its newest version matters; a *message* must arrive once.
+ *
+ *              take        begin                 sent
+ *   PENDING ─────────▶ leased ─────▶ attempt ─────────────▶ SENT ──▶ settle, scan (while unsettled)
+ *      ▲                  │             │ unanswered, crash
+ *      │   newer version  │             ▼
+ *      └──────────────────┘         in doubt ── look ──▶ found: SENT · absent twice: send again
+ *
+ * What must hold: an attempt is stored before its request leaves; an outcome closes only the
+ * version its attempt carried; whoever lost the lease changes nothing (its outcome is kept as
+ * `late`, and the target counts as unsettled).
+ */
+
+export const deliveryStatuses = ['PENDING', 'SENT', 'FAILED', 'SKIPPED'] as const
+export type DeliveryStatus = (typeof deliveryStatuses)[number]
+
+export const deliveryWaits = [
+  'due',
+  'leased',
+  'backoff',
+  'budget',
+  'in_doubt',
+  'held',
+  'no_address',
+] as const
+export type DeliveryWait = (typeof deliveryWaits)[number]
+
+export const githubChannels = [
+  'github-comment',
+  'github-status',
+  'github-check',
+  'github-label',
+  'github-review',
+] as const
+export type ChannelName = (typeof githubChannels)[number]
+
+export type DeliveryKind = 'state' | 'message'
+
+export interface Delivery {
+  readonly id: string
+  /** Raised by every write; the store's compare-and-set. */
+  readonly rev: number
+  readonly kind: DeliveryKind
+  readonly channel: ChannelName
+  /** What it is about; unique. */
+  readonly target: string
+  /** `anchor`, `status`, `check`, or the name a run gave its own output. */
+  readonly name: string
+  readonly runId: string
+  readonly subjectId: string
+  readonly repositoryId: string
+  /** The pull request or issue. */
+  readonly thread: number | null
+  readonly sha: string | null
+  /** What a marker names: the same for the same thing, whichever store computes it. */
+  readonly markerKey: string
+  readonly round: number
+  /** The version: (claim fence, sequence). */
+  readonly versionFence: number
+  readonly versionSeq: number
+  /** JSON; its form is the channel's. */
+  readonly content: string
+  /** Nothing of this round follows it. */
+  readonly final: boolean
+  /** It shows work under way: the end of the run has to close it. */
+  readonly announces: boolean
+  readonly status: DeliveryStatus
+  /** Why it FAILED or was SKIPPED. */
+  readonly reason: string | null
+  /** While PENDING: what it waits for. */
+  readonly wait: Exclude<DeliveryWait, 'leased'> | null
+  /** 0 goes first: creates and ends; 1: progress. */
+  readonly priority: number
+  /** When there is next something to do; null when never. */
+  readonly dueAt: number | null
+  readonly leaseId: string | null
+  readonly leasedUntil: number | null
+  /** The attempt under way, whose outcome is not known yet. */
+  readonly attemptId: string | null
+  /** Attempts of this version that came to nothing. */
+  readonly tries: number
+  readonly deadlineAt: number
+  /** The claim under which this target was last written, as far as we know. */
+  readonly announcedFence: number | null
+  readonly sentFence: number | null
+  readonly sentSeq: number | null
+  readonly sentHash: string | null
+  readonly sentAt: number | null
+  /** When this claim was first shown: the older, the rarer its progress is. */
+  readonly shownSince: number | null
+  /** GitHub's id of the comment, status, check run or review. */
+  readonly providerId: string | null
+  readonly providerUrl: string | null
+  /** Versions that were replaced before they were sent, since the last one that was. */
+  readonly coalesced: number
+  readonly memo: Memo
+  readonly errorCode: string | null
+  readonly errorText: string | null
+  readonly createdAt: number
+  /** When its newest version was wanted. */
+  readonly changedAt: number
+  readonly closedAt: number | null
+}
+
+/** What the protocol has to remember between two steps. Nothing is ever looked up by it. */
+export interface Memo {
+  /** An attempt ended without an answer. */
+  readonly doubt?: Doubt
+  /** GitHub said that what we edit is gone; how often we have seen it since. */
+  readonly lost?: { readonly looks: number }
+  /** Something may still arrive late: an equal content is not proof enough. */
+  readonly unsettled?: true
+  readonly settle?: Appointment
+  /** To look for a second one. */
+  readonly scan?: Appointment
+  /** Copies to remove once the kept one is up to date. */
+  readonly surplus?: readonly string[]
+  /** We looked whether it was there before the first create. */
+  readonly looked?: true
+  /** It was made anew under this claim; a second time nobody wants it. */
+  readonly recreatedFence?: number
+  readonly recreatedFrom?: string
+  readonly removedFence?: number
+}
+
+export interface Doubt {
+  readonly action: AttemptAction
+  /** When the oldest attempt in doubt began, by the store's clock. */
+  readonly since: number
+  readonly looks: number
+}
+
+export interface Appointment {
+  readonly step: number
+  readonly at: number
+}
+
+export type AttemptAction = 'create' | 'edit' | 'remove'
+
+export const attemptOutcomes = [
+  'sent',
+  'retry',
+  'permanent',
+  'rate_limited',
+  'in_doubt',
+  'not_sent',
+] as const
+export type AttemptOutcome = (typeof attemptOutcomes)[number]
+
+/** One try, stored before the request leaves: a crash leaves evidence. */
+export interface Attempt {
+  readonly id: string
+  readonly deliveryId: string
+  readonly action: AttemptAction
+  readonly versionFence: number
+  readonly versionSeq: number
+  readonly startedAt: number
+  /** Null while its outcome is not known. */
+  readonly endedAt: number | null
+  readonly outcome: AttemptOutcome | null
+  /** Its outcome came after somebody else had taken over. */
+  readonly late: boolean
+  readonly errorCode: string | null
+  readonly errorText: string | null
+  readonly httpStatus: number | null
+  /** Ours, sent along; and GitHub's. */
+  readonly requestId: string | null
+  readonly githubRequestId: string | null
+  readonly providerId: string | null
+}
+
+export function isOpen(delivery: Delivery): boolean {
+  return delivery.status === 'PENDING'
+}
+
+export function isLeased(delivery: Delivery, now: number): boolean {
+  return delivery.leasedUntil !== null && delivery.leasedUntil > now
+}
+
+/** As people and filters see it; null when it is closed. */
+export function waitOf(delivery: Delivery, now: number): DeliveryWait | null {
+  if (!isOpen(delivery)) return null
+  if (isLeased(delivery, now)) return 'leased'
+  const { wait, dueAt } = delivery
+  const waited = wait === 'backoff' || wait === 'budget'
+  return waited && dueAt !== null && dueAt <= now ? 'due' : (wait ?? 'due')
+}
+
+export function isNewer(
+  left: { readonly versionFence: number; readonly versionSeq: number },
+  right: { readonly versionFence: number; readonly versionSeq: number },
+): boolean {
+  if (left.versionFence !== right.versionFence) return left.versionFence > right.versionFence
+  return left.versionSeq > right.versionSeq
+}

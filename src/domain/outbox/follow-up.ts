@@ -1,0 +1,41 @@
+/**
+ * How a delivery closes, and what there is still to do about it after that: copies to remove, a
+ * second one to look for, a late write to find.
+ */
+import type { Appointment, Delivery, DeliveryStatus, Memo } from './delivery.ts'
+import { isOpen } from './delivery.ts'
+
+export function close(
+  delivery: Delivery,
+  status: Exclude<DeliveryStatus, 'PENDING'>,
+  reason: string | null,
+  now: number,
+): Delivery {
+  return withDue({ ...delivery, status, reason, wait: null, closedAt: now, tries: 0 }, now)
+}
+
+/** Nobody holds it any more. */
+export function free(delivery: Delivery): Delivery {
+  return { ...delivery, leaseId: null, leasedUntil: null, attemptId: null }
+}
+
+/** A closed one is due for what is left to do about it. */
+export function withDue(delivery: Delivery, now: number): Delivery {
+  if (isOpen(delivery)) return delivery
+  const { surplus, scan, settle } = delivery.memo
+  const times = [
+    ...(surplus !== undefined && surplus.length > 0 ? [now] : []),
+    ...[scan, settle].flatMap((appointment) => appointment?.at ?? []),
+  ]
+  return { ...delivery, priority: 1, dueAt: times.length === 0 ? null : Math.min(...times) }
+}
+
+/** Null drops the appointment. */
+export function withAppointment(
+  memo: Memo,
+  key: 'scan' | 'settle',
+  appointment: Appointment | null,
+): Memo {
+  const { [key]: _dropped, ...rest } = memo
+  return appointment === null ? rest : { ...rest, [key]: appointment }
+}

@@ -1,0 +1,233 @@
+/** What a look at the other side means for a delivery: confirm, lost anchor, scan, settle. */
+import type { AuditDraft } from '../audit.ts'
+import type { Delivery } from './delivery.ts'
+import { isOpen } from './delivery.ts'
+import { close, withAppointment, withDue } from './follow-up.ts'
+import type { Circumstances, Finding, Seen, Told } from './outcome.ts'
+import { tell } from './outcome.ts'
+import { backoffMs, scanAt, settleAt } from './schedule.ts'
+
+const looksBeforeLost = 2
+
+/** For what we may have sent, or what may have stood there before our time. */
+export function afterLook(
+  delivery: Delivery,
+  look: Extract<Finding, { what: 'looked' }>,
+  around: Circumstances,
+): Told {
+  const { now } = around
+  if (look.unverified) return hold(delivery)
+  const [kept, ...copies] = look.standing
+  if (kept !== undefined) return adopt(delivery, kept, copies, look.hash, now)
+  const { doubt, ...memo } = delivery.memo
+  if (doubt === undefined) {
+    const looked = { ...delivery, memo: { ...memo, looked: true as const } }
+    return { delivery: { ...looked, wait: 'due', dueAt: now }, audits: [] }
+  }
+  if (doubt.action === 'edit') return missed(delivery, now)
+  const looks = doubt.looks + 1
+  if (looks < look.looks) {
+    const { rules, jitter } = around
+    const waitMs = Math.max(rules.confirmDelayMs, backoffMs(delivery.tries, jitter))
+    const again = { ...delivery, memo: { ...memo, doubt: { ...doubt, looks } } }
+    // A first failure is looked for after the set delay; only further ones take longer.
+    const dueAt = now + (delivery.tries <= 1 ? rules.confirmDelayMs : waitMs)
+    return { delivery: { ...again, dueAt }, audits: [] }
+  }
+  // Not there, however long we looked: it may be sent again.
+  const resent: Delivery = { ...delivery, memo: { ...memo, looked: true }, wait: 'due', dueAt: now }
+  return { delivery: resent, audits: [] }
+}
+
+/** An edit nobody answered, and what it was to edit is not there. */
+function missed(delivery: Delivery, now: number): Told {
+  const { doubt: _doubt, ...memo } = delivery.memo
+  return {
+    delivery: { ...delivery, memo: { ...memo, lost: { looks: 0 } }, dueAt: now },
+    audits: [],
+  }
+}
+
+/** Somebody wrote our key under our name, and no key of ours signed it: a person has to look. */
+function hold(delivery: Delivery): Told {
+  const data = { code: 'unverified_marker', text: 'a comment of ours has a marker nobody signed' }
+  const held: Delivery = {
+    ...delivery,
+    wait: 'held',
+    dueAt: null,
+    errorCode: data.code,
+    errorText: data.text,
+  }
+  return { delivery: held, audits: [tell(delivery, 'delivery.in_doubt', data)] }
+}
+
+function adopt(
+  delivery: Delivery,
+  kept: Seen,
+  copies: readonly Seen[],
+  hash: string,
+  now: number,
+): Told {
+  const { doubt, lost: _lost, ...memo } = delivery.memo
+  const surplus = copies.map(({ providerId }) => providerId)
+  const known: Delivery = {
+    ...delivery,
+    providerId: kept.providerId,
+    providerUrl: kept.url ?? delivery.providerUrl,
+    announcedFence: delivery.versionFence,
+    memo: { ...memo, looked: true, ...(surplus.length > 0 && { surplus }) },
+  }
+  const audits = adoptAudits(delivery, kept, doubt !== undefined)
+  if (!kept.current) return { delivery: { ...known, wait: 'due', dueAt: now }, audits }
+  const { versionFence, versionSeq } = delivery
+  const shown: Delivery = {
+    ...known,
+    sentFence: versionFence,
+    sentSeq: versionSeq,
+    sentHash: hash,
+    sentAt: now,
+    shownSince: delivery.shownSince ?? now,
+    coalesced: 0,
+    errorCode: null,
+    errorText: null,
+    memo: withSettling(known, now),
+  }
+  return { delivery: close(shown, 'SENT', null, now), audits }
+}
+
+function withSettling(delivery: Delivery, now: number): Delivery['memo'] {
+  const at = settleAt(0, now)
+  const settles = delivery.memo.unsettled === true && delivery.kind === 'state' && at !== null
+  return settles ? withAppointment(delivery.memo, 'settle', { step: 0, at }) : delivery.memo
+}
+
+function adoptAudits(delivery: Delivery, kept: Seen, wasInDoubt: boolean): AuditDraft[] {
+  const data = { provider_id: kept.providerId, current: kept.current }
+  const isNew = delivery.providerId !== kept.providerId
+  const adopted = { comment_id: kept.providerId, url: kept.url, old_id: delivery.providerId }
+  return [
+    ...(wasInDoubt ? [tell(delivery, 'delivery.confirmed', data)] : []),
+    ...(isNew && delivery.name === 'anchor' ? [tell(delivery, 'run.anchor.adopted', adopted)] : []),
+  ]
+}
+
+/** Twice gone, a delay apart, while the thread is there: somebody deleted it. */
+export function afterExamination(
+  delivery: Delivery,
+  { there, placeIsThere }: Extract<Finding, { what: 'examined' }>,
+  { now, rules, jitter }: Circumstances,
+): Told {
+  const { lost, ...memo } = delivery.memo
+  if (there) {
+    const tries = delivery.tries + 1
+    const dueAt = now + backoffMs(tries, jitter)
+    const wait = isOpen(delivery) ? ('backoff' as const) : null
+    return { delivery: { ...delivery, memo, tries, wait, dueAt }, audits: [] }
+  }
+  if (!placeIsThere) {
+    const data = { reason: 'not_found', text: 'neither it nor its thread can be seen' }
+    const failed = close({ ...delivery, memo, errorCode: 'not_found' }, 'FAILED', 'not_found', now)
+    return { delivery: failed, audits: [tell(delivery, 'delivery.failed', data)] }
+  }
+  const looks = (lost?.looks ?? 0) + 1
+  if (looks < looksBeforeLost) {
+    const dueAt = now + rules.confirmDelayMs
+    return { delivery: { ...delivery, memo: { ...memo, lost: { looks } }, dueAt }, audits: [] }
+  }
+  return isLost({ ...delivery, memo }, now)
+}
+
+function isLost(delivery: Delivery, now: number): Told {
+  const { providerId, versionFence, memo } = delivery
+  const lost =
+    delivery.name === 'anchor'
+      ? [tell(delivery, 'run.anchor.lost', { comment_id: providerId })]
+      : []
+  const without = { ...delivery, providerId: null, providerUrl: null, sentHash: null }
+  if (memo.recreatedFence === versionFence) {
+    const gone = { ...without, memo: { ...memo, removedFence: versionFence } }
+    const data = { reason: 'anchor_removed', comment_id: providerId }
+    return {
+      delivery: close(gone, 'SKIPPED', 'anchor_removed', now),
+      audits: [...lost, tell(delivery, 'delivery.skipped', data)],
+    }
+  }
+  const recreated = providerId === null ? {} : { recreatedFrom: providerId }
+  const again: Delivery = {
+    ...without,
+    status: 'PENDING',
+    reason: null,
+    closedAt: null,
+    wait: 'due',
+    priority: 0,
+    dueAt: now,
+    memo: { ...memo, looked: true, recreatedFence: versionFence, ...recreated },
+  }
+  return { delivery: again, audits: lost }
+}
+
+/** Rule 6: of two the lower id is kept and brought up to date, then the other removed. */
+export function afterScan(delivery: Delivery, standing: readonly Seen[], now: number): Told {
+  const [kept, ...copies] = standing
+  const step = (delivery.memo.scan?.step ?? 0) + 1
+  const at = scanAt(step, now)
+  const memo = withAppointment(delivery.memo, 'scan', at === null ? null : { step, at })
+  if (kept === undefined || copies.length === 0) {
+    return { delivery: withDue({ ...delivery, memo }, now), audits: [] }
+  }
+  const surplus = copies.map(({ providerId }) => providerId)
+  const found: Delivery = {
+    ...delivery,
+    providerId: kept.providerId,
+    providerUrl: kept.url ?? delivery.providerUrl,
+    memo: { ...memo, surplus },
+  }
+  if (kept.current || delivery.kind === 'message') {
+    return { delivery: withDue(found, now), audits: [] }
+  }
+  return { delivery: reopened(found, now), audits: [] }
+}
+
+/** Read twice after the last success, it shows the newest version: nothing late is to be feared. */
+export function afterSettle(delivery: Delivery, standing: readonly Seen[], now: number): Told {
+  const shown = standing.at(-1)
+  if (shown === undefined && delivery.channel === 'github-comment') {
+    const lost = { ...delivery.memo, lost: { looks: 1 } }
+    const memo = withAppointment(lost, 'settle', null)
+    return { delivery: { ...reopened({ ...delivery, memo }, now), wait: 'in_doubt' }, audits: [] }
+  }
+  if (shown?.current !== true) {
+    const memo = withAppointment(delivery.memo, 'settle', null)
+    const data = { code: 'not_shown', text: 'it does not show the newest version' }
+    return {
+      delivery: reopened({ ...delivery, memo }, now),
+      audits: [tell(delivery, 'delivery.retry_scheduled', data)],
+    }
+  }
+  const step = (delivery.memo.settle?.step ?? 0) + 1
+  const at = settleAt(step, delivery.sentAt ?? now)
+  if (at !== null) {
+    const memo = withAppointment(delivery.memo, 'settle', { step, at: Math.max(at, now) })
+    return { delivery: withDue({ ...delivery, memo }, now), audits: [] }
+  }
+  const { unsettled: _unsettled, ...memo } = withAppointment(delivery.memo, 'settle', null)
+  const data = { provider_id: delivery.providerId }
+  return {
+    delivery: withDue({ ...delivery, memo }, now),
+    audits: [tell(delivery, 'delivery.settled', data)],
+  }
+}
+
+/** The same version once more: what stands there is not it. */
+function reopened(delivery: Delivery, now: number): Delivery {
+  return {
+    ...delivery,
+    status: 'PENDING',
+    reason: null,
+    closedAt: null,
+    wait: 'due',
+    priority: 0,
+    dueAt: now,
+    sentHash: null,
+  }
+}

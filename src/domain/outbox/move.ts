@@ -1,0 +1,49 @@
+/** What has to be done next about a delivery that is due. */
+import type { AttemptAction, Delivery } from './delivery.ts'
+import { isOpen } from './delivery.ts'
+
+export type Move =
+  | { readonly what: 'write'; readonly action: Exclude<AttemptAction, 'remove'> }
+  /** Is what we sent without an answer there? */
+  | { readonly what: 'confirm' }
+  /** Is what we are told is gone really gone? */
+  | { readonly what: 'examine' }
+  /** Is there one from before our time? */
+  | { readonly what: 'look-first' }
+  | { readonly what: 'remove'; readonly providerId: string }
+  /** Is there a second one? */
+  | { readonly what: 'scan' }
+  /** Does it still show the newest version? */
+  | { readonly what: 'settle' }
+  | { readonly what: 'rest' }
+
+/** `threadIsOld`: something of ours may stand there that this store does not know of. */
+export function nextMove(delivery: Delivery, threadIsOld: boolean, now: number): Move {
+  const { memo, wait } = delivery
+  if (!isOpen(delivery)) return followUp(delivery, now)
+  if (wait === 'held' || wait === 'no_address') return { what: 'rest' }
+  if (memo.doubt !== undefined) return { what: 'confirm' }
+  if (memo.lost !== undefined) return { what: 'examine' }
+  const action = actionOf(delivery)
+  const mayStand = threadIsOld && memo.looked !== true && looksFirst(delivery)
+  return action === 'create' && mayStand ? { what: 'look-first' } : { what: 'write', action }
+}
+
+/** Every status is a new row; a label is a set, and saying it twice changes nothing. */
+export function actionOf({ channel, providerId }: Delivery): 'create' | 'edit' {
+  if (channel === 'github-status') return 'create'
+  if (channel === 'github-label') return 'edit'
+  return providerId === null ? 'create' : 'edit'
+}
+
+function looksFirst({ channel, providerId }: Delivery): boolean {
+  return (channel === 'github-comment' || channel === 'github-review') && providerId === null
+}
+
+function followUp({ memo }: Delivery, now: number): Move {
+  const [surplus] = memo.surplus ?? []
+  if (surplus !== undefined) return { what: 'remove', providerId: surplus }
+  if (memo.scan !== undefined && memo.scan.at <= now) return { what: 'scan' }
+  if (memo.settle !== undefined && memo.settle.at <= now) return { what: 'settle' }
+  return { what: 'rest' }
+}

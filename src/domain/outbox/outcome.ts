@@ -1,0 +1,88 @@
+/** What a step can come to: the words between whoever talks to GitHub and whoever decides. */
+import type { AuditDraft, AuditType } from '../audit.ts'
+import type { Delivery } from './delivery.ts'
+import type { PublishingRules } from './schedule.ts'
+
+export interface Told {
+  readonly delivery: Delivery
+  readonly audits: readonly AuditDraft[]
+}
+
+export interface Circumstances {
+  readonly now: number
+  readonly rules: PublishingRules
+  /** In [0, 1). */
+  readonly jitter: number
+}
+
+/** What went wrong, in short: nothing of the other side's words. */
+export interface Trouble {
+  readonly code: string
+  readonly text: string
+}
+
+export interface Seen {
+  readonly providerId: string
+  readonly url: string | null
+  readonly current: boolean
+}
+
+/** How an attempt ended. */
+export type AttemptEnd =
+  | {
+      readonly what: 'sent'
+      readonly providerId: string | null
+      readonly url: string | null
+      readonly hash: string
+    }
+  /** Nothing was done, and it may be tried again: not before `after`. */
+  | { readonly what: 'retry'; readonly trouble: Trouble; readonly after: number | null }
+  | { readonly what: 'permanent'; readonly trouble: Trouble }
+  | { readonly what: 'rate_limited'; readonly until: number; readonly trouble: Trouble }
+  /** It may have been done. `looks`: how often to look before it is sent again. */
+  | {
+      readonly what: 'in_doubt'
+      readonly trouble: Trouble
+      readonly after: number | null
+      readonly looks: 1 | 2
+    }
+  /** It was too late to send it. */
+  | { readonly what: 'not_sent' }
+  /** What was to be edited is not there. */
+  | { readonly what: 'gone'; readonly trouble: Trouble }
+
+/** What a step without an attempt found out. */
+export type Finding =
+  /** What would be sent is what stands there. */
+  | { readonly what: 'unchanged'; readonly hash: string }
+  | {
+      readonly what: 'looked'
+      readonly standing: readonly Seen[]
+      readonly unverified: boolean
+      readonly hash: string
+      /** How many looks an unanswered one is worth. */
+      readonly looks: 1 | 2
+    }
+  | { readonly what: 'examined'; readonly there: boolean; readonly placeIsThere: boolean }
+  | { readonly what: 'scanned'; readonly standing: readonly Seen[] }
+  | { readonly what: 'settled'; readonly standing: readonly Seen[] }
+  /** The look itself came to nothing; `permanent`: it never will. */
+  | {
+      readonly what: 'look_failed'
+      readonly trouble: Trouble
+      readonly after: number | null
+      readonly permanent: boolean
+    }
+  | { readonly what: 'look_limited'; readonly until: number }
+  /** Its content can never be sent. */
+  | { readonly what: 'invalid'; readonly trouble: Trouble }
+  | { readonly what: 'budget'; readonly until: number }
+  | { readonly what: 'rest' }
+
+export function tell(
+  { id, runId }: Delivery,
+  type: AuditType,
+  data: AuditDraft['data'],
+): AuditDraft {
+  return { type, actor: 'publisher', runId, deliveryId: id, data }
+}

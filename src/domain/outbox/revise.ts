@@ -1,0 +1,226 @@
+/**
+ * How a wish becomes a delivery, or the next version of one. A lower claim never changes what a
+ * higher one has taken; an equal content is no new version.
+ */
+import type { AuditDraft } from '../audit.ts'
+import type { Run } from '../run.ts'
+import type { AnchorView } from './anchor-view.ts'
+import { anchorView } from './anchor-view.ts'
+import type { Desire } from './announce.ts'
+import type { Delivery, Memo } from './delivery.ts'
+import { isOpen } from './delivery.ts'
+import { close } from './follow-up.ts'
+import type { PublishingRules } from './schedule.ts'
+import { deadlineFor, showAt } from './schedule.ts'
+
+/** Whose wish it is: the run, and the fence of the claim it speaks under. */
+export interface Wish {
+  readonly desire: Desire
+  readonly run: Run
+  readonly repositoryId: string
+  readonly markerKey: string
+}
+
+export interface Revision {
+  readonly delivery: Delivery
+  readonly audits: readonly AuditDraft[]
+}
+
+/** Null when nothing has to be written. */
+export function revise(
+  standing: Delivery | null,
+  wish: Wish,
+  newId: () => string,
+  now: number,
+  rules: PublishingRules,
+): Revision | null {
+  const { desire, run } = wish
+  if (standing === null) {
+    const makes = desire.claim === 'take' && !desire.closesOnly
+    return makes ? { delivery: begin(wish, newId(), now), audits: [] } : null
+  }
+  const fence = run.claimFence
+  if (fence < standing.versionFence) return null
+  const holds = fence === standing.versionFence
+  if (!holds && desire.claim === 'keep') return null
+  if (!holds && desire.claim === 'take-standing' && standing.providerId === null) return null
+  if (holds && desire.closesOnly && neverAnnounced(standing)) {
+    return isOpen(standing) ? closeUnannounced(standing, wish, now) : null
+  }
+  const content = contentOf(wish, standing)
+  if (holds && content === standing.content && desire.final === standing.final) return null
+  const revised = nextVersion(standing, wish, content, now)
+  return {
+    delivery: holds && standing.memo.removedFence === fence ? removed(revised, now) : reopen(),
+    audits: holds ? [] : takenOver(standing, run),
+  }
+
+  function reopen(): Delivery {
+    return { ...revised, ...whenToShow(standing ?? revised, revised, now, rules) }
+  }
+}
+
+/** Nothing of this claim was ever on its way: there is nothing to close. */
+function neverAnnounced({ announcedFence, versionFence, attemptId }: Delivery): boolean {
+  return announcedFence !== versionFence && attemptId === null
+}
+
+function closeUnannounced(standing: Delivery, { run }: Wish, now: number): Revision {
+  const delivery = close(standing, 'SKIPPED', 'never_announced', now)
+  const data = { reason: 'never_announced', target: standing.target }
+  return {
+    delivery: { ...delivery, announces: false, final: true },
+    audits: [
+      { type: 'delivery.skipped', actor: 'system', runId: run.id, deliveryId: standing.id, data },
+    ],
+  }
+}
+
+function begin(wish: Wish, id: string, now: number): Delivery {
+  const { desire, run, repositoryId, markerKey } = wish
+  return {
+    ...blank,
+    id,
+    kind: desire.kind,
+    channel: desire.channel,
+    target: desire.target,
+    name: desire.name,
+    runId: run.id,
+    subjectId: run.subjectId,
+    repositoryId,
+    thread: desire.thread,
+    sha: desire.sha,
+    markerKey,
+    round: run.round,
+    versionFence: run.claimFence,
+    versionSeq: 1,
+    content: contentOf(wish, null),
+    final: desire.final,
+    announces: desire.announces,
+    dueAt: now,
+    deadlineAt: deadlineFor(desire.kind, now),
+    createdAt: now,
+    changedAt: now,
+  }
+}
+
+function nextVersion(standing: Delivery, wish: Wish, content: string, now: number): Delivery {
+  const { desire, run } = wish
+  const { versionFence } = standing
+  return {
+    ...standing,
+    runId: run.id,
+    round: run.round,
+    versionFence: run.claimFence,
+    versionSeq: standing.versionSeq + 1,
+    content,
+    final: desire.final,
+    announces: desire.announces,
+    status: 'PENDING',
+    reason: null,
+    wait: 'due',
+    closedAt: null,
+    deadlineAt: deadlineFor(standing.kind, now),
+    changedAt: now,
+    shownSince: run.claimFence === versionFence ? standing.shownSince : null,
+    coalesced: isOpen(standing) && standing.attemptId === null ? standing.coalesced + 1 : 0,
+  }
+}
+
+/** What the target waits for already is waited out; only then the newest version is shown. */
+function whenToShow(
+  before: Delivery,
+  revised: Delivery,
+  now: number,
+  rules: PublishingRules,
+): Pick<Delivery, 'wait' | 'dueAt' | 'tries' | 'priority'> {
+  const priority = isProgress(revised) ? 1 : 0
+  const { wait, dueAt, tries, leasedUntil } = before
+  const leased = leasedUntil !== null && leasedUntil > now
+  if (isOpen(before) && (leased || (wait !== null && wait !== 'due'))) {
+    return { wait, dueAt, tries, priority }
+  }
+  return { wait: 'due', dueAt: showAt(revised, now, rules), tries: 0, priority }
+}
+
+/** An edit that a later one will replace: it may wait for everything else. */
+export function isProgress({ final, sentFence, versionFence }: Delivery): boolean {
+  return !final && sentFence === versionFence
+}
+
+/** A person has removed it twice: this round shows it no more. */
+function removed(delivery: Delivery, now: number): Delivery {
+  return close(delivery, 'SKIPPED', 'anchor_removed', now)
+}
+
+function contentOf({ desire, run }: Wish, standing: Delivery | null): string {
+  if (desire.content !== 'anchor') return JSON.stringify(desire.content)
+  const before = standing === null ? null : viewOf(standing)
+  return JSON.stringify({ form: 'anchor', view: anchorView(run, before) })
+}
+
+function viewOf({ content }: Delivery): AnchorView | null {
+  return (JSON.parse(content) as { readonly view?: AnchorView }).view ?? null
+}
+
+function takenOver(standing: Delivery, run: Run): AuditDraft[] {
+  if (standing.name !== 'anchor' || standing.runId === run.id) return []
+  const data = { from_run_id: standing.runId, comment_id: standing.providerId }
+  return [
+    {
+      type: 'run.anchor.taken_over',
+      actor: 'system',
+      runId: run.id,
+      deliveryId: standing.id,
+      data,
+    },
+  ]
+}
+
+const noMemo: Memo = {}
+
+const blank: Delivery = {
+  id: '',
+  rev: 0,
+  kind: 'state',
+  channel: 'github-comment',
+  target: '',
+  name: '',
+  runId: '',
+  subjectId: '',
+  repositoryId: '',
+  thread: null,
+  sha: null,
+  markerKey: '',
+  round: 1,
+  versionFence: 0,
+  versionSeq: 0,
+  content: '{}',
+  final: false,
+  announces: false,
+  status: 'PENDING',
+  reason: null,
+  wait: 'due',
+  priority: 0,
+  dueAt: null,
+  leaseId: null,
+  leasedUntil: null,
+  attemptId: null,
+  tries: 0,
+  deadlineAt: 0,
+  announcedFence: null,
+  sentFence: null,
+  sentSeq: null,
+  sentHash: null,
+  sentAt: null,
+  shownSince: null,
+  providerId: null,
+  providerUrl: null,
+  coalesced: 0,
+  memo: noMemo,
+  errorCode: null,
+  errorText: null,
+  createdAt: 0,
+  changedAt: 0,
+  closedAt: null,
+}

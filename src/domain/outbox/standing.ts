@@ -1,0 +1,46 @@
+/**
+ * How a run stands, told from its state, its verdict and why it ended. The comment, the commit status
+ * and the check run all ask here, so that they never disagree.
+ */
+import type { Run, Verdict } from '../run.ts'
+import { ownReasons, type OwnReason, type Standing } from './words/words.ts'
+
+type Ended = Pick<Run, 'state' | 'verdict' | 'errorCode'>
+
+const standingByVerdict = {
+  success: 'passed',
+  failure: 'refused',
+  neutral: 'neutral',
+} as const satisfies Record<Verdict, Standing>
+
+export function standingOf(run: Ended): Standing {
+  switch (run.state) {
+    case 'pending':
+      return 'queued'
+    case 'succeeded':
+      return standingByVerdict[run.verdict ?? 'success']
+    case 'failed':
+      return failureOf(run.errorCode)
+    default:
+      return run.state
+  }
+}
+
+function failureOf(code: string | null): Standing {
+  if (code === 'timeout') return 'timed_out'
+  if (code === 'no_worker') return 'no_worker'
+  return code === 'worker_lost' || code === 'attempts_exhausted' ? 'lost' : 'failed'
+}
+
+/** Null when the holder said how it went, or a person called it off. */
+export function ownReasonOf({ errorCode }: Pick<Run, 'errorCode'>): OwnReason | null {
+  return ownReasons.find((reason) => reason === errorCode) ?? null
+}
+
+/** Why it was skipped, in somebody's words; `filtered` when a rule gave none; null when nobody did. */
+export function skipReasonOf({ errorCode, errorText }: SkippedRun): SkipReason | null {
+  if (errorCode === 'skipped' && errorText === 'filtered') return { filtered: true }
+  return errorText === null || errorText.trim() === '' ? null : { said: errorText }
+}
+type SkippedRun = Pick<Run, 'errorCode' | 'errorText'>
+export type SkipReason = { readonly filtered: true } | { readonly said: string }

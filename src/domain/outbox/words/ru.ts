@@ -1,0 +1,103 @@
+/** Russian. A type's name has no gender that we know of, so nothing agrees with it. */
+import { twoLargest } from './two-largest.ts'
+import type { Words } from './words.ts'
+
+export const russian: Words = {
+  standing: {
+    queued: 'ожидает исполнителя',
+    running: 'выполняется',
+    waiting: 'ожидает ответа человека',
+    passed: 'успешно',
+    refused: 'не пройдено',
+    neutral: 'завершено',
+    failed: 'ошибка',
+    timed_out: 'время вышло',
+    lost: 'исполнитель потерян',
+    no_worker: 'нет исполнителя',
+    cancelled: 'отменено',
+    skipped: 'пропущено',
+    superseded: 'заменено более новым коммитом',
+  },
+  reason: {
+    no_worker: 'За отведённое время работу никто не взял.',
+    timeout: 'Работа не уложилась в отведённое время и была остановлена.',
+    worker_lost: 'Исполнитель перестал отвечать, результата нет.',
+    attempts_exhausted: 'Слишком много исполнителей подряд было потеряно, результата нет.',
+    pull_request_closed: 'Пул-реквест закрыт.',
+    superseded: 'Более новый коммит занял его место до завершения работы.',
+    filtered: 'Правила для этого вида работ её исключают.',
+  },
+  status: {
+    pending: 'Ожидается результат',
+    outcome: {
+      success: 'Успешно',
+      failure: 'Не пройдено',
+      neutral: 'Завершено без оценки',
+      failed: 'Ошибка',
+    },
+    ended: {
+      no_worker: 'Нет исполнителя: за отведённое время работу никто не взял',
+      timeout: 'Время вышло',
+      worker_lost: 'Исполнитель потерян, результата нет',
+      attempts_exhausted: 'Исполнитель потерян слишком много раз, результата нет',
+      pull_request_closed: 'Отменено: пул-реквест закрыт',
+      superseded: 'Заменено более новым коммитом',
+      cancelled: 'Отменено',
+    },
+    failed: (why) => `Ошибка: ${why}`,
+    skipped: (why) => (why === null ? 'Пропущено' : `Пропущено: ${why}`),
+    filtered: 'исключено правилами',
+  },
+  anchor: {
+    // As they stand behind a day.
+    months: 'янв фев мар апр мая июн июл авг сен окт ноя дек'.split(' '),
+    commit: 'Коммит',
+    base: 'база',
+    queuedAt: (time) => `в очереди с ${time}`,
+    startedAt: (time) => `начато ${time}`,
+    endedAt: (time) => `завершено ${time}`,
+    attempt: (count) => `попытка ${count}`,
+    round: (count) => `раунд ${count}`,
+    duration: (length) =>
+      twoLargest(length, { days: 'д', hours: 'ч', minutes: 'мин', seconds: 'с' }),
+    phase: {
+      pending: '',
+      active: 'выполняется',
+      waiting_approval: 'ожидает одобрения',
+      blocked: 'заблокировано',
+      complete: '',
+      failed: 'ошибка',
+    },
+    morePhases: (count) => `и ещё ${count} ${plural(count, 'этап', 'этапа', 'этапов')}`,
+    reports: 'Ход работы',
+    past: 'Предыдущие коммиты',
+    pastCount: (count) =>
+      `${count} ${plural(count, 'прошлый запуск', 'прошлых запуска', 'прошлых запусков')}`,
+    pastMore: (count) =>
+      `и ещё ${count} ${plural(count, 'более ранний', 'более ранних', 'более ранних')}`,
+    pastState: {
+      // It gave its place away, whatever it was doing then.
+      pending: 'заменено',
+      running: 'заменено',
+      waiting: 'заменено',
+      succeeded: 'завершено',
+      failed: 'ошибка',
+      cancelled: 'отменено',
+      skipped: 'пропущено',
+      superseded: 'заменено',
+    },
+    runPage: 'Страница запуска',
+    details: 'Подробности',
+    rerun: (command) => `Запустить снова: ${command}`,
+    shortened: '_Сокращено: остальное не поместилось в комментарий._',
+  },
+}
+
+/** As in: 1, 21 коммит; 2, 34 коммита; 5, 11, 112 коммитов. */
+export function plural(count: number, one: string, few: string, many: string): string {
+  const tens = count % 100
+  const ones = count % 10
+  if (tens >= 11 && tens <= 14) return many
+  if (ones === 1) return one
+  return ones >= 2 && ones <= 4 ? few : many
+}

@@ -1,0 +1,181 @@
+/**
+ * Port: the outbox's part of the store. What a run wants shown is written by the run verbs
+ * themselves, in their own transactions; these are for whoever publishes it, and for operators.
+ *
+ * As with every verb of the store: one transaction with its audit rows, safe to ask again.
+ */
+import type {
+  Attempt,
+  AttemptAction,
+  ChannelName,
+  Delivery,
+  DeliveryStatus,
+  DeliveryWait,
+} from './domain/outbox/delivery.ts'
+import type { Budget, BudgetLimits, BudgetWait } from './domain/outbox/budget.ts'
+import type { AttemptEnd, Finding } from './domain/outbox/outcome.ts'
+import type { Once, Page, Paged } from './store.ts'
+
+export interface OutboxStore {
+  /** Takes what is due, creates and ends first; each is this holder's for one delivery lease. */
+  lease(limit: number): Promise<readonly LeasedDelivery[]>
+  /** Stores the attempt and takes its write from the budget, before the request may leave. */
+  beginAttempt(request: BeginRequest): Promise<BeginAnswer>
+  /** Late ones are kept on the attempt and change nothing else. */
+  endAttempt(hold: DeliveryHold, report: AttemptReport): Promise<'recorded' | 'late'>
+  /** What a step without an attempt found. Of somebody who lost the lease it changes nothing. */
+  record(hold: DeliveryHold, finding: Finding): Promise<'recorded' | 'lost'>
+  /** After a restart of the only process that can have held one: no lease is left to wait for. */
+  takeOverLeases(): Promise<number>
+  /** When there is next something to do, or null. Never grows with history. */
+  nextDueAt(): Promise<number | null>
+
+  /** GitHub said "not now" to this identity, to a read or a write. */
+  blockIdentity(identity: string, until: number, reason: string): Promise<void>
+  budgets(): Promise<readonly Budget[]>
+
+  /** Something of a run's own, once per name and round. */
+  publish(request: PublishRequest, once: Once | null): Promise<PublishAnswer>
+
+  delivery(id: string): Promise<Delivery | null>
+  attemptsOf(deliveryId: string): Promise<readonly Attempt[]>
+  list(filter: DeliveryFilter, page: Page): Promise<Paged<Delivery>>
+  /** GitHub's id and address of the runs' anchor comments, by run id. */
+  anchorsOf(runs: readonly AnchorOf[]): Promise<ReadonlyMap<string, AnchorPlace>>
+  /** What is open, bounded, however much there is. */
+  backlog(): Promise<OutboxBacklog>
+
+  retry(id: string, actor: string, once: Once | null): Promise<Delivery>
+  /** Answers how many were reopened. */
+  retryMany(filter: RetryFilter, actor: string, once: Once | null): Promise<number>
+  skip(id: string, reason: string, actor: string, once: Once | null): Promise<Delivery>
+  confirm(
+    id: string,
+    providerId: string | null,
+    actor: string,
+    once: Once | null,
+  ): Promise<Delivery>
+
+  /** Makes the first key when there is none. */
+  markerKeys(): Promise<readonly MarkerKey[]>
+  /** Every account this store has published as. */
+  authors(): Promise<readonly Author[]>
+  learnAuthor(author: Author): Promise<void>
+  /** Threads from before this moment may carry something of ours that this store does not know. */
+  knowsSince(): Promise<number>
+  /** For the reconciler: ended runs whose announcement was left open. Repairs up to `limit`. */
+  closeForgotten(limit: number): Promise<number>
+}
+
+export interface LeasedDelivery {
+  readonly delivery: Delivery
+  readonly hold: DeliveryHold
+  /** As last heard. */
+  readonly repo: string
+  readonly repoGithubId: number | null
+  /** When the thread was opened; null when nobody has said. */
+  readonly threadCreatedAt: number | null
+}
+
+export interface DeliveryHold {
+  readonly deliveryId: string
+  readonly leaseId: string
+}
+
+export interface BeginRequest {
+  readonly hold: DeliveryHold
+  readonly action: AttemptAction
+  /** The version that is about to be sent; another one by now makes it `changed`. */
+  readonly versionFence: number
+  readonly versionSeq: number
+  /** What a removal removes. */
+  readonly providerId: string | null
+  readonly identity: string
+  readonly limits: BudgetLimits
+}
+
+export type BeginAnswer =
+  | { readonly result: 'begun'; readonly attempt: Attempt }
+  /** Nothing was taken and the delivery still is ours: ask again, or give it back. */
+  | { readonly result: 'budget'; readonly until: number; readonly why: BudgetWait }
+  | { readonly result: 'changed' | 'lost' }
+
+export interface AttemptReport {
+  readonly attempt: Attempt
+  readonly end: AttemptEnd
+  readonly identity: string
+  readonly httpStatus: number | null
+  readonly requestId: string | null
+  readonly githubRequestId: string | null
+}
+
+export interface PublishRequest {
+  readonly runId: string
+  /** Null for an operator or admin, who speaks for the run without holding it. */
+  readonly leaseHash: string | null
+  readonly actor: string
+  readonly name: string
+  readonly channel: ChannelName
+  /** In the channel's stored form. */
+  readonly content: Readonly<Record<string, unknown>>
+}
+
+export interface PublishAnswer {
+  readonly delivery: Delivery
+  readonly already: boolean
+}
+
+export interface DeliveryFilter {
+  readonly status?: DeliveryStatus
+  readonly wait?: DeliveryWait
+  readonly channel?: string
+  readonly runId?: string
+}
+
+/** Only what FAILED is retried in bulk, or what is named. */
+export interface RetryFilter {
+  readonly status?: 'FAILED' | 'SKIPPED'
+  readonly channel?: string
+  readonly runId?: string
+}
+
+export interface AnchorOf {
+  readonly id: string
+  readonly subjectId: string
+  readonly anchorPer: 'subject' | 'run' | null
+}
+
+export interface AnchorPlace {
+  readonly commentId: string
+  readonly url: string | null
+}
+
+export interface OutboxBacklog {
+  readonly open: Readonly<Record<DeliveryWait, number>>
+  /** When the oldest open version was wanted. */
+  readonly oldestAt: number | null
+  readonly failed: number
+  /** Ended runs whose announcement is not closed yet: oldest first, a few of them. */
+  readonly unreported: readonly UnreportedRun[]
+  readonly unreportedCount: number
+}
+
+export interface UnreportedRun {
+  readonly runId: string
+  readonly deliveryId: string
+  readonly channel: string
+  readonly status: DeliveryStatus
+  readonly wait: DeliveryWait | null
+  readonly since: number
+  readonly reason: string | null
+}
+
+export interface MarkerKey {
+  readonly id: string
+  readonly secret: string
+}
+
+export interface Author {
+  readonly kind: 'user' | 'app'
+  readonly githubId: number
+}

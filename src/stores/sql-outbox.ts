@@ -1,0 +1,153 @@
+/** The outbox's verbs over any driver. */
+import type { Budget } from '../domain/outbox/budget.ts'
+import type { Attempt, Delivery } from '../domain/outbox/delivery.ts'
+import type { Finding } from '../domain/outbox/outcome.ts'
+import type * as port from '../outbox-store.ts'
+import type { Once, Page, Paged } from '../store.ts'
+import type { Driver } from './driver.ts'
+import type { Verb } from './sql.ts'
+import { sql } from './sql.ts'
+import { selectBudgets } from './tables/budget-table.ts'
+import { selectAttempts, selectDelivery } from './tables/delivery-table.ts'
+import { beginAttempt, blockIdentity, endAttempt, recordFinding } from './verbs/attempt-delivery.ts'
+import type { VerbContext } from './verbs/context.ts'
+import { leaseDeliveries, nextDueAt, takeOverLeases } from './verbs/lease-deliveries.ts'
+import { anchorsOf, listDeliveries, outboxBacklog } from './verbs/list-deliveries.ts'
+import { withOnce } from './verbs/once.ts'
+import {
+  closeForgotten,
+  confirmDelivery,
+  retryDeliveries,
+  retryDelivery,
+  skipDelivery,
+} from './verbs/operate-delivery.ts'
+import { publishOwn } from './verbs/own-output.ts'
+import {
+  authors,
+  ensureMarkerKey,
+  knowsSince,
+  learnAuthor,
+  markerKeys,
+} from './verbs/publisher-identity.ts'
+
+export class SqlOutbox implements port.OutboxStore {
+  readonly #driver: Driver
+  readonly #context: VerbContext
+  readonly #newKey: () => port.MarkerKey
+
+  constructor(driver: Driver, context: VerbContext, newKey: () => port.MarkerKey) {
+    this.#driver = driver
+    this.#context = context
+    this.#newKey = newKey
+  }
+
+  lease(limit: number): Promise<readonly port.LeasedDelivery[]> {
+    return this.#driver.transact(() => leaseDeliveries(this.#context, limit))
+  }
+
+  beginAttempt(request: port.BeginRequest): Promise<port.BeginAnswer> {
+    return this.#driver.transact(() => beginAttempt(this.#context, request))
+  }
+
+  endAttempt(hold: port.DeliveryHold, report: port.AttemptReport): Promise<'recorded' | 'late'> {
+    return this.#driver.transact(() => endAttempt(this.#context, hold, report))
+  }
+
+  record(hold: port.DeliveryHold, finding: Finding): Promise<'recorded' | 'lost'> {
+    return this.#driver.transact(() => recordFinding(this.#context, hold, finding))
+  }
+
+  takeOverLeases(): Promise<number> {
+    return this.#driver.transact(() => takeOverLeases(this.#context))
+  }
+
+  nextDueAt(): Promise<number | null> {
+    return this.#driver.read(nextDueAt)
+  }
+
+  blockIdentity(identity: string, until: number, reason: string): Promise<void> {
+    return this.#driver.transact(() => blockIdentity(this.#context, identity, until, reason))
+  }
+
+  budgets(): Promise<readonly Budget[]> {
+    return this.#driver.read(selectBudgets)
+  }
+
+  publish(request: port.PublishRequest, once: Once | null): Promise<port.PublishAnswer> {
+    return this.#once(once, () => publishOwn(this.#context, request))
+  }
+
+  delivery(id: string): Promise<Delivery | null> {
+    return this.#driver.read(() => selectDelivery(id))
+  }
+
+  attemptsOf(deliveryId: string): Promise<readonly Attempt[]> {
+    return this.#driver.read(() =>
+      selectAttempts(sql`delivery_id = ${deliveryId} ORDER BY id DESC LIMIT 100`),
+    )
+  }
+
+  list(filter: port.DeliveryFilter, page: Page): Promise<Paged<Delivery>> {
+    return this.#driver.read(() => listDeliveries(filter, page, this.#context.now()))
+  }
+
+  anchorsOf(runs: readonly port.AnchorOf[]): Promise<ReadonlyMap<string, port.AnchorPlace>> {
+    return this.#driver.read(() => anchorsOf(runs))
+  }
+
+  backlog(): Promise<port.OutboxBacklog> {
+    return this.#driver.read(() => outboxBacklog(this.#context.now()))
+  }
+
+  retry(id: string, actor: string, once: Once | null): Promise<Delivery> {
+    return this.#once(once, () => retryDelivery(this.#context, id, actor))
+  }
+
+  async retryMany(filter: port.RetryFilter, actor: string, once: Once | null): Promise<number> {
+    const context = this.#context
+    const { count } = await this.#once(once, function* () {
+      return { count: yield* retryDeliveries(context, filter, actor) }
+    })
+    return count
+  }
+
+  skip(id: string, reason: string, actor: string, once: Once | null): Promise<Delivery> {
+    return this.#once(once, () => skipDelivery(this.#context, id, reason, actor))
+  }
+
+  confirm(
+    id: string,
+    providerId: string | null,
+    actor: string,
+    once: Once | null,
+  ): Promise<Delivery> {
+    return this.#once(once, () => confirmDelivery(this.#context, id, providerId, actor))
+  }
+
+  async markerKeys(): Promise<readonly port.MarkerKey[]> {
+    const known = await this.#driver.read(markerKeys)
+    if (known.length > 0) return known
+    const made = this.#newKey()
+    return await this.#driver.transact(() => ensureMarkerKey(this.#context, made))
+  }
+
+  authors(): Promise<readonly port.Author[]> {
+    return this.#driver.read(authors)
+  }
+
+  learnAuthor(author: port.Author): Promise<void> {
+    return this.#driver.transact(() => learnAuthor(this.#context, author))
+  }
+
+  knowsSince(): Promise<number> {
+    return this.#driver.read(knowsSince)
+  }
+
+  closeForgotten(limit: number): Promise<number> {
+    return this.#driver.transact(() => closeForgotten(this.#context, limit))
+  }
+
+  #once<T>(once: Once | null, verb: () => Verb<T>): Promise<T> {
+    return this.#driver.transact(() => withOnce(this.#context, once, verb))
+  }
+}

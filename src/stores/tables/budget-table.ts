@@ -1,0 +1,39 @@
+/** Table `budget`: one row per identity, locked by whoever is about to write under it. */
+import type { Budget } from '../../domain/outbox/budget.ts'
+import { newBudget } from '../../domain/outbox/budget.ts'
+import type { Verb } from '../sql.ts'
+import { join, sql } from '../sql.ts'
+import { table } from './table.ts'
+
+const budget = table<Budget>(
+  [
+    'identity',
+    'rev',
+    'lastWriteAt',
+    'seconds',
+    'minutes',
+    'blockedUntil',
+    'blockedReason',
+    'updatedAt',
+  ],
+  { json: ['seconds', 'minutes'] },
+)
+
+export function* lockBudget(identity: string, now: number): Verb<Budget> {
+  const fresh = newBudget(identity, now)
+  const [row] = yield sql`INSERT INTO budget (${budget.columns})
+    VALUES (${join(budget.encode(fresh))})
+    ON CONFLICT (identity) DO UPDATE SET rev = budget.rev + 1 RETURNING ${budget.columns}`
+  return row === undefined ? fresh : budget.decode(row)
+}
+
+/** Only for one this transaction has locked. */
+export function* writeBudget(item: Budget): Verb<void> {
+  yield sql`INSERT INTO budget (${budget.columns}) VALUES (${join(budget.encode(item))})
+    ON CONFLICT (identity) DO UPDATE SET ${budget.overwrite}`
+}
+
+export function* selectBudgets(): Verb<Budget[]> {
+  const rows = yield sql`SELECT ${budget.columns} FROM budget ORDER BY identity LIMIT 1000`
+  return rows.map((row) => budget.decode(row))
+}

@@ -1,0 +1,136 @@
+/** Tables `delivery` and `delivery_attempt`. Every write checks and raises `rev`. */
+import type { Attempt, Delivery } from '../../domain/outbox/delivery.ts'
+import { LostRace } from '../driver.ts'
+import type { Sql, Verb } from '../sql.ts'
+import { inPieces, join, padded, sql, tuples } from '../sql.ts'
+import { table } from './table.ts'
+
+const delivery = table<Delivery>(
+  [
+    'id',
+    'rev',
+    'kind',
+    'channel',
+    'target',
+    'name',
+    'runId',
+    'subjectId',
+    'repositoryId',
+    'thread',
+    'sha',
+    'markerKey',
+    'round',
+    'versionFence',
+    'versionSeq',
+    'content',
+    'final',
+    'announces',
+    'status',
+    'reason',
+    'wait',
+    'priority',
+    'dueAt',
+    'leaseId',
+    'leasedUntil',
+    'attemptId',
+    'tries',
+    'deadlineAt',
+    'announcedFence',
+    'sentFence',
+    'sentSeq',
+    'sentHash',
+    'sentAt',
+    'shownSince',
+    'providerId',
+    'providerUrl',
+    'coalesced',
+    'memo',
+    'errorCode',
+    'errorText',
+    'createdAt',
+    'changedAt',
+    'closedAt',
+  ],
+  { flags: ['final', 'announces'], json: ['memo'] },
+)
+
+const attempt = table<Attempt>(
+  [
+    'id',
+    'deliveryId',
+    'action',
+    'versionFence',
+    'versionSeq',
+    'startedAt',
+    'endedAt',
+    'outcome',
+    'late',
+    'errorCode',
+    'errorText',
+    'httpStatus',
+    'requestId',
+    'githubRequestId',
+    'providerId',
+  ],
+  { flags: ['late'] },
+)
+
+export function* selectDeliveries(rest: Sql): Verb<Delivery[]> {
+  const rows = yield sql`SELECT ${delivery.columns} FROM delivery WHERE ${rest}`
+  return rows.map((row) => delivery.decode(row))
+}
+
+export function* selectDelivery(id: string): Verb<Delivery | null> {
+  const [found] = yield* selectDeliveries(sql`id = ${id}`)
+  return found ?? null
+}
+
+export function* deliveriesAt(targets: readonly string[]): Verb<Map<string, Delivery>> {
+  if (targets.length === 0) return new Map()
+  const found = yield* selectDeliveries(sql`target IN (${join(padded(targets))})`)
+  return new Map(found.map((item) => [item.target, item]))
+}
+
+/**
+ * Writes deliveries as they should be, rows that exist first. One that changed since it was read,
+ * or whose target somebody else made meanwhile, is a lost race.
+ */
+export function* writeDeliveries(deliveries: readonly Delivery[]): Verb<Delivery[]> {
+  const raised = deliveries.map((item) => ({ ...item, rev: item.rev + 1 }))
+  for (const item of raised) if (item.rev > 1) yield* updateDelivery(item)
+  for (const piece of inPieces(raised.filter(({ rev }) => rev === 1))) {
+    const rows = tuples(piece.map((item) => delivery.encode(item)))
+    const made = yield sql`INSERT INTO delivery (${delivery.columns}) VALUES ${rows}
+      ON CONFLICT (target) DO NOTHING RETURNING id`
+    if (made.length < piece.length) throw new LostRace('a target was taken meanwhile')
+  }
+  return raised
+}
+
+function* updateDelivery(item: Delivery): Verb<void> {
+  const written = yield sql`UPDATE delivery SET (${delivery.columns}) =
+    (${join(delivery.encode(item))}) WHERE id = ${item.id} AND rev = ${item.rev - 1} RETURNING id`
+  if (written.length === 0) throw new LostRace('a delivery changed since it was read')
+}
+
+export function* selectAttempts(rest: Sql): Verb<Attempt[]> {
+  const rows = yield sql`SELECT ${attempt.columns} FROM delivery_attempt WHERE ${rest}`
+  return rows.map((row) => attempt.decode(row))
+}
+
+export function* insertAttempt(item: Attempt): Verb<void> {
+  yield sql`INSERT INTO delivery_attempt (${attempt.columns}) VALUES (${join(attempt.encode(item))})`
+}
+
+/** False when it has an outcome already: the first one stands. */
+export function* writeOutcome(item: Attempt): Verb<boolean> {
+  const written = yield sql`UPDATE delivery_attempt SET (${attempt.columns}) =
+    (${join(attempt.encode(item))}) WHERE id = ${item.id} AND outcome IS NULL RETURNING id`
+  return written.length > 0
+}
+
+/** What really came of one that was taken for lost. */
+export function* keepLateOutcome(item: Attempt): Verb<void> {
+  yield sql`UPDATE delivery_attempt SET (${attempt.columns}) = (${join(attempt.encode(item))})
+    WHERE id = ${item.id}`
+}

@@ -1,0 +1,157 @@
+/**
+ * An attempt: stored with its write taken from the budget before the request leaves, ended with its
+ * outcome. An outcome that comes after the lease was taken over is kept as `late`: it changes
+ * nothing but that the target counts as unsettled.
+ */
+import { afterAttempt, afterFinding, afterLateEnd } from '../../domain/outbox/advance.ts'
+import { block, takeWrite } from '../../domain/outbox/budget.ts'
+import type { Attempt, Delivery } from '../../domain/outbox/delivery.ts'
+import { isOpen } from '../../domain/outbox/delivery.ts'
+import type { AttemptEnd, Circumstances, Finding } from '../../domain/outbox/outcome.ts'
+import { isProgress } from '../../domain/outbox/revise.ts'
+import type { AttemptReport, BeginAnswer, BeginRequest, DeliveryHold } from '../../outbox-store.ts'
+import type { Verb } from '../sql.ts'
+import { insertAudits } from '../tables/audit-table.ts'
+import { lockBudget, writeBudget } from '../tables/budget-table.ts'
+import {
+  insertAttempt,
+  keepLateOutcome,
+  selectDelivery,
+  writeDeliveries,
+  writeOutcome,
+} from '../tables/delivery-table.ts'
+import type { VerbContext } from './context.ts'
+
+export function* beginAttempt(context: VerbContext, request: BeginRequest): Verb<BeginAnswer> {
+  const delivery = yield* selectDelivery(request.hold.deliveryId)
+  const { action, versionFence, versionSeq } = request
+  if (delivery === null || !isHeld(delivery, request.hold)) return { result: 'lost' }
+  const isSame = delivery.versionFence === versionFence && delivery.versionSeq === versionSeq
+  if (!isSame) {
+    // There is a newer version to send instead; whoever holds it comes back for that one.
+    const now = context.now()
+    yield* writeDeliveries([{ ...delivery, leaseId: null, leasedUntil: null, dueAt: now }])
+    return { result: 'changed' }
+  }
+  const budget = yield* lockBudget(request.identity, context.now())
+  const now = context.now()
+  const grant = takeWrite(budget, request.limits, isOpen(delivery) && isProgress(delivery), now)
+  if (!grant.granted) return { result: 'budget', until: grant.until, why: grant.why }
+  yield* writeBudget(grant.budget)
+  const attempt = newAttempt(context.newId('att'), request, now)
+  yield* insertAttempt(attempt)
+  const announcedFence = action === 'remove' ? delivery.announcedFence : versionFence
+  yield* writeDeliveries([{ ...delivery, attemptId: attempt.id, announcedFence }])
+  return { result: 'begun', attempt }
+}
+
+function newAttempt(id: string, request: BeginRequest, now: number): Attempt {
+  const { action, versionFence, versionSeq, providerId, hold } = request
+  return {
+    id,
+    deliveryId: hold.deliveryId,
+    action,
+    versionFence,
+    versionSeq,
+    startedAt: now,
+    endedAt: null,
+    outcome: null,
+    late: false,
+    errorCode: null,
+    errorText: null,
+    httpStatus: null,
+    requestId: null,
+    githubRequestId: null,
+    providerId,
+  }
+}
+
+export function* endAttempt(
+  context: VerbContext,
+  hold: DeliveryHold,
+  report: AttemptReport,
+): Verb<'recorded' | 'late'> {
+  const delivery = yield* selectDelivery(hold.deliveryId)
+  if (report.end.what === 'rate_limited') {
+    yield* blockIdentity(context, report.identity, report.end.until, report.end.trouble.code)
+  }
+  const now = context.now()
+  const inTime =
+    delivery !== null &&
+    isHeld(delivery, hold) &&
+    delivery.attemptId === report.attempt.id &&
+    (yield* writeOutcome(endedAttempt(report, false, now)))
+  if (!inTime) {
+    yield* keepLate(context, delivery, report)
+    return 'late'
+  }
+  const told = afterAttempt(delivery, report.attempt, report.end, around(context))
+  yield* writeDeliveries([told.delivery])
+  yield* insertAudits(told.audits, now)
+  return 'recorded'
+}
+
+/** Its attempt is told as in doubt already; what really came of it is kept beside that. */
+function* keepLate(
+  context: VerbContext,
+  delivery: Delivery | null,
+  report: AttemptReport,
+): Verb<void> {
+  const now = context.now()
+  yield* keepLateOutcome(endedAttempt(report, true, now))
+  const mayHaveWritten = report.end.what === 'sent' || report.end.what === 'in_doubt'
+  if (delivery === null || !mayHaveWritten) return
+  yield* writeDeliveries([afterLateEnd(delivery, report.attempt, now)])
+}
+
+function endedAttempt(report: AttemptReport, late: boolean, now: number): Attempt {
+  const { attempt, end, httpStatus, requestId, githubRequestId } = report
+  const trouble = 'trouble' in end ? end.trouble : null
+  return {
+    ...attempt,
+    endedAt: now,
+    outcome: end.what === 'gone' ? 'permanent' : end.what,
+    late,
+    errorCode: trouble?.code ?? null,
+    errorText: trouble?.text ?? null,
+    httpStatus,
+    requestId,
+    githubRequestId,
+    providerId: providerOf(end) ?? attempt.providerId,
+  }
+}
+
+const providerOf = (end: AttemptEnd): string | null => (end.what === 'sent' ? end.providerId : null)
+
+export function* recordFinding(
+  context: VerbContext,
+  hold: DeliveryHold,
+  finding: Finding,
+): Verb<'recorded' | 'lost'> {
+  const delivery = yield* selectDelivery(hold.deliveryId)
+  if (delivery === null || !isHeld(delivery, hold)) return 'lost'
+  const told = afterFinding(delivery, finding, around(context))
+  yield* writeDeliveries([told.delivery])
+  yield* insertAudits(told.audits, context.now())
+  return 'recorded'
+}
+
+export function* blockIdentity(
+  context: VerbContext,
+  identity: string,
+  until: number,
+  reason: string,
+): Verb<void> {
+  const budget = yield* lockBudget(identity, context.now())
+  const now = context.now()
+  yield* writeBudget(block(budget, until, reason, now))
+  const data = { identity, until: new Date(until).toISOString(), reason }
+  yield* insertAudits([{ type: 'budget.blocked', actor: 'publisher', runId: null, data }], now)
+}
+
+const isHeld = (delivery: Delivery, hold: DeliveryHold): boolean =>
+  delivery.leaseId === hold.leaseId
+
+function around(context: VerbContext): Circumstances {
+  return { now: context.now(), rules: context.publishing, jitter: context.jitter() }
+}

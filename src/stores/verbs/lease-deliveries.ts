@@ -1,0 +1,96 @@
+/**
+ * Who publishes what: a due delivery is one holder's for as long as a request may take and a bit.
+ * Whoever finds an attempt without an outcome takes it over as in doubt.
+ */
+import type { Attempt, Delivery } from '../../domain/outbox/delivery.ts'
+import { afterTakeover } from '../../domain/outbox/advance.ts'
+import { deliveryLeaseMs } from '../../domain/outbox/schedule.ts'
+import type { LeasedDelivery } from '../../outbox-store.ts'
+import type { Verb } from '../sql.ts'
+import { join, padded, sql } from '../sql.ts'
+import { insertAudits } from '../tables/audit-table.ts'
+import {
+  selectAttempts,
+  selectDeliveries,
+  writeDeliveries,
+  writeOutcome,
+} from '../tables/delivery-table.ts'
+import type { VerbContext } from './context.ts'
+
+/** Creates and ends, then progress. */
+const priorities = [0, 1] as const
+
+export function* leaseDeliveries(context: VerbContext, limit: number): Verb<LeasedDelivery[]> {
+  const now = context.now()
+  const due: string[] = []
+  for (const priority of priorities) {
+    if (due.length >= limit) break
+    const rows = yield sql`SELECT id FROM delivery
+      WHERE due_at IS NOT NULL AND priority = ${priority} AND due_at <= ${now}
+      ORDER BY priority, due_at LIMIT ${limit - due.length}
+      ${context.dialect.lockFree('delivery')}`
+    due.push(...rows.map((row) => row['id'] as string))
+  }
+  if (due.length === 0) return []
+  const found = yield* selectDeliveries(sql`id IN (${join(padded(due))}) ORDER BY priority, due_at`)
+  const taken: Delivery[] = []
+  for (const delivery of found) {
+    const known = delivery.attemptId === null ? delivery : yield* takeOver(context, delivery)
+    const leasedUntil = now + deliveryLeaseMs
+    // Due again when the lease is over, whatever becomes of its holder.
+    const leaseId = context.newId('req')
+    taken.push({ ...known, leaseId, leasedUntil, dueAt: leasedUntil, attemptId: null })
+  }
+  return yield* withPlaces(yield* writeDeliveries(taken))
+}
+
+function* takeOver(context: VerbContext, delivery: Delivery): Verb<Delivery> {
+  const now = context.now()
+  const [attempt] = yield* selectAttempts(sql`id = ${delivery.attemptId}`)
+  if (attempt === undefined) return delivery
+  yield* writeOutcome(lost(attempt, now))
+  const told = afterTakeover(delivery, attempt, now)
+  yield* insertAudits(told.audits, now)
+  return told.delivery
+}
+
+function lost(attempt: Attempt, now: number): Attempt {
+  const errorText = 'whoever sent it was lost before its answer'
+  return { ...attempt, endedAt: now, outcome: 'in_doubt', errorCode: 'holder_lost', errorText }
+}
+
+function* withPlaces(deliveries: readonly Delivery[]): Verb<LeasedDelivery[]> {
+  const repositories = yield sql`SELECT id, name, github_id FROM repository
+    WHERE id IN (${join(padded([...new Set(deliveries.map((item) => item.repositoryId))]))})`
+  const subjects = yield sql`SELECT id, thread_created_at FROM subject
+    WHERE id IN (${join(padded([...new Set(deliveries.map((item) => item.subjectId))]))})`
+  return deliveries.map((delivery) => {
+    const repository = repositories.find((row) => row['id'] === delivery.repositoryId)
+    const subject = subjects.find((row) => row['id'] === delivery.subjectId)
+    return {
+      delivery,
+      hold: { deliveryId: delivery.id, leaseId: delivery.leaseId ?? '' },
+      repo: (repository?.['name'] ?? '') as string,
+      repoGithubId: (repository?.['github_id'] ?? null) as number | null,
+      threadCreatedAt: (subject?.['thread_created_at'] ?? null) as number | null,
+    }
+  })
+}
+
+/** Only for whoever is alone with the store: its dead predecessor's leases bind nobody. */
+export function* takeOverLeases(context: VerbContext): Verb<number> {
+  const now = context.now()
+  const rows = yield sql`UPDATE delivery SET leased_until = ${now}, due_at = ${now}, rev = rev + 1
+    WHERE leased_until IS NOT NULL AND leased_until > ${now} RETURNING id`
+  return rows.length
+}
+
+export function* nextDueAt(): Verb<number | null> {
+  const times: number[] = []
+  for (const priority of priorities) {
+    const [row] = yield sql`SELECT due_at FROM delivery
+      WHERE due_at IS NOT NULL AND priority = ${priority} ORDER BY priority, due_at LIMIT 1`
+    if (row !== undefined) times.push(Number(row['due_at']))
+  }
+  return times.length === 0 ? null : Math.min(...times)
+}

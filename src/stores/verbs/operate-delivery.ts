@@ -1,0 +1,127 @@
+/** What operators say about deliveries, and what the reconciler finds left open. */
+import type { AuditDraft } from '../../domain/audit.ts'
+import type { Delivery } from '../../domain/outbox/delivery.ts'
+import { hasArrived, leaveIt, maySendAgain, sendAgain } from '../../domain/outbox/operate.ts'
+import { isActive } from '../../domain/run.ts'
+import { ConflictError, NotFoundError } from '../../errors.ts'
+import type { RetryFilter } from '../../outbox-store.ts'
+import type { Sql, Verb } from '../sql.ts'
+import { join, sql } from '../sql.ts'
+import { insertAudits } from '../tables/audit-table.ts'
+import { selectDeliveries, selectDelivery, writeDeliveries } from '../tables/delivery-table.ts'
+import { announceAnew } from './announce.ts'
+import type { VerbContext } from './context.ts'
+import { lockRun } from './context.ts'
+
+const bulkMax = 1000
+
+export function* retryDelivery(context: VerbContext, id: string, actor: string): Verb<Delivery> {
+  const delivery = yield* find(id)
+  if (!maySendAgain(delivery)) throw alreadySent(delivery, 'sent again')
+  return yield* storeOne(context, sendAgain(delivery, context.now()), {
+    type: 'operator.delivery_retried',
+    actor,
+    was: delivery,
+    data: {},
+  })
+}
+
+export function* retryDeliveries(
+  context: VerbContext,
+  filter: RetryFilter,
+  actor: string,
+): Verb<number> {
+  const { status = 'FAILED', channel, runId } = filter
+  const where: Sql[] = [sql`status = ${status}`]
+  if (channel !== undefined) where.push(sql`channel = ${channel}`)
+  if (runId !== undefined) where.push(sql`run_id = ${runId}`)
+  const found = yield* selectDeliveries(
+    sql`${join(where, ' AND ')} ORDER BY status, id LIMIT ${bulkMax}`,
+  )
+  const now = context.now()
+  yield* writeDeliveries(found.map((delivery) => sendAgain(delivery, now)))
+  yield* insertAudits(
+    found.map((was) => told({ type: 'operator.delivery_retried', actor, was, data: {} })),
+    now,
+  )
+  return found.length
+}
+
+export function* skipDelivery(
+  context: VerbContext,
+  id: string,
+  reason: string,
+  actor: string,
+): Verb<Delivery> {
+  const delivery = yield* find(id)
+  if (delivery.status === 'SENT') throw alreadySent(delivery, 'skipped')
+  return yield* storeOne(context, leaveIt(delivery, reason, context.now()), {
+    type: 'operator.delivery_skipped',
+    actor,
+    was: delivery,
+    data: { reason },
+  })
+}
+
+export function* confirmDelivery(
+  context: VerbContext,
+  id: string,
+  providerId: string | null,
+  actor: string,
+): Verb<Delivery> {
+  const delivery = yield* find(id)
+  if (delivery.status === 'SENT') return delivery
+  return yield* storeOne(context, hasArrived(delivery, providerId, context.now()), {
+    type: 'operator.delivery_confirmed',
+    actor,
+    was: delivery,
+    data: { provider_id: providerId },
+  })
+}
+
+function* find(id: string): Verb<Delivery> {
+  const delivery = yield* selectDelivery(id)
+  if (delivery !== null) return delivery
+  throw new NotFoundError('delivery_not_found', `there is no delivery ${id}`, {
+    hint: 'List what there is with GET /v1/deliveries.',
+  })
+}
+
+function alreadySent({ id }: Delivery, what: string): ConflictError {
+  return new ConflictError('already_sent', `delivery ${id} was sent and cannot be ${what}`, {
+    hint: 'What was sent is final; publish something new instead.',
+  })
+}
+
+interface Said {
+  readonly type: AuditDraft['type']
+  readonly actor: string
+  readonly was: Delivery
+  readonly data: AuditDraft['data']
+}
+
+function* storeOne(context: VerbContext, delivery: Delivery, said: Said): Verb<Delivery> {
+  const [stored] = yield* writeDeliveries([delivery])
+  yield* insertAudits([told(said)], context.now())
+  return stored ?? delivery
+}
+
+function told({ type, actor, was, data }: Said): AuditDraft {
+  const before = { was: was.status, ...(was.wait !== null && { waited_for: was.wait }) }
+  return { type, actor, runId: was.runId, deliveryId: was.id, data: { ...before, ...data } }
+}
+
+/**
+ * Ended runs whose announcement still says that something is under way. No verb of ours leaves one
+ * behind; an older version of this program, or a hand in the database, may have.
+ */
+export function* closeForgotten(context: VerbContext, limit: number): Verb<number> {
+  const rows = yield sql`SELECT DISTINCT delivery.run_id FROM delivery
+    JOIN run ON run.id = delivery.run_id
+    WHERE delivery.announces = 1 AND run.finished_at IS NOT NULL LIMIT ${limit}`
+  for (const row of rows) {
+    const locked = yield* lockRun(context, row['run_id'] as string)
+    if (!isActive(locked.run)) yield* announceAnew(context, locked, locked.run)
+  }
+  return rows.length
+}

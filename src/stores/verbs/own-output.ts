@@ -1,0 +1,171 @@
+/**
+ * What a run publishes itself: once per name and round. A message with other content under the same
+ * name is refused; a state may be said anew. What shows work under way is closed with the run.
+ */
+import { closedContent } from '../../domain/outbox/left-open.ts'
+import type { Desire } from '../../domain/outbox/announce.ts'
+import { statusTarget } from '../../domain/outbox/announce.ts'
+import type { ChannelName, Delivery } from '../../domain/outbox/delivery.ts'
+import { revise } from '../../domain/outbox/revise.ts'
+import type { Run } from '../../domain/run.ts'
+import { isActive } from '../../domain/run.ts'
+import { ConflictError, InvalidInputError } from '../../errors.ts'
+import type { PublishAnswer, PublishRequest } from '../../outbox-store.ts'
+import type { Verb } from '../sql.ts'
+import { sql } from '../sql.ts'
+import { insertAudits } from '../tables/audit-table.ts'
+import { deliveriesAt, selectDeliveries, writeDeliveries } from '../tables/delivery-table.ts'
+import { markerKeyOf } from './announce.ts'
+import type { VerbContext } from './context.ts'
+import { lockRun } from './context.ts'
+import { checkHolder } from './hold-run.ts'
+
+export function* publishOwn(context: VerbContext, request: PublishRequest): Verb<PublishAnswer> {
+  const { run, subject } = yield* lockRun(context, request.runId)
+  if (request.leaseHash !== null) checkHolder(run, request.leaseHash)
+  const desire = desireOf(request, run, subject.scope)
+  const [named] = yield* selectDeliveries(
+    sql`run_id = ${run.id} AND name = ${request.name} AND round = ${run.round} LIMIT 1`,
+  )
+  if (named !== undefined) refuseOther(named, desire, request)
+  const standing = named ?? (yield* deliveriesAt([desire.target])).get(desire.target) ?? null
+  const wish = {
+    desire,
+    run,
+    repositoryId: subject.scope,
+    markerKey: markerKeyOf(desire.markerText),
+  }
+  const next = revise(standing, wish, () => context.newId('del'), context.now(), context.publishing)
+  if (next === null) {
+    if (standing === null) throw new ConflictError('not_published', 'there is nothing to publish')
+    if (standing.versionFence > run.claimFence) throw taken(standing)
+    return { delivery: standing, already: true }
+  }
+  const [stored] = yield* writeDeliveries([next.delivery])
+  yield* insertAudits(next.audits, context.now())
+  return { delivery: stored ?? next.delivery, already: false }
+}
+
+const stateChannels: readonly ChannelName[] = ['github-status', 'github-check', 'github-label']
+
+function desireOf(request: PublishRequest, run: Run, repositoryId: string): Desire {
+  const { channel, name, content } = request
+  const kind = stateChannels.includes(channel) ? 'state' : 'message'
+  const { thread, sha } = placeOf(request, run)
+  return {
+    channel,
+    kind,
+    name,
+    target: targetOf(request, run, repositoryId, thread),
+    markerText: `${run.type}\n${run.pair}\n${channel} ${name} ${run.round}`,
+    thread,
+    sha,
+    content,
+    final: !showsWork(channel, content),
+    announces: showsWork(channel, content),
+    claim: 'take',
+    closesOnly: false,
+  }
+}
+
+function placeOf({ channel }: PublishRequest, run: Run): Pick<Desire, 'thread' | 'sha'> {
+  if (run.repo === null) throw noPlace('a repository')
+  const needsSha = channel === 'github-status' || channel === 'github-check'
+  if (needsSha && run.headSha === null) throw noPlace('a commit')
+  if (!needsSha && run.pr === null) throw noPlace('a pull request')
+  return { thread: run.pr, sha: needsSha ? run.headSha : null }
+}
+
+function noPlace(what: string): InvalidInputError {
+  return new InvalidInputError('no_place', 'channel', `this run is not about ${what}`, {
+    hint: 'Publish on a channel that fits the run, or claim it with what the channel needs.',
+  })
+}
+
+function targetOf(
+  { channel, name, content }: PublishRequest,
+  run: Run,
+  repositoryId: string,
+  thread: number | null,
+): string {
+  switch (channel) {
+    case 'github-status': {
+      const context = String(content['context'])
+      if (context.toLowerCase() === run.statusContext?.toLowerCase()) throw reserved(context)
+      return statusTarget(repositoryId, run.headSha ?? '', context)
+    }
+    case 'github-check':
+      return `check ${run.id} ${run.round} ${name}`
+    case 'github-label':
+      return `label ${repositoryId} ${thread ?? 0} ${String(content['label']).toLowerCase()}`
+    default:
+      return `message ${run.id} ${run.round} ${name}`
+  }
+}
+
+function reserved(context: string): InvalidInputError {
+  return new InvalidInputError(
+    'context_reserved',
+    'context',
+    `${context} is the context this run's own state is shown under`,
+    { hint: 'Use another context; complete the run to change its own status.' },
+  )
+}
+
+/** Left like this it would say for ever that something is under way. */
+function showsWork(channel: ChannelName, content: PublishRequest['content']): boolean {
+  if (channel === 'github-status') return content['state'] === 'pending'
+  return channel === 'github-check' && content['status'] !== 'completed'
+}
+
+function refuseOther(named: Delivery, desire: Desire, request: PublishRequest): void {
+  const sameTarget = named.channel === desire.channel && named.target === desire.target
+  const isMessage = desire.kind === 'message'
+  if (sameTarget && (!isMessage || named.content === JSON.stringify(request.content))) return
+  throw new ConflictError(
+    'content_differs',
+    `${request.name} was already published in this round with other content`,
+    { hint: 'Publish something else under another name; the same thing is published once.' },
+  )
+}
+
+function taken({ target }: Delivery): ConflictError {
+  return new ConflictError('target_taken', `a newer run publishes there now: ${target}`, {
+    hint: 'Stop: nothing of this run is shown there any more.',
+  })
+}
+
+/** The run has ended: whatever it left "under way" ends as the run did. */
+export function* closeOwnOutput(context: VerbContext, run: Run): Verb<void> {
+  if (isActive(run)) return
+  const open = yield* selectDeliveries(
+    sql`run_id = ${run.id} AND announces = 1 ORDER BY id LIMIT 100`,
+  )
+  const now = context.now()
+  for (const standing of open) {
+    const desire: Desire = {
+      ...standing,
+      markerText: '',
+      content: closedContent(standing, run, now),
+      final: true,
+      announces: false,
+      claim: 'keep',
+      closesOnly: run.state === 'superseded' || run.state === 'cancelled',
+    }
+    const next = revise(
+      standing,
+      {
+        desire,
+        run: { ...run, claimFence: standing.versionFence },
+        repositoryId: standing.repositoryId,
+        markerKey: standing.markerKey,
+      },
+      () => standing.id,
+      now,
+      context.publishing,
+    )
+    if (next === null) continue
+    yield* writeDeliveries([next.delivery])
+    yield* insertAudits(next.audits, now)
+  }
+}
