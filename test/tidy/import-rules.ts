@@ -44,6 +44,15 @@ const directions: readonly Direction[] = [
     fix: 'a store knows the domain and its port only: take the rest as an argument',
   },
   {
+    from: ['src/channels/'],
+    only: [
+      ...['src/domain/', 'src/channels/', 'src/channel.ts', 'src/github.ts', 'src/errors.ts'],
+      ...['src/github/errors.ts', 'src/secrets.ts', 'src/hide-secrets.ts', 'src/validation/'],
+      ...['node:crypto', 'zod'],
+    ],
+    fix: 'a channel knows its port, and GitHub by its port alone: take the rest as an argument',
+  },
+  {
     from: ['src/simulator/'],
     only: ['src/simulator/', 'src/clock.ts', 'src/random.ts', 'src/scheduler.ts', 'node:'],
     fix: 'the simulator must not share the mistakes of what it tests: it knows nothing of it',

@@ -1,0 +1,107 @@
+// Goal: what a run gives to be published is taken when GitHub can take it, and refused by field with
+// the remedy when not; what is kept is what the channels read.
+import { describe, expect, it } from 'vitest'
+import type { ChannelName } from '../domain/outbox/delivery.ts'
+import { parseContent } from './contents.ts'
+import {
+  checkContent,
+  commentContent,
+  labelContent,
+  reviewContent,
+  statusContent,
+} from './stored-contents.ts'
+
+describe('what is kept', () => {
+  it.each([
+    [commentContent, 'github-comment', { body: 'Hi' }, { form: 'text', body: 'Hi' }],
+    [
+      statusContent,
+      'github-status',
+      { context: 'ci', state: 'success' },
+      { context: 'ci', state: 'success', description: '', targetUrl: null },
+    ],
+    [
+      checkContent,
+      'github-check',
+      { name: 'lint', conclusion: 'failure', title: 'No', details_url: 'https://ci.example/1' },
+      {
+        name: 'lint',
+        status: 'completed',
+        conclusion: 'failure',
+        title: 'No',
+        summary: '',
+        detailsUrl: 'https://ci.example/1',
+        startedAt: null,
+        completedAt: null,
+      },
+    ],
+    [labelContent, 'github-label', { label: 'done' }, { label: 'done', present: true }],
+    [
+      reviewContent,
+      'github-review',
+      { body: 'Look', comments: [{ path: 'a.ts', line: 3, start_line: 2, body: 'here' }] },
+      {
+        body: 'Look',
+        event: 'COMMENT',
+        commitSha: null,
+        comments: [{ path: 'a.ts', line: 3, side: null, startLine: 2, body: 'here' }],
+      },
+    ],
+  ] as const)('has the form that its channel reads', (form, channel, given, kept) => {
+    expect(parseContent(channel, given)).toEqual(kept)
+    expect(form.parse(kept)).toEqual(kept)
+  })
+
+  it('is in progress without a conclusion', () => {
+    expect(parseContent('github-check', { name: 'lint' }).status).toBe('in_progress')
+  })
+})
+
+describe('what is refused', () => {
+  it.each<[ChannelName, unknown, string]>([
+    ['github-comment', {}, 'body is required'],
+    ['github-comment', { body: ' \n' }, 'body must not be empty'],
+    ['github-comment', { body: 'a\0b' }, 'body must not contain NUL'],
+    ['github-comment', { body: 'a', text: 'b' }, 'text is not known here'],
+    ['github-comment', 'Hi', 'content must be an object'],
+    ['github-status', { context: 'ci', state: 'done' }, 'state must be pending, success'],
+    ['github-status', { context: 'a\nb', state: 'error' }, 'context must be one line'],
+    [
+      'github-status',
+      { context: 'ci', state: 'error', target_url: 'javascript:alert(1)' },
+      'target_url must be an http or https URL',
+    ],
+    [
+      'github-check',
+      { name: 'lint', status: 'completed' },
+      'conclusion is required when status is completed',
+    ],
+    [
+      'github-check',
+      { name: 'lint', status: 'queued', conclusion: 'success' },
+      'status must be completed, or left out',
+    ],
+    ['github-label', { label: '.' }, 'label must be a name other than'],
+    ['github-label', { label: '..' }, 'label must be a name other than'],
+    ['github-label', { label: 'x'.repeat(51) }, 'label must be at most 50 characters'],
+    [
+      'github-review',
+      { body: '', comments: [{ path: 'a', line: 0, body: 'b' }] },
+      'comments.0.line must be a positive whole number',
+    ],
+    [
+      'github-review',
+      { body: '', comments: [{ path: 'a', line: 3, start_line: 3, body: 'b' }] },
+      'comments.0.start_line must be before line',
+    ],
+  ])('%s %j: %s', (channel, given, told) => {
+    let error: unknown
+    try {
+      parseContent(channel, given)
+    } catch (thrown) {
+      error = thrown
+    }
+    const message = expect.stringMatching(`^${told.replaceAll('.', '\\.')}`) as string
+    expect(error).toMatchObject({ code: 'invalid_content', message, field: told.split(' ')[0] })
+  })
+})

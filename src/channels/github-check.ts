@@ -1,0 +1,158 @@
+/**
+ * Check runs, which only an App can write. Known again by `external_id`, which holds the delivery's
+ * key.
+ *
+ * What must hold: of several with our key the newest is kept, because GitHub shows the newest of a
+ * name. None can be removed: an older one is closed, so that nothing stays in progress.
+ */
+import { z } from 'zod'
+import type {
+  Channel,
+  CheckContent,
+  LookRequest,
+  Prepared,
+  SendBy,
+  Sight,
+  Standing,
+  Target,
+  Written,
+} from '../channel.ts'
+import { eachPage } from './each-page.ts'
+import type { ChannelParts } from './parts.ts'
+import {
+  bodyMax,
+  commitIsThere,
+  contentOf,
+  isoOf,
+  plainLine,
+  prepared,
+  shaOf,
+  unlessGone,
+  writtenForm,
+} from './parts.ts'
+import { cutBody, safeText } from './safe-text.ts'
+import { checkContent } from './stored-contents.ts'
+
+const titleMax = 255
+const ofRepo = '/repos/{owner}/{repo}/check-runs'
+const byId = '/repos/{owner}/{repo}/check-runs/{check_run_id}'
+const ofCommit = 'GET /repos/{owner}/{repo}/commits/{ref}/check-runs'
+
+const checkForm = z.object({
+  id: z.number(),
+  external_id: z.string().nullish(),
+  html_url: z.string().nullish(),
+  details_url: z.string().nullish(),
+  status: z.string(),
+  conclusion: z.string().nullish(),
+  output: z.object({ title: z.string().nullish(), summary: z.string().nullish() }).nullish(),
+  app: z.object({ id: z.number() }).nullish(),
+})
+type Check = z.infer<typeof checkForm>
+const checksForm = z.object({ check_runs: z.array(checkForm) })
+
+/** In GitHub's words; what is not named stays as it is there. */
+interface CheckBody extends Record<string, unknown> {
+  readonly name: string
+  readonly status: string
+  readonly conclusion?: string
+  readonly details_url?: string
+  readonly output?: { readonly title: string; readonly summary: string }
+}
+
+export class CheckChannel implements Channel {
+  readonly name = 'github-check'
+  readonly kind = 'state'
+  readonly looksBeforeResend = 2
+  readonly #parts: ChannelParts
+
+  constructor(parts: ChannelParts) {
+    this.#parts = parts
+  }
+
+  async prepare(target: Target, given: unknown): Promise<Prepared> {
+    shaOf(target)
+    return prepared(bodyOf(contentOf(checkContent, given)))
+  }
+
+  async write(target: Target, { body }: Prepared, sendBy: SendBy): Promise<Written> {
+    const [route, place] =
+      target.providerId === null
+        ? [`POST ${ofRepo}`, { head_sha: shaOf(target) }]
+        : [`PATCH ${byId}`, { check_run_id: target.providerId }]
+    const given = { ...body, ...place, external_id: target.markerKey }
+    return (await this.#parts.github.call(target, writtenForm, route, given, sendBy)).data
+  }
+
+  async look({ target, prepared: wanted, since }: LookRequest, sendBy: SendBy): Promise<Sight> {
+    const body = wanted.body as CheckBody
+    const checks =
+      target.providerId !== null && since === null
+        ? await this.#get(target, sendBy)
+        : await this.#list(target, body.name, sendBy)
+    const standing = checks.sort((a, b) => b.id - a.id).map((check) => standingOf(check, body))
+    return { standing, unverified: false }
+  }
+
+  placeIsThere(target: Target, sendBy: SendBy): Promise<boolean> {
+    return commitIsThere(this.#parts.github, target, sendBy)
+  }
+
+  async remove(target: Target, providerId: string, sendBy: SendBy): Promise<void> {
+    const given = { check_run_id: providerId, status: 'completed', conclusion: 'cancelled' }
+    await unlessGone(this.#parts.github.call(target, writtenForm, `PATCH ${byId}`, given, sendBy))
+  }
+
+  async #get(target: Target, sendBy: SendBy): Promise<Check[]> {
+    const place = { check_run_id: target.providerId }
+    const asked = this.#parts.github.call(target, checkForm, `GET ${byId}`, place, sendBy)
+    const found = await unlessGone(asked)
+    return found === null ? [] : [found.data]
+  }
+
+  async #list(target: Target, name: string, sendBy: SendBy): Promise<Check[]> {
+    const { github, authors } = this.#parts
+    const { appIds } = await authors()
+    const asked = { ref: shaOf(target), check_name: name, filter: 'all' }
+    const ours: Check[] = []
+    const pages = eachPage(github, target, checksForm, ofCommit, asked, sendBy)
+    for await (const { check_runs } of pages) {
+      ours.push(
+        ...check_runs.filter(
+          ({ app, external_id }) =>
+            app != null && appIds.has(app.id) && external_id === target.markerKey,
+        ),
+      )
+    }
+    return ours
+  }
+}
+
+function bodyOf(content: CheckContent): CheckBody {
+  const { name, status, conclusion, detailsUrl, startedAt, completedAt } = content
+  const title = plainLine(content.title, titleMax)
+  const summary = cutBody(safeText(content.summary), bodyMax)
+  const isShown = title !== '' || summary !== ''
+  return {
+    name,
+    status,
+    ...(conclusion !== null && { conclusion }),
+    ...(detailsUrl !== null && { details_url: detailsUrl }),
+    ...(startedAt !== null && { started_at: isoOf(startedAt) }),
+    ...(completedAt !== null && { completed_at: isoOf(completedAt) }),
+    // GitHub takes neither of the two without the other.
+    ...(isShown && { output: { title: title === '' ? name : title, summary } }),
+  }
+}
+
+function standingOf(check: Check, body: CheckBody): Standing {
+  const { id, html_url, status, conclusion, details_url, output } = check
+  const current =
+    status === body.status &&
+    (conclusion ?? null) === (body.conclusion ?? null) &&
+    // Without one of ours GitHub shows the App's own page.
+    (body.details_url === undefined || details_url === body.details_url) &&
+    (output?.title ?? '') === (body.output?.title ?? '') &&
+    (output?.summary ?? '') === (body.output?.summary ?? '')
+  return { providerId: String(id), url: html_url ?? null, current }
+}

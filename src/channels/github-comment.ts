@@ -1,0 +1,147 @@
+/**
+ * Comments on a pull request or issue: the anchor, which is edited in place, and plain ones, which
+ * are said once.
+ *
+ * What must hold: ours is what our author wrote with this delivery's marker, wherever it stands in
+ * the list; what we recorded as ours stays ours, even when somebody edited its marker away.
+ */
+import { z } from 'zod'
+import type {
+  Channel,
+  LookRequest,
+  Prepared,
+  SendBy,
+  Sight,
+  Standing,
+  Target,
+  Written,
+} from '../channel.ts'
+import { renderAnchor } from './anchor/render-anchor.ts'
+import { authorForm, isByUs } from './authors.ts'
+import { eachPage } from './each-page.ts'
+import { judgeMarker, withMarker, withoutMarker } from './marker.ts'
+import type { ChannelParts } from './parts.ts'
+import {
+  bodyMax,
+  contentOf,
+  isoOf,
+  prepared,
+  sinceOf,
+  threadIsThere,
+  threadOf,
+  unlessGone,
+  writtenForm,
+} from './parts.ts'
+import { cutBody, safeText } from './safe-text.ts'
+import { commentContent } from './stored-contents.ts'
+
+const ofThread = '/repos/{owner}/{repo}/issues/{issue_number}/comments'
+const byId = '/repos/{owner}/{repo}/issues/comments/{comment_id}'
+
+const commentForm = authorForm.extend({
+  id: z.number(),
+  html_url: z.string().nullish(),
+  body: z.string().nullish(),
+})
+type Comment = z.infer<typeof commentForm>
+
+/** `text` is what shows, `body` the same with its marker. */
+interface CommentBody extends Record<string, unknown> {
+  readonly text: string
+  readonly body: string
+}
+
+export class CommentChannel implements Channel {
+  readonly name = 'github-comment'
+  /** What a run says of its own; an anchor is a state, and whoever wants it says so. */
+  readonly kind = 'message'
+  readonly looksBeforeResend = 2
+  readonly #parts: ChannelParts
+
+  constructor(parts: ChannelParts) {
+    this.#parts = parts
+  }
+
+  async prepare(target: Target, given: unknown): Promise<Prepared> {
+    threadOf(target)
+    const { markerKeys, publicUrl } = this.#parts
+    const keys = await markerKeys()
+    const maxLength = bodyMax - withMarker('\n\n', target, keys).length
+    const content = contentOf(commentContent, given)
+    const text =
+      content.form === 'text'
+        ? cutBody(safeText(content.body), maxLength)
+        : renderAnchor(content.view, { repo: target.repo, publicUrl, maxLength })
+    return prepared({ text, body: withMarker(text, target, keys) }, text)
+  }
+
+  async write(target: Target, wanted: Prepared, sendBy: SendBy): Promise<Written> {
+    const { github } = this.#parts
+    const { body } = wanted.body as CommentBody
+    const [route, place] =
+      target.providerId === null
+        ? [`POST ${ofThread}`, { issue_number: threadOf(target) }]
+        : [`PATCH ${byId}`, { comment_id: target.providerId }]
+    return (await github.call(target, writtenForm, route, { ...place, body }, sendBy)).data
+  }
+
+  async look({ target, prepared: wanted, since }: LookRequest, sendBy: SendBy): Promise<Sight> {
+    const { text } = wanted.body as CommentBody
+    const { providerId } = target
+    const listed =
+      providerId !== null && since === null
+        ? { ours: [], unverified: false }
+        : await this.#list(target, since, sendBy)
+    const isListed = listed.ours.some(({ id }) => String(id) === providerId)
+    // What did not change since is not in the list, and what we know of stands all the same.
+    const known = providerId === null || isListed ? null : await this.#get(target, sendBy)
+    const ours = [...(known === null ? [] : [known]), ...listed.ours]
+    return {
+      standing: ours.sort((a, b) => a.id - b.id).map((comment) => standing(comment, text)),
+      // Where one of ours stands there is nothing to make anew, whatever else somebody wrote.
+      unverified: listed.unverified && ours.length === 0,
+    }
+  }
+
+  placeIsThere(target: Target, sendBy: SendBy): Promise<boolean> {
+    return threadIsThere(this.#parts.github, target, sendBy)
+  }
+
+  async remove(target: Target, providerId: string, sendBy: SendBy): Promise<void> {
+    const place = { comment_id: providerId }
+    await unlessGone(this.#parts.github.call(target, z.unknown(), `DELETE ${byId}`, place, sendBy))
+  }
+
+  async #get(target: Target, sendBy: SendBy): Promise<Comment | null> {
+    const place = { comment_id: target.providerId }
+    const asked = this.#parts.github.call(target, commentForm, `GET ${byId}`, place, sendBy)
+    return (await unlessGone(asked))?.data ?? null
+  }
+
+  async #list(target: Target, since: number | null, sendBy: SendBy) {
+    const { github, markerKeys } = this.#parts
+    const [keys, authors] = await Promise.all([markerKeys(), this.#parts.authors()])
+    const theirSince = sinceOf(github, since)
+    const asked = {
+      issue_number: threadOf(target),
+      ...(theirSince !== null && { since: isoOf(theirSince) }),
+    }
+    const ours: Comment[] = []
+    let unverified = false
+    const form = z.array(commentForm)
+    for await (const page of eachPage(github, target, form, `GET ${ofThread}`, asked, sendBy)) {
+      for (const comment of page.filter((each) => isByUs(each, authors))) {
+        const verdict = judgeMarker(comment.body ?? '', target, keys)
+        const isRecorded = String(comment.id) === target.providerId
+        if (verdict === 'verified' || isRecorded) ours.push(comment)
+        else if (verdict === 'unverified') unverified = true
+      }
+    }
+    return { ours, unverified }
+  }
+}
+
+function standing({ id, html_url, body }: Comment, text: string): Standing {
+  const current = withoutMarker(body ?? '') === withoutMarker(text)
+  return { providerId: String(id), url: html_url ?? null, current }
+}

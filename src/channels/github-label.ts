@@ -1,0 +1,87 @@
+/**
+ * Labels of a pull request or issue, one at a time: the whole set is never written, because people
+ * set labels too.
+ *
+ * What must hold: a label that is to be gone and is not there is done; a thread that is not there is
+ * not. A label's name never becomes another path: `.` and `..` would remove them all.
+ */
+import { z } from 'zod'
+import type {
+  Channel,
+  LabelContent,
+  LookRequest,
+  Prepared,
+  SendBy,
+  Sight,
+  Target,
+  Written,
+} from '../channel.ts'
+import { isGitHubError } from '../github/errors.ts'
+import { eachPage } from './each-page.ts'
+import type { ChannelParts } from './parts.ts'
+import { contentOf, prepared, threadIsThere, threadOf } from './parts.ts'
+import { labelContent } from './stored-contents.ts'
+
+const ofThread = '/repos/{owner}/{repo}/issues/{issue_number}/labels'
+const labelsForm = z.array(z.object({ name: z.string() }))
+
+export class LabelChannel implements Channel {
+  readonly name = 'github-label'
+  readonly kind = 'state'
+  readonly looksBeforeResend = 1
+  readonly #parts: ChannelParts
+
+  constructor(parts: ChannelParts) {
+    this.#parts = parts
+  }
+
+  async prepare(target: Target, given: unknown): Promise<Prepared> {
+    threadOf(target)
+    return prepared({ ...contentOf(labelContent, given) })
+  }
+
+  async write(target: Target, { body }: Prepared, sendBy: SendBy): Promise<Written> {
+    const { label, present } = body as unknown as LabelContent
+    if (present) {
+      const given = { issue_number: threadOf(target), labels: [label] }
+      await this.#parts.github.call(target, z.unknown(), `POST ${ofThread}`, given, sendBy)
+    } else {
+      await this.#takeOff(target, label, sendBy)
+    }
+    return { providerId: label, url: null }
+  }
+
+  /** What is wanted stands when the label is there, or is not, as wanted. */
+  async look({ target, prepared: wanted }: LookRequest, sendBy: SendBy): Promise<Sight> {
+    const { label, present } = wanted.body as unknown as LabelContent
+    const isThere = await this.#isThere(target, label, sendBy)
+    const standing = { providerId: label, url: null, current: isThere === present }
+    return { standing: isThere || !present ? [standing] : [], unverified: false }
+  }
+
+  placeIsThere(target: Target, sendBy: SendBy): Promise<boolean> {
+    return threadIsThere(this.#parts.github, target, sendBy)
+  }
+
+  async #takeOff(target: Target, label: string, sendBy: SendBy): Promise<void> {
+    const given = { issue_number: threadOf(target), name: label }
+    const route = `DELETE ${ofThread}/{name}`
+    try {
+      await this.#parts.github.call(target, z.unknown(), route, given, sendBy)
+    } catch (error) {
+      // The same answer for an absent label and for an absent thread: the list tells them apart.
+      if (!isGitHubError(error, 'not_found')) throw error
+      if (await this.#isThere(target, label, sendBy)) throw error
+    }
+  }
+
+  async #isThere(target: Target, label: string, sendBy: SendBy): Promise<boolean> {
+    const { github } = this.#parts
+    const place = { issue_number: threadOf(target) }
+    const pages = eachPage(github, target, labelsForm, `GET ${ofThread}`, place, sendBy)
+    for await (const page of pages) {
+      if (page.some(({ name }) => name.toLowerCase() === label.toLowerCase())) return true
+    }
+    return false
+  }
+}

@@ -1,0 +1,111 @@
+/**
+ * Reviews of a pull request: said once, in one call with all their comments on lines.
+ *
+ * What must hold: known again by author and marker, as a comment is. A review that was handed in
+ * cannot be removed.
+ */
+import { z } from 'zod'
+import type {
+  Channel,
+  LookRequest,
+  Prepared,
+  ReviewComment,
+  SendBy,
+  Sight,
+  Target,
+  Written,
+} from '../channel.ts'
+import { authorForm, isByUs } from './authors.ts'
+import { eachPage } from './each-page.ts'
+import { judgeMarker, withMarker, withoutMarker } from './marker.ts'
+import type { ChannelParts } from './parts.ts'
+import { bodyMax, contentOf, prepared, threadIsThere, threadOf, writtenForm } from './parts.ts'
+import { cutBody, safeText } from './safe-text.ts'
+import { reviewContent } from './stored-contents.ts'
+
+const ofPull = '/repos/{owner}/{repo}/pulls/{pull_number}/reviews'
+
+const reviewForm = authorForm.extend({
+  id: z.number(),
+  html_url: z.string().nullish(),
+  body: z.string().nullish(),
+})
+
+interface ReviewBody extends Record<string, unknown> {
+  readonly text: string
+  /** All that is sent for a new one. */
+  readonly review: { readonly body: string }
+}
+
+export class ReviewChannel implements Channel {
+  readonly name = 'github-review'
+  readonly kind = 'message'
+  readonly looksBeforeResend = 2
+  readonly #parts: ChannelParts
+
+  constructor(parts: ChannelParts) {
+    this.#parts = parts
+  }
+
+  async prepare(target: Target, given: unknown): Promise<Prepared> {
+    threadOf(target)
+    const keys = await this.#parts.markerKeys()
+    const { body, event, commitSha, comments } = contentOf(reviewContent, given)
+    const text = cutBody(safeText(body), bodyMax - withMarker('\n\n', target, keys).length)
+    const rest = {
+      event,
+      ...(commitSha !== null && { commit_id: commitSha }),
+      comments: comments.map(lineComment),
+    }
+    const review = { body: withMarker(text, target, keys), ...rest }
+    return prepared({ text, review }, { text, ...rest })
+  }
+
+  async write(target: Target, wanted: Prepared, sendBy: SendBy): Promise<Written> {
+    const { review } = wanted.body as ReviewBody
+    const place = { pull_number: threadOf(target) }
+    const { providerId } = target
+    const [route, given] =
+      providerId === null
+        ? [`POST ${ofPull}`, { ...place, ...review }]
+        : [`PUT ${ofPull}/{review_id}`, { ...place, review_id: providerId, body: review.body }]
+    return (await this.#parts.github.call(target, writtenForm, route, given, sendBy)).data
+  }
+
+  /** Always by listing: the list has no `since`, and a review is looked for when its id is lost. */
+  async look({ target, prepared: wanted }: LookRequest, sendBy: SendBy): Promise<Sight> {
+    const { github, markerKeys } = this.#parts
+    const { text } = wanted.body as ReviewBody
+    const [keys, authors] = await Promise.all([markerKeys(), this.#parts.authors()])
+    const place = { pull_number: threadOf(target) }
+    const form = z.array(reviewForm)
+    let unverified = false
+    for await (const page of eachPage(github, target, form, `GET ${ofPull}`, place, sendBy)) {
+      for (const { id, html_url, body, ...author } of page) {
+        if (!isByUs(author, authors)) continue
+        const verdict = judgeMarker(body ?? '', target, keys)
+        if (verdict === 'unverified') unverified = true
+        if (verdict !== 'verified') continue
+        const current = withoutMarker(body ?? '') === withoutMarker(text)
+        const standing = [{ providerId: String(id), url: html_url ?? null, current }]
+        return { standing, unverified: false }
+      }
+    }
+    return { standing: [], unverified }
+  }
+
+  placeIsThere(target: Target, sendBy: SendBy): Promise<boolean> {
+    return threadIsThere(this.#parts.github, target, sendBy)
+  }
+}
+
+function lineComment({ path, body, line, side, startLine }: ReviewComment) {
+  const to = side ?? 'RIGHT'
+  return {
+    path,
+    body: cutBody(safeText(body), bodyMax),
+    line,
+    side: to,
+    ...(startLine !== null && { start_line: startLine, start_side: to }),
+  }
+}

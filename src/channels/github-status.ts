@@ -1,0 +1,114 @@
+/**
+ * Commit statuses. Each write is a new one, and GitHub shows the newest of a context: there is
+ * nothing to edit and nothing to remove.
+ *
+ * What must hold: of ours only the newest counts as what stands. Whether it shows is decided by the
+ * newest of its context, by whomever: a status that somebody else put over ours is not current.
+ */
+import { z } from 'zod'
+import type { Channel, LookRequest, Prepared, SendBy, Sight, Target, Written } from '../channel.ts'
+import { eachPage } from './each-page.ts'
+import type { ChannelParts } from './parts.ts'
+import { commitIsThere, contentOf, plainLine, prepared, shaOf, sinceOf } from './parts.ts'
+import { statusContent } from './stored-contents.ts'
+
+/** GitHub refuses a longer one. */
+const descriptionMax = 140
+
+/** The URL of a status is the API's own; people look at the commit. */
+const writtenStatus = z
+  .object({ id: z.number() })
+  .transform(({ id }) => ({ providerId: String(id), url: null }))
+
+const statusForm = z.object({
+  id: z.number(),
+  context: z.string(),
+  state: z.string(),
+  description: z.string().nullish(),
+  target_url: z.string().nullish(),
+  creator: z.object({ id: z.number() }).nullish(),
+  created_at: z.iso.datetime({ offset: true }).transform((text) => Date.parse(text)),
+})
+
+interface StatusBody extends Record<string, unknown> {
+  readonly context: string
+  readonly state: string
+  readonly description: string | null
+  readonly target_url: string | null
+}
+
+export class StatusChannel implements Channel {
+  readonly name = 'github-status'
+  readonly kind = 'state'
+  readonly looksBeforeResend = 1
+  readonly #parts: ChannelParts
+
+  constructor(parts: ChannelParts) {
+    this.#parts = parts
+  }
+
+  async prepare(target: Target, given: unknown): Promise<Prepared> {
+    shaOf(target)
+    const { context, state, description, targetUrl } = contentOf(statusContent, given)
+    const said = plainLine(description, descriptionMax)
+    const body: StatusBody = {
+      context,
+      state,
+      description: said === '' ? null : said,
+      target_url: targetUrl,
+    }
+    return prepared(body)
+  }
+
+  async write(target: Target, { body }: Prepared, sendBy: SendBy): Promise<Written> {
+    const route = 'POST /repos/{owner}/{repo}/statuses/{sha}'
+    const given = { ...body, sha: shaOf(target) }
+    return (await this.#parts.github.call(target, writtenStatus, route, given, sendBy)).data
+  }
+
+  async look({ target, prepared: wanted, since }: LookRequest, sendBy: SendBy): Promise<Sight> {
+    const body = wanted.body as StatusBody
+    const { userIds } = await this.#parts.authors()
+    let isCovered = false
+    for await (const status of this.#newestFirst(target, since, sendBy)) {
+      if (status.context.toLowerCase() !== body.context.toLowerCase()) continue
+      if (status.creator == null || !userIds.has(status.creator.id)) {
+        isCovered = true
+        continue
+      }
+      // Whether one of ours arrived at all does not depend on what came over it.
+      const current = shows(status, body) && (since !== null || !isCovered)
+      const standing = [{ providerId: String(status.id), url: null, current }]
+      return { standing, unverified: false }
+    }
+    return { standing: [], unverified: false }
+  }
+
+  placeIsThere(target: Target, sendBy: SendBy): Promise<boolean> {
+    return commitIsThere(this.#parts.github, target, sendBy)
+  }
+
+  /** With `since`, only what can be of the attempt in question: later, and above the last we know. */
+  async *#newestFirst(target: Target, since: number | null, sendBy: SendBy) {
+    const { github } = this.#parts
+    const asked = { ref: shaOf(target) }
+    const route = 'GET /repos/{owner}/{repo}/commits/{ref}/statuses'
+    const oldest = sinceOf(github, since) ?? -Infinity
+    const above = since === null ? -Infinity : Number(target.providerId ?? -Infinity)
+    const pages = eachPage(github, target, z.array(statusForm), route, asked, sendBy)
+    for await (const page of pages) {
+      for (const status of page) {
+        if (status.id <= above || status.created_at < oldest) return
+        yield status
+      }
+    }
+  }
+}
+
+function shows(status: z.infer<typeof statusForm>, body: StatusBody): boolean {
+  return (
+    status.state === body.state &&
+    (status.description ?? '') === (body.description ?? '') &&
+    (status.target_url ?? '') === (body.target_url ?? '')
+  )
+}

@@ -1,0 +1,124 @@
+/** What every channel to GitHub is made of, and the few things they all do. */
+import { createHash } from 'node:crypto'
+import { z } from 'zod'
+import type { Prepared, SendBy, Target } from '../channel.ts'
+import { InvalidInputError } from '../errors.ts'
+import type { GitHubCalls } from '../github.ts'
+import { isGitHubError } from '../github/errors.ts'
+import { hideSecrets } from '../hide-secrets.ts'
+import type { Authors } from './authors.ts'
+import type { MarkerKeys } from './marker.ts'
+
+export interface ChannelParts {
+  readonly github: GitHubCalls
+  readonly markerKeys: () => Promise<MarkerKeys>
+  readonly authors: () => Promise<Authors>
+  /** Where people reach us; null when nobody said. */
+  readonly publicUrl: string | null
+}
+
+/** GitHub takes 65,536 of something; what it counts is not said, so we stay below by any count. */
+export const bodyMax = 65_000
+
+/** GitHub's clock, ours and the store's may differ; none of them by more than this. */
+const sinceMarginMs = 10 * 60_000
+
+/** What GitHub answers to whoever made or changed something. */
+export const writtenForm = z
+  .object({ id: z.number(), html_url: z.string().nullish() })
+  .transform(({ id, html_url }) => ({ providerId: String(id), url: html_url ?? null }))
+
+export function threadOf({ thread }: Target): number {
+  if (thread !== null) return thread
+  throw new InvalidInputError('invalid_content', 'thread', 'there is no thread to publish it in')
+}
+
+export function shaOf({ sha }: Target): string {
+  if (sha !== null) return sha
+  throw new InvalidInputError('invalid_content', 'sha', 'there is no commit to publish it on')
+}
+
+/** Content as the store kept it; what has not its form can never be sent. */
+export function contentOf<T>(form: z.ZodType<T>, content: unknown): T {
+  const read = form.safeParse(content)
+  if (read.success) return read.data
+  const [issue] = read.error.issues
+  const field = issue?.path.map(String).join('.') ?? ''
+  throw new InvalidInputError(
+    'invalid_content',
+    field === '' ? 'content' : field,
+    `it does not have the form of this channel: ${issue?.message ?? 'unknown'}`,
+  )
+}
+
+export function prepared(
+  body: Prepared['body'],
+  /** What of it shows; a marker does not. */
+  shown: unknown = body,
+): Prepared {
+  return { hash: createHash('sha256').update(JSON.stringify(shown)).digest('hex'), body }
+}
+
+/** As GitHub's clock shows it; null to look at everything. */
+export function sinceOf(github: GitHubCalls, since: number | null): number | null {
+  const theirs = since === null ? null : github.githubTimeOf(since)
+  return theirs === null ? null : theirs - sinceMarginMs
+}
+
+/** To the second, as GitHub writes its own times. */
+export function isoOf(ms: number): string {
+  return `${new Date(ms).toISOString().slice(0, 19)}Z`
+}
+
+/** For what GitHub shows as it is: one line of at most so many code points, and no secret. */
+export function plainLine(text: string, max: number): string {
+  const line = hideSecrets(text.toWellFormed())
+    .replaceAll(/[\s\p{Cc}]+/gu, ' ')
+    .trim()
+  const points = Array.from(line)
+  return points.length <= max
+    ? line
+    : `${points
+        .slice(0, max - 1)
+        .join('')
+        .trimEnd()}…`
+}
+
+/** Null for what is not there (any more). */
+export async function unlessGone<T>(asked: Promise<T>): Promise<T | null> {
+  try {
+    return await asked
+  } catch (error) {
+    if (isGitHubError(error, 'not_found', 'gone')) return null
+    throw error
+  }
+}
+
+const anyObject = z.looseObject({})
+
+export async function threadIsThere(
+  github: GitHubCalls,
+  target: Target,
+  sendBy: SendBy,
+): Promise<boolean> {
+  const route = 'GET /repos/{owner}/{repo}/issues/{issue_number}'
+  const parameters = { issue_number: threadOf(target) }
+  return (await unlessGone(github.call(target, anyObject, route, parameters, sendBy))) !== null
+}
+
+/** By its combined status, which is small and asks for no right that we do not need anyway. */
+export async function commitIsThere(
+  github: GitHubCalls,
+  target: Target,
+  sendBy: SendBy,
+): Promise<boolean> {
+  const route = 'GET /repos/{owner}/{repo}/commits/{ref}/status'
+  const parameters = { ref: shaOf(target), per_page: 1 }
+  try {
+    return (await unlessGone(github.call(target, anyObject, route, parameters, sendBy))) !== null
+  } catch (error) {
+    // A 422 is GitHub's word for a sha that no commit has.
+    if (isGitHubError(error, 'invalid')) return false
+    throw error
+  }
+}
