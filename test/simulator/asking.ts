@@ -1,0 +1,78 @@
+/**
+ * Asks a simulated GitHub as a client would, by one of its two connections, with a pull request
+ * there to ask about.
+ */
+import { createGitHubSimulator, serveSimulator } from '../../src/simulator/index.ts'
+import type { GitHubSimulator, GitHubSimulatorOptions } from '../../src/simulator/index.ts'
+import { createVirtualTime, type VirtualTime } from './virtual-time.ts'
+
+export const repo = 'acme/widgets'
+export const headSha = 'a'.repeat(40)
+export const baseSha = 'b'.repeat(40)
+export const number = 5
+export const thread = `/repos/${repo}/issues/${number}`
+export const createComment = 'POST /repos/{owner}/{repo}/issues/{issue_number}/comments'
+
+export interface Heard {
+  readonly status: number
+  readonly headers: Headers
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- JSON; the assertions are the check.
+  readonly data: any
+}
+
+export interface AskOptions {
+  readonly body?: unknown
+  /** Null for none. */
+  readonly token?: string | null
+  readonly signal?: AbortSignal
+}
+
+export interface Asking {
+  readonly github: GitHubSimulator
+  readonly time: VirtualTime
+  /** `ask('GET /user')`. */
+  ask(call: string, options?: AskOptions): Promise<Heard>
+  /** The same, as it comes: with its body still to be read. */
+  open(call: string, options?: AskOptions): Promise<Response>
+  close(): Promise<void>
+}
+
+export type Way = 'in the process' | 'over HTTP'
+export const bothWays: readonly Way[] = ['in the process', 'over HTTP']
+
+export async function startAsking(
+  options: GitHubSimulatorOptions = {},
+  way: Way = 'in the process',
+): Promise<Asking> {
+  const time = createVirtualTime()
+  const { clock, scheduler } = time
+  const github = createGitHubSimulator({ clock, scheduler, ...options })
+  github.addRepository(repo)
+  github.addPull(repo, { number, headSha, baseSha, author: 'octocat' })
+  const served = way === 'over HTTP' ? await serveSimulator(github) : null
+  const connection = served === null ? github.fetch : fetch
+  const url = served?.url ?? 'https://api.github.com'
+
+  const open: Asking['open'] = (call, { body, token = 'ghp_any', signal } = {}) => {
+    const [method = '', path = ''] = call.split(' ')
+    return connection(url + path, {
+      method,
+      redirect: 'manual',
+      headers: token === null ? {} : { authorization: `Bearer ${token}` },
+      ...(signal !== undefined && { signal }),
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    })
+  }
+  return {
+    github,
+    time,
+    open,
+    ask: async (call, asked) => {
+      const response = await open(call, asked)
+      const text = await response.text()
+      const { status, headers } = response
+      return { status, headers, data: text === '' ? null : (JSON.parse(text) as unknown) }
+    },
+    close: async () => served?.close(),
+  }
+}
