@@ -60,7 +60,7 @@ export function fullRunWords(run: Run): string {
   return key === subject ? `${type} of ${subject}` : `${type} of ${subject} (${key})`
 }
 
-const ourselves = new Set(['sweeper', 'system', 'intake', 'head-check', 'purge'])
+const ourselves = new Set(['sweeper', 'system', 'intake', 'head-check', 'purge', 'publisher'])
 
 /** Who did it, within a sentence. */
 export function actorWords(actor: string): string {

@@ -5,6 +5,7 @@
 import type { AuditRow, AuditType } from '../../domain/audit.ts'
 import type { Run } from '../../domain/run.ts'
 import { claimWords, isClaimReason, type ClaimAbout } from './claim-words.ts'
+import { deliveryRowWords, type NamedDelivery } from './delivery-words.ts'
 import { happeningOfRow, happeningWords } from './happening-words.ts'
 import { becauseWords } from './intake-words.ts'
 import {
@@ -21,14 +22,22 @@ import {
   workerWords,
 } from './plain-words.ts'
 
-/** The run may be purged. */
+/** The run may be purged; the delivery is only asked for by rows that tell of one. */
 type Words = (row: AuditRow, run: Run | null) => string
 
-export function rowWords(row: AuditRow, run: Run | null): string {
-  return words[row.type](row, run)
+export function rowWords(
+  row: AuditRow,
+  run: Run | null,
+  delivery: NamedDelivery | null = null,
+): string {
+  const { type } = row
+  return isOfDelivery(type) ? deliveryRowWords[type](row, delivery) : words[type](row, run)
 }
 
-const words: Readonly<Record<AuditType, Words>> = {
+const isOfDelivery = (type: AuditType): type is keyof typeof deliveryRowWords =>
+  Object.hasOwn(deliveryRowWords, type)
+
+const words: Readonly<Record<Exclude<AuditType, keyof typeof deliveryRowWords>, Words>> = {
   'webhook.received': (row) => `${arrival(row)}; it was stored to be decided`,
   'webhook.duplicate': () => 'GitHub sent this event again; nothing was done twice',
   'webhook.ignored': (row) => `${arrival(row)}: nothing was started, because ${because(row)}`,
@@ -36,6 +45,8 @@ const words: Readonly<Record<AuditType, Words>> = {
   'webhook.failed': (row) => `${arrival(row)}: it could not be decided, because ${because(row)}`,
   'webhook.postponed': (row) =>
     `it could not be decided yet: ${outside(textOf(row, 'why') ?? 'the reason is not known')}`,
+  'webhook.caught_up': (row) =>
+    `${arrival(row)}, and its webhook never arrived; it was fetched from GitHub`,
   'run.claimed': claimed,
   'run.reclaimed': claimed,
   'run.claim_skipped': claimed,
@@ -69,6 +80,11 @@ const words: Readonly<Record<AuditType, Words>> = {
   'run.purged': (row, run) =>
     `${name(row, run)} was past its retention and was removed; ` +
     `it was ${outside(textOf(row, 'state') ?? 'ended', 20)}`,
+  'run.agent.status_reported': (row, run) => {
+    const status = textOf(row, 'status')
+    const said = status === null ? 'how it goes' : quoted(status)
+    return `${atStart(actorWords(row.actor))} reported of ${name(row, run)}: ${said}`
+  },
   'repository.identified': (row) => `GitHub's number for ${repository(row, 'name')} became known`,
   'repository.renamed': (row) =>
     `${repository(row, 'from')} was found under a new name, ${repository(row, 'to')}`,
