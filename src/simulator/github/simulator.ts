@@ -16,7 +16,6 @@ import type { GitHubSimulatorOptions, SimulatedAppOptions } from './options.ts'
 import { createRateLimits } from './rate-limit.ts'
 import type { ReceivedRequest } from './request.ts'
 import { allRoutes } from './routes/all-routes.ts'
-import type { Route } from './routes/route.ts'
 import { createRouter } from './routes/router.ts'
 import { serve, type ServedSimulator, type ServeOptions } from './server.ts'
 import { addAccountToken, type App } from './state/apps.ts'
@@ -39,13 +38,9 @@ export interface GitHubSimulator extends GitHubHands, GitHubTruth {
   observe(observer: (happening: Happening) => void): () => void
   /** Hooks and what they have sent; `sendWebhooks` adds one. */
   readonly hooks: HookRegistry
-  /** Routes beyond those of the simulator. */
-  addRoutes(routes: readonly Route[]): void
   /** What a connection speaks to. */
   readonly receive: Receive
   readonly scheduler: Scheduler
-  /** GitHub's own time as it stands in its answers. */
-  readonly world: World
 }
 
 export function createGitHubSimulator(options: GitHubSimulatorOptions = {}): GitHubSimulator {
@@ -94,10 +89,8 @@ export function createGitHubSimulator(options: GitHubSimulatorOptions = {}): Git
       return () => void world.observers.delete(observer)
     },
     hooks,
-    addRoutes: (routes) => router.add(routes),
     receive,
     scheduler,
-    world,
   }
 }
 

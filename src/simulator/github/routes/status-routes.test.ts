@@ -1,0 +1,182 @@
+// Goal: statuses and check runs hold to GitHub's limits, and the newest stands.
+import { generateKeyPairSync } from 'node:crypto'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { headSha, repo, startAsking, type Asking } from '../../../../test/simulator/asking.ts'
+import { installationToken } from '../../../../test/simulator/app-token.ts'
+
+const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }) as string
+
+let asking: Asking
+beforeEach(async () => {
+  asking = await startAsking({
+    app: { id: 12, slug: 'holdfast', privateKey: pem },
+    acceptAnyToken: true,
+  })
+})
+
+const commit = `/repos/${repo}/commits/${headSha}`
+
+describe('a commit status', () => {
+  const post = (body: object, sha = headSha) =>
+    asking.ask(`POST /repos/${repo}/statuses/${sha}`, { body })
+  const latest = (context: string) => asking.github.latestStatus(repo, headSha, context)
+
+  it('stands until a newer one of its context, in any case of letters', async () => {
+    await post({ state: 'pending', context: 'review', description: 'at work' })
+    await post({ state: 'success', context: 'Review', target_url: 'https://example.com/1' })
+    await post({ state: 'failure' })
+    expect(latest('REVIEW')).toMatchObject({ state: 'success', targetUrl: 'https://example.com/1' })
+    expect(latest('default')).toMatchObject({ state: 'failure', creator: 'holdfast-bot' })
+    expect(latest('other')).toBeNull()
+    expect(asking.github.statuses(repo, headSha).map(({ state }) => state)).toEqual([
+      'pending',
+      'success',
+      'failure',
+    ])
+    const listed = await asking.ask(`GET ${commit}/statuses?per_page=2`)
+    expect(listed.data.map(({ state }: { state: string }) => state)).toEqual(['failure', 'success'])
+    expect(listed.headers.get('link')).toContain('rel="next"')
+    const combined = (await asking.ask(`GET ${commit}/status`)).data
+    expect(combined).toMatchObject({ state: 'failure', total_count: 2, sha: headSha })
+    expect(combined.statuses.map(({ state }: { state: string }) => state)).toEqual([
+      'success',
+      'failure',
+    ])
+  })
+
+  it('has 140 characters of description at most', async () => {
+    expect((await post({ state: 'pending', description: 'x'.repeat(140) })).status).toBe(201)
+    const { status, data } = await post({ state: 'pending', description: 'x'.repeat(141) })
+    expect(status).toBe(422)
+    expect(data.errors[0].message).toBe('description is too long (maximum is 140 characters)')
+  })
+
+  it('is refused for ever after a thousand of its commit and context', async () => {
+    for (let i = 0; i < 1000; i++) await post({ state: 'pending', context: 'a' })
+    expect(await post({ state: 'success', context: 'A' })).toMatchObject({
+      status: 422,
+      data: { errors: [{ message: expect.stringMatching(/maximum number of statuses/) }] },
+    })
+    expect((await post({ state: 'success', context: 'b' })).status).toBe(201)
+    expect(latest('a')).toMatchObject({ state: 'pending' })
+  })
+
+  it('needs a state of the four, and an address that is one', async () => {
+    expect(await post({})).toMatchObject({
+      status: 422,
+      data: { message: expect.stringMatching(/"state" wasn't/) },
+    })
+    expect((await post({ state: 'skipped' })).status).toBe(422)
+    expect((await post({ state: 'error', target_url: 'javascript:1' })).status).toBe(422)
+    expect(asking.github.statuses(repo, headSha)).toEqual([])
+  })
+
+  it('needs a commit that can be seen', async () => {
+    const late = 'c'.repeat(40)
+    asking.github.addCommit(repo, late, { visibleAt: asking.time.clock.wallMs() + 30_000 })
+    expect(await post({ state: 'pending' }, late)).toMatchObject({
+      status: 422,
+      data: { message: `No commit found for SHA: ${late}` },
+    })
+    asking.time.pass(30_000)
+    expect((await post({ state: 'pending' }, late)).status).toBe(201)
+    const strict = await startAsking({ anyCommit: false })
+    const call = (sha: string) =>
+      strict.ask(`POST /repos/${repo}/statuses/${sha}`, { body: { state: 'pending' } })
+    expect((await call('d'.repeat(40))).status).toBe(422)
+    expect((await call(headSha)).status).toBe(201)
+    strict.github.push(repo, 5, 'e'.repeat(40))
+    expect((await call('e'.repeat(40))).status).toBe(201)
+  })
+
+  it('is not for those who only read', async () => {
+    asking.github.setRole(repo, 'holdfast-bot', 'read')
+    expect((await post({ state: 'pending' })).status).toBe(404)
+  })
+})
+
+describe('a check run', () => {
+  let token: string
+  beforeEach(async () => {
+    token = await installationToken(asking, 12, privateKey)
+  })
+
+  const make = (body: object) =>
+    asking.ask(`POST /repos/${repo}/check-runs`, { token, body: { head_sha: headSha, ...body } })
+  const change = (id: number, body: object) =>
+    asking.ask(`PATCH /repos/${repo}/check-runs/${id}`, { token, body })
+
+  it('is for Apps alone', async () => {
+    const { status, data } = await asking.ask(`POST /repos/${repo}/check-runs`, {
+      body: { name: 'review', head_sha: headSha },
+    })
+    expect(status).toBe(403)
+    expect(data.message).toBe('You must authenticate via a GitHub App.')
+  })
+
+  it('goes from queued to completed and stays there', async () => {
+    const { status, data } = await make({ name: 'review', external_id: 'run_1' })
+    expect(status).toBe(201)
+    expect(data).toMatchObject({
+      status: 'queued',
+      conclusion: null,
+      started_at: null,
+      external_id: 'run_1',
+      app: { id: 12, slug: 'holdfast' },
+      pull_requests: [{ number: 5 }],
+    })
+    expect((await change(data.id, { status: 'in_progress' })).data.status).toBe('in_progress')
+    asking.time.pass(5000)
+    const output = { title: 'Fine', summary: 'All good' }
+    const done = await change(data.id, { conclusion: 'success', output })
+    expect(done.data).toMatchObject({
+      status: 'completed',
+      conclusion: 'success',
+      completed_at: '2026-11-15T12:00:05Z',
+      output: { ...output, text: null },
+    })
+    const again = await change(data.id, { status: 'in_progress', output: { summary: 'Again' } })
+    expect(again).toMatchObject({
+      status: 200,
+      data: { status: 'completed', conclusion: 'success', output: { summary: 'Again' } },
+    })
+    expect(asking.github.checkRuns(repo, headSha)).toHaveLength(1)
+  })
+
+  it('is listed newest first, by name, the latest of each unless all are asked for', async () => {
+    await make({ name: 'a', external_id: '1' })
+    await make({ name: 'b', external_id: '2' })
+    await make({ name: 'a', external_id: '3' })
+    const listed = async (query: string) => {
+      const { data } = await asking.ask(`GET ${commit}/check-runs${query}`, { token })
+      const ids = data.check_runs.map((run: { external_id: string }) => run.external_id)
+      expect(data.total_count).toBe(ids.length)
+      return ids as string[]
+    }
+    expect(await listed('')).toEqual(['3', '2'])
+    expect(await listed('?check_name=a')).toEqual(['3'])
+    expect(await listed('?check_name=a&filter=all')).toEqual(['3', '1'])
+    expect(await listed('?app_id=13')).toEqual([])
+  })
+
+  it('adds annotations up, fifty to a call', async () => {
+    const { data } = await make({ name: 'a' })
+    const annotations = Array.from({ length: 50 }, () => ({ path: 'a', message: 'm' }))
+    const output = { title: 't', summary: 's', annotations }
+    await change(data.id, { output })
+    await change(data.id, { output })
+    const tooMany = { ...output, annotations: [...annotations, annotations[0]] }
+    expect((await change(data.id, { output: tooMany })).status).toBe(422)
+    expect(asking.github.checkRuns(repo, headSha)[0]!.annotations).toBe(100)
+  })
+
+  it('has 65,535 characters of summary at most, and a conclusion when completed', async () => {
+    const summary = (length: number) => make({ name: 'a', output: { summary: 'x'.repeat(length) } })
+    expect((await summary(65_535)).status).toBe(201)
+    expect((await summary(65_536)).status).toBe(422)
+    expect((await make({ name: 'a', status: 'completed' })).status).toBe(422)
+    expect((await make({ name: 'a', conclusion: 'splendid' })).status).toBe(422)
+    expect((await make({})).status).toBe(422)
+  })
+})

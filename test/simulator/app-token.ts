@@ -1,0 +1,37 @@
+/**
+ * An App's way in: its signed text, and a token of the one installation it has.
+ */
+import { sign, type KeyObject } from 'node:crypto'
+import type { Asking } from './asking.ts'
+
+export interface JwtClaims {
+  readonly iss?: unknown
+  readonly iat?: unknown
+  readonly exp?: unknown
+}
+
+export function makeJwt(key: KeyObject, claims: JwtClaims, alg = 'RS256'): string {
+  const text = [{ alg, typ: 'JWT' }, claims]
+    .map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'))
+    .join('.')
+  return `${text}.${sign('sha256', Buffer.from(text), key).toString('base64url')}`
+}
+
+/** As it should be, where both clocks agree. */
+export function appJwt({ time }: Asking, appId: number, key: KeyObject): string {
+  const now = Math.floor(time.clock.wallMs() / 1000)
+  return makeJwt(key, { iss: appId, iat: now - 60, exp: now + 540 })
+}
+
+export async function installationToken(
+  asking: Asking,
+  appId: number,
+  key: KeyObject,
+  body: object = {},
+): Promise<string> {
+  const token = appJwt(asking, appId, key)
+  const { data } = await asking.ask('GET /app/installations', { token })
+  const call = `POST /app/installations/${data[0].id}/access_tokens`
+  const minted = await asking.ask(call, { token, body })
+  return minted.data.token as string
+}
