@@ -1,6 +1,14 @@
 /**
- * Simulated outside worlds, for tests of a bot from end to end: the simulated GitHub.
+ * Simulated outside worlds, for tests of a bot from end to end: the simulated GitHub. What
+ * `import … from 'holdfast/simulator'` gives.
  */
+import {
+  sendWebhooks as sendWebhooksOver,
+  type WebhookOptions as ConnectedOptions,
+  type WebhookSender,
+  type WebhookSource,
+} from './github/webhooks/send-webhooks.ts'
+
 export { createGitHubSimulator, serveSimulator } from './github/simulator.ts'
 export type { GitHubSimulator } from './github/simulator.ts'
 export type { GitHubSimulatorOptions, SimulatedAppOptions } from './github/options.ts'
@@ -18,3 +26,16 @@ export type {
   SimulatedStatus,
   SimulatedThread,
 } from './github/truth.ts'
+export type { Disorder, DisorderRule } from './github/webhooks/disorder.ts'
+export type { HookDelivery } from './github/webhooks/delivery-log.ts'
+export type { WebhookSender } from './github/webhooks/send-webhooks.ts'
+
+export interface WebhookOptions extends Omit<ConnectedOptions, 'fetch'> {
+  /** The real network when not given. */
+  readonly fetch?: typeof globalThis.fetch
+}
+
+/** Tells a receiver of what happens on the simulated GitHub. */
+export function sendWebhooks(github: WebhookSource, options: WebhookOptions): WebhookSender {
+  return sendWebhooksOver(github, { fetch, ...options })
+}

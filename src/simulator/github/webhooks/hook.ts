@@ -53,7 +53,7 @@ export interface Hook {
   readonly held: readonly HeldDelivery[]
   /** Lets go of everything that is held, in the order it was held or the other way round. */
   release(order?: 'oldest first' | 'newest first'): void
-  /** When everything that leaves by itself has left and is recorded; what is held does not count. */
+  /** When all that leaves by itself has left and is recorded; what is held does not count. */
   settled(): Promise<void>
 }
 

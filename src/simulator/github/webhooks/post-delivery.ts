@@ -44,10 +44,11 @@ export async function postDelivery(deps: PostDeps, post: Post): Promise<PostOutc
   return { ...answer, durationMs: Math.max(0, clock.monotonicMs() - began) }
 }
 
-async function exchange({ fetch }: PostDeps, post: Post, signal: AbortSignal): Promise<Answer> {
+async function exchange(deps: PostDeps, post: Post, signal: AbortSignal): Promise<Answer> {
   const { url, headers, body } = post
   try {
-    const answer = await fetch(url, { method: 'POST', headers, body, signal, redirect: 'manual' })
+    const init = { method: 'POST', headers, body, signal, redirect: 'manual' } as const
+    const answer = await deps.fetch(url, init)
     return {
       status: answer.ok ? 'OK' : `Invalid HTTP Response: ${answer.status}`,
       statusCode: answer.status,

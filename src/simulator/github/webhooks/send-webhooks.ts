@@ -37,14 +37,13 @@ export interface WebhookSource {
 
 export function sendWebhooks(github: WebhookSource, options: WebhookOptions): WebhookSender {
   const { hooks } = github
-  const { url, secret, fetch } = options
-  const { world, clock, scheduler, log } = hooks
+  const { world } = hooks
   const { random } = world
   const target = targetOf(world, options.repo)
   const isOfApp = target.type === 'integration'
   const events = options.events ?? (isOfApp ? world.app?.events : null) ?? everyEvent
   const id = options.hookId ?? world.nextId()
-  const hook = createHook({ id, url, secret, target, log, random, fetch, clock, scheduler })
+  const hook = createHook({ ...hooks, ...options, id, target, random })
   const registered: RegisteredHook = {
     id,
     events,

@@ -1,0 +1,247 @@
+/**
+ * Goal: a server takes what the simulated GitHub sends as it would take GitHub's own, in order and
+ * out of it, and what was lost can be found and sent again.
+ * Method: the simulator's hooks post to a whole server over a real socket; what they told is read
+ * from its inbox and from the runs it made, and the deliveries API is asked over real HTTP.
+ */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { makeAppJwt, readPrivateKey } from '../../src/github/app-jwt.ts'
+import type { Random } from '../../src/random.ts'
+import {
+  createGitHubSimulator,
+  sendWebhooks,
+  serveSimulator,
+  type GitHubSimulator,
+  type WebhookSender,
+} from '../../src/simulator/index.ts'
+import { appKeyPem, HandClock } from '../github/github-under-test.ts'
+import { openDoor, type Door } from '../intake/door.ts'
+import { webhookSecret } from '../intake/webhook.ts'
+import { startReceiver } from './receiver.ts'
+
+const name = 'acme/widgets'
+const sha = (letter: string) => letter.repeat(40)
+const app = { id: 12, slug: 'holdfast', privateKey: appKeyPem }
+const pull = { number: 1, headSha: sha('a'), baseSha: sha('b') }
+
+let door: Door
+let clock: HandClock
+let github: GitHubSimulator
+let hook: WebhookSender
+
+beforeEach(async () => {
+  door = await openDoor()
+  clock = new HandClock()
+  // The server goes by the machine's clock, and takes no event from the future.
+  clock.wall = Date.now() - 60_000
+  github = createGitHubSimulator({ app, clock, tokens: [{ token: 'ghp_bot', login: 'bot' }] })
+  github.addRepository(name)
+  hook = sendWebhooks(github, { url: door.url, secret: webhookSecret })
+})
+afterEach(() => door.close())
+
+/** What the inbox has of each delivery, oldest first. */
+async function inbox(): Promise<string[]> {
+  await hook.settled()
+  const entries = await door.processed()
+  return entries.toReversed().map(({ event, action, decision, reason, outcomes }) => {
+    const results = outcomes.map(({ result, reason: why }) => `${result} (${why})`)
+    return [`${event} ${action ?? ''}: ${decision}`, reason, ...results].filter(Boolean).join(', ')
+  })
+}
+
+async function runs(): Promise<string[]> {
+  const { items } = await door.store.listRuns({}, { limit: 100, cursor: null })
+  return items.map(({ headSha, state }) => `${headSha?.slice(0, 1) ?? ''} ${state}`).toSorted()
+}
+
+/** Payloads tell the time to the second. */
+function aSecondLater(happens: () => unknown): void {
+  clock.pass(1000)
+  happens()
+}
+
+describe('a server', () => {
+  it('takes the life of a pull request', async () => {
+    const steps = [
+      () => github.addPull(name, pull),
+      () => github.push(name, 1, sha('c')),
+      () => github.close(name, 1),
+      () => github.reopen(name, 1),
+      () => github.commentAs('octocat', name, 1, 'Thank you'),
+    ]
+    for (const step of steps) {
+      aSecondLater(step)
+      // Together they would be told apart by their times; one by one each has its effect.
+      await inbox()
+    }
+    expect(await inbox()).toEqual([
+      'pull_request opened: accepted, claimed (new)',
+      'push : ignored, no-trigger',
+      'pull_request synchronize: accepted, claimed (superseded-prior)',
+      'pull_request closed: accepted, cancelled (pull-request-closed)',
+      'pull_request reopened: accepted, claimed (retry)',
+      'issue_comment created: ignored, no-trigger',
+    ])
+    expect(await runs()).toEqual(['a superseded', 'c pending'])
+    expect(door.complaints).toEqual([])
+  })
+
+  it('knows a delivery that comes twice, and an event under two GUIDs', async () => {
+    hook.disturb({ how: 'double', action: 'opened' })
+    hook.disturb({ how: 'twin', action: 'synchronize' })
+    github.addPull(name, pull)
+    aSecondLater(() => github.push(name, 1, sha('c')))
+    await hook.settled()
+    const answers = github.hooks.log
+      .all()
+      .filter(({ event }) => event === 'pull_request')
+      .map(({ responseBody }) => (JSON.parse(responseBody) as { decision: string }).decision)
+    expect(answers).toEqual(['accepted', 'duplicate', 'accepted', 'duplicate'])
+    expect(await runs()).toEqual(['a superseded', 'c pending'])
+  })
+
+  it('knows an event that two hooks tell, because both have its GUID', async () => {
+    const own = sendWebhooks(github, { url: door.url, secret: webhookSecret, repo: name })
+    github.addPull(name, pull)
+    await Promise.all([hook.settled(), own.settled()])
+    const [first, second] = github.hooks.log.all()
+    expect(first?.guid).toBe(second?.guid)
+    expect(first?.hookId).not.toBe(second?.hookId)
+    expect(await inbox()).toEqual(['pull_request opened: accepted, claimed (new)'])
+    expect(await runs()).toEqual(['a pending'])
+  })
+
+  it('is not misled by an order turned round', async () => {
+    hook.disturb({ how: 'hold', event: 'pull_request', times: 2 })
+    github.addPull(name, pull)
+    aSecondLater(() => github.push(name, 1, sha('c')))
+    hook.release('newest first')
+    expect(await inbox()).toEqual([
+      'push : ignored, no-trigger',
+      'pull_request synchronize: accepted, claimed (new)',
+      'pull_request opened: accepted, claimed (stale-event)',
+    ])
+    expect(await runs()).toEqual(['a skipped', 'c pending'])
+  })
+})
+
+describe('the deliveries API', () => {
+  it('shows what was lost, with all that was sent, and sends it again', async () => {
+    const served = await serveSimulator(github)
+    const ask = async (method: string, path: string) => {
+      const jwt = makeAppJwt('12', readPrivateKey(appKeyPem), clock.wallMs())
+      const headers = { authorization: `Bearer ${jwt}` }
+      return await fetch(served.url + path, { method, headers })
+    }
+    try {
+      hook.disturb({ how: 'drop', action: 'opened' })
+      github.addPull(name, pull)
+      aSecondLater(() => github.push(name, 1, sha('c')))
+      await hook.settled()
+      const pages: { id: number; status: string; action: string | null }[][] = []
+      let next: string | undefined = '/app/hook/deliveries?per_page=2'
+      while (next !== undefined) {
+        const answer = await ask('GET', next)
+        pages.push((await answer.json()) as (typeof pages)[number])
+        next = /<[^>]*(\/app[^>]*)>; rel="next"/.exec(answer.headers.get('link') ?? '')?.[1]
+      }
+      expect(pages.map((page) => page.map(({ action }) => action))).toEqual([
+        ['synchronize', null],
+        ['opened'],
+      ])
+      const lost = pages.flat().find(({ status }) => status !== 'OK')
+      const whole = await ask('GET', `/app/hook/deliveries/${lost?.id ?? 0}`)
+      const { request } = (await whole.json()) as { request: { payload: { action: string } } }
+      expect(request.payload).toMatchObject({ action: 'opened', pull_request: { number: 1 } })
+      const again = await ask('POST', `/app/hook/deliveries/${lost?.id ?? 0}/attempts`)
+      expect(again.status).toBe(202)
+      expect(await inbox()).toEqual([
+        'push : ignored, no-trigger',
+        'pull_request synchronize: accepted, claimed (new)',
+        'pull_request opened: accepted, claimed (stale-event)',
+      ])
+    } finally {
+      await served.close()
+    }
+  })
+})
+
+describe('a hook', () => {
+  it('of the App hears of what the App asked for, where it is installed', async () => {
+    github.addPull(name, pull)
+    github.labelAs('octocat', name, 1, 'bug')
+    github.rename(name, 'acme/gadgets')
+    github.uninstallApp('acme')
+    github.close('acme/gadgets', 1)
+    expect(await inbox()).toEqual([
+      'pull_request opened: accepted, claimed (new)',
+      'pull_request labeled: ignored, no-trigger',
+    ])
+  })
+
+  it('of a repository hears of that one, without an installation', async () => {
+    const receiver = await startReceiver()
+    github.addRepository('acme/other')
+    const options = { url: receiver.url, secret: 'a secret', repo: name, hookId: 77 }
+    const own = sendWebhooks(github, { ...options, events: ['pull_request'] })
+    github.addPull('acme/other', pull)
+    github.addPull(name, pull)
+    github.commentAs('octocat', name, 1, 'Hello')
+    await own.settled()
+    own.close()
+    github.close(name, 1)
+    await own.settled()
+    expect(receiver.received.map(({ told }) => told)).toEqual(['pull_request opened'])
+    const [{ headers, body } = { headers: {}, body: '{}' }] = receiver.received
+    expect(JSON.parse(body)).not.toHaveProperty('installation')
+    expect(headers).toMatchObject({
+      'x-github-hook-id': '77',
+      'x-github-hook-installation-target-type': 'repository',
+      'x-github-hook-installation-target-id': String(github.repository(name).id),
+    })
+    await receiver.close()
+  })
+
+  it('follows its receiver to another place', async () => {
+    const receiver = await startReceiver()
+    hook.moveTo(receiver.url)
+    github.addPull(name, pull)
+    await hook.settled()
+    expect(receiver.received).toHaveLength(1)
+    await receiver.close()
+  })
+
+  it('is refused where it could not be: a second one of the App, one without any App', () => {
+    const options = { url: door.url, secret: webhookSecret }
+    expect(() => sendWebhooks(github, options)).toThrow('an App has one hook')
+    expect(() => sendWebhooks(createGitHubSimulator(), options)).toThrow('give `repo`')
+    hook.close()
+    expect(sendWebhooks(github, options).url).toBe(door.url)
+  })
+
+  it('has the same GUIDs again under the same chance', async () => {
+    const guids = () => {
+      const simulated = createGitHubSimulator({ app, clock, random: counting() })
+      simulated.addRepository(name)
+      const sent: string[] = []
+      const keep: typeof fetch = async (_url, init) => {
+        sent.push(new Headers(init?.headers).get('x-github-delivery') ?? '')
+        return new Response()
+      }
+      const own = sendWebhooks(simulated, { url: door.url, secret: 'a secret', fetch: keep })
+      simulated.addPull(name, pull)
+      simulated.close(name, 1)
+      return own.settled().then(() => sent)
+    }
+    const first = await guids()
+    expect(new Set(first).size).toBe(2)
+    expect(await guids()).toEqual(first)
+  })
+})
+
+/** Chance of a kind: the same every time. */
+function counting(): Random {
+  let drawn = 0
+  return { bytes: (count) => Buffer.alloc(count, ++drawn), below: (below) => ++drawn % below }
+}
