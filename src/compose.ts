@@ -10,11 +10,13 @@ import { createAuditPlacer } from './audit/placer.ts'
 import { systemClock } from './clock.ts'
 import { examineAll } from './doctor/doctor.ts'
 import { SetupError } from './errors.ts'
-import type { GitHub } from './github.ts'
+import type { GitHub, GitHubCalls } from './github.ts'
 import { createGitHub } from './github/create-github.ts'
+import { defaultPublishing, type PublishingRules } from './domain/outbox/schedule.ts'
 import { createHttpServer } from './http/server.ts'
 import { openIntake } from './intake/open-intake.ts'
 import type { Log } from './log.ts'
+import { openOutbox } from './outbox/open-outbox.ts'
 import type { Metrics } from './metrics.ts'
 import { noMetrics } from './metrics.ts'
 import { measuredStore } from './metrics/measured-store.ts'
@@ -28,7 +30,9 @@ import type { Runs } from './runs/runs.ts'
 import { createSweeper } from './runs/sweeper.ts'
 import type { Scheduler } from './scheduler.ts'
 import { systemScheduler } from './scheduler.ts'
+import { openSandbox } from './sandbox.ts'
 import { hashSecret } from './secrets.ts'
+import { budgetLimits } from './settings/budget-limits.ts'
 import { runPolicy } from './settings/run-policy.ts'
 import type { Settings } from './settings/settings.ts'
 import type { Store } from './store.ts'
@@ -59,7 +63,7 @@ export interface ComposeOptions extends Partial<Seams> {
   readonly log: FastifyBaseLogger
   readonly version: string
   /** Stands in for GitHub; else it is asked as the settings say. */
-  readonly github?: GitHub
+  readonly github?: GitHub & GitHubCalls
 }
 
 export const systemSeams: Seams = {
@@ -68,9 +72,12 @@ export const systemSeams: Seams = {
   scheduler: systemScheduler,
 }
 
+export type StoreSettings = Pick<Settings, 'database'> &
+  Partial<Pick<Settings, 'coalesceMs' | 'confirmDelayMs'>>
+
 /** `exclusive` is for servers and workers: a SQLite file takes one of them at a time. */
 export async function openStore(
-  settings: Pick<Settings, 'database'>,
+  settings: StoreSettings,
   options: Partial<Seams> & { readonly exclusive?: boolean; readonly metrics?: Metrics } = {},
 ): Promise<Store> {
   const { exclusive = false, metrics = noMetrics } = options
@@ -78,6 +85,7 @@ export async function openStore(
     ...systemSeams,
     ...definedSeams(options),
     onTogether: (kind: 'group' | 'batch', count: number) => metrics.committedTogether(kind, count),
+    publishing: { ...defaultPublishing, ...definedRules(settings) },
   }
   const { database } = settings
   const store =
@@ -87,7 +95,7 @@ export async function openStore(
   return metrics === noMetrics ? store : measuredStore(store, metrics, seams.clock)
 }
 
-/** Null in the sandbox: nothing is asked of GitHub there. */
+/** Null in the sandbox: nobody is asked there. */
 export function openGitHub(
   settings: Settings,
   options: Seams & {
@@ -95,8 +103,9 @@ export function openGitHub(
     readonly log: Log
     readonly version: string
     readonly onAsked?: (kind: string) => void
+    readonly onRenamed?: (githubId: number, newName: string) => void
   },
-): GitHub | null {
+): (GitHub & GitHubCalls) | null {
   const { mode, githubAppId: appId, githubPrivateKey: privateKey, githubToken: token } = settings
   if (mode === 'sandbox') return null
   const { publicUrl, githubApiUrl: apiUrl } = settings
@@ -125,7 +134,12 @@ export async function compose(settings: Settings, options: ComposeOptions): Prom
   const store = await openServedStore(settings, { ...seams, metrics })
   metrics.watch(store)
   const onAsked = (kind: string): void => metrics.githubAsked(kind)
-  const asking = { ...seams, fetch: globalThis.fetch, log, version, onAsked }
+  const onRenamed = (githubId: number, newName: string): void => {
+    store.learnRepository(newName.toLowerCase(), githubId).catch((error: unknown) => {
+      log.warn({ err: error, repo: newName }, 'could not learn a repository’s new name')
+    })
+  }
+  const asking = { ...seams, fetch: globalThis.fetch, log, version, onAsked, onRenamed }
   const github = options.github ?? openGitHub(settings, asking)
   const runs = createRuns({
     ...seams,
@@ -142,6 +156,12 @@ export async function compose(settings: Settings, options: ComposeOptions): Prom
     secrets: options.webhookSecrets,
     types: settings.runs,
     github,
+  })
+  const publisher = openOutbox({
+    ...shared,
+    github: github ?? openSandbox({ ...seams, log, version }),
+    publicUrl: settings.publicUrl,
+    limits: budgetLimits(settings),
   })
   const stopping = new AbortController()
   const http = createHttpServer({
@@ -168,15 +188,18 @@ export async function compose(settings: Settings, options: ComposeOptions): Prom
       // Before anything may be taken from a holder, know how long they could not reach us.
       await store.beat()
       await http.listen({ host: settings.host, port: settings.port })
+      // Whoever held this file before us is gone, and what it sent without an answer is in doubt.
+      if (settings.database.kind === 'sqlite') await store.outbox.takeOverLeases()
       intake.start()
       loops.start()
+      publisher.start()
       return { url: urlOf(http.server.address() as AddressInfo) }
     },
     async close() {
       stopping.abort()
       await http.close()
       await intake.stop()
-      await Promise.all([loops.stop(), runs.stop()])
+      await Promise.all([loops.stop(), runs.stop(), publisher.stop()])
       await store.close()
     },
   }
@@ -255,5 +278,12 @@ function definedSeams(options: Partial<Seams>): Partial<Seams> {
     ...(clock !== undefined && { clock }),
     ...(random !== undefined && { random }),
     ...(scheduler !== undefined && { scheduler }),
+  }
+}
+
+function definedRules({ coalesceMs, confirmDelayMs }: StoreSettings): Partial<PublishingRules> {
+  return {
+    ...(coalesceMs !== undefined && { coalesceMs }),
+    ...(confirmDelayMs !== undefined && { confirmDelayMs }),
   }
 }

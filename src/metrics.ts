@@ -18,6 +18,10 @@ export interface Metrics {
   inboxProcessed(lagMs: number): void
   /** `ok`, or what kind of trouble it was. */
   githubAsked(kind: string): void
+  /** A delivery was tried: how the attempt ended, or `late`. */
+  attempted(channel: string, outcome: string): void
+  /** `lagMs` after it was wanted. */
+  published(channel: string, lagMs: number): void
 }
 
 export interface HttpAnswer {
@@ -47,4 +51,6 @@ export const noMetrics: Metrics = {
   webhook: ignore,
   inboxProcessed: ignore,
   githubAsked: ignore,
+  attempted: ignore,
+  published: ignore,
 }

@@ -33,6 +33,8 @@ export interface OutboxStore {
   /** GitHub said "not now" to this identity, to a read or a write. */
   blockIdentity(identity: string, until: number, reason: string): Promise<void>
   budgets(): Promise<readonly Budget[]>
+  /** Null when nothing keeps it from asking. */
+  blockedUntil(identity: string): Promise<number | null>
 
   /** Something of a run's own, once per name and round. */
   publish(request: PublishRequest, once: Once | null): Promise<PublishAnswer>

@@ -7,7 +7,7 @@ import type { Once, Page, Paged } from '../store.ts'
 import type { Driver } from './driver.ts'
 import type { Verb } from './sql.ts'
 import { sql } from './sql.ts'
-import { selectBudgets } from './tables/budget-table.ts'
+import { blockedUntil, selectBudgets } from './tables/budget-table.ts'
 import { selectAttempts, selectDelivery } from './tables/delivery-table.ts'
 import { beginAttempt, blockIdentity, endAttempt, recordFinding } from './verbs/attempt-delivery.ts'
 import type { VerbContext } from './verbs/context.ts'
@@ -71,6 +71,11 @@ export class SqlOutbox implements port.OutboxStore {
 
   budgets(): Promise<readonly Budget[]> {
     return this.#driver.read(selectBudgets)
+  }
+
+  async blockedUntil(identity: string): Promise<number | null> {
+    const until = await this.#driver.read(() => blockedUntil(identity))
+    return until !== null && until > this.#context.now() ? until : null
   }
 
   publish(request: port.PublishRequest, once: Once | null): Promise<port.PublishAnswer> {

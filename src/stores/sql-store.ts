@@ -18,7 +18,7 @@ import { LostRace } from './driver.ts'
 import type { Verb } from './sql.ts'
 import { SqlOutbox } from './sql-outbox.ts'
 import { dueEntries, inboxBacklog, selectBody, selectEntry } from './tables/inbox-table.ts'
-import { repositoryByName } from './tables/repository-table.ts'
+import { repositoryByName, repositoryNames } from './tables/repository-table.ts'
 import { selectRun } from './tables/run-table.ts'
 import { selectSubject } from './tables/subject-table.ts'
 import { auditAfter, latestAudit, listAudit, placeAudits } from './verbs/audit-order.ts'
@@ -339,6 +339,10 @@ export class SqlStore implements port.Store {
     const known = await this.#driver.read(() => repositoryByName(name))
     if (known?.githubId === githubId) return
     await this.#driver.transact(() => learnRepository(this.#context, name, githubId))
+  }
+
+  repositoryNames(ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    return this.#driver.read(() => repositoryNames(ids))
   }
 
   recordMode(mode: port.StoreMode): Promise<port.StoreMode> {

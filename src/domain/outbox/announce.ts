@@ -118,7 +118,8 @@ function checkDesire(run: Run, common: Common): Desire[] {
     name: checkName,
     ...checkOf(run),
     detailsUrl: targetUrl,
-    startedAt,
+    // Only with its end: a new holder is no reason to write.
+    startedAt: finishedAt === null ? null : startedAt,
     completedAt: finishedAt,
   }
   return [

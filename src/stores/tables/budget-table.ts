@@ -37,3 +37,8 @@ export function* selectBudgets(): Verb<Budget[]> {
   const rows = yield sql`SELECT ${budget.columns} FROM budget ORDER BY identity LIMIT 1000`
   return rows.map((row) => budget.decode(row))
 }
+
+export function* blockedUntil(identity: string): Verb<number | null> {
+  const [row] = yield sql`SELECT blocked_until FROM budget WHERE identity = ${identity}`
+  return (row?.['blocked_until'] ?? null) as number | null
+}

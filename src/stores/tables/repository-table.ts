@@ -72,6 +72,14 @@ export function* repositoryIds(githubIds: readonly number[]): Verb<Map<number, s
   return new Map(rows.map((row) => [Number(row['github_id']), row['id'] as string]))
 }
 
+/** By our own ids; one that is gone is left out. */
+export function* repositoryNames(ids: readonly string[]): Verb<Map<string, string>> {
+  if (ids.length === 0) return new Map()
+  const rows = yield sql`SELECT id, name FROM repository
+    WHERE id IN (${join(padded([...new Set(ids)]))})`
+  return new Map(rows.map((row) => [row['id'] as string, row['name'] as string]))
+}
+
 export function* repositoryByGithubId(githubId: number): Verb<Repository | null> {
   const [row] = yield sql`SELECT id, github_id, name FROM repository
     WHERE github_id = ${githubId}`

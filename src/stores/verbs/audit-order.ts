@@ -46,7 +46,7 @@ export function* latestAudit({ dialect }: VerbContext): Verb<LatestAudit> {
   return { order: Number(row?.['latest'] ?? 0), unplaced: row?.['unplaced'] === true }
 }
 
-/** Along an index by run, webhook, type or time; more than one of them leaves out rows. */
+/** Along an index by run, webhook, delivery, type or time; more than one of them leaves out rows. */
 export function* listAudit(
   { dialect }: VerbContext,
   filter: AuditFilter,
@@ -80,10 +80,11 @@ export function* auditAfter(
   return yield* selectAudits(place, sql`${where} ORDER BY ${place} LIMIT ${limit}`)
 }
 
-function matching({ runId, inboxId, type, since, until }: AuditFilter): Sql[] {
+function matching({ runId, inboxId, deliveryId, type, since, until }: AuditFilter): Sql[] {
   const where: Sql[] = []
   if (runId !== undefined) where.push(sql`run_id = ${runId}`)
   if (inboxId !== undefined) where.push(sql`inbox_id = ${inboxId}`)
+  if (deliveryId !== undefined) where.push(sql`delivery_id = ${deliveryId}`)
   if (type !== undefined) where.push(sql`type = ${type}`)
   if (since !== undefined) where.push(sql`at >= ${since}`)
   if (until !== undefined) where.push(sql`at < ${until}`)

@@ -9,7 +9,7 @@ export const english: Words = {
     waiting: 'waiting for a person',
     passed: 'passed',
     refused: 'not passed',
-    neutral: 'done',
+    neutral: 'done, no verdict',
     failed: 'failed',
     timed_out: 'timed out',
     lost: 'worker lost',
@@ -32,7 +32,7 @@ export const english: Words = {
     outcome: {
       success: 'Passed',
       failure: 'Not passed',
-      neutral: 'Done, neither passed nor failed',
+      neutral: 'Done, no verdict',
       failed: 'Failed',
     },
     ended: {
@@ -69,7 +69,7 @@ export const english: Words = {
     },
     morePhases: (count) => (count === 1 ? 'and 1 more phase' : `and ${count} more phases`),
     reports: 'Progress',
-    past: 'Earlier commits',
+    past: 'Earlier runs',
     pastCount: (count) => (count === 1 ? '1 earlier run' : `${count} earlier runs`),
     pastMore: (count) => `and ${count} earlier`,
     pastState: {

@@ -9,7 +9,7 @@ export const russian: Words = {
     waiting: 'ожидает ответа человека',
     passed: 'успешно',
     refused: 'не пройдено',
-    neutral: 'завершено',
+    neutral: 'завершено, без оценки',
     failed: 'ошибка',
     timed_out: 'время вышло',
     lost: 'исполнитель потерян',
@@ -24,15 +24,15 @@ export const russian: Words = {
     worker_lost: 'Исполнитель перестал отвечать, результата нет.',
     attempts_exhausted: 'Слишком много исполнителей подряд было потеряно, результата нет.',
     pull_request_closed: 'Пул-реквест закрыт.',
-    superseded: 'Более новый коммит занял его место до завершения работы.',
-    filtered: 'Правила для этого вида работ её исключают.',
+    superseded: 'Его место занял более новый коммит.',
+    filtered: 'Эта работа исключена правилами.',
   },
   status: {
     pending: 'Ожидается результат',
     outcome: {
       success: 'Успешно',
       failure: 'Не пройдено',
-      neutral: 'Завершено без оценки',
+      neutral: 'Завершено, без оценки',
       failed: 'Ошибка',
     },
     ended: {
@@ -70,7 +70,7 @@ export const russian: Words = {
     },
     morePhases: (count) => `и ещё ${count} ${plural(count, 'этап', 'этапа', 'этапов')}`,
     reports: 'Ход работы',
-    past: 'Предыдущие коммиты',
+    past: 'Прошлые запуски',
     pastCount: (count) =>
       `${count} ${plural(count, 'прошлый запуск', 'прошлых запуска', 'прошлых запусков')}`,
     pastMore: (count) =>

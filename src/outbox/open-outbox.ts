@@ -1,0 +1,41 @@
+/** Publishing, put together: the channels, who we are on GitHub, and the publisher over them. */
+import { createGitHubChannels } from '../channels/create-channels.ts'
+import type { Clock } from '../clock.ts'
+import type { BudgetLimits } from '../domain/outbox/budget.ts'
+import { SetupError } from '../errors.ts'
+import type { GitHub, GitHubCalls } from '../github.ts'
+import type { Log } from '../log.ts'
+import type { Metrics } from '../metrics.ts'
+import type { Scheduler } from '../scheduler.ts'
+import type { Store } from '../store.ts'
+import { createOwnAuthors } from './own-authors.ts'
+import type { Publisher } from './publisher.ts'
+import { createPublisher } from './publisher.ts'
+
+export interface OpenOutboxOptions {
+  readonly store: Store
+  readonly github: GitHub & GitHubCalls
+  readonly publicUrl: string | null
+  readonly limits: BudgetLimits
+  readonly clock: Clock
+  readonly scheduler: Scheduler
+  readonly metrics: Metrics
+  readonly log: Log
+}
+
+export function openOutbox(options: OpenOutboxOptions): Publisher {
+  const { store, github, publicUrl, clock } = options
+  const authors = createOwnAuthors(github, store.outbox, clock)
+  const channels = createGitHubChannels({
+    github,
+    publicUrl,
+    authors: () => authors.all(),
+    markerKeys: async () => {
+      const all = await store.outbox.markerKeys()
+      const [current] = all
+      if (current === undefined) throw new SetupError('marker_keys', 'the store has no marker key')
+      return { current, all }
+    },
+  })
+  return createPublisher({ ...options, channels, authors })
+}

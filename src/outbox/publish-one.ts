@@ -1,0 +1,328 @@
+/**
+ * One delivery, one step: whatever has to be done next about it is done once and its outcome stored.
+ *
+ *   lease (by the publisher) ─▶ prepare ─▶ begin: attempt and budget, committed ─▶ send ─▶ end
+ *
+ * If we die before `begin` is committed, nothing left. After it, the next holder finds an attempt
+ * without an outcome and looks before it sends. If the answer never comes, the same. If we are late,
+ * the request does not leave (`sendBy`); if it left all the same, our outcome is refused by the
+ * lease and the target read again.
+ */
+import type { Channel, Prepared, Sight, Target } from '../channel.ts'
+import type { Clock } from '../clock.ts'
+import type { BudgetLimits } from '../domain/outbox/budget.ts'
+import type { AttemptAction, Delivery } from '../domain/outbox/delivery.ts'
+import type { Move } from '../domain/outbox/move.ts'
+import { nextMove } from '../domain/outbox/move.ts'
+import type { AttemptEnd, Finding } from '../domain/outbox/outcome.ts'
+import { InvalidInputError } from '../errors.ts'
+import type { GitHubCalls } from '../github.ts'
+import { GitHubError } from '../github/errors.ts'
+import type { Log } from '../log.ts'
+import type { Metrics } from '../metrics.ts'
+import type { LeasedDelivery } from '../outbox-store.ts'
+import type { Scheduler } from '../scheduler.ts'
+import { delay } from '../scheduler.ts'
+import type { Store } from '../store.ts'
+import { endOfError, failureOfLook } from './outcome-of.ts'
+import type { OwnAuthors } from './own-authors.ts'
+
+/** A shorter wait for the budget is not worth giving a delivery back. */
+const shortWaitMs = 1500
+
+export interface PublishingParts {
+  readonly store: Store
+  readonly channels: ReadonlyMap<string, Channel>
+  readonly github: Pick<GitHubCalls, 'identityOf'>
+  readonly authors: Pick<OwnAuthors, 'learn'>
+  readonly limits: BudgetLimits
+  readonly clock: Clock
+  readonly scheduler: Scheduler
+  readonly metrics: Metrics
+  readonly log: Log
+}
+
+interface Job {
+  readonly leased: LeasedDelivery
+  readonly delivery: Delivery
+  readonly channel: Channel
+  readonly target: Target
+  readonly prepared: Prepared
+  /** On the monotonic clock. */
+  readonly sendBy: number
+}
+
+export async function publishOne(
+  parts: PublishingParts,
+  leased: LeasedDelivery,
+  sendBy: number,
+): Promise<void> {
+  const { store, channels } = parts
+  const { delivery } = leased
+  const channel = channels.get(delivery.channel)
+  if (channel === undefined) {
+    const text = `this process has no channel ${delivery.channel}`
+    const trouble = { code: 'no_channel', text }
+    return await record(parts, leased, { what: 'invalid', trouble })
+  }
+  const target = targetOf(leased)
+  const found = await prepare(channel, target, delivery)
+  if ('what' in found) return await record(parts, leased, found)
+  const job: Job = { leased, delivery, channel, target, prepared: found, sendBy }
+  const move = nextMove(delivery, await threadIsOld(parts, leased), store.now())
+  await make(parts, job, move)
+}
+
+async function make(parts: PublishingParts, job: Job, move: Move): Promise<void> {
+  const { leased, channel, delivery } = job
+  switch (move.what) {
+    case 'write':
+      return await write(parts, job, move.action)
+    case 'remove':
+      return await attempt(parts, job, 'remove', move.providerId, async () => {
+        await channel.remove?.(job.target, move.providerId, job.sendBy)
+        return { what: 'sent', providerId: null, url: null, hash: delivery.sentHash ?? '' }
+      })
+    case 'rest':
+      return await record(parts, leased, { what: 'rest' })
+    default:
+      return await look(parts, job, move)
+  }
+}
+
+async function write(parts: PublishingParts, job: Job, action: 'create' | 'edit'): Promise<void> {
+  const { leased, delivery, channel, target, prepared, sendBy } = job
+  const { sentHash, memo } = delivery
+  if (sentHash === prepared.hash && memo.unsettled !== true) {
+    return await record(parts, leased, { what: 'unchanged', hash: prepared.hash })
+  }
+  await attempt(parts, job, action, null, async () => {
+    const { providerId, url } = await channel.write(target, prepared, sendBy)
+    return { what: 'sent', providerId, url, hash: prepared.hash }
+  })
+}
+
+async function attempt(
+  parts: PublishingParts,
+  job: Job,
+  action: AttemptAction,
+  removes: string | null,
+  send: () => Promise<AttemptEnd>,
+): Promise<void> {
+  const { store, metrics } = parts
+  const { leased, delivery, channel } = job
+  const identity = await identityOf(parts, job)
+  if (identity === null) return
+  const begun = await begin(parts, job, action, removes, identity)
+  if (begun === null) return
+  const answered = await answerOf(send, (error) =>
+    endOfError(error, {
+      delivery,
+      action,
+      looks: channel.looksBeforeResend,
+      now: store.now(),
+      toStoreTime: toStoreTime(parts),
+    }),
+  )
+  const recorded = await store.outbox.endAttempt(leased.hold, {
+    attempt: begun,
+    identity,
+    ...answered,
+  })
+  metrics.attempted(delivery.channel, recorded === 'late' ? 'late' : answered.end.what)
+  if (answered.end.what === 'sent' && recorded === 'recorded' && action !== 'remove') {
+    metrics.published(delivery.channel, Math.max(0, store.now() - delivery.changedAt))
+  }
+  tell(parts, job, action, answered.end)
+}
+
+interface Answered {
+  readonly end: AttemptEnd
+  readonly httpStatus: number | null
+  readonly requestId: string | null
+  readonly githubRequestId: string | null
+}
+
+async function answerOf(
+  send: () => Promise<AttemptEnd>,
+  endOf: (error: unknown) => AttemptEnd,
+): Promise<Answered> {
+  try {
+    const nothing = { httpStatus: null, requestId: null, githubRequestId: null }
+    return { end: await send(), ...nothing }
+  } catch (error) {
+    const facts = error instanceof GitHubError ? error : null
+    return {
+      end: endOf(error),
+      httpStatus: facts?.status ?? null,
+      requestId: facts?.requestId ?? null,
+      githubRequestId: facts?.githubRequestId ?? null,
+    }
+  }
+}
+
+/** Null when it is not to be sent now; then that has been recorded. */
+async function begin(
+  parts: PublishingParts,
+  job: Job,
+  action: AttemptAction,
+  removes: string | null,
+  identity: string,
+) {
+  const { store, limits, scheduler, clock } = parts
+  const { leased, delivery, sendBy } = job
+  const { versionFence, versionSeq } = delivery
+  for (;;) {
+    const answer = await store.outbox.beginAttempt({
+      hold: leased.hold,
+      action,
+      versionFence,
+      versionSeq,
+      providerId: removes,
+      identity,
+      limits,
+    })
+    if (answer.result === 'begun') return answer.attempt
+    if (answer.result !== 'budget') return null
+    const waitMs = answer.until - store.now()
+    if (waitMs > shortWaitMs || clock.monotonicMs() + waitMs >= sendBy) {
+      await record(parts, leased, { what: 'budget', until: answer.until })
+      return null
+    }
+    await delay(scheduler, Math.max(1, waitMs))
+  }
+}
+
+type Look = Exclude<Move['what'], 'write' | 'remove' | 'rest'>
+
+async function look(
+  parts: PublishingParts,
+  job: Job,
+  { what }: { readonly what: Look },
+): Promise<void> {
+  const { store } = parts
+  const { leased, channel, prepared } = job
+  const identity = await identityOf(parts, job)
+  if (identity === null) return
+  const blockedUntil = await store.outbox.blockedUntil(identity)
+  if (blockedUntil !== null) {
+    return await record(parts, leased, { what: 'look_limited', until: blockedUntil })
+  }
+  try {
+    const sight = await channel.look(
+      { target: job.target, prepared, since: sinceOf(parts, job, what) },
+      job.sendBy,
+    )
+    await record(parts, leased, await findingOf(job, what, sight))
+  } catch (error) {
+    const failed = failureOfLook(error, { now: store.now(), toStoreTime: toStoreTime(parts) })
+    if (failed.what === 'look_limited') {
+      await store.outbox.blockIdentity(identity, failed.until, 'rate_limited')
+    }
+    await record(parts, leased, failed)
+  }
+}
+
+/** Where the id is known it is asked for; what may be there without our knowledge is listed. */
+function sinceOf({ store, clock }: PublishingParts, { delivery }: Job, what: Look): number | null {
+  const since =
+    what === 'scan'
+      ? delivery.createdAt
+      : what === 'confirm' && delivery.memo.doubt?.action === 'create'
+        ? delivery.memo.doubt.since
+        : null
+  return since === null ? null : since - store.now() + clock.wallMs()
+}
+
+async function findingOf(
+  { channel, target, prepared, sendBy }: Job,
+  what: Look,
+  { standing, unverified }: Sight,
+): Promise<Finding> {
+  switch (what) {
+    case 'scan':
+      return { what: 'scanned', standing }
+    case 'settle':
+      return { what: 'settled', standing }
+    case 'examine': {
+      const there = standing.length > 0
+      const placeIsThere = there || (await channel.placeIsThere(target, sendBy))
+      return { what: 'examined', there, placeIsThere }
+    }
+    default: {
+      const looks = channel.looksBeforeResend
+      return { what: 'looked', standing, unverified, hash: prepared.hash, looks }
+    }
+  }
+}
+
+/** Null when it cannot be said under whom we act; then that has been recorded. */
+async function identityOf(parts: PublishingParts, job: Job): Promise<string | null> {
+  const { store, github, authors } = parts
+  try {
+    await authors.learn()
+    return await github.identityOf(job.target)
+  } catch (error) {
+    const failed = failureOfLook(error, { now: store.now(), toStoreTime: toStoreTime(parts) })
+    await record(parts, job.leased, failed)
+    return null
+  }
+}
+
+async function prepare(
+  channel: Channel,
+  target: Target,
+  { content }: Delivery,
+): Promise<Prepared | Extract<Finding, { what: 'invalid' }>> {
+  try {
+    return await channel.prepare(target, JSON.parse(content))
+  } catch (error) {
+    if (!(error instanceof InvalidInputError)) throw error
+    return { what: 'invalid', trouble: { code: error.code, text: error.message } }
+  }
+}
+
+function targetOf({ delivery, repo, repoGithubId }: LeasedDelivery): Target {
+  const { id, repositoryId, thread, sha, name, markerKey, providerId } = delivery
+  return {
+    deliveryId: id,
+    repo,
+    repoGithubId,
+    repositoryId,
+    thread,
+    sha,
+    name,
+    markerKey,
+    providerId,
+  }
+}
+
+/** Something of ours may stand there that this store does not know of. */
+async function threadIsOld(
+  { store }: PublishingParts,
+  { threadCreatedAt }: LeasedDelivery,
+): Promise<boolean> {
+  return threadCreatedAt === null || threadCreatedAt < (await store.outbox.knowsSince())
+}
+
+async function record(
+  { store, log }: PublishingParts,
+  { hold, delivery }: LeasedDelivery,
+  finding: Finding,
+): Promise<void> {
+  const result = await store.outbox.record(hold, finding)
+  const told = { delivery_id: delivery.id, found: finding.what, result }
+  log.debug(told, 'looked after a delivery')
+}
+
+function tell({ log }: PublishingParts, { delivery }: Job, action: string, end: AttemptEnd): void {
+  const { id, channel, runId, name } = delivery
+  const told = { delivery_id: id, run_id: runId, channel, name, action, outcome: end.what }
+  if (end.what === 'sent') log.info(told, 'published')
+  else if (end.what === 'permanent') log.warn({ ...told, ...end.trouble }, 'could not publish')
+  else log.info({ ...told, ...('trouble' in end && end.trouble) }, 'not published yet')
+}
+
+function toStoreTime({ store, clock }: PublishingParts) {
+  return (ourMs: number): number => ourMs - clock.wallMs() + store.now()
+}
