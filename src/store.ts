@@ -100,6 +100,8 @@ export interface Store {
 
   /** GitHub's numeric id for a repository's name, as an event brought it. */
   learnRepository(name: string, githubId: number): Promise<void>
+  /** As last heard, by our own id; one query. */
+  repositoryNames(ids: readonly string[]): Promise<ReadonlyMap<string, string>>
   /** Remembers `mode` at first start; answers what the store has been from its beginning. */
   recordMode(mode: StoreMode): Promise<StoreMode>
 }
