@@ -70,18 +70,18 @@ export function isoOf(ms: number): string {
   return `${new Date(ms).toISOString().slice(0, 19)}Z`
 }
 
-/** For what GitHub shows as it is: one line of at most so many code points, and no secret. */
+/**
+ * For what GitHub shows as it is: one line, no secret, and at most so many characters, counted in
+ * UTF-16 units because no other way of counting makes more of them.
+ */
 export function plainLine(text: string, max: number): string {
   const line = hideSecrets(text.toWellFormed())
     .replaceAll(/[\s\p{Cc}]+/gu, ' ')
     .trim()
-  const points = Array.from(line)
-  return points.length <= max
-    ? line
-    : `${points
-        .slice(0, max - 1)
-        .join('')
-        .trimEnd()}…`
+  if (line.length <= max) return line
+  // A pair that was cut through leaves half a character.
+  const cut = line.slice(0, max - 1).replace(/[\uD800-\uDBFF]$/, '')
+  return `${cut.trimEnd()}…`
 }
 
 /** Null for what is not there (any more). */
@@ -96,29 +96,33 @@ export async function unlessGone<T>(asked: Promise<T>): Promise<T | null> {
 
 const anyObject = z.looseObject({})
 
-export async function threadIsThere(
+export function threadIsThere(
   github: GitHubCalls,
   target: Target,
   sendBy: SendBy,
 ): Promise<boolean> {
   const route = 'GET /repos/{owner}/{repo}/issues/{issue_number}'
-  const parameters = { issue_number: threadOf(target) }
-  return (await unlessGone(github.call(target, anyObject, route, parameters, sendBy))) !== null
+  return isThere(github.call(target, anyObject, route, { issue_number: threadOf(target) }, sendBy))
 }
 
 /** By its combined status, which is small and asks for no right that we do not need anyway. */
-export async function commitIsThere(
+export function commitIsThere(
   github: GitHubCalls,
   target: Target,
   sendBy: SendBy,
 ): Promise<boolean> {
   const route = 'GET /repos/{owner}/{repo}/commits/{ref}/status'
   const parameters = { ref: shaOf(target), per_page: 1 }
+  return isThere(github.call(target, anyObject, route, parameters, sendBy))
+}
+
+async function isThere(asked: Promise<unknown>): Promise<boolean> {
   try {
-    return (await unlessGone(github.call(target, anyObject, route, parameters, sendBy))) !== null
+    await asked
+    return true
   } catch (error) {
-    // A 422 is GitHub's word for a sha that no commit has.
-    if (isGitHubError(error, 'invalid')) return false
+    // `invalid`: a 422 is GitHub's word for a sha that no commit has.
+    if (isGitHubError(error, 'not_found', 'gone', 'not_installed', 'invalid')) return false
     throw error
   }
 }
