@@ -132,7 +132,7 @@ export async function compose(settings: Settings, options: ComposeOptions): Prom
   const { log, version } = options
   const metrics = createPrometheusMetrics()
   const store = await openServedStore(settings, { ...seams, metrics })
-  metrics.watch(store)
+  metrics.watch(store, budgetLimits(settings))
   const onAsked = (kind: string): void => metrics.githubAsked(kind)
   const onRenamed = (githubId: number, newName: string): void => {
     store.learnRepository(newName.toLowerCase(), githubId).catch((error: unknown) => {

@@ -1,4 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest'
+import type { Budget } from '../domain/outbox/budget.ts'
+import { newBudget, takeWrite } from '../domain/outbox/budget.ts'
+import type { OutboxBacklog } from '../outbox-store.ts'
 import { createPrometheusMetrics, type PrometheusMetrics } from './prometheus.ts'
 
 let metrics: PrometheusMetrics
@@ -13,10 +16,40 @@ const store = {
   activeRuns: async () => ({ pending: 3, running: 2, waiting: 0 }),
   inboxBacklog: async () => ({ waiting: 4, oldestAt: 1000 }),
   now: () => 6000,
+  outbox: {
+    backlog: async () => backlog,
+    budgets: async () => [budget('app:1', 5000), budget('app:2', 66_000)],
+  },
+}
+
+const limits = { spacingMs: 1000, perMinute: 80, perHour: 500 }
+
+const backlog: OutboxBacklog = {
+  open: { due: 2, leased: 1, backoff: 0, budget: 3, in_doubt: 1, held: 0, no_address: 0 },
+  oldestAt: 2000,
+  failed: 5,
+  unreported: [
+    {
+      runId: 'run_1',
+      deliveryId: 'dlv_1',
+      channel: 'github-status',
+      status: 'FAILED',
+      wait: null,
+      since: 3000,
+      reason: 'forbidden',
+    },
+  ],
+  unreportedCount: 7,
+}
+
+function budget(identity: string, blockedUntil: number): Budget {
+  const written = takeWrite(newBudget(identity, 5000), limits, false, 5000)
+  if (!written.granted) throw new Error('a new budget grants its first write')
+  return { ...written.budget, blockedUntil }
 }
 
 it('shows every measure under its name', async () => {
-  metrics.watch(store)
+  metrics.watch(store, limits)
   metrics.claimed('review', 'new')
   metrics.claimed('review', 'new')
   metrics.runEnded('review', 'failed')
@@ -27,6 +60,8 @@ it('shows every measure under its name', async () => {
   metrics.webhook('pull_request', 'accepted')
   metrics.inboxProcessed(250)
   metrics.githubAsked('ok')
+  metrics.attempted('github-comment', 'sent')
+  metrics.published('github-comment', 400)
   const text = await metrics.text()
   for (const line of [
     'holdfast_claims_total{type="review",reason="new"} 2',
@@ -41,6 +76,18 @@ it('shows every measure under its name', async () => {
     'holdfast_runs{state="pending"} 3',
     'holdfast_inbox_waiting 4',
     'holdfast_inbox_oldest_seconds 5',
+    'holdfast_delivery_attempts_total{channel="github-comment",outcome="sent"} 1',
+    'holdfast_delivery_seconds_sum{channel="github-comment"} 0.4',
+    'holdfast_deliveries_open{wait="budget"} 3',
+    'holdfast_deliveries_open{wait="held"} 0',
+    'holdfast_deliveries_oldest_seconds 4',
+    'holdfast_deliveries_failed 5',
+    'holdfast_runs_unreported 7',
+    'holdfast_runs_unreported_oldest_seconds 3',
+    'holdfast_budget_writes{identity="app:1",window="hour"} 1',
+    'holdfast_budget_limit{window="minute"} 80',
+    'holdfast_budget_blocked_seconds{identity="app:1"} 0',
+    'holdfast_budget_blocked_seconds{identity="app:2"} 60',
   ]) {
     expect(text.split('\n')).toContain(line)
   }
@@ -54,7 +101,7 @@ it('keeps a registry of its own', async () => {
 })
 
 it('an empty inbox has no oldest, and no negative age', async () => {
-  metrics.watch({ ...store, inboxBacklog: async () => ({ waiting: 0, oldestAt: null }) })
+  metrics.watch({ ...store, inboxBacklog: async () => ({ waiting: 0, oldestAt: null }) }, limits)
   expect(await lines('holdfast_inbox_oldest_seconds')).toEqual(['holdfast_inbox_oldest_seconds 0'])
 })
 
@@ -65,11 +112,13 @@ describe('a store that is away', () => {
       if (isAway) throw new Error('away')
       return store.activeRuns()
     }
-    metrics.watch({ ...store, activeRuns })
+    metrics.watch({ ...store, activeRuns }, limits)
     expect(await lines('holdfast_runs{')).toHaveLength(3)
     isAway = true
     metrics.leaseLost()
     expect(await lines('holdfast_runs{')).toEqual([])
+    expect(await lines('holdfast_deliveries_failed')).toEqual([])
+    expect(await lines('holdfast_budget_writes')).toEqual([])
     expect(await lines('holdfast_leases_lost_total')).toEqual(['holdfast_leases_lost_total 1'])
     isAway = false
     expect(await lines('holdfast_runs{')).toHaveLength(3)

@@ -1,19 +1,17 @@
 /**
- * The measures as Prometheus reads them, in a registry of their own. What stands still (runs by
- * state, the inbox) is read when somebody asks; a store that is away leaves those out and the rest
- * as it is.
+ * The measures as Prometheus reads them, in a registry of their own: what is counted and timed while
+ * the process works, and beside it what stands in the store.
  */
-import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
+import { collectDefaultMetrics, Counter, Histogram, Registry } from 'prom-client'
+import type { BudgetLimits } from '../domain/outbox/budget.ts'
 import type { Metrics, MetricsPage } from '../metrics.ts'
-import type { Store } from '../store.ts'
 import { boundedLabel } from './bounded-label.ts'
+import { storeGauges, type WatchedStore } from './store-gauges.ts'
 
 export interface PrometheusMetrics extends Metrics, MetricsPage {
-  /** From now on the gauges are read from this store. */
-  watch(store: WatchedStore): void
+  /** From now on the gauges are read from this store; what it writes is held against `limits`. */
+  watch(store: WatchedStore, limits: BudgetLimits): void
 }
-
-export type WatchedStore = Pick<Store, 'activeRuns' | 'inboxBacklog' | 'now'>
 
 const seconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60]
 const lagSeconds = [0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 1800, 7200]
@@ -22,13 +20,13 @@ const sizes = [1, 2, 4, 8, 16, 32, 64, 128, 256]
 export function createPrometheusMetrics(): PrometheusMetrics {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
-  const gauges = watchedGauges(registry)
+  const gauges = storeGauges(registry)
   const counted = counters(registry)
   const measured = histograms(registry)
   return {
     ...counted,
     ...measured,
-    watch: gauges.watch,
+    watch: (store, limits) => gauges.watch(store, limits),
     contentType: registry.contentType,
     async text() {
       await gauges.read()
@@ -37,7 +35,7 @@ export function createPrometheusMetrics(): PrometheusMetrics {
   }
 }
 
-type Counted = 'claimed' | 'runEnded' | 'leaseLost' | 'webhook' | 'githubAsked'
+type Counted = 'claimed' | 'runEnded' | 'leaseLost' | 'webhook' | 'githubAsked' | 'attempted'
 
 function counters(registry: Registry): Pick<Metrics, Counted> {
   const counter = <T extends string>(name: string, help: string, labelNames: readonly T[]) =>
@@ -55,6 +53,10 @@ function counters(registry: Registry): Pick<Metrics, Counted> {
   const asked = counter('holdfast_github_requests_total', 'Requests to GitHub, by outcome.', [
     'kind',
   ])
+  const attempts = counter('holdfast_delivery_attempts_total', 'Attempts to publish, by outcome.', [
+    'channel',
+    'outcome',
+  ])
   const typeOf = boundedLabel()
   const eventOf = boundedLabel()
   const kindOf = boundedLabel()
@@ -64,10 +66,12 @@ function counters(registry: Registry): Pick<Metrics, Counted> {
     leaseLost: () => lost.inc(),
     webhook: (event, decision) => webhooks.inc({ event: eventOf(event), decision }),
     githubAsked: (kind) => asked.inc({ kind: kindOf(kind) }),
+    attempted: (channel, outcome) => attempts.inc({ channel, outcome }),
   }
 }
 
-type Measured = 'storeAnswered' | 'committedTogether' | 'httpAnswered' | 'inboxProcessed'
+type Measured =
+  'storeAnswered' | 'committedTogether' | 'httpAnswered' | 'inboxProcessed' | 'published'
 
 function histograms(registry: Registry): Pick<Metrics, Measured> {
   const histogram = <T extends string>(
@@ -95,6 +99,12 @@ function histograms(registry: Registry): Pick<Metrics, Measured> {
     [],
     lagSeconds,
   )
+  const delivery = histogram(
+    'holdfast_delivery_seconds',
+    'From when something was to be published until it was.',
+    ['channel'],
+    lagSeconds,
+  )
   const methodOf = boundedLabel()
   return {
     storeAnswered: (verb, ms) => store.observe({ verb }, ms / 1000),
@@ -102,34 +112,6 @@ function histograms(registry: Registry): Pick<Metrics, Measured> {
     httpAnswered: ({ route, method, status, ms }) =>
       http.observe({ route: route ?? 'none', method: methodOf(method), status }, ms / 1000),
     inboxProcessed: (lagMs) => inbox.observe(Math.max(0, lagMs) / 1000),
-  }
-}
-
-function watchedGauges(registry: Registry) {
-  const gauge = <T extends string>(name: string, help: string, labelNames: readonly T[] = []) =>
-    new Gauge({ name, help, labelNames, registers: [registry] })
-  const runs = gauge('holdfast_runs', 'Runs that have not ended.', ['state'])
-  const waiting = gauge('holdfast_inbox_waiting', 'Webhooks that wait to be processed.')
-  const oldest = gauge('holdfast_inbox_oldest_seconds', 'How long the oldest of them has waited.')
-  let watched: WatchedStore | null = null
-  const readFrom = async (store: WatchedStore): Promise<void> => {
-    const [active, backlog] = await Promise.all([store.activeRuns(), store.inboxBacklog()])
-    for (const [state, count] of Object.entries(active)) runs.set({ state }, count)
-    waiting.set(backlog.waiting)
-    const since = backlog.oldestAt ?? store.now()
-    oldest.set(Math.max(0, store.now() - since) / 1000)
-  }
-  return {
-    watch: (store: WatchedStore): void => void (watched = store),
-    async read(): Promise<void> {
-      try {
-        if (watched !== null) await readFrom(watched)
-      } catch {
-        // The store's own latency tells of it; old numbers would not.
-        runs.reset()
-        waiting.remove()
-        oldest.remove()
-      }
-    },
+    published: (channel, lagMs) => delivery.observe({ channel }, Math.max(0, lagMs) / 1000),
   }
 }

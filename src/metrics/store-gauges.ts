@@ -1,0 +1,145 @@
+/**
+ * What stands in the store, read when somebody asks: runs, webhooks and deliveries that are not
+ * done, and what each identity has used of its budget. A store that is away leaves all of it out:
+ * old numbers would say that nothing changes.
+ */
+import type { Registry } from 'prom-client'
+import { Gauge } from 'prom-client'
+import type { BudgetLimits } from '../domain/outbox/budget.ts'
+import { useOf } from '../domain/outbox/budget.ts'
+import type { OutboxStore } from '../outbox-store.ts'
+import type { Store } from '../store.ts'
+
+export type WatchedStore = Pick<Store, 'activeRuns' | 'inboxBacklog' | 'now'> & {
+  readonly outbox: Pick<OutboxStore, 'backlog' | 'budgets'>
+}
+
+export interface StoreGauges {
+  watch(store: WatchedStore, limits: BudgetLimits): void
+  read(): Promise<void>
+}
+
+/** Each identity is a time series: the ones that wrote last are shown. */
+const identitiesMax = 50
+
+interface Source {
+  readonly store: WatchedStore
+  readonly limits: BudgetLimits
+}
+
+type Reading = (source: Source) => Promise<void>
+
+/** Makes a gauge that is left out when the store is away. */
+type MakeGauge = <T extends string>(
+  name: string,
+  help: string,
+  labelNames?: readonly T[],
+) => Gauge<T>
+
+export function storeGauges(registry: Registry): StoreGauges {
+  const clearing: (() => void)[] = []
+  const gauge: MakeGauge = (name, help, labelNames = []) => {
+    const made = new Gauge({ name, help, labelNames, registers: [registry] })
+    clearing.push(() => {
+      if (labelNames.length > 0) made.reset()
+      else made.remove()
+    })
+    return made
+  }
+  const readings: readonly Reading[] = [
+    runGauges(gauge),
+    inboxGauges(gauge),
+    deliveryGauges(gauge),
+    budgetGauges(gauge),
+  ]
+  let source: Source | null = null
+  return {
+    watch: (store, limits) => void (source = { store, limits }),
+    async read() {
+      const from = source
+      try {
+        if (from !== null) await Promise.all(readings.map((reading) => reading(from)))
+      } catch {
+        for (const clear of clearing) clear()
+      }
+    },
+  }
+}
+
+function runGauges(gauge: MakeGauge): Reading {
+  const runs = gauge('holdfast_runs', 'Runs that have not ended.', ['state'])
+  return async ({ store }) => {
+    for (const [state, count] of Object.entries(await store.activeRuns())) {
+      runs.set({ state }, count)
+    }
+  }
+}
+
+function inboxGauges(gauge: MakeGauge): Reading {
+  const waiting = gauge('holdfast_inbox_waiting', 'Webhooks that wait to be processed.')
+  const oldest = gauge('holdfast_inbox_oldest_seconds', 'How long the oldest of them has waited.')
+  return async ({ store }) => {
+    const backlog = await store.inboxBacklog()
+    waiting.set(backlog.waiting)
+    oldest.set(secondsSince(backlog.oldestAt, store))
+  }
+}
+
+function deliveryGauges(gauge: MakeGauge): Reading {
+  const open = gauge('holdfast_deliveries_open', 'Deliveries that have not been sent.', ['wait'])
+  const oldest = gauge(
+    'holdfast_deliveries_oldest_seconds',
+    'How long ago the oldest of them was wanted.',
+  )
+  const failed = gauge('holdfast_deliveries_failed', 'Deliveries that were given up.')
+  const unreported = gauge(
+    'holdfast_runs_unreported',
+    'Runs that have ended while GitHub still shows them at work.',
+  )
+  const since = gauge(
+    'holdfast_runs_unreported_oldest_seconds',
+    'How long ago the first of them ended.',
+  )
+  return async ({ store }) => {
+    const backlog = await store.outbox.backlog()
+    for (const [wait, count] of Object.entries(backlog.open)) open.set({ wait }, count)
+    oldest.set(secondsSince(backlog.oldestAt, store))
+    failed.set(backlog.failed)
+    unreported.set(backlog.unreportedCount)
+    since.set(secondsSince(backlog.unreported[0]?.since ?? null, store))
+  }
+}
+
+function budgetGauges(gauge: MakeGauge): Reading {
+  const writes = gauge(
+    'holdfast_budget_writes',
+    'Writes to GitHub within the last minute and hour.',
+    ['identity', 'window'],
+  )
+  const limit = gauge('holdfast_budget_limit', 'How many are allowed; 0 is no limit.', ['window'])
+  const blocked = gauge(
+    'holdfast_budget_blocked_seconds',
+    'For how long GitHub has us wait; 0 is not at all.',
+    ['identity'],
+  )
+  return async ({ store, limits }) => {
+    const budgets = await store.outbox.budgets()
+    limit.set({ window: 'minute' }, limits.perMinute)
+    limit.set({ window: 'hour' }, limits.perHour)
+    writes.reset()
+    blocked.reset()
+    const now = store.now()
+    const newestFirst = budgets.toSorted((a, b) => b.updatedAt - a.updatedAt)
+    for (const budget of newestFirst.slice(0, identitiesMax)) {
+      const { identity, blockedUntil } = budget
+      const { minute, hour } = useOf(budget, now)
+      writes.set({ identity, window: 'minute' }, minute.all)
+      writes.set({ identity, window: 'hour' }, hour.all)
+      blocked.set({ identity }, Math.max(0, (blockedUntil ?? 0) - now) / 1000)
+    }
+  }
+}
+
+function secondsSince(at: number | null, store: WatchedStore): number {
+  return at === null ? 0 : Math.max(0, store.now() - at) / 1000
+}
