@@ -16,7 +16,7 @@ export const createComment = 'POST /repos/{owner}/{repo}/issues/{issue_number}/c
 export interface Heard {
   readonly status: number
   readonly headers: Headers
-  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- JSON; the assertions are the check.
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- the assertions are the check.
   readonly data: any
 }
 
@@ -31,9 +31,9 @@ export interface Asking {
   readonly github: GitHubSimulator
   readonly time: VirtualTime
   /** `ask('GET /user')`. */
-  ask(call: string, options?: AskOptions): Promise<Heard>
+  readonly ask: (call: string, options?: AskOptions) => Promise<Heard>
   /** The same, as it comes: with its body still to be read. */
-  open(call: string, options?: AskOptions): Promise<Response>
+  readonly open: (call: string, options?: AskOptions) => Promise<Response>
   close(): Promise<void>
 }
 

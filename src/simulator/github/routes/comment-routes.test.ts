@@ -17,8 +17,8 @@ beforeEach(async () => {
 
 const list = `GET ${thread}/comments`
 const post = (body: unknown) => asking.ask(`POST ${thread}/comments`, { body: { body } })
-const byId = (id: number) => `/repos/${repo}/issues/comments/${id}`
-const bodies = (data: { body: string }[]) => data.map(({ body }) => body)
+const byId = (id: unknown) => `/repos/${repo}/issues/comments/${String(id)}`
+const bodies = (data: unknown) => (data as { body: string }[]).map(({ body }) => body)
 
 describe('a comment', () => {
   it('is made, edited and deleted, with every text it had on record', async () => {

@@ -20,6 +20,7 @@ const commit = `/repos/${repo}/commits/${headSha}`
 describe('a commit status', () => {
   const post = (body: object, sha = headSha) =>
     asking.ask(`POST /repos/${repo}/statuses/${sha}`, { body })
+  const statesOf = (data: unknown) => (data as { state: string }[]).map(({ state }) => state)
   const latest = (context: string) => asking.github.latestStatus(repo, headSha, context)
 
   it('stands until a newer one of its context, in any case of letters', async () => {
@@ -35,14 +36,11 @@ describe('a commit status', () => {
       'failure',
     ])
     const listed = await asking.ask(`GET ${commit}/statuses?per_page=2`)
-    expect(listed.data.map(({ state }: { state: string }) => state)).toEqual(['failure', 'success'])
+    expect(statesOf(listed.data)).toEqual(['failure', 'success'])
     expect(listed.headers.get('link')).toContain('rel="next"')
     const combined = (await asking.ask(`GET ${commit}/status`)).data
     expect(combined).toMatchObject({ state: 'failure', total_count: 2, sha: headSha })
-    expect(combined.statuses.map(({ state }: { state: string }) => state)).toEqual([
-      'success',
-      'failure',
-    ])
+    expect(statesOf(combined.statuses)).toEqual(['success', 'failure'])
   })
 
   it('has 140 characters of description at most', async () => {
@@ -104,8 +102,8 @@ describe('a check run', () => {
 
   const make = (body: object) =>
     asking.ask(`POST /repos/${repo}/check-runs`, { token, body: { head_sha: headSha, ...body } })
-  const change = (id: number, body: object) =>
-    asking.ask(`PATCH /repos/${repo}/check-runs/${id}`, { token, body })
+  const change = (id: unknown, body: object) =>
+    asking.ask(`PATCH /repos/${repo}/check-runs/${String(id)}`, { token, body })
 
   it('is for Apps alone', async () => {
     const { status, data } = await asking.ask(`POST /repos/${repo}/check-runs`, {
@@ -150,9 +148,10 @@ describe('a check run', () => {
     await make({ name: 'a', external_id: '3' })
     const listed = async (query: string) => {
       const { data } = await asking.ask(`GET ${commit}/check-runs${query}`, { token })
-      const ids = data.check_runs.map((run: { external_id: string }) => run.external_id)
+      const runs = data.check_runs as { external_id: string }[]
+      const ids = runs.map((run) => run.external_id)
       expect(data.total_count).toBe(ids.length)
-      return ids as string[]
+      return ids
     }
     expect(await listed('')).toEqual(['3', '2'])
     expect(await listed('?check_name=a')).toEqual(['3'])

@@ -1,0 +1,158 @@
+// Goal: credentials open what GitHub's would, for as long, and an App's proof is held to GitHub's
+// rules; the product's own proof passes.
+import { generateKeyPairSync } from 'node:crypto'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { appJwt, installationToken, makeJwt } from '../../../test/simulator/app-token.ts'
+import { repo, startAsking, thread, type Asking } from '../../../test/simulator/asking.ts'
+import { makeAppJwt } from '../../github/app-jwt.ts'
+
+const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+const other = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey
+const app = {
+  id: 12,
+  slug: 'holdfast',
+  publicKey: publicKey.export({ type: 'spki', format: 'pem' }) as string,
+}
+
+describe('a token of an account', () => {
+  it('is one that was given; any other is refused', async () => {
+    const asking = await startAsking({ tokens: [{ token: 'ghp_ours', login: 'our-bot' }] })
+    expect((await asking.ask('GET /user', { token: 'ghp_ours' })).data.login).toBe('our-bot')
+    const { status, data } = await asking.ask('GET /user', { token: 'ghp_theirs' })
+    expect(status).toBe(401)
+    expect(data).toMatchObject({ message: 'Bad credentials', status: '401' })
+    expect(asking.github.requests.map(({ identity }) => identity)).toEqual(['our-bot', null])
+    expect(asking.github.requests[0]!.headers).not.toHaveProperty('authorization')
+  })
+
+  it('may be any where that is wished, and goes by both schemes', async () => {
+    const tokens = [{ token: 'ghp_ours', login: 'our-bot' }]
+    const { github } = await startAsking({ tokens, acceptAnyToken: true })
+    for (const authorization of ['token x', 'Bearer y', 'bearer ghp_ours']) {
+      const headers = { authorization }
+      const response = await github.fetch('https://api.github.com/user', { headers })
+      expect(await response.json()).toMatchObject({ login: 'our-bot' })
+    }
+    const headers = { authorization: 'Basic x' }
+    expect((await github.fetch('https://api.github.com/user', { headers })).status).toBe(401)
+  })
+})
+
+describe('an App', () => {
+  let asking: Asking
+  let now: number
+  beforeEach(async () => {
+    asking = await startAsking({ app })
+    now = Math.floor(asking.time.clock.wallMs() / 1000)
+  })
+
+  it('proves itself with its key', async () => {
+    const token = makeAppJwt('12', privateKey, asking.time.clock.wallMs())
+    const { status, data } = await asking.ask('GET /app', { token })
+    expect(status).toBe(200)
+    expect(data).toMatchObject({ id: 12, slug: 'holdfast', installations_count: 1 })
+  })
+
+  it.each([
+    ['another key', () => makeJwt(other, { iss: 12, iat: now, exp: now + 60 }), 401],
+    [
+      'another scheme',
+      () => makeJwt(privateKey, { iss: 12, iat: now, exp: now + 60 }, 'HS256'),
+      401,
+    ],
+    ['a time ahead', () => makeJwt(privateKey, { iss: 12, iat: now + 1, exp: now + 60 }), 401],
+    ['too long a time', () => makeJwt(privateKey, { iss: 12, iat: now, exp: now + 601 }), 401],
+    ['a time gone by', () => makeJwt(privateKey, { iss: 12, iat: now - 60, exp: now }), 401],
+    ['no time', () => makeJwt(privateKey, { iss: 12, iat: now }), 401],
+    ['the name of another', () => makeJwt(privateKey, { iss: 13, iat: now, exp: now + 60 }), 404],
+  ])('is refused with %s', async (_what, jwt, status) => {
+    expect((await asking.ask('GET /app', { token: jwt() })).status).toBe(status)
+  })
+
+  it('finds its installation by repository, name or id', async () => {
+    const token = appJwt(asking, 12, privateKey)
+    const { id } = asking.github.repository(repo)
+    const byName = await asking.ask(`GET /repos/${repo}/installation`, { token })
+    expect(byName.data).toMatchObject({ app_id: 12, account: { login: 'acme' } })
+    const byId = await asking.ask(`GET /repositories/${id}/installation`, { token })
+    expect(byId.data.id).toBe(byName.data.id)
+    asking.github.rename(repo, 'acme/gadgets')
+    expect((await asking.ask(`GET /repos/${repo}/installation`, { token })).status).toBe(301)
+    asking.github.uninstallApp('acme')
+    expect((await asking.ask('GET /repos/acme/gadgets/installation', { token })).status).toBe(404)
+  })
+
+  it('acts as its bot with a long token, for an hour', async () => {
+    const token = await installationToken(asking, 12, privateKey)
+    expect(token).toMatch(/^ghs_12_[\w-]+\.[\w-]+\.[\w-]+$/)
+    expect(token.length).toBeGreaterThan(500)
+    const post = () => asking.ask(`POST ${thread}/comments`, { token, body: { body: 'x' } })
+    expect((await post()).data).toMatchObject({
+      user: { login: 'holdfast[bot]', type: 'Bot' },
+      performed_via_github_app: { id: 12 },
+    })
+    asking.time.pass(60 * 60 * 1000 - 1)
+    expect((await post()).status).toBe(201)
+    asking.time.pass(1)
+    expect((await post()).status).toBe(401)
+    expect((await asking.ask('GET /user', { token: await fresh() })).status).toBe(403)
+  })
+
+  const fresh = (body?: object) => installationToken(asking, 12, privateKey, body)
+
+  it('can narrow a token to repositories and permissions', async () => {
+    asking.github.addRepository('acme/other')
+    asking.github.addIssue('acme/other', { number: 1 })
+    const token = await fresh({ repositories: ['other'], permissions: { issues: 'write' } })
+    const { id } = asking.github.repository('acme/other')
+    expect(asking.github.requests.at(-1)!.status).toBe(201)
+    const comment = { token, body: { body: 'x' } }
+    const status = { token, body: { state: 'pending' } }
+    const results = [
+      await asking.ask('POST /repos/acme/other/issues/1/comments', comment),
+      await asking.ask(`POST ${thread}/comments`, comment),
+      await asking.ask(`POST /repos/acme/other/statuses/${'a'.repeat(40)}`, status),
+    ]
+    expect(results.map((each) => each.status)).toEqual([201, 403, 403])
+    expect(results[1]!.data.message).toBe('Resource not accessible by integration')
+    const narrowed = await asking.ask(mintCall(), {
+      token: appJwt(asking, 12, privateKey),
+      body: { repository_ids: [id] },
+    })
+    expect(narrowed.data).toMatchObject({
+      repository_selection: 'selected',
+      repositories: [{ id }],
+      expires_at: '2026-11-15T13:00:00Z',
+    })
+  })
+
+  const mintCall = () => {
+    const minted = asking.github.requests.findLast(({ path }) => path.endsWith('/access_tokens'))
+    return `POST ${minted!.path}`
+  }
+
+  it('cannot give itself what it has not', async () => {
+    await fresh()
+    const token = appJwt(asking, 12, privateKey)
+    const ask = (body: object) => asking.ask(mintCall(), { token, body })
+    expect((await ask({ permissions: { contents: 'write' } })).status).toBe(422)
+    expect((await ask({ repositories: ['nothing'] })).status).toBe(422)
+    expect((await asking.ask(mintCall(), { token: await fresh() })).status).toBe(401)
+  })
+
+  it('is counted by installation', async () => {
+    asking.github.addRepository('umbrella/x')
+    const token = await fresh()
+    const { faults } = asking.github
+    faults.add({ on: { identity: 'holdfast[bot]' }, fault: faults.blocked() })
+    expect((await asking.ask(`GET ${thread}`, { token })).status).toBe(403)
+    const jwt = appJwt(asking, 12, privateKey)
+    const { data } = await asking.ask('GET /app/installations', { token: jwt })
+    expect(data).toHaveLength(2)
+    const minted = await asking.ask(`POST /app/installations/${data[1].id}/access_tokens`, {
+      token: jwt,
+    })
+    const call = 'GET /repos/umbrella/x'
+    expect((await asking.ask(call, { token: minted.data.token })).status).toBe(200)
+  })
+})

@@ -1,0 +1,241 @@
+// Goal: time is the given clock's, chance the given random's, and what happens is told.
+import { describe, expect, it } from 'vitest'
+import {
+  createComment,
+  headSha,
+  number,
+  repo,
+  startAsking,
+  thread,
+} from '../../../test/simulator/asking.ts'
+import type { Random } from '../../random.ts'
+import type { Happening } from './state/happening.ts'
+
+const comment = { body: { body: 'hello' } }
+
+describe('time', () => {
+  it('ahead of ours shows in every date, and nowhere else', async () => {
+    const aheadMs = 90_000
+    const { ask, github, time } = await startAsking({ aheadMs })
+    const { headers, data } = await ask(`POST ${thread}/comments`, comment)
+    expect(headers.get('date')).toBe('Sun, 15 Nov 2026 12:01:30 GMT')
+    expect(data).toMatchObject({
+      created_at: '2026-11-15T12:01:30Z',
+      updated_at: '2026-11-15T12:01:30Z',
+    })
+    const hour = 60 * 60 * 1000
+    const reset = (time.clock.wallMs() + aheadMs + hour) / 1000
+    expect(headers.get('x-ratelimit-reset')).toBe(String(reset))
+    expect(github.requests[0]!.at).toBe(time.clock.wallMs())
+    expect(github.comments(repo, number)[0]!.createdAt).toBe(time.clock.wallMs())
+    const since = async (text: string) =>
+      ((await ask(`GET ${thread}/comments?since=${text}`)).data as []).length
+    expect(await since('2026-11-15T12:01:30Z')).toBe(1)
+    expect(await since('2026-11-15T12:01:31Z')).toBe(0)
+  })
+})
+
+describe('limits', () => {
+  it('count every request but the question for them', async () => {
+    const { ask } = await startAsking()
+    await ask(`GET ${thread}`)
+    const { headers } = await ask(`GET ${thread}`)
+    expect(headers.get('x-ratelimit-limit')).toBe('5000')
+    expect(headers.get('x-ratelimit-remaining')).toBe('4998')
+    expect(headers.get('x-ratelimit-used')).toBe('2')
+    expect((await ask('GET /rate_limit')).data.resources.core).toMatchObject({ remaining: 4998 })
+  })
+
+  it('of content are enforced where they are set, and free themselves', async () => {
+    const limits = { perMinute: 2, perHour: 3 }
+    const { ask, github, time } = await startAsking({ limits })
+    const post = () => ask(`POST ${thread}/comments`, comment)
+    expect([(await post()).status, (await post()).status]).toEqual([201, 201])
+    time.pass(15_000)
+    const refused = await post()
+    expect(refused.status).toBe(403)
+    expect(refused.headers.get('retry-after')).toBe('45')
+    expect((await ask(`GET ${thread}`)).status).toBe(200)
+    time.pass(45_000)
+    expect((await post()).status).toBe(201)
+    const hourly = await post()
+    expect(hourly.headers.get('retry-after')).toBe('3540')
+    time.pass(3_540_000)
+    expect((await post()).status).toBe(201)
+    expect(github.comments(repo, number)).toHaveLength(4)
+  })
+
+  it('can ask for a pause between writes', async () => {
+    const { ask, time } = await startAsking({ limits: { spacing: 1000 } })
+    const post = async () => (await ask(`POST ${thread}/comments`, comment)).status
+    expect(await post()).toBe(201)
+    time.pass(999)
+    expect(await post()).toBe(403)
+    time.pass(1)
+    expect(await post()).toBe(201)
+  })
+})
+
+describe('what was received', () => {
+  it('is there in order, with what became of it', async () => {
+    const { ask, github } = await startAsking()
+    await ask(`POST ${thread}/comments`, comment)
+    await ask(`GET ${thread}/comments?per_page=7`)
+    await ask('GET /nowhere')
+    expect(github.requests).toMatchObject([
+      {
+        index: 0,
+        method: 'POST',
+        path: `${thread}/comments`,
+        route: createComment,
+        body: { body: 'hello' },
+        identity: 'holdfast-bot',
+        status: 201,
+        effect: true,
+        fault: null,
+      },
+      { index: 1, query: { per_page: '7' }, body: null, status: 200, effect: false },
+      { index: 2, route: null, status: 404 },
+    ])
+    expect(github.count(createComment)).toBe(1)
+    expect(github.count(({ method }) => method === 'GET')).toBe(2)
+  })
+
+  it('goes by the same path below /api/v3', async () => {
+    const { github } = await startAsking()
+    const call = `https://ghe.example/api/v3${thread}/comments?per_page=1`
+    github.commentAs('octocat', repo, number, 'a')
+    github.commentAs('octocat', repo, number, 'b')
+    const response = await github.fetch(call)
+    expect(response.headers.get('link')).toContain(`<https://ghe.example/api/v3${thread}/comments`)
+  })
+})
+
+describe('chance', () => {
+  const seeded = (seed: number): Random => {
+    const next = () => (seed = (seed * 1_103_515_245 + 12_345) % 2 ** 31)
+    return {
+      bytes: (count) => Buffer.from(Array.from({ length: count }, () => next() >> 16)),
+      below: (below) => next() % below,
+    }
+  }
+
+  async function story(seed: number): Promise<string> {
+    const { ask, github } = await startAsking({ random: seeded(seed) })
+    const answers = [
+      await ask(`POST ${thread}/comments`, comment),
+      await ask(`GET ${thread}/comments`),
+    ]
+    const told = answers.map(({ headers, data }) => [[...headers], data as unknown])
+    return JSON.stringify([told, github.requests])
+  }
+
+  it('is the seed’s: the same seed, the same words', async () => {
+    expect(await story(1)).toBe(await story(1))
+    expect(await story(1)).not.toBe(await story(2))
+  })
+})
+
+describe('what happens', () => {
+  it('is told with the payload of its webhook, by hand or by request', async () => {
+    const { ask, github } = await startAsking()
+    const told: Happening[] = []
+    const stop = github.observe((happening) => told.push(happening))
+    const last = () => told.at(-1)!
+    await ask(`POST ${thread}/comments`, comment)
+    expect(last()).toMatchObject({
+      event: 'issue_comment',
+      action: 'created',
+      repo,
+      sender: 'holdfast-bot',
+      payload: {
+        action: 'created',
+        comment: { body: 'hello' },
+        issue: { number },
+        repository: { full_name: repo },
+        sender: { login: 'holdfast-bot' },
+      },
+    })
+    github.push(repo, number, 'c'.repeat(40), { by: 'pusher' })
+    expect(last().payload).toMatchObject({
+      action: 'synchronize',
+      number,
+      before: headSha,
+      after: 'c'.repeat(40),
+      pull_request: { head: { sha: 'c'.repeat(40) } },
+      sender: { login: 'pusher' },
+    })
+    const { id } = github.commentAs('octocat', repo, number, 'one')
+    github.editCommentAs('octocat', id, 'two')
+    expect(last().payload).toMatchObject({ changes: { body: { from: 'one' } } })
+    github.deleteCommentAs('octocat', id)
+    github.labelAs('octocat', repo, number, 'bug')
+    expect(last().payload).toMatchObject({ label: { name: 'bug' } })
+    github.edit(repo, number, { title: 'New', baseSha: 'd'.repeat(40) })
+    github.close(repo, number, { merged: true })
+    github.reopen(repo, number)
+    github.addIssue(repo, { title: 'An issue' })
+    await ask(`POST /repos/${repo}/statuses/${headSha}`, { body: { state: 'success' } })
+    expect(told.map(({ event, action }) => [event, action].join('.'))).toEqual([
+      'issue_comment.created',
+      'push.',
+      'pull_request.synchronize',
+      'issue_comment.created',
+      'issue_comment.edited',
+      'issue_comment.deleted',
+      'pull_request.labeled',
+      'pull_request.edited',
+      'pull_request.closed',
+      'pull_request.reopened',
+      'issues.opened',
+      'status.',
+    ])
+    stop()
+    github.commentAs('octocat', repo, number, 'unheard')
+    expect(last().event).toBe('status')
+  })
+
+  it('is not told of a request that was refused', async () => {
+    const { ask, github } = await startAsking()
+    const told: Happening[] = []
+    github.observe((happening) => told.push(happening))
+    github.faults.add({ fault: github.faults.serverError() })
+    await ask(`POST ${thread}/comments`, comment)
+    await ask(`POST ${thread}/comments`, { body: { body: '' } })
+    expect(told).toEqual([])
+  })
+})
+
+describe('fetch inside the process', () => {
+  it('sends nothing when it was given up before', async () => {
+    const { open, github } = await startAsking()
+    const reason = new Error('too late')
+    await expect(open('GET /user', { signal: AbortSignal.abort(reason) })).rejects.toBe(reason)
+    expect(github.requests).toEqual([])
+  })
+
+  it('takes a Request, and bytes for a body', async () => {
+    const { github } = await startAsking()
+    const url = `https://api.github.com${thread}/comments`
+    const headers = { authorization: 'Bearer x' }
+    const body = JSON.stringify({ body: 'ü' })
+    const first = await github.fetch(new Request(url, { method: 'POST', headers, body }))
+    const bytes = new TextEncoder().encode(body)
+    const second = await github.fetch(new URL(url), { method: 'post', headers, body: bytes })
+    expect([first.status, second.status]).toEqual([201, 201])
+    expect(github.comments(repo, number).map((each) => each.body)).toEqual(['ü', 'ü'])
+  })
+
+  it('sets no timer but the scheduler’s, and leaves none', async () => {
+    const { open, github, time } = await startAsking()
+    const { faults } = github
+    faults.add({ fault: faults.slowBody({ parts: 3, pauseMs: 10 }) })
+    const abort = new AbortController()
+    const response = await open('GET /user', { signal: abort.signal })
+    expect(time.waiting).toBe(1)
+    const read = response.text()
+    abort.abort()
+    await expect(read).rejects.toThrow('abort')
+    expect(time.waiting).toBe(0)
+  })
+})
