@@ -103,7 +103,7 @@ async function fetchDescription() {
   }
 }
 
-/** There an account is a person and an enterprise at once, which none is; one by one it is right. */
+/** There an account is a person and an enterprise at once, which none is; alone it is right. */
 function mendInstallations() {
   const listed = description.paths['/app/installations'].get.responses['200']
   const items = { $ref: '#/components/schemas/installation' }

@@ -13,6 +13,7 @@ import { promisify } from 'node:util'
 import ts from 'typescript'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import * as library from '../src/index.ts'
+import * as simulator from '../src/simulator/index.ts'
 import { clone, installPackage, shellEnv } from './package/install-package.ts'
 
 // Compilers and npm are at work here, perhaps on a busy machine.
@@ -59,7 +60,7 @@ function write(name: string, text: string): string {
 describe('the package', () => {
   it('has what it needs to run and nothing else', () => {
     const top = ['CHANGELOG.md', 'LICENSE', 'README.md']
-    const rest = ['bin', 'dist', 'index.mjs', 'package.json', 'sql']
+    const rest = ['bin', 'dist', 'index.mjs', 'package.json', 'simulator.mjs', 'sql']
     expect(readdirSync(installed()).toSorted()).toEqual([...top, ...rest])
     const files = readdirSync(installed(), { recursive: true, encoding: 'utf8' })
     expect(files.filter((file) => /\.test\.|(?<!\.d)\.ts$/.test(file))).toEqual([])
@@ -93,9 +94,12 @@ describe('the library', () => {
     expect(await outputOf(process.execPath, file)).toBe('new\n')
   })
 
-  it('gives in a clone and in a package the names that the sources export', async () => {
-    const names = Object.keys(library).toSorted()
-    const print = `import * as library from 'holdfast'\nconsole.log(Object.keys(library).join())`
+  it.each([
+    ['holdfast', library],
+    ['holdfast/simulator', simulator],
+  ])('gives as %s in a clone and in a package the names of the sources', async (entry, sources) => {
+    const names = Object.keys(sources).toSorted()
+    const print = `import * as library from '${entry}'\nconsole.log(Object.keys(library).join())`
     expect(await outputOf(process.execPath, write('names.mjs', print))).toBe(`${names.join()}\n`)
     const args = ['--input-type=module', '--eval', print]
     const inClone = await run(process.execPath, args, { cwd: clone, env: shellEnv })
@@ -103,13 +107,20 @@ describe('the library', () => {
   })
 
   it('has types that hold in a strict project, its dependencies included', async () => {
-    const bot = `import { defineConfig, openHoldfast } from 'holdfast'\n${claim}`
-    const wrong = '// @ts-expect-error: there is no such option\ndefineConfig({ prot: 1 })\n'
-    const file = write('bot.ts', bot + wrong)
+    const bot = `import { defineConfig, openHoldfast } from 'holdfast'
+      import { createGitHubSimulator } from 'holdfast/simulator'
+      ${claim}`
+    const wrong = `// @ts-expect-error: there is no such option
+      defineConfig({ prot: 1 })
+      // @ts-expect-error: there is no such option
+      createGitHubSimulator({ tokens: 1 })\n`
+    const page = readFileSync(join(clone, 'docs', 'guides', 'simulator.md'), 'utf8')
+    const guide = write('guide.ts', /```ts\n(.*?)```/s.exec(page)?.[1] ?? 'no example')
+    const files = [write('bot.ts', bot + wrong), guide]
     const strict = ['--noEmit', '--strict', '--exactOptionalPropertyTypes', '--target', 'es2024']
     const typeRoots = ['--typeRoots', join(clone, 'node_modules', '@types'), '--types', 'node']
     const compiler = join(clone, 'node_modules', 'typescript', 'bin', 'tsc')
-    const args = [compiler, ...strict, ...typeRoots, '--module', 'nodenext', file]
+    const args = [compiler, ...strict, ...typeRoots, '--module', 'nodenext', ...files]
     const answer = await outputOf(process.execPath, ...args).catch((error: unknown) => error)
     expect(answer).toBe('')
   })
