@@ -121,17 +121,15 @@ function withoutMentions(text: string): string {
 
 const lineMax = 300
 
-/**
- * One line, shown as it was written: no Markdown, no link, no reference. To be put behind something,
- * not at the start of a line.
- */
+/** One line, shown as it was written: no Markdown, no link, no reference. */
 export function safeLine(text: string, max = lineMax): string {
   const line = shorten(plain(text).replaceAll(/\s+/g, ' ').trim(), max)
   return line
     .replaceAll('&', '&amp;')
     .replaceAll('<', '&lt;')
     .replaceAll('>', '&gt;')
-    .replaceAll(/[\\`*[\]|~]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])|!(?=\[)/g, '\\$&')
+    .replaceAll(/[\\`*[\]|~]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])/g, '\\$&')
+    .replace(/^(\d{0,9})([.)#+=-])/, '$1\\$2')
     .replaceAll('://', `:${zeroWidth}//`)
     .replaceAll(/\bwww\./gi, `$&${zeroWidth}`)
     .replaceAll(/@(?=\S)/g, `@${zeroWidth}`)
@@ -174,7 +172,9 @@ export function cutBody(
 function cutAt(text: string, room: number): number {
   const lineEnd = text.lastIndexOf('\n', room)
   if (lineEnd > room - Math.min(lineSearch, room / 4)) return lineEnd
-  return wholeUpTo(text, room)
+  // Half a tag would swallow what follows.
+  const isTag = /^ {0,3}</.test(text.slice(lineEnd + 1, lineEnd + 5))
+  return isTag ? Math.max(lineEnd, 0) : wholeUpTo(text, room)
 }
 
 function closed(text: string): string {

@@ -34,14 +34,14 @@ const emojis: Readonly<Record<Standing, string>> = {
   waiting: '✋',
   passed: '✅',
   refused: '❌',
-  neutral: '☑️',
+  neutral: 'ℹ️',
   failed: '💥',
   timed_out: '⏰',
   lost: '🔌',
   no_worker: '💤',
   cancelled: '🚫',
   skipped: '⏭️',
-  superseded: '♻️',
+  superseded: '⏩',
 }
 
 export function renderAnchor(view: AnchorView, options: AnchorOptions): string {
@@ -49,8 +49,8 @@ export function renderAnchor(view: AnchorView, options: AnchorOptions): string {
   const words = wordsOf(view.locale)
   const before = [
     headline(view, words),
-    facts(view, words),
     reason(view, words),
+    facts(view, words),
     phases(view, words),
   ]
   const after = [reports(view, words), past(view, words), footerOf(view, options, words)]
@@ -69,7 +69,7 @@ function headline(view: AnchorView, { standing }: Words): string {
   return `### ${emojis[stands]} ${safeLine(view.type, 64)}: ${standing[stands]}`
 }
 
-/** GitHub makes links of commits by itself, but not inside code. */
+/** One line. GitHub makes links of commits by itself, but not inside code. */
 function facts(view: AnchorView, { anchor }: Words): string {
   const { headSha, baseSha, round, attempt } = view
   return [

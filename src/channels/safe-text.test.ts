@@ -1,0 +1,231 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { cutBody, safeLine, safeText } from './safe-text.ts'
+
+/** What is not seen, made visible. */
+const seen = (text: string): string => text.replaceAll('\u200b', '·')
+const text = (written: string): string => seen(safeText(written))
+const line = (written: string, max?: number): string => seen(safeLine(written, max))
+
+describe('a text', () => {
+  test('keeps its Markdown', () => {
+    const written = [
+      '# Findings',
+      '',
+      '1. **bold** and _soft_, `code`',
+      '   - nested, ~~gone~~',
+      '',
+      '| a | b |',
+      '|---|---|',
+      '| 1<br>2 | [link](https://example.com/a?b=c#d) |',
+      '',
+      '> quoted',
+      '',
+      '```ts',
+      'const a = b < c && d > e // @me',
+      '```',
+      '',
+      '<https://example.com>',
+    ].join('\n')
+    expect(safeText(written)).toBe(written)
+  })
+
+  test.each([
+    ['a mention', 'hi @octocat, @org/team', 'hi @·octocat, @·org/team'],
+    ['one at the start', '@octocat', '@·octocat'],
+    ['one in emphasis', '_@octocat_', '_@·octocat_'],
+    ['one that is written as an entity', '&#64;octocat &#x40;b &commat;c', '@·octocat @·b @·c'],
+    ['one whose name is an entity', '@&#111;ctocat', '@·&#111;ctocat'],
+    ['one behind a letter of another script', 'ю@octocat', 'ю@·octocat'],
+    ['an address is none', 'mail me@example.com', 'mail me@example.com'],
+    ['one in a URL', 'https://example.com/@octocat', 'https://example.com/%40octocat'],
+    ['one in code', 'npm i `@types/node`', 'npm i `@types/node`'],
+    ['one between escaped backticks', '\\`@octocat\\`', '\\`@·octocat\\`'],
+    ['one beside an odd backtick', 'a ` b\n`@octocat` c', 'a ` b\n`@·octocat` c'],
+    ['one in two cells', '| `a | @octocat | b` |', '| `a | @·octocat | b` |'],
+    ['one behind a link', '[a](/b`c)@octocat `d', '[a](/b`c)@·octocat `d'],
+  ])('%s', (_name, written, safe) => {
+    expect(text(written)).toBe(safe)
+  })
+
+  test.each([
+    ['a marker', '<!-- holdfast:x -->', '<·!-- holdfast:x --·>'],
+    ['a marker in code', '```\n<!-- holdfast:x -->\n```', '```\n<·!-- holdfast:x -->\n```'],
+    ['a tag', '<img src=x> <b>', '<·img src=x> <·b>'],
+    ['a break on its own', '<br>\n@a', '<·br>\n@·a'],
+    ['a fold that is only closed', 'a\n</details>\nb', 'a\n<·/details>\nb'],
+    ['a title without a fold', '<summary>a</summary>', '<·summary>a<·/summary>'],
+    ['marks that turn text around', 'a\u202eb\u2066c\u200fd\ufeff', 'abcd'],
+    ['controls and halves', 'a\u0000b\u0007\r\nc\ud800', 'ab\nc\ufffd'],
+    ['emoji of many parts', '👨‍👩‍👧 🇩🇪', '👨‍👩‍👧 🇩🇪'],
+  ])('%s', (_name, written, safe) => {
+    expect(text(written)).toBe(safe)
+  })
+
+  test('a fold stays, gets room for what is in it, and is closed', () => {
+    expect(text('<details open>\n<summary><b>More</b> @a</summary>\n```\nx\n```')).toBe(
+      [
+        ...['<details open>', '', '<summary>More @·a</summary>', '', '```', 'x', '```'],
+        ...['', '</details>'],
+      ].join('\n'),
+    )
+  })
+
+  test.each([
+    ['an open fence is closed', '~~~js\n@a', '~~~js\n@a\n~~~'],
+    ['a longer one is not ended by a shorter', '````\n```\n@a', '````\n```\n@a\n````'],
+    [
+      'one that only some take for the end',
+      '- a\n  ```\n    ```\n  @a',
+      '- a\n  ```\n    ·```\n  @a\n  ```',
+    ],
+    ['less indent ends it', '- a\n  ```\n@a', '- a\n  ```\n  ```\n@·a'],
+    ["one behind a list's mark", '1. ```\n   @a\n   ```\n@a', '1.\n   ```\n   @a\n   ```\n@·a'],
+    ['one that may be none', '- a\n\n    ```\n    @a\n@a', '- a\n\n    ```\n    @·a\n    ```\n@·a'],
+    ['one in a quotation', '> ```\n> @a\n\n@a', '> ```\n> @·a\n\n@·a'],
+    ['tabs are columns', '-\t```\n\t@a', '-\n    ```\n\t@·a\n    ```'],
+  ])('%s', (_name, written, safe) => {
+    expect(text(written)).toBe(safe)
+  })
+
+  test('secrets are hidden', () => {
+    expect(text(`token: ghs_${'a'.repeat(40)}`)).toBe('token: ghs_(hidden)')
+    expect(text('gh\u200bs_aaaaaaaa')).toBe('ghs_(hidden)')
+  })
+})
+
+describe('a line', () => {
+  test.each([
+    ['is one', ' a\n\tb\r\n\u2028c ', 'a b c'],
+    [
+      'has no Markdown',
+      '**a** _b_ `c` ~d~ [e](f) ![g](h)',
+      '\\*\\*a\\*\\* \\_b\\_ \\`c\\` \\~d\\~ \\[e\\](f) !\\[g\\](h)',
+    ],
+    ['keeps names as they are', 'snake_case_name src/a-b.ts:42', 'snake_case_name src/a-b.ts:42'],
+    ['has no HTML and no marker', '<!-- x --> &lt;', '&lt;!-- x --&gt; &amp;lt;'],
+    ['breaks no table', 'a | b', 'a \\| b'],
+    ['mentions nobody', '@a b@c.d', '@·a b@·c.d'],
+    [
+      'links nowhere',
+      'https://a.b www.a.b #12 a/b#3 GH-4',
+      'https:·//a.b www.·a.b #·12 a/b#·3 GH-·4',
+    ],
+    ['is no heading', '# a', '\\# a'],
+    ['is no list', '- a', '\\- a'],
+    ['is no numbered list', '12. a', '12\\. a'],
+    ['shows no secret', 'Bearer abc123def', 'Bearer (hidden)'],
+  ])('%s', (_name, written, safe) => {
+    expect(line(written)).toBe(safe)
+  })
+
+  test('is cut between characters', () => {
+    expect(line('abcdef', 6)).toBe('abcdef')
+    expect(line('abcdefg', 6)).toBe('abcde…')
+    expect(line('ab👨‍👩‍👧👨‍👩‍👧', 12)).toBe('ab👨‍👩‍👧…')
+  })
+})
+
+describe('a body that is too long', () => {
+  test('ends at a line and says so', () => {
+    const body = 'one line\n'.repeat(100)
+    const cut = cutBody(body, 200)
+    expect(cut.length).toBeLessThanOrEqual(200)
+    expect(cut).toMatch(/^(?:one line\n)+\n_Shortened: the rest did not fit\._$/)
+  })
+
+  test('has nothing left open', () => {
+    const body = `<details>\n\n\`\`\`\n${'x\n'.repeat(1000)}`
+    expect(cutBody(body, 200, 'cut')).toMatch(/x\n```\n\n<\/details>\n\ncut$/)
+  })
+
+  test('of one line is cut between characters', () => {
+    for (let max = 100; max < 130; max += 1) {
+      const cut = cutBody('👨‍👩‍👧'.repeat(100), max, 'cut')
+      expect(cut.length).toBeLessThanOrEqual(max)
+      expect(cut).toMatch(/^(?:👨‍👩‍👧)+\n\ncut$/u)
+    }
+  })
+
+  test('loses no half of a pair of backticks to a mention', () => {
+    const safe = safeText(`\`@octocat ${'x'.repeat(500)}\``)
+    expect(safe).toContain('`@octocat')
+    expect(cutBody(safe, 100)).toContain('`@\u200boctocat')
+  })
+
+  test('keeps no half of a tag', () => {
+    const safe = safeText(`a\n\n<details><summary>${'x'.repeat(500)}</summary>\n\nb`)
+    expect(cutBody(safe, 100, 'cut')).toBe('a\n\ncut')
+  })
+
+  test('that fits stays as it is; where nothing fits there is nothing', () => {
+    expect(cutBody('abc', 3)).toBe('abc')
+    expect(cutBody('abc', 0)).toBe('')
+    expect(cutBody('abc', -5)).toBe('')
+  })
+})
+
+const pieces = fc.constantFrom(
+  ...['@octocat', '@org/team', '&#64;a', '<!--', '-->', '<!-- holdfast:', '<', '>', '<details>'],
+  ...[
+    '</details>',
+    '<summary>',
+    '<b>',
+    '[',
+    '](',
+    ')',
+    '\\',
+    '|',
+    '\n',
+    '\n\n',
+    '    ',
+    '- ',
+    '> ',
+  ],
+  ...['👨‍👩‍👧', '\ud83d', '\u200b', '\u202e', '*', '_', '#', 'a', 'http://a.b/@c', '-', '!'],
+)
+const hostile = fc.oneof(
+  fc
+    .array(fc.oneof(pieces, fc.string({ unit: 'grapheme' })), { maxLength: 40 })
+    .map((all) => all.join('')),
+  fc.string({ unit: 'binary' }),
+)
+
+test('whatever is written, there is no comment, and no mention outside code', () => {
+  fc.assert(
+    fc.property(hostile, fc.nat(200), (written, max) => {
+      for (const safe of [safeText(written), cutBody(safeText(written), max), safeLine(written)]) {
+        expect(safe).not.toContain('<!--')
+        if (!/[`~]/.test(safe)) expect(safe).not.toMatch(/(?<![A-Za-z0-9])@[A-Za-z0-9]/)
+        expect(safe.isWellFormed()).toBe(true)
+      }
+      expect(safeLine(written)).not.toMatch(/\n/)
+      expect(cutBody(safeText(written), max).length).toBeLessThanOrEqual(max)
+      expect(safeText(written)).toBe(safeText(written))
+    }),
+    { numRuns: 500, seed: 11 },
+  )
+})
+
+test('a megabyte is made safe in good time, whatever it is made of', () => {
+  const kinds = [
+    '@a ',
+    '<a',
+    '`',
+    '```\n',
+    '- ',
+    '> ',
+    '<!--',
+    '[',
+    '\\',
+    ' ',
+    'ghs_',
+    'sk-',
+    '://a:',
+    '👨‍👩‍👧',
+  ]
+  for (const kind of kinds) {
+    const cut = cutBody(safeText(kind.repeat(1_000_000 / kind.length)), 65_000)
+    expect(cut.length).toBeLessThanOrEqual(65_000)
+  }
+}, 20_000)
