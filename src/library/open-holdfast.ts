@@ -7,6 +7,7 @@ import {
 } from '../errors.ts'
 import type { Config } from '../config.ts'
 import { openStore, systemSeams, type Seams } from '../compose.ts'
+import { unannounced } from '../domain/run.ts'
 import type { Log } from '../log.ts'
 import { createRuns, type RunsService } from '../runs/create-runs.ts'
 import { purgeAll, purgeLimits, withFinishedDays } from '../runs/purge.ts'
@@ -42,7 +43,9 @@ export async function openHoldfast(config: Config, options: OpenOptions = {}): P
   const seams = { ...systemSeams, ...given }
   const settings = await loadSettings({ env: {}, cwd: process.cwd(), inline: config })
   const store = await openStore(settings, seams)
-  return new EmbeddedHoldfast(settings, store, seams, log)
+  // What it announces is published by a server; without one nobody ever would.
+  const isServed = await store.isServed()
+  return new EmbeddedHoldfast(settings, store, seams, log, isServed)
 }
 
 class EmbeddedHoldfast implements Holdfast {
@@ -59,7 +62,7 @@ class EmbeddedHoldfast implements Holdfast {
   readonly #unclaimed = new RecentMap<true>()
   #closing = false
 
-  constructor(settings: Settings, store: Store, seams: Seams, log: Log) {
+  constructor(settings: Settings, store: Store, seams: Seams, log: Log, isServed: boolean) {
     this.#settings = settings
     this.#store = store
     this.#seams = seams
@@ -69,7 +72,10 @@ class EmbeddedHoldfast implements Holdfast {
       store,
       log,
       leaseMs: settings.leaseMs,
-      policyOf: (type, kind) => runPolicy(settings, type, kind),
+      policyOf: (type, kind) => {
+        const policy = runPolicy(settings, type, kind)
+        return isServed ? policy : { ...policy, announcement: unannounced }
+      },
       headSource: null,
     })
     const { scheduler } = seams

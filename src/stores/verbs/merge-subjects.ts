@@ -13,7 +13,9 @@ import { insertAudits } from '../tables/audit-table.ts'
 import type { Repository } from '../tables/repository-table.ts'
 import { selectRuns, writeRuns } from '../tables/run-table.ts'
 import { lockSubject, writeSubjects } from '../tables/subject-table.ts'
+import { announce } from './announce.ts'
 import type { VerbContext } from './context.ts'
+import { moveDeliveries } from './move-deliveries.ts'
 
 export function* mergeSubjects(
   context: VerbContext,
@@ -24,17 +26,36 @@ export function* mergeSubjects(
     LEFT JOIN subject AS kept
       ON kept.scope = ${into.id} AND kept.name = stray.name AND kept.type = stray.type
     WHERE stray.scope = ${from.id} ORDER BY stray.id`
+  const keptIds = new Map<string, string>()
   for (const row of strays) {
     const stray = yield* lockSubject(row['id'] as string, context.now())
     const keptId = row['kept_id'] as string | null
     if (keptId === null) yield* writeSubjects([{ ...stray, scope: into.id }])
-    else yield* mergeSubject(context, stray, yield* lockSubject(keptId, context.now()))
+    else {
+      yield* mergeSubject(context, stray, yield* lockSubject(keptId, context.now()))
+      keptIds.set(stray.id, keptId)
+    }
   }
+  yield* moveDeliveries(context, from.id, into.id, keptIds)
+  yield* announceMoved(context, into.id, [...keptIds.values()])
   const data = { from: from.id, into: into.id, name: into.name }
   yield* insertAudits(
     [{ type: 'repository.merged', actor: 'system', runId: null, data }],
     context.now(),
   )
+}
+
+/** What ended or began its turn by the merge shows it. */
+function* announceMoved(
+  context: VerbContext,
+  repositoryId: string,
+  subjectIds: readonly string[],
+): Verb<void> {
+  for (const subjectId of subjectIds) {
+    const runs = yield* selectRuns(sql`subject_id = ${subjectId} ORDER BY claim_fence`)
+    const changes = runs.map((run) => ({ run, repositoryId, began: isAhead(run) }))
+    yield* announce(context, changes)
+  }
 }
 
 /** All runs of both move under the kept subject; the stray one goes. */

@@ -1,11 +1,12 @@
 /**
  * Removes what is past its retention, in bites, so that no transaction is long. Never an active
- * run, and never a subject that was touched within a year: a purged current key is still known.
+ * run, never one with something still to deliver, and never a subject that was touched within a
+ * year: a purged current key is still known, and so is its comment.
  */
 import { makeIdFloor } from '../../ids.ts'
 import type { PurgeAnswer, PurgeLimits } from '../../store.ts'
 import type { Row, Sql, Verb } from '../sql.ts'
-import { inPieces, join, sql } from '../sql.ts'
+import { inPieces, join, raw, sql } from '../sql.ts'
 import { insertAudits } from '../tables/audit-table.ts'
 import type { VerbContext } from './context.ts'
 
@@ -24,6 +25,7 @@ export function* purge(
   const superseded = yield* deleteRuns(sql`state = 'superseded'
     AND finished_at < ${now - limits.supersededMs}`)
   const gone = [...finished, ...superseded]
+  yield* deleteDeliveries(gone)
   yield* insertAudits(
     gone.map((row) => ({
       type: 'run.purged',
@@ -53,8 +55,26 @@ export function* purge(
 /** The condition stands outside too: a run revived meanwhile no longer meets it and is kept. */
 function* deleteRuns(past: Sql): Verb<readonly Row[]> {
   return yield sql`DELETE FROM run WHERE id IN (
-    SELECT id FROM run WHERE ${past} ORDER BY finished_at LIMIT ${biteMax})
-    AND ${past} RETURNING id, key, type, state`
+    SELECT id FROM run WHERE ${past} AND ${delivered} ORDER BY finished_at LIMIT ${biteMax})
+    AND ${past} AND ${delivered} RETURNING id, key, type, state`
+}
+
+const delivered = raw(`NOT EXISTS (SELECT 1 FROM delivery
+  WHERE delivery.run_id = run.id AND (status = 'PENDING' OR due_at IS NOT NULL))`)
+
+/** But for the comment that its subject's next run will take over. */
+function* deleteDeliveries(runs: readonly Row[]): Verb<void> {
+  for (const piece of inPieces(runs.map((row) => row['id'] as string))) {
+    const gone = yield sql`DELETE FROM delivery WHERE run_id IN (${join(piece)})
+      AND NOT (name = 'anchor' AND target = 'anchor subject ' || subject_id) RETURNING id`
+    yield* deleteAttempts(gone)
+  }
+}
+
+function* deleteAttempts(deliveries: readonly Row[]): Verb<void> {
+  for (const piece of inPieces(deliveries.map((row) => row['id'] as string))) {
+    yield sql`DELETE FROM delivery_attempt WHERE delivery_id IN (${join(piece)})`
+  }
 }
 
 /** Never one that still waits, however old. */
@@ -73,7 +93,13 @@ function* deleteWebhooks(before: number): Verb<readonly Row[]> {
 function* deleteSubjects(now: number): Verb<readonly Row[]> {
   const unused = sql`touched_at < ${now - subjectMs}
     AND NOT EXISTS (SELECT 1 FROM run WHERE run.subject_id = subject.id)`
-  return yield sql`DELETE FROM subject WHERE id IN (
+  const gone = yield sql`DELETE FROM subject WHERE id IN (
     SELECT id FROM subject WHERE id < ${makeIdFloor('sub', now - subjectMs)} AND ${unused}
     LIMIT ${biteMax}) AND ${unused} RETURNING id`
+  for (const piece of inPieces(gone.map((row) => row['id'] as string))) {
+    yield* deleteAttempts(
+      yield sql`DELETE FROM delivery WHERE subject_id IN (${join(piece)}) RETURNING id`,
+    )
+  }
+  return gone
 }
