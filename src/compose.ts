@@ -169,6 +169,7 @@ export async function compose(settings: Settings, options: ComposeOptions): Prom
     intake: intake.intake,
     auditFeed: createAuditFeed({ store, scheduler, log }),
     adminTokenHash: hashSecret(options.adminToken),
+    budgetLimits: budgetLimits(settings),
     metricsPage: metrics,
     version,
     sandbox: settings.mode === 'sandbox',
