@@ -18,7 +18,7 @@ import type { Once, Page, Paged } from './store.ts'
 
 export interface OutboxStore {
   /** Takes what is due, creates and ends first; each is this holder's for one delivery lease. */
-  lease(limit: number): Promise<readonly LeasedDelivery[]>
+  lease(room: LeaseRoom): Promise<readonly LeasedDelivery[]>
   /** Stores the attempt and takes its write from the budget, before the request may leave. */
   beginAttempt(request: BeginRequest): Promise<BeginAnswer>
   /** Late ones are kept on the attempt and change nothing else. */
@@ -67,6 +67,12 @@ export interface OutboxStore {
   knowsSince(): Promise<number>
   /** For the reconciler: ended runs whose announcement was left open. Repairs up to `limit`. */
   closeForgotten(limit: number): Promise<number>
+}
+
+export interface LeaseRoom {
+  readonly limit: number
+  /** At most so many of them may be progress: they must not keep the others waiting. */
+  readonly progressMax: number
 }
 
 export interface LeasedDelivery {

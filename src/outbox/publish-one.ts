@@ -84,7 +84,8 @@ async function make(parts: PublishingParts, job: Job, move: Move): Promise<void>
         return { what: 'sent', providerId: null, url: null, hash: delivery.sentHash ?? '' }
       })
     case 'rest':
-      return await record(parts, leased, { what: 'rest' })
+    case 'save':
+      return await record(parts, leased, { what: move.what })
     default:
       return await look(parts, job, move)
   }
@@ -193,7 +194,7 @@ async function begin(
   }
 }
 
-type Look = Exclude<Move['what'], 'write' | 'remove' | 'rest'>
+type Look = Exclude<Move['what'], 'write' | 'remove' | 'rest' | 'save'>
 
 async function look(
   parts: PublishingParts,

@@ -29,11 +29,12 @@ export interface Publisher {
 }
 
 export function createPublisher(options: PublisherOptions): Publisher {
-  const { store, clock, scheduler, log, atOnceMax = 8 } = options
+  const { store, clock, scheduler, log, atOnceMax = 6 } = options
   if (requestTimeoutMs + leaseMarginMs >= deliveryLeaseMs) {
     throw new SetupError('delivery_lease', 'a request may take longer than its delivery is held')
   }
   const inHand = new Set<Promise<void>>()
+  let progressInHand = 0
   let state: 'new' | 'started' | 'stopped' = 'new'
   let cancel: Cancel | undefined
   let looking: Promise<void> | null = null
@@ -66,9 +67,10 @@ export function createPublisher(options: PublisherOptions): Publisher {
       if (waitMs > 0) return Math.min(pollMs, waitMs)
       // The lease is counted from before it was asked for: ours ends before the store's.
       const leasedAtMs = clock.monotonicMs()
-      const leased = await store.outbox.lease(room)
+      const progressMax = Math.max(0, Math.ceil(atOnceMax / 2) - progressInHand)
+      const leased = await store.outbox.lease({ limit: room, progressMax })
       for (const one of leased) take(one, leasedAtMs)
-      return leased.length === 0 ? pollMs : leased.length === room ? pollMs : 0
+      return pollMs
     } catch (error) {
       log.error({ err: error }, 'could not look for what has to be published')
       return errorPauseMs
@@ -77,6 +79,8 @@ export function createPublisher(options: PublisherOptions): Publisher {
 
   function take(leased: LeasedDelivery, leasedAtMs: number): void {
     const sendBy = leasedAtMs + deliveryLeaseMs - requestTimeoutMs - leaseMarginMs
+    const progress = leased.delivery.priority
+    progressInHand += progress
     const done = publishOne(options, leased, sendBy)
       .catch((error: unknown) => {
         const told = { err: error, delivery_id: leased.delivery.id }
@@ -84,6 +88,7 @@ export function createPublisher(options: PublisherOptions): Publisher {
       })
       .then(() => {
         inHand.delete(done)
+        progressInHand -= progress
         look()
       })
     inHand.add(done)

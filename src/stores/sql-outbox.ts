@@ -41,8 +41,8 @@ export class SqlOutbox implements port.OutboxStore {
     this.#newKey = newKey
   }
 
-  lease(limit: number): Promise<readonly port.LeasedDelivery[]> {
-    return this.#driver.transact(() => leaseDeliveries(this.#context, limit))
+  lease(room: port.LeaseRoom): Promise<readonly port.LeasedDelivery[]> {
+    return this.#driver.transact(() => leaseDeliveries(this.#context, room))
   }
 
   beginAttempt(request: port.BeginRequest): Promise<port.BeginAnswer> {

@@ -63,6 +63,8 @@ export function afterFinding(leased: Delivery, finding: Finding, around: Circums
       return giveUp(delivery, finding.trouble, around)
     case 'budget':
       return waitOut(delivery, finding.until, around)
+    case 'save':
+      return saveForTheEnd(delivery, now)
     case 'rest':
       return { delivery: withDue({ ...delivery, dueAt: null }, now), audits: [] }
   }
@@ -129,7 +131,7 @@ function afterSent(
     tries: 0,
     errorCode: null,
     errorText: null,
-    memo: afterSuccess(delivery, action, now),
+    memo: counted(delivery, afterSuccess(delivery, action, now)),
   }
   const isNewest = delivery.versionFence === versionFence && delivery.versionSeq === versionSeq
   const told = isNewest
@@ -157,6 +159,10 @@ function afterSuccess(
   const scan = scanAt(0, now)
   const searches = action === 'create' && copies(delivery) && scan !== null
   return searches ? withAppointment(settled, 'scan', { step: 0, at: scan }) : settled
+}
+
+function counted({ channel }: Delivery, memo: Delivery['memo']): Delivery['memo'] {
+  return channel === 'github-status' ? { ...memo, writes: (memo.writes ?? 0) + 1 } : memo
 }
 
 function sentAudits(before: Delivery, sent: Delivery, attempt: Attempt): AuditDraft[] {
@@ -291,6 +297,14 @@ function suspectLoss(delivery: Delivery, trouble: Trouble, { now }: Circumstance
   const memo = { ...delivery.memo, lost: { looks: 0 } }
   const suspected: Delivery = { ...delivery, memo, errorCode: code, errorText: text, dueAt: now }
   return { delivery: isOpen(delivery) ? { ...suspected, wait: 'in_doubt' } : suspected, audits: [] }
+}
+
+function saveForTheEnd(delivery: Delivery, now: number): Told {
+  const data = { reason: 'status_limit', writes: delivery.memo.writes ?? 0 }
+  return {
+    delivery: close(delivery, 'SKIPPED', 'status_limit', now),
+    audits: [tell(delivery, 'delivery.skipped', data)],
+  }
 }
 
 function closeUnchanged(delivery: Delivery, hash: string, { now }: Circumstances): Told {

@@ -123,6 +123,8 @@ export interface Memo {
   readonly recreatedFence?: number
   readonly recreatedFrom?: string
   readonly removedFence?: number
+  /** How often a commit status was written: GitHub takes so many and no more. */
+  readonly writes?: number
 }
 
 export interface Doubt {

@@ -15,6 +15,8 @@ export type Move =
   | { readonly what: 'scan' }
   /** Does it still show the newest version? */
   | { readonly what: 'settle' }
+  /** GitHub takes so many statuses of a context; the last of them are for how it ended. */
+  | { readonly what: 'save' }
   | { readonly what: 'rest' }
 
 /** `threadIsOld`: something of ours may stand there that this store does not know of. */
@@ -24,9 +26,17 @@ export function nextMove(delivery: Delivery, threadIsOld: boolean, now: number):
   if (wait === 'held' || wait === 'no_address') return { what: 'rest' }
   if (memo.doubt !== undefined) return { what: 'confirm' }
   if (memo.lost !== undefined) return { what: 'examine' }
+  if (isSpent(delivery)) return { what: 'save' }
   const action = actionOf(delivery)
   const mayStand = threadIsOld && memo.looked !== true && looksFirst(delivery)
   return action === 'create' && mayStand ? { what: 'look-first' } : { what: 'write', action }
+}
+
+/** Of the 1,000 that GitHub takes per commit and context. */
+const progressStatusesMax = 950
+
+function isSpent({ channel, final, memo }: Delivery): boolean {
+  return channel === 'github-status' && !final && (memo.writes ?? 0) >= progressStatusesMax
 }
 
 /** Every status is a new row; a label is a set, and saying it twice changes nothing. */

@@ -77,6 +77,8 @@ export type Finding =
   /** Its content can never be sent. */
   | { readonly what: 'invalid'; readonly trouble: Trouble }
   | { readonly what: 'budget'; readonly until: number }
+  /** What is left of a limited number is kept for more important ones. */
+  | { readonly what: 'save' }
   | { readonly what: 'rest' }
 
 export function tell(

@@ -9,7 +9,7 @@ import { anchorView } from './anchor-view.ts'
 import type { Desire } from './announce.ts'
 import type { Delivery, Memo } from './delivery.ts'
 import { isOpen } from './delivery.ts'
-import { close } from './follow-up.ts'
+import { close, free } from './follow-up.ts'
 import type { PublishingRules } from './schedule.ts'
 import { deadlineFor, showAt } from './schedule.ts'
 
@@ -66,7 +66,9 @@ function neverAnnounced({ announcedFence, versionFence, attemptId }: Delivery): 
 }
 
 function closeUnannounced(standing: Delivery, { run }: Wish, now: number): Revision {
-  const delivery = close(standing, 'SKIPPED', 'never_announced', now)
+  // Another version, so that whoever is about to send the last one finds it changed.
+  const versionSeq = standing.versionSeq + 1
+  const delivery = close({ ...free(standing), versionSeq }, 'SKIPPED', 'never_announced', now)
   const data = { reason: 'never_announced', target: standing.target }
   return {
     delivery: { ...delivery, announces: false, final: true },

@@ -27,7 +27,8 @@ export function* beginAttempt(context: VerbContext, request: BeginRequest): Verb
   const { action, versionFence, versionSeq } = request
   if (delivery === null || !isHeld(delivery, request.hold)) return { result: 'lost' }
   const isSame = delivery.versionFence === versionFence && delivery.versionSeq === versionSeq
-  if (!isSame) {
+  // A removal follows a closed one up; everything else is for what is still wanted.
+  if (!isSame || (!isOpen(delivery) && action !== 'remove')) {
     // There is a newer version to send instead; whoever holds it comes back for that one.
     const now = context.now()
     yield* writeDeliveries([{ ...delivery, leaseId: null, leasedUntil: null, dueAt: now }])

@@ -5,7 +5,7 @@
 import type { Attempt, Delivery } from '../../domain/outbox/delivery.ts'
 import { afterTakeover } from '../../domain/outbox/advance.ts'
 import { deliveryLeaseMs } from '../../domain/outbox/schedule.ts'
-import type { LeasedDelivery } from '../../outbox-store.ts'
+import type { LeasedDelivery, LeaseRoom } from '../../outbox-store.ts'
 import type { Verb } from '../sql.ts'
 import { join, padded, sql } from '../sql.ts'
 import { insertAudits } from '../tables/audit-table.ts'
@@ -20,14 +20,18 @@ import type { VerbContext } from './context.ts'
 /** Creates and ends, then progress. */
 const priorities = [0, 1] as const
 
-export function* leaseDeliveries(context: VerbContext, limit: number): Verb<LeasedDelivery[]> {
+export function* leaseDeliveries(
+  context: VerbContext,
+  { limit, progressMax }: LeaseRoom,
+): Verb<LeasedDelivery[]> {
   const now = context.now()
   const due: string[] = []
   for (const priority of priorities) {
-    if (due.length >= limit) break
+    const room = Math.min(limit - due.length, priority === 0 ? limit : progressMax)
+    if (room <= 0) break
     const rows = yield sql`SELECT id FROM delivery
       WHERE due_at IS NOT NULL AND priority = ${priority} AND due_at <= ${now}
-      ORDER BY priority, due_at LIMIT ${limit - due.length}
+      ORDER BY priority, due_at LIMIT ${room}
       ${context.dialect.lockFree('delivery')}`
     due.push(...rows.map((row) => row['id'] as string))
   }

@@ -1,0 +1,98 @@
+// Goal: one pass of the reconciler: what was forgotten is closed, what waits is told once.
+import { beforeEach, expect, it } from 'vitest'
+import type { OutboxBacklog } from '../outbox-store.ts'
+import { systemScheduler } from '../scheduler.ts'
+import { createReconciler } from './reconciler.ts'
+
+const minuteMs = 60_000
+const nothing: OutboxBacklog = {
+  open: { due: 0, leased: 0, backoff: 0, budget: 0, in_doubt: 0, held: 0, no_address: 0 },
+  oldestAt: null,
+  failed: 0,
+  unreported: [],
+  unreportedCount: 0,
+}
+
+let now: number
+let backlog: OutboxBacklog
+let forgotten: number
+let lines: string[]
+beforeEach(() => {
+  now = 1_000_000_000
+  backlog = nothing
+  forgotten = 0
+  lines = []
+})
+
+const say = (level: string) => (_about: object, text: string) => void lines.push(`${level} ${text}`)
+const log = { debug: say('debug'), info: say('info'), warn: say('warn'), error: say('error') }
+
+function reconciler(closes = (limit: number) => limit) {
+  const store = {
+    now: () => now,
+    outbox: {
+      closeForgotten: async (limit: number) => {
+        const found = Math.min(limit, forgotten)
+        forgotten -= Math.min(found, closes(limit))
+        return found
+      },
+      backlog: async () => backlog,
+    },
+  }
+  return createReconciler({ store, scheduler: systemScheduler, log })
+}
+
+it('closes what was forgotten, bite after bite', async () => {
+  forgotten = 250
+  await reconciler().kick()
+  expect(forgotten).toBe(0)
+  expect(lines).toEqual(['warn closed what ended runs had left announced on GitHub'])
+})
+
+it('comes to an end where nothing can be closed', async () => {
+  forgotten = 250
+  await reconciler(() => 0).kick()
+  expect(forgotten).toBe(250)
+})
+
+it('says nothing while all is well', async () => {
+  backlog = { ...nothing, oldestAt: now - minuteMs }
+  await reconciler().kick()
+  expect(lines).toEqual([])
+})
+
+it('tells once of what waits too long, of what was given up, and that it is over', async () => {
+  const loop = reconciler()
+  const passes = async () => {
+    await loop.kick()
+    await loop.kick()
+  }
+  backlog = { ...nothing, oldestAt: now - 11 * minuteMs }
+  await passes()
+  backlog = { ...backlog, failed: 2 }
+  await passes()
+  backlog = nothing
+  await passes()
+  const remedy = '; holdfast doctor says how to mend it'
+  expect(lines).toEqual([
+    `warn something waits too long to be published${remedy}`,
+    `warn something waits too long to be published, 2 deliveries were given up${remedy}`,
+    'info nothing waits too long to be published any more',
+  ])
+})
+
+it('goes on after a pass that failed', async () => {
+  const loop = reconciler((limit) => {
+    if (forgotten > 0) throw new Error('away')
+    return limit
+  })
+  forgotten = 1
+  await loop.kick()
+  forgotten = 0
+  backlog = { ...nothing, failed: 1 }
+  await loop.kick()
+  expect(lines.map((line) => line.slice(0, 24))).toEqual([
+    'error could not reconcil',
+    'warn 1 delivery was give',
+  ])
+})
