@@ -21,6 +21,7 @@ import type { Metrics } from './metrics.ts'
 import { noMetrics } from './metrics.ts'
 import { measuredStore } from './metrics/measured-store.ts'
 import { createPrometheusMetrics } from './metrics/prometheus.ts'
+import { createReconciler } from './outbox/reconciler.ts'
 import type { Random } from './random.ts'
 import { systemRandom } from './random.ts'
 import { createRuns, type RunsService } from './runs/create-runs.ts'
@@ -231,6 +232,7 @@ interface LoopOptions {
 /** What a server does on its own. */
 function createLoops({ store, runs, scheduler, log, retention }: LoopOptions) {
   const purger = createPurger({ store, scheduler, log, retention })
+  const reconciler = createReconciler({ store, scheduler, log })
   const loops = [
     createPulse({ store, scheduler, log }),
     createAuditPlacer({ store, scheduler, log }),
@@ -242,11 +244,13 @@ function createLoops({ store, runs, scheduler, log, retention }: LoopOptions) {
       onSwept: (swept) => runs.announceSwept(swept),
     }),
     purger,
+    reconciler,
   ]
   return {
     start(): void {
       for (const loop of loops) loop.start()
       void purger.kick()
+      void reconciler.kick()
     },
     stop: () => Promise.all(loops.map((loop) => loop.stop())),
   }
