@@ -1,0 +1,181 @@
+/**
+ * A whole publishing server under a clock of ours: the real store in memory, the real runs, channels
+ * and publisher, and the simulated GitHub at the other end of the connection, which counts.
+ */
+import { pino } from 'pino'
+import type { PublishingRules } from '../../src/domain/outbox/schedule.ts'
+import { defaultPublishing } from '../../src/domain/outbox/schedule.ts'
+import type { BudgetLimits } from '../../src/domain/outbox/budget.ts'
+import type { Announcement, RunPolicy } from '../../src/domain/run.ts'
+import { createGitHub } from '../../src/github/create-github.ts'
+import { noMetrics } from '../../src/metrics.ts'
+import { openOutbox } from '../../src/outbox/open-outbox.ts'
+import type { Publisher } from '../../src/outbox/publisher.ts'
+import { systemRandom } from '../../src/random.ts'
+import { createRuns } from '../../src/runs/create-runs.ts'
+import type { Claimed } from '../../src/runs/runs.ts'
+import { hashLeaseToken } from '../../src/secrets.ts'
+import { VirtualTime } from '../../src/simulation/virtual-time.ts'
+import type { GitHubSimulator } from '../../src/simulator/index.ts'
+import { createGitHubSimulator } from '../../src/simulator/index.ts'
+import type { Store } from '../../src/store.ts'
+import { openSqlite } from '../../src/stores/open-sqlite.ts'
+
+export const second = 1000
+export const minute = 60 * second
+export const hour = 60 * minute
+
+export const repo = 'acme/widgets'
+export const baseSha = 'b'.repeat(40)
+export const context = 'holdfast/review'
+
+/** The n-th head. */
+export const head = (n: number): string => String(n).padStart(40, 'a')
+
+export interface WorldOptions {
+  readonly rules?: Partial<PublishingRules>
+  readonly limits?: Partial<BudgetLimits>
+  readonly announcement?: Partial<Announcement>
+  readonly publicUrl?: string
+  /** False leaves the pull request older than the store. */
+  readonly youngThread?: boolean
+  readonly simulator?: Parameters<typeof createGitHubSimulator>[0]
+}
+
+export type World = Awaited<ReturnType<typeof openWorld>>
+
+const noLimits: BudgetLimits = { spacingMs: 0, perMinute: 0, perHour: 0 }
+const log = pino({ level: 'silent' })
+
+export async function openWorld(options: WorldOptions = {}) {
+  const time = new VirtualTime(Date.UTC(2026, 5, 1, 12))
+  const seams = { clock: time, scheduler: time, random: systemRandom }
+  const github = createGitHubSimulator({ ...seams, ...options.simulator })
+  const publishing = { ...defaultPublishing, ...options.rules }
+  const store = openSqlite({ path: ':memory:', exclusive: false }, { ...seams, publishing })
+  await withTime(time, store.recordMode('live'))
+  github.addRepository(repo)
+  await time.pass(second)
+  const createdAt = options.youngThread === false ? time.wallMs() - hour : time.wallMs()
+  github.addPull(repo, { number: 5, headSha: head(1), baseSha, createdAt })
+  const announcement = {
+    anchorPer: 'subject',
+    statusContext: context,
+    checkName: null,
+    locale: 'en',
+    ...options.announcement,
+  } as const
+  const runs = createRuns({
+    ...seams,
+    store,
+    log,
+    leaseMs: hour,
+    policyOf: (): RunPolicy => ({
+      onNewer: 'supersede',
+      attempts: 3,
+      timeoutMs: 6 * hour,
+      pendingTimeoutMs: 6 * hour,
+      announcement,
+    }),
+    headSource: null,
+  })
+  const opened: Publisher[] = []
+
+  /** One more node that publishes from the same store. */
+  function startPublisher(fetch: typeof globalThis.fetch = github.fetch): Publisher {
+    const connection = createGitHub({
+      ...seams,
+      apiUrl: 'http://github.localhost',
+      publicUrl: null,
+      events: [],
+      fetch,
+      log,
+      version: 'test',
+      credentials: { token: 'token' },
+      onRenamed: (githubId, name) => void store.learnRepository(name.toLowerCase(), githubId),
+    })
+    const publisher = openOutbox({
+      ...seams,
+      store,
+      github: connection,
+      publicUrl: options.publicUrl ?? null,
+      limits: { ...noLimits, ...options.limits },
+      metrics: noMetrics,
+      log,
+    })
+    opened.push(publisher)
+    publisher.start()
+    return publisher
+  }
+
+  return {
+    time,
+    store: store as Store,
+    github,
+    runs,
+    startPublisher,
+    /** What a worker or an API caller does. Time passes only as far as the store needs it to. */
+    now: <T>(work: Promise<T>): Promise<T> => withTime(time, work),
+    claim: (n = 1, over: { readonly rerun?: boolean; readonly repo?: string } = {}) =>
+      withTime(
+        time,
+        runs.claim(
+          {
+            kind: 'pull_request',
+            type: 'review',
+            repo,
+            pr: 5,
+            baseSha,
+            headSha: head(n),
+            threadCreatedAt: createdAt,
+            ...over,
+          },
+          'test',
+        ),
+      ),
+    report: (claimed: Claimed, text: string) =>
+      withTime(time, store.reportStatus({ ...holderOf(claimed), text, actor: 'test' }, null)),
+    complete: (claimed: Claimed, summary = 'Done.') =>
+      withTime(
+        time,
+        runs.complete({ ...holderOf(claimed), outcome: 'succeeded', summary }, 'test'),
+      ),
+    deliveries: async () =>
+      (await withTime(time, store.outbox.list({}, { limit: 100, cursor: null }))).items,
+    async close() {
+      const stopped = Promise.all(opened.map((publisher) => publisher.stop()))
+      await withTime(time, stopped)
+      await store.close()
+    },
+  }
+}
+
+/** Lets the work go on; if it needs time to pass, lets that pass. */
+async function withTime<T>(time: VirtualTime, work: Promise<T>): Promise<T> {
+  let done = false
+  const ended = work.finally(() => (done = true))
+  ended.catch(() => undefined)
+  await time.passUntil(() => done, hour)
+  return await ended
+}
+
+export function holderOf({ run, lease }: Claimed): { runId: string; leaseHash: string } {
+  if (run === null || lease === null) throw new Error('it was not claimed')
+  return { runId: run.id, leaseHash: hashLeaseToken(lease.token) }
+}
+
+/** Requests by method and route, as GitHub received them. */
+export function received(github: GitHubSimulator, method: string, part: string): number {
+  return github.requests.filter(
+    (request) => request.method === method && request.path.includes(part),
+  ).length
+}
+
+export const creates = (github: GitHubSimulator): number =>
+  received(github, 'POST', '/issues/5/comments')
+export const edits = (github: GitHubSimulator): number =>
+  received(github, 'PATCH', '/issues/comments/')
+export const statusWrites = (github: GitHubSimulator): number =>
+  received(github, 'POST', '/statuses/')
+export const reads = (github: GitHubSimulator): number =>
+  github.requests.filter(({ method, path }) => method === 'GET' && path !== '/user').length
