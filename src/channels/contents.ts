@@ -29,20 +29,20 @@ const comment = z.strictObject({ body: someMarkdown })
 
 const status = z.strictObject({
   context: line(255).describe('The name it shows under; upper and lower case are one.'),
-  state: z.enum(['pending', 'success', 'failure', 'error']),
+  state: z.enum(['pending', 'success', 'failure', 'error']).describe('How it stands.'),
   description: text(2000).optional().describe('One line; cut to 140 characters.'),
   target_url: httpUrl.optional().describe('Where the details are.'),
 })
 
 const check = z
   .strictObject({
-    name: line(255),
+    name: line(255).describe('The name it shows under.'),
     status: z
       .enum(['queued', 'in_progress', 'completed'])
       .optional()
       .describe('`completed` when there is a conclusion, else `in_progress`.'),
-    conclusion: z.enum(checkConclusions).optional(),
-    title: text(2000).optional(),
+    conclusion: z.enum(checkConclusions).optional().describe('How it ended.'),
+    title: text(2000).optional().describe('One line above the summary.'),
     summary: markdown.optional(),
     details_url: httpUrl.optional().describe('Where the details are.'),
   })
@@ -58,16 +58,20 @@ const check = z
   })
 
 const label = z.strictObject({
-  label: line(50).refine(isLabelName, 'must be a name other than . and ..'),
+  label: line(50)
+    .refine(isLabelName, 'must be a name other than . and ..')
+    .describe('Its name.'),
   present: z.boolean().optional().describe('False takes it off; true when not given.'),
 })
 
 const lineComment = z
   .strictObject({
     path: line(4096).describe('The file, from the top of the repository.'),
-    line: lineNumber.describe('The line, or the last of several.'),
+    line: lineNumber.meta({ examples: [12], description: 'The line, or the last of several.' }),
     side: z.enum(['LEFT', 'RIGHT']).optional().describe('`RIGHT`, the new text, when not given.'),
-    start_line: lineNumber.optional().describe('The first of several lines.'),
+    start_line: lineNumber
+      .optional()
+      .meta({ examples: [10], description: 'The first of several lines.' }),
     body: someMarkdown,
   })
   .superRefine(({ line: last, start_line: first }, context) => {
@@ -85,7 +89,8 @@ const review = z.strictObject({
   comments: z
     .array(lineComment)
     .max(lineCommentsMax, `must be at most ${lineCommentsMax} comments`)
-    .optional(),
+    .optional()
+    .describe('Comments on lines of the change.'),
 })
 
 /** By channel: the fields of its content, to be put beside those of the request. */

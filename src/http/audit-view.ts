@@ -11,7 +11,7 @@ export function auditView(row: AuditRow) {
     actor: row.actor,
     run_id: row.runId,
     task_id: null,
-    delivery_id: null,
+    delivery_id: row.deliveryId ?? null,
     data: { ...row.data },
   }
 }

@@ -3,11 +3,13 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { AuditFeed } from '../audit/feed.ts'
 import type { WhyStore } from '../audit/why.ts'
 import type { Clock } from '../clock.ts'
+import type { BudgetLimits } from '../domain/outbox/budget.ts'
 import type { Intake } from '../intake/intake.ts'
 import type { Report } from '../doctor/report.ts'
 import type { Metrics, MetricsPage } from '../metrics.ts'
 import type { Random } from '../random.ts'
 import type { Runs } from '../runs/runs.ts'
+import type { OutboxStore } from '../outbox-store.ts'
 import type { Store } from '../store.ts'
 
 export interface HttpDeps {
@@ -15,6 +17,8 @@ export interface HttpDeps {
   readonly intake: Intake
   readonly store: HttpStore
   readonly auditFeed: AuditFeed
+  /** What each identity may write. */
+  readonly budgetLimits: BudgetLimits
   /** `hashSecret` of the admin token. */
   readonly adminTokenHash: string
   readonly metrics: Metrics
@@ -34,6 +38,27 @@ export interface HttpDeps {
 
 export type HttpStore = Pick<
   Store,
-  'ping' | 'token' | 'createToken' | 'listTokens' | 'deleteToken' | 'webhookBody'
+  | 'ping'
+  | 'token'
+  | 'createToken'
+  | 'listTokens'
+  | 'deleteToken'
+  | 'webhookBody'
+  | 'reportStatus'
+  | 'repositoryNames'
 > &
-  WhyStore
+  Omit<WhyStore, 'outbox'> & { readonly outbox: HttpOutbox }
+
+type HttpOutbox = Pick<
+  OutboxStore,
+  | 'publish'
+  | 'delivery'
+  | 'attemptsOf'
+  | 'list'
+  | 'anchorsOf'
+  | 'budgets'
+  | 'retry'
+  | 'retryMany'
+  | 'skip'
+  | 'confirm'
+>

@@ -2,7 +2,7 @@
  * Idempotency keys, prepared for the store: what a key is kept under, what its body was, and how
  * its answer is sealed.
  *
- * What must hold: a key belongs to one token, method and path; the kept answer may hold a lease or
+ * What must hold: a header's key belongs to one token, method and path; the kept answer may hold a lease or
  * a token, so it is encrypted under a key that is made from the caller's own bearer token, which
  * is not stored anywhere.
  */
@@ -41,9 +41,21 @@ export function onceOf(request: FastifyRequest, random: Random): Once | undefine
   }
 }
 
-function sealer(bearer: string, keyHash: string, random: Random): Pick<Once, 'seal' | 'open'> {
+/**
+ * A key within a run, whoever sends it. Its answer holds nothing that the store does not hold
+ * anyway, so that the key itself may open it.
+ */
+export function onceInRun(
+  { runId, key, text }: { readonly runId: string; readonly key: string; readonly text: string },
+  random: Random,
+): Once {
+  const keyHash = hashOf(['run status', runId, key])
+  return { keyHash, bodyHash: hashOf(text), ...sealer(`${runId} ${key}`, keyHash, random) }
+}
+
+function sealer(secret: string, keyHash: string, random: Random): Pick<Once, 'seal' | 'open'> {
   const secretKey = () =>
-    new Uint8Array(hkdfSync('sha256', bearer, keyHash, 'holdfast idempotent answer', 32))
+    new Uint8Array(hkdfSync('sha256', secret, keyHash, 'holdfast idempotent answer', 32))
   return {
     seal(text) {
       const iv = random.bytes(ivBytes)

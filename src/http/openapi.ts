@@ -88,6 +88,7 @@ export function serveOpenApi(server: FastifyInstance, { version, sandbox }: Http
       tags: [
         { name: 'Runs', description: 'Claim work, list it, cancel it or have it done again.' },
         { name: 'Work', description: 'For workers: lease a run, keep the lease, finish the run.' },
+        { name: 'Deliveries', description: 'What is shown on GitHub, and what is not yet.' },
         { name: 'Webhooks', description: 'What GitHub sent, and what became of it.' },
         { name: 'Audit', description: 'What happened, to what, by whom.' },
         { name: 'Tokens', description: 'Who may do what. Only for the scope `admin`.' },

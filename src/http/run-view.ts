@@ -1,13 +1,44 @@
 /** A run, and what came of asking for one, as the wire shows it. */
 import type { Run } from '../domain/run.ts'
+import { StoreUnavailableError } from '../errors.ts'
+import type { AnchorPlace, OutboxStore } from '../outbox-store.ts'
 import type { Claimed, Leased, LeaseView } from '../runs/runs.ts'
+import type { Paged } from '../store.ts'
 import type { RunView } from './contract.ts'
 
 export const timeView = (ms: number): string => new Date(ms).toISOString()
-const maybeTime = (ms: number | null): string | null => (ms === null ? null : timeView(ms))
+export const maybeTime = (ms: number | null): string | null => (ms === null ? null : timeView(ms))
 const maybeJson = (json: string | null): unknown => (json === null ? null : JSON.parse(json))
 
-export function runView(run: Run): RunView {
+export interface AnchorSource {
+  readonly outbox: Pick<OutboxStore, 'anchorsOf'>
+}
+
+export async function runView(store: AnchorSource, run: Run): Promise<RunView> {
+  const anchors = await anchorsOf(store, [run])
+  return viewOf(run, anchors.get(run.id) ?? null)
+}
+
+export async function runPage(store: AnchorSource, page: Paged<Run>) {
+  const anchors = await anchorsOf(store, page.items)
+  const items = page.items.map((run) => viewOf(run, anchors.get(run.id) ?? null))
+  return { items, next_cursor: page.nextCursor }
+}
+
+/** What was done is told even if the store is lost before it says where its comment stands. */
+async function anchorsOf(
+  { outbox }: AnchorSource,
+  runs: readonly Run[],
+): Promise<ReadonlyMap<string, AnchorPlace>> {
+  const shown = runs.filter(({ anchorPer }) => anchorPer !== null)
+  if (shown.length === 0) return new Map()
+  return await outbox.anchorsOf(shown).catch((error: unknown) => {
+    if (error instanceof StoreUnavailableError) return new Map<string, AnchorPlace>()
+    throw error
+  })
+}
+
+function viewOf(run: Run, anchor: AnchorPlace | null): RunView {
   return {
     id: run.id,
     key: run.key,
@@ -40,8 +71,8 @@ export function runView(run: Run): RunView {
     previous: previousView(run),
     result: maybeJson(run.result),
     error: run.errorCode === null ? null : { code: run.errorCode, text: run.errorText },
-    anchor: { comment_id: null, url: null },
-    status_context: null,
+    anchor: anchor && { comment_id: Number(anchor.commentId), url: anchor.url },
+    status_context: run.statusContext,
   }
 }
 
@@ -63,21 +94,21 @@ function leaseView(lease: LeaseView) {
   return { token: lease.token, expires_at: timeView(lease.expiresAt) }
 }
 
-export function claimedView(claimed: Claimed) {
+export async function claimedView(store: AnchorSource, claimed: Claimed) {
   return {
     should_process: claimed.shouldProcess,
     reason: claimed.reason,
     run_key: claimed.runKey,
     superseded_run_keys: [...claimed.supersededRunKeys],
-    run: claimed.run === null ? null : runView(claimed.run),
+    run: claimed.run === null ? null : await runView(store, claimed.run),
     lease: claimed.lease === null ? null : leaseView(claimed.lease),
     run_token: claimed.runToken,
   }
 }
 
-export function leasedView(leased: Leased) {
+export async function leasedView(store: AnchorSource, leased: Leased) {
   return {
-    run: runView(leased.run),
+    run: await runView(store, leased.run),
     lease: leaseView(leased.lease),
     run_token: leased.runToken,
   }

@@ -29,11 +29,13 @@ import { parseQuery } from './query-text.ts'
 import { requestIds } from './request-id.ts'
 import { auditRoutes } from './routes/audit.ts'
 import { claimRoutes } from './routes/claim.ts'
+import { deliveryRoutes } from './routes/deliveries.ts'
 import { doctorRoutes } from './routes/doctor.ts'
 import { healthRoutes } from './routes/health.ts'
 import { holdRoutes } from './routes/hold.ts'
 import { inboxRoutes } from './routes/inbox.ts'
 import { metricsRoutes } from './routes/metrics.ts'
+import { outputRoutes } from './routes/outputs.ts'
 import { referenceRoutes, sendDocs } from './routes/reference.ts'
 import { runRoutes } from './routes/runs.ts'
 import { tokenRoutes } from './routes/tokens.ts'
@@ -60,6 +62,8 @@ export function createHttpServer(deps: HttpDeps): App {
     claimRoutes(app, deps)
     holdRoutes(app, deps)
     runRoutes(app, deps)
+    outputRoutes(app, deps)
+    deliveryRoutes(app, deps)
     auditRoutes(app, deps)
     inboxRoutes(app, deps)
     whyRoutes(app, deps)

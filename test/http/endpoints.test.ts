@@ -56,8 +56,8 @@ const runOnTheWire = {
   previous: { run_id: 'run_before', head_sha: 'c'.repeat(40), verdict: 'failure' },
   result: null,
   error: null,
-  anchor: { comment_id: null, url: null },
-  status_context: null,
+  anchor: { comment_id: 77, url: 'https://github.test/acme/widgets/pull/5#77' },
+  status_context: 'holdfast/review',
 }
 
 describe('a claim', () => {
@@ -232,7 +232,8 @@ describe('an operator', () => {
     expect(await get(`/v1/audit?run=${theRunId}&type=run.claimed`)).toMatchObject({
       items: [event],
     })
-    expect(await get('/v1/audit?delivery=d1')).toEqual({ items: [], next_cursor: null })
+    expect(await get('/v1/audit?delivery=d1')).toMatchObject({ items: [{ delivery_id: 'd1' }] })
+    expect(await get('/v1/audit?task=t1')).toEqual({ items: [], next_cursor: null })
   })
 
   test('is told when there is no such run', async () => {

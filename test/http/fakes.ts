@@ -14,6 +14,7 @@ import { isSignedBy } from '../../src/intake/signature.ts'
 import type { ClaimRequest, Runs } from '../../src/runs/runs.ts'
 import { hashSecret, leaseToken, runToken } from '../../src/secrets.ts'
 import type { Once, StoredToken } from '../../src/store.ts'
+import { fakeOutbox } from './fake-outbox.ts'
 
 export const startedAt = Date.parse('2026-01-31T12:00:00Z')
 export const leaseSecret = 'lease-secret'
@@ -253,7 +254,19 @@ function fakeStore(state: State): HttpStore {
     if (state.failure !== null) throw state.failure
   }
   return {
+    outbox: fakeOutbox(state),
     now: () => startedAt,
+    async reportStatus(request, once) {
+      check()
+      const { runId, actor } = request
+      if (runId !== state.run.id) throw new NotFoundError('run_not_found', `no run ${runId}`)
+      state.changes.push({ verb: 'reportStatus', request, actor, once: once ?? undefined })
+      return state.run
+    },
+    async repositoryNames(ids) {
+      check()
+      return new Map(ids.map((id) => [id, 'acme/widgets']))
+    },
     async ping() {
       check()
     },
@@ -310,9 +323,11 @@ function fakeStore(state: State): HttpStore {
       if (!state.tokens.has(id)) throw new NotFoundError('token_not_found', `no token ${id}`)
       state.changes.push({ verb: 'deleteToken', request: { id }, actor, once: undefined })
     },
-    async listAudit({ runId = theRunId }) {
+    async listAudit({ runId = theRunId, deliveryId }) {
       check()
-      return { items: [auditRow(runId)], nextCursor: null }
+      const row = auditRow(runId)
+      const items = deliveryId === undefined ? [row] : [{ ...row, deliveryId }]
+      return { items, nextCursor: null }
     },
   }
 }

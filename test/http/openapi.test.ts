@@ -97,10 +97,13 @@ describe('the document', () => {
     const optional = operations.filter(({ operation }) => operation.requestBody?.required === false)
     expect(optional.map(({ operation }) => operation.operationId).sort()).toEqual([
       'cancelRun',
+      'confirmDelivery',
       'heartbeatRun',
       'releaseRun',
       'replayInboxEntry',
       'rerunRun',
+      'retryDeliveries',
+      'retryDelivery',
     ])
     expect(JSON.stringify(api)).not.toMatch(/x-(optional|own)/)
   })

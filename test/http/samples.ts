@@ -10,11 +10,13 @@ export interface Shape {
   readonly $ref?: string
   readonly type?: string
   readonly enum?: readonly unknown[]
+  readonly const?: unknown
   readonly examples?: readonly unknown[]
   readonly format?: string
   readonly pattern?: string
   readonly allOf?: readonly Shape[]
   readonly anyOf?: readonly Shape[]
+  readonly oneOf?: readonly Shape[]
   readonly items?: Shape
   readonly properties?: Readonly<Record<string, Shape>>
   readonly required?: readonly string[]
@@ -30,7 +32,7 @@ export function shapesOf(schema: unknown): readonly Shape[] {
   const json = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' })
   const named = json.$defs ?? {}
   const shape = json as Shape
-  return (shape.anyOf ?? [shape]).map(({ $ref, ...rest }) => ({
+  return (shape.anyOf ?? shape.oneOf ?? [shape]).map(({ $ref, ...rest }) => ({
     ...rest,
     ...(($ref === undefined ? {} : named[$ref.replace('#/$defs/', '')]) as Shape),
   }))
@@ -41,6 +43,7 @@ export function sampleOf(shape: Shape): unknown {
   if (first !== undefined) return sampleOf(first)
   if (shape.examples !== undefined) return shape.examples[0]
   if (shape.enum !== undefined) return shape.enum[0]
+  if (shape.const !== undefined) return shape.const
   switch (shape.type) {
     case 'object':
       return sampleObject(shape)

@@ -49,6 +49,7 @@ export function serverUnderTest(): ServerUnderTest {
     metricsPage: { contentType: 'text/plain', text: async () => '' },
     auditFeed: fakes.auditFeed,
     adminTokenHash: hashSecret(adminToken),
+    budgetLimits: { spacingMs: 1000, perMinute: 80, perHour: 0 },
     clock: { wallMs: () => startedAt, monotonicMs: () => 0 },
     random: systemRandom,
     log: pino({ level: 'trace' }, { write: (line: string) => void logged.push(line) }),

@@ -67,6 +67,7 @@ beforeEach(() => {
     auditFeed: createAuditFeed({ store, scheduler: systemScheduler, log }),
     log,
     adminTokenHash: hashSecret(adminToken),
+    budgetLimits: { spacingMs: 1000, perMinute: 80, perHour: 500 },
     version: '0.0.0',
     sandbox: true,
     doctor: () => Promise.resolve({ ok: true, findings: [] }),

@@ -7,6 +7,7 @@ import type { AuditRow } from '../../domain/audit.ts'
 import type { InboxEntry } from '../../domain/inbox.ts'
 import type { Run } from '../../domain/run.ts'
 import type { Subject } from '../../domain/subject.ts'
+import type { OutboxStore } from '../../outbox-store.ts'
 import type { Store } from '../../store.ts'
 import { textOf } from './plain-words.ts'
 
@@ -21,7 +22,10 @@ export type WhyStore = Pick<
   | 'listAudit'
   | 'inboxEntry'
   | 'listInbox'
->
+  | 'repositoryNames'
+> & {
+  readonly outbox: Pick<OutboxStore, 'delivery' | 'list' | 'budgets'>
+}
 
 const runsOfTypeMax = 5
 const rowsMax = 50

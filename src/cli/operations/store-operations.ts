@@ -8,7 +8,7 @@ import type { Clock } from '../../clock.ts'
 import { given, pageView } from '../../http/app.ts'
 import { auditView } from '../../http/audit-view.ts'
 import { inboxEntryOf, inboxView } from '../../http/inbox-view.ts'
-import { claimedView, runView } from '../../http/run-view.ts'
+import { claimedView, runPage, runView } from '../../http/run-view.ts'
 import { tokenView } from '../../http/token-view.ts'
 import { whyView } from '../../http/why-view.ts'
 import type { Log } from '../../log.ts'
@@ -44,11 +44,11 @@ export function storeOperations(store: Store, settings: Settings, world: StoreWo
   return {
     listRuns: async ({ repo, pr, state, type, key, head_sha: headSha, limit, cursor = null }) => {
       const filter = given({ repo, pr, state, type, key, headSha })
-      return pageView(await runs.list(filter, { limit, cursor }), runView)
+      return await runPage(store, await runs.list(filter, { limit, cursor }))
     },
-    run: async (id) => runView(await runs.get(id)),
-    rerunRun: async (id) => claimedView(await runs.rerun(id, actor)),
-    cancelRun: async (id) => runView(await runs.cancel(id, actor)),
+    run: async (id) => runView(store, await runs.get(id)),
+    rerunRun: async (id) => claimedView(store, await runs.rerun(id, actor)),
+    cancelRun: async (id) => runView(store, await runs.cancel(id, actor)),
 
     listAudit: async (query) => {
       const { limit, cursor = null } = query

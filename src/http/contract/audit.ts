@@ -16,7 +16,7 @@ const eventFilter = {
 export const auditQuery = z.strictObject({
   run: id.optional().describe('Only what happened to this run.'),
   task: id.optional().describe('Only what happened to this task; there are none yet.'),
-  delivery: id.optional().describe('Only what happened to this delivery; there are none yet.'),
+  delivery: id.optional().describe('Only what happened to this delivery.'),
   ...eventFilter,
   ...paging,
 })
@@ -25,6 +25,7 @@ const place = fromQuery(wholeNumber(0, 999_999_999_999_999))
 
 export const auditStreamQuery = z.strictObject({
   run: id.optional().describe('Only what happens to this run.'),
+  delivery: id.optional().describe('Only what happens to this delivery.'),
   ...eventFilter,
   after: place.optional().describe('Begin after this `order`; 0 begins with the oldest kept.'),
 })
@@ -48,7 +49,7 @@ export const auditEvent = z
     actor: z.string().describe('Who did it: `admin`, `token:ID`, `run:ID`, `sweeper` and so on.'),
     run_id: z.string().nullable().describe('The run it happened to.'),
     task_id: z.string().nullable().describe('Always null so far.'),
-    delivery_id: z.string().nullable().describe('Always null so far.'),
+    delivery_id: z.string().nullable().describe('The delivery it happened to.'),
     data: z.record(z.string(), z.unknown()).describe('More about it, by type.'),
   })
   .register(z.globalRegistry, { id: 'AuditEvent' })

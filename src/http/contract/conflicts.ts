@@ -5,7 +5,10 @@ export const conflictCodes = {
   lease_lost: 'somebody else holds the run by now, or nobody does; stop working on it',
   key_conflict: 'the key belongs to another subject; use another key, or name that subject',
   not_current: "the key is no longer its subject's current one; rerun the current run",
-  not_active: 'the run has ended; only an active one can be cancelled',
+  not_active: 'the run has ended; only an active one can be cancelled or has a status to report',
+  already_sent: 'it was sent, which is final; publish something new instead',
+  content_differs: 'this name was published with other content in this round; use another name',
+  target_taken: 'a newer run publishes there now; stop working on the run',
 } as const
 
 export type ConflictCode = keyof typeof conflictCodes

@@ -221,11 +221,14 @@ export const run = z
       .describe('Why it failed.'),
     anchor: z
       .strictObject({
-        comment_id: z.int().nullable().describe('Always null so far.'),
-        url: optionalText.describe('Always null so far.'),
+        comment_id: z.int().describe("GitHub's id of the comment."),
+        url: optionalText.describe('Where people see it.'),
       })
-      .describe('Its comment on GitHub.'),
-    status_context: optionalText.describe('Always null so far.'),
+      .nullable()
+      .describe('Its comment on GitHub; null until there is one.'),
+    status_context: optionalText.describe(
+      'What its commit status is called; null where it has none.',
+    ),
   })
   .register(z.globalRegistry, { id: 'Run' })
 

@@ -21,18 +21,18 @@ function listRoute(app: App, { store }: HttpDeps): void {
         operationId: 'listAudit',
         tags: ['Audit'],
         summary: 'List audit events',
-        description: 'What happened to runs and tokens, by whom, newest first.',
+        description: 'What happened to runs, deliveries and tokens, by whom, newest first.',
         querystring: auditQuery,
         response: { 200: auditList },
       },
     },
     async (request, reply) => {
-      const { run: runId, task, delivery, type, since, until, limit, cursor = null } = request.query
-      // Nothing was ever written about a task or a delivery yet.
-      if (task !== undefined || delivery !== undefined) {
-        return reply.code(200).send({ items: [], next_cursor: null })
-      }
-      const page = await store.listAudit(given({ runId, type, since, until }), { limit, cursor })
+      const { run: runId, task, delivery: deliveryId, type, since, until } = request.query
+      // Nothing was ever written about a task yet.
+      if (task !== undefined) return reply.code(200).send({ items: [], next_cursor: null })
+      const { limit, cursor = null } = request.query
+      const filter = given({ runId, deliveryId, type, since, until })
+      const page = await store.listAudit(filter, { limit, cursor })
       return reply.code(200).send(pageView(page, auditView))
     },
   )
@@ -64,11 +64,12 @@ function streamRoute(app: App, { auditFeed, stopping }: HttpDeps): void {
       },
     },
     async (request, reply) => {
-      const { run: runId, type, since, until, after: asked = null } = request.query
+      const { run: runId, delivery: deliveryId, type, since, until } = request.query
+      const { after: asked = null } = request.query
       // A browser that comes again sends the header, to the address it was first given.
       const after = request.headers['last-event-id'] ?? asked
       const gone = goneSignal(reply, stopping)
-      const filter = given({ runId, type, since, until })
+      const filter = given({ runId, deliveryId, type, since, until })
       return sendNews(reply, await auditFeed.follow({ after, filter, signal: gone }), gone)
     },
   )

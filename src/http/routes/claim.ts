@@ -7,7 +7,7 @@ import { onceOf } from '../idempotency.ts'
 import { claimedView } from '../run-view.ts'
 import { invalid } from '../validation.ts'
 
-export function claimRoutes(app: App, { runs, random }: HttpDeps): void {
+export function claimRoutes(app: App, { runs, store, random }: HttpDeps): void {
   app.post(
     '/v1/runs',
     {
@@ -33,7 +33,8 @@ export function claimRoutes(app: App, { runs, random }: HttpDeps): void {
     async (request, reply) => {
       const { actor } = principalOf(request)
       const answer = await runs.claim(claimRequest(request.body), actor, onceOf(request, random))
-      return reply.code(answer.shouldProcess ? 201 : 200).send(claimedView(answer))
+      const view = await claimedView(store, answer)
+      return reply.code(answer.shouldProcess ? 201 : 200).send(view)
     },
   )
 
@@ -63,7 +64,8 @@ export function claimRoutes(app: App, { runs, random }: HttpDeps): void {
     async (request, reply) => {
       const { actor } = principalOf(request)
       const answer = await runs.rerun(request.params.id, actor, onceOf(request, random))
-      return reply.code(answer.shouldProcess ? 201 : 200).send(claimedView(answer))
+      const view = await claimedView(store, answer)
+      return reply.code(answer.shouldProcess ? 201 : 200).send(view)
     },
   )
 }

@@ -27,7 +27,7 @@ export function holdRoutes(app: App, deps: HttpDeps): void {
   completeRoute(app, deps)
 }
 
-function leaseRoute(app: App, { runs, random, stopping }: HttpDeps): void {
+function leaseRoute(app: App, { runs, store, random, stopping }: HttpDeps): void {
   app.post(
     '/v1/runs/lease',
     {
@@ -52,7 +52,8 @@ function leaseRoute(app: App, { runs, random, stopping }: HttpDeps): void {
         principalOf(request).actor,
         onceOf(request, random),
       )
-      return answer === null ? reply.code(204).send(null) : reply.code(200).send(leasedView(answer))
+      if (answer === null) return reply.code(204).send(null)
+      return reply.code(200).send(await leasedView(store, answer))
     },
   )
 }
@@ -88,7 +89,7 @@ function heartbeatRoute(app: App, { runs, random, stopping }: HttpDeps): void {
   )
 }
 
-function releaseRoute(app: App, { runs, random }: HttpDeps): void {
+function releaseRoute(app: App, { runs, store, random }: HttpDeps): void {
   app.post(
     '/v1/runs/:id/release',
     {
@@ -108,12 +109,12 @@ function releaseRoute(app: App, { runs, random }: HttpDeps): void {
       const { actor } = principalOf(request)
       const once = onceOf(request, random)
       const released = await runs.release(request.params.id, leaseHash, actor, once)
-      return reply.code(200).send(runView(released))
+      return reply.code(200).send(await runView(store, released))
     },
   )
 }
 
-function completeRoute(app: App, { runs, random }: HttpDeps): void {
+function completeRoute(app: App, { runs, store, random }: HttpDeps): void {
   app.post(
     '/v1/runs/:id/complete',
     {
@@ -141,7 +142,7 @@ function completeRoute(app: App, { runs, random }: HttpDeps): void {
         principalOf(request).actor,
         onceOf(request, random),
       )
-      return reply.code(200).send(runView(completed))
+      return reply.code(200).send(await runView(store, completed))
     },
   )
 }

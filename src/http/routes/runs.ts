@@ -15,14 +15,14 @@ import {
 } from '../contract.ts'
 import type { HttpDeps } from '../deps.ts'
 import { onceOf } from '../idempotency.ts'
-import { runView } from '../run-view.ts'
+import { runPage, runView } from '../run-view.ts'
 
 export function runRoutes(app: App, deps: HttpDeps): void {
   listRoutes(app, deps)
   oneRunRoutes(app, deps)
 }
 
-function listRoutes(app: App, { runs }: HttpDeps): void {
+function listRoutes(app: App, { runs, store }: HttpDeps): void {
   app.get(
     '/v1/runs',
     {
@@ -43,7 +43,7 @@ function listRoutes(app: App, { runs }: HttpDeps): void {
         return reply.code(200).send({ items: [], next_cursor: null })
       }
       const page = await runs.list(runFilter(request.query), { limit, cursor })
-      return reply.code(200).send(pageView(page, runView))
+      return reply.code(200).send(await runPage(store, page))
     },
   )
 }
@@ -66,7 +66,7 @@ function oneRunRoutes(app: App, { runs, store, random }: HttpDeps): void {
       },
     },
     async (request, reply) => {
-      return reply.code(200).send(runView(await runs.get(request.params.id)))
+      return reply.code(200).send(await runView(store, await runs.get(request.params.id)))
     },
   )
 
@@ -109,7 +109,7 @@ function oneRunRoutes(app: App, { runs, store, random }: HttpDeps): void {
     async (request, reply) => {
       const { actor } = principalOf(request)
       const cancelled = await runs.cancel(request.params.id, actor, onceOf(request, random))
-      return reply.code(200).send(runView(cancelled))
+      return reply.code(200).send(await runView(store, cancelled))
     },
   )
 }

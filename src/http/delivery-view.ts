@@ -1,0 +1,139 @@
+/** Deliveries, their tries and the budgets they are paid from, as the wire shows them. */
+import type { Budget, BudgetLimits } from '../domain/outbox/budget.ts'
+import { useOf } from '../domain/outbox/budget.ts'
+import type { Attempt, Delivery } from '../domain/outbox/delivery.ts'
+import { waitOf } from '../domain/outbox/delivery.ts'
+import { NotFoundError } from '../errors.ts'
+import type { OutboxStore } from '../outbox-store.ts'
+import type { Paged, Store } from '../store.ts'
+import type { BudgetView, DeliveryView, DeliveryWithAttemptsView } from './contract.ts'
+import { maybeTime, timeView } from './run-view.ts'
+
+export type DeliveryStore = Pick<Store, 'now' | 'repositoryNames'> & {
+  readonly outbox: Pick<OutboxStore, 'delivery' | 'attemptsOf'>
+}
+
+export async function deliveryPage(store: DeliveryStore, page: Paged<Delivery>) {
+  const names = await store.repositoryNames(page.items.map((item) => item.repositoryId))
+  const now = store.now()
+  return {
+    items: page.items.map((item) => deliveryView(item, names, now)),
+    next_cursor: page.nextCursor,
+  }
+}
+
+export async function oneDelivery(store: DeliveryStore, item: Delivery): Promise<DeliveryView> {
+  return deliveryView(item, await store.repositoryNames([item.repositoryId]), store.now())
+}
+
+export async function deliveryOf(
+  store: DeliveryStore,
+  id: string,
+): Promise<DeliveryWithAttemptsView> {
+  const found = await store.outbox.delivery(id)
+  if (found === null) throw deliveryNotFound(id)
+  const attempts = await store.outbox.attemptsOf(id)
+  return {
+    ...(await oneDelivery(store, found)),
+    content: JSON.parse(found.content) as unknown,
+    attempts: attempts.map(attemptView),
+  }
+}
+
+export function deliveryNotFound(id: string): NotFoundError {
+  return new NotFoundError('delivery_not_found', `there is no delivery ${id}`, {
+    hint: 'It may be past its retention. List what there is with GET /v1/deliveries.',
+  })
+}
+
+function deliveryView(
+  item: Delivery,
+  names: ReadonlyMap<string, string>,
+  now: number,
+): DeliveryView {
+  const { memo } = item
+  const appointments = memo.settle ?? memo.scan
+  return {
+    id: item.id,
+    channel: item.channel,
+    kind: item.kind,
+    name: item.name,
+    target: targetText(item, names.get(item.repositoryId) ?? 'a repository that is gone'),
+    run_id: item.runId,
+    task_id: null,
+    round: item.round,
+    version: { fence: item.versionFence, seq: item.versionSeq },
+    status: item.status,
+    wait: waitOf(item, now),
+    reason: item.reason,
+    due_at: maybeTime(item.dueAt),
+    tries: item.tries,
+    error: troubleView(item),
+    in_doubt: memo.doubt !== undefined || memo.lost !== undefined,
+    settling: memo.unsettled === true || appointments !== undefined,
+    provider_message_id: item.providerId,
+    url: item.providerUrl,
+    created_at: timeView(item.createdAt),
+    updated_at: timeView(item.changedAt),
+    sent_at: maybeTime(item.sentAt),
+    closed_at: maybeTime(item.closedAt),
+    deadline_at: timeView(item.deadlineAt),
+  }
+}
+
+/** `acme/widgets#5`, `acme/widgets#5 needs-work`, `acme/widgets@9c1185a holdfast/review` */
+export function targetText(
+  { channel, sha, thread, content }: Pick<Delivery, 'channel' | 'sha' | 'thread' | 'content'>,
+  repo: string,
+): string {
+  const given = JSON.parse(content) as Readonly<Record<string, unknown>>
+  const onThread = thread === null ? repo : `${repo}#${thread}`
+  const onCommit = sha === null ? repo : `${repo}@${sha.slice(0, 7)}`
+  switch (channel) {
+    case 'github-status':
+      return `${onCommit} ${String(given['context'])}`
+    case 'github-check':
+      return `${onCommit} ${String(given['name'])}`
+    case 'github-label':
+      return `${onThread} ${String(given['label'])}`
+    default:
+      return onThread
+  }
+}
+
+function troubleView({ errorCode, errorText }: Pick<Delivery, 'errorCode' | 'errorText'>) {
+  return errorCode === null ? null : { code: errorCode, text: errorText }
+}
+
+function attemptView(attempt: Attempt): DeliveryWithAttemptsView['attempts'][number] {
+  return {
+    id: attempt.id,
+    action: attempt.action,
+    version: { fence: attempt.versionFence, seq: attempt.versionSeq },
+    started_at: timeView(attempt.startedAt),
+    ended_at: maybeTime(attempt.endedAt),
+    outcome: attempt.outcome,
+    late: attempt.late,
+    error: troubleView(attempt),
+    http_status: attempt.httpStatus,
+    request_id: attempt.requestId,
+    github_request_id: attempt.githubRequestId,
+    provider_message_id: attempt.providerId,
+  }
+}
+
+export function budgetView(budget: Budget, limits: BudgetLimits, now: number): BudgetView {
+  const { minute, hour } = useOf(budget, now)
+  const { blockedUntil } = budget
+  const isBlocked = blockedUntil !== null && blockedUntil > now
+  const limit = (count: number): number | null => (count === 0 ? null : count)
+  return {
+    identity: budget.identity,
+    blocked_until: isBlocked ? timeView(blockedUntil) : null,
+    blocked_reason: isBlocked ? budget.blockedReason : null,
+    last_write_at: maybeTime(budget.lastWriteAt),
+    minute: { used: minute.all, progress: minute.progress, limit: limit(limits.perMinute) },
+    hour: { used: hour.all, progress: hour.progress, limit: limit(limits.perHour) },
+    spacing_ms: limits.spacingMs,
+  }
+}
