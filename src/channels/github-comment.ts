@@ -71,7 +71,7 @@ export class CommentChannel implements Channel {
     const text =
       content.form === 'text'
         ? cutBody(safeText(content.body), maxLength)
-        : renderAnchor(content.view, { repo: target.repo, publicUrl, maxLength })
+        : renderAnchor(content.view, { publicUrl, maxLength })
     return prepared({ text, body: withMarker(text, target, keys) }, text)
   }
 

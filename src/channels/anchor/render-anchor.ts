@@ -13,7 +13,6 @@ import { footerOf } from './footer.ts'
 import { durationOf, fullTime, reportTime, timeRange } from './times.ts'
 
 export interface AnchorOptions {
-  readonly repo: string
   /** Where people reach us; null when nobody said. */
   readonly publicUrl: string | null
   readonly maxLength?: number
