@@ -135,6 +135,7 @@ describe('import rules', () => {
     ['src/store.ts', "import { a } from './errors.ts'", 'src/errors.ts'],
     ['src/stores/sql/a.ts', "import { a } from '../../http/b.ts'", 'src/http/b.ts'],
     ['src/stores/sql/a.ts', "const a = await import('fastify')", 'fastify'],
+    ['src/simulator/a.ts', "import { a } from '../github/errors.ts'", 'src/github/errors.ts'],
   ])('%s with %s goes the wrong way', (path, text, target) => {
     const findings = find(importDirection, path, text)
     expect(findings).toHaveLength(1)

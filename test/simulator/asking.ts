@@ -30,6 +30,7 @@ export interface AskOptions {
 export interface Asking {
   readonly github: GitHubSimulator
   readonly time: VirtualTime
+  readonly url: string
   /** `ask('GET /user')`. */
   readonly ask: (call: string, options?: AskOptions) => Promise<Heard>
   /** The same, as it comes: with its body still to be read. */
@@ -66,6 +67,7 @@ export async function startAsking(
   return {
     github,
     time,
+    url,
     open,
     ask: async (call, asked) => {
       const response = await open(call, asked)

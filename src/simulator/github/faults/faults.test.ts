@@ -325,6 +325,21 @@ describe('a script', () => {
     expect(await statusOf('GET /user')).toBe(200)
   })
 
+  it('can have a fault of its own, which does the request once however often it says so', async () => {
+    const twice: Fault = {
+      name: 'twice',
+      run: (exchange) => {
+        exchange.perform()
+        return { kind: 'answer', answer: exchange.perform() }
+      },
+    }
+    asking.github.faults.add({ fault: twice })
+    const { status } = await asking.ask(`POST ${thread}/comments`, { body: { body: 'x' } })
+    expect(status).toBe(201)
+    expect(asking.github.comments(repo, number)).toHaveLength(1)
+    expect(asking.github.requests[0]!.fault).toBe('twice')
+  })
+
   it('for a route that is none is refused at once', () => {
     const { faults } = asking.github
     const add = () => faults.add({ on: { route: 'GET /nowhere' }, fault: faults.reset() })

@@ -93,5 +93,5 @@ function fitting(on: FaultTarget, router: Router): Entry['fits'] {
     (method === undefined || method.toUpperCase() === received.method) &&
     (identity === undefined || identity === received.identity) &&
     (template === null || template === received.route) &&
-    (!(route instanceof RegExp) || route.test(`${received.method} ${received.path}`))
+    (!(route instanceof RegExp) || `${received.method} ${received.path}`.search(route) !== -1)
 }

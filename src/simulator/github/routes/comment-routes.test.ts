@@ -40,7 +40,7 @@ describe('a comment', () => {
       created_at: '2026-11-15T12:00:00Z',
       updated_at: '2026-11-15T12:01:01Z',
     })
-    asking.github.editCommentAs('octocat', data.id, 'three')
+    asking.github.editCommentAs('octocat', Number(data.id), 'three')
     expect((await asking.ask(`DELETE ${byId(data.id)}`)).status).toBe(204)
     expect(asking.github.comments(repo, number)).toEqual([])
     const [gone] = asking.github.allComments(repo, number)
