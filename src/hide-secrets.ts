@@ -1,8 +1,8 @@
 /**
  * Secrets told by their form, and cut out of text that others will read: a log line, a comment.
  *
- * What must hold: a form that everybody's keys have is written down here alone. A token's forms hold
- * no quote, backslash or white space, so that cutting one out leaves JSON and Markdown what it was.
+ * What must hold: a form that everybody's keys have is written down here alone. A token's form holds
+ * no quote, backslash or white space, so that cutting it out leaves JSON and Markdown what it was.
  */
 export interface SecretForm {
   readonly form: RegExp

@@ -1,7 +1,7 @@
 /**
- * Which lines of a Markdown text are code between fences, told only where every reading of it agrees.
+ * Which lines of a Markdown text are code between fences, told only where all readings of it agree.
  *
- * The same line can be read in two ways: indented by two it belongs to the list above, or to nothing.
+ * One line can be read in two ways: indented by two it belongs to the list above it, or to nothing.
  * So the text is rewritten where readings would differ, and what comes out has one reading:
  *
  *   - a block ends with a fence as long as its first and indented as much;

@@ -1,6 +1,6 @@
 /**
- * Times as an anchor comment shows them: UTC and absolute, because a comment that spoke of "a minute
- * ago" would be wrong a minute later.
+ * Times as an anchor comment shows them: UTC and absolute, because a comment that spoke of "a
+ * minute ago" would be wrong a minute later.
  */
 import type { AnchorWords, Duration } from '../../domain/outbox/words/words.ts'
 

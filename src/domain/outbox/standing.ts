@@ -1,6 +1,6 @@
 /**
- * How a run stands, told from its state, its verdict and why it ended. The comment, the commit status
- * and the check run all ask here, so that they never disagree.
+ * How a run stands, told from its state, its verdict and why it ended. The comment, the commit
+ * status and the check run all ask here, so that they never disagree.
  */
 import type { Run, Verdict } from '../run.ts'
 import { ownReasons, type OwnReason, type Standing } from './words/words.ts'
@@ -37,7 +37,7 @@ export function ownReasonOf({ errorCode }: Pick<Run, 'errorCode'>): OwnReason | 
   return ownReasons.find((reason) => reason === errorCode) ?? null
 }
 
-/** Why it was skipped, in somebody's words; `filtered` when a rule gave none; null when nobody did. */
+/** Why it was skipped: somebody's words, a rule that gave none, or null when nobody said. */
 export function skipReasonOf({ errorCode, errorText }: SkippedRun): SkipReason | null {
   if (errorCode === 'skipped' && errorText === 'filtered') return { filtered: true }
   return errorText === null || errorText.trim() === '' ? null : { said: errorText }
