@@ -13,6 +13,7 @@ import {
   type GitHubSimulator,
 } from '../../src/simulator/index.ts'
 import { appKeyPem, clientOf, HandClock } from '../github/github-under-test.ts'
+import { watchAnswers } from '../simulator/openapi.ts'
 
 export const repo = 'acme/widgets'
 export const thread = 5
@@ -49,11 +50,16 @@ export class ChannelWorld {
     this.github = github
     this.clock = clock
     const url = served?.url ?? 'https://api.github.test'
-    this.close = async () => served?.close()
-    const shared = { clock, fetch: served === null ? github.fetch : fetch }
+    const watch = watchAnswers(served === null ? github.fetch : fetch)
+    this.close = async () => {
+      await served?.close()
+      // What we ask and are answered has GitHub's own form, in every test.
+      if (watch.problems.length > 0) throw new Error(watch.problems.join('\n'))
+    }
+    const shared = { clock, fetch: watch.fetch }
     const credentials =
       identity === 'app' ? { appId: '12', privateKey: appKeyPem } : { token: ownToken }
-    const onRenamed = (...told: [number, string]) => void this.renamed.push(told)
+    const onRenamed = (...told: [number, string, string | null]) => void this.renamed.push(told)
     const ours = clientOf(url, { ...shared, credentials, onRenamed }).github
     const theirs = clientOf(url, { ...shared, credentials: { token: strangersToken } }).github
     const rest = {

@@ -344,5 +344,18 @@ describe('the judge', () => {
     expect(judge()).not.toBe('')
   })
 
+  it('judges what passes a fetch, but no body that a fault has cut', async () => {
+    const said = [JSON.stringify({ ...config, colour: 'red' }), '{"url":', JSON.stringify(config)]
+    const watch = watchAnswers(async () => {
+      return new Response(said.shift(), { headers: { 'content-type': json } })
+    })
+    for (const left of [2, 1, 0]) {
+      await watch.fetch(asked.url)
+      expect([said.length, watch.problems.length]).toEqual([left, 1])
+    }
+    expect(watch.problems[0]).toContain('colour')
+    expect([...watch.seen]).toEqual(['GET /app/hook/config 200'])
+  })
+
   const right = { status: 200, contentType: json, body: JSON.stringify(config) }
 })

@@ -147,15 +147,24 @@ export function watchAnswers(inner: typeof globalThis.fetch): AnswerWatch {
       const { status, headers } = answer
       const contentType = headers.get('content-type')
       // A body that breaks off is a fault that a test asked for, and no answer to judge.
-      const text = await answer
-        .clone()
-        .text()
-        .catch(() => null)
+      const text = await readWhole(answer.clone())
       if (text === null) return answer
       problems.push(...checkAnswer({ method, url, body }, { status, contentType, body: text }))
       seen.add(`${operationOf({ method, url }) ?? url} ${status}`)
       return answer
     },
+  }
+}
+
+/** Null when it ends too soon, for the connection or for a reader of JSON. */
+async function readWhole(answer: Response): Promise<string | null> {
+  const isJson = answer.headers.get('content-type')?.startsWith('application/json') === true
+  try {
+    const text = await answer.text()
+    if (isJson) JSON.parse(text)
+    return text
+  } catch {
+    return null
   }
 }
 
