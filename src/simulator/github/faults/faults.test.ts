@@ -325,7 +325,7 @@ describe('a script', () => {
     expect(await statusOf('GET /user')).toBe(200)
   })
 
-  it('can have a fault of its own, which does the request once however often it says so', async () => {
+  it('can play a fault of the test’s own, which does a request once at most', async () => {
     const twice: Fault = {
       name: 'twice',
       run: (exchange) => {
