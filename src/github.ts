@@ -65,3 +65,48 @@ export interface GitHubCalls {
    */
   githubTimeOf(ourMs: number): number | null
 }
+
+/** What may have been missed: GitHub's record of what it sent, and the pull requests as they are. */
+export interface GitHubListings {
+  /** A page of what the App's hook has sent, newest first; null when we are no App. */
+  hookDeliveries(cursor: string | null): Promise<HookDeliveryPage | null>
+  /** What was sent; null when GitHub has it no more. */
+  hookDelivery(id: number): Promise<SentWebhook | null>
+  /** Open and closed ones, the last changed first. Pages count from 1. */
+  pulls(repository: RepositoryRef, page: number): Promise<PullPage>
+  /** Null when there is no such pull request. */
+  pull(repository: RepositoryRef, number: number): Promise<ListedPull | null>
+}
+
+export interface HookDeliveryPage {
+  readonly items: readonly HookDeliveryItem[]
+  readonly nextCursor: string | null
+}
+
+export interface HookDeliveryItem {
+  readonly id: number
+  /** Of the event: the same for every attempt to deliver it. */
+  readonly guid: string
+  readonly deliveredAt: number
+  readonly event: string
+  readonly action: string | null
+}
+
+export interface SentWebhook {
+  readonly headers: Readonly<Record<string, string>>
+  readonly payload: unknown
+}
+
+export interface PullPage {
+  readonly items: readonly ListedPull[]
+  readonly more: boolean
+}
+
+export interface ListedPull {
+  readonly number: number
+  readonly state: 'open' | 'closed'
+  readonly headSha: string
+  readonly updatedAt: number
+  /** The pull request as GitHub tells of it, here and in webhooks. */
+  readonly whole: Readonly<Record<string, unknown>>
+}

@@ -4,7 +4,14 @@
  */
 import { z } from 'zod'
 import { SetupError } from '../errors.ts'
-import type { GitHub, GitHubCalls, OwnAccount, RepositoryRef, RoleAnswer } from '../github.ts'
+import type {
+  GitHub,
+  GitHubCalls,
+  GitHubListings,
+  OwnAccount,
+  RepositoryRef,
+  RoleAnswer,
+} from '../github.ts'
 import { roles } from '../domain/role.ts'
 import type { AppKey } from './app-credentials.ts'
 import { AppCredentials } from './app-credentials.ts'
@@ -13,6 +20,8 @@ import { createAsk } from './ask.ts'
 import { checkSetup } from './check-setup.ts'
 import { tokenCredentials } from './credentials.ts'
 import { isGitHubError } from './errors.ts'
+import { hookListings, pullListings } from './listings.ts'
+import type { OnRenamed } from './renamed-repository.ts'
 import { askUnderItsName } from './renamed-repository.ts'
 import type { TransportOptions } from './transport.ts'
 import { createTransport } from './transport.ts'
@@ -24,7 +33,7 @@ export interface GitHubOptions extends TransportOptions {
   /** The GitHub events that the configuration listens to. */
   readonly events: readonly string[]
   /** Told when a repository has another name than the one it was asked for under. */
-  readonly onRenamed?: (githubId: number, newName: string) => void
+  readonly onRenamed?: OnRenamed
 }
 
 const pullForm = z.object({
@@ -48,7 +57,7 @@ const appForm = z.object({ slug: z.string().min(1), id: z.number() })
 /** How far a store's clock may be ahead of ours. */
 const futureMsMax = 5 * 60_000
 
-export function createGitHub(options: GitHubOptions): GitHub & GitHubCalls {
+export function createGitHub(options: GitHubOptions): GitHub & GitHubCalls & GitHubListings {
   const { clock, onRenamed } = options
   const transport = createTransport(options)
   const isApp = 'appId' in options.credentials
@@ -62,6 +71,8 @@ export function createGitHub(options: GitHubOptions): GitHub & GitHubCalls {
     roleOf: (repo, login) => roleOf(ask, repo, login),
     ownAccount: () => (isApp ? appAccount(ask) : userAccount(ask)),
     checkSetup: () => checkSetup({ ask, isApp, transport, options }),
+    ...hookListings(ask, isApp),
+    ...pullListings(ask, onRenamed),
     call: (repository, form, route, parameters, sendBy) => {
       const inTime: Ask = (actor, asked, path, given) => ask(actor, asked, path, given, sendBy)
       return askUnderItsName(

@@ -1,5 +1,6 @@
 // Goal: one pass of the reconciler: what was forgotten is closed, what waits is told once.
 import { beforeEach, expect, it } from 'vitest'
+import type { Log } from '../log.ts'
 import type { OutboxBacklog } from '../outbox-store.ts'
 import { systemScheduler } from '../scheduler.ts'
 import { createReconciler } from './reconciler.ts'
@@ -25,7 +26,12 @@ beforeEach(() => {
 })
 
 const say = (level: string) => (_about: object, text: string) => void lines.push(`${level} ${text}`)
-const log = { debug: say('debug'), info: say('info'), warn: say('warn'), error: say('error') }
+const log = {
+  debug: say('debug'),
+  info: say('info'),
+  warn: say('warn'),
+  error: say('error'),
+} as unknown as Log
 
 function reconciler(closes = (limit: number) => limit) {
   const store = {
