@@ -42,6 +42,8 @@ import { openSqlite } from './stores/open-sqlite.ts'
 import { backupDatabase, lookAtDatabase } from './stores/upkeep.ts'
 
 export { backupDatabase, lookAtDatabase }
+export { openSharedMemory } from './stores/shared-memory.ts'
+export type { SharedMemory } from './stores/shared-memory.ts'
 
 export interface App {
   readonly store: Store
