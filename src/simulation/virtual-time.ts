@@ -13,7 +13,8 @@ import { systemScheduler } from '../scheduler.ts'
 interface Timer {
   readonly at: number
   readonly order: number
-  readonly task: () => void
+  /** Null once it was cancelled. */
+  task: (() => void) | null
 }
 
 /** Promises hand on to each other within a turn; streams take a few turns. */
@@ -23,7 +24,8 @@ export class VirtualTime implements Clock, Scheduler {
   #nowMs: number
   #skewMs = 0
   #order = 0
-  #timers: Timer[] = []
+  /** A heap: of two neighbours the earlier one is nearer to the front. */
+  readonly #timers: Timer[] = []
   readonly #startMs: number
 
   constructor(startMs: number) {
@@ -60,14 +62,7 @@ export class VirtualTime implements Clock, Scheduler {
   async pass(ms: number): Promise<void> {
     const until = this.#nowMs + ms
     await this.settle()
-    for (;;) {
-      const next = this.#next()
-      if (next === undefined || next.at > until) break
-      this.#nowMs = Math.max(this.#nowMs, next.at)
-      this.#remove(next)
-      next.task()
-      await this.settle()
-    }
+    while (await this.#step(until));
     this.#nowMs = until
   }
 
@@ -75,11 +70,7 @@ export class VirtualTime implements Clock, Scheduler {
   async passUntil(done: () => boolean, msMax: number): Promise<boolean> {
     const until = this.#nowMs + msMax
     await this.settle()
-    while (!done()) {
-      const next = this.#next()
-      if (next === undefined || next.at > until) return false
-      await this.pass(Math.max(0, next.at - this.#nowMs))
-    }
+    while (!done()) if (!(await this.#step(until))) return false
     return true
   }
 
@@ -90,20 +81,62 @@ export class VirtualTime implements Clock, Scheduler {
     }
   }
 
+  /** The next timer, with all that follows from it; false when none is due by then. */
+  async #step(until: number): Promise<boolean> {
+    const next = this.#timers[0]
+    if (next === undefined || next.at > until) return false
+    this.#takeFirst()
+    if (next.task === null) return true
+    this.#nowMs = Math.max(this.#nowMs, next.at)
+    next.task()
+    await this.settle()
+    return true
+  }
+
   #set(ms: number, task: () => void): Cancel {
-    const timer = { at: this.#nowMs + Math.max(0, ms), order: this.#order++, task }
+    const timer: Timer = { at: this.#nowMs + Math.max(0, ms), order: this.#order++, task }
     this.#timers.push(timer)
-    return () => this.#remove(timer)
+    this.#rise(this.#timers.length - 1)
+    return () => void (timer.task = null)
   }
 
-  #remove(timer: Timer): void {
-    this.#timers = this.#timers.filter((other) => other !== timer)
+  #takeFirst(): void {
+    const last = this.#timers.pop()
+    if (last === undefined || this.#timers.length === 0) return
+    this.#timers[0] = last
+    this.#sink(0)
   }
 
-  #next(): Timer | undefined {
-    return this.#timers.reduce<Timer | undefined>((first, timer) => {
-      if (first === undefined || timer.at < first.at) return timer
-      return timer.at === first.at && timer.order < first.order ? timer : first
-    }, undefined)
+  #rise(from: number): void {
+    let at = from
+    while (at > 0) {
+      const parent = (at - 1) >> 1
+      if (!this.#swapIfEarlier(at, parent)) return
+      at = parent
+    }
+  }
+
+  #sink(from: number): void {
+    let at = from
+    for (;;) {
+      const [left, right] = [2 * at + 1, 2 * at + 2]
+      const child = this.#isEarlier(right, left) ? right : left
+      if (!this.#swapIfEarlier(child, at)) return
+      at = child
+    }
+  }
+
+  #isEarlier(one: number, other: number): boolean {
+    const [a, b] = [this.#timers[one], this.#timers[other]]
+    if (a === undefined || b === undefined) return false
+    return a.at < b.at || (a.at === b.at && a.order < b.order)
+  }
+
+  #swapIfEarlier(child: number, parent: number): boolean {
+    const [a, b] = [this.#timers[child], this.#timers[parent]]
+    if (a === undefined || b === undefined || !this.#isEarlier(child, parent)) return false
+    this.#timers[child] = b
+    this.#timers[parent] = a
+    return true
   }
 }

@@ -7,7 +7,7 @@ import type { Store } from '../store.ts'
 import type { Driver } from './driver.ts'
 import type { StoreSeams } from './open-sqlite.ts'
 import { openSqliteDriver } from './open-sqlite.ts'
-import type { Row } from './sql.ts'
+import type { Row, Verb } from './sql.ts'
 import { raw } from './sql.ts'
 import { SqlStore } from './sql-store.ts'
 
@@ -30,11 +30,11 @@ export function openSharedMemory(seams: StoreSeams): SharedMemory {
   return {
     open: (line, own) => new SqlStore(lined(driver, line), own),
     select: (text) =>
-      driver.read(function* () {
+      driver.read(function* (): Verb<readonly Row[]> {
         return yield raw(text)
       }),
     empty: () =>
-      driver.transact(function* () {
+      driver.transact(function* (): Verb<void> {
         const tables = yield raw(`SELECT name FROM sqlite_schema
           WHERE type = 'table' AND name NOT IN ('migration', 'sqlite_stat1')`)
         for (const { name } of tables) yield raw(`DELETE FROM ${String(name)}`)

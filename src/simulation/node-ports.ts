@@ -1,0 +1,161 @@
+/**
+ * What one generation of a node reaches the world through: timers, the database, GitHub. A crash
+ * cuts all of it at once; a pause holds it back and lets it through late, in order.
+ *
+ * What must hold: after a crash nothing of this generation settles any more, and whatever it had
+ * under way either happens without it or never. So its code stops at its next step, wherever it is.
+ */
+import type { Cancel, Scheduler } from '../scheduler.ts'
+import type { SeededRandom } from './seeded-random.ts'
+import type { VirtualTime } from './virtual-time.ts'
+
+/** Where a node can be hit: before and after it reaches the database or GitHub. */
+export const steps = ['commit', 'committed', 'send', 'answer'] as const
+export type Step = (typeof steps)[number]
+
+export interface PortsOptions {
+  readonly time: VirtualTime
+  readonly random: SeededRandom
+  readonly fetch: typeof globalThis.fetch
+  /** May crash or pause this very node. */
+  readonly onStep: (step: Step, about: string) => void
+  readonly onSent: (sent: SentRequest) => void
+}
+
+/** A request that left a node, by the id it carries. */
+export interface SentRequest {
+  readonly requestId: string
+  readonly at: number
+  /** Longer on its way than any lease allows: it was stopped with its process. */
+  readonly heldMs: number
+  /** The answer, once this generation has got to see it. */
+  heard: { readonly at: number; readonly response: Response } | null
+}
+
+const crashDelayMsMax = 90_000
+
+export class NodePorts {
+  readonly #options: PortsOptions
+  #state: 'up' | 'paused' | 'dead' = 'up'
+  #held: (() => void)[] = []
+  /** Background loops look this many times more rarely, so that quiet hours pass quickly. */
+  stretch = 1
+
+  constructor(options: PortsOptions) {
+    this.#options = options
+  }
+
+  get state(): 'up' | 'paused' | 'dead' {
+    return this.#state
+  }
+
+  crash(): void {
+    this.#state = 'dead'
+    this.#held = []
+  }
+
+  pause(): void {
+    if (this.#state === 'up') this.#state = 'paused'
+  }
+
+  resume(): void {
+    if (this.#state !== 'paused') return
+    this.#state = 'up'
+    const held = this.#held
+    this.#held = []
+    for (const task of held) this.#pass(task)
+  }
+
+  readonly scheduler: Scheduler = {
+    soon: (task) => this.#options.time.soon(() => this.#pass(task)),
+    after: (ms, task) => this.#after(ms, task),
+    afterInBackground: (ms, task) => this.#after(ms * this.stretch, task),
+  }
+
+  #after(ms: number, task: () => void): Cancel {
+    let cancelled = false
+    const cancel = this.#options.time.after(ms, () =>
+      this.#pass(() => {
+        // One that was held may have been cancelled meanwhile.
+        if (!cancelled) task()
+      }),
+    )
+    return () => {
+      cancelled = true
+      cancel()
+    }
+  }
+
+  /** The store's line. */
+  carry<T>(what: 'read' | 'write', go: () => Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      if (what === 'read') return this.#pass(() => void this.#settle(go(), resolve, reject))
+      this.#options.onStep('commit', '')
+      const happens = this.#state !== 'dead' || this.#options.random.chance(50)
+      if (this.#state === 'dead') return void (happens && go())
+      this.#pass(() => {
+        const done = go().finally(() => this.#options.onStep('committed', ''))
+        void this.#settle(done, resolve, reject)
+      })
+    })
+  }
+
+  readonly fetch: typeof globalThis.fetch = (input, init) =>
+    new Promise((resolve, reject) => {
+      const { random, time, onStep } = this.#options
+      const calledAt = time.monotonicMs()
+      const about = `${init?.method ?? 'GET'} ${pathOf(input)}`
+      onStep('send', about)
+      const go = (): void => {
+        const sent = this.#send(init, calledAt)
+        const answer = this.#options.fetch(input, init)
+        const heard = answer.then((response) => {
+          onStep('answer', about)
+          return response
+        })
+        void this.#settle(
+          heard,
+          (response) => {
+            if (sent !== null) sent.heard = { at: time.wallMs(), response }
+            resolve(response)
+          },
+          reject,
+        )
+      }
+      if (this.#state !== 'dead') return this.#pass(go)
+      // It had just left, or was about to.
+      if (random.chance(50)) time.after(random.below(crashDelayMsMax), go)
+    })
+
+  #send(init: RequestInit | undefined, calledAt: number): SentRequest | null {
+    const { time, onSent } = this.#options
+    const requestId = new Headers(init?.headers).get('x-request-id')
+    if (requestId === null) return null
+    const heldMs = time.monotonicMs() - calledAt
+    const sent: SentRequest = { requestId, at: time.wallMs(), heldMs, heard: null }
+    onSent(sent)
+    return sent
+  }
+
+  async #settle<T>(
+    promise: Promise<T>,
+    resolve: (value: T) => void,
+    reject: (error: unknown) => void,
+  ): Promise<void> {
+    try {
+      const value = await promise
+      this.#pass(() => resolve(value))
+    } catch (error) {
+      this.#pass(() => reject(error))
+    }
+  }
+
+  #pass(task: () => void): void {
+    if (this.#state === 'up') task()
+    else if (this.#state === 'paused') this.#held.push(task)
+  }
+}
+
+function pathOf(input: string | URL | Request): string {
+  return new URL(input instanceof Request ? input.url : input).pathname
+}

@@ -1,0 +1,171 @@
+/**
+ * One node of the simulated installation: the real intake, runs, sweeper and publisher, over ports
+ * that can be cut. It comes and goes; what it leaves is in the database.
+ */
+import type { SharedMemory } from '../compose.ts'
+import type { GitHub, GitHubCalls } from '../github.ts'
+import { createGitHub } from '../github/create-github.ts'
+import type { Intake } from '../intake/intake.ts'
+import { openIntake } from '../intake/open-intake.ts'
+import { noMetrics } from '../metrics.ts'
+import { openOutbox } from '../outbox/open-outbox.ts'
+import { createRuns, type RunsService } from '../runs/create-runs.ts'
+import { createPulse } from '../runs/pulse.ts'
+import { createSweeper } from '../runs/sweeper.ts'
+import { runPolicy } from '../settings/run-policy.ts'
+import type { Settings } from '../settings/settings.ts'
+import type { Store } from '../store.ts'
+import { NodePorts, type PortsOptions } from './node-ports.ts'
+import type { Story } from './story.ts'
+
+export const webhookSecret = 'a secret of the simulation'
+const coalesceMs = 2000
+const confirmDelayMs = 5000
+const leaseMs = 30_000
+const limits = { spacingMs: 1000, perMinute: 80, perHour: 500 }
+
+/** Parts that a test replaces, to see that the rules notice. */
+export interface Mutation {
+  readonly store?: (store: Store) => Store
+  readonly fetch?: (fetch: typeof globalThis.fetch) => typeof globalThis.fetch
+}
+
+export interface NodeOptions extends Omit<PortsOptions, 'onStep'> {
+  readonly name: string
+  readonly memory: SharedMemory
+  readonly story: Story
+  readonly types: Settings['runs']
+  readonly credentials: Parameters<typeof createGitHub>[0]['credentials']
+  /** It alone has the database, as on SQLite: what its predecessor held is nobody's. */
+  readonly alone: boolean
+  readonly mutation: Mutation
+  readonly onStep: (node: SimulatedNode, ...step: Parameters<PortsOptions['onStep']>) => void
+}
+
+export interface RunningNode {
+  readonly store: Store
+  readonly runs: RunsService
+  readonly intake: Intake
+}
+
+export class SimulatedNode {
+  readonly name: string
+  readonly #options: NodeOptions
+  #ports: NodePorts | null = null
+  #running: RunningNode | null = null
+  #generation = 0
+
+  constructor(options: NodeOptions) {
+    this.name = options.name
+    this.#options = options
+  }
+
+  get generation(): number {
+    return this.#generation
+  }
+
+  get state(): 'up' | 'paused' | 'dead' {
+    return this.#ports?.state ?? 'dead'
+  }
+
+  /** What it answers with; null when it does not take requests. */
+  get running(): RunningNode | null {
+    return this.#ports?.state === 'up' ? this.#running : null
+  }
+
+  start(): void {
+    if (this.state !== 'dead') return
+    this.#generation += 1
+    this.#options.story.tell(this.name, `starts, generation ${this.#generation}`)
+    const { onStep, mutation } = this.#options
+    const fetch = mutation.fetch?.(this.#options.fetch) ?? this.#options.fetch
+    const ports = new NodePorts({
+      ...this.#options,
+      fetch,
+      onStep: (step, about) => {
+        if (this.#ports === ports) onStep(this, step, about)
+      },
+    })
+    this.#ports = ports
+    void this.#run(ports)
+  }
+
+  crash(why: string): void {
+    if (this.state === 'dead') return
+    this.#options.story.tell(this.name, `dies ${why}`)
+    this.#ports?.crash()
+    this.#running = null
+  }
+
+  pause(ms: number, why: string): void {
+    if (this.state !== 'up') return
+    this.#options.story.tell(this.name, `stands still for ${ms} ms ${why}`)
+    const ports = this.#ports
+    ports?.pause()
+    this.#options.time.after(ms, () => {
+      if (this.#ports !== ports || ports?.state !== 'paused') return
+      this.#options.story.tell(this.name, 'goes on')
+      ports.resume()
+    })
+  }
+
+  resume(): void {
+    this.#ports?.resume()
+  }
+
+  /** Looks more rarely from now on. */
+  relax(times: number): void {
+    if (this.#ports !== null) this.#ports.stretch = times
+  }
+
+  async #run(ports: NodePorts): Promise<void> {
+    const { memory, time, random, alone, mutation } = this.#options
+    const { scheduler } = ports
+    const publishing = { coalesceMs, confirmDelayMs }
+    const opened = memory.open(ports, { clock: time, random, scheduler, publishing })
+    const store = mutation.store?.(opened) ?? opened
+    await store.recordMode('live')
+    await store.beat()
+    if (alone) await store.outbox.takeOverLeases()
+    this.#running = this.#assemble(store, ports)
+  }
+
+  #assemble(store: Store, { scheduler, fetch }: NodePorts): RunningNode {
+    const { time: clock, random, story, types, credentials } = this.#options
+    const log = story.logOf(this.name)
+    const seams = { clock, random, scheduler, log }
+    const github: GitHub & GitHubCalls = createGitHub({
+      ...seams,
+      apiUrl: 'https://api.github.test',
+      publicUrl: null,
+      events: [],
+      version: '0.0.0',
+      fetch,
+      credentials,
+      onRenamed: (githubId, name) => void store.learnRepository(name.toLowerCase(), githubId),
+    })
+    const githubAppId = 'appId' in credentials ? credentials.appId : null
+    const policies = { runs: types, locale: 'en', githubAppId }
+    const runs = createRuns({
+      ...seams,
+      store,
+      leaseMs,
+      policyOf: (type, kind) => runPolicy(policies, type, kind),
+      headSource: github,
+    })
+    const shared = { ...seams, store, runs, metrics: noMetrics, github }
+    const intake = openIntake({ ...shared, secrets: [webhookSecret], types })
+    const publisher = openOutbox({ ...shared, publicUrl: null, limits })
+    const loops = [
+      createPulse({ store, scheduler, log }),
+      createSweeper({
+        ...{ store, scheduler, log, serves: true },
+        onSwept: (swept) => runs.announceSwept(swept),
+      }),
+    ]
+    intake.start()
+    for (const loop of loops) loop.start()
+    publisher.start()
+    return { store, runs, intake: intake.intake }
+  }
+}

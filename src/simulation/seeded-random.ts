@@ -1,0 +1,56 @@
+/**
+ * Chance from a seed: the same seed, the same numbers. Not fit for secrets, and nothing here keeps
+ * any.
+ */
+import type { Random } from '../random.ts'
+
+export class SeededRandom implements Random {
+  #state: number
+
+  constructor(seed: number) {
+    this.#state = (seed ^ 0x9e3779b9) >>> 0
+    // Seeds that lie close together are far apart after a few turns.
+    for (let turn = 0; turn < 8; turn++) this.#next()
+  }
+
+  bytes(count: number): Buffer {
+    const bytes = Buffer.allocUnsafe(count)
+    for (let at = 0; at < count; at++) bytes[at] = this.#next() & 0xff
+    return bytes
+  }
+
+  below(below: number): number {
+    return Math.floor((this.#next() / 0x1_0000_0000) * below)
+  }
+
+  /** Between the two, both included. */
+  between(least: number, most: number): number {
+    return least + this.below(most - least + 1)
+  }
+
+  chance(percent: number): boolean {
+    return this.below(100) < percent
+  }
+
+  pick<T>(items: readonly [T, ...T[]]): T {
+    return items[this.below(items.length)] ?? items[0]
+  }
+
+  pickFrom<T>(items: readonly T[]): T | undefined {
+    return items.length === 0 ? undefined : items[this.below(items.length)]
+  }
+
+  /** One more, whose numbers do not depend on how many are drawn here later. */
+  fork(): SeededRandom {
+    return new SeededRandom(this.#next())
+  }
+
+  /** Mulberry32: 32 bits of state are plenty for one seed's story. */
+  #next(): number {
+    this.#state = (this.#state + 0x6d2b79f5) >>> 0
+    let mixed = this.#state
+    mixed = Math.imul(mixed ^ (mixed >>> 15), mixed | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return (mixed ^ (mixed >>> 14)) >>> 0
+  }
+}
