@@ -12,9 +12,11 @@ import { examineAll } from './doctor/doctor.ts'
 import { SetupError } from './errors.ts'
 import type { GitHub, GitHubCalls } from './github.ts'
 import { createGitHub } from './github/create-github.ts'
+import type { OnRenamed } from './github/renamed-repository.ts'
 import { defaultPublishing, type PublishingRules } from './domain/outbox/schedule.ts'
 import { createHttpServer } from './http/server.ts'
 import { openIntake } from './intake/open-intake.ts'
+import { learnRename } from './intake/learn-rename.ts'
 import type { Log } from './log.ts'
 import { openOutbox } from './outbox/open-outbox.ts'
 import type { Metrics } from './metrics.ts'
@@ -106,7 +108,7 @@ export function openGitHub(
     readonly log: Log
     readonly version: string
     readonly onAsked?: (kind: string) => void
-    readonly onRenamed?: (githubId: number, newName: string) => void
+    readonly onRenamed?: OnRenamed
   },
 ): (GitHub & GitHubCalls) | null {
   const { mode, githubAppId: appId, githubPrivateKey: privateKey, githubToken: token } = settings
@@ -137,8 +139,8 @@ export async function compose(settings: Settings, options: ComposeOptions): Prom
   const store = await openServedStore(settings, { ...seams, metrics })
   metrics.watch(store, budgetLimits(settings))
   const onAsked = (kind: string): void => metrics.githubAsked(kind)
-  const onRenamed = (githubId: number, newName: string): void => {
-    store.learnRepository(newName.toLowerCase(), githubId).catch((error: unknown) => {
+  const onRenamed = (githubId: number, newName: string, nameUntilNow: string | null): void => {
+    learnRename(store, githubId, newName, nameUntilNow).catch((error: unknown) => {
       log.warn({ err: error, repo: newName }, 'could not learn a repository’s new name')
     })
   }

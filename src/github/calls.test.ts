@@ -95,8 +95,7 @@ describe('a call', () => {
 
 describe('a repository that was renamed', () => {
   const renamed: unknown[] = []
-  const client = () =>
-    clientOf(api.url, { onRenamed: (...told: [number, string]) => void renamed.push(told) })
+  const client = () => clientOf(api.url, { onRenamed: (id, name) => void renamed.push([id, name]) })
   beforeEach(() => {
     renamed.length = 0
     api.on('GET /repositories/77', { body: { full_name: 'acme/gadgets' } })

@@ -15,11 +15,14 @@ const fullName = /^(?!\.{1,2}\/)([\w.-]{1,100})\/(?!\.{1,2}$)([\w.-]{1,100})$/
 
 const repositoryForm = z.object({ full_name: z.string().regex(fullName) })
 
+/** `nameUntilNow`: what we knew it by, where that was all we knew; null where its id was known. */
+export type OnRenamed = (githubId: number, newName: string, nameUntilNow: string | null) => void
+
 export async function askUnderItsName<T>(
   ask: Ask,
   { repo, repoGithubId }: RepositoryRef,
   question: (owner: string, name: string, actor: Repository) => Promise<T>,
-  onRenamed?: (githubId: number, newName: string) => void,
+  onRenamed?: OnRenamed,
 ): Promise<T> {
   const named = partsOf(repo)
   try {
@@ -34,7 +37,7 @@ export async function askUnderItsName<T>(
     const { data } = await ask(moved, repositoryForm, 'GET /repositories/{id}', { id })
     // It was not the repository that moved.
     if (data.full_name.toLowerCase() === repo.toLowerCase()) throw error
-    onRenamed?.(id, data.full_name)
+    onRenamed?.(id, data.full_name, repoGithubId === null ? repo : null)
     const { owner, name } = partsOf(data.full_name)
     return await question(owner, name, moved)
   }

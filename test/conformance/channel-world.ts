@@ -59,7 +59,7 @@ export class ChannelWorld {
     const shared = { clock, fetch: watch.fetch }
     const credentials =
       identity === 'app' ? { appId: '12', privateKey: appKeyPem } : { token: ownToken }
-    const onRenamed = (...told: [number, string, string | null]) => void this.renamed.push(told)
+    const onRenamed = (id: number, name: string) => void this.renamed.push([id, name])
     const ours = clientOf(url, { ...shared, credentials, onRenamed }).github
     const theirs = clientOf(url, { ...shared, credentials: { token: strangersToken } }).github
     const rest = {

@@ -8,6 +8,7 @@ import { defaultPublishing } from '../../src/domain/outbox/schedule.ts'
 import type { BudgetLimits } from '../../src/domain/outbox/budget.ts'
 import type { Announcement, RunPolicy } from '../../src/domain/run.ts'
 import { createGitHub } from '../../src/github/create-github.ts'
+import { learnRename } from '../../src/intake/learn-rename.ts'
 import { noMetrics } from '../../src/metrics.ts'
 import { openOutbox } from '../../src/outbox/open-outbox.ts'
 import type { Publisher } from '../../src/outbox/publisher.ts'
@@ -92,7 +93,7 @@ export async function openWorld(options: WorldOptions = {}) {
       log,
       version: 'test',
       credentials: { token: 'token' },
-      onRenamed: (githubId, name) => void store.learnRepository(name.toLowerCase(), githubId),
+      onRenamed: (...told) => void learnRename(store, ...told),
     })
     const publisher = openOutbox({
       ...seams,

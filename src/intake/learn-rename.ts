@@ -1,0 +1,15 @@
+/**
+ * GitHub sent us from one name to another: both are the same repository. Its old name is told first,
+ * or what we know by that name would be taken for somebody else's.
+ */
+import type { Store } from '../store.ts'
+
+export async function learnRename(
+  store: Pick<Store, 'learnRepository'>,
+  githubId: number,
+  newName: string,
+  nameUntilNow: string | null,
+): Promise<void> {
+  if (nameUntilNow !== null) await store.learnRepository(nameUntilNow.toLowerCase(), githubId)
+  await store.learnRepository(newName.toLowerCase(), githubId)
+}

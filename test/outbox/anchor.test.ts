@@ -1,0 +1,411 @@
+/**
+ * Goal: at most one live anchor per target, ours, with the newest text, whatever people and zombies
+ * do to the thread.
+ * Method: the real publisher against the simulated GitHub, where people delete, edit, copy, lock and
+ * rename; GitHub counts.
+ */
+import { afterEach, describe, expect, it } from 'vitest'
+import type { Claimed } from '../../src/runs/runs.ts'
+import type { World } from './world.ts'
+import {
+  baseSha,
+  context,
+  creates,
+  edits,
+  head,
+  hour,
+  minute,
+  openWorld,
+  received,
+  repo,
+  second,
+} from './world.ts'
+
+let world: World | undefined
+afterEach(async () => await world?.close())
+
+const anchors = (here: World) => here.github.comments(repo, 5)
+const auditTypes = async (here: World): Promise<string[]> => {
+  const page = await here.now(here.store.listAudit({}, { limit: 1000, cursor: null }))
+  return page.items.map(({ type }) => type)
+}
+
+async function begun(options: Parameters<typeof openWorld>[0] = {}): Promise<[World, Claimed]> {
+  const here = await openWorld(options)
+  world = here
+  here.startPublisher()
+  const claimed = await here.claim()
+  await here.time.pass(5 * second)
+  return [here, claimed]
+}
+
+describe('a person deletes it', () => {
+  it('the next update makes exactly one anew, and the audit names both', async () => {
+    const [here, claimed] = await begun()
+    const [old] = anchors(here)
+    here.github.deleteCommentAs('octocat', old?.id ?? 0)
+    await here.report(claimed, 'still here')
+    await here.time.pass(minute)
+    expect(anchors(here)).toHaveLength(1)
+    expect(anchors(here)[0]?.body).toContain('still here')
+    expect(creates(here.github)).toBe(2)
+    const page = await here.now(
+      here.store.listAudit({ type: 'run.anchor.recreated' }, { limit: 10, cursor: null }),
+    )
+    expect(page.items).toHaveLength(1)
+    expect(page.items[0]?.data).toEqual({
+      old_id: String(old?.id),
+      new_id: String(anchors(here)[0]?.id),
+      reason: 'deleted',
+    })
+    const places = await here.now(
+      here.store.outbox.anchorsOf([
+        {
+          id: claimed.run?.id ?? '',
+          subjectId: claimed.run?.subjectId ?? '',
+          anchorPer: 'subject',
+        },
+      ]),
+    )
+    expect(places.get(claimed.run?.id ?? '')?.commentId).toBe(String(anchors(here)[0]?.id))
+  })
+
+  it('twice: then nobody wants it in this round, but the next run has one again', async () => {
+    const [here, claimed] = await begun()
+    for (const text of ['one', 'two']) {
+      here.github.deleteCommentAs('octocat', anchors(here)[0]?.id ?? 0)
+      await here.report(claimed, text)
+      await here.time.pass(minute)
+    }
+    expect(anchors(here)).toEqual([])
+    await here.report(claimed, 'three')
+    await here.complete(claimed)
+    await here.time.pass(minute)
+    expect(anchors(here)).toEqual([])
+    const anchor = (await here.deliveries()).find(({ name }) => name === 'anchor')
+    expect(anchor).toMatchObject({ status: 'SKIPPED', reason: 'anchor_removed' })
+    here.github.push(repo, 5, head(2))
+    await here.claim(2)
+    await here.time.pass(minute)
+    expect(anchors(here)).toHaveLength(1)
+  })
+
+  it('a 404 alone is no proof: with the thread out of sight nothing is made', async () => {
+    const [here, claimed] = await begun()
+    here.github.restrict(repo)
+    await here.report(claimed, 'unseen')
+    await here.time.pass(minute)
+    const anchor = (await here.deliveries()).find(({ name }) => name === 'anchor')
+    expect(anchor).toMatchObject({ status: 'FAILED', reason: 'not_found' })
+    expect(creates(here.github)).toBe(1)
+    here.github.allow(repo)
+    await here.report(claimed, 'seen again')
+    await here.time.pass(minute)
+    expect(anchors(here)).toHaveLength(1)
+    expect(anchors(here)[0]?.body).toContain('seen again')
+  })
+
+  it('an edit refused with 403, 429 or 500 never makes a second one', async () => {
+    const [here, claimed] = await begun()
+    const refusals = [
+      here.github.faults.refuse(403, { message: 'Resource 404 not accessible' }),
+      here.github.faults.tooMany({ retryAfterSeconds: 2 }),
+      here.github.faults.serverError(500),
+    ]
+    for (const fault of refusals) {
+      here.github.faults.add({ on: { method: 'PATCH' }, fault })
+      await here.report(claimed, `after ${fault.name}`)
+      await here.time.pass(minute)
+    }
+    await here.report(claimed, 'at the end')
+    await here.time.pass(minute)
+    expect(creates(here.github)).toBe(1)
+    expect(anchors(here)[0]?.body).toContain('at the end')
+  })
+})
+
+describe('others write', () => {
+  it('a copy of our marker by somebody else is not ours, and stays as it is', async () => {
+    const [here, claimed] = await begun()
+    const body = anchors(here)[0]?.body ?? ''
+    const foreign = here.github.commentAs('mallory', repo, 5, `Mine now!\n${body}`)
+    here.github.faults.add({ on: { method: 'PATCH' }, fault: here.github.faults.lostAnswer() })
+    await here.report(claimed, 'go on')
+    await here.complete(claimed, 'Result.')
+    await here.time.pass(hour)
+    const live = anchors(here)
+    expect(live).toHaveLength(2)
+    expect(live.find(({ id }) => id === foreign.id)?.body).toBe(foreign.body)
+    expect(live.find(({ id }) => id !== foreign.id)?.body).toContain('Result.')
+  })
+
+  it('a foreign copy that was there first is not adopted after a lost answer', async () => {
+    const here = await openWorld()
+    world = here
+    const { github } = here
+    github.faults.add({
+      on: { method: 'POST', route: /comments$/ },
+      fault: {
+        name: 'copied at once',
+        run: (exchange) => {
+          const { body } = JSON.parse(exchange.request.body ?? '{}') as { body: string }
+          github.commentAs('mallory', repo, 5, body)
+          return { kind: 'reset' }
+        },
+      },
+    })
+    here.startPublisher()
+    await here.claim()
+    await here.time.pass(minute)
+    const ours = anchors(here).filter(({ author }) => author !== 'mallory')
+    expect(ours).toHaveLength(1)
+    expect(creates(github)).toBe(2)
+  })
+
+  it('somebody edits ours: the next update puts it right', async () => {
+    const [here, claimed] = await begun()
+    here.github.editCommentAs('maintainer', anchors(here)[0]?.id ?? 0, 'nothing to see here')
+    await here.complete(claimed, 'Result.')
+    await here.time.pass(minute)
+    expect(anchors(here)).toHaveLength(1)
+    expect(anchors(here)[0]?.body).toContain('Result.')
+  })
+
+  it('250 comments of others cost nothing', async () => {
+    const [here, claimed] = await begun()
+    for (let i = 0; i < 250; i++) here.github.commentAs('octocat', repo, 5, `comment ${i}`)
+    const before = here.github.requests.length
+    await here.report(claimed, 'after the crowd')
+    await here.time.pass(minute)
+    expect(here.github.requests.length - before).toBe(1)
+    expect(creates(here.github)).toBe(1)
+  })
+})
+
+describe('the thread', () => {
+  it('locked: FAILED and visible, and published when it is opened again', async () => {
+    const [here, claimed] = await begun()
+    here.github.lock(repo, 5)
+    here.github.deleteCommentAs('octocat', anchors(here)[0]?.id ?? 0)
+    await here.report(claimed, 'locked out')
+    await here.time.pass(minute)
+    const failed = (await here.deliveries()).find(({ name }) => name === 'anchor')
+    expect(failed).toMatchObject({ status: 'FAILED' })
+    here.github.unlock(repo, 5)
+    await here.now(here.store.outbox.retry(failed?.id ?? '', 'operator', null))
+    await here.time.pass(minute)
+    expect(anchors(here)).toHaveLength(1)
+  })
+
+  it('older than the store is looked at before the first comment, and ours is found', async () => {
+    const first = await openWorld({ youngThread: false })
+    world = first
+    first.startPublisher()
+    await first.claim()
+    await first.time.pass(10 * second)
+    expect(received(first.github, 'GET', '/issues/5/comments')).toBe(1)
+    expect(creates(first.github)).toBe(1)
+  })
+
+  it('renamed: the redirect is not followed, the name is learnt, and it goes on', async () => {
+    const [here, claimed] = await begun()
+    here.github.rename(repo, 'acme/gadgets')
+    await here.complete(claimed, 'Under a new name.')
+    await here.time.pass(minute)
+    const [anchor] = here.github.comments('acme/gadgets', 5)
+    expect(anchor?.body).toContain('Under a new name.')
+    expect(here.github.latestStatus('acme/gadgets', head(1), context)?.state).toBe('success')
+    expect(creates(here.github)).toBe(1)
+    const before = here.github.requests.length
+    const again = await here.claim(1, { rerun: true })
+    await here.complete(again, 'Once more.')
+    await here.time.pass(minute)
+    const asked = here.github.requests.slice(before).map(({ path }) => path)
+    expect(asked.every((path) => path.startsWith('/repos/acme/gadgets/'))).toBe(true)
+  })
+})
+
+describe('heads come and go', () => {
+  it('a newer run takes the comment over: same id, one line for the one before', async () => {
+    const [here] = await begun()
+    const [before] = anchors(here)
+    here.github.push(repo, 5, head(2))
+    const second2 = await here.claim(2)
+    await here.time.pass(10 * second)
+    await here.complete(second2, 'Second.')
+    await here.time.pass(minute)
+    const [after, ...more] = anchors(here)
+    expect(more).toEqual([])
+    expect(after?.id).toBe(before?.id)
+    expect(after?.body).toContain('Second.')
+    expect(after?.body).toContain(head(1).slice(0, 7))
+    const first = here.github.statuses(repo, head(1), context)
+    expect(first.map(({ state }) => state)).toEqual(['pending', 'error'])
+    const latest = here.github.statuses(repo, head(2), context)
+    expect(latest.map(({ state }) => state)).toEqual(['pending', 'success'])
+    expect(await auditTypes(here)).toContain('run.anchor.taken_over')
+  })
+
+  it('one that was superseded before anything of it was sent says nothing', async () => {
+    const here = await openWorld()
+    world = here
+    await here.claim(1)
+    here.github.push(repo, 5, head(2))
+    await here.claim(2)
+    here.startPublisher()
+    await here.time.pass(minute)
+    expect(here.github.statuses(repo, head(1), context)).toEqual([])
+    expect(here.github.latestStatus(repo, head(2), context)?.state).toBe('pending')
+    const skipped = (await here.deliveries()).find(({ sha }) => sha === head(1))
+    expect(skipped).toMatchObject({ status: 'SKIPPED', reason: 'never_announced' })
+  })
+
+  it('a late finisher of the older head changes nothing', async () => {
+    const [here, old] = await begun()
+    here.github.push(repo, 5, head(2))
+    const current = await here.claim(2)
+    await here.time.pass(10 * second)
+    await expect(here.complete(old, 'Too late.')).rejects.toMatchObject({ code: 'superseded' })
+    await expect(here.report(old, 'Too late.')).rejects.toMatchObject({ code: 'superseded' })
+    await here.complete(current, 'In time.')
+    await here.time.pass(minute)
+    expect(anchors(here)[0]?.body).toContain('In time.')
+    expect(anchors(here)[0]?.body).not.toContain('Too late.')
+  })
+
+  it('back to a head that was done: its result shows again, without a status', async () => {
+    const [here, first] = await begun()
+    await here.complete(first, 'First result.')
+    await here.time.pass(10 * second)
+    here.github.push(repo, 5, head(2))
+    await here.claim(2)
+    await here.time.pass(10 * second)
+    here.github.push(repo, 5, head(1))
+    const restored = await here.claim(1)
+    expect(restored.reason).toBe('restored')
+    await here.time.pass(minute)
+    expect(anchors(here)).toHaveLength(1)
+    expect(anchors(here)[0]?.body).toContain('First result.')
+    expect(here.github.statuses(repo, head(1), context)).toHaveLength(2)
+    expect(here.github.latestStatus(repo, head(2), context)?.state).toBe('error')
+  })
+
+  it('a rerun sets the status to pending again first', async () => {
+    const [here, first] = await begun()
+    await here.complete(first)
+    await here.time.pass(10 * second)
+    const again = await here.claim(1, { rerun: true })
+    await here.time.pass(10 * second)
+    await here.complete(again)
+    await here.time.pass(10 * second)
+    const states = here.github.statuses(repo, head(1), context).map(({ state }) => state)
+    expect(states).toEqual(['pending', 'success', 'pending', 'success'])
+  })
+
+  it('one per run where the type says so', async () => {
+    const [here, first] = await begun({ announcement: { anchorPer: 'run' } })
+    await here.complete(first)
+    here.github.push(repo, 5, head(2))
+    const next = await here.claim(2)
+    await here.complete(next)
+    await here.time.pass(minute)
+    expect(anchors(here)).toHaveLength(2)
+  })
+})
+
+describe('zombies', () => {
+  it('a create that arrives late makes two: the lower id stays, the other goes', async () => {
+    const here = await openWorld()
+    world = here
+    const { github } = here
+    const held = github.faults.add({
+      on: { method: 'POST', route: /comments$/ },
+      fault: github.faults.delayedCommit({ afterMs: 30 * second }),
+    })
+    here.startPublisher()
+    const claimed = await here.claim()
+    await here.time.pass(25 * second)
+    expect(held.hits).toBe(1)
+    expect(creates(github)).toBe(2)
+    await here.time.pass(10 * second)
+    expect(anchors(here)).toHaveLength(2)
+    await here.complete(claimed, 'Only one stays.')
+    await here.time.pass(20 * minute)
+    const live = anchors(here)
+    expect(live).toHaveLength(1)
+    expect(live[0]?.body).toContain('Only one stays.')
+    expect(live[0]?.id).toBe(Math.min(...github.allComments(repo, 5).map(({ id }) => id)))
+    expect(await auditTypes(here)).toContain('run.anchor.deduplicated')
+  })
+
+  it('an edit that arrives late over a newer one is found and overwritten', async () => {
+    const [here, claimed] = await begun()
+    here.github.faults.add({
+      on: { method: 'PATCH' },
+      fault: here.github.faults.delayedCommit({ afterMs: 25 * second }),
+    })
+    await here.report(claimed, 'old words')
+    await here.time.pass(15 * second)
+    await here.complete(claimed, 'New words.')
+    await here.time.pass(5 * minute)
+    expect(anchors(here)[0]?.body).toContain('New words.')
+    expect(anchors(here)).toHaveLength(1)
+    expect(edits(here.github)).toBeGreaterThanOrEqual(2)
+    const types = await auditTypes(here)
+    expect(types).toContain('delivery.settled')
+  })
+})
+
+it('two publishers on one store publish once', async () => {
+  const here = await openWorld()
+  world = here
+  here.startPublisher()
+  here.startPublisher()
+  here.startPublisher()
+  const claimed = await here.claim()
+  for (let i = 0; i < 10; i++) {
+    await here.report(claimed, `report ${i}`)
+    await here.time.pass(second)
+  }
+  await here.complete(claimed)
+  await here.time.pass(minute)
+  expect(creates(here.github)).toBe(1)
+  expect(here.github.statuses(repo, head(1), context)).toHaveLength(2)
+  expect(baseSha).toHaveLength(40)
+})
+
+it('a commit GitHub does not show yet is waited for', async () => {
+  const here = await openWorld({ simulator: { anyCommit: false } })
+  world = here
+  const { github, time } = here
+  const sha = 'c'.repeat(40)
+  github.addCommit(repo, sha, { visibleAt: time.wallMs() + 5 * second })
+  here.startPublisher()
+  await here.now(here.runs.claim({ kind: 'job', type: 'build', key: 'build 1', repo, sha }, 'test'))
+  await time.pass(minute)
+  expect(github.latestStatus(repo, sha, context)?.state).toBe('pending')
+})
+
+it('a clock of GitHub’s that is ahead of ours misleads nobody', async () => {
+  const here = await openWorld({ simulator: { aheadMs: 7 * minute } })
+  world = here
+  const { github, time } = here
+  github.faults.add({
+    on: { method: 'POST', route: /comments$/ },
+    fault: github.faults.lostAnswer(),
+  })
+  here.startPublisher()
+  await here.claim()
+  await time.pass(minute)
+  expect(creates(github)).toBe(1)
+  expect(anchors(here)).toHaveLength(1)
+})
+
+it('a summary far too long is cut and keeps its marker', async () => {
+  const [here, claimed] = await begun()
+  await here.complete(claimed, 'word '.repeat(50_000))
+  await here.time.pass(minute)
+  const body = anchors(here)[0]?.body ?? ''
+  expect(body.length).toBeLessThan(65_536)
+  expect(body).toMatch(/<!-- holdfast:1 [^>]+ -->$/)
+})
