@@ -1,7 +1,7 @@
 /**
  * Secrets told by their form, and cut out of text that others will read: a log line, a comment.
  *
- * What must hold: a form that everybody's keys have is written down here alone. A token's form holds
+ * What must hold: a form that everybody's keys have is written down here alone. A token's form has
  * no quote, backslash or white space, so that cutting it out leaves JSON and Markdown what it was.
  */
 export interface SecretForm {

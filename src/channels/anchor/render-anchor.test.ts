@@ -165,12 +165,10 @@ describe('every state, in both languages', () => {
     const superseded = { ...done, state: 'superseded' } as const
     expect(render(superseded)).toBe(
       '### ⏩ review: superseded by a newer commit\n\n' +
-        'A newer commit took its place before it was done.\n\n' +
         `${factsOf.en} · ${tookOf.en}`,
     )
     expect(render({ ...superseded, locale: 'ru' })).toBe(
       '### ⏩ review: заменено более новым коммитом\n\n' +
-        'Его место занял более новый коммит.\n\n' +
         `${factsOf.ru} · ${tookOf.ru}`,
     )
   })

@@ -2,7 +2,8 @@
  * The anchor comment as Markdown. Pure: the same view gives the same text, at any time.
  *
  * What must hold: what comes from outside goes through safe text; a part that is not known leaves
- * no hole; however long the parts are, the whole stays below `maxLength` and only the summary is cut.
+ * no hole; however long the parts are, the whole stays within `maxLength`, and it is the summary that
+ * gives way.
  */
 import type { AnchorView, PastRun, PhaseLine } from '../../domain/outbox/anchor-view.ts'
 import { ownReasonOf, skipReasonOf, standingOf } from '../../domain/outbox/standing.ts'
@@ -96,7 +97,6 @@ function times(view: AnchorView, { anchor }: Pick<Words, 'anchor'>): string[] {
 
 /** Why it ended as it did: in our words where we ended it, quoted where somebody else said so. */
 function reason(view: AnchorView, words: Words): string {
-  if (view.state === 'superseded') return words.reason.superseded
   if (view.state === 'skipped') return skipped(view, words)
   if (view.state !== 'failed' && view.state !== 'cancelled') return ''
   const own = ownReasonOf(view)
