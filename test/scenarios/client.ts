@@ -52,7 +52,7 @@ export class Client {
   }
 
   async call(
-    method: 'GET' | 'POST',
+    method: 'GET' | 'POST' | 'PUT',
     path: string,
     body?: object,
     headers: Readonly<Record<string, string>> = {},
