@@ -164,12 +164,10 @@ describe('every state, in both languages', () => {
   test('superseded: nobody runs it again', () => {
     const superseded = { ...done, state: 'superseded' } as const
     expect(render(superseded)).toBe(
-      '### ⏩ review: superseded by a newer commit\n\n' +
-        `${factsOf.en} · ${tookOf.en}`,
+      '### ⏩ review: superseded by a newer commit\n\n' + `${factsOf.en} · ${tookOf.en}`,
     )
     expect(render({ ...superseded, locale: 'ru' })).toBe(
-      '### ⏩ review: заменено более новым коммитом\n\n' +
-        `${factsOf.ru} · ${tookOf.ru}`,
+      '### ⏩ review: заменено более новым коммитом\n\n' + `${factsOf.ru} · ${tookOf.ru}`,
     )
   })
 })

@@ -2,8 +2,8 @@
  * The anchor comment as Markdown. Pure: the same view gives the same text, at any time.
  *
  * What must hold: what comes from outside goes through safe text; a part that is not known leaves
- * no hole; however long the parts are, the whole stays within `maxLength`, and it is the summary that
- * gives way.
+ * no hole; however long the parts are, the whole stays within `maxLength`, and what gives way is
+ * the summary.
  */
 import type { AnchorView, PastRun, PhaseLine } from '../../domain/outbox/anchor-view.ts'
 import { ownReasonOf, skipReasonOf, standingOf } from '../../domain/outbox/standing.ts'
