@@ -1,5 +1,5 @@
-// Goal: what a run gives to be published is taken when GitHub can take it, and refused by field with
-// the remedy when not; what is kept is what the channels read.
+// Goal: what a run gives to be published is taken when GitHub can take it, and refused by field
+// with the remedy when not; what is kept is what the channels read.
 import { describe, expect, it } from 'vitest'
 import type { ChannelName } from '../domain/outbox/delivery.ts'
 import { parseContent } from './contents.ts'

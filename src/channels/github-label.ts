@@ -2,8 +2,8 @@
  * Labels of a pull request or issue, one at a time: the whole set is never written, because people
  * set labels too.
  *
- * What must hold: a label that is to be gone and is not there is done; a thread that is not there is
- * not. A label's name never becomes another path: `.` and `..` would remove them all.
+ * What must hold: a label that is to be gone and is not there is done; a thread that is not there
+ * is not. A label's name never becomes another path: `.` and `..` would remove them all.
  */
 import { z } from 'zod'
 import type {

@@ -88,7 +88,7 @@ export class StatusChannel implements Channel {
     return commitIsThere(this.#parts.github, target, sendBy)
   }
 
-  /** With `since`, only what can be of the attempt in question: later, and above the last we know. */
+  /** With `since`, only what can be of the attempt in question: later, above the last we know. */
   async *#newestFirst(target: Target, since: number | null, sendBy: SendBy) {
     const { github } = this.#parts
     const asked = { ref: shaOf(target) }

@@ -1,5 +1,5 @@
-// Goal: what is written to GitHub arrives as it was given, not after its time, and in the repository
-// that was meant, whatever it is called by now.
+// Goal: what is written to GitHub arrives as it was given, not after its time, and in the
+// repository that was meant, whatever it is called by now.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { startFakeApi, type FakeApi } from '../../test/github/fake-api.ts'
@@ -122,7 +122,7 @@ describe('a repository that was renamed', () => {
     ])
   })
 
-  it('an issue that was moved elsewhere is not followed, for its number is another one', async () => {
+  it('an issue that was moved elsewhere is not followed, for its number is another', async () => {
     api.on(post, toId('issues/77/comments'))
     expect(await rejectionOf(write(client()))).toMatchObject({ kind: 'redirected' })
     expect(api.calls()).toEqual([post])

@@ -3,8 +3,8 @@
  * deadline over connecting, answer and body, one request id and one line in the log. Octokit's own
  * sender is passed by: it takes a redirect for an answer, and a body cut off for an empty one.
  *
- * What must hold: nothing is repeated, nothing leaves after its time, no redirect is followed, and neither log nor error has
- * anything of a header's or a body's content in it.
+ * What must hold: nothing is repeated, nothing leaves after its time, no redirect is followed, and
+ * neither log nor error has anything of a header's or a body's content in it.
  */
 import { Octokit } from '@octokit/core'
 import type { Clock } from '../clock.ts'

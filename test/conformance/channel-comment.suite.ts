@@ -1,4 +1,4 @@
-/** What holds for comments alone: edited in place, found by time, kept by id, removed when double. */
+/** What holds for comments alone: edited in place, found by time, kept by id, removed if double. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { rejectionOf } from '../github/github-under-test.ts'
 import { comment } from './channel-cases.ts'
@@ -76,7 +76,7 @@ export function exerciseComments(identity: Identity): void {
       expect(standing).toMatchObject([{ providerId }])
     })
 
-    it('of which there are two are both seen, the older first, however long it stands', async () => {
+    it('of which there are two are both seen, the older first, however old it is', async () => {
       const first = await world.write(name, hello)
       world.clock.pass(60 * minute)
       const second = await world.write(name, comment('Hello again'))

@@ -42,7 +42,7 @@ export function exerciseKinds(): void {
         expect(await current({ providerId })).toEqual([false])
       })
 
-      it('shows whatever happens in other contexts, and in whichever case its own is written', async () => {
+      it('shows whatever happens in other contexts, and in any spelling of its own', async () => {
         const { providerId } = await world.write(name, status({ context: 'CI' }))
         await world.writeAsStranger(name, status({ context: 'ci/other' }))
         expect(await current({ providerId })).toEqual([true])

@@ -1,6 +1,6 @@
 /**
- * What every channel must do, whatever it publishes. The simulated GitHub is asked what it received:
- * a channel's own word does not count.
+ * What every channel must do, whatever it publishes. The simulated GitHub is asked what it
+ * received: a channel's own word does not count.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { GitHubErrorKind } from '../../src/github/errors.ts'
