@@ -35,6 +35,8 @@ export interface Store {
   inboxEntry(id: string): Promise<InboxEntry | null>
   webhookBody(arrival: number): Promise<WebhookBody | null>
   listInbox(filter: InboxFilter, page: Page): Promise<Paged<InboxEntry>>
+  /** Which of these GUIDs the inbox has. */
+  knownWebhooks(webhookIds: readonly string[]): Promise<ReadonlySet<string>>
   inboxBacklog(): Promise<InboxBacklog>
 
   /** Claim or skip: the table in domain/claim.ts, decided under the subject's lock. */
@@ -100,10 +102,14 @@ export interface Store {
 
   /** GitHub's numeric id for a repository's name, as an event brought it. */
   learnRepository(name: string, githubId: number): Promise<void>
+  /** Those that webhooks came from and that were worked on since; the last used first. */
+  repositoriesInUse(since: number, limit: number): Promise<readonly UsedRepository[]>
   /** As last heard, by our own id; one query. */
   repositoryNames(ids: readonly string[]): Promise<ReadonlyMap<string, string>>
   /** Remembers `mode` at first start; answers what the store has been from its beginning. */
   recordMode(mode: StoreMode): Promise<StoreMode>
+  /** Null before the first start. What happened before it was never ours to hear of. */
+  firstStartedAt(): Promise<number | null>
 }
 
 export type StoreMode = 'sandbox' | 'live'
@@ -139,6 +145,8 @@ export type NewWebhook = Pick<
   readonly eventKey: string | null
   /** False when nothing is left to do about it. */
   readonly waits: boolean
+  /** It never came: we found that it had happened. */
+  readonly caughtUp?: boolean
   readonly body: WebhookBody
 }
 
@@ -182,6 +190,12 @@ export interface SettledWebhook {
   readonly entry: InboxEntry | null
   readonly claims: readonly ClaimAnswer[]
   readonly cancelled: readonly Run[]
+}
+
+export interface UsedRepository {
+  /** As last heard. */
+  readonly name: string
+  readonly githubId: number
 }
 
 export interface InboxFilter {

@@ -57,8 +57,29 @@ export class ActMaker {
   async actsFor(event: EventFacts, routes: readonly TypeRoute[]): Promise<readonly WebhookAct[]> {
     await this.#learnRepository(event)
     const acts: WebhookAct[] = []
-    for (const route of routes) acts.push(...(await this.#actsOf(event, route)))
+    const wanted = event.reconciled ? await this.#unknownAmong(event, routes) : routes
+    for (const route of wanted) acts.push(...(await this.#actsOf(event, route)))
     return acts
+  }
+
+  /** Those whose type has no run of this head yet: reconciling starts nothing a second time. */
+  async #unknownAmong(
+    event: EventFacts,
+    routes: readonly TypeRoute[],
+  ): Promise<readonly TypeRoute[]> {
+    const known = await Promise.all(routes.map((route) => this.hasRunOf(event, route)))
+    return routes.map((route, i): TypeRoute => {
+      return known[i] === true ? { to: 'nothing', type: route.type, reason: 'head-known' } : route
+    })
+  }
+
+  /** One that ended because its pull request was closed is no answer for one that is open. */
+  async hasRunOf(event: EventFacts, { to, type }: TypeRoute): Promise<boolean> {
+    const { repo, number, head } = event
+    if (repo === null || number === null || head === null || to === 'cancel') return false
+    const of = { repo, pr: number, type, headSha: head.headSha }
+    const { items } = await this.#options.store.listRuns(of, { limit: 10, cursor: null })
+    return items.some(({ errorCode }) => errorCode !== 'pull_request_closed')
   }
 
   /** For an event that is given up on. */

@@ -6,7 +6,7 @@ import type { GitHub } from '../github.ts'
 import type { ClaimRequest } from '../runs/runs.ts'
 import { isTooFarAhead } from '../runs/claim-request.ts'
 import type { RunFilter, Store } from '../store.ts'
-import type { EventFacts } from './webhook-event.ts'
+import { storedName, type EventFacts } from './webhook-event.ts'
 
 export interface ClaimSources {
   readonly store: Pick<Store, 'listRuns' | 'now'>
@@ -44,18 +44,19 @@ export async function claimForEvent(
 }
 
 function commonOf(event: EventFacts, { type, rerun, skipReason }: ClaimWish, now: number) {
-  const { webhookId, name, action, sender, eventAt } = event
+  const { webhookId, name, reconciled, action, sender, eventAt } = event
   // Ahead of our clock it proves nothing; without it arrival orders, and GitHub is asked.
   const isUsable = eventAt !== null && !isTooFarAhead(eventAt, now)
   return {
     type,
     rerun,
     webhookId,
-    event: name,
+    event: storedName(event),
     ...(action !== null && { action }),
     ...(sender !== null && { sender: sender.login }),
     ...(isUsable && { eventAt }),
-    ...(name !== 'pull_request' && event.push === null && { headMaking: false }),
+    // What merely mentions a head uses the order it has.
+    ...((reconciled || (name !== 'pull_request' && event.push === null)) && { headMaking: false }),
     ...(skipReason !== null && { skipReason }),
     ...(event.repoId !== null && { repoId: event.repoId }),
     ...(event.threadCreatedAt !== null && { threadCreatedAt: event.threadCreatedAt }),

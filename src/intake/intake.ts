@@ -12,7 +12,7 @@ import { parsePayload } from './parse-payload.ts'
 import type { Processor } from './processor.ts'
 import { routeEvent, type RunTypes } from './route-event.ts'
 import { isSignedBy } from './signature.ts'
-import { eventKeyOf, factsOf, laneOf, readEvent } from './webhook-event.ts'
+import { eventKeyOf, factsOf, laneOf, readEvent, storedName } from './webhook-event.ts'
 
 /** A repeat that comes while the first is being processed waits this long for its runs. */
 const repeatWaitMs = 1000
@@ -22,6 +22,8 @@ export interface Delivery {
   readonly event: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: Buffer
+  /** It never came: we found that it had happened. */
+  readonly caughtUp?: boolean
 }
 
 export interface IntakeAnswer {
@@ -33,7 +35,7 @@ export interface IntakeAnswer {
 
 export interface Intake {
   isSigned(body: Buffer, signature: string | undefined): boolean
-  /** Of a delivery whose signature is right. */
+  /** Of a delivery whose signature is right, or that GitHub itself told us of. */
   receive(delivery: Delivery): Promise<IntakeAnswer>
   replay(entryId: string, actor: string, once?: Once): Promise<InboxEntry>
 }
@@ -70,7 +72,7 @@ async function receive(options: IntakeOptions, delivery: Delivery): Promise<Inta
   const door = decideAtDoor(event, routes)
   const received = await store.receiveWebhook({
     webhookId,
-    event: event.name,
+    event: storedName(event),
     action: event.action,
     repo: event.repo,
     repoId: event.repoId,
@@ -81,6 +83,7 @@ async function receive(options: IntakeOptions, delivery: Delivery): Promise<Inta
     prState: event.prState,
     eventKey,
     ...door,
+    caughtUp: delivery.caughtUp ?? false,
     body: { headers: JSON.stringify(headers), body: packBody(body) },
   })
   const { entry, arrived, storedId } = received

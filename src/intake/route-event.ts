@@ -60,9 +60,24 @@ function cancelOf({ repo, number, missing }: WebhookEvent, type: string): TypeRo
     : { to: 'nothing', type, reason: 'incomplete-payload', detail: `${missing} is missing` }
 }
 
+/** Whether an event of this kind can mean anything to us, whatever else is in it. */
+export function isHeard(event: Kind, types: RunTypes): boolean {
+  const { name, action } = event
+  const moves = name === 'repository' && (action === 'renamed' || action === 'transferred')
+  // That it is open again is said also where nobody starts on it: an older `closed` may come late.
+  const reopens = name === 'pull_request' && action === 'reopened'
+  return (
+    moves ||
+    Object.values(types).some(
+      (settings) => wishOf(event, settings) !== null || (reopens && worksOnPullRequests(settings)),
+    )
+  )
+}
+
+type Kind = Pick<WebhookEvent, 'name' | 'action'>
 type Wish = 'start' | 'rerun' | 'cancel'
 
-function wishOf(event: WebhookEvent, settings: RunTypeSettings): Wish | null {
+function wishOf(event: Kind, settings: RunTypeSettings): Wish | null {
   if (listensTo(settings.on, event)) return 'start'
   if (listensTo(settings.rerunOn, event)) return 'rerun'
   const closes = event.name === 'pull_request' && event.action === 'closed'
@@ -74,7 +89,7 @@ function worksOnPullRequests({ on }: RunTypeSettings): boolean {
   return Object.keys(on).some((name) => /^(pull_request|issue_comment)/.test(name))
 }
 
-function listensTo(filter: EventFilter, { name, action }: WebhookEvent): boolean {
+function listensTo(filter: EventFilter, { name, action }: Kind): boolean {
   const actions = Object.hasOwn(filter, name) ? filter[name] : undefined
   if (actions === undefined) return false
   return actions.length === 0 || (action !== null && actions.includes(action))

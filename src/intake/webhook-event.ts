@@ -6,11 +6,16 @@
 import { hash } from 'node:crypto'
 import { numberAt, repoAt, shaAt, textAt, timeAt, valueAt } from './payload.ts'
 
+/** What we find on GitHub though no webhook told it is stored as an event of this name. */
+export const reconcileEvent = 'reconcile'
+
 /** What is known of an event once its payload is no longer at hand. */
 export interface EventFacts {
   readonly webhookId: string
   /** GitHub's name of the event, such as `pull_request`. */
   readonly name: string
+  /** We saw how the pull request is; GitHub did not tell what happened to it. */
+  readonly reconciled: boolean
   readonly action: string | null
   readonly repo: string | null
   readonly repoId: number | null
@@ -61,7 +66,9 @@ export interface PushFacts {
   readonly sha: string
 }
 
-export function readEvent(webhookId: string, name: string, payload: unknown): WebhookEvent {
+export function readEvent(webhookId: string, stored: string, payload: unknown): WebhookEvent {
+  const reconciled = stored === reconcileEvent
+  const name = reconciled ? 'pull_request' : stored
   const repo = repoAt(payload, 'repository', 'full_name')
   const number = numberAt(payload, 'pull_request', 'number') ?? numberAt(payload, 'issue', 'number')
   const hasPullRequest = isObject(valueAt(payload, 'pull_request'))
@@ -70,6 +77,7 @@ export function readEvent(webhookId: string, name: string, payload: unknown): We
   return {
     webhookId,
     name,
+    reconciled,
     action: textAt(payload, 'action'),
     repo,
     repoId: numberAt(payload, 'repository', 'id'),
@@ -92,7 +100,7 @@ export function readEvent(webhookId: string, name: string, payload: unknown): We
 
 /** Two deliveries with equal keys tell of one event; null where the payload has no such mark. */
 export function eventKeyOf(event: WebhookEvent): string | null {
-  const { name, action, repo, number, payload, head } = event
+  const { action, repo, number, payload, head } = event
   const changedAt = updatedAt(payload)
   if (repo === null || number === null || changedAt === null) return null
   const marks = [
@@ -108,9 +116,14 @@ export function eventKeyOf(event: WebhookEvent): string | null {
     valueAt(payload, 'changes') ?? null,
     head,
   ]
-  const parts = JSON.stringify([name, action, changedAt, ...marks])
+  const parts = JSON.stringify([storedName(event), action, changedAt, ...marks])
   // Keys of one lane stand together: an index is written in one place, not all over.
   return `${laneOf(event)} ${hash('sha256', parts, 'base64url')}`
+}
+
+/** `readEvent` makes the same event of it again. */
+export function storedName({ name, reconciled }: EventFacts): string {
+  return reconciled ? reconcileEvent : name
 }
 
 /** A payload is large: what only waits for its turn goes without. */

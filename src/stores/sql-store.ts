@@ -17,8 +17,14 @@ import type { Driver, OnTogether } from './driver.ts'
 import { LostRace } from './driver.ts'
 import type { Verb } from './sql.ts'
 import { SqlOutbox } from './sql-outbox.ts'
-import { dueEntries, inboxBacklog, selectBody, selectEntry } from './tables/inbox-table.ts'
-import { repositoryByName, repositoryNames } from './tables/repository-table.ts'
+import {
+  dueEntries,
+  inboxBacklog,
+  knownWebhooks,
+  selectBody,
+  selectEntry,
+} from './tables/inbox-table.ts'
+import { repositoriesInUse, repositoryByName, repositoryNames } from './tables/repository-table.ts'
 import { selectRun } from './tables/run-table.ts'
 import { selectSubject } from './tables/subject-table.ts'
 import { auditAfter, latestAudit, listAudit, placeAudits } from './verbs/audit-order.ts'
@@ -214,6 +220,10 @@ export class SqlStore implements port.Store {
     return this.#driver.read(() => listInbox(filter, page))
   }
 
+  knownWebhooks(webhookIds: readonly string[]): Promise<ReadonlySet<string>> {
+    return this.#driver.read(() => knownWebhooks(webhookIds))
+  }
+
   inboxBacklog(): Promise<port.InboxBacklog> {
     return this.#driver.read(() => inboxBacklog())
   }
@@ -341,6 +351,10 @@ export class SqlStore implements port.Store {
     await this.#driver.transact(() => learnRepository(this.#context, name, githubId))
   }
 
+  repositoriesInUse(since: number, limit: number): Promise<readonly port.UsedRepository[]> {
+    return this.#driver.read(() => repositoriesInUse(since, limit))
+  }
+
   repositoryNames(ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
     return this.#driver.read(() => repositoryNames(ids))
   }
@@ -351,6 +365,11 @@ export class SqlStore implements port.Store {
       yield* writeStateOnce('first_started_at', now)
       return (yield* writeStateOnce('mode', mode)) as port.StoreMode
     })
+  }
+
+  async firstStartedAt(): Promise<number | null> {
+    const stored = await this.#driver.read(() => readState('first_started_at'))
+    return stored === null ? null : Number(stored)
   }
 
   #once<T>(once: port.Once | null, verb: () => Verb<T>, rules: OnceRules<T> = {}): Promise<T> {

@@ -5,6 +5,7 @@
 import { describe } from 'vitest'
 import { anyOrder } from './any-order.suite.ts'
 import { auditOrder } from './audit-order.suite.ts'
+import { catchingUp } from './catching-up.suite.ts'
 import { claimTable } from './claim-table.suite.ts'
 import { continuity } from './continuity.suite.ts'
 import { crossing } from './crossing.suite.ts'
@@ -38,6 +39,7 @@ export function exerciseStore(name: string, open: OpenStore): void {
     describe('the order of the audit', () => auditOrder(open))
     describe('the inbox', () => inbox(open))
     describe('a decision about a webhook', () => inboxDecisions(open))
+    describe('catching up', () => catchingUp(open))
     describe('its vitals', () => vitals(open))
     describe('the run verbs', () => runVerbs(open))
     describe('in any order', () => anyOrder(open))

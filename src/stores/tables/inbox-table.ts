@@ -70,7 +70,7 @@ function encodeNew(entry: EntryToInsert): readonly Param[] {
 }
 
 function newEntry({ id, webhook, duplicateOf, now, dueAt }: EntryToInsert): InboxEntry {
-  const { body: _body, eventKey: _key, waits: _waits, ...facts } = webhook
+  const { body: _body, eventKey: _key, waits: _waits, caughtUp: _caughtUp, ...facts } = webhook
   return {
     ...facts,
     arrival: 0,
@@ -109,6 +109,13 @@ export function* selectEntry(id: string): Verb<InboxEntry | null> {
 export function* entriesByWebhook(webhookIds: readonly string[]): Verb<InboxEntry[]> {
   if (webhookIds.length === 0) return []
   return yield* selectEntries(sql`webhook_id IN (${join(padded(webhookIds))})`)
+}
+
+export function* knownWebhooks(webhookIds: readonly string[]): Verb<Set<string>> {
+  if (webhookIds.length === 0) return new Set()
+  const rows = yield sql`SELECT webhook_id FROM inbox
+    WHERE webhook_id IN (${join(padded(webhookIds))})`
+  return new Set(rows.map((row) => row['webhook_id'] as string))
 }
 
 /** Answers the entry that has each key. */

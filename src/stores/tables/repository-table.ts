@@ -80,6 +80,20 @@ export function* repositoryNames(ids: readonly string[]): Verb<Map<string, strin
   return new Map(rows.map((row) => [row['id'] as string, row['name'] as string]))
 }
 
+/** Only an event brings a number: what is known by name alone sends us none. */
+export function* repositoriesInUse(
+  since: number,
+  limit: number,
+): Verb<{ readonly name: string; readonly githubId: number }[]> {
+  const rows = yield sql`SELECT repository.name, repository.github_id,
+      max(subject.touched_at) AS used_at
+    FROM subject JOIN repository ON repository.id = subject.scope
+    WHERE subject.touched_at >= ${since} AND repository.github_id IS NOT NULL
+    GROUP BY repository.id, repository.name, repository.github_id
+    ORDER BY used_at DESC, repository.name LIMIT ${limit}`
+  return rows.map((row) => ({ name: row['name'] as string, githubId: Number(row['github_id']) }))
+}
+
 export function* repositoryByGithubId(githubId: number): Verb<Repository | null> {
   const [row] = yield sql`SELECT id, github_id, name FROM repository
     WHERE github_id = ${githubId}`

@@ -136,13 +136,18 @@ function toInsert(
 function told({ arrived, entry, storedId }: ReceivedWebhook, webhook?: NewWebhook): AuditDraft {
   const { webhookId, event, action, repo, number, sender } = webhook ?? entry
   const about = { webhook_id: webhookId, event, action, repo, number, sender }
-  const draft = { actor: 'github', runId: null, inboxId: entry.id }
+  const isCaughtUp = webhook?.caughtUp === true
+  const draft = { actor: isCaughtUp ? 'catch-up' : 'github', runId: null, inboxId: entry.id }
   if (arrived === 'again') return { ...draft, type: 'webhook.duplicate', data: about }
   if (arrived === 'same-event') {
     const data = { ...about, reason: 'same-event', stored_as: storedId }
     return { ...draft, type: 'webhook.duplicate', data }
   }
   const { decision, reason } = entry
+  if (isCaughtUp) {
+    const decided = { decision, ...(reason !== null && { reason }) }
+    return { ...draft, type: 'webhook.caught_up', data: { ...about, ...decided } }
+  }
   return decision === 'ignored'
     ? { ...draft, type: 'webhook.ignored', data: { ...about, reason } }
     : { ...draft, type: 'webhook.received', data: about }
