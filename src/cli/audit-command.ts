@@ -10,6 +10,8 @@ import { withOperations } from './operations/open-operations.ts'
 import { addPageFlags, queryOf } from './query-flags.ts'
 import type { World } from './world.ts'
 
+const filters = ['run', 'delivery', 'type', 'since', 'until'] as const
+
 export function addAuditCommand(program: Command, world: World): void {
   const audit = program
     .command('audit')
@@ -25,6 +27,7 @@ function addList(audit: Command, world: World): void {
     .summary('list events, newest first (also without "list")')
     .description('Lists audit events, newest first. Filters narrow each other.')
     .option('--run <id>', 'only what happened to this run')
+    .option('--delivery <id>', 'only what happened to this delivery')
     .option('--type <type>', 'only this type, such as run.claimed')
     .option('--since <time>', 'only at this time or after: RFC 3339 with a zone')
     .option('--until <time>', 'only before this time')
@@ -38,7 +41,7 @@ Examples:
   holdfast audit --type run.failed --since 2026-01-31T00:00:00Z`,
     )
     .action(async (parsed: Parsed) => {
-      const query = queryOf(auditQuery, ['run', 'type', 'since', 'until'], parsed)
+      const query = queryOf(auditQuery, filters, parsed)
       await listAction(world, parsed, {
         query,
         shape: auditTable,
@@ -58,6 +61,7 @@ function addTail(audit: Command, world: World): void {
     )
     .option('-n, --last <number>', 'begin with the latest so many, 0 to 1000 (default: 10)')
     .option('--run <id>', 'only what happens to this run')
+    .option('--delivery <id>', 'only what happens to this delivery')
     .option('--type <type>', 'only this type')
     .option('--json', 'print one JSON object per line')
   addConnectionFlags(tail)
@@ -70,11 +74,11 @@ Examples:
   holdfast audit tail -n 0 --json --url http://127.0.0.1:8787`,
     )
     .action(async (parsed: Parsed) => {
-      const { run, type } = queryOf(auditQuery, ['run', 'type'], parsed)
+      const { run, delivery, type } = queryOf(auditQuery, ['run', 'delivery', 'type'], parsed)
       const last = lastOf(textOf(parsed, 'last'))
       await withOperations(world, parsed, (operations) =>
         tailAudit(world, operations, {
-          filter: { run, type },
+          filter: { run, delivery, type },
           last,
           json: parsed['json'] === true,
         }),

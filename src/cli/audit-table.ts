@@ -38,7 +38,7 @@ export const auditTable: TableShape<AuditView> = {
     { title: 'WHEN', of: ({ at }, now) => relativeTime(at, now), style: () => 'dim' },
     { title: 'TYPE', of: ({ type }) => type, style: auditStyle },
     { title: 'ACTOR', of: ({ actor }) => actor, cut: 'end', spare: 1 },
-    { title: 'RUN', of: ({ run_id: run }) => run ?? '' },
+    { title: 'RUN', of: ({ run_id: run, delivery_id: delivery }) => run ?? delivery ?? '' },
     { title: 'DATA', of: ({ data }) => dataText(data), cut: 'end', style: () => 'dim' },
   ],
   plain: [
@@ -48,5 +48,6 @@ export const auditTable: TableShape<AuditView> = {
     ['actor', (event) => event.actor],
     ['run_id', (event) => event.run_id],
     ['data', (event) => JSON.stringify(event.data)],
+    ['delivery_id', (event) => event.delivery_id],
   ],
 }

@@ -22,7 +22,16 @@ export function queryOf<T extends z.ZodType>(
   fields: readonly string[],
   parsed: Parsed,
 ): z.infer<T> {
-  const given = [...fields, 'limit', 'cursor'].flatMap((field) => {
+  return checkFlags(schema, [...fields, 'limit', 'cursor'], parsed)
+}
+
+/** The same for what is no list. */
+export function checkFlags<T extends z.ZodType>(
+  schema: T,
+  fields: readonly string[],
+  parsed: Parsed,
+): z.infer<T> {
+  const given = fields.flatMap((field) => {
     const text = textOf(parsed, camel(field))
     return text === undefined ? [] : [[field, text] as const]
   })

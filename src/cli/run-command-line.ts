@@ -6,6 +6,8 @@ import { Command, CommanderError } from 'commander'
 import { exitCodeOf, exitCodes, failureText } from './failure.ts'
 import { addAuditCommand } from './audit-command.ts'
 import { addBackupCommand } from './backup-command.ts'
+import { addBudgetsCommand } from './budgets-command.ts'
+import { addDeliveriesCommand } from './deliveries-command.ts'
 import { addDoctorCommand } from './doctor-command.ts'
 import { addInboxCommand } from './inbox-command.ts'
 import { addMigrateCommand } from './migrate-command.ts'
@@ -65,6 +67,8 @@ a server when --url or HOLDFAST_URL names one, else the database that the settin
   program.commandsGroup('Operate:')
   addRunsCommand(program, world)
   addInboxCommand(program, world)
+  addDeliveriesCommand(program, world)
+  addBudgetsCommand(program, world)
   addAuditCommand(program, world)
   addWhyCommand(program, world)
   program.commandsGroup('Upkeep:')

@@ -82,6 +82,8 @@ export function runFields(run: RunView, nowMs: number): readonly Field[] {
     { name: 'target_url', value: run.target_url },
     { name: 'error', value: errorText(run), style: 'red' },
     { name: 'previous', value: previousText(run) },
+    { name: 'anchor', value: run.anchor?.url ?? run.anchor?.comment_id ?? null },
+    { name: 'status_context', value: run.status_context },
     json('input', run.input),
     json('result', run.result),
     { name: 'summary', value: run.summary },

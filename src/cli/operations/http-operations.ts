@@ -2,7 +2,7 @@
 import { timeView } from '../../http/run-view.ts'
 import type { ServerClient } from '../server-client.ts'
 import { followStream, type StreamWorld } from './audit-stream.ts'
-import type { AuditPage, Listed, Operations } from './operations.ts'
+import type { AuditPage, BudgetsView, Listed, Operations } from './operations.ts'
 
 export function httpOperations(client: ServerClient, world: StreamWorld): Operations {
   const one = async <T>(answer: Promise<unknown>, field: string): Promise<T> =>
@@ -11,7 +11,8 @@ export function httpOperations(client: ServerClient, world: StreamWorld): Operat
     checked(client, await client.ask({ method: 'GET', path, query }), (value) =>
       Array.isArray(value['items']),
     ) as Listed<T>
-  const post = (path: string): Promise<unknown> => client.ask({ method: 'POST', path })
+  const post = (path: string, body?: object): Promise<unknown> =>
+    client.ask({ method: 'POST', path, ...(body !== undefined && { body }) })
   return {
     listRuns: (query) => list('/v1/runs', query),
     run: (id) => one(client.ask({ method: 'GET', path: `/v1/runs/${id}` }), 'id'),
@@ -25,6 +26,20 @@ export function httpOperations(client: ServerClient, world: StreamWorld): Operat
     listInbox: (query) => list('/v1/inbox', query),
     inboxEntry: (id) => one(client.ask({ method: 'GET', path: `/v1/inbox/${id}` }), 'id'),
     replayInboxEntry: (id) => one(post(`/v1/inbox/${id}/replay`), 'id'),
+
+    listDeliveries: (query) => list('/v1/deliveries', query),
+    delivery: (id) => one(client.ask({ method: 'GET', path: `/v1/deliveries/${id}` }), 'id'),
+    retryDelivery: (id) => one(post(`/v1/deliveries/${id}/retry`), 'id'),
+    retryDeliveries: async (filter) =>
+      checked(client, await post('/v1/deliveries/retry', filter), (value) =>
+        Number.isInteger(value['count']),
+      ) as { readonly count: number },
+    skipDelivery: (id, reason) => one(post(`/v1/deliveries/${id}/skip`, { reason }), 'id'),
+    confirmDelivery: (id, body) => one(post(`/v1/deliveries/${id}/confirm`, body), 'id'),
+    budgets: async () => {
+      const { items } = await list<BudgetsView['items'][number]>('/v1/budgets', {})
+      return { items: [...items] }
+    },
 
     why: (q) => one(client.ask({ method: 'GET', path: '/v1/why', query: { q } }), 'text'),
 

@@ -7,11 +7,18 @@ import type { z } from 'zod'
 import type {
   auditEvent,
   auditQuery,
+  budgetList,
   claimed,
+  confirmBody,
   createdToken,
+  deliveriesQuery,
+  DeliveryView,
+  DeliveryWithAttemptsView,
   inboxEntry,
   inboxEntryWithBody,
   inboxQuery,
+  retried,
+  retryManyBody,
   RunView,
   runsQuery,
   token,
@@ -27,7 +34,8 @@ export type CreatedTokenView = z.infer<typeof createdToken>
 export type InboxEntryView = z.infer<typeof inboxEntry>
 export type InboxEntryWithBodyView = z.infer<typeof inboxEntryWithBody>
 export type WhyView = z.infer<typeof why>
-export type { RunView }
+export type BudgetsView = z.infer<typeof budgetList>
+export type { DeliveryView, DeliveryWithAttemptsView, RunView }
 
 export interface Listed<T> {
   readonly items: readonly T[]
@@ -37,11 +45,14 @@ export interface Listed<T> {
 export type RunsFilter = z.infer<typeof runsQuery>
 export type AuditPage = z.infer<typeof auditQuery>
 export type InboxPage = z.infer<typeof inboxQuery>
+export type DeliveriesPage = z.infer<typeof deliveriesQuery>
+export type RetryMany = NonNullable<z.infer<typeof retryManyBody>>
+export type Confirmation = NonNullable<z.infer<typeof confirmBody>>
 export type TokensPage = z.infer<typeof tokensQuery>
 export type NewTokenBody = z.infer<typeof tokenBody>
 
 export interface FollowRequest {
-  readonly filter: Pick<AuditPage, 'run' | 'type'>
+  readonly filter: Pick<AuditPage, 'run' | 'delivery' | 'type'>
   /** How many of the latest events come first. */
   readonly last: number
   readonly signal: AbortSignal
@@ -60,6 +71,14 @@ export interface Operations {
   listInbox(query: InboxPage): Promise<Listed<InboxEntryView>>
   inboxEntry(id: string): Promise<InboxEntryWithBodyView>
   replayInboxEntry(id: string): Promise<InboxEntryView>
+
+  listDeliveries(query: DeliveriesPage): Promise<Listed<DeliveryView>>
+  delivery(id: string): Promise<DeliveryWithAttemptsView>
+  retryDelivery(id: string): Promise<DeliveryView>
+  retryDeliveries(filter: RetryMany): Promise<z.infer<typeof retried>>
+  skipDelivery(id: string, reason: string): Promise<DeliveryView>
+  confirmDelivery(id: string, confirmation: Confirmation): Promise<DeliveryView>
+  budgets(): Promise<BudgetsView>
 
   why(query: string): Promise<WhyView>
 

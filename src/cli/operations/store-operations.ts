@@ -20,9 +20,9 @@ import { makeSecret, scopedToken } from '../../secrets.ts'
 import { runPolicy } from '../../settings/run-policy.ts'
 import type { Settings } from '../../settings/settings.ts'
 import type { Store } from '../../store.ts'
+import { actor, deliveryOperations } from './delivery-operations.ts'
 import type { AuditPage, AuditView, FollowRequest, Operations } from './operations.ts'
 
-const actor = 'cli'
 const pollMs = 500
 const biteMax = 500
 
@@ -63,6 +63,8 @@ export function storeOperations(store: Store, settings: Settings, world: StoreWo
     inboxEntry: (id) => inboxEntryOf(store, id),
     replayInboxEntry: async (id) => inboxView(await store.replayWebhook(id, actor, null)),
 
+    ...deliveryOperations(store, settings),
+
     why: async (query) => whyView(await explain(store, query)),
 
     createToken: async ({ scope, name = null, user_id: userId = null }) => {
@@ -78,8 +80,8 @@ export function storeOperations(store: Store, settings: Settings, world: StoreWo
   }
 }
 
-function auditFilter({ run: runId, type, since, until }: Partial<AuditPage>) {
-  return given({ runId, type, since, until })
+function auditFilter({ run: runId, delivery, type, since, until }: Partial<AuditPage>) {
+  return given({ runId, deliveryId: delivery, type, since, until })
 }
 
 async function* followStore(

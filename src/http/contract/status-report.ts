@@ -6,15 +6,15 @@ const codePointsMax = 100
 /** Longer than any text that folds to what is allowed needs to be. */
 const givenMax = 2000
 
-const breaks = /[\r\n\u000b\u000c\u0085\u2028\u2029]+/g
-const controls = /[\p{Cc}]/u
+const breaks = /[\r\n\u0085\u2028\u2029]+/g
+const controls = /\p{Cc}/u
 
 /** One line: shown in a comment, in lists and in terminals. */
 const status = text(givenMax)
   .transform((given) => given.replaceAll(breaks, ' ').replaceAll('\t', ' ').trim())
   .refine((told) => told !== '', 'must not be empty')
   .refine(
-    (told) => [...told].length <= codePointsMax,
+    (told) => codePoints(told) <= codePointsMax,
     `must be at most ${codePointsMax} characters`,
   )
   .refine((told) => !controls.test(told), 'must be without control characters')
@@ -39,3 +39,7 @@ export const statusReported = z.strictObject({
   status: z.literal('ok').describe('It was taken, and is shown soon.'),
   reported_status: z.string().describe('What is shown of it.'),
 })
+
+function codePoints(told: string): number {
+  return Array.from(told).length
+}
