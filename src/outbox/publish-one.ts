@@ -63,31 +63,35 @@ export async function publishOne(
   if (channel === undefined) {
     const text = `this process has no channel ${delivery.channel}`
     const trouble = { code: 'no_channel', text }
-    return await record(parts, leased, { what: 'invalid', trouble })
+    await record(parts, leased, { what: 'invalid', trouble })
+    return
   }
   const target = targetOf(leased)
   const found = await prepare(channel, target, delivery)
-  if ('what' in found) return await record(parts, leased, found)
+  if ('what' in found) {
+    await record(parts, leased, found)
+    return
+  }
   const job: Job = { leased, delivery, channel, target, prepared: found, sendBy }
   const move = nextMove(delivery, await threadIsOld(parts, leased), store.now())
   await make(parts, job, move)
 }
 
-async function make(parts: PublishingParts, job: Job, move: Move): Promise<void> {
+function make(parts: PublishingParts, job: Job, move: Move): Promise<void> {
   const { leased, channel, delivery } = job
   switch (move.what) {
     case 'write':
-      return await write(parts, job, move.action)
+      return write(parts, job, move.action)
     case 'remove':
-      return await attempt(parts, job, 'remove', move.providerId, async () => {
+      return attempt(parts, job, 'remove', move.providerId, async () => {
         await channel.remove?.(job.target, move.providerId, job.sendBy)
         return { what: 'sent', providerId: null, url: null, hash: delivery.sentHash ?? '' }
       })
     case 'rest':
     case 'save':
-      return await record(parts, leased, { what: move.what })
+      return record(parts, leased, { what: move.what })
     default:
-      return await look(parts, job, move)
+      return look(parts, job, move)
   }
 }
 
@@ -95,7 +99,8 @@ async function write(parts: PublishingParts, job: Job, action: 'create' | 'edit'
   const { leased, delivery, channel, target, prepared, sendBy } = job
   const { sentHash, memo } = delivery
   if (sentHash === prepared.hash && memo.unsettled !== true) {
-    return await record(parts, leased, { what: 'unchanged', hash: prepared.hash })
+    await record(parts, leased, { what: 'unchanged', hash: prepared.hash })
+    return
   }
   await attempt(parts, job, action, null, async () => {
     const { providerId, url } = await channel.write(target, prepared, sendBy)
@@ -207,7 +212,8 @@ async function look(
   if (identity === null) return
   const blockedUntil = await store.outbox.blockedUntil(identity)
   if (blockedUntil !== null) {
-    return await record(parts, leased, { what: 'look_limited', until: blockedUntil })
+    await record(parts, leased, { what: 'look_limited', until: blockedUntil })
+    return
   }
   try {
     const sight = await channel.look(

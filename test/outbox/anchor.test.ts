@@ -148,7 +148,7 @@ describe('others write', () => {
       fault: {
         name: 'copied at once',
         run: (exchange) => {
-          const { body } = JSON.parse(exchange.request.body ?? '{}') as { body: string }
+          const { body } = JSON.parse(exchange.request.body) as { body: string }
           github.commentAs('mallory', repo, 5, body)
           return { kind: 'reset' }
         },
