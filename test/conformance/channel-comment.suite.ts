@@ -1,5 +1,6 @@
 /** What holds for comments alone: edited in place, found by time, kept by id, removed if double. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { AnchorView } from '../../src/domain/outbox/anchor-view.ts'
 import { rejectionOf } from '../github/github-under-test.ts'
 import { comment } from './channel-cases.ts'
 import { ChannelWorld, inTime, repo, thread, type Identity } from './channel-world.ts'
@@ -10,6 +11,29 @@ const minute = 60_000
 const list = 'GET /repos/{owner}/{repo}/issues/{issue_number}/comments'
 const byId = 'GET /repos/{owner}/{repo}/issues/comments/{comment_id}'
 
+const anchor = (summary: string | null): AnchorView => ({
+  locale: 'en',
+  type: 'review',
+  runId: 'run_1',
+  state: 'succeeded',
+  verdict: 'success',
+  round: 1,
+  attempt: 1,
+  headSha: 'a'.repeat(40),
+  baseSha: 'b'.repeat(40),
+  createdAt: 1_800_000_000_000,
+  startedAt: 1_800_000_001_000,
+  finishedAt: 1_800_000_061_000,
+  summary,
+  errorCode: null,
+  errorText: null,
+  targetUrl: null,
+  reports: [{ text: 'Reading', count: 2, at: 1_800_000_030_000 }],
+  phases: [],
+  past: [],
+  pastMore: 0,
+})
+
 export function exerciseComments(identity: Identity): void {
   describe(`comments as ${identity}`, () => {
     let world: ChannelWorld
@@ -17,6 +41,23 @@ export function exerciseComments(identity: Identity): void {
       world = await ChannelWorld.open(identity)
     })
     afterEach(() => world.close())
+
+    it('of a run show it, with room for the marker however much there is to say', async () => {
+      const summary = 'All of it reads well.\n'.repeat(5000)
+      const { providerId } = await world.write(name, { form: 'anchor', view: anchor(summary) })
+      const { body } = world.github.comments(repo, thread)[0]!
+      expect(body).toContain('All of it reads well.')
+      expect(body).toContain('https://holdfast.example')
+      expect(body.length).toBeLessThanOrEqual(65_000)
+      const { standing } = await world.look(name, { form: 'anchor', view: anchor(summary) }, {}, 0)
+      expect(standing).toMatchObject([{ providerId, current: true }])
+    })
+
+    it('of a run that has not its form are refused by field', async () => {
+      const view = { ...anchor(null), state: 'sleeping' }
+      const error = await rejectionOf(world.prepare(name, { form: 'anchor', view }))
+      expect(error).toMatchObject({ code: 'invalid_content', field: 'view.state' })
+    })
 
     it('are told by their address on the page', async () => {
       const { url } = await world.write(name, hello)
