@@ -4,8 +4,12 @@ import { setTimeout as pause } from 'node:timers/promises'
 const askEveryMs = 50
 const patienceMs = 30_000
 
-export async function until<T>(ask: () => Promise<T>, fits: (answer: T) => boolean): Promise<T> {
-  const giveUpAt = Date.now() + patienceMs
+export async function until<T>(
+  ask: () => Promise<T>,
+  fits: (answer: T) => boolean,
+  patience = patienceMs,
+): Promise<T> {
+  const giveUpAt = Date.now() + patience
   for (;;) {
     const answer = await ask()
     if (fits(answer)) return answer

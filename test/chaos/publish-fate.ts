@@ -1,0 +1,180 @@
+/**
+ * Loaded into a real server before anything else (`node --import`): at one named step of publishing
+ * it sends its own process a signal. Several things may have to be at that step first; those that
+ * are wait there, so that a test knows exactly what was done of each and what was not.
+ *
+ * `…-uncommitted` is inside the transaction, after its last statement and before its commit; there
+ * nothing can wait, and the first to come is the last.
+ */
+import { flushCompileCache } from 'node:module'
+import type { Delivery } from '../../src/domain/outbox/delivery.ts'
+import type { Driver } from '../../src/stores/driver.ts'
+import { PostgresDriver } from '../../src/stores/drivers/postgres.ts'
+import { SqliteDriver } from '../../src/stores/drivers/sqlite.ts'
+import { SqlOutbox } from '../../src/stores/sql-outbox.ts'
+import type { Verb } from '../../src/stores/sql.ts'
+
+export type FatalStep =
+  | 'lease-uncommitted'
+  | 'leased'
+  | 'begin-uncommitted'
+  | 'begun'
+  /** Past every check: the next thing is the request itself. */
+  | 'sending'
+  | 'answered'
+  | 'end-uncommitted'
+  | 'ended'
+
+export const publications = [
+  'comment-create',
+  'comment-edit',
+  'status-pending',
+  'status-final',
+] as const
+export type Publication = (typeof publications)[number]
+
+export interface Fate {
+  readonly step: FatalStep
+  readonly signal: 'SIGKILL' | 'SIGSTOP'
+  /** What all has to be there, each on a pull request of its own. */
+  readonly of: readonly Fated[]
+}
+
+export interface Fated {
+  readonly on: Publication
+  readonly pr: number
+}
+
+/** What makes a server meet its fate. */
+export const fated = (fate: Fate): Record<string, string> => ({
+  NODE_OPTIONS: `--import=${import.meta.url}`,
+  PUBLISH_FATE: JSON.stringify(fate),
+})
+
+const requests: Record<Publication, RegExp> = {
+  'comment-create': /^POST .*\/comments$/,
+  'comment-edit': /^PATCH .*\/comments\/\d+$/,
+  'status-pending': /^POST .*\/statuses\//,
+  'status-final': /^POST .*\/statuses\//,
+}
+
+function publicationOf({ channel, providerId, content }: Delivery): Publication | null {
+  if (channel === 'github-comment') return providerId === null ? 'comment-create' : 'comment-edit'
+  if (channel !== 'github-status') return null
+  const { state } = JSON.parse(content) as { readonly state: string }
+  return state === 'pending' ? 'status-pending' : 'status-final'
+}
+
+function meet({ step, signal, of }: Fate): void {
+  const leased = new Map<string, Delivery>()
+  const waiting = new Map<Fated, () => void>()
+  let isMet = false
+
+  const fateOf = (delivery: Delivery | undefined): Fated | undefined =>
+    delivery === undefined
+      ? undefined
+      : of.find(({ on, pr }) => delivery.thread === pr && publicationOf(delivery) === on)
+
+  function meetNow(): void {
+    isMet = true
+    // A killed process would not write it, and its successor start slowly.
+    flushCompileCache()
+    process.kill(process.pid, signal)
+    for (const goOn of waiting.values()) goOn()
+  }
+
+  /** Goes on only where a signal can be outlived. */
+  async function at(here: FatalStep, delivery: Delivery | undefined): Promise<void> {
+    const fated = fateOf(delivery)
+    if (isMet || here !== step || fated === undefined) return
+    await new Promise<void>((resolve) => {
+      waiting.set(fated, resolve)
+      if (waiting.size === of.length) meetNow()
+    })
+  }
+
+  function beforeCommit(here: FatalStep, deliveries: readonly (Delivery | undefined)[]): void {
+    if (!isMet && here === step && deliveries.some((each) => fateOf(each))) meetNow()
+  }
+
+  const inside = tellBeforeCommit()
+  const outbox = SqlOutbox.prototype as Methods<SqlOutbox>
+  const { lease, beginAttempt, endAttempt } = outbox
+  outbox.lease = async function (limit) {
+    const answer = await inside(
+      () => lease.call(this, limit),
+      (got) =>
+        beforeCommit(
+          'lease-uncommitted',
+          got.map(({ delivery }) => delivery),
+        ),
+    )
+    for (const { delivery } of answer) leased.set(delivery.id, delivery)
+    return answer
+  }
+  outbox.beginAttempt = async function (request) {
+    const delivery = leased.get(request.hold.deliveryId)
+    // Not where it was leased: who waited there would keep all others from being leased.
+    await at('leased', delivery)
+    const answer = await inside(
+      () => beginAttempt.call(this, request),
+      ({ result }) => result === 'begun' && beforeCommit('begin-uncommitted', [delivery]),
+    )
+    if (answer.result === 'begun') await at('begun', delivery)
+    return answer
+  }
+  outbox.endAttempt = async function (hold, report) {
+    const delivery = leased.get(hold.deliveryId)
+    await at('answered', delivery)
+    const answer = await inside(
+      () => endAttempt.call(this, hold, report),
+      () => beforeCommit('end-uncommitted', [delivery]),
+    )
+    await at('ended', delivery)
+    return answer
+  }
+
+  const { fetch } = globalThis
+  globalThis.fetch = async (input, init) => {
+    const asked = `${init?.method ?? 'GET'} ${input instanceof Request ? input.url : String(input)}`
+    const sent = [...leased.values()].find((each) => {
+      const fated = fateOf(each)
+      return fated !== undefined && requests[fated.on].test(asked)
+    })
+    await at('sending', sent)
+    return await fetch(input, init)
+  }
+}
+
+/** The methods of a class as they stand on its prototype. */
+type Methods<T> = {
+  -readonly [K in keyof T]: T[K] extends (...args: infer A) => infer R
+    ? (this: T, ...args: A) => R
+    : T[K]
+}
+
+/** Has the verb that `ask` hands to the driver tell its answer before it is committed. */
+function tellBeforeCommit() {
+  let told: ((answer: never) => unknown) | null = null
+  for (const { prototype } of [SqliteDriver, PostgresDriver]) {
+    const driver = prototype as Methods<Driver>
+    const { transact } = driver
+    driver.transact = function <T>(this: Driver, makeVerb: () => Verb<T>, patienceMs?: number) {
+      const tell = told
+      told = null
+      const makeTelling = function* (): Verb<T> {
+        const answer = yield* makeVerb()
+        tell?.(answer as never)
+        return answer
+      }
+      return transact.call(this, makeTelling, patienceMs)
+    }
+  }
+  return function inside<T>(ask: () => Promise<T>, tell: (answer: T) => unknown): Promise<T> {
+    told = tell
+    return ask()
+  }
+}
+
+const given = process.env['PUBLISH_FATE']
+if (given !== undefined) meet(JSON.parse(given) as Fate)

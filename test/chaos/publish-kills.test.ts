@@ -1,0 +1,150 @@
+/**
+ * Goal: rules 5 to 8 when a server dies by SIGKILL at any step of publishing. What was published
+ * once is not published again, and what was not is, by whoever comes after.
+ * Method: one real server after the other on one store. Each dies while a comment is created, one
+ * edited, a first and a last status set, each on a pull request of its own and each at the step in
+ * question: by its own hand where the step is ours, by the test's where GitHub holds the requests.
+ * The last one ends all runs, and the simulated GitHub is asked.
+ */
+import { expect, it, vi } from 'vitest'
+import type { FaultHandle } from '../../src/simulator/index.ts'
+import type { Client } from '../scenarios/client.ts'
+import { databases, type MakePlace } from '../scenarios/place.ts'
+import { until } from '../scenarios/until.ts'
+import { checkPublished } from './check-published.ts'
+import { fated, publications, type FatalStep, type Publication } from './publish-fate.ts'
+import { PublishWorld, type PullStory } from './publish-world.ts'
+
+vi.setConfig({ testTimeout: 240_000 })
+
+const ownSteps = ['leased', 'begun', 'answered', 'ended'] as const satisfies readonly FatalStep[]
+
+/** Of these a life can have only one. */
+const uncommittedSteps = [
+  'lease-uncommitted',
+  'begin-uncommitted',
+  'end-uncommitted',
+] as const satisfies readonly FatalStep[]
+
+/** On GitHub's side: it has the request, and the server dies before there is an answer. */
+const theirSteps = ['held, then done', 'lost by GitHub', 'done, not answered'] as const
+type TheirStep = (typeof theirSteps)[number]
+
+interface Case {
+  readonly on: Publication
+  readonly step: FatalStep | TheirStep
+  readonly story: PullStory
+}
+
+/** What all is under way when one server dies. */
+type Life = readonly Case[]
+
+function planLives(world: PublishWorld): Life[] {
+  let pulls = 0
+  const caseOf = (on: Publication, step: Case['step']): Case => {
+    pulls += 1
+    return { on, step, story: world.pull(pulls) }
+  }
+  return [
+    ...uncommittedSteps.flatMap((step) =>
+      (['comment-create', 'status-final'] as const).map((on) => [caseOf(on, step)]),
+    ),
+    ...ownSteps.map((step) => publications.map((on) => caseOf(on, step))),
+    ...theirSteps.map((step) => publications.map((on) => caseOf(on, step))),
+  ]
+}
+
+/** The last of these is what its server dies of. */
+const stepsTo: Record<Publication, readonly ('claim' | 'tell' | 'complete')[]> = {
+  'comment-create': ['claim'],
+  'status-pending': ['claim'],
+  'comment-edit': ['claim', 'tell'],
+  'status-final': ['claim', 'tell', 'complete'],
+}
+
+async function live(world: PublishWorld, life: Life): Promise<void> {
+  const { step } = life[0]!
+  const isTheirs = theirSteps.some((their) => their === step)
+  const of = life.map(({ on, story }) => ({ on, pr: story.number }))
+  const fate = { step: step as FatalStep, signal: 'SIGKILL' as const, of }
+  const server = await world.start(isTheirs ? {} : fated(fate))
+  const { admin } = server
+  await Promise.all(life.map((one) => approach(one, admin)))
+  const held = isTheirs ? life.map((one) => hold(world, one)) : []
+  // It may die before it has answered.
+  const asked = life.map(({ on, story }) =>
+    story[stepsTo[on].at(-1)!](admin).catch(() => undefined),
+  )
+  const { child } = server.command
+  await until(
+    async () => ({ step, hits: held.map(({ hits }) => hits), died: child.signalCode }),
+    ({ hits, died }) => (isTheirs ? hits.every((count) => count === 1) : died !== null),
+  )
+  await server.kill()
+  await Promise.all(asked)
+  for (const fault of held) fault.release()
+}
+
+/** Up to where the next step would be the last. */
+async function approach({ on, story }: Case, client: Client): Promise<void> {
+  for (const step of stepsTo[on].slice(0, -1)) {
+    await story[step](client)
+    await story.shown(client)
+  }
+}
+
+function hold({ github }: PublishWorld, { on, step, story }: Case): FaultHandle {
+  const { faults } = github
+  const [comment] = story.comments
+  const route = {
+    'comment-create': new RegExp(`^POST .*/issues/${story.number}/comments$`),
+    'comment-edit': new RegExp(`^PATCH .*/issues/comments/${comment?.id}$`),
+    'status-pending': new RegExp(`^POST .*/statuses/${story.head}$`),
+    'status-final': new RegExp(`^POST .*/statuses/${story.head}$`),
+  }[on]
+  const fault =
+    step === 'held, then done'
+      ? faults.delayedCommit()
+      : faults.hang({ committed: step === 'done, not answered' })
+  return faults.add({ on: { route }, fault })
+}
+
+async function finish({ story }: Case, client: Client): Promise<void> {
+  await story.claim(client)
+  await story.shown(client)
+  await story.tell(client)
+  await story.shown(client)
+  await story.complete(client)
+  await story.shown(client)
+}
+
+/** Answers what is wrong in the end. */
+async function surviveAll(makePlace: MakePlace): Promise<string[]> {
+  const world = await PublishWorld.open(makePlace)
+  try {
+    const lives = planLives(world)
+    for (const life of lives) await live(world, life)
+    const { admin } = await world.start()
+    await Promise.all(lives.flat().map((one) => finish(one, admin)))
+    return lives.flat().flatMap(({ on, step, story }) => {
+      const lost = step === 'lost by GitHub' ? { [kindOf[on]]: 1 } : {}
+      return checkPublished(story, { lost }).map((wrong) => `${on}, ${step}: ${wrong}`)
+    })
+  } finally {
+    await world.close()
+  }
+}
+
+const kindOf = {
+  'comment-create': 'creates',
+  'comment-edit': 'edits',
+  'status-pending': 'statuses',
+  'status-final': 'statuses',
+} as const
+
+it.concurrent.each(databases)(
+  'on $name, killed at each step of publishing, nothing is lost or doubled',
+  async ({ makePlace }) => {
+    expect(await surviveAll(makePlace)).toEqual([])
+  },
+)

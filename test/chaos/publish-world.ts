@@ -1,0 +1,193 @@
+/**
+ * A simulated GitHub that outlives the servers it counts, pull requests on it, and the story of each
+ * run: claimed, reported on, completed. Every request of a story has its idempotency key, so that
+ * one which a dying server left unanswered is simply asked again.
+ */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import {
+  createGitHubSimulator,
+  serveSimulator,
+  type GitHubSimulator,
+  type ReceivedRequest,
+  type ServedSimulator,
+} from '../../src/simulator/index.ts'
+import { sha, type Answer, type Body, type Client } from '../scenarios/client.ts'
+import type { MakePlace, Place } from '../scenarios/place.ts'
+import { Server } from '../scenarios/server.ts'
+import { until } from '../scenarios/until.ts'
+
+export const repo = 'acme/widgets'
+export const context = 'holdfast/review'
+
+const settings = {
+  GITHUB_TOKEN: 'ghp_chaos0123456789',
+  GITHUB_WEBHOOK_SECRET: 'a-webhook-secret-for-chaos',
+  HOLDFAST_CONFIRM_DELAY_MS: '300',
+  HOLDFAST_COALESCE_MS: '0',
+  HOLDFAST_WRITE_SPACING_MS: '0',
+  HOLDFAST_WRITES_PER_MINUTE: '0',
+  HOLDFAST_WRITES_PER_HOUR: '0',
+}
+
+/** Above a delivery lease and what follows it, on a machine that is busy with others. */
+export const leasePatienceMs = 60_000
+
+export interface DeliveryJson {
+  readonly id: string
+  readonly channel: string
+  readonly run_id: string
+  readonly status: string
+  readonly wait: string | null
+  readonly attempts: readonly {
+    readonly action: string
+    readonly outcome: string | null
+    readonly late: boolean
+  }[]
+}
+
+export class PublishWorld {
+  readonly github: GitHubSimulator
+  readonly place: Place
+  readonly #served: ServedSimulator
+  readonly #servers: Server[] = []
+  readonly #cache = mkdtempSync(join(tmpdir(), 'holdfast-publish-'))
+
+  private constructor(github: GitHubSimulator, served: ServedSimulator, place: Place) {
+    this.github = github
+    this.#served = served
+    this.place = place
+  }
+
+  static async open(makePlace: MakePlace): Promise<PublishWorld> {
+    const github = createGitHubSimulator()
+    github.addRepository(repo)
+    return new PublishWorld(github, await serveSimulator(github), await makePlace())
+  }
+
+  async start(env: Readonly<Record<string, string>> = {}): Promise<Server> {
+    const server = await Server.start(this.place, {
+      ...settings,
+      GITHUB_API_URL: this.#served.url,
+      NODE_COMPILE_CACHE: this.#cache,
+      ...env,
+    })
+    this.#servers.push(server)
+    return server
+  }
+
+  pull(number: number): PullStory {
+    const story = new PullStory(this.github, number)
+    this.github.addPull(repo, { number, headSha: story.head, baseSha: story.base })
+    return story
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#servers.map((server) => server.kill()))
+    await this.#served.close()
+    await this.place.remove()
+    rmSync(this.#cache, { recursive: true, force: true })
+  }
+}
+
+export class PullStory {
+  readonly number: number
+  readonly head: string
+  readonly base = sha('main')
+  readonly #github: GitHubSimulator
+  #held: Body | undefined
+
+  constructor(github: GitHubSimulator, number: number) {
+    this.#github = github
+    this.number = number
+    this.head = sha(`head of ${number}`)
+  }
+
+  get report(): string {
+    return `half of ${this.number} read`
+  }
+
+  get summary(): string {
+    return `All of ${this.number} is fine.`
+  }
+
+  get comments() {
+    return this.#github.allComments(repo, this.number)
+  }
+
+  get statuses() {
+    return this.#github.statuses(repo, this.head, context)
+  }
+
+  async claim(client: Client): Promise<void> {
+    // Once it has ended, its claim would be decided anew.
+    if (this.#held !== undefined) return
+    const { number: pr, base: base_sha, head: head_sha } = this
+    const body = { repo, pr, base_sha, head_sha, lease_ms: 3_600_000 }
+    this.#held = (await this.#post(client, 'claim', '/v1/runs', body)).body
+  }
+
+  async tell(client: Client): Promise<void> {
+    const { run, lease } = this.#claimed
+    const body = { lease_token: lease.token, status: this.report }
+    await this.#post(client, 'report', `/v1/runs/${run.id}/status`, body)
+  }
+
+  async complete(client: Client): Promise<void> {
+    const { run, lease } = this.#claimed
+    const body = { lease_token: lease.token, outcome: 'succeeded', summary: this.summary }
+    await this.#post(client, 'complete', `/v1/runs/${run.id}/complete`, body)
+  }
+
+  /** Resolves when nothing of this run is open any more. */
+  async shown(client: Client): Promise<void> {
+    const open = `/v1/deliveries?status=PENDING&run=${this.#claimed.run.id}`
+    await until(
+      () => client.get(open),
+      ({ status, body }) => status === 200 && body.items.length === 0,
+      leasePatienceMs,
+    )
+  }
+
+  async deliveries(client: Client): Promise<readonly DeliveryJson[]> {
+    const { body } = await client.get(`/v1/deliveries?run=${this.#claimed.run.id}`)
+    return await Promise.all(
+      body.items.map(async ({ id }) => {
+        const one = await client.get(`/v1/deliveries/${id}`)
+        return one.body as unknown as DeliveryJson
+      }),
+    )
+  }
+
+  /** How often GitHub was asked to make or change what this run shows, whatever came of it. */
+  get received(): { creates: number; edits: number; statuses: number } {
+    const ids = this.comments.map(({ id }) => id)
+    const count = (fits: (received: ReceivedRequest) => boolean) => this.#github.count(fits)
+    const pathOf = (path: string) => `/repos/${repo}/${path}`
+    return {
+      creates: count(
+        ({ method, path }) =>
+          method === 'POST' && path === pathOf(`issues/${this.number}/comments`),
+      ),
+      edits: count(
+        ({ method, path }) =>
+          method === 'PATCH' && ids.some((id) => path === pathOf(`issues/comments/${id}`)),
+      ),
+      statuses: count(
+        ({ method, path }) => method === 'POST' && path === pathOf(`statuses/${this.head}`),
+      ),
+    }
+  }
+
+  get #claimed(): Body {
+    if (this.#held === undefined) throw new Error(`${this.number} has not been claimed`)
+    return this.#held
+  }
+
+  async #post(client: Client, what: string, path: string, body: object): Promise<Answer> {
+    const answer = await client.post(path, body, { 'idempotency-key': `${this.number}-${what}` })
+    if (answer.status < 300) return answer
+    throw new Error(`${what} of ${this.number} answered ${answer.status}: ${answer.text}`)
+  }
+}
