@@ -48,14 +48,15 @@ interface Job {
   readonly channel: Channel
   readonly target: Target
   readonly prepared: Prepared
-  /** On the monotonic clock. */
+  /** On the monotonic clock. A read changes nothing and may take as long as the lease. */
   readonly sendBy: number
+  readonly lookBy: number
 }
 
 export async function publishOne(
   parts: PublishingParts,
   leased: LeasedDelivery,
-  sendBy: number,
+  { sendBy, lookBy }: Pick<Job, 'sendBy' | 'lookBy'>,
 ): Promise<void> {
   const { store, channels } = parts
   const { delivery } = leased
@@ -72,7 +73,7 @@ export async function publishOne(
     await record(parts, leased, found)
     return
   }
-  const job: Job = { leased, delivery, channel, target, prepared: found, sendBy }
+  const job: Job = { leased, delivery, channel, target, prepared: found, sendBy, lookBy }
   const move = nextMove(delivery, await threadIsOld(parts, leased), store.now())
   await make(parts, job, move)
 }
@@ -218,7 +219,7 @@ async function look(
   try {
     const sight = await channel.look(
       { target: job.target, prepared, since: sinceOf(parts, job, what) },
-      job.sendBy,
+      job.lookBy,
     )
     await record(parts, leased, await findingOf(job, what, sight))
   } catch (error) {
@@ -242,7 +243,7 @@ function sinceOf({ store, clock }: PublishingParts, { delivery }: Job, what: Loo
 }
 
 async function findingOf(
-  { channel, target, prepared, sendBy }: Job,
+  { channel, target, prepared, lookBy }: Job,
   what: Look,
   { standing, unverified }: Sight,
 ): Promise<Finding> {
@@ -253,7 +254,7 @@ async function findingOf(
       return { what: 'settled', standing }
     case 'examine': {
       const there = standing.length > 0
-      const placeIsThere = there || (await channel.placeIsThere(target, sendBy))
+      const placeIsThere = there || (await channel.placeIsThere(target, lookBy))
       return { what: 'examined', there, placeIsThere }
     }
     default: {

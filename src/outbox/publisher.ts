@@ -78,10 +78,11 @@ export function createPublisher(options: PublisherOptions): Publisher {
   }
 
   function take(leased: LeasedDelivery, leasedAtMs: number): void {
-    const sendBy = leasedAtMs + deliveryLeaseMs - requestTimeoutMs - leaseMarginMs
+    const lookBy = leasedAtMs + deliveryLeaseMs - leaseMarginMs
+    const sendBy = lookBy - requestTimeoutMs
     const progress = leased.delivery.priority
     progressInHand += progress
-    const done = publishOne(options, leased, sendBy)
+    const done = publishOne(options, leased, { sendBy, lookBy })
       .catch((error: unknown) => {
         const told = { err: error, delivery_id: leased.delivery.id }
         log.error(told, 'a delivery broke off; it is taken up again when its lease is over')

@@ -113,6 +113,8 @@ export interface Memo {
   /** Something may still arrive late: an equal content is not proof enough. */
   readonly unsettled?: true
   readonly settle?: Appointment
+  /** How often it was put right while it settled: somebody else may insist on their own. */
+  readonly rewrites?: number
   /** To look for a second one. */
   readonly scan?: Appointment
   /** Copies to remove once the kept one is up to date. */

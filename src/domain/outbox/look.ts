@@ -8,6 +8,8 @@ import { tell } from './outcome.ts'
 import { backoffMs, scanAt, settleAt } from './schedule.ts'
 
 const looksBeforeLost = 2
+/** Then it is left as it is: writing it once more would only be overwritten once more. */
+const rewritesMax = 5
 
 /** For what we may have sent, or what may have stood there before our time. */
 export function afterLook(
@@ -196,8 +198,9 @@ export function afterSettle(delivery: Delivery, standing: readonly Seen[], now: 
     const memo = withAppointment(lost, 'settle', null)
     return { delivery: { ...reopened({ ...delivery, memo }, now), wait: 'in_doubt' }, audits: [] }
   }
-  if (shown?.current !== true) {
-    const memo = withAppointment(delivery.memo, 'settle', null)
+  const rewrites = (delivery.memo.rewrites ?? 0) + 1
+  if (shown?.current !== true && rewrites <= rewritesMax) {
+    const memo = { ...withAppointment(delivery.memo, 'settle', null), rewrites }
     const data = { code: 'not_shown', text: 'it does not show the newest version' }
     return {
       delivery: reopened({ ...delivery, memo }, now),
@@ -206,12 +209,13 @@ export function afterSettle(delivery: Delivery, standing: readonly Seen[], now: 
   }
   const step = (delivery.memo.settle?.step ?? 0) + 1
   const at = settleAt(step, delivery.sentAt ?? now)
-  if (at !== null) {
+  if (at !== null && shown?.current === true) {
     const memo = withAppointment(delivery.memo, 'settle', { step, at: Math.max(at, now) })
     return { delivery: withDue({ ...delivery, memo }, now), audits: [] }
   }
-  const { unsettled: _unsettled, ...memo } = withAppointment(delivery.memo, 'settle', null)
-  const data = { provider_id: delivery.providerId }
+  const cleared = withAppointment(delivery.memo, 'settle', null)
+  const { unsettled: _unsettled, rewrites: _rewrites, ...memo } = cleared
+  const data = { provider_id: delivery.providerId, shows: shown?.current === true }
   return {
     delivery: withDue({ ...delivery, memo }, now),
     audits: [tell(delivery, 'delivery.settled', data)],
