@@ -1,18 +1,20 @@
 /**
- * `why`: what happened to a pull request, a run or a webhook, and why, told in plain words from
+ * `why`: what happened to a pull request, a run, a delivery or a webhook, and why, told in plain words from
  * audit and state alone. It claims nothing that they do not say, and says so when a part is gone.
  *
  *   question ──▶ known (bounded reads) ──▶ headline, story, awaiting, actions ──▶ text
  */
+import { targetText } from '../domain/outbox/target-text.ts'
 import { NotFoundError, runNotFound } from '../errors.ts'
 import type { Action } from './why/actions.ts'
 import { actionsForUnknown, actionsOf } from './why/actions.ts'
 import type { Awaited } from './why/awaiting.ts'
 import { awaitedOf } from './why/awaiting.ts'
 import type { Known, WhyStore } from './why/known.ts'
-import { readRun, readThread, readWebhook } from './why/known.ts'
-import { outside, subjectWords, textOf } from './why/plain-words.ts'
+import { readDelivery, readRun, readThread, readWebhook } from './why/known.ts'
+import { fullRunWords, outside, subjectWords, textOf } from './why/plain-words.ts'
 import { notAQuestion, readQuestion } from './why/question.ts'
+import { showingWords, standingOf } from './why/showing.ts'
 import { runStanding, threadHeadline, webhookWords } from './why/standing.ts'
 import type { StoryEntry } from './why/story.ts'
 import { tellStory } from './why/story.ts'
@@ -22,7 +24,7 @@ export type { WhyStore } from './why/known.ts'
 
 export interface Why {
   readonly query: string
-  readonly kind: 'pull_request' | 'run' | 'webhook'
+  readonly kind: 'pull_request' | 'run' | 'webhook' | 'delivery'
   /** `acme/widgets#5`, or what a job or a webhook is about. */
   readonly subject: string
   /** How things stand now. */
@@ -47,9 +49,7 @@ export async function explain(store: WhyStore, query: string): Promise<Why> {
     case 'webhook':
       return await explainWebhook(store, query, question)
     case 'delivery':
-      throw new NotFoundError('not_found', `nothing is known of ${question.id}`, {
-        hint: 'Deliveries cannot be asked about yet. Ask about the pull request or the run.',
-      })
+      return await explainDelivery(store, query, question.id)
   }
 }
 
@@ -72,7 +72,9 @@ export async function explainRun(store: WhyStore, id: string, query = id): Promi
   const [stand] = known.stands
   const subject = stand?.run == null ? id : subjectWords(stand.run)
   const headline =
-    stand?.run == null ? purgedRunHeadline(id, known) : `${runStanding(stand, known)}.`
+    stand?.run == null
+      ? purgedRunHeadline(id, known)
+      : [runStanding(stand, known), ...showingWords(known)].map((part) => `${part}.`).join(' ')
   return told(known, { query, kind: 'run', subject, headline, actions: actionsOf(known) })
 }
 
@@ -106,6 +108,27 @@ async function explainWebhook(
       : `${webhookWords(entry, known)}.`
   const subject = where ?? entry?.repo ?? id
   return told(known, { query, kind: 'webhook', subject, headline, actions: actionsOf(known) })
+}
+
+async function explainDelivery(store: WhyStore, query: string, id: string): Promise<Why> {
+  const known = await readDelivery(store, id)
+  if (known === null) {
+    throw new NotFoundError('delivery_not_found', `there is no delivery ${id}`, {
+      hint: 'It may be past its retention. List what there is with "holdfast deliveries".',
+    })
+  }
+  const [delivery] = known.deliveries
+  if (delivery === undefined) {
+    const headline = `Delivery ${id} was removed with its run. Its audit is still there.`
+    return told(known, { query, kind: 'delivery', subject: id, headline, actions: [] })
+  }
+  const names = await store.repositoryNames([delivery.repositoryId])
+  const repo = names.get(delivery.repositoryId) ?? known.runs[0]?.repo ?? 'a repository'
+  const subject = outside(targetText(delivery, repo))
+  const run = known.runs.find((one) => one.id === delivery.runId)
+  const whose = run === undefined ? '' : ` for ${fullRunWords(run)}`
+  const headline = `${standingOf(delivery, known)}. It is on ${subject}${whose}.`
+  return told(known, { query, kind: 'delivery', subject, headline, actions: actionsOf(known) })
 }
 
 type Frame = Pick<Why, 'query' | 'kind' | 'subject' | 'headline' | 'actions'>

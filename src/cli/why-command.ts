@@ -18,9 +18,9 @@ export function addWhyCommand(program: Command, world: World): void {
     .command('why <query>')
     .summary('say in plain words what happened to something, and why')
     .description(
-      'Says what happened to a pull request (owner/repo#N or its address), a run or a webhook ' +
-        "(its id, or GitHub's GUID), what was decided at each point, what is awaited until when, " +
-        'and what you can do.',
+      'Says what happened to a pull request (owner/repo#N or its address), a run, a delivery or a ' +
+        "webhook (its id, or GitHub's GUID), what was decided at each point, what GitHub shows, " +
+        'what is awaited until when, and what you can do.',
     )
     .option('--json', 'print the story as JSON')
   addConnectionFlags(why)
@@ -30,6 +30,7 @@ export function addWhyCommand(program: Command, world: World): void {
 Examples:
   holdfast why acme/widgets#5
   holdfast why run_01m7gsy7fk6bdsn606m36w5wgd
+  holdfast why del_01m7gsy7fk6bdsn606m36w5wgd
   holdfast why 72d3162e-cc78-11e3-81ab-4c9367dc0958 --json`,
     )
     .action(async (given: string, parsed: Parsed) => {
@@ -37,6 +38,8 @@ Examples:
       const answer = await withOperations(world, parsed, (operations) =>
         withHint(operations.why(query), {
           run_not_found: 'It may be past its retention. List what there is: holdfast runs',
+          delivery_not_found:
+            'It may be past its retention. List what there is: holdfast deliveries',
         }),
       )
       if (parsed['json'] === true) return printJson(world.terminal, answer)
@@ -47,7 +50,7 @@ Examples:
 function checkQuery(given: string): string {
   const query = given.trim()
   if (query !== '' && query.length <= queryMax) return query
-  throw new UsageError('Ask about something: owner/repo#N, a run, or a webhook')
+  throw new UsageError('Ask about something: owner/repo#N, a run, a delivery, or a webhook')
 }
 
 /** The text is laid out already; a terminal gets its lines broken at its width, and emphasis. */

@@ -3,6 +3,7 @@ import type { Budget, BudgetLimits } from '../domain/outbox/budget.ts'
 import { useOf } from '../domain/outbox/budget.ts'
 import type { Attempt, Delivery } from '../domain/outbox/delivery.ts'
 import { waitOf } from '../domain/outbox/delivery.ts'
+import { targetText } from '../domain/outbox/target-text.ts'
 import { NotFoundError } from '../errors.ts'
 import type { OutboxStore } from '../outbox-store.ts'
 import type { Paged, Store } from '../store.ts'
@@ -78,26 +79,6 @@ function deliveryView(
     sent_at: maybeTime(item.sentAt),
     closed_at: maybeTime(item.closedAt),
     deadline_at: timeView(item.deadlineAt),
-  }
-}
-
-/** `acme/widgets#5`, `acme/widgets#5 needs-work`, `acme/widgets@9c1185a holdfast/review` */
-export function targetText(
-  { channel, sha, thread, content }: Pick<Delivery, 'channel' | 'sha' | 'thread' | 'content'>,
-  repo: string,
-): string {
-  const given = JSON.parse(content) as Readonly<Record<string, unknown>>
-  const onThread = thread === null ? repo : `${repo}#${thread}`
-  const onCommit = sha === null ? repo : `${repo}@${sha.slice(0, 7)}`
-  switch (channel) {
-    case 'github-status':
-      return `${onCommit} ${String(given['context'])}`
-    case 'github-check':
-      return `${onCommit} ${String(given['name'])}`
-    case 'github-label':
-      return `${onThread} ${String(given['label'])}`
-    default:
-      return onThread
   }
 }
 

@@ -352,7 +352,9 @@ export function why(open: OpenStore): void {
       await expect(explain(store, crypto.randomUUID())).rejects.toMatchObject(unknown)
       await expect(explain(store, 'inb_0000')).rejects.toMatchObject(unknown)
       await expect(explain(store, 'run_0000')).rejects.toMatchObject({ code: 'run_not_found' })
-      await expect(explain(store, 'del_0000')).rejects.toMatchObject({ code: 'not_found' })
+      await expect(explain(store, 'del_0000')).rejects.toMatchObject({
+        code: 'delivery_not_found',
+      })
       await expect(explain(store, 'hello')).rejects.toMatchObject({ field: 'q' })
     })
   })

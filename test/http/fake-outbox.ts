@@ -4,7 +4,8 @@ import type { Attempt, Delivery } from '../../src/domain/outbox/delivery.ts'
 import { NotFoundError } from '../../src/errors.ts'
 import type { HttpStore } from '../../src/http/deps.ts'
 import type { Once } from '../../src/store.ts'
-import { startedAt, theRunId, type Change } from './fakes.ts'
+import { startedAt, theRunId } from './fake-facts.ts'
+import type { Change } from './fakes.ts'
 
 export const theDeliveryId = 'del_0000000001abcdefghijkmnpqr'
 

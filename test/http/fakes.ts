@@ -14,11 +14,12 @@ import { isSignedBy } from '../../src/intake/signature.ts'
 import type { ClaimRequest, Runs } from '../../src/runs/runs.ts'
 import { hashSecret, leaseToken, runToken } from '../../src/secrets.ts'
 import type { Once, StoredToken } from '../../src/store.ts'
+import { startedAt, theRunId } from './fake-facts.ts'
 import { fakeOutbox } from './fake-outbox.ts'
 
-export const startedAt = Date.parse('2026-01-31T12:00:00Z')
+export { startedAt, theRunId }
+
 export const leaseSecret = 'lease-secret'
-export const theRunId = 'run_0000000001abcdefghijkmnpqr'
 
 export const theRun: Run = {
   id: theRunId,

@@ -8,6 +8,7 @@ import { pino } from 'pino'
 import type { App } from '../../src/http/app.ts'
 import { problem, type Problem } from '../../src/http/contract.ts'
 import type { HttpDeps } from '../../src/http/deps.ts'
+import { CatchUpNotes } from '../../src/intake/catch-up-report.ts'
 import { createHttpServer } from '../../src/http/server.ts'
 import { noMetrics } from '../../src/metrics.ts'
 import { systemRandom } from '../../src/random.ts'
@@ -55,6 +56,7 @@ export function serverUnderTest(): ServerUnderTest {
     log: pino({ level: 'trace' }, { write: (line: string) => void logged.push(line) }),
     version: '1.2.3',
     sandbox: true,
+    catchUp: () => Promise.resolve(new CatchUpNotes(() => false).report()),
     doctor: () =>
       Promise.resolve({
         ok: true,

@@ -71,6 +71,7 @@ beforeEach(() => {
     version: '0.0.0',
     sandbox: true,
     doctor: () => Promise.resolve({ ok: true, findings: [] }),
+    catchUp: () => Promise.reject(new Error('nothing to catch up with')),
   })
   close = async () => {
     await server.close()

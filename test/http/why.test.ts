@@ -6,6 +6,7 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { explain } from '../../src/audit/why.ts'
 import { why } from '../../src/http/contract.ts'
 import { whyView } from '../../src/http/why-view.ts'
+import { theDeliveryId } from './fake-outbox.ts'
 import { theRunId, theWebhookId } from './fakes.ts'
 import { ask, bearer, problemOf, serverUnderTest, theRunToken } from './server-under-test.ts'
 
@@ -16,14 +17,17 @@ const asked = (q: string) =>
   ask(server, { method: 'GET', url: `/v1/why?${new URLSearchParams({ q }).toString()}` })
 
 describe('a question', () => {
-  test.each([theRunId, theWebhookId, 'acme/widgets#5', 'https://github.com/acme/widgets/pull/5'])(
-    'about %s is answered as the store answers it',
-    async (q) => {
-      const answer = await asked(q)
-      expect(answer.statusCode).toBe(200)
-      expect(why.parse(answer.json())).toEqual(whyView(await explain(deps.store, q)))
-    },
-  )
+  test.each([
+    theRunId,
+    theWebhookId,
+    theDeliveryId,
+    'acme/widgets#5',
+    'https://github.com/acme/widgets/pull/5',
+  ])('about %s is answered as the store answers it', async (q) => {
+    const answer = await asked(q)
+    expect(answer.statusCode).toBe(200)
+    expect(why.parse(answer.json())).toEqual(whyView(await explain(deps.store, q)))
+  })
 
   test('has times in RFC 3339 and names in snake_case', async () => {
     const { story, awaiting } = why.parse((await asked(theRunId)).json())
@@ -42,7 +46,7 @@ describe('a question', () => {
     ['run_0', 'run_not_found'],
     ['inb_0', 'inbox_entry_not_found'],
     ['99999999-cc78-11e3-81ab-4c9367dc0958', 'inbox_entry_not_found'],
-    ['del_0', 'not_found'],
+    ['del_0', 'delivery_not_found'],
   ])('about %s, which is not there, is 404 with a hint', async (q, code) => {
     deps.store.listAudit = async () => ({ items: [], nextCursor: null })
     const { status, hint, ...problem } = problemOf(await asked(q))

@@ -10,6 +10,7 @@ import { reasonOf } from './intake-words.ts'
 import type { Known, Stand } from './known.ts'
 import { lastWord } from './known.ts'
 import { runWords, typeWords } from './plain-words.ts'
+import { deliveryActions } from './showing.ts'
 
 export interface Action {
   /** Without a full stop. */
@@ -20,7 +21,11 @@ export interface Action {
 const doctor: Action = { text: 'Have the set-up examined', command: 'holdfast doctor' }
 
 export function actionsOf(known: Known): readonly Action[] {
-  const all = [...known.stands.flatMap((stand) => ofStand(stand, known)), ...ofWebhooks(known)]
+  const all = [
+    ...known.stands.flatMap((stand) => ofStand(stand, known)),
+    ...deliveryActions(known),
+    ...ofWebhooks(known),
+  ]
   if (isOverdue(known)) all.push(doctor)
   return [...new Map(all.map((action) => [`${action.command} ${action.text}`, action])).values()]
 }
@@ -116,7 +121,11 @@ function toldOf(entry: InboxEntry): readonly Told[] {
 }
 
 /** Something should have been looked at over a minute ago: no server may be running. */
-function isOverdue({ now, stands, webhooks }: Known): boolean {
-  const dueTimes = [...stands.map(({ run }) => run?.dueAt), ...webhooks.map(({ dueAt }) => dueAt)]
+function isOverdue({ now, stands, webhooks, deliveries }: Known): boolean {
+  const dueTimes = [
+    ...stands.map(({ run }) => run?.dueAt),
+    ...webhooks.map(({ dueAt }) => dueAt),
+    ...deliveries.map(({ dueAt }) => dueAt),
+  ]
   return dueTimes.some((dueAt) => dueAt != null && now - dueAt > 60_000)
 }

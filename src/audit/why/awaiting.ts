@@ -4,6 +4,7 @@ import type { Run } from '../../domain/run.ts'
 import { furtherLeases } from '../../domain/run.ts'
 import { happeningOf, happeningWords } from './happening-words.ts'
 import type { Known, Stand } from './known.ts'
+import { awaitedDeliveries } from './showing.ts'
 import { outside, runWords, workerWords } from './plain-words.ts'
 
 export interface Awaited {
@@ -12,9 +13,10 @@ export interface Awaited {
   readonly until: number | null
 }
 
-export function awaitedOf({ stands, webhooks, only }: Known): readonly Awaited[] {
+export function awaitedOf(known: Known): readonly Awaited[] {
+  const { stands, webhooks, only } = known
   const ofRuns = stands.flatMap((stand) => ofStand(stand, only !== null))
-  return [...ofRuns, ...webhooks.toReversed().flatMap(ofWebhook)]
+  return [...ofRuns, ...awaitedDeliveries(known), ...webhooks.toReversed().flatMap(ofWebhook)]
 }
 
 /** Whoever asks about one run waits for another only if that one is before it. */

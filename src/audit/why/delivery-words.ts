@@ -76,17 +76,17 @@ export const deliveryRowWords: Readonly<Record<DeliveryType, Words>> = {
     `${atStart(actorWords(row.actor))} said that ${what(row, delivery)} had arrived`,
 }
 
-/** `the comment`, `commit status holdfast/review`, `the review findings` */
+/** `the comment`, `the commit status holdfast/review`, `the review findings` */
 export function deliveryName({ channel, name, content }: NamedDelivery): string {
   switch (channel) {
     case 'github-comment':
       return name === 'anchor' ? 'the comment' : `the comment ${outside(name, 100)}`
     case 'github-status':
-      return `commit status ${fieldOf(content, 'context') ?? outside(name, 100)}`
+      return `the commit status ${fieldOf(content, 'context') ?? outside(name, 100)}`
     case 'github-check':
-      return `check run ${fieldOf(content, 'name') ?? outside(name, 100)}`
+      return `the check run ${fieldOf(content, 'name') ?? outside(name, 100)}`
     case 'github-label':
-      return `label ${fieldOf(content, 'label') ?? outside(name, 100)}`
+      return `the label ${fieldOf(content, 'label') ?? outside(name, 100)}`
     case 'github-review':
       return `the review ${outside(name, 100)}`
   }

@@ -5,6 +5,8 @@
  */
 import type { AuditRow } from '../../domain/audit.ts'
 import type { InboxEntry } from '../../domain/inbox.ts'
+import type { Budget } from '../../domain/outbox/budget.ts'
+import type { Delivery } from '../../domain/outbox/delivery.ts'
 import type { Run } from '../../domain/run.ts'
 import type { Subject } from '../../domain/subject.ts'
 import type { OutboxStore } from '../../outbox-store.ts'
@@ -28,10 +30,13 @@ export type WhyStore = Pick<
 }
 
 const runsOfTypeMax = 5
-const rowsMax = 50
+const rowsMax = 100
 const webhooksMax = 20
 /** Webhooks that are found only by what the runs' audit says of them. */
 const furtherWebhooksMax = 10
+const deliveriesMax = 20
+/** Deliveries that only the audit speaks of: of older runs, or taken over by a newer one. */
+const furtherDeliveriesMax = 10
 
 /** How one subject stands. */
 export interface Stand {
@@ -55,6 +60,14 @@ export interface Known {
   readonly cut: boolean
   /** The question is about one run; what the same webhooks meant for others is left out. */
   readonly only: string | null
+  /** What has to be shown of the runs that the answer is about. */
+  readonly deliveries: readonly Delivery[]
+  /** Only named by the audit. */
+  readonly otherDeliveries: readonly Delivery[]
+  /** Empty unless a delivery waits for one. */
+  readonly budgets: readonly Budget[]
+  /** The question is about one delivery, and all that happened to it is told. */
+  readonly ofDelivery: boolean
 }
 
 /** The newest webhook that a run type listens to or that is not decided; else the newest. */
@@ -85,7 +98,21 @@ export async function readThread(store: WhyStore, repo: string, number: number):
   // A purged run is no longer there, but what happened to it may be.
   const purged = stands.flatMap(({ run, subject }) => (run === null ? [subject?.currentRunId] : []))
   const ids = [...runs.map(({ id }) => id), ...purged.filter((id) => typeof id === 'string')]
-  return await withAudit(store, { stands, runs, ids, webhooks: inbox.items, cut, only: null })
+  const current = stands.flatMap(({ run, ahead }) => [run?.id, ahead?.id])
+  const deliveries = await deliveriesOf(store, current)
+  const webhooks = inbox.items
+  return await withAudit(store, { stands, runs, ids, webhooks, cut, only: null, deliveries })
+}
+
+async function deliveriesOf(
+  store: WhyStore,
+  runIds: readonly (string | undefined)[],
+): Promise<readonly Delivery[]> {
+  const ids = new Set(runIds.filter((id) => id !== undefined))
+  const page = { limit: deliveriesMax, cursor: null }
+  const found = await Promise.all([...ids].map((runId) => store.outbox.list({ runId }, page)))
+  // In the order in which they were wanted first.
+  return found.flatMap(({ items }) => items.toReversed())
 }
 
 async function standOf(store: WhyStore, subject: Subject, runs: readonly Run[]): Promise<Stand> {
@@ -109,6 +136,7 @@ export async function readRun(store: WhyStore, id: string): Promise<Known | null
     webhooks: [],
     cut: false,
     only: id,
+    deliveries: await deliveriesOf(store, [run?.id]),
   })
   return run === null && known.rows.length === 0 ? null : known
 }
@@ -124,7 +152,8 @@ export async function readWebhook(store: WhyStore, id: string): Promise<Known | 
   ]
   const found = await Promise.all(ids.slice(0, webhooksMax).map((runId) => store.run(runId)))
   const runs = found.filter((run) => run !== null)
-  const known = await withAudit(store, { stands: [], runs, ids, webhooks, cut: false, only: null })
+  const nothing = { stands: [], cut: false, only: null, deliveries: [] }
+  const known = await withAudit(store, { ...nothing, runs, ids, webhooks })
   const guids = new Set(webhooks.map(({ webhookId }) => webhookId))
   const inboxIds = new Set(webhooks.map((one) => one.duplicateOf ?? one.id))
   // Of the runs only what this webhook did to them, and nothing of other webhooks.
@@ -141,17 +170,56 @@ async function readPurgedWebhook(store: WhyStore, id: string): Promise<Known | n
   const { items } = await store.listAudit({ inboxId: id }, { limit: rowsMax, cursor: null })
   if (items.length === 0) return null
   return {
+    ...empty,
     now: store.now(),
-    stands: [],
-    runs: [],
-    webhooks: [],
     rows: items.toReversed(),
-    cut: false,
-    only: null,
   }
 }
 
-interface ReadSoFar extends Omit<Known, 'now' | 'rows'> {
+const empty: Omit<Known, 'now' | 'rows'> = {
+  stands: [],
+  runs: [],
+  webhooks: [],
+  cut: false,
+  only: null,
+  deliveries: [],
+  otherDeliveries: [],
+  budgets: [],
+  ofDelivery: false,
+}
+
+/** Null when nothing is left of it, not even its audit. */
+export async function readDelivery(store: WhyStore, id: string): Promise<Known | null> {
+  const delivery = await store.outbox.delivery(id)
+  const page = { limit: rowsMax, cursor: null }
+  const { items, nextCursor } = await store.listAudit({ deliveryId: id }, page)
+  if (delivery === null && items.length === 0) return null
+  const runIds = [...new Set([delivery?.runId, ...items.map(({ runId }) => runId)])]
+  const known = runIds.filter((runId) => typeof runId === 'string').slice(0, runsOfTypeMax)
+  const runs = await Promise.all(known.map((runId) => store.run(runId)))
+  const deliveries = delivery === null ? [] : [delivery]
+  return {
+    ...empty,
+    runs: runs.filter((run) => run !== null),
+    rows: items.toReversed(),
+    cut: nextCursor !== null,
+    deliveries,
+    budgets: await budgetsFor(store, deliveries),
+    ofDelivery: true,
+    now: store.now(),
+  }
+}
+
+async function budgetsFor(
+  store: WhyStore,
+  deliveries: readonly Delivery[],
+): Promise<readonly Budget[]> {
+  return deliveries.some(({ wait }) => wait === 'budget') ? await store.outbox.budgets() : []
+}
+
+type Later = 'now' | 'rows' | 'otherDeliveries' | 'budgets' | 'ofDelivery'
+
+interface ReadSoFar extends Omit<Known, Later> {
   /** Of the runs whose audit is wanted, also of purged ones. */
   readonly ids: readonly string[]
 }
@@ -170,10 +238,28 @@ async function withAudit(store: WhyStore, { ids, ...read }: ReadSoFar): Promise<
   return {
     ...read,
     webhooks,
-    now: store.now(),
     rows: rows.toSorted((a, b) => a.id - b.id),
     cut: read.cut || isCut,
+    otherDeliveries: await furtherDeliveries(store, rows, read.deliveries),
+    budgets: await budgetsFor(store, read.deliveries),
+    ofDelivery: false,
+    now: store.now(),
   }
+}
+
+async function furtherDeliveries(
+  store: WhyStore,
+  rows: readonly AuditRow[],
+  listed: readonly Delivery[],
+): Promise<readonly Delivery[]> {
+  const known = new Set(listed.map(({ id }) => id))
+  const newestFirst = rows.toSorted((a, b) => b.id - a.id)
+  const named = newestFirst.flatMap(({ deliveryId }) => deliveryId ?? [])
+  const wanted = [...new Set(named)].filter((id) => !known.has(id))
+  const found = await Promise.all(
+    wanted.slice(0, furtherDeliveriesMax).map((id) => store.outbox.delivery(id)),
+  )
+  return found.filter((delivery) => delivery !== null)
 }
 
 /** Of those that the runs' audit speaks of, the newest that were not listed. */

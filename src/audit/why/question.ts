@@ -13,14 +13,14 @@ export type Question =
 
 export const questionForms =
   'must be owner/repo#5, the address of a pull request, a run id (run_…), ' +
-  'an inbox id (inb_…) or the GUID of a webhook'
+  'a delivery id (del_…), an inbox id (inb_…) or the GUID of a webhook'
 
 const address = /^(?:https?:\/\/)?[^/\s]+\.[^/\s]+\/(?=[^/]+\/[^/]+\/(?:pull|issues)\/)/i
 const thread = new RegExp(
   /^([a-z0-9_-]{1,100}\/(?!\.{1,2}[#/])[a-z0-9._-]{1,100})/.source +
     /(?:#|\/(?:pull|pulls|issues)\/)([1-9]\d{0,14})(?:[/?#].*)?$/.source,
 )
-const ownId = /^(run|inb|del|dlv)_[a-z0-9]{1,60}$/
+const ownId = /^(run|inb|del)_[a-z0-9]{1,60}$/
 const guid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 /** Whatever a sender may give a webhook for a name, if it cannot be one of the other forms. */
 const looseGuid = /^[\x21-\x7e]{1,200}$/

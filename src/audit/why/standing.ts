@@ -24,10 +24,12 @@ import {
   workerWords,
 } from './plain-words.ts'
 import { failureWords } from './row-words.ts'
+import { showingWords } from './showing.ts'
 
 export function threadHeadline(known: Known, thread: string): string {
   const undecided = known.webhooks.filter(({ state }) => state === 'waiting')
   const parts = known.stands.flatMap((stand) => standWords(stand, known))
+  const showing = showingWords(known)
   const last = lastWord(known)
   if (parts.length === 0) {
     if (last === null) {
@@ -46,7 +48,7 @@ export function threadHeadline(known: Known, thread: string): string {
   const open = known.webhooks.find(({ prState }) => prState !== null)?.prState
   const isSaid = known.runs.some(({ errorCode }) => errorCode === 'pull_request_closed')
   if (open === 'closed' && !isAtWork && !isSaid) parts.push('The pull request is closed')
-  return parts.map((part) => `${part}.`).join(' ')
+  return [...parts, ...showing].map((part) => `${part}.`).join(' ')
 }
 
 /** One clause for what is current, and one for what is worked on instead. */

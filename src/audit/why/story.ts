@@ -5,12 +5,14 @@
  */
 import type { AuditRow, AuditType } from '../../domain/audit.ts'
 import type { InboxEntry, TypeOutcome } from '../../domain/inbox.ts'
+import type { Delivery } from '../../domain/outbox/delivery.ts'
 import type { Run } from '../../domain/run.ts'
 import { claimWords, isClaimReason } from './claim-words.ts'
 import type { Happening } from './happening-words.ts'
 import { happeningOf, happeningOfRow, happeningWords } from './happening-words.ts'
 import { becauseWords } from './intake-words.ts'
 import type { Known } from './known.ts'
+import { foldOfDelivery, isToldElsewhere } from './delivery-scenes.ts'
 import { actorWords, atStart, outside, quoted, runWords, textOf, typeWords } from './plain-words.ts'
 import { name, rowWords } from './row-words.ts'
 
@@ -52,6 +54,7 @@ class Teller {
   readonly #known: Known
   readonly #runs: ReadonlyMap<string, Run>
   readonly #webhooks: ReadonlyMap<string, InboxEntry>
+  readonly #deliveries: ReadonlyMap<string, Delivery>
   /** Rows that another row's sentence tells. */
   readonly #told = new Set<AuditRow>()
 
@@ -59,6 +62,8 @@ class Teller {
     this.#known = known
     this.#runs = new Map(known.runs.map((run) => [run.id, run]))
     this.#webhooks = new Map(known.webhooks.map((entry) => [entry.webhookId, entry]))
+    const deliveries = [...known.deliveries, ...known.otherDeliveries]
+    this.#deliveries = new Map(deliveries.map((delivery) => [delivery.id, delivery]))
   }
 
   scenes(): Scene[] {
@@ -221,7 +226,15 @@ class Teller {
   #single(row: AuditRow): Scene[] {
     const { type } = row
     if (type === 'webhook.received') return this.#arrival(row)
-    const text = rowWords(row, this.#runOf(row))
+    const delivery = this.#deliveries.get(row.deliveryId ?? '') ?? null
+    const text = rowWords(row, this.#runOf(row), delivery)
+    if (row.deliveryId != null) {
+      if (isToldElsewhere(row, this.#known)) return []
+      return [{ ...this.#scene(row, text), fold: foldOfDelivery(row) }]
+    }
+    if (type === 'run.agent.status_reported') {
+      return [{ ...this.#scene(row, text), fold: `${type} ${row.runId ?? ''}` }]
+    }
     const isFolded = type === 'webhook.duplicate' || type === 'webhook.postponed'
     const isOfWebhook = isFolded || type === 'operator.replay_requested'
     if (!isOfWebhook) return [this.#scene(row, text)]
@@ -331,7 +344,8 @@ function fold(scenes: readonly Scene[]): StoryEntry[] {
   for (const scene of scenes) {
     const isSame = ([first]: readonly Scene[]): boolean =>
       scene.fold !== null && first?.fold === scene.fold
-    const candidates = scene.row.inboxId == null ? groups.slice(-1) : groups
+    const { inboxId, deliveryId } = scene.row
+    const candidates = inboxId == null && deliveryId == null ? groups.slice(-1) : groups
     const group = candidates.find(isSame)
     if (group === undefined) groups.push([scene])
     else group.push(scene)
@@ -350,6 +364,7 @@ function entryOf(group: readonly Scene[]): StoryEntry {
 }
 
 function withCount(text: string, times: number): string {
+  if (/ reported of /.test(text)) return `${text} (the last of ${times} reports)`
   const counted = text.replace(
     /\b(sent this event again|could not be decided)\b( yet)?/,
     (said) => {

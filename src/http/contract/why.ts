@@ -7,8 +7,8 @@ export const whyQuery = z.strictObject({
   q: line(500).meta({
     examples: ['acme/widgets#5'],
     description:
-      'A pull request (`owner/repo#5`, or its address), a run id, an inbox id, or the GUID of a ' +
-      'webhook.',
+      'A pull request (`owner/repo#5`, or its address), a run id, a delivery id, an inbox id, or ' +
+      'the GUID of a webhook.',
   }),
 })
 
@@ -33,7 +33,7 @@ const action = z.strictObject({
 export const why = z
   .strictObject({
     query: z.string().describe('The question, as it was asked.'),
-    kind: z.enum(['pull_request', 'run', 'webhook']).describe('What was asked about.'),
+    kind: z.enum(['pull_request', 'run', 'webhook', 'delivery']).describe('What was asked about.'),
     subject: z.string().describe('What it is about, such as `acme/widgets#5`.'),
     headline: z.string().describe('How things stand now.'),
     story: z.array(storyEntry).describe('What happened, oldest first.'),

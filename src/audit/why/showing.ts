@@ -1,0 +1,180 @@
+/**
+ * What GitHub shows of a run, and what it does not show yet: what each delivery waits for and until
+ * when, what is in doubt and what follows, what was given up and how that is mended.
+ */
+import type { Budget } from '../../domain/outbox/budget.ts'
+import type { Delivery } from '../../domain/outbox/delivery.ts'
+import { isOpen, waitOf } from '../../domain/outbox/delivery.ts'
+import type { Action } from './actions.ts'
+import type { Awaited } from './awaiting.ts'
+import { deliveryName, failedBecause, skippedBecause } from './delivery-words.ts'
+import type { Known } from './known.ts'
+import { atStart, outside, timeWords } from './plain-words.ts'
+
+/** Sentences without their full stops. */
+export function showingWords(known: Known): string[] {
+  const shown = known.deliveries.filter(({ status }) => status === 'SENT')
+  const rest = known.deliveries.filter(({ status }) => status !== 'SENT')
+  const names = shown.map((delivery) => `${deliveryName(delivery)}${addressOf(delivery)}`)
+  return [
+    ...(names.length === 0 ? [] : [`GitHub shows ${names.join(', ')}`]),
+    ...rest.map((delivery) => standingOf(delivery, known)),
+  ]
+}
+
+/** Without the full stop. */
+export function standingOf(delivery: Delivery, known: Known): string {
+  const name = atStart(deliveryName(delivery))
+  switch (delivery.status) {
+    case 'SENT':
+      return `${name} is shown on GitHub${addressOf(delivery)}`
+    case 'FAILED':
+      return `${name} was given up: ${failedBecause(delivery.reason, delivery.errorText)}`
+    case 'SKIPPED':
+      return `${name} was skipped: ${skippedBecause(delivery.reason)}`
+    case 'PENDING':
+      return `${name} ${olderWords(delivery)}: ${waitWords(delivery, known)}`
+  }
+}
+
+const olderWords = ({ providerId }: Delivery): string =>
+  providerId === null ? 'is not on GitHub yet' : 'does not show this on GitHub yet'
+
+const addressOf = ({ providerUrl }: Delivery): string =>
+  providerUrl === null ? '' : ` (${outside(providerUrl, 300)})`
+
+/** Only people end this wait. */
+const isHeld = (delivery: Delivery): boolean => isOpen(delivery) && delivery.wait === 'held'
+
+function waitWords(delivery: Delivery, known: Known): string {
+  const { now } = known
+  const { dueAt, errorText, tries } = delivery
+  const at = dueAt === null || dueAt <= now ? 'now' : `at ${timeWords(dueAt, now)}`
+  const why = errorText === null ? '' : ` (${outside(errorText)})`
+  switch (waitOf(delivery, now)) {
+    case 'leased':
+      return 'it is being sent'
+    case 'backoff':
+      return `it did not go through${why}; try ${tries + 1} follows ${at}`
+    case 'budget':
+      return `it waits for ${budgetWords(delivery, known)} until ${timeWords(dueAt ?? now, now)}`
+    case 'in_doubt':
+      return `${doubtWords(delivery, why)}; GitHub is asked ${at}, and ${afterLook(delivery)}`
+    case 'held':
+      return `it is held until a person decides${why}`
+    case 'no_address':
+      return 'nobody knows where to send it'
+    default:
+      return `it is sent ${at}`
+  }
+}
+
+function doubtWords({ memo }: Delivery, why: string): string {
+  return memo.lost === undefined
+    ? `nobody knows whether it arrived${why}`
+    : `GitHub says that it is gone${why}`
+}
+
+function afterLook({ memo }: Delivery): string {
+  return memo.lost === undefined
+    ? 'it is sent again only if it is not there'
+    : 'it is made once more if it is not there'
+}
+
+function budgetWords(delivery: Delivery, known: Known): string {
+  const budget = budgetOf(delivery, known)
+  if (budget === null) return 'its write budget'
+  const { blockedUntil, blockedReason } = budget
+  const name = outside(budget.identity, 80)
+  if (blockedUntil === null || blockedUntil <= known.now) return `the write budget of ${name}`
+  const said = blockedReason === null ? '' : ` (${outside(blockedReason)})`
+  return `${name}, which GitHub told to wait${said},`
+}
+
+/** A delivery does not know who will send it: null where more than one can be meant. */
+function budgetOf({ dueAt }: Delivery, { budgets, now }: Known): Budget | null {
+  const blocked = budgets.filter(({ blockedUntil }) => (blockedUntil ?? 0) > now)
+  const until = blocked.filter(({ blockedUntil }) => blockedUntil === dueAt)
+  return [until, blocked, budgets].find(({ length }) => length === 1)?.[0] ?? null
+}
+
+export function awaitedDeliveries(known: Known): Awaited[] {
+  return known.deliveries.filter(isOpen).map((delivery) => {
+    const until = isHeld(delivery) ? null : delivery.dueAt
+    return { what: awaitedWords(delivery, known), until }
+  })
+}
+
+function awaitedWords(delivery: Delivery, known: Known): string {
+  const name = deliveryName(delivery)
+  switch (waitOf(delivery, known.now)) {
+    case 'leased':
+      return `GitHub's answer about ${name}`
+    case 'backoff':
+      return `try ${delivery.tries + 1} to send ${name}`
+    case 'budget':
+      return `room for ${name} in the write budget${ofIdentity(budgetOf(delivery, known))}`
+    case 'in_doubt':
+      return `a look at GitHub for ${name}; ${afterLook(delivery)}`
+    case 'held':
+      return `a person's word about ${name}`
+    case 'no_address':
+      return `an address for ${name}`
+    default:
+      return `the sending of ${name}`
+  }
+}
+
+const ofIdentity = (budget: Budget | null): string =>
+  budget === null ? '' : ` of ${outside(budget.identity, 80)}`
+
+const remedies: Readonly<Record<string, string>> = {
+  unauthorized: 'Give credentials that GitHub accepts',
+  forbidden: 'Give the App or token the permission to write there, or unlock the conversation',
+  not_found: 'Check that the repository and the commit are there, and that we may see them',
+  not_installed: 'Install the App in the repository',
+  gone: 'Check that what it was written on is still there',
+  invalid: 'Check what it was to show: GitHub does not take it',
+  deadline: 'Check that GitHub can be reached from here',
+}
+
+/** Only what would be accepted as things stand. */
+export function deliveryActions({ deliveries, now }: Known): Action[] {
+  return deliveries.flatMap((delivery) => {
+    const { id, status, reason } = delivery
+    const name = deliveryName(delivery)
+    const retry = (text: string): Action => ({ text, command: `holdfast deliveries retry ${id}` })
+    if (status === 'FAILED') {
+      const remedy = remedies[reason ?? '']
+      const mend = remedy === undefined ? [] : [{ text: remedy, command: null }]
+      return [...mend, retry(`Have ${name} sent again`)]
+    }
+    if (status === 'SKIPPED') {
+      return reason === 'never_announced' ? [] : [retry(`Have ${name} sent after all`)]
+    }
+    if (isHeld(delivery)) return heldActions(delivery, retry)
+    if (waitOf(delivery, now) === 'backoff') return [retry(`Have ${name} tried now`)]
+    return waitOf(delivery, now) === 'budget' ? [seeBudgets] : []
+  })
+}
+
+const seeBudgets: Action = {
+  text: 'See what was written to GitHub, and who has to wait',
+  command: 'holdfast budgets',
+}
+
+function heldActions(delivery: Delivery, retry: (text: string) => Action): Action[] {
+  const { id } = delivery
+  const name = deliveryName(delivery)
+  return [
+    {
+      text: `Look at GitHub; if ${name} is there, say so`,
+      command: `holdfast deliveries confirm ${id} --provider-message-id ID`,
+    },
+    retry('If it is not there, have it sent'),
+    {
+      text: 'If it is not wanted, leave it',
+      command: `holdfast deliveries skip ${id} --reason TEXT`,
+    },
+  ]
+}
