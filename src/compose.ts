@@ -10,11 +10,12 @@ import { createAuditPlacer } from './audit/placer.ts'
 import { systemClock } from './clock.ts'
 import { examineAll } from './doctor/doctor.ts'
 import { SetupError } from './errors.ts'
-import type { GitHub, GitHubCalls } from './github.ts'
+import type { GitHubConnection } from './github.ts'
 import { createGitHub } from './github/create-github.ts'
 import type { OnRenamed } from './github/renamed-repository.ts'
 import { defaultPublishing, type PublishingRules } from './domain/outbox/schedule.ts'
 import { createHttpServer } from './http/server.ts'
+import { createCatchUp } from './intake/catch-up.ts'
 import { openIntake } from './intake/open-intake.ts'
 import { learnRename } from './intake/learn-rename.ts'
 import type { Log } from './log.ts'
@@ -68,7 +69,7 @@ export interface ComposeOptions extends Partial<Seams> {
   readonly log: FastifyBaseLogger
   readonly version: string
   /** Stands in for GitHub; else it is asked as the settings say. */
-  readonly github?: GitHub & GitHubCalls
+  readonly github?: GitHubConnection
 }
 
 export const systemSeams: Seams = {
@@ -110,7 +111,7 @@ export function openGitHub(
     readonly onAsked?: (kind: string) => void
     readonly onRenamed?: OnRenamed
   },
-): (GitHub & GitHubCalls) | null {
+): GitHubConnection | null {
   const { mode, githubAppId: appId, githubPrivateKey: privateKey, githubToken: token } = settings
   if (mode === 'sandbox') return null
   const { publicUrl, githubApiUrl: apiUrl } = settings
@@ -162,6 +163,7 @@ export async function compose(settings: Settings, options: ComposeOptions): Prom
     types: settings.runs,
     github,
   })
+  const catchUp = createCatchUp({ ...shared, intake, types: settings.runs, github })
   const publisher = openOutbox({
     ...shared,
     github: github ?? openSandbox({ ...seams, log, version }),
@@ -172,6 +174,7 @@ export async function compose(settings: Settings, options: ComposeOptions): Prom
   const http = createHttpServer({
     ...shared,
     intake: intake.intake,
+    catchUp: () => catchUp.now(),
     auditFeed: createAuditFeed({ store, scheduler, log }),
     adminTokenHash: hashSecret(options.adminToken),
     budgetLimits: budgetLimits(settings),
@@ -198,12 +201,15 @@ export async function compose(settings: Settings, options: ComposeOptions): Prom
       if (settings.database.kind === 'sqlite') await store.outbox.takeOverLeases()
       intake.start()
       loops.start()
+      catchUp.start()
+      void catchUp.kick()
       publisher.start()
       return { url: urlOf(http.server.address() as AddressInfo) }
     },
     async close() {
       stopping.abort()
       await http.close()
+      await catchUp.stop()
       await intake.stop()
       await Promise.all([loops.stop(), runs.stop(), publisher.stop()])
       await store.close()

@@ -78,6 +78,9 @@ export interface GitHubListings {
   pull(repository: RepositoryRef, number: number): Promise<ListedPull | null>
 }
 
+/** All that our credentials let us do there. */
+export type GitHubConnection = GitHub & GitHubCalls & GitHubListings
+
 export interface HookDeliveryPage {
   readonly items: readonly HookDeliveryItem[]
   readonly nextCursor: string | null

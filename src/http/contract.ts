@@ -6,6 +6,7 @@
  */
 export * from './contract/answers.ts'
 export * from './contract/audit.ts'
+export * from './contract/catch-up.ts'
 export * from './contract/conflicts.ts'
 export * from './contract/deliveries.ts'
 export * from './contract/doctor.ts'

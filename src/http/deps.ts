@@ -4,6 +4,7 @@ import type { AuditFeed } from '../audit/feed.ts'
 import type { WhyStore } from '../audit/why.ts'
 import type { Clock } from '../clock.ts'
 import type { BudgetLimits } from '../domain/outbox/budget.ts'
+import type { CatchUpReport } from '../intake/catch-up-report.ts'
 import type { Intake } from '../intake/intake.ts'
 import type { Report } from '../doctor/report.ts'
 import type { Metrics, MetricsPage } from '../metrics.ts'
@@ -15,6 +16,8 @@ import type { Store } from '../store.ts'
 export interface HttpDeps {
   readonly runs: Runs
   readonly intake: Intake
+  /** Looks now for what no webhook told us. */
+  readonly catchUp: () => Promise<CatchUpReport>
   readonly store: HttpStore
   readonly auditFeed: AuditFeed
   /** What each identity may write. */

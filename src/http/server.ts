@@ -28,6 +28,7 @@ import { HttpProblem, sendProblem } from './problem.ts'
 import { parseQuery } from './query-text.ts'
 import { requestIds } from './request-id.ts'
 import { auditRoutes } from './routes/audit.ts'
+import { catchUpRoutes } from './routes/catch-up.ts'
 import { claimRoutes } from './routes/claim.ts'
 import { deliveryRoutes } from './routes/deliveries.ts'
 import { doctorRoutes } from './routes/doctor.ts'
@@ -70,6 +71,7 @@ export function createHttpServer(deps: HttpDeps): App {
     tokenRoutes(app, deps)
     healthRoutes(app, deps)
     metricsRoutes(app, deps)
+    catchUpRoutes(app, deps)
     doctorRoutes(app, deps)
     referenceRoutes(app)
     done()

@@ -28,6 +28,10 @@ export interface OpenIntakeOptions {
 
 export interface OpenedIntake {
   readonly intake: Intake
+  readonly acts: ActMaker
+  readonly processor: Processor
+  /** Resolves when it has been tried to learn who we are: from now on what enters is processed. */
+  readonly ready: Promise<void>
   start(): void
   /** Processes what is in hand; the rest is found at the next start. */
   stop(): Promise<void>
@@ -47,6 +51,9 @@ export function openIntake(options: OpenIntakeOptions): OpenedIntake {
   const processor = new Processor({ store, runs, acts, scheduler, log, metrics })
   return {
     intake: createIntake({ secrets, types, store, processor, account, metrics }),
+    acts,
+    processor,
+    ready: account.looked,
     start() {
       account.start()
       void account.kick()

@@ -58,6 +58,7 @@ const reach: Readonly<Record<string, readonly string[] | 'public' | 'signed'>> =
   'GET /v1/inbox': ['operator', 'read'],
   'GET /v1/inbox/:id': ['operator', 'read'],
   'POST /v1/inbox/:id/replay': ['operator'],
+  'POST /v1/catchup': ['operator'],
   'POST /webhooks/github': 'signed',
   'POST /v1/tokens': [],
   'GET /v1/tokens': [],

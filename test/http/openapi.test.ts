@@ -97,6 +97,7 @@ describe('the document', () => {
     const optional = operations.filter(({ operation }) => operation.requestBody?.required === false)
     expect(optional.map(({ operation }) => operation.operationId).sort()).toEqual([
       'cancelRun',
+      'catchUp',
       'confirmDelivery',
       'heartbeatRun',
       'releaseRun',

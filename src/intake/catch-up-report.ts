@@ -1,0 +1,78 @@
+/** What a pass of catch-up found, gathered while it goes. */
+import type { InboxEntry } from '../domain/inbox.ts'
+import { isGitHubError } from '../github/errors.ts'
+
+export interface CatchUpReport {
+  /** Webhooks that never came and were fetched. */
+  readonly ingested: number
+  /** Pull requests that were not as we knew them. */
+  readonly reconciled: number
+  readonly runsMade: readonly string[]
+  readonly runsCancelled: readonly string[]
+  readonly lookedAt: {
+    readonly deliveries: number
+    readonly repositories: number
+    readonly pullRequests: number
+  }
+  /** What was not looked at or not taken, and why. */
+  readonly skipped: readonly Skipped[]
+}
+
+export interface Skipped {
+  readonly what: string
+  readonly reason: string
+}
+
+/** Reasons of a claim that left a run to be worked on. */
+const made = new Set(['new', 'superseded-prior', 'retry', 'returned', 'queued', 'reclaimed'])
+const skippedMax = 100
+
+export class CatchUpNotes {
+  /** True when the process stops: what is left is for the next pass. */
+  readonly isOver: () => boolean
+  readonly #skipped: Skipped[] = []
+  readonly #runsMade: string[] = []
+  readonly #runsCancelled: string[] = []
+  readonly entered = new Set<string>()
+  ingested = 0
+  reconciled = 0
+  deliveries = 0
+  repositories = 0
+  pullRequests = 0
+
+  constructor(isOver: () => boolean) {
+    this.isOver = isOver
+  }
+
+  skip(what: string, reason: string): void {
+    if (this.#skipped.length < skippedMax) this.#skipped.push({ what, reason })
+  }
+
+  decided({ outcomes }: InboxEntry): void {
+    for (const { result, reason, runIds } of outcomes) {
+      if (result === 'claimed' && made.has(reason)) this.#runsMade.push(...runIds)
+      if (result === 'cancelled') this.#runsCancelled.push(...runIds)
+    }
+  }
+
+  report(): CatchUpReport {
+    const { ingested, reconciled, deliveries, repositories, pullRequests } = this
+    return {
+      ingested,
+      reconciled,
+      runsMade: this.#runsMade,
+      runsCancelled: this.#runsCancelled,
+      lookedAt: { deliveries, repositories, pullRequests },
+      skipped: this.#skipped,
+    }
+  }
+}
+
+/** In our own words; an error of GitHub's has nothing else in it. */
+export function wordsFor(error: Error): string {
+  if (isGitHubError(error, 'rate_limited')) return 'GitHub asks to wait'
+  return error.message
+}
+
+export const untilWords = (at: number): string =>
+  `GitHub asks to wait until ${new Date(at).toISOString()}`

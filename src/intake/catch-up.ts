@@ -1,0 +1,89 @@
+/**
+ * Catch-up: what happened on GitHub while no webhook told us. GitHub sends each one once and keeps
+ * its record for three days, so at start and every few minutes the record is read, and the pull
+ * requests themselves are held against what we know.
+ *
+ * What must hold: what is found enters by the same door as a webhook and is decided by the same
+ * rules, once, however many processes find it; nothing that happened before this store's first
+ * start is taken for missed.
+ */
+import type { BackgroundLoop } from '../background-loop.ts'
+import { backgroundLoop } from '../background-loop.ts'
+import type { Log } from '../log.ts'
+import type { Scheduler } from '../scheduler.ts'
+import type { Store } from '../store.ts'
+import { CatchUpNotes, type CatchUpReport } from './catch-up-report.ts'
+import { MissedDeliveries, type MissedDeliveriesOptions } from './missed-deliveries.ts'
+import type { OpenedIntake } from './open-intake.ts'
+import { PullReconciler, type PullReconcilerOptions } from './pull-reconciler.ts'
+
+const everyMs = 5 * 60_000
+/** What was entered is being decided already; a look at GitHub may hold it up. */
+const decidedWithinMs = 10_000
+
+export interface CatchUpOptions {
+  /** Null in the sandbox: nobody sends us anything there that we could miss. */
+  readonly github: (MissedDeliveriesOptions['github'] & PullReconcilerOptions['github']) | null
+  readonly store: MissedDeliveriesOptions['store'] &
+    PullReconcilerOptions['store'] &
+    Pick<Store, 'inboxEntry'>
+  readonly intake: OpenedIntake
+  readonly types: MissedDeliveriesOptions['types']
+  readonly clock: PullReconcilerOptions['clock']
+  readonly scheduler: Scheduler
+  readonly log: Log
+}
+
+export interface CatchUp extends BackgroundLoop {
+  /** A pass now, and what came of it. */
+  now(): Promise<CatchUpReport>
+}
+
+export function createCatchUp(options: CatchUpOptions): CatchUp {
+  const { github, store, scheduler, log } = options
+  const { intake, acts, processor } = options.intake
+  const parts = github === null ? null : { ...options, github, intake, acts }
+  const steps = parts === null ? [] : [new MissedDeliveries(parts), new PullReconciler(parts)]
+  let stopping = false
+  let latest: Promise<CatchUpReport> = Promise.reject(new Error('no pass was made yet'))
+  latest.catch(() => undefined)
+
+  async function pass(): Promise<CatchUpReport> {
+    const notes = new CatchUpNotes(() => stopping)
+    await options.intake.ready
+    if (parts === null) notes.skip('GitHub', 'in the sandbox there is nothing to catch up with')
+    for (const step of steps) await step.pass(notes)
+    for (const inboxId of notes.entered) {
+      if (stopping) break
+      await processor.settled(inboxId, decidedWithinMs)
+      const entry = await store.inboxEntry(inboxId)
+      if (entry !== null) notes.decided(entry)
+    }
+    const report = notes.report()
+    const { ingested, reconciled, skipped } = report
+    if (ingested + reconciled > 0 || skipped.length > 0) log.info({ ...report }, 'caught up')
+    return report
+  }
+
+  const loop = backgroundLoop({
+    scheduler,
+    everyMs,
+    pass: async () => {
+      latest = pass()
+      await latest
+    },
+    onError: (error) => log.error({ err: error }, 'could not catch up with GitHub'),
+  })
+  return {
+    start: () => loop.start(),
+    stop: () => {
+      stopping = true
+      return loop.stop()
+    },
+    kick: () => loop.kick(),
+    async now() {
+      await loop.kick()
+      return await latest
+    },
+  }
+}

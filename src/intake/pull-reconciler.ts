@@ -1,0 +1,185 @@
+/**
+ * Pull requests as they are, held against what we know: a head that nobody told us of gets its run,
+ * and a run whose pull request was closed unheard is cancelled. Only where webhooks come from, and
+ * only what changed after this store's first start.
+ *
+ * What must hold: nothing is started where an event was heard and led to nothing; nothing is
+ * cancelled because of a list, only after the pull request itself says that it is closed.
+ */
+import type { Clock } from '../clock.ts'
+import type { GitHubCalls, GitHubListings, ListedPull, RepositoryRef } from '../github.ts'
+import { GitHubError } from '../github/errors.ts'
+import type { OutboxStore } from '../outbox-store.ts'
+import type { ActiveState, Store, UsedRepository } from '../store.ts'
+import type { ActMaker } from './acts.ts'
+import { untilWords, wordsFor, type CatchUpNotes } from './catch-up-report.ts'
+import type { Intake } from './intake.ts'
+import { lastHeard, type HeardStore } from './last-heard.ts'
+import { actionFor, isSameAs, readPull, seenWebhook } from './seen-pull.ts'
+
+const usedWithinMs = 30 * 24 * 60 * 60_000
+const repositoriesMax = 200
+const pagesMax = 10
+/** Lists lag behind what they list. */
+const marginMs = 15 * 60_000
+/** How often all that may have changed is looked at, not only what has since the last pass. */
+const wholeEveryMs = 60 * 60_000
+/** How many pull requests that a list does not have are asked for, each by a request of its own. */
+const askedMax = 50
+
+type ReconcilerStore = HeardStore &
+  Pick<
+    Store,
+    'now' | 'firstStartedAt' | 'repositoriesInUse' | 'subjectsOf' | 'runAhead' | 'listRuns'
+  > & { readonly outbox: Pick<OutboxStore, 'blockedUntil' | 'blockIdentity'> }
+
+export interface PullReconcilerOptions {
+  readonly github: Pick<GitHubListings, 'pulls' | 'pull'> & Pick<GitHubCalls, 'identityOf'>
+  readonly store: ReconcilerStore
+  readonly intake: Pick<Intake, 'receive'>
+  readonly acts: Pick<ActMaker, 'routesFor' | 'hasRunOf'>
+  readonly clock: Clock
+}
+
+interface Mark {
+  /** By GitHub's clock: what was changed before has been looked at. */
+  readonly changedAt: number
+  readonly wholeAt: number
+}
+
+interface Place extends RepositoryRef {
+  readonly repoGithubId: number
+}
+
+export class PullReconciler {
+  readonly #options: PullReconcilerOptions
+  readonly #marks = new Map<number, Mark>()
+
+  constructor(options: PullReconcilerOptions) {
+    this.#options = options
+  }
+
+  async pass(notes: CatchUpNotes): Promise<void> {
+    const { store } = this.#options
+    const firstAt = await store.firstStartedAt()
+    if (firstAt === null) return
+    const used = await store.repositoriesInUse(store.now() - usedWithinMs, repositoriesMax)
+    for (const repository of used) {
+      if (!notes.isOver()) await this.#safely(repository, firstAt, notes)
+    }
+  }
+
+  /** One repository that cannot be asked keeps no other from it. */
+  async #safely(of: UsedRepository, firstAt: number, notes: CatchUpNotes): Promise<void> {
+    const { github, store, clock } = this.#options
+    const place = { repo: of.name, repoGithubId: of.githubId }
+    let identity: string | null = null
+    try {
+      identity = await github.identityOf(place)
+      const blockedUntil = await store.outbox.blockedUntil(identity)
+      if (blockedUntil !== null) {
+        notes.skip(of.name, untilWords(blockedUntil))
+        return
+      }
+      notes.repositories += 1
+      await this.#reconcile(place, firstAt, notes)
+    } catch (error) {
+      if (!(error instanceof GitHubError)) throw error
+      notes.skip(of.name, wordsFor(error))
+      if (error.kind !== 'rate_limited' || identity === null) return
+      const until = (error.until ?? 0) - clock.wallMs() + store.now()
+      await store.outbox.blockIdentity(identity, until, 'rate_limited')
+    }
+  }
+
+  async #reconcile(place: Place, firstAt: number, notes: CatchUpNotes): Promise<void> {
+    const { store } = this.#options
+    const mark = this.#marks.get(place.repoGithubId)
+    const isWhole = mark === undefined || Math.abs(store.now() - mark.wholeAt) > wholeEveryMs
+    const since = isWhole ? firstAt : Math.max(firstAt, mark.changedAt - marginMs)
+    const listed = await this.#changedSince(place, since)
+    notes.pullRequests += listed.length
+    for (const pull of listed) {
+      if (pull.state === 'open') await this.#lookAtOpen(place, pull, notes)
+      else await this.#lookAtClosed(place, pull.number, notes)
+    }
+    if (isWhole) await this.#lookAtActive(place, listed, notes)
+    const changedAt = Math.max(mark?.changedAt ?? firstAt, ...listed.map((pull) => pull.updatedAt))
+    const wholeAt = isWhole ? store.now() : mark.wholeAt
+    this.#marks.set(place.repoGithubId, { changedAt, wholeAt })
+  }
+
+  async #changedSince(place: Place, since: number): Promise<readonly ListedPull[]> {
+    const listed: ListedPull[] = []
+    for (let page = 1; page <= pagesMax; page += 1) {
+      const { items, more } = await this.#options.github.pulls(place, page)
+      listed.push(...items.filter(({ updatedAt }) => updatedAt >= since))
+      const last = items.at(-1)
+      if (!more || last === undefined || last.updatedAt < since) break
+    }
+    // Two pages overlap when something changes between them.
+    return [...new Map(listed.map((pull) => [pull.number, pull])).values()]
+  }
+
+  async #lookAtOpen(place: Place, pull: ListedPull, notes: CatchUpNotes): Promise<void> {
+    const { store, acts } = this.#options
+    const heard = await lastHeard(store, place.repo, pull.number)
+    if (heard !== null && isSameAs(heard, pull)) return
+    const subjects = await store.subjectsOf(place.repo, pull.number)
+    const action = actionFor(pull, heard, subjects.length > 0)
+    const event = readPull(place, pull, action)
+    const routes = await acts.routesFor(event)
+    for (const route of routes) {
+      const starts = route.to === 'start' || route.to === 'skip' || route.to === 'failure'
+      if (!starts || (await acts.hasRunOf(event, route))) continue
+      await this.#enter(place, pull, action, notes)
+      return
+    }
+  }
+
+  async #lookAtClosed(place: Place, number: number, notes: CatchUpNotes): Promise<void> {
+    const { store, github } = this.#options
+    if (!(await this.#isWorkedOn(place, number))) return
+    const heard = await lastHeard(store, place.repo, number)
+    if (heard?.prState === 'closed') return
+    const pull = await github.pull(place, number)
+    if (pull?.state === 'closed') await this.#enter(place, pull, 'closed', notes)
+  }
+
+  async #isWorkedOn({ repo }: Place, number: number): Promise<boolean> {
+    const { store } = this.#options
+    for (const { id } of await store.subjectsOf(repo, number)) {
+      if ((await store.runAhead(id)) !== null) return true
+    }
+    return false
+  }
+
+  /** Runs of pull requests that changed too long ago for the list. */
+  async #lookAtActive(
+    place: Place,
+    listed: readonly ListedPull[],
+    notes: CatchUpNotes,
+  ): Promise<void> {
+    const { store } = this.#options
+    const states: readonly ActiveState[] = ['pending', 'running', 'waiting']
+    const numbers = new Set<number>()
+    for (const state of states) {
+      const { items } = await store.listRuns({ repo: place.repo, state }, firstPage)
+      for (const { pr } of items) if (pr !== null) numbers.add(pr)
+    }
+    for (const { number } of listed) numbers.delete(number)
+    for (const number of [...numbers].slice(0, askedMax)) {
+      await this.#lookAtClosed(place, number, notes)
+    }
+  }
+
+  async #enter(place: Place, pull: ListedPull, action: string, notes: CatchUpNotes): Promise<void> {
+    const webhook = seenWebhook(place, pull, action)
+    const { inboxId, decision } = await this.#options.intake.receive(webhook)
+    if (decision === 'duplicate') return
+    notes.reconciled += 1
+    notes.entered.add(inboxId)
+  }
+}
+
+const firstPage = { limit: 100, cursor: null }

@@ -1,0 +1,52 @@
+/**
+ * A pull request that we saw on GitHub, told as the event that would have told of it. Two processes
+ * that see the same make the same event of it, under the same GUID.
+ */
+import type { ListedPull, RepositoryRef } from '../github.ts'
+import type { Delivery } from './intake.ts'
+import { textAt, valueAt } from './payload.ts'
+import { readEvent, reconcileEvent, type WebhookEvent } from './webhook-event.ts'
+
+/** Whether the last event that was heard told all that is to be seen now. */
+export function isSameAs(heard: WebhookEvent, pull: ListedPull): boolean {
+  const isSameHead = heard.head?.headSha === pull.headSha
+  return isSameHead && heard.draft === isDraft(pull) && (heard.prState ?? pull.state) === pull.state
+}
+
+/** What must have happened since. */
+export function actionFor(
+  pull: ListedPull,
+  heard: WebhookEvent | null,
+  isKnown: boolean,
+): 'opened' | 'reopened' | 'ready_for_review' | 'synchronize' {
+  if (heard?.prState === 'closed') return 'reopened'
+  const isReady = heard?.draft === true && !isDraft(pull)
+  if (isReady && heard.head?.headSha === pull.headSha) return 'ready_for_review'
+  return isKnown || heard !== null ? 'synchronize' : 'opened'
+}
+
+export function seenWebhook(place: RepositoryRef, pull: ListedPull, action: string): Delivery {
+  const { number, state, headSha, updatedAt } = pull
+  const where = `${place.repoGithubId ?? place.repo}#${number}`
+  return {
+    webhookId: `seen:${where}:${updatedAt}:${state}:${headSha}`,
+    event: reconcileEvent,
+    headers: {},
+    body: Buffer.from(JSON.stringify(payloadOf(place, pull, action))),
+    caughtUp: true,
+  }
+}
+
+export function readPull(place: RepositoryRef, pull: ListedPull, action: string): WebhookEvent {
+  return readEvent('', reconcileEvent, payloadOf(place, pull, action))
+}
+
+/** Who did it is not to be seen; whose pull request it is, is. */
+function payloadOf({ repo, repoGithubId }: RepositoryRef, pull: ListedPull, action: string) {
+  const { number, whole } = pull
+  const fullName = textAt(whole, 'base', 'repo', 'full_name') ?? repo
+  const repository = valueAt(whole, 'base', 'repo') ?? { id: repoGithubId, full_name: fullName }
+  return { action, number, pull_request: whole, repository, sender: whole['user'] ?? null }
+}
+
+const isDraft = ({ whole }: ListedPull): boolean => whole['draft'] === true
