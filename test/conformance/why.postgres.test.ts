@@ -2,6 +2,7 @@
 import { describe } from 'vitest'
 import { openPostgres } from '../../src/stores/open-postgres.ts'
 import { freshDatabase } from '../postgres/fresh-database.ts'
+import { whyDeliveries } from './why-deliveries.suite.ts'
 import { whyWalk } from './why-walk.suite.ts'
 import { why } from './why.suite.ts'
 import type { OpenStore } from './world.ts'
@@ -19,4 +20,5 @@ const open: OpenStore = async (seams) => {
 }
 
 describe('why on PostgreSQL', () => why(open))
+describe('why on PostgreSQL, of what GitHub shows', () => whyDeliveries(open))
 describe('why on PostgreSQL, in any order', () => whyWalk(open))

@@ -1,6 +1,7 @@
 /** `why` on SQLite, in memory. */
 import { describe } from 'vitest'
 import { openSqlite } from '../../src/stores/open-sqlite.ts'
+import { whyDeliveries } from './why-deliveries.suite.ts'
 import { whyWalk } from './why-walk.suite.ts'
 import { why } from './why.suite.ts'
 import type { OpenStore } from './world.ts'
@@ -11,4 +12,5 @@ const open: OpenStore = (seams) => {
 }
 
 describe('why on SQLite', () => why(open))
+describe('why on SQLite, of what GitHub shows', () => whyDeliveries(open))
 describe('why on SQLite, in any order', () => whyWalk(open))

@@ -111,8 +111,10 @@ async function deliveriesOf(
   const ids = new Set(runIds.filter((id) => id !== undefined))
   const page = { limit: deliveriesMax, cursor: null }
   const found = await Promise.all([...ids].map((runId) => store.outbox.list({ runId }, page)))
-  // In the order in which they were wanted first.
-  return found.flatMap(({ items }) => items.toReversed())
+  // In the order in which they were wanted first, the comment before what came with it.
+  return found.flatMap(({ items }) =>
+    items.toSorted((a, b) => a.createdAt - b.createdAt || (a.name < b.name ? -1 : 1)),
+  )
 }
 
 async function standOf(store: WhyStore, subject: Subject, runs: readonly Run[]): Promise<Stand> {

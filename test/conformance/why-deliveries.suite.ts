@@ -1,0 +1,199 @@
+/**
+ * Goal: `why` tells what GitHub shows of a run and what it does not show yet, with the reason, what
+ * follows and when, and a command that would be accepted.
+ * Method: deliveries are led through their states by the store's own verbs; nothing is sent.
+ */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { explain, type Why } from '../../src/audit/why.ts'
+import type { Delivery } from '../../src/domain/outbox/delivery.ts'
+import type { AttemptEnd, Finding } from '../../src/domain/outbox/outcome.ts'
+import type { ClaimAnswer } from '../../src/store.ts'
+import { completion, holderOf, policy, pullRequestClaim, unique } from './claims.ts'
+import { minute, openWorld, second, type OpenStore, type World } from './world.ts'
+
+const limits = { spacingMs: 0, perMinute: 80, perHour: 500 }
+const identity = 'installation:7'
+const announced = {
+  ...policy,
+  announcement: {
+    ...policy.announcement,
+    anchorPer: 'subject' as const,
+    statusContext: 'acme/review',
+  },
+}
+const trouble = { code: 'forbidden', text: 'GitHub answered 403' }
+
+export function whyDeliveries(open: OpenStore): void {
+  let world: World
+  let claimed: ClaimAnswer
+  let runId = ''
+  beforeEach(async () => {
+    world = await openWorld(open)
+    const names = { repo: unique('acme/shown'), pr: 5, head: 'one' }
+    claimed = await world.store.claimRun(pullRequestClaim(names, { policy: announced }), null)
+    runId = claimed.run?.id ?? ''
+  })
+  afterEach(() => world.close())
+
+  const ask = (query = runId): Promise<Why> => explain(world.store, query)
+  const deliveryCalled = async (name: string): Promise<Delivery> => {
+    const { items } = await world.store.outbox.list({ runId }, { limit: 10, cursor: null })
+    const found = items.find((item) => item.name === name)
+    if (found === undefined) throw new Error(`there is no ${name}`)
+    return found
+  }
+
+  /** One step with every delivery that is due. */
+  async function step(end: (name: string) => AttemptEnd | Finding): Promise<void> {
+    const { outbox } = world.store
+    for (const { delivery, hold } of await outbox.lease({ limit: 10, progressMax: 10 })) {
+      const { versionFence, versionSeq, providerId } = delivery
+      const came = end(delivery.name)
+      if (came.what === 'budget' || came.what === 'looked') {
+        await outbox.record(hold, came)
+        continue
+      }
+      const action = providerId === null ? 'create' : 'edit'
+      const request = {
+        hold,
+        action,
+        versionFence,
+        versionSeq,
+        providerId,
+        identity,
+        limits,
+      } as const
+      const begun = await outbox.beginAttempt(request)
+      if (begun.result !== 'begun') throw new Error(begun.result)
+      const report = { identity, httpStatus: null, requestId: null, githubRequestId: null }
+      await outbox.endAttempt(hold, { ...report, attempt: begun.attempt, end: came as AttemptEnd })
+    }
+  }
+
+  const sent = (name: string): AttemptEnd => ({
+    what: 'sent',
+    providerId: name === 'anchor' ? '77' : '41',
+    url: `https://github.test/${name}`,
+    hash: name,
+  })
+
+  it('before anything is sent: it is on its way', async () => {
+    const { headline, awaiting } = await ask()
+    expect(headline).toContain('The comment is not on GitHub yet: it is sent now.')
+    expect(headline).toContain('The commit status acme/review is not on GitHub yet')
+    expect(awaiting.map(({ what }) => what)).toContain('the sending of the comment')
+  })
+
+  it('what is shown: once, with its address, and without the second row that says so', async () => {
+    await step(sent)
+    const { headline, story, actions } = await ask()
+    expect(headline).toContain('GitHub shows the comment (https://github.test/anchor), ')
+    expect(headline).toContain('the commit status acme/review (https://github.test/status).')
+    const told = story.map(({ text }) => text)
+    expect(told.filter((text) => text.includes('comment'))).toEqual(['The comment 77 was made.'])
+    expect(told).toContain('The commit status acme/review was sent as 41.')
+    expect(actions.filter(({ command }) => command?.includes('deliveries'))).toEqual([])
+  })
+
+  it('reports and edits: many become one', async () => {
+    await step(sent)
+    for (const text of ['reading', 'thinking', 'writing']) {
+      const { leaseHash, actor } = holderOf(claimed)
+      world.clock.move(minute)
+      await world.store.reportStatus({ runId, leaseHash, actor, text }, null)
+    }
+    world.clock.move(10 * minute)
+    await step(sent)
+    const told = (await ask()).story.map(({ text }) => text)
+    expect(told.filter((text) => text.includes('reported'))).toEqual([
+      expect.stringMatching(/: “writing” \(the last of 3 reports\)\.$/),
+    ])
+    expect(told).toContain('The comment 77 was brought up to date.')
+    expect(told.join(' ')).not.toContain('left out')
+  })
+
+  it('given up: with the reason, the remedy and the way back', async () => {
+    await step((name) => (name === 'anchor' ? { what: 'permanent', trouble } : sent(name)))
+    const { headline, actions } = await ask()
+    expect(headline).toContain('The comment was given up: GitHub answered 403 (forbidden).')
+    expect(actions.map(({ text }) => text).join()).toContain('permission to write')
+    const { id } = await deliveryCalled('anchor')
+    const command = `holdfast deliveries retry ${id}`
+    expect(actions.map((action) => action.command)).toContain(command)
+    await world.store.outbox.retry(id, 'test', null)
+    expect((await ask()).headline).toContain('The comment is not on GitHub yet: it is sent now.')
+  })
+
+  it('waiting for a budget: whose, and until when', async () => {
+    const until = world.store.now() + 90 * second
+    await world.store.outbox.blockIdentity(identity, until, 'rate_limited')
+    await step(() => ({ what: 'budget', until }))
+    const { headline, awaiting, actions } = await ask()
+    expect(headline).toMatch(
+      /The comment .*: it waits for installation:7, which GitHub told to wait \(rate_limited\), until \d\d:\d\d:\d\d UTC\./,
+    )
+    const what = 'room for the comment in the write budget of installation:7'
+    expect(awaiting).toContainEqual({ what, until })
+    expect(actions).toContainEqual(expect.objectContaining({ command: 'holdfast budgets' }))
+  })
+
+  it('in doubt: that GitHub is asked, and what follows', async () => {
+    const lost = { code: 'unanswered', text: 'the answer never came' }
+    await step(() => ({ what: 'in_doubt', trouble: lost, after: null, looks: 2 }))
+    const { headline, awaiting } = await ask()
+    expect(headline).toContain(
+      'The comment is not on GitHub yet: nobody knows whether it arrived (the answer never ' +
+        'came); GitHub is asked now, and it is sent again only if it is not there.',
+    )
+    expect(awaiting.map(({ what }) => what).join()).toContain('a look at GitHub for the comment')
+  })
+
+  it('held: what a person can say about it, and each is accepted', async () => {
+    const lost = { code: 'unanswered', text: 'the answer never came' }
+    await step(() => ({ what: 'in_doubt', trouble: lost, after: null, looks: 2 }))
+    await step(() => ({ what: 'looked', standing: [], unverified: true, hash: '', looks: 2 }))
+    const { id } = await deliveryCalled('anchor')
+    const { headline, awaiting, actions } = await ask()
+    expect(headline).toContain('it is held until a person decides')
+    expect(awaiting).toContainEqual({ what: "a person's word about the comment", until: null })
+    const commands = actions.map(({ command }) => command)
+    expect(commands).toContain(`holdfast deliveries confirm ${id} --provider-message-id ID`)
+    expect(commands).toContain(`holdfast deliveries skip ${id} --reason TEXT`)
+    await world.store.outbox.skip(id, 'nobody wants it', 'test', null)
+    expect((await ask()).headline).toContain('The comment was skipped: “nobody wants it”.')
+  })
+
+  it('never announced: said so, and nothing to do about it', async () => {
+    await world.store.cancelRun(runId, 'test', null)
+    const { headline, actions } = await ask()
+    expect(headline).toContain('before anything of it was shown (never_announced)')
+    expect(actions.filter(({ command }) => command?.includes('deliveries'))).toEqual([])
+  })
+
+  it('a delivery is asked about by its id, and its pull request tells the same', async () => {
+    await step(sent)
+    await world.store.completeRun(completion(claimed), null)
+    await step((name) => (name === 'anchor' ? { what: 'permanent', trouble } : sent(name)))
+    const { id } = await deliveryCalled('anchor')
+    const told = await ask(id)
+    const { repo } = claimed.run ?? { repo: '' }
+    expect(told).toMatchObject({ kind: 'delivery', subject: `${repo}#5`, query: id })
+    expect(told.headline).toContain('The comment was given up')
+    expect(told.story.map(({ type }) => type)).toEqual(['run.anchor.created', 'delivery.failed'])
+    expect((await ask(`${repo}#5`)).headline).toContain('The comment was given up')
+  })
+
+  describe('the audit', () => {
+    it('is found by the delivery', async () => {
+      await step(sent)
+      const { id } = await deliveryCalled('status')
+      const page = { limit: 10, cursor: null }
+      const { items } = await world.store.listAudit({ deliveryId: id }, page)
+      expect(items.map(({ type, deliveryId }) => [type, deliveryId])).toEqual([
+        ['delivery.sent', id],
+      ])
+      const after = await world.store.auditAfter(0, { deliveryId: id }, 10)
+      expect(after).toEqual(items)
+    })
+  })
+}
