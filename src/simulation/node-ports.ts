@@ -25,9 +25,8 @@ export interface PortsOptions {
 /** A request that left a node, by the id it carries. */
 export interface SentRequest {
   readonly requestId: string
-  readonly at: number
-  /** Longer on its way than any lease allows: it was stopped with its process. */
-  readonly heldMs: number
+  /** When it was decided on; with a stopped process it may have left much later. */
+  readonly decidedAt: number
   /** The answer, once this generation has got to see it. */
   heard: { readonly at: number; readonly response: Response } | null
 }
@@ -38,8 +37,8 @@ export class NodePorts {
   readonly #options: PortsOptions
   #state: 'up' | 'paused' | 'dead' = 'up'
   #held: (() => void)[] = []
-  /** Background loops look this many times more rarely, so that quiet hours pass quickly. */
-  stretch = 1
+  /** Background loops look no more often than this: a simulated hour is soon over then. */
+  backgroundMs = 1000
 
   constructor(options: PortsOptions) {
     this.#options = options
@@ -69,7 +68,7 @@ export class NodePorts {
   readonly scheduler: Scheduler = {
     soon: (task) => this.#options.time.soon(() => this.#pass(task)),
     after: (ms, task) => this.#after(ms, task),
-    afterInBackground: (ms, task) => this.#after(ms * this.stretch, task),
+    afterInBackground: (ms, task) => this.#after(Math.max(ms, this.backgroundMs), task),
   }
 
   #after(ms: number, task: () => void): Cancel {
@@ -103,11 +102,11 @@ export class NodePorts {
   readonly fetch: typeof globalThis.fetch = (input, init) =>
     new Promise((resolve, reject) => {
       const { random, time, onStep } = this.#options
-      const calledAt = time.monotonicMs()
+      const decidedAt = time.wallMs()
       const about = `${init?.method ?? 'GET'} ${pathOf(input)}`
       onStep('send', about)
       const go = (): void => {
-        const sent = this.#send(init, calledAt)
+        const sent = this.#send(init, decidedAt)
         const answer = this.#options.fetch(input, init)
         const heard = answer.then((response) => {
           onStep('answer', about)
@@ -127,13 +126,11 @@ export class NodePorts {
       if (random.chance(50)) time.after(random.below(crashDelayMsMax), go)
     })
 
-  #send(init: RequestInit | undefined, calledAt: number): SentRequest | null {
-    const { time, onSent } = this.#options
+  #send(init: RequestInit | undefined, decidedAt: number): SentRequest | null {
     const requestId = new Headers(init?.headers).get('x-request-id')
     if (requestId === null) return null
-    const heldMs = time.monotonicMs() - calledAt
-    const sent: SentRequest = { requestId, at: time.wallMs(), heldMs, heard: null }
-    onSent(sent)
+    const sent: SentRequest = { requestId, decidedAt, heard: null }
+    this.#options.onSent(sent)
     return sent
   }
 

@@ -6,9 +6,11 @@ import type { SharedMemory } from '../compose.ts'
 import type { GitHub, GitHubCalls } from '../github.ts'
 import { createGitHub } from '../github/create-github.ts'
 import type { Intake } from '../intake/intake.ts'
+import { learnRename } from '../intake/learn-rename.ts'
 import { openIntake } from '../intake/open-intake.ts'
 import { noMetrics } from '../metrics.ts'
 import { openOutbox } from '../outbox/open-outbox.ts'
+import { createReconciler } from '../outbox/reconciler.ts'
 import { createRuns, type RunsService } from '../runs/create-runs.ts'
 import { createPulse } from '../runs/pulse.ts'
 import { createSweeper } from '../runs/sweeper.ts'
@@ -22,6 +24,7 @@ export const webhookSecret = 'a secret of the simulation'
 const coalesceMs = 2000
 const confirmDelayMs = 5000
 const leaseMs = 30_000
+const relaxedMs = 2500
 const limits = { spacingMs: 1000, perMinute: 80, perHour: 500 }
 
 /** Parts that a test replaces, to see that the rules notice. */
@@ -54,6 +57,8 @@ export class SimulatedNode {
   #ports: NodePorts | null = null
   #running: RunningNode | null = null
   #generation = 0
+  /** When it died or was stopped: what it had just heard may have come to nothing. */
+  readonly troubles: number[] = []
 
   constructor(options: NodeOptions) {
     this.name = options.name
@@ -93,6 +98,7 @@ export class SimulatedNode {
   crash(why: string): void {
     if (this.state === 'dead') return
     this.#options.story.tell(this.name, `dies ${why}`)
+    this.troubles.push(this.#options.time.wallMs())
     this.#ports?.crash()
     this.#running = null
   }
@@ -101,6 +107,7 @@ export class SimulatedNode {
     if (this.state !== 'up') return
     this.#options.story.tell(this.name, `stands still for ${ms} ms ${why}`)
     const ports = this.#ports
+    this.troubles.push(this.#options.time.wallMs())
     ports?.pause()
     this.#options.time.after(ms, () => {
       if (this.#ports !== ports || ports?.state !== 'paused') return
@@ -113,9 +120,9 @@ export class SimulatedNode {
     this.#ports?.resume()
   }
 
-  /** Looks more rarely from now on. */
-  relax(times: number): void {
-    if (this.#ports !== null) this.#ports.stretch = times
+  /** Looks more rarely from now on; just often enough not to count as absent. */
+  relax(): void {
+    if (this.#ports !== null) this.#ports.backgroundMs = relaxedMs
   }
 
   async #run(ports: NodePorts): Promise<void> {
@@ -142,7 +149,7 @@ export class SimulatedNode {
       version: '0.0.0',
       fetch,
       credentials,
-      onRenamed: (githubId, name) => void store.learnRepository(name.toLowerCase(), githubId),
+      onRenamed: (...renamed) => void learnRename(store, ...renamed),
     })
     const githubAppId = 'appId' in credentials ? credentials.appId : null
     const policies = { runs: types, locale: 'en', githubAppId }
@@ -158,6 +165,7 @@ export class SimulatedNode {
     const publisher = openOutbox({ ...shared, publicUrl: null, limits })
     const loops = [
       createPulse({ store, scheduler, log }),
+      createReconciler({ store, scheduler, log }),
       createSweeper({
         ...{ store, scheduler, log, serves: true },
         onSwept: (swept) => runs.announceSwept(swept),

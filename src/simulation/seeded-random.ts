@@ -32,7 +32,7 @@ export class SeededRandom implements Random {
     return this.below(100) < percent
   }
 
-  pick<T>(items: readonly [T, ...T[]]): T {
+  pick<const T extends readonly [unknown, ...unknown[]]>(items: T): T[number] {
     return items[this.below(items.length)] ?? items[0]
   }
 

@@ -1,0 +1,127 @@
+/**
+ * What the rules are held against: the tables as they are and what the simulated GitHub holds and
+ * received. Never what the product thinks of itself.
+ */
+import type { SharedMemory } from '../compose.ts'
+
+type Text = string | null
+type Count = number | null
+
+export interface RunFact {
+  readonly id: string
+  readonly type: string
+  readonly subject_id: string
+  readonly repo: Text
+  readonly pr: Count
+  readonly head_sha: Text
+  readonly pair: string
+  readonly state: string
+  readonly round: number
+  readonly attempt: number
+  readonly fence: number
+  readonly claim_fence: number
+  readonly verdict: Text
+  readonly summary: Text
+  readonly error_code: Text
+  readonly status_context: Text
+  readonly check_name: Text
+  readonly anchor_per: Text
+}
+
+export interface DeliveryFact {
+  readonly id: string
+  readonly kind: string
+  readonly channel: string
+  readonly target: string
+  readonly name: string
+  readonly run_id: string
+  readonly subject_id: string
+  readonly repository_id: string
+  readonly thread: Count
+  readonly sha: Text
+  readonly marker_key: string
+  readonly version_fence: number
+  readonly version_seq: number
+  readonly sent_fence: Count
+  readonly sent_seq: Count
+  readonly sent_at: Count
+  readonly status: string
+  readonly reason: Text
+  readonly wait: Text
+  readonly due_at: Count
+  readonly provider_id: Text
+  readonly announces: number
+  readonly announced_fence: Count
+  readonly content: string
+}
+
+export interface AttemptFact {
+  readonly id: string
+  readonly delivery_id: string
+  readonly action: string
+  readonly outcome: Text
+  readonly late: number
+}
+
+export interface InboxFact {
+  readonly id: string
+  readonly webhook_id: string
+  readonly event_key: Text
+  readonly state: string
+  readonly decision: string
+  readonly reason: Text
+}
+
+export interface SubjectFact {
+  readonly id: string
+  readonly type: string
+  readonly name: string
+  readonly scope: string
+  readonly current_run_id: Text
+  readonly head_sha: Text
+}
+
+export interface AuditFact {
+  readonly id: number
+  readonly type: string
+  readonly actor: string
+  readonly run_id: Text
+  readonly inbox_id: Text
+  readonly delivery_id: Text
+  readonly data: Readonly<Record<string, unknown>>
+}
+
+export interface Facts {
+  readonly runs: readonly RunFact[]
+  readonly deliveries: readonly DeliveryFact[]
+  readonly attempts: readonly AttemptFact[]
+  readonly inbox: readonly InboxFact[]
+  readonly subjects: readonly SubjectFact[]
+  readonly audit: readonly AuditFact[]
+  /** Our id of a repository by every name it had. */
+  readonly names: ReadonlyMap<string, string>
+}
+
+export async function readFacts(memory: SharedMemory): Promise<Facts> {
+  const all = async <T>(table: string): Promise<T[]> =>
+    (await memory.select(`SELECT * FROM ${table} ORDER BY 1`)) as unknown as T[]
+  const audit = await readAudit(memory, 0)
+  const names = await all<{ name: string; repository_id: string }>('repository_name')
+  return {
+    runs: await all('run'),
+    deliveries: await all('delivery'),
+    attempts: await all('delivery_attempt'),
+    inbox: await all('inbox'),
+    subjects: await all('subject'),
+    audit,
+    names: new Map(names.map(({ name, repository_id: id }) => [name, id])),
+  }
+}
+
+export async function readAudit(memory: SharedMemory, after: number): Promise<AuditFact[]> {
+  const rows = await memory.select(`SELECT * FROM audit WHERE id > ${after} ORDER BY id`)
+  return rows.map((row) => ({
+    ...(row as unknown as AuditFact),
+    data: JSON.parse(row['data'] as string) as AuditFact['data'],
+  }))
+}

@@ -1,0 +1,33 @@
+/**
+ * What stands before the nodes: takes a webhook as a balancer does and hands it to one that is up.
+ * Signature and headers are judged as the HTTP door does it; only the socket is missing.
+ */
+import { HoldfastError } from '../errors.ts'
+import type { World } from './world.ts'
+
+export function createFrontDoor(world: World): typeof globalThis.fetch {
+  const random = world.random.fork()
+  return async (_url, init) => {
+    const running = world.someNode(random)?.running ?? null
+    const headers = new Headers(init?.headers)
+    const guid = headers.get('x-github-delivery') ?? ''
+    const event = headers.get('x-github-event') ?? ''
+    if (running === null) {
+      world.story.tell('door', `nobody takes webhook ${guid}`)
+      throw new TypeError('fetch failed', { cause: new Error('connect ECONNREFUSED') })
+    }
+    const body = Buffer.from(String(init?.body))
+    const signature = headers.get('x-hub-signature-256') ?? undefined
+    if (!running.intake.isSigned(body, signature)) return new Response(null, { status: 401 })
+    try {
+      const kept = Object.fromEntries(headers)
+      const answer = await running.intake.receive({ webhookId: guid, event, headers: kept, body })
+      world.story.tell('door', `webhook ${guid} ${event}: ${answer.decision}`)
+      const status = answer.decision === 'accepted' ? 202 : 200
+      return new Response(JSON.stringify({ decision: answer.decision }), { status })
+    } catch (error) {
+      world.story.tell('door', `webhook ${guid} ${event}: ${String(error)}`)
+      return new Response(null, { status: error instanceof HoldfastError ? 503 : 500 })
+    }
+  }
+}

@@ -1,0 +1,79 @@
+/** Rule 6: one anchor per target, the lowest of several; what others wrote is nobody's to touch. */
+import type { SimulatedComment } from '../../simulator/index.ts'
+import type { DeliveryFact, Facts } from '../facts.ts'
+import type { Findings } from '../findings.ts'
+import type { People } from '../people.ts'
+import type { Workers } from '../workers.ts'
+import type { World } from '../world.ts'
+import { isExcused, repoOf } from './shown-rules.ts'
+
+export function checkOneEach(facts: Facts, world: World, findings: Findings): void {
+  for (const delivery of facts.deliveries) {
+    if (delivery.channel !== 'github-comment') continue
+    const all = ofDelivery(delivery, facts, world)
+    const live = all.filter(({ deletedAt }) => deletedAt === null)
+    const where = `${repoOf(delivery, facts)}#${delivery.thread}`
+    findings.check('6', live.length <= 1, () => {
+      return `${live.length} comments of ${delivery.id} stand on ${where}: ${live.map(idOf).join()}`
+    })
+    for (const kept of live) {
+      const removed = all.filter(({ deletedBy }) => deletedBy === world.ourLogin)
+      const isLowest = removed.every(({ id }) => id > kept.id)
+      findings.check('6', isLowest, () => `of several on ${where} not the lowest was kept`)
+    }
+    if (delivery.status !== 'SENT' || live.length > 0 || isExcused(delivery, world)) continue
+    const deletedAt = Math.max(...all.map((comment) => comment.deletedAt ?? 0))
+    const byPerson = all.some((comment) => {
+      return comment.deletedAt === deletedAt && comment.deletedBy !== world.ourLogin
+    })
+    findings.check('6', byPerson && deletedAt >= (delivery.sent_at ?? 0), () => {
+      return `${delivery.id} is SENT, but nothing of it stands on ${where}`
+    })
+  }
+}
+
+const idOf = ({ id }: SimulatedComment): number => id
+
+/** Whatever became of its text, it is known by the marker it once had. */
+function ofDelivery(delivery: DeliveryFact, facts: Facts, world: World): SimulatedComment[] {
+  const repo = repoOf(delivery, facts)
+  return world.github.allComments(repo, delivery.thread ?? 0).filter((comment) => {
+    const isMarked = comment.versions.some(({ body }) => body.includes(delivery.marker_key))
+    return comment.author === world.ourLogin && isMarked
+  })
+}
+
+export function checkOthers(world: World, people: People, findings: Findings): void {
+  for (const { repo, number } of people.pulls) {
+    for (const comment of world.github.allComments(repo, number)) {
+      if (comment.author === world.ourLogin) continue
+      const isUntouched =
+        comment.deletedBy !== world.ourLogin && comment.versions.every((one) => one.request === null)
+      findings.check('6', isUntouched, () => {
+        return `comment ${comment.id} of ${comment.author} on ${repo}#${number} was changed by us`
+      })
+    }
+  }
+}
+
+/** What a run said itself stands there once. */
+export function checkMessages(
+  facts: Facts,
+  world: World,
+  { publications }: Workers,
+  findings: Findings,
+): void {
+  for (const { runId, channel, text } of publications) {
+    if (channel !== 'github-comment') continue
+    const delivery = facts.deliveries.find((one) => {
+      return one.run_id === runId && one.channel === channel && one.content.includes(`"${text}"`)
+    })
+    findings.check('4', delivery !== undefined, () => `"${text}" of run ${runId} was lost`)
+    if (delivery === undefined || isExcused(delivery, world)) continue
+    const all = world.github.allComments(repoOf(delivery, facts), delivery.thread ?? 0)
+    const said = all.filter(({ versions, author }) => {
+      return author === world.ourLogin && versions[0]?.body.includes(text) === true
+    })
+    findings.check('7', said.length > 0, () => `"${text}" of run ${runId} was never said`)
+  }
+}

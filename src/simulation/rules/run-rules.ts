@@ -1,0 +1,139 @@
+/**
+ * Rules 1 to 3 and 12 for runs. Every run is rebuilt from its audit rows alone and compared with
+ * its row; whoever wrote without holding it, or began again without a decision, shows in the walk.
+ */
+import type { AuditFact, Facts, RunFact } from '../facts.ts'
+import type { Findings } from '../findings.ts'
+import type { People } from '../people.ts'
+import type { Workers } from '../workers.ts'
+import type { World } from '../world.ts'
+
+interface Replayed {
+  readonly state: string
+  readonly holder: string | null
+  readonly round: number
+  readonly attempt: number
+}
+
+const active = new Set(['pending', 'running', 'waiting'])
+const endings = new Set(['succeeded', 'failed', 'skipped'])
+const againReasons = new Set(['rerun', 'retry', 'returned'])
+const firstReasons = new Set(['new', 'superseded-prior', 'queued'])
+/** Of a run, but no change of its state. */
+const remarks = new Set(['run.claim_skipped', 'run.head_verified', 'run.agent.status_reported'])
+
+export function checkRuns(facts: Facts, findings: Findings): void {
+  const runs = new Map<string, Replayed>()
+  for (const row of facts.audit) {
+    if (row.run_id === null || !isAboutState(row)) continue
+    const after = step(row, runs.get(row.run_id), findings)
+    if (after !== null) runs.set(row.run_id, after)
+  }
+  for (const run of facts.runs) {
+    const told = runs.get(run.id)
+    const text = told && [told.state, told.round, told.attempt].join(' ')
+    const is = [run.state, run.round, run.attempt].join(' ')
+    const differs = (): string =>
+      `run ${run.id} is "${is}" but its audit leads to "${text ?? 'nothing'}"`
+    findings.check('12', text === is, differs)
+  }
+}
+
+function isAboutState({ type }: AuditFact): boolean {
+  return /^run\.[a-z_]+$/.test(type) && !remarks.has(type)
+}
+
+function step(
+  row: AuditFact,
+  run: Replayed | undefined,
+  findings: Findings,
+): Replayed | null {
+  const kind = row.type.slice('run.'.length)
+  const say = (what: string) => (): string => `audit ${row.id} (${row.type} of ${row.run_id}) ${what}`
+  if (kind === 'claimed') return claimed(row, run, findings)
+  if (kind === 'skipped' && run === undefined) {
+    return { state: 'skipped', holder: null, round: 1, attempt: 1 }
+  }
+  findings.check('12', run !== undefined, say('comes before its run was claimed'))
+  if (run === undefined) return null
+  const byHolder = kind === 'released' || (endings.has(kind) && 'outcome' in row.data)
+  if (byHolder) {
+    const isHolder = run.holder === row.actor
+    findings.check('2', isHolder, say(`is by ${row.actor} while ${run.holder ?? 'nobody'} holds it`))
+  }
+  findings.check('2', active.has(run.state), say(`happens to a run that is ${run.state}`))
+  switch (kind) {
+    case 'reclaimed': {
+      const { attempt, state } = row.data as { attempt: number; state: string }
+      findings.check('3', attempt === run.attempt + 1, say(`is attempt ${attempt}`))
+      return { ...run, state, attempt, holder: state === 'running' ? row.actor : null }
+    }
+    case 'leased':
+      findings.check('3', run.state === 'pending', say(`leases a run that is ${run.state}`))
+      return { ...run, state: 'running', holder: row.actor }
+    case 'released':
+    case 'dequeued':
+      return { ...run, state: 'pending', holder: null }
+    case 'heartbeat_lost':
+      return { ...run, state: 'pending', holder: null, attempt: run.attempt + 1 }
+    default:
+      return { ...run, state: kind, holder: null }
+  }
+}
+
+function claimed(row: AuditFact, run: Replayed | undefined, findings: Findings): Replayed {
+  const { reason, round, attempt, state } = row.data as {
+    readonly reason: string
+    readonly round: number
+    readonly attempt: number
+    readonly state: string
+  }
+  const isFirst = firstReasons.has(reason)
+  const isAgain = againReasons.has(reason) && run !== undefined && !active.has(run.state)
+  const isRestored = reason === 'restored' && run?.state === 'succeeded'
+  const named = isFirst ? run === undefined : isAgain || isRestored
+  findings.check('3', named, () => `audit ${row.id} claims ${row.run_id} as ${reason}`)
+  if (isAgain) {
+    findings.check('3', round === run.round + 1, () => `audit ${row.id} begins round ${round}`)
+  }
+  return { state, round, attempt, holder: state === 'running' ? row.actor : null }
+}
+
+/** What a worker was told is what the store knows: "done" is done, "refused" changed nothing. */
+export function checkTold(facts: Facts, workers: Workers, findings: Findings): void {
+  const endsBy = new Map<string, number>()
+  for (const { type, actor, run_id: run } of facts.audit) {
+    if (!endings.has(type.replace('run.', ''))) continue
+    const key = `${actor} ${run}`
+    endsBy.set(key, (endsBy.get(key) ?? 0) + 1)
+  }
+  for (const { actor, runId, answer } of workers.completions) {
+    const ends = endsBy.get(`${actor} ${runId}`) ?? 0
+    findings.check('2', ends <= 1, () => `${actor} ended ${runId} ${ends} times`)
+    if (answer === 'done') {
+      findings.check('12', ends === 1, () => `${actor} was told that ${runId} ended, but it has not`)
+    }
+  }
+}
+
+export function checkHeads(facts: Facts, world: World, people: People, findings: Findings): void {
+  for (const { repo, number, isOpen } of people.pulls) {
+    const scope = facts.names.get(repo)
+    const { headSha } = world.github.thread(repo, number)
+    for (const type of Object.keys(world.types)) {
+      const subject = facts.subjects.find(
+        (one) => one.type === type && one.scope === scope && one.name === `pr-${number}`,
+      )
+      const current = facts.runs.find(({ id }) => id === subject?.current_run_id)
+      if (isOpen) {
+        findings.check('1', current?.head_sha === headSha, () => {
+          return `${type} of ${repo}#${number} has ${shown(current)}, but its head is ${headSha}`
+        })
+      }
+    }
+  }
+}
+
+function shown(run: RunFact | undefined): string {
+  return run === undefined ? 'no run' : `run ${run.id} of ${run.head_sha}`
+}

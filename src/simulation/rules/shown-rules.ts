@@ -1,0 +1,159 @@
+/**
+ * Rules 5 and 7: when all is quiet, GitHub shows the end of everything that was announced, with the
+ * right word, and of the newest version.
+ */
+import type { SimulatedCheckRun } from '../../simulator/index.ts'
+import type { DeliveryFact, Facts, RunFact } from '../facts.ts'
+import type { Findings } from '../findings.ts'
+import type { World } from '../world.ts'
+
+/** The table of the contract, written down once more: the product's own would prove nothing. */
+interface Shown {
+  readonly status: 'success' | 'failure' | 'error'
+  readonly check: string
+  readonly headline: string
+}
+
+const byVerdict: Readonly<Record<string, Shown>> = {
+  success: { status: 'success', check: 'success', headline: 'passed' },
+  failure: { status: 'failure', check: 'failure', headline: 'not passed' },
+  neutral: { status: 'success', check: 'neutral', headline: 'done, no verdict' },
+}
+const byError: Readonly<Record<string, Shown>> = {
+  timeout: { status: 'error', check: 'timed_out', headline: 'timed out' },
+  no_worker: { status: 'error', check: 'cancelled', headline: 'no worker' },
+  worker_lost: { status: 'error', check: 'cancelled', headline: 'worker lost' },
+  attempts_exhausted: { status: 'error', check: 'cancelled', headline: 'worker lost' },
+}
+const byState: Readonly<Record<string, Shown>> = {
+  failed: { status: 'failure', check: 'failure', headline: 'failed' },
+  skipped: { status: 'success', check: 'skipped', headline: 'skipped' },
+  cancelled: { status: 'error', check: 'cancelled', headline: 'cancelled' },
+  superseded: { status: 'error', check: 'cancelled', headline: 'superseded by a newer commit' },
+}
+
+function expected(run: RunFact): Shown | null {
+  if (run.state === 'succeeded') return byVerdict[run.verdict ?? 'success'] ?? null
+  const known = run.state === 'failed' ? byError[run.error_code ?? ''] : undefined
+  return known ?? byState[run.state] ?? null
+}
+
+/** What a lasting refusal by GitHub leaves; only where the world had one. */
+export function isExcused({ status, reason }: DeliveryFact, world: World): boolean {
+  const refused = world.injected.has('thread locked') || world.injected.has('permission lost')
+  return status === 'FAILED' && refused && ['forbidden', 'not_found', 'gone'].includes(reason ?? '')
+}
+
+export function checkClosed(facts: Facts, world: World, findings: Findings): void {
+  for (const { id, state } of facts.runs) {
+    const ended = !['pending', 'running', 'waiting'].includes(state)
+    findings.check('5', ended, () => `run ${id} is still ${state}`)
+  }
+  for (const delivery of facts.deliveries) {
+    const { id, status, wait, reason, target } = delivery
+    findings.check('5', status !== 'PENDING', () => `${id} (${target}) still waits: ${wait}`)
+    const excused = status !== 'FAILED' || isExcused(delivery, world)
+    findings.check('5', excused, () => `${id} (${target}) FAILED for ${reason}`)
+  }
+}
+
+export function checkStatuses(facts: Facts, world: World, findings: Findings): void {
+  for (const delivery of facts.deliveries) {
+    if (delivery.channel !== 'github-status' || isExcused(delivery, world)) continue
+    const context = (JSON.parse(delivery.content) as { context: string }).context
+    const repo = repoOf(delivery, facts)
+    const latest = world.github.latestStatus(repo, delivery.sha ?? '', context)
+    const where = `${context} of ${repo}@${(delivery.sha ?? '').slice(0, 7)}`
+    const isOpen = latest?.state === 'pending'
+    findings.check('5', !isOpen, () => `the status ${where} is left pending`)
+    const owner = ownerOf(delivery, facts)
+    if (delivery.name !== 'status' || owner === undefined) continue
+    if (delivery.reason === 'never_announced') continue
+    const wanted = expected(owner)?.status
+    findings.check('5', latest?.state === wanted, () => {
+      return `the status ${where} is ${latest?.state ?? 'missing'}, not ${wanted}: run ${owner.id}`
+    })
+  }
+}
+
+/** Of all that write there, the last to have claimed it. */
+function ownerOf(delivery: DeliveryFact, facts: Facts): RunFact | undefined {
+  return facts.runs
+    .filter(
+      (run) =>
+        run.head_sha === delivery.sha &&
+        run.subject_id === delivery.subject_id &&
+        run.status_context !== null &&
+        !['stale-event', 'busy'].includes(run.error_code ?? ''),
+    )
+    .toSorted((a, b) => a.claim_fence - b.claim_fence)
+    .at(-1)
+}
+
+export function checkCheckRuns(facts: Facts, world: World, findings: Findings): void {
+  for (const delivery of facts.deliveries) {
+    if (delivery.channel !== 'github-check' || isExcused(delivery, world)) continue
+    const repo = repoOf(delivery, facts)
+    const all = world.github.checkRuns(repo, delivery.sha ?? '')
+    const standing = all.filter(({ id }) => String(id) === delivery.provider_id)
+    for (const check of all) {
+      findings.check('5', check.status === 'completed', () => `${nameOf(check, repo)} is left open`)
+    }
+    const run = facts.runs.find(({ id }) => id === delivery.run_id)
+    const isNewest = delivery.target.startsWith(`check ${run?.id} ${run?.round} `)
+    if (delivery.name !== 'check' || run === undefined || !isNewest) continue
+    if (delivery.reason === 'never_announced') continue
+    const wanted = expected(run)?.check
+    const conclusion = standing[0]?.conclusion
+    findings.check('5', conclusion === wanted, () => {
+      return `the check of run ${run.id} is ${conclusion ?? 'missing'}, not ${wanted}`
+    })
+  }
+}
+
+const nameOf = ({ id, name, headSha }: SimulatedCheckRun, repo: string): string =>
+  `check run ${id} (${name}) of ${repo}@${headSha.slice(0, 7)}`
+
+/** Rule 7 for anchors: the headline, the commit and the summary of the newest run stand there. */
+export function checkAnchors(facts: Facts, world: World, findings: Findings): void {
+  for (const delivery of facts.deliveries) {
+    if (delivery.name !== 'anchor' || isExcused(delivery, world)) continue
+    const repo = repoOf(delivery, facts)
+    const comments = world.github.comments(repo, delivery.thread ?? 0)
+    const anchor = comments.find(({ body, author }) => {
+      return author === world.ourLogin && body.includes(delivery.marker_key)
+    })
+    // Gone, or with somebody's words in it: people may do that, and the last word is theirs.
+    if (anchor === undefined || anchor.versions.at(-1)?.request === null) continue
+    const where = `anchor ${anchor.id} on ${repo}#${delivery.thread}`
+    const [headline = ''] = anchor.body.split('\n')
+    const isBusy = /: (running|waiting for a (worker|person))$/.test(headline)
+    findings.check('5', !isBusy, () => `${where} says: ${headline}`)
+    const run = anchorOwner(delivery, facts)
+    if (run === undefined || delivery.reason !== null) continue
+    const wanted = expected(run)?.headline ?? ''
+    findings.check('7', headline.endsWith(`: ${wanted}`), () => {
+      return `${where} says "${headline}", but run ${run.id} is ${run.state} (${wanted})`
+    })
+    const shows =
+      anchor.body.includes((run.head_sha ?? '').slice(0, 7)) &&
+      anchor.body.includes(run.summary ?? '')
+    findings.check('7', shows, () => `${where} does not show ${run.head_sha} "${run.summary}"`)
+  }
+}
+
+function anchorOwner(delivery: DeliveryFact, facts: Facts): RunFact | undefined {
+  if (delivery.target.startsWith('anchor run ')) {
+    return facts.runs.find(({ id }) => id === delivery.run_id)
+  }
+  return facts.runs
+    .filter((run) => run.subject_id === delivery.subject_id)
+    .filter((run) => !['stale-event', 'busy'].includes(run.error_code ?? ''))
+    .toSorted((a, b) => a.claim_fence - b.claim_fence)
+    .at(-1)
+}
+
+export function repoOf({ repository_id: id }: DeliveryFact, { names }: Facts): string {
+  for (const [name, repositoryId] of names) if (repositoryId === id) return name
+  return 'nobody/nothing'
+}

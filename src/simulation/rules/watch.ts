@@ -1,0 +1,66 @@
+/**
+ * What is looked at after every commit, not only in the end: two active runs of one subject, a
+ * version that goes back. What the audit gained is told in the story.
+ */
+import type { Findings } from '../findings.ts'
+import type { AuditFact, DeliveryFact } from '../facts.ts'
+import { readAudit } from '../facts.ts'
+import type { World } from '../world.ts'
+
+const versions = 'SELECT id, version_fence, version_seq, sent_fence, sent_seq, status FROM delivery'
+const twoActive = `SELECT subject_id, count(*) AS count FROM run
+  WHERE state IN ('pending', 'running', 'waiting') AND on_newer = 'supersede'
+  GROUP BY subject_id HAVING count(*) > 1`
+
+export class Watch {
+  readonly #world: World
+  readonly #findings: Findings
+  readonly #seen = new Map<string, DeliveryFact>()
+  #lastAudit = 0
+
+  constructor(world: World, findings: Findings) {
+    this.#world = world
+    this.#findings = findings
+    world.onCommit = () => void this.look()
+  }
+
+  async look(): Promise<void> {
+    const { memory, story } = this.#world
+    const fresh = await readAudit(memory, this.#lastAudit)
+    if (fresh.length === 0) return
+    this.#lastAudit = fresh.at(-1)?.id ?? this.#lastAudit
+    for (const row of fresh) story.tell('audit', lineOf(row))
+    const crowded = await memory.select(twoActive)
+    this.#findings.check('1', crowded.length === 0, () => {
+      const [first] = crowded
+      return `subject ${String(first?.['subject_id'])} has ${String(first?.['count'])} active runs`
+    })
+    for (const row of await memory.select(versions)) this.#compare(row as unknown as DeliveryFact)
+  }
+
+  #compare(now: DeliveryFact): void {
+    const before = this.#seen.get(now.id)
+    this.#seen.set(now.id, now)
+    if (before === undefined) return
+    const wanted = [before.version_fence, before.version_seq] as const
+    this.#findings.check('7', !isBelow([now.version_fence, now.version_seq], wanted), () => {
+      const to = `${now.version_fence}.${now.version_seq}`
+      return `delivery ${now.id} went back from version ${wanted.join('.')} to ${to}`
+    })
+    if (before.sent_fence === null || before.sent_seq === null) return
+    const shown = [before.sent_fence, before.sent_seq] as const
+    const shows = [now.sent_fence ?? 0, now.sent_seq ?? 0] as const
+    this.#findings.check('7', !isBelow(shows, shown), () => {
+      return `delivery ${now.id} showed version ${shown.join('.')} and then ${shows.join('.')}`
+    })
+  }
+}
+
+function isBelow(one: readonly [number, number], other: readonly [number, number]): boolean {
+  return one[0] < other[0] || (one[0] === other[0] && one[1] < other[1])
+}
+
+function lineOf({ id, type, actor, run_id: run, inbox_id: inbox, delivery_id, data }: AuditFact) {
+  const about = [run, inbox, delivery_id].filter((one) => one !== null).join(' ')
+  return `${id} ${type} by ${actor} ${about} ${JSON.stringify(data)}`
+}

@@ -1,0 +1,139 @@
+/**
+ * One seed: a world, its busy minutes in which everything goes wrong, its quiet hours in which
+ * nothing does, and the rules it is held to.
+ */
+import type { SharedMemory } from '../compose.ts'
+import { readFacts } from './facts.ts'
+import { Findings } from './findings.ts'
+import type { Mutation } from './node.ts'
+import { People } from './people.ts'
+import { checkMessages, checkOneEach, checkOthers } from './rules/anchor-rules.ts'
+import { checkDeliveries } from './rules/delivery-rules.ts'
+import { checkInbox } from './rules/inbox-rules.ts'
+import { checkRepeats, checkRequests } from './rules/request-rules.ts'
+import { checkHeads, checkRuns, checkTold } from './rules/run-rules.ts'
+import {
+  checkAnchors,
+  checkCheckRuns,
+  checkClosed,
+  checkStatuses,
+} from './rules/shown-rules.ts'
+import { Watch } from './rules/watch.ts'
+import type { VirtualTime } from './virtual-time.ts'
+import { Weather } from './weather.ts'
+import { Workers } from './workers.ts'
+import { World } from './world.ts'
+
+const secondMs = 1000
+const minuteMs = 60 * secondMs
+/** Longer than any block, backoff, scan and timeout in here, one after the other. */
+const quietMinutesMax = 180
+
+export interface SeedOptions {
+  readonly seed: number
+  /** Empty. */
+  readonly memory: SharedMemory
+  readonly time: VirtualTime
+  readonly mutation: Mutation
+}
+
+export interface SeedResult {
+  readonly seed: number
+  readonly digest: string
+  readonly findings: Findings
+  readonly injected: ReadonlyMap<string, number>
+  readonly story: readonly string[]
+}
+
+export async function simulateSeed(options: SeedOptions): Promise<SeedResult> {
+  const world = new World(options)
+  const findings = new Findings()
+  const watch = new Watch(world, findings)
+  const people = new People(world)
+  const workers = new Workers(world)
+  const weather = new Weather(world, people)
+  for (const node of world.nodes) node.start()
+  workers.start(world.random.between(1, 3))
+  await liveThrough(world, people, weather)
+  await calmDown(world, weather)
+  await watch.look()
+  const facts = await readFacts(world.memory)
+  checkRuns(facts, findings)
+  checkTold(facts, workers, findings)
+  checkHeads(facts, world, people, findings)
+  checkInbox(facts, world, findings)
+  checkClosed(facts, world, findings)
+  checkStatuses(facts, world, findings)
+  checkCheckRuns(facts, world, findings)
+  checkAnchors(facts, world, findings)
+  checkOneEach(facts, world, findings)
+  checkOthers(world, people, findings)
+  checkMessages(facts, world, workers, findings)
+  checkRequests(world, findings)
+  checkRepeats(facts, world, findings)
+  checkDeliveries(facts, findings)
+  tellRequests(world)
+  const { story, injected } = world
+  return { seed: options.seed, digest: story.digest(), findings, injected, story: story.lines }
+}
+
+async function liveThrough(world: World, people: People, weather: Weather): Promise<void> {
+  const { random, time } = world
+  const badness = random.pick([0, 30, 60, 100, 150])
+  await time.pass(random.below(3000))
+  for (let acts = random.between(5, 16); acts > 0; acts -= 1) {
+    people.act()
+    for (let bad = badness; bad > 0; bad -= 100) if (random.chance(bad)) weather.turn()
+    await time.pass(random.below(random.pick([2000, 12_000, 25_000])))
+  }
+  await time.pass(10 * secondMs)
+}
+
+async function calmDown(world: World, weather: Weather): Promise<void> {
+  const { time, nodes, random } = world
+  weather.clear()
+  world.isQuiet = true
+  const [last, ...others] = nodes
+  for (const node of others) node.crash('for good')
+  last?.start()
+  await time.pass(30 * secondMs)
+  last?.relax()
+  for (let times = 0; times < 3 && redeliverLost(world); times += 1) await time.pass(minuteMs)
+  if (random.chance(60)) {
+    world.story.tell('operator', 'retries what FAILED')
+    void last?.running?.store.outbox.retryMany({ status: 'FAILED' }, 'operator', null)
+    world.injected.delete('thread locked')
+    world.injected.delete('permission lost')
+  }
+  for (let minutes = 0; minutes < quietMinutesMax; minutes += 1) {
+    await time.pass(minuteMs)
+    if (await isAtRest(world)) break
+  }
+  last?.crash('at the end')
+  await time.pass(2 * minuteMs)
+}
+
+/** What the record of GitHub shows as failed is sent again, as an operator or our catch-up does. */
+function redeliverLost({ github, hooks }: World): boolean {
+  const all = github.hooks.log.all()
+  const arrived = new Set(all.flatMap(({ guid, status }) => (status === 'OK' ? [guid] : [])))
+  const lost = new Map(all.filter(({ guid }) => !arrived.has(guid)).map((one) => [one.guid, one.id]))
+  for (const id of lost.values()) for (const hook of hooks) hook.redeliver(id)
+  return lost.size > 0
+}
+
+async function isAtRest({ memory }: World): Promise<boolean> {
+  const [row] = await memory.select(`SELECT
+    (SELECT count(*) FROM run WHERE finished_at IS NULL) +
+    (SELECT count(*) FROM delivery WHERE due_at IS NOT NULL) +
+    (SELECT count(*) FROM inbox WHERE state = 'waiting') AS open`)
+  return row?.['open'] === 0
+}
+
+function tellRequests({ github, story }: World): void {
+  for (const { index, at, method, path, status, fault, doneAt } of github.requests) {
+    const late = doneAt !== null && doneAt > at ? ` done ${doneAt - at} ms later` : ''
+    const faulty = fault === null ? '' : ` (${fault})`
+    story.tell('github', `${index} at ${at}: ${method} ${path} ${status ?? '-'}${faulty}${late}`)
+  }
+}

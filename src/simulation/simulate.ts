@@ -1,0 +1,91 @@
+/** Many seeds, one after the other, in one database that is emptied between them. */
+import type { Clock } from '../clock.ts'
+import { openSharedMemory, type SharedMemory } from '../compose.ts'
+import type { Scheduler } from '../scheduler.ts'
+import type { Rule, Violation } from './findings.ts'
+import type { Mutation } from './node.ts'
+import { SeededRandom } from './seeded-random.ts'
+import { simulateSeed, type SeedResult } from './simulate-seed.ts'
+import { VirtualTime } from './virtual-time.ts'
+import { startOfTime } from './world.ts'
+
+export interface SimulateOptions {
+  readonly seeds: Iterable<number>
+  /** For the number of seeds per second. */
+  readonly clock: Clock
+  readonly mutation?: Mutation
+  readonly onSeed?: (result: SeedResult, done: number) => void
+  /** Goes on after a violation. */
+  readonly keepGoing?: boolean
+}
+
+export interface Simulated {
+  readonly seeds: number
+  readonly seedsPerSecond: number
+  readonly faults: ReadonlyMap<string, number>
+  readonly checks: ReadonlyMap<Rule, number>
+  readonly broken: readonly BrokenSeed[]
+}
+
+export interface BrokenSeed {
+  readonly seed: number
+  readonly violations: readonly Violation[]
+  readonly story: readonly string[]
+}
+
+export async function simulate(options: SimulateOptions): Promise<Simulated> {
+  const { clock, mutation = {}, onSeed, keepGoing = false } = options
+  const lab = openLab()
+  const began = clock.monotonicMs()
+  const faults = new Map<string, number>()
+  const checks = new Map<Rule, number>()
+  const broken: BrokenSeed[] = []
+  let seeds = 0
+  for (const seed of options.seeds) {
+    const result = await lab.run(seed, mutation)
+    seeds += 1
+    addUp(faults, result.injected)
+    addUp(checks, result.findings.checks)
+    const { violations } = result.findings
+    if (violations.length > 0) broken.push({ seed, violations, story: result.story })
+    onSeed?.(result, seeds)
+    if (violations.length > 0 && !keepGoing) break
+  }
+  await lab.close()
+  const seconds = Math.max(0.001, (clock.monotonicMs() - began) / 1000)
+  return { seeds, seedsPerSecond: seeds / seconds, faults, checks, broken }
+}
+
+export interface Lab {
+  run(seed: number, mutation: Mutation): Promise<SeedResult>
+  close(): Promise<void>
+}
+
+/** The database outlives a seed, its time does not: whatever it asks the clock, it asks through. */
+export function openLab(): Lab {
+  let time = new VirtualTime(startOfTime)
+  const clock: Clock = { wallMs: () => time.wallMs(), monotonicMs: () => time.monotonicMs() }
+  const scheduler: Scheduler = {
+    soon: (task) => time.soon(task),
+    after: (ms, task) => time.after(ms, task),
+    afterInBackground: (ms, task) => time.after(ms, task),
+  }
+  const random = new SeededRandom(0)
+  const memory: SharedMemory = openSharedMemory({ clock, scheduler, random })
+  const waitFor = async (done: Promise<void>): Promise<void> => {
+    await time.pass(10)
+    await done
+  }
+  return {
+    async run(seed, mutation) {
+      time = new VirtualTime(startOfTime)
+      await waitFor(memory.empty())
+      return await simulateSeed({ seed, memory, time, mutation })
+    },
+    close: () => waitFor(memory.close()),
+  }
+}
+
+function addUp<K>(all: Map<K, number>, more: ReadonlyMap<K, number>): void {
+  for (const [key, count] of more) all.set(key, (all.get(key) ?? 0) + count)
+}

@@ -1,0 +1,168 @@
+/**
+ * Workers of the simulated world: they take runs from whichever node answers, report, publish and
+ * end them; or fall silent, come back too late, ignore that they were stopped, say things twice.
+ */
+import type { ChannelName } from '../domain/outbox/delivery.ts'
+import type { Outcome } from '../domain/run.ts'
+import { ConflictError } from '../errors.ts'
+import { delay } from '../scheduler.ts'
+import { hashLeaseToken } from '../secrets.ts'
+import type { RunningNode } from './node.ts'
+import type { SeededRandom } from './seeded-random.ts'
+import type { World } from './world.ts'
+
+const answerMs = 15_000
+
+/** What a worker was told: the rules hold the store to it. */
+export interface ToldCompletion {
+  readonly runId: string
+  readonly actor: string
+  readonly outcome: Outcome
+  readonly verdict: 'success' | 'failure' | 'neutral'
+  readonly summary: string
+  readonly answer: 'done' | 'refused' | 'unknown'
+}
+
+export interface ToldPublication {
+  readonly runId: string
+  readonly channel: ChannelName
+  readonly text: string
+}
+
+interface Held {
+  readonly runId: string
+  readonly leaseHash: string
+  readonly actor: string
+}
+
+type Answer<T> = { readonly value: T } | { readonly refused: ConflictError } | null
+
+export class Workers {
+  readonly completions: ToldCompletion[] = []
+  readonly publications: ToldPublication[] = []
+  readonly #world: World
+  readonly #random: SeededRandom
+  #leases = 0
+  #texts = 0
+
+  constructor(world: World) {
+    this.#world = world
+    this.#random = world.random.fork()
+  }
+
+  start(count: number): void {
+    for (let index = 1; index <= count; index += 1) void this.#work(`worker ${index}`)
+  }
+
+  async #work(name: string): Promise<never> {
+    const { time } = this.#world
+    for (;;) {
+      // In quiet hours they look less often: there is nobody left to hurry for.
+      const pauseMs = this.#world.isQuiet ? 120_000 : 4000
+      await delay(time, 500 + this.#random.below(pauseMs))
+      const actor = `${name}/${(this.#leases += 1)}`
+      const leased = await this.#ask(({ runs }) => runs.lease({ worker: name }, actor))
+      if (leased === null || !('value' in leased) || leased.value === null) continue
+      const { run, lease } = leased.value
+      const held = { runId: run.id, leaseHash: hashLeaseToken(lease.token), actor }
+      await this.#hold(held)
+    }
+  }
+
+  async #hold(held: Held): Promise<void> {
+    const { time, isQuiet, story } = this.#world
+    const random = this.#random
+    const roll = isQuiet ? 99 : random.below(100)
+    if (roll < 8) {
+      this.#world.inject('worker lost')
+      story.tell(held.actor, `is never heard of again with ${held.runId}`)
+      return
+    }
+    if (roll < 13) {
+      await this.#ask(({ runs }) => runs.release(held.runId, held.leaseHash, held.actor))
+      return
+    }
+    const isLate = roll < 24
+    const isStubborn = roll < 30
+    if (isLate) {
+      this.#world.inject('worker late')
+      await delay(time, 35_000 + random.below(60_000))
+    }
+    for (let reports = random.below(6); reports > 0; reports -= 1) {
+      await delay(time, random.below(8000))
+      const told = await this.#say(held)
+      if (told !== null && 'refused' in told && !isStubborn) return
+    }
+    if (random.chance(25)) await this.#publish(held)
+    await delay(time, random.below(10_000))
+    await this.#complete(held)
+    if (random.chance(10)) await this.#complete(held)
+  }
+
+  #say(held: Held): Promise<Answer<unknown>> {
+    const { runId, leaseHash, actor } = held
+    if (this.#random.chance(50)) {
+      return this.#ask(({ runs }) => runs.heartbeat({ runId, leaseHash }, actor))
+    }
+    const text = this.#text('at work')
+    return this.#ask(({ store }) => store.reportStatus({ runId, leaseHash, actor, text }, null))
+  }
+
+  async #publish({ runId, leaseHash, actor }: Held): Promise<void> {
+    const text = this.#text('own output')
+    const [channel, content] = this.#output(text)
+    const request = { runId, leaseHash, actor, name: 'output', channel, content }
+    const told = await this.#ask(({ store }) => store.outbox.publish(request, null))
+    if (told === null || !('value' in told) || told.value.already) return
+    this.publications.push({ runId, channel, text })
+  }
+
+  #output(text: string): readonly [ChannelName, Readonly<Record<string, unknown>>] {
+    const context = `own/${this.#random.below(2)}`
+    const status = { context, state: 'pending', description: text, targetUrl: null }
+    const review = { body: text, event: 'COMMENT', commitSha: null, comments: [] }
+    return this.#random.pick([
+      ['github-comment', { form: 'text', body: text }],
+      ['github-status', status],
+      ['github-status', { ...status, state: 'success' }],
+      ['github-label', { label: text, present: true }],
+      ['github-review', review],
+    ])
+  }
+
+  async #complete({ runId, leaseHash, actor }: Held): Promise<void> {
+    const outcome = this.#random.pick(['succeeded', 'succeeded', 'succeeded', 'failed', 'skipped'])
+    const verdict = this.#random.pick(['success', 'success', 'failure', 'neutral'])
+    const summary = this.#text('summary')
+    const error = { code: 'tests_failed', text: this.#text('error') }
+    const request = {
+      ...{ runId, leaseHash, outcome, summary },
+      ...(outcome === 'succeeded' && { verdict }),
+      ...(outcome === 'failed' && { error }),
+    }
+    const told = await this.#ask(({ runs }) => runs.complete(request, actor))
+    const answer = told === null ? 'unknown' : 'value' in told ? 'done' : 'refused'
+    this.completions.push({ runId, actor, outcome, verdict, summary, answer })
+  }
+
+  /** Everything that is said is said in other words, so that it is known again. */
+  #text(what: string): string {
+    return `${what} ${(this.#texts += 1)}.`
+  }
+
+  /** Null when no answer came, or another than a plain refusal. */
+  async #ask<T>(act: (node: RunningNode) => Promise<T>): Promise<Answer<T>> {
+    const { time } = this.#world
+    const running = this.#world.someNode(this.#random)?.running ?? null
+    if (running === null) return null
+    const answered: Promise<Answer<T>> = act(running).then(
+      (value) => ({ value }),
+      (error: unknown) => (error instanceof ConflictError ? { refused: error } : null),
+    )
+    const patience = new AbortController()
+    const waited = delay(time, answerMs, patience.signal).then(() => null)
+    const answer = await Promise.race([answered, waited])
+    patience.abort()
+    return answer
+  }
+}
