@@ -180,6 +180,7 @@ describe('types', () => {
         onNewer: null,
         anchor: { per: 'subject' },
         statusContext: 'holdfast/review',
+        check: true,
       },
     })
     const opened = { name: 'pull_request', action: 'opened', repo: 'a/b', sender: 'c' }
@@ -267,18 +268,43 @@ describe('the policy of a run', () => {
     'of type %s supersedes for pull requests and queues for jobs',
     async (type) => {
       const settings = await load()
+      const shown = { statusContext: `holdfast/${type}`, checkName: null, locale: 'en' }
       expect(runPolicy(settings, type, 'pull_request')).toEqual({
         ...defaults,
         onNewer: 'supersede',
+        announcement: { ...shown, anchorPer: 'subject' },
       })
-      expect(runPolicy(settings, type, 'job')).toEqual({ ...defaults, onNewer: 'queue' })
+      expect(runPolicy(settings, type, 'job')).toEqual({
+        ...defaults,
+        onNewer: 'queue',
+        announcement: { ...shown, anchorPer: null },
+      })
     },
   )
 
   test('is what the file says', async () => {
     const policy = { attempts: 1, timeoutMs: 2000, pendingTimeoutMs: 3000, onNewer: 'skip' }
     const settings = await loadText(`export default { runs: { a: ${JSON.stringify(policy)} } }`)
-    expect(runPolicy(settings, 'a', 'pull_request')).toEqual(policy)
-    expect(runPolicy(settings, 'a', 'job')).toEqual(policy)
+    expect(runPolicy(settings, 'a', 'pull_request')).toMatchObject(policy)
+    expect(runPolicy(settings, 'a', 'job')).toMatchObject(policy)
+  })
+
+  test('shows what the file says, in its language; a check run only as an App', async () => {
+    const settings = await loadText(`export default { locale: 'ru', runs: {
+      a: { anchor: { per: 'run' }, status: { context: 'acme/a' } },
+      b: { anchor: false, status: false },
+      c: { status: { check: false } },
+    } }`)
+    const shown = (type: string, appId: string | null) =>
+      runPolicy({ ...settings, githubAppId: appId }, type, 'pull_request').announcement
+    expect(shown('a', '7')).toEqual({
+      anchorPer: 'run',
+      statusContext: 'acme/a',
+      checkName: 'acme/a',
+      locale: 'ru',
+    })
+    expect(shown('a', null).checkName).toBeNull()
+    expect(shown('b', '7')).toMatchObject({ anchorPer: null, statusContext: null, checkName: null })
+    expect(shown('c', '7')).toMatchObject({ statusContext: 'holdfast/c', checkName: null })
   })
 })

@@ -60,6 +60,7 @@ describe('where a value comes from', () => {
       writesPerMinute: 80,
       writesPerHour: 500,
       confirmDelayMs: 5000,
+      locale: 'en',
       logLevel: 'info',
       githubApiUrl: 'https://api.github.com',
       githubWebhookSecrets: [],

@@ -30,10 +30,11 @@ become runs.
 - \`concurrency\` (not used yet): how many of the type one process executes at once (default 4)
 - \`onNewer\`: what a newer run does to the active one: \`supersede\` (default for pull requests),
   \`queue\` (default for jobs) or \`skip\`
-- \`anchor\` (not used yet): \`{ per: 'subject' }\` (default) keeps one comment for all runs of a
-  subject, \`{ per: 'run' }\` one for each, \`false\` none
-- \`status\` (not used yet): \`{ context }\`, by default \`holdfast/TYPE\`. No two types may share
-  one
+- \`anchor\`: \`{ per: 'subject' }\` (default) keeps one comment for all runs of a pull request,
+  \`{ per: 'run' }\` one for each, \`false\` none. Jobs have none
+- \`status\`: \`{ context, check }\`, or \`false\` for no commit status. \`context\` is by default
+  \`holdfast/TYPE\`; no two types may share one. \`check\` (default \`true\`) writes a check run of
+  that name as well, which only an App may
 
 ### \`tasks\` (not used yet)
 
