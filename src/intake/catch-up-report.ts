@@ -74,5 +74,8 @@ export function wordsFor(error: Error): string {
   return error.message
 }
 
+/** GitHub tells most times by the second: one within the second of `at` may be after it. */
+export const fromItsSecond = (at: number): number => at - (at % 1000)
+
 export const untilWords = (at: number): string =>
   `GitHub asks to wait until ${new Date(at).toISOString()}`

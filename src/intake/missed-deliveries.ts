@@ -10,7 +10,7 @@ import { GitHubError, isGitHubError } from '../github/errors.ts'
 import type { OutboxStore } from '../outbox-store.ts'
 import type { Clock } from '../clock.ts'
 import type { Store } from '../store.ts'
-import { untilWords, wordsFor, type CatchUpNotes } from './catch-up-report.ts'
+import { fromItsSecond, untilWords, wordsFor, type CatchUpNotes } from './catch-up-report.ts'
 import type { Intake } from './intake.ts'
 import { isHeard, type RunTypes } from './route-event.ts'
 
@@ -58,7 +58,7 @@ export class MissedDeliveries {
     }
     const firstAt = await store.firstStartedAt()
     if (firstAt === null) return
-    const since = Math.max(firstAt, store.now() - keptMs, this.#readTo - marginMs)
+    const since = Math.max(fromItsSecond(firstAt), store.now() - keptMs, this.#readTo - marginMs)
     try {
       const read = await this.#read(since, notes)
       const fetched = await this.#fetch(read.missing.toReversed(), notes)

@@ -12,7 +12,7 @@ import { GitHubError } from '../github/errors.ts'
 import type { OutboxStore } from '../outbox-store.ts'
 import type { ActiveState, Store, UsedRepository } from '../store.ts'
 import type { ActMaker } from './acts.ts'
-import { untilWords, wordsFor, type CatchUpNotes } from './catch-up-report.ts'
+import { fromItsSecond, untilWords, wordsFor, type CatchUpNotes } from './catch-up-report.ts'
 import type { Intake } from './intake.ts'
 import { lastHeard, type HeardStore } from './last-heard.ts'
 import { actionFor, isSameAs, readPull, seenWebhook } from './seen-pull.ts'
@@ -64,8 +64,9 @@ export class PullReconciler {
     const firstAt = await store.firstStartedAt()
     if (firstAt === null) return
     const used = await store.repositoriesInUse(store.now() - usedWithinMs, repositoriesMax)
+    const since = fromItsSecond(firstAt)
     for (const repository of used) {
-      if (!notes.isOver()) await this.#safely(repository, firstAt, notes)
+      if (!notes.isOver()) await this.#safely(repository, since, notes)
     }
   }
 

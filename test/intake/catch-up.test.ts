@@ -1,0 +1,293 @@
+/**
+ * Goal: what happened on GitHub while no webhook told us is found and decided as if one had, once,
+ * and nothing else is.
+ * Method: whole servers over real sockets, against the simulated GitHub over HTTP, whose hook loses
+ * what a test says; what a server did is read from its store.
+ */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { Store } from '../../src/store.ts'
+import {
+  createGitHubSimulator,
+  sendWebhooks,
+  serveSimulator,
+  type GitHubSimulator,
+  type ServedSimulator,
+  type WebhookSender,
+} from '../../src/simulator/index.ts'
+import { appKeyPem } from '../github/github-under-test.ts'
+import { freshDatabase } from '../postgres/fresh-database.ts'
+import { until } from '../scenarios/until.ts'
+import { openLiveServer, type LiveOptions, type LiveServer } from './live-server.ts'
+import { webhookSecret } from './webhook.ts'
+
+const name = 'acme/widgets'
+const sha = (mark: number | string) => String(mark).padStart(40, '0')
+const page = { limit: 1000, cursor: null }
+
+let github: GitHubSimulator
+let served: ServedSimulator
+let hook: WebhookSender
+let folder: string
+let server: LiveServer
+
+const asApp = (): LiveOptions['env'] => ({
+  GITHUB_API_URL: served.url,
+  GITHUB_APP_ID: '12',
+  GITHUB_PRIVATE_KEY: appKeyPem,
+})
+
+/** Payloads tell the time to the second, so everything happens a second after the last. */
+let aheadMs: number
+const clock = { wallMs: () => Date.now() + aheadMs, monotonicMs: () => performance.now() }
+function then(happens: () => unknown): void {
+  aheadMs += 1000
+  happens()
+}
+
+beforeEach(async () => {
+  aheadMs = 0
+  github = createGitHubSimulator({
+    clock,
+    app: { id: 12, slug: 'holdfast', privateKey: appKeyPem },
+    tokens: [{ token: 'ghp_bot', login: 'holdfast-bot' }],
+  })
+  github.addRepository(name)
+  served = await serveSimulator(github)
+  folder = mkdtempSync(join(tmpdir(), 'holdfast-catch-up-'))
+})
+afterEach(async () => {
+  await server.app.close()
+  await served.close()
+  rmSync(folder, { recursive: true })
+})
+
+async function start(env = asApp()): Promise<void> {
+  server = await openLiveServer({ folder, env })
+  await server.catchUp()
+}
+
+/** Starts a server and tells it of what happens from now on. */
+async function listen(env = asApp()): Promise<void> {
+  await start(env)
+  hook = sendWebhooks(github, { url: server.hookUrl, secret: webhookSecret })
+}
+
+const open = (number: number, draft = false) =>
+  then(() => github.addPull(name, { number, headSha: sha(number * 100), baseSha: sha('b'), draft }))
+const push = (number: number, head: number, by = 'octocat') =>
+  then(() => github.push(name, number, sha(head), { by }))
+const close = (number: number) => then(() => github.close(name, number))
+
+/** When all that came is decided: the runs, by pull request and head. */
+async function runs(store: Store = server.app.store): Promise<string[]> {
+  await hook.settled()
+  await until(
+    () => store.inboxBacklog(),
+    ({ waiting }) => waiting === 0,
+  )
+  const { items } = await store.listRuns({}, page)
+  return items
+    .map(({ pr, headSha, state }) => `#${pr} ${Number(headSha)} ${state}`)
+    .toSorted((a, b) => a.localeCompare(b))
+}
+
+async function told(type: string, store: Store = server.app.store): Promise<number> {
+  return (await store.listAudit({ type }, page)).items.length
+}
+
+describe('webhooks that never came', () => {
+  it('are found in the record of what GitHub sent, and decided once', async () => {
+    await listen()
+    hook.disturb({ how: 'drop', action: 'opened' })
+    hook.disturb({ how: 'drop', action: 'closed' })
+    open(1)
+    open(2)
+    push(1, 101)
+    close(2)
+    expect(await runs()).toEqual(['#1 101 pending', '#2 200 pending'])
+    const first = await server.catchUp()
+    expect(first).toMatchObject({ ingested: 2, reconciled: 0, skipped: [] })
+    expect([first.runs_made, first.runs_cancelled.length]).toEqual([[], 1])
+    // The head that was opened with is stale by now, and says so.
+    expect(await runs()).toEqual(['#1 100 skipped', '#1 101 pending', '#2 200 cancelled'])
+    expect(await told('webhook.caught_up')).toBe(2)
+    const again = await server.catchUp()
+    expect(again).toMatchObject({ ingested: 0, reconciled: 0, runs_made: [], runs_cancelled: [] })
+    expect(await told('webhook.duplicate')).toBe(0)
+  })
+
+  it('that came twice are not missing', async () => {
+    await listen()
+    hook.disturb({ how: 'double', event: 'pull_request', times: 2 })
+    open(1)
+    push(1, 101)
+    await runs()
+    expect(await server.catchUp()).toMatchObject({ ingested: 0, reconciled: 0 })
+  })
+
+  it('that nobody listens to are not fetched', async () => {
+    await listen()
+    hook.disturb({ how: 'drop', event: 'pull_request', action: 'labeled', times: 5 })
+    open(1)
+    for (const label of ['a', 'b', 'c']) github.labelAs('octocat', name, 1, label)
+    await runs()
+    expect(await server.catchUp()).toMatchObject({ ingested: 0 })
+    expect(github.count('GET /app/hook/deliveries/{delivery_id}')).toBe(0)
+  })
+
+  it('of an outage are all found at the next start, over three pages', async () => {
+    await listen()
+    open(1)
+    await runs()
+    await server.app.close()
+    for (let number = 2; number <= 15; number++) open(number)
+    for (const number of [2, 3, 4]) push(number, number * 100 + 1)
+    for (const number of [1, 5, 6]) close(number)
+    for (let i = 0; i < 200; i++) github.labelAs('octocat', name, 7, `label ${i}`)
+    await hook.settled()
+    server = await openLiveServer({ folder, env: asApp() })
+    hook.moveTo(server.hookUrl)
+    await until(
+      () => told('webhook.caught_up'),
+      (count) => count === 20,
+    )
+    const after = await runs()
+    expect(after.filter((run) => run.endsWith('pending'))).toEqual(
+      ['#10 1000', '#11 1100', '#12 1200', '#13 1300', '#14 1400', '#15 1500', '#2 201']
+        .concat(['#3 301', '#4 401', '#7 700', '#8 800', '#9 900'])
+        .map((run) => `${run} pending`),
+    )
+    expect(after).toContain('#1 100 cancelled')
+    expect(github.count('GET /app/hook/deliveries')).toBeGreaterThanOrEqual(3)
+  })
+
+  it('from before the first start were never ours', async () => {
+    server = await openLiveServer({ folder, env: asApp() })
+    hook = sendWebhooks(github, { url: 'http://127.0.0.1:9/', secret: webhookSecret })
+    await server.app.close()
+    rmSync(folder, { recursive: true })
+    folder = mkdtempSync(join(tmpdir(), 'holdfast-catch-up-'))
+    open(1)
+    await hook.settled()
+    const { createdAt } = github.thread(name, 1)
+    await until(
+      async () => Date.now(),
+      (now) => Math.floor(now / 1000) * 1000 > createdAt + 1000,
+    )
+    await start()
+    expect(await told('webhook.caught_up')).toBe(0)
+  })
+
+  it('are found by two servers at once, and decided once', async () => {
+    const database = await freshDatabase()
+    const env = {
+      ...asApp(),
+      HOLDFAST_DATABASE_URL: database.url,
+      HOLDFAST_ADMIN_TOKEN: 'an-admin-token-of-good-length',
+    }
+    await listen(env)
+    const other = await openLiveServer({ folder, env })
+    try {
+      await other.catchUp()
+      hook.disturb({ how: 'drop', event: 'pull_request', times: 100 })
+      for (let number = 1; number <= 10; number++) open(number)
+      await hook.settled()
+      const reports = await Promise.all([server.catchUp(), other.catchUp()])
+      expect(reports.reduce((sum, { ingested }) => sum + ingested, 0)).toBe(10)
+      const all = await runs()
+      expect(all).toHaveLength(10)
+      expect(all.every((run) => run.endsWith('pending'))).toBe(true)
+      expect(await told('webhook.caught_up')).toBe(10)
+      expect(await told('run.claimed')).toBe(10)
+    } finally {
+      await other.app.close()
+      await server.app.close()
+      await database.drop()
+      server = await openLiveServer({ folder, env: asApp() })
+    }
+  })
+})
+
+describe('pull requests that changed unheard', () => {
+  /** A repository is known by what came from it. */
+  async function known(env = asApp()): Promise<void> {
+    await listen(env)
+    open(1)
+    await runs()
+    await server.catchUp()
+  }
+
+  it('get their run, and lose it when they were closed', async () => {
+    await known()
+    hook.disturb({ how: 'swallow', event: 'pull_request', times: 3 })
+    open(2)
+    push(1, 101)
+    const found = await server.catchUp()
+    expect(found).toMatchObject({ ingested: 0, reconciled: 2, skipped: [] })
+    expect(found.runs_made).toHaveLength(2)
+    expect(await runs()).toEqual(['#1 100 superseded', '#1 101 pending', '#2 200 pending'])
+    const { items } = await server.app.store.listRuns({ pr: 2, repo: name }, page)
+    expect(items[0]).toMatchObject({ triggerEvent: 'reconcile' })
+    close(2)
+    expect(await server.catchUp()).toMatchObject({ reconciled: 1, runs_cancelled: [items[0]?.id] })
+    expect(await server.catchUp()).toMatchObject({ ingested: 0, reconciled: 0 })
+  })
+
+  it('are opened again, or made ready, by the rules of their type', async () => {
+    await known()
+    open(2, true)
+    close(1)
+    await runs()
+    expect(await server.catchUp()).toMatchObject({ reconciled: 0 })
+    hook.disturb({ how: 'swallow', event: 'pull_request', times: 2 })
+    then(() => github.reopen(name, 1))
+    then(() => github.edit(name, 2, { draft: false }))
+    expect(await server.catchUp()).toMatchObject({ reconciled: 2 })
+    expect(await runs()).toEqual(['#1 100 pending', '#2 200 pending'])
+  })
+
+  it('by our own hand, as was heard, start nothing', async () => {
+    await known()
+    push(1, 101, 'holdfast[bot]')
+    expect(await runs()).toEqual(['#1 100 pending'])
+    then(() => github.commentAs('octocat', name, 1, 'Thank you'))
+    expect(await server.catchUp()).toMatchObject({ ingested: 0, reconciled: 0 })
+    expect(await runs()).toEqual(['#1 100 pending'])
+  })
+
+  it('are found with a token too, which cannot ask what was sent', async () => {
+    const env = { GITHUB_API_URL: served.url, GITHUB_TOKEN: 'ghp_bot' }
+    await known(env)
+    hook.disturb({ how: 'drop', event: 'pull_request' })
+    open(2)
+    const found = await server.catchUp()
+    expect(found).toMatchObject({ ingested: 0, reconciled: 1 })
+    expect(found.skipped).toEqual([
+      { what: 'webhooks', reason: 'only an App can ask what was sent to it' },
+    ])
+    expect(await runs()).toEqual(['#1 100 pending', '#2 200 pending'])
+  })
+
+  it('wait while GitHub asks to wait', async () => {
+    await known()
+    hook.disturb({ how: 'swallow', event: 'pull_request' })
+    open(2)
+    const fault = github.faults.secondaryLimit({ retryAfterSeconds: 2 })
+    const route = 'GET /repos/{owner}/{repo}/pulls'
+    github.faults.add({ on: { route }, fault })
+    const { reconciled, skipped } = await server.catchUp()
+    expect([reconciled, skipped]).toEqual([0, [{ what: name, reason: 'GitHub asks to wait' }]])
+    const asked = github.count(route)
+    const meanwhile = await server.catchUp()
+    expect(meanwhile.skipped[0]?.reason).toContain('GitHub asks to wait until')
+    expect(github.count(route)).toBe(asked)
+    const later = await until(
+      () => server.catchUp(),
+      (report) => report.reconciled > 0,
+    )
+    expect(later).toMatchObject({ reconciled: 1, skipped: [] })
+  })
+})
