@@ -15,6 +15,7 @@ import { inboxDecisions } from './inbox-decisions.suite.ts'
 import { inbox } from './inbox.suite.ts'
 import { lists } from './lists.suite.ts'
 import { once } from './once.suite.ts'
+import { announcing } from './outbox.suite.ts'
 import { purging } from './purge.suite.ts'
 import { repositories } from './repositories.suite.ts'
 import { returningHead } from './returning-head.suite.ts'
@@ -42,6 +43,7 @@ export function exerciseStore(name: string, open: OpenStore): void {
     describe('catching up', () => catchingUp(open))
     describe('its vitals', () => vitals(open))
     describe('the run verbs', () => runVerbs(open))
+    describe('what a run announces', () => announcing(open))
     describe('in any order', () => anyOrder(open))
   })
 }

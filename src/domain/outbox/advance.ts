@@ -5,7 +5,7 @@
 import type { AuditDraft } from '../audit.ts'
 import type { Attempt, Delivery } from './delivery.ts'
 import { isOpen } from './delivery.ts'
-import { close, free, withAppointment, withDue } from './follow-up.ts'
+import { close, free, withAppointment, withDue, withShown } from './follow-up.ts'
 import { afterExamination, afterLook, afterScan, afterSettle } from './look.ts'
 import { isProgress } from './revise.ts'
 import type { AttemptEnd, Circumstances, Finding, Told, Trouble } from './outcome.ts'
@@ -27,7 +27,7 @@ export function afterAttempt(
     case 'retry':
       return retryLater(delivery, end.trouble, end.after, around)
     case 'permanent':
-      return giveUp(delivery, end.trouble, around)
+      return refused(delivery, attempt, end.trouble, around)
     case 'rate_limited':
       return waitOut(delivery, end.until, around)
     case 'in_doubt':
@@ -67,6 +67,8 @@ export function afterFinding(leased: Delivery, finding: Finding, around: Circums
       return saveForTheEnd(delivery, now)
     case 'rest':
       return { delivery: withDue({ ...delivery, dueAt: null }, now), audits: [] }
+    case 'overtaken':
+      return { delivery: overtaken(delivery, around), audits: [] }
   }
 }
 
@@ -108,7 +110,9 @@ function unsettled(delivery: Delivery, mayBeTwo: boolean, now: number): Delivery
   return withDue({ ...delivery, memo }, now)
 }
 
-const copies = ({ channel }: Delivery): boolean => channel === 'github-comment'
+/** A second check run shows instead of the first, and stays under way for ever. */
+const copies = ({ channel }: Delivery): boolean =>
+  channel === 'github-comment' || channel === 'github-check'
 
 function afterSent(
   delivery: Delivery,
@@ -135,7 +139,7 @@ function afterSent(
   }
   const isNewest = delivery.versionFence === versionFence && delivery.versionSeq === versionSeq
   const told = isNewest
-    ? close(sent, 'SENT', null, now)
+    ? close({ ...sent, memo: withShown(sent, sent.memo) }, 'SENT', null, now)
     : {
         ...sent,
         wait: 'due' as const,
@@ -236,11 +240,44 @@ function giveUp(delivery: Delivery, trouble: Trouble, { now }: Circumstances): T
   const { code, text } = trouble
   const known = { ...delivery, errorCode: code, errorText: text }
   // A closed one that cannot be followed up stays what it is.
-  if (!isOpen(delivery)) return { delivery: { ...known, memo: {}, dueAt: null }, audits: [] }
+  if (!isOpen(delivery)) {
+    return { delivery: { ...withoutFollowUps(known), dueAt: null }, audits: [] }
+  }
   return {
     delivery: close(known, 'FAILED', code, now),
     audits: [tell(delivery, 'delivery.failed', { reason: code, text })],
   }
+}
+
+/** It was refused for what the attempt carried; something newer has not been tried yet. */
+function refused(
+  delivery: Delivery,
+  attempt: Attempt,
+  trouble: Trouble,
+  around: Circumstances,
+): Told {
+  if (!isOpen(delivery) || carries(attempt, delivery)) return giveUp(delivery, trouble, around)
+  const { code, text } = trouble
+  const known = { ...withoutFollowUps(delivery), errorCode: code, errorText: text }
+  return { delivery: overtaken(known, around), audits: [] }
+}
+
+const carries = ({ action, versionFence, versionSeq }: Attempt, delivery: Delivery): boolean =>
+  action !== 'remove' &&
+  delivery.versionFence === versionFence &&
+  delivery.versionSeq === versionSeq
+
+/** The newer version is tried: how it ended at once, progress after the usual gap. */
+function overtaken(delivery: Delivery, { now, rules }: Circumstances): Delivery {
+  if (!isOpen(delivery)) return withDue(delivery, now)
+  const priority = isProgress(delivery) ? 1 : 0
+  const dueAt = delivery.final ? now : now + rules.coalesceMs
+  return { ...delivery, wait: 'due', priority, dueAt }
+}
+
+function withoutFollowUps(delivery: Delivery): Delivery {
+  const { scan: _scan, settle: _settle, surplus: _surplus, ...memo } = delivery.memo
+  return { ...delivery, memo }
 }
 
 /** The identity is blocked, not this delivery: that costs no try and no time. */
@@ -277,11 +314,11 @@ function putInDoubt(
     tell(delivery, 'delivery.in_doubt', { ...trouble, action, attempt_id: attempt.id }),
   ]
   if (!isOpen(delivery)) return { delivery: known, audits }
+  const memo = doubtful(delivery, action, startedAt)
   if (dueAt > delivery.deadlineAt) {
-    const failed = pastDeadline(delivery, trouble, now)
+    const failed = pastDeadline({ ...delivery, memo }, trouble, now)
     return { ...failed, audits: [...audits, ...failed.audits] }
   }
-  const memo = doubtful(delivery, action, startedAt)
   return { delivery: { ...known, wait: 'in_doubt', memo }, audits }
 }
 
@@ -316,6 +353,7 @@ function closeUnchanged(delivery: Delivery, hash: string, { now }: Circumstances
     sentSeq: versionSeq,
     sentHash: hash,
     coalesced: 0,
+    memo: withShown(delivery, delivery.memo),
   }
   const data = { versions: delivery.coalesced + 1, why: 'unchanged' }
   const audits = [tell(delivery, 'delivery.coalesced', data)]

@@ -127,6 +127,8 @@ export interface Memo {
   readonly removedFence?: number
   /** How often a commit status was written: GitHub takes so many and no more. */
   readonly writes?: number
+  /** What stands there, or may, says that work is under way: somebody has to close it. */
+  readonly showsWork?: true
 }
 
 export interface Doubt {

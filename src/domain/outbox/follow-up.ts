@@ -19,6 +19,11 @@ export function free(delivery: Delivery): Delivery {
   return { ...delivery, leaseId: null, leasedUntil: null, attemptId: null }
 }
 
+/** Nobody may speak for it any more; an attempt under way is left for the next holder to look for. */
+export function letGo(delivery: Delivery): Delivery {
+  return { ...delivery, leaseId: null }
+}
+
 /** A closed one is due for what is left to do about it. */
 export function withDue(delivery: Delivery, now: number): Delivery {
   if (isOpen(delivery)) return delivery
@@ -28,6 +33,12 @@ export function withDue(delivery: Delivery, now: number): Delivery {
     ...[scan, settle].flatMap((appointment) => appointment?.at ?? []),
   ]
   return { ...delivery, priority: 1, dueAt: times.length === 0 ? null : Math.min(...times) }
+}
+
+/** Its newest version stands there. */
+export function withShown({ announces }: Delivery, memo: Memo): Memo {
+  const { showsWork: _before, ...rest } = memo
+  return announces ? { ...rest, showsWork: true } : rest
 }
 
 /** Null drops the appointment. */

@@ -2,7 +2,7 @@
 import type { AuditDraft } from '../audit.ts'
 import type { Delivery } from './delivery.ts'
 import { isOpen } from './delivery.ts'
-import { close, withAppointment, withDue } from './follow-up.ts'
+import { close, withAppointment, withDue, withShown } from './follow-up.ts'
 import type { Circumstances, Finding, Seen, Told } from './outcome.ts'
 import { tell } from './outcome.ts'
 import { backoffMs, scanAt, settleAt } from './schedule.ts'
@@ -26,7 +26,8 @@ export function afterLook(
     const looked = { ...delivery, memo: { ...memo, looked: true as const } }
     return { delivery: { ...looked, wait: 'due', dueAt: now }, audits: [] }
   }
-  if (doubt.action === 'edit') return missed(delivery, now)
+  // A label that is not there has not been set yet; nobody need have taken it off.
+  if (doubt.action === 'edit' && delivery.channel !== 'github-label') return missed(delivery, now)
   const looks = doubt.looks + 1
   if (looks < look.looks) {
     const { rules, jitter } = around
@@ -92,7 +93,7 @@ function adopt(
     coalesced: 0,
     errorCode: null,
     errorText: null,
-    memo: withSettling(known, now),
+    memo: withShown(known, withSettling(known, now)),
   }
   return { delivery: close(shown, 'SENT', null, now), audits }
 }
@@ -123,8 +124,8 @@ export function afterExamination(
   if (there) {
     const tries = delivery.tries + 1
     const dueAt = now + backoffMs(tries, jitter)
-    const wait = isOpen(delivery) ? ('backoff' as const) : null
-    return { delivery: { ...delivery, memo, tries, wait, dueAt }, audits: [] }
+    if (dueAt > delivery.deadlineAt) return neverEdited({ ...delivery, memo }, now)
+    return { delivery: { ...delivery, memo, tries, wait: 'backoff', dueAt }, audits: [] }
   }
   if (!placeIsThere) {
     const data = { reason: 'not_found', text: 'neither it nor its thread can be seen' }
@@ -137,6 +138,15 @@ export function afterExamination(
     return { delivery: { ...delivery, memo: { ...memo, lost: { looks } }, dueAt }, audits: [] }
   }
   return isLost({ ...delivery, memo }, now)
+}
+
+/** It is there, and yet GitHub says of every edit that it is not: we may not change it. */
+function neverEdited(delivery: Delivery, now: number): Told {
+  const data = { reason: 'deadline', code: delivery.errorCode, text: delivery.errorText }
+  return {
+    delivery: close(delivery, 'FAILED', 'deadline', now),
+    audits: [tell(delivery, 'delivery.failed', data)],
+  }
 }
 
 function isLost(delivery: Delivery, now: number): Told {
@@ -193,6 +203,10 @@ export function afterScan(delivery: Delivery, standing: readonly Seen[], now: nu
 /** Read twice after the last success, it shows the newest version: nothing late is to be feared. */
 export function afterSettle(delivery: Delivery, standing: readonly Seen[], now: number): Told {
   const shown = standing.at(-1)
+  if (isGivenUp(delivery)) {
+    const memo = withAppointment(delivery.memo, 'settle', null)
+    return { delivery: withDue({ ...delivery, memo }, now), audits: [] }
+  }
   if (shown === undefined && delivery.channel === 'github-comment') {
     const lost = { ...delivery.memo, lost: { looks: 1 } }
     const memo = withAppointment(lost, 'settle', null)
@@ -222,8 +236,12 @@ export function afterSettle(delivery: Delivery, standing: readonly Seen[], now: 
   }
 }
 
+/** Only an operator or a newer version takes it up again, whatever stands there. */
+const isGivenUp = ({ status }: Delivery): boolean => status === 'FAILED' || status === 'SKIPPED'
+
 /** The same version once more: what stands there is not it. */
 function reopened(delivery: Delivery, now: number): Delivery {
+  if (isGivenUp(delivery)) return withDue(delivery, now)
   return {
     ...delivery,
     status: 'PENDING',

@@ -1,7 +1,7 @@
 /** What an operator may say about a delivery: send it again, leave it, or that it has arrived. */
 import type { Delivery } from './delivery.ts'
 import { isOpen } from './delivery.ts'
-import { close, free } from './follow-up.ts'
+import { close, free, withShown } from './follow-up.ts'
 import { deadlineFor } from './schedule.ts'
 
 /** Whoever holds it now will be told that it came too late. */
@@ -39,7 +39,7 @@ export function hasArrived(delivery: Delivery, providerId: string | null, now: n
   return close(
     {
       ...free(delivery),
-      memo,
+      memo: withShown(delivery, memo),
       providerId: providerId ?? delivery.providerId,
       announcedFence: versionFence,
       sentFence: versionFence,

@@ -8,10 +8,10 @@ import type { AnchorView } from './anchor-view.ts'
 import { anchorView } from './anchor-view.ts'
 import type { Desire } from './announce.ts'
 import type { Delivery, Memo } from './delivery.ts'
-import { isOpen } from './delivery.ts'
+import { isLeased, isOpen } from './delivery.ts'
 import { close, free } from './follow-up.ts'
 import type { PublishingRules } from './schedule.ts'
-import { deadlineFor, showAt } from './schedule.ts'
+import { deadlineFor, showAt, windowMs } from './schedule.ts'
 
 /** Whose wish it is: the run, and the fence of the claim it speaks under. */
 export interface Wish {
@@ -44,10 +44,10 @@ export function revise(
   const holds = fence === standing.versionFence
   if (!holds && desire.claim === 'keep') return null
   if (!holds && desire.claim === 'take-standing' && standing.providerId === null) return null
-  if (holds && desire.closesOnly && neverAnnounced(standing)) {
-    return isOpen(standing) ? closeUnannounced(standing, wish, now) : null
-  }
   const content = contentOf(wish, standing)
+  if (holds && desire.closesOnly && neverAnnounced(standing)) {
+    return closeUnannounced(standing, wish, content, now)
+  }
   if (holds && content === standing.content && desire.final === standing.final) return null
   const revised = nextVersion(standing, wish, content, now)
   return {
@@ -60,18 +60,26 @@ export function revise(
   }
 }
 
-/** Nothing of this claim was ever on its way: there is nothing to close. */
-function neverAnnounced({ announcedFence, versionFence, attemptId }: Delivery): boolean {
-  return announcedFence !== versionFence && attemptId === null
+/** Nothing of this claim was ever on its way, nor is an earlier one's left open: nothing to close. */
+function neverAnnounced({ announcedFence, versionFence, attemptId, memo }: Delivery): boolean {
+  return announcedFence !== versionFence && attemptId === null && memo.showsWork !== true
 }
 
-function closeUnannounced(standing: Delivery, { run }: Wish, now: number): Revision {
+/** Its content is how it ended all the same: should an operator want it sent, that is what is. */
+function closeUnannounced(
+  before: Delivery,
+  { run }: Wish,
+  content: string,
+  now: number,
+): Revision | null {
   // Another version, so that whoever is about to send the last one finds it changed.
-  const versionSeq = standing.versionSeq + 1
-  const delivery = close({ ...free(standing), versionSeq }, 'SKIPPED', 'never_announced', now)
+  const versionSeq = before.versionSeq + 1
+  const standing = { ...before, content, announces: false, final: true, versionSeq }
+  if (!isOpen(before)) return before.announces ? { delivery: standing, audits: [] } : null
+  const delivery = close(free(standing), 'SKIPPED', 'never_announced', now)
   const data = { reason: 'never_announced', target: standing.target }
   return {
-    delivery: { ...delivery, announces: false, final: true },
+    delivery,
     audits: [
       { type: 'delivery.skipped', actor: 'system', runId: run.id, deliveryId: standing.id, data },
     ],
@@ -111,7 +119,10 @@ function nextVersion(standing: Delivery, wish: Wish, content: string, now: numbe
   const { versionFence } = standing
   return {
     ...standing,
+    name: desire.name,
     runId: run.id,
+    subjectId: run.subjectId,
+    thread: desire.thread,
     round: run.round,
     versionFence: run.claimFence,
     versionSeq: standing.versionSeq + 1,
@@ -137,12 +148,27 @@ function whenToShow(
   rules: PublishingRules,
 ): Pick<Delivery, 'wait' | 'dueAt' | 'tries' | 'priority'> {
   const priority = isProgress(revised) ? 1 : 0
-  const { wait, dueAt, tries, leasedUntil } = before
-  const leased = leasedUntil !== null && leasedUntil > now
-  if (isOpen(before) && (leased || (wait !== null && wait !== 'due'))) {
-    return { wait, dueAt, tries, priority }
-  }
-  return { wait: 'due', dueAt: showAt(revised, now, rules), tries: 0, priority }
+  const { wait, dueAt, tries } = before
+  // What holds progress back does not hold back creates and ends; a block is found out again.
+  const waits = wait !== null && wait !== 'due' && !(wait === 'budget' && priority === 0)
+  if (isOpen(before) && (isLeased(before, now) || waits)) return { wait, dueAt, tries, priority }
+  const soonest = Math.max(showAt(revised, now, rules), afterWhatFailed(before, revised, now, rules))
+  return { wait: 'due', dueAt: soonest, tries: 0, priority }
+}
+
+/** Progress that was refused is tried no more often than progress that was not. */
+function afterWhatFailed(
+  before: Delivery,
+  { final, versionFence }: Delivery,
+  now: number,
+  rules: PublishingRules,
+): number {
+  const { status, closedAt, createdAt, leaseId, leasedUntil, attemptId } = before
+  // Somebody's request may still be on its way: it is not looked for before its time is over.
+  if (leaseId === null && attemptId !== null) return leasedUntil ?? now
+  const isProgressToo = !final && versionFence === before.versionFence
+  if (status !== 'FAILED' || closedAt === null || !isProgressToo) return now
+  return closedAt + windowMs(now - createdAt, rules)
 }
 
 /** An edit that a later one will replace: it may wait for everything else. */

@@ -7,7 +7,9 @@ import { afterAttempt, afterFinding, afterLateEnd } from '../../domain/outbox/ad
 import { block, takeWrite } from '../../domain/outbox/budget.ts'
 import type { Attempt, Delivery } from '../../domain/outbox/delivery.ts'
 import { isOpen } from '../../domain/outbox/delivery.ts'
+import { withShown } from '../../domain/outbox/follow-up.ts'
 import type { AttemptEnd, Circumstances, Finding } from '../../domain/outbox/outcome.ts'
+import { ofAnEarlierVersion } from '../../domain/outbox/outcome.ts'
 import { isProgress } from '../../domain/outbox/revise.ts'
 import type { AttemptReport, BeginAnswer, BeginRequest, DeliveryHold } from '../../outbox-store.ts'
 import type { Verb } from '../sql.ts'
@@ -42,7 +44,9 @@ export function* beginAttempt(context: VerbContext, request: BeginRequest): Verb
   const attempt = newAttempt(context.newId('att'), request, now)
   yield* insertAttempt(attempt)
   const announcedFence = action === 'remove' ? delivery.announcedFence : versionFence
-  yield* writeDeliveries([{ ...delivery, attemptId: attempt.id, announcedFence }])
+  // From here on it may be seen; what may be seen at work has to be closed.
+  const memo = delivery.announces ? withShown(delivery, delivery.memo) : delivery.memo
+  yield* writeDeliveries([{ ...delivery, attemptId: attempt.id, announcedFence, memo }])
   return { result: 'begun', attempt }
 }
 
@@ -131,7 +135,10 @@ export function* recordFinding(
 ): Verb<'recorded' | 'lost'> {
   const delivery = yield* selectDelivery(hold.deliveryId)
   if (delivery === null || !isHeld(delivery, hold)) return 'lost'
-  const told = afterFinding(delivery, finding, around(context))
+  const { versionFence, versionSeq } = hold
+  const isNewest = delivery.versionFence === versionFence && delivery.versionSeq === versionSeq
+  const about = isNewest ? finding : ofAnEarlierVersion(finding)
+  const told = afterFinding(delivery, about, around(context))
   yield* writeDeliveries([told.delivery])
   yield* insertAudits(told.audits, context.now())
   return 'recorded'
