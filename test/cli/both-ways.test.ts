@@ -2,6 +2,7 @@
  * Goal: a command says and does the same through a server as straight on the database, with that
  * server running beside it. In one process, over real HTTP and real databases.
  */
+import { isDeepStrictEqual } from 'node:util'
 import { pino } from 'pino'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { compose, openStore, type App } from '../../src/compose.ts'
@@ -9,6 +10,7 @@ import { systemScheduler } from '../../src/scheduler.ts'
 import { loadSettings } from '../../src/settings/load-settings.ts'
 import { Client, newPullRequest } from '../scenarios/client.ts'
 import { databases, type Place } from '../scenarios/place.ts'
+import { until } from '../scenarios/until.ts'
 import { FakeWorld } from './fake-world.ts'
 import type { Done } from './store-world.ts'
 
@@ -50,8 +52,16 @@ describe.each(databases)('both ways on $name', ({ name, makePlace }) => {
   const through = (...argv: string[]) =>
     ask({ HOLDFAST_URL: url, HOLDFAST_TOKEN: adminToken }, argv)
 
+  /** Asked again where the server went on publishing in between. */
   async function same(...argv: string[]): Promise<string> {
-    const [here, there] = [await straight(...argv), await through(...argv)]
+    const answers = async () => ({
+      here: await straight(...argv),
+      there: await through(...argv),
+      after: await straight(...argv),
+    })
+    const { here, there } = await until(answers, ({ here: before, after }) =>
+      isDeepStrictEqual(before, after),
+    )
     expect([argv, here]).toEqual([argv, there])
     expect([argv, here.code]).toEqual([argv, 0])
     return here.stdout
@@ -70,6 +80,9 @@ describe.each(databases)('both ways on $name', ({ name, makePlace }) => {
       'audit --limit 1',
       'token list --json',
       'inbox --json',
+      'deliveries --json',
+      `deliveries --run ${id}`,
+      'budgets --json',
     ]
     for (const line of others) await same(...line.split(' '))
   })
@@ -83,6 +96,20 @@ describe.each(databases)('both ways on $name', ({ name, makePlace }) => {
     expect(audit).toMatch(/\trun\.claimed\tadmin\t/)
   })
 
+  it('says about deliveries what a person says, and the audit tells who', async () => {
+    const { id } = (await admin.claim(newPullRequest()('head'))).body.run
+    const list = await through('deliveries', '--run', id, '--channel', 'github-status', '--json')
+    const [{ id: delivery }] = (JSON.parse(list.stdout) as { items: [{ id: string }] }).items
+    // Sent by now or not: the one is confirmed, the other answers as it is.
+    for (const way of [straight, through]) {
+      const told = await way('deliveries', 'confirm', delivery, '--json')
+      expect(JSON.parse(told.stdout)).toMatchObject({ id: delivery, status: 'SENT' })
+      expect((await way('deliveries', 'retry', delivery)).stderr).toContain('cannot be sent again')
+      expect((await way('deliveries', 'retry', '--all', '--json')).stdout).toBe('{"count":0}\n')
+    }
+    expect(await same('why', delivery)).toContain('The commit status holdfast/review is shown')
+  })
+
   it('ends with the same code when something is wrong', async () => {
     for (const way of [straight, through]) {
       const missing = await way('runs', 'show', 'run_nope')
@@ -94,6 +121,9 @@ describe.each(databases)('both ways on $name', ({ name, makePlace }) => {
       expect((await way('why', 'nonsense')).code).toBe(2)
       expect((await way('token', 'delete', 'tok_nope')).code).toBe(1)
       expect((await way('inbox', 'show', 'inb_nope')).code).toBe(1)
+      expect((await way('deliveries', 'show', 'del_nope')).code).toBe(1)
+      expect((await way('deliveries', 'retry', 'del_nope')).code).toBe(1)
+      expect((await way('why', 'del_nope')).code).toBe(1)
     }
   })
 
