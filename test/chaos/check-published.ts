@@ -9,29 +9,30 @@ export interface Expected {
   readonly lost?: Partial<PullStory['received']>
 }
 
+/** With nothing written that was not needed. */
 export function checkPublished(story: PullStory, { lost = {} }: Expected = {}): string[] {
-  const { received } = story
+  const { comments, statuses, received } = story
+  const texts = comments.flatMap(({ versions }) => versions.map(({ body }) => body))
+  const states = statuses.map(({ state }) => state).join()
   const wanted = { creates: 1, edits: 2, statuses: 2 }
-  const miscounted = (['creates', 'edits', 'statuses'] as const)
-    .filter((kind) => received[kind] !== wanted[kind] + (lost[kind] ?? 0))
-    .map((kind) => `was asked for ${received[kind]} ${kind}`)
-  return [...checkAnchor(story), ...checkStatuses(story), ...miscounted].map(
-    (wrong) => `#${story.number} ${wrong}`,
-  )
+  const wrong = [
+    ...(new Set(texts).size === texts.length ? [] : ['was written the same text twice']),
+    ...(states === 'pending,success' ? [] : [`had the statuses ${states}`]),
+    ...(['creates', 'edits', 'statuses'] as const)
+      .filter((kind) => received[kind] !== wanted[kind] + (lost[kind] ?? 0))
+      .map((kind) => `was asked for ${received[kind]} ${kind}`),
+  ]
+  return [...checkStanding(story), ...wrong.map((what) => `#${story.number} ${what}`)]
 }
 
-/** Whatever was made on the way: one is left, and it shows the end. */
-export function checkAnchor({ comments, summary }: PullStory): string[] {
+/** Whatever came on the way. */
+export function checkStanding({ number, comments, statuses, summary }: PullStory): string[] {
   const live = comments.filter(({ deletedAt }) => deletedAt === null)
-  const texts = comments.flatMap(({ versions }) => versions.map(({ body }) => body))
-  return [
+  const standing = statuses.at(-1)?.state ?? 'none'
+  const wrong = [
     ...(live.length === 1 ? [] : [`has ${live.length} comments`]),
     ...(live.every(({ body }) => body.includes(summary)) ? [] : ['does not show the newest text']),
-    ...(new Set(texts).size === texts.length ? [] : ['was written the same text twice']),
+    ...(standing === 'success' ? [] : [`has the status ${standing}`]),
   ]
-}
-
-export function checkStatuses({ statuses }: PullStory): string[] {
-  const states = statuses.map(({ state }) => state).join()
-  return states === 'pending,success' ? [] : [`has the statuses ${states}`]
+  return wrong.map((what) => `#${number} ${what}`)
 }

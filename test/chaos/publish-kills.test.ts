@@ -8,7 +8,6 @@
  */
 import { expect, it, vi } from 'vitest'
 import type { FaultHandle } from '../../src/simulator/index.ts'
-import type { Client } from '../scenarios/client.ts'
 import { databases, type MakePlace } from '../scenarios/place.ts'
 import { until } from '../scenarios/until.ts'
 import { checkPublished } from './check-published.ts'
@@ -54,14 +53,6 @@ function planLives(world: PublishWorld): Life[] {
   ]
 }
 
-/** The last of these is what its server dies of. */
-const stepsTo: Record<Publication, readonly ('claim' | 'tell' | 'complete')[]> = {
-  'comment-create': ['claim'],
-  'status-pending': ['claim'],
-  'comment-edit': ['claim', 'tell'],
-  'status-final': ['claim', 'tell', 'complete'],
-}
-
 async function live(world: PublishWorld, life: Life): Promise<void> {
   const { step } = life[0]!
   const isTheirs = theirSteps.some((their) => their === step)
@@ -69,53 +60,26 @@ async function live(world: PublishWorld, life: Life): Promise<void> {
   const fate = { step: step as FatalStep, signal: 'SIGKILL' as const, of }
   const server = await world.start(isTheirs ? {} : fated(fate))
   const { admin } = server
-  await Promise.all(life.map((one) => approach(one, admin)))
+  await Promise.all(life.map(({ on, story }) => story.approach(on, admin)))
   const held = isTheirs ? life.map((one) => hold(world, one)) : []
-  // It may die before it has answered.
-  const asked = life.map(({ on, story }) =>
-    story[stepsTo[on].at(-1)!](admin).catch(() => undefined),
-  )
+  const dared = life.map(({ on, story }) => story.dare(on, admin))
   const { child } = server.command
   await until(
     async () => ({ step, hits: held.map(({ hits }) => hits), died: child.signalCode }),
     ({ hits, died }) => (isTheirs ? hits.every((count) => count === 1) : died !== null),
   )
   await server.kill()
-  await Promise.all(asked)
+  await Promise.all(dared)
   for (const fault of held) fault.release()
 }
 
-/** Up to where the next step would be the last. */
-async function approach({ on, story }: Case, client: Client): Promise<void> {
-  for (const step of stepsTo[on].slice(0, -1)) {
-    await story[step](client)
-    await story.shown(client)
-  }
-}
-
-function hold({ github }: PublishWorld, { on, step, story }: Case): FaultHandle {
-  const { faults } = github
-  const [comment] = story.comments
-  const route = {
-    'comment-create': new RegExp(`^POST .*/issues/${story.number}/comments$`),
-    'comment-edit': new RegExp(`^PATCH .*/issues/comments/${comment?.id}$`),
-    'status-pending': new RegExp(`^POST .*/statuses/${story.head}$`),
-    'status-final': new RegExp(`^POST .*/statuses/${story.head}$`),
-  }[on]
+function hold(world: PublishWorld, { on, step, story }: Case): FaultHandle {
+  const { faults } = world.github
   const fault =
     step === 'held, then done'
       ? faults.delayedCommit()
       : faults.hang({ committed: step === 'done, not answered' })
-  return faults.add({ on: { route }, fault })
-}
-
-async function finish({ story }: Case, client: Client): Promise<void> {
-  await story.claim(client)
-  await story.shown(client)
-  await story.tell(client)
-  await story.shown(client)
-  await story.complete(client)
-  await story.shown(client)
+  return world.hold(fault, on, story)
 }
 
 /** Answers what is wrong in the end. */
@@ -125,7 +89,7 @@ async function surviveAll(makePlace: MakePlace): Promise<string[]> {
     const lives = planLives(world)
     for (const life of lives) await live(world, life)
     const { admin } = await world.start()
-    await Promise.all(lives.flat().map((one) => finish(one, admin)))
+    await Promise.all(lives.flat().map(({ story }) => story.finish(admin)))
     return lives.flat().flatMap(({ on, step, story }) => {
       const lost = step === 'lost by GitHub' ? { [kindOf[on]]: 1 } : {}
       return checkPublished(story, { lost }).map((wrong) => `${on}, ${step}: ${wrong}`)

@@ -9,6 +9,8 @@ import { join } from 'node:path'
 import {
   createGitHubSimulator,
   serveSimulator,
+  type Fault,
+  type FaultHandle,
   type GitHubSimulator,
   type ReceivedRequest,
   type ServedSimulator,
@@ -17,6 +19,7 @@ import { sha, type Answer, type Body, type Client } from '../scenarios/client.ts
 import type { MakePlace, Place } from '../scenarios/place.ts'
 import { Server } from '../scenarios/server.ts'
 import { until } from '../scenarios/until.ts'
+import type { Publication } from './publish-fate.ts'
 
 export const repo = 'acme/widgets'
 export const context = 'holdfast/review'
@@ -83,12 +86,32 @@ export class PublishWorld {
     return story
   }
 
+  /** Keeps the request that publishes this, the next time it is made. */
+  hold(fault: Fault, on: Publication, story: PullStory): FaultHandle {
+    const [comment] = story.comments
+    const end = {
+      'comment-create': `POST .*/issues/${story.number}/comments`,
+      'comment-edit': `PATCH .*/issues/comments/${comment?.id}`,
+      'status-pending': `POST .*/statuses/${story.head}`,
+      'status-final': `POST .*/statuses/${story.head}`,
+    }[on]
+    return this.github.faults.add({ on: { route: new RegExp(`^${end}$`) }, fault })
+  }
+
   async close(): Promise<void> {
     await Promise.all(this.#servers.map((server) => server.kill()))
     await this.#served.close()
     await this.place.remove()
     rmSync(this.#cache, { recursive: true, force: true })
   }
+}
+
+/** What a run does up to each publication; the last of these leads to it. */
+const stepsTo: Record<Publication, readonly ('claim' | 'tell' | 'complete')[]> = {
+  'comment-create': ['claim'],
+  'status-pending': ['claim'],
+  'comment-edit': ['claim', 'tell'],
+  'status-final': ['claim', 'tell', 'complete'],
 }
 
 export class PullStory {
@@ -138,6 +161,27 @@ export class PullStory {
     const { run, lease } = this.#claimed
     const body = { lease_token: lease.token, outcome: 'succeeded', summary: this.summary }
     await this.#post(client, 'complete', `/v1/runs/${run.id}/complete`, body)
+  }
+
+  /** Up to where the next step would lead to this publication. */
+  async approach(on: Publication, client: Client): Promise<void> {
+    for (const step of stepsTo[on].slice(0, -1)) {
+      await this[step](client)
+      await this.shown(client)
+    }
+  }
+
+  /** The step that leads to it. No answer is fine: whoever is asked may be stopped by it. */
+  async dare(on: Publication, client: Client): Promise<void> {
+    await this[stepsTo[on].at(-1)!](client).catch(() => undefined)
+  }
+
+  /** All of it, from wherever it stands. */
+  async finish(client: Client): Promise<void> {
+    for (const step of ['claim', 'tell', 'complete'] as const) {
+      await this[step](client)
+      await this.shown(client)
+    }
   }
 
   /** Resolves when nothing of this run is open any more. */

@@ -1,0 +1,133 @@
+/**
+ * Goal: a server that stood still for longer than its delivery lease, and goes on where it stopped,
+ * does no harm that lasts: what has not left does not leave any more, and what arrives late is found
+ * and put right.
+ * Method: a real server is stopped by SIGSTOP while a comment is created, one edited, a first and a
+ * last status set: before its requests leave, on the last step before, or while GitHub has them. A
+ * second one on the same PostgreSQL takes over when the leases have passed and ends the runs; then
+ * the first goes on.
+ */
+import { expect, it, vi, type TestContext } from 'vitest'
+import type { Client } from '../scenarios/client.ts'
+import { onPostgres } from '../scenarios/place.ts'
+import type { Server } from '../scenarios/server.ts'
+import { until } from '../scenarios/until.ts'
+import { checkPublished, checkStanding } from './check-published.ts'
+import { fated, metWords, publications, type FatalStep, type Publication } from './publish-fate.ts'
+import { leasePatienceMs, PublishWorld, type PullStory } from './publish-world.ts'
+
+// Two leases of 20 s and a settling read after 15 s, on a machine that is busy with others.
+vi.setConfig({ testTimeout: 180_000 })
+
+interface Under {
+  readonly world: PublishWorld
+  readonly stories: Readonly<Record<Publication, PullStory>>
+  readonly all: readonly PullStory[]
+}
+
+async function openWorld({ onTestFinished }: TestContext): Promise<Under> {
+  const world = await PublishWorld.open(onPostgres)
+  onTestFinished(() => world.close())
+  const all = publications.map((_, index) => world.pull(index + 1))
+  const pairs = publications.map((on, index) => [on, all[index]])
+  return { world, stories: Object.fromEntries(pairs) as Under['stories'], all }
+}
+
+/** A server that stands still at this step of all four. */
+async function stopAt(step: FatalStep, { world, stories }: Under): Promise<Server> {
+  const of = publications.map((on) => ({ on, pr: stories[on].number }))
+  const server = await world.start(fated({ step, signal: 'SIGSTOP', of }))
+  await Promise.all(publications.map((on) => stories[on].approach(on, server.admin)))
+  for (const on of publications) void stories[on].dare(on, server.admin)
+  await server.command.printed(new RegExp(`(${metWords})`))
+  return server
+}
+
+/** Resolves when what the stopped one was about has been told of, too late, `count` times. */
+async function untilToldLate(all: readonly PullStory[], client: Client): Promise<void> {
+  await until(
+    async () => {
+      const deliveries = await Promise.all(all.map((story) => story.deliveries(client)))
+      return deliveries.flat().flatMap(({ attempts }) => attempts.filter(({ late }) => late))
+    },
+    (late) => late.length === all.length,
+  )
+}
+
+/** Resolves when GitHub shows the end of every run, once. */
+async function untilStanding(all: readonly PullStory[]): Promise<void> {
+  await until(
+    async () => all.flatMap((story) => checkStanding(story)),
+    (wrong) => wrong.length === 0,
+    leasePatienceMs,
+  )
+}
+
+it.concurrent('stopped before its requests left, it sends none of them', async (test) => {
+  const under = await openWorld(test)
+  const { world, all } = under
+  const stopped = await stopAt('begun', under)
+  const { admin } = await world.start()
+  await Promise.all(all.map((story) => story.finish(admin)))
+  stopped.command.child.kill('SIGCONT')
+  await untilToldLate(all, admin)
+  expect(all.flatMap((story) => checkPublished(story))).toEqual([])
+})
+
+it.concurrent('stopped as they leave, what they do late is put right', async (test) => {
+  const under = await openWorld(test)
+  const { world, stories, all } = under
+  const stopped = await stopAt('sending', under)
+  const { admin } = await world.start()
+  await Promise.all(all.map((story) => story.finish(admin)))
+  expect(all.flatMap((story) => checkPublished(story))).toEqual([])
+  stopped.command.child.kill('SIGCONT')
+  await untilToldLate(all, admin)
+  const [kept, late] = stories['comment-create'].comments
+  expect(late, 'a second comment').toBeDefined()
+  await untilStanding(all)
+  const created = stories['comment-create'].comments
+  expect(created.map(({ id, deletedAt }) => [id, deletedAt === null])).toEqual([
+    [kept!.id, true],
+    [late!.id, false],
+  ])
+  const edited = stories['comment-edit']
+  const shows = edited.comments[0]!.versions.map(({ body }) => body.includes(edited.summary))
+  expect(shows).toEqual([false, false, true, false, true])
+  const statesOf = (on: Publication) => stories[on].statuses.map(({ state }) => state)
+  expect(statesOf('status-pending')).toEqual(['pending', 'success', 'pending', 'success'])
+  expect(statesOf('status-final')).toEqual(['pending', 'success', 'success'])
+})
+
+it.concurrent('stopped after they left, what GitHub does late is put right', async (test) => {
+  const { world, stories, all } = await openWorld(test)
+  const lost = world.pull(publications.length + 1)
+  const stopped = await world.start()
+  await Promise.all(publications.map((on) => stories[on].approach(on, stopped.admin)))
+  const { delayedCommit, hang } = world.github.faults
+  const held = [
+    ...publications.map((on) => world.hold(delayedCommit(), on, stories[on])),
+    world.hold(hang(), 'comment-create', lost),
+  ]
+  for (const on of publications) void stories[on].dare(on, stopped.admin)
+  void lost.dare('comment-create', stopped.admin)
+  await until(
+    async () => held.map(({ hits }) => hits),
+    (hits) => hits.every((count) => count === 1),
+  )
+  stopped.command.child.kill('SIGSTOP')
+  const { admin } = await world.start()
+  await Promise.all([...all, lost].map((story) => story.finish(admin)))
+  for (const fault of held) fault.release()
+  const lateOnes = stories['comment-create'].comments
+  expect(lateOnes, 'a second comment').toHaveLength(2)
+  // Found by whoever took over, before the late one says a word.
+  const { 'comment-create': doubled, ...rest } = stories
+  await untilStanding(Object.values(rest))
+  stopped.command.child.kill('SIGCONT')
+  await untilToldLate([...all, lost], admin)
+  await untilStanding([...all, lost])
+  const [kept, removed] = doubled.comments
+  expect([kept!.deletedAt === null, removed!.deletedAt === null]).toEqual([true, false])
+  expect(lost.comments).toHaveLength(1)
+})

@@ -1,0 +1,88 @@
+/**
+ * Goal: two servers on one PostgreSQL are one publisher. What both are told at the same time is
+ * shown once, what they may write they share, and what a killed one leaves the other one finishes.
+ * Method: real servers; every request of a run goes to both at once. What was written and when is
+ * the simulated GitHub's word.
+ */
+import { expect, it, vi, type TestContext } from 'vitest'
+import { onPostgres } from '../scenarios/place.ts'
+import type { Server } from '../scenarios/server.ts'
+import { until } from '../scenarios/until.ts'
+import { checkPublished } from './check-published.ts'
+import { PublishWorld, type PullStory } from './publish-world.ts'
+
+vi.setConfig({ testTimeout: 180_000 })
+
+interface Pair {
+  readonly world: PublishWorld
+  readonly servers: readonly [Server, Server]
+  readonly stories: readonly PullStory[]
+}
+
+async function startPair(
+  { onTestFinished }: TestContext,
+  pulls: number,
+  env: Record<string, string>,
+): Promise<Pair> {
+  const world = await PublishWorld.open(onPostgres)
+  onTestFinished(() => world.close())
+  const servers = await Promise.all([world.start(env), world.start(env)])
+  const stories = Array.from({ length: pulls }, (_, index) => world.pull(index + 1))
+  return { world, servers, stories }
+}
+
+/** All runs at once, each asked of both servers at once; resolves when all of it is shown. */
+async function everywhere(
+  { servers, stories }: Pair,
+  step: 'claim' | 'tell' | 'complete',
+): Promise<void> {
+  const asked = stories.flatMap((story) => servers.map(({ admin }) => story[step](admin)))
+  await Promise.all(asked)
+  await Promise.all(stories.map((story) => story.shown(servers[0].admin)))
+}
+
+const writesOf = ({ github }: PublishWorld) =>
+  github.requests.filter(({ method }) => method !== 'GET')
+
+it.concurrent('show each of twenty runs once, at the pace of one', async (test) => {
+  const spacingMs = 100
+  const pair = await startPair(test, 20, { HOLDFAST_WRITE_SPACING_MS: String(spacingMs) })
+  let seen = 0
+  for (const step of ['claim', 'tell', 'complete'] as const) {
+    await everywhere(pair, step)
+    const writes = writesOf(pair.world).slice(seen)
+    seen += writes.length
+    const spannedMs = writes.at(-1)!.at - writes[0]!.at
+    // Two that did not know of each other would take half as long.
+    expect(spannedMs, step).toBeGreaterThan(0.8 * spacingMs * (writes.length - 1))
+  }
+  expect(pair.stories.flatMap((story) => checkPublished(story))).toEqual([])
+})
+
+it.concurrent('share what may be written in a minute', async (test) => {
+  const pair = await startPair(test, 30, { HOLDFAST_WRITES_PER_MINUTE: '40' })
+  const { world, servers, stories } = pair
+  await Promise.all(stories.map((story, index) => story.claim(servers[index % 2]!.admin)))
+  const open = await until(
+    () => servers[0].admin.get('/v1/deliveries?status=PENDING&limit=1000'),
+    ({ body }) => body.items.every((item) => 'wait' in item && item.wait === 'budget'),
+  )
+  expect(writesOf(world)).toHaveLength(40)
+  expect(open.body.items).toHaveLength(20)
+})
+
+it.concurrent('finish what one of them was killed in the middle of', async (test) => {
+  const pair = await startPair(test, 20, { HOLDFAST_WRITE_SPACING_MS: '50' })
+  const { world, servers, stories } = pair
+  const [doomed, heir] = servers
+  await Promise.all(stories.map((story) => story.claim(heir.admin)))
+  await until(
+    async () => writesOf(world).length,
+    (count) => count >= 10,
+  )
+  await doomed.kill()
+  const left = 2 * stories.length - writesOf(world).length
+  expect(left, 'writes left for the other one').toBeGreaterThan(10)
+  await Promise.all(stories.map((story) => story.finish(heir.admin)))
+  expect(stories.flatMap((story) => checkPublished(story))).toEqual([])
+})
