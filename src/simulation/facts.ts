@@ -98,8 +98,9 @@ export interface Facts {
   readonly inbox: readonly InboxFact[]
   readonly subjects: readonly SubjectFact[]
   readonly audit: readonly AuditFact[]
-  /** Our id of a repository by every name it had. */
+  /** Our id of a repository by every name it had, and by GitHub's. */
   readonly names: ReadonlyMap<string, string>
+  readonly repositories: ReadonlyMap<number, string>
 }
 
 export async function readFacts(memory: SharedMemory): Promise<Facts> {
@@ -107,6 +108,7 @@ export async function readFacts(memory: SharedMemory): Promise<Facts> {
     (await memory.select(`SELECT * FROM ${table} ORDER BY 1`)) as unknown as T[]
   const audit = await readAudit(memory, 0)
   const names = await all<{ name: string; repository_id: string }>('repository_name')
+  const repositories = await all<{ id: string; github_id: number }>('repository')
   return {
     runs: await all('run'),
     deliveries: await all('delivery'),
@@ -115,6 +117,7 @@ export async function readFacts(memory: SharedMemory): Promise<Facts> {
     subjects: await all('subject'),
     audit,
     names: new Map(names.map(({ name, repository_id: id }) => [name, id])),
+    repositories: new Map(repositories.map(({ id, github_id: githubId }) => [githubId, id])),
   }
 }
 

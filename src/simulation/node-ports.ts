@@ -38,7 +38,7 @@ export class NodePorts {
   #state: 'up' | 'paused' | 'dead' = 'up'
   #held: (() => void)[] = []
   /** Background loops look no more often than this: a simulated hour is soon over then. */
-  backgroundMs = 1000
+  backgroundMs = 1500
 
   constructor(options: PortsOptions) {
     this.#options = options

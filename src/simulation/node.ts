@@ -24,7 +24,7 @@ export const webhookSecret = 'a secret of the simulation'
 const coalesceMs = 2000
 const confirmDelayMs = 5000
 const leaseMs = 30_000
-const relaxedMs = 2500
+const relaxedMs = 2900
 const limits = { spacingMs: 1000, perMinute: 80, perHour: 500 }
 
 /** Parts that a test replaces, to see that the rules notice. */

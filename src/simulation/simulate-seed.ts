@@ -84,7 +84,7 @@ async function liveThrough(world: World, people: People, weather: Weather): Prom
   for (let acts = random.between(5, 16); acts > 0; acts -= 1) {
     people.act()
     for (let bad = badness; bad > 0; bad -= 100) if (random.chance(bad)) weather.turn()
-    await time.pass(random.below(random.pick([2000, 12_000, 25_000])))
+    await time.pass(random.below(random.pick([1000, 5000, 10_000, 25_000])))
   }
   await time.pass(10 * secondMs)
 }

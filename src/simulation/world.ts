@@ -83,7 +83,8 @@ export class World {
     })
     for (const repo of repositories) this.github.addRepository(repo)
     const fetch = createFrontDoor(this)
-    const where = { url: 'https://holdfast.test/webhooks/github', secret: webhookSecret, fetch }
+    const url = 'https://holdfast.test/webhooks/github'
+    const where = { url, secret: webhookSecret, fetch, events: ['pull_request', 'check_run'] }
     this.hooks = this.isApp
       ? [sendWebhooks(this.github, where)]
       : repositories.map((repo) => sendWebhooks(this.github, { ...where, repo }))

@@ -13,10 +13,6 @@ interface Told {
   readonly sent: SentByNode
 }
 
-const unanswering = new Set([
-  ...['lost-answer', 'bad-gateway', 'server-error', 'broken-json', 'reset', 'hang'],
-  ...['slow-body', 'late-answer', 'delayed-commit'],
-])
 /** From the answer until every node can know of the block; what was begun may still leave. */
 const graceMs = 12_000
 
@@ -91,16 +87,21 @@ function isRefused({ received }: Told): boolean {
   return received.status !== null && received.status >= 300 && received.status < 500
 }
 
+/** No answer came, or none that says anything. */
 function isUnheard({ received, sent }: Told): boolean {
-  return sent.heard === null || unanswering.has(received.fault ?? '')
+  const status = sent.heard?.response.status ?? 500
+  return status >= 500 || received.fault === 'broken-json'
 }
+
+/** The body may have come too late, too. */
+const isDoubtful = (one: Told): boolean => isUnheard(one) || one.received.fault === 'slow-body'
 
 /** Two equal statuses in a row are one too many, unless an answer was missing. */
 export function checkRepeats(facts: Facts, world: World, findings: Findings): void {
   const doubtful = new Set<string>()
   for (const received of world.github.requests) {
     const sent = world.sent.get(received.headers['x-request-id'] ?? '')
-    if (sent !== undefined && !isUnheard({ received, sent })) continue
+    if (sent !== undefined && !isDoubtful({ received, sent })) continue
     doubtful.add(`${received.path.split('/').at(-1)} ${keyOf(received)}`)
   }
   for (const delivery of facts.deliveries) {

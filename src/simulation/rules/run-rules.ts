@@ -118,7 +118,7 @@ export function checkTold(facts: Facts, workers: Workers, findings: Findings): v
 
 export function checkHeads(facts: Facts, world: World, people: People, findings: Findings): void {
   for (const { repo, number, isOpen } of people.pulls) {
-    const scope = facts.names.get(repo)
+    const scope = facts.repositories.get(world.github.repository(repo).id)
     const { headSha } = world.github.thread(repo, number)
     for (const type of Object.keys(world.types)) {
       const subject = facts.subjects.find(

@@ -41,8 +41,10 @@ function expected(run: RunFact): Shown | null {
 /** What a lasting refusal by GitHub leaves; only where the world had one. */
 export function isExcused({ status, reason }: DeliveryFact, world: World): boolean {
   const refused = world.injected.has('thread locked') || world.injected.has('permission lost')
-  return status === 'FAILED' && refused && ['forbidden', 'not_found', 'gone'].includes(reason ?? '')
+  return status === 'FAILED' && refused && refusals.has(reason ?? '')
 }
+
+const refusals = new Set(['forbidden', 'not_found', 'gone', 'not_installed'])
 
 export function checkClosed(facts: Facts, world: World, findings: Findings): void {
   for (const { id, state } of facts.runs) {

@@ -17,6 +17,7 @@ export class Watch {
   readonly #findings: Findings
   readonly #seen = new Map<string, DeliveryFact>()
   #lastAudit = 0
+  #looking: Promise<void> | null = null
 
   constructor(world: World, findings: Findings) {
     this.#world = world
@@ -24,7 +25,13 @@ export class Watch {
     world.onCommit = () => void this.look()
   }
 
+  /** Commits of one moment are one look: nothing is committed while it looks. */
   async look(): Promise<void> {
+    this.#looking ??= this.#lookNow().finally(() => (this.#looking = null))
+    await this.#looking
+  }
+
+  async #lookNow(): Promise<void> {
     const { memory, story } = this.#world
     const fresh = await readAudit(memory, this.#lastAudit)
     if (fresh.length === 0) return
