@@ -1,6 +1,7 @@
 /**
- * `why`: what happened to a pull request, a run, a delivery or a webhook, and why, told in plain words from
- * audit and state alone. It claims nothing that they do not say, and says so when a part is gone.
+ * `why`: what happened to a pull request, a run, a delivery or a webhook, and why, told in plain
+ * words from audit and state alone. It claims nothing that they do not say, and says so when a part
+ * is gone.
  *
  *   question ──▶ known (bounded reads) ──▶ headline, story, awaiting, actions ──▶ text
  */

@@ -18,9 +18,9 @@ export function addWhyCommand(program: Command, world: World): void {
     .command('why <query>')
     .summary('say in plain words what happened to something, and why')
     .description(
-      'Says what happened to a pull request (owner/repo#N or its address), a run, a delivery or a ' +
-        "webhook (its id, or GitHub's GUID), what was decided at each point, what GitHub shows, " +
-        'what is awaited until when, and what you can do.',
+      'Says what happened to a pull request (owner/repo#N or its address), a run, a delivery or ' +
+        "a webhook (its id, or GitHub's GUID), what was decided at each point, what GitHub " +
+        'shows, what is awaited until when, and what you can do.',
     )
     .option('--json', 'print the story as JSON')
   addConnectionFlags(why)

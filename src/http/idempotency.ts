@@ -2,9 +2,9 @@
  * Idempotency keys, prepared for the store: what a key is kept under, what its body was, and how
  * its answer is sealed.
  *
- * What must hold: a header's key belongs to one token, method and path; the kept answer may hold a lease or
- * a token, so it is encrypted under a key that is made from the caller's own bearer token, which
- * is not stored anywhere.
+ * What must hold: a header's key belongs to one token, method and path; the kept answer may hold a
+ * lease or a token, so it is encrypted under a key that is made from the caller's own bearer token,
+ * which is not stored anywhere.
  */
 import { createCipheriv, createDecipheriv, createHash, hkdfSync } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'

@@ -129,9 +129,9 @@ export function whyDeliveries(open: OpenStore): void {
     await world.store.outbox.blockIdentity(identity, until, 'rate_limited')
     await step(() => ({ what: 'budget', until }))
     const { headline, awaiting, actions } = await ask()
-    expect(headline).toMatch(
-      /The comment .*: it waits for installation:7, which GitHub told to wait \(rate_limited\), until \d\d:\d\d:\d\d UTC\./,
-    )
+    const whose = 'installation:7, which GitHub told to wait (rate_limited), until '
+    expect(headline).toContain(`The comment is not on GitHub yet: it waits for ${whose}`)
+    expect(headline).toMatch(/ until \d\d:\d\d:\d\d UTC\./)
     const what = 'room for the comment in the write budget of installation:7'
     expect(awaiting).toContainEqual({ what, until })
     expect(actions).toContainEqual(expect.objectContaining({ command: 'holdfast budgets' }))

@@ -295,7 +295,7 @@ describe('deliveries', () => {
   })
 })
 
-test('budgets tell what was used, what is allowed, and until when an identity is blocked', async () => {
+test('budgets tell what was used, what is allowed, and until when one is blocked', async () => {
   expect(await get('/v1/budgets')).toEqual({
     items: [
       {

@@ -250,6 +250,36 @@ async function held(state: State, signal: AbortSignal | undefined): Promise<void
   })
 }
 
+type TokenVerbs = 'token' | 'createToken' | 'listTokens' | 'deleteToken'
+
+function fakeTokens(state: State): Pick<HttpStore, TokenVerbs> {
+  const check = (): void => {
+    if (state.failure !== null) throw state.failure
+  }
+  return {
+    async token(id) {
+      check()
+      return state.tokens.get(id) ?? null
+    },
+    async createToken(token, once) {
+      check()
+      const { actor } = token
+      state.changes.push({ verb: 'createToken', request: token, actor, once: once ?? undefined })
+      const { scope, name, userId, secret } = token
+      return { token: { id: 'tok_new', scope, name, userId, createdAt: startedAt }, secret }
+    },
+    async listTokens() {
+      check()
+      return { items: [...state.tokens.values()], nextCursor: null }
+    },
+    async deleteToken(id, actor) {
+      check()
+      if (!state.tokens.has(id)) throw new NotFoundError('token_not_found', `no token ${id}`)
+      state.changes.push({ verb: 'deleteToken', request: { id }, actor, once: undefined })
+    },
+  }
+}
+
 function fakeStore(state: State): HttpStore {
   const check = (): void => {
     if (state.failure !== null) throw state.failure
@@ -257,23 +287,9 @@ function fakeStore(state: State): HttpStore {
   return {
     outbox: fakeOutbox(state),
     now: () => startedAt,
-    async reportStatus(request, once) {
-      check()
-      const { runId, actor } = request
-      if (runId !== state.run.id) throw new NotFoundError('run_not_found', `no run ${runId}`)
-      state.changes.push({ verb: 'reportStatus', request, actor, once: once ?? undefined })
-      return state.run
-    },
-    async repositoryNames(ids) {
-      check()
-      return new Map(ids.map((id) => [id, 'acme/widgets']))
-    },
+    ...fakeTokens(state),
     async ping() {
       check()
-    },
-    async token(id) {
-      check()
-      return state.tokens.get(id) ?? null
     },
     async run(id) {
       check()
@@ -308,21 +324,16 @@ function fakeStore(state: State): HttpStore {
       check()
       return { items: [theEntry], nextCursor: 'next' }
     },
-    async createToken(token, once) {
+    async reportStatus(request, once) {
       check()
-      const { actor } = token
-      state.changes.push({ verb: 'createToken', request: token, actor, once: once ?? undefined })
-      const { scope, name, userId, secret } = token
-      return { token: { id: 'tok_new', scope, name, userId, createdAt: startedAt }, secret }
+      const { runId, actor } = request
+      if (runId !== state.run.id) throw new NotFoundError('run_not_found', `no run ${runId}`)
+      state.changes.push({ verb: 'reportStatus', request, actor, once: once ?? undefined })
+      return state.run
     },
-    async listTokens() {
+    async repositoryNames(ids) {
       check()
-      return { items: [...state.tokens.values()], nextCursor: null }
-    },
-    async deleteToken(id, actor) {
-      check()
-      if (!state.tokens.has(id)) throw new NotFoundError('token_not_found', `no token ${id}`)
-      state.changes.push({ verb: 'deleteToken', request: { id }, actor, once: undefined })
+      return new Map(ids.map((id) => [id, 'acme/widgets']))
     },
     async listAudit({ runId = theRunId, deliveryId }) {
       check()

@@ -20,7 +20,7 @@ const status = text(givenMax)
   .refine((told) => !controls.test(told), 'must be without control characters')
   .meta({
     examples: ['Reading the diff'],
-    description: `One line for people: 1 to ${codePointsMax} characters. Line breaks become spaces.`,
+    description: `For people: 1 to ${codePointsMax} characters. Line breaks become spaces.`,
   })
 
 export const statusBody = z.strictObject({
