@@ -10,6 +10,7 @@ import type { AuditRow } from '../../domain/audit.ts'
 import { auditTypes } from '../../domain/audit.ts'
 import { claimReasons } from '../../domain/claim.ts'
 import { claimWords } from './claim-words.ts'
+import { deliveryName } from './delivery-words.ts'
 import { happeningWords } from './happening-words.ts'
 import { becauseWords, intakeReasons } from './intake-words.ts'
 import { actorWords, keyWords, lengthWords, outside, quoted, timeWords } from './plain-words.ts'
@@ -108,6 +109,17 @@ describe('words from outside', () => {
       rowWords(row({ type: 'run.leased', data: { worker: text } }), null),
       rowWords(row({ type: 'run.cancelled', actor: text, data: { why: text } }), null),
       rowWords(row({ type: 'webhook.postponed', data: { why: text } }), null),
+      rowWords(row({ type: 'run.agent.status_reported', data: { status: text } }), null),
+      rowWords(row({ type: 'delivery.failed', data: { reason: text, text } }), null),
+      rowWords(row({ type: 'budget.blocked', data: { identity: text, reason: text } }), null),
+      rowWords(row({ type: 'operator.delivery_skipped', data: { reason: text } }), null),
+      deliveryName({ id: 'del_1', channel: 'github-comment', name: text, content: '{}' }),
+      deliveryName({
+        id: 'del_1',
+        channel: 'github-label',
+        name: 'x',
+        content: JSON.stringify({ label: text }),
+      }),
     ]) {
       expect(said).not.toMatch(harmful)
     }
