@@ -15,6 +15,7 @@ import { createGitHub } from './github/create-github.ts'
 import type { OnRenamed } from './github/renamed-repository.ts'
 import { defaultPublishing, type PublishingRules } from './domain/outbox/schedule.ts'
 import { createHttpServer } from './http/server.ts'
+import type { CatchUpReport } from './intake/catch-up-report.ts'
 import { createCatchUp } from './intake/catch-up.ts'
 import { openIntake } from './intake/open-intake.ts'
 import { learnRename } from './intake/learn-rename.ts'
@@ -134,7 +135,7 @@ function eventsOf({ runs }: Settings): readonly string[] {
 
 export async function compose(settings: Settings, options: ComposeOptions): Promise<App> {
   const seams = { ...systemSeams, ...definedSeams(options) }
-  const { clock, scheduler } = seams
+  const { scheduler } = seams
   const { log, version } = options
   const metrics = createPrometheusMetrics()
   const store = await openServedStore(settings, { ...seams, metrics })
@@ -171,23 +172,12 @@ export async function compose(settings: Settings, options: ComposeOptions): Prom
     limits: budgetLimits(settings),
   })
   const stopping = new AbortController()
-  const http = createHttpServer({
+  const http = openDoor(settings, options, {
     ...shared,
     intake: intake.intake,
     catchUp: () => catchUp.now(),
-    auditFeed: createAuditFeed({ store, scheduler, log }),
-    adminTokenHash: hashSecret(options.adminToken),
-    budgetLimits: budgetLimits(settings),
     metricsPage: metrics,
-    version,
-    sandbox: settings.mode === 'sandbox',
-    doctor: () =>
-      examineAll({
-        settings,
-        look: () => lookAtDatabase(settings.database, { clock, readThrough: false }),
-        store: () => Promise.resolve(store),
-        github: () => github,
-      }),
+    github,
     stopping: stopping.signal,
   })
   return {
@@ -214,6 +204,62 @@ export async function compose(settings: Settings, options: ComposeOptions): Prom
       await Promise.all([loops.stop(), runs.stop(), publisher.stop()])
       await store.close()
     },
+  }
+}
+
+type DoorParts = Omit<Parameters<typeof createHttpServer>[0], MadeForTheDoor> &
+  Seams & {
+    readonly github: ReturnType<typeof openGitHub>
+    readonly store: Store
+  }
+type MadeForTheDoor =
+  'auditFeed' | 'adminTokenHash' | 'budgetLimits' | 'version' | 'sandbox' | 'doctor'
+
+function openDoor(settings: Settings, options: ComposeOptions, parts: DoorParts) {
+  const { store, clock, github } = parts
+  const { adminToken, version, log } = options
+  return createHttpServer({
+    ...parts,
+    auditFeed: createAuditFeed({ store, scheduler: parts.scheduler, log }),
+    adminTokenHash: hashSecret(adminToken),
+    budgetLimits: budgetLimits(settings),
+    version,
+    sandbox: settings.mode === 'sandbox',
+    doctor: () =>
+      examineAll({
+        settings,
+        look: () => lookAtDatabase(settings.database, { clock, readThrough: false }),
+        store: () => Promise.resolve(store),
+        github: () => github,
+      }),
+  })
+}
+
+/** One pass of catch-up beside whoever serves the store, or while nobody does. */
+export async function catchUpBeside(
+  store: Store,
+  settings: Settings,
+  options: Parameters<typeof openGitHub>[1],
+): Promise<CatchUpReport> {
+  const github = openGitHub(settings, options)
+  const runs = createRuns({
+    ...options,
+    store,
+    leaseMs: settings.leaseMs,
+    policyOf: (type, kind) => runPolicy(settings, type, kind),
+    headSource: github,
+  })
+  const shared = { ...options, store, runs, metrics: noMetrics, github, types: settings.runs }
+  const intake = openIntake({ ...shared, secrets: [] })
+  const catchUp = createCatchUp({ ...shared, intake })
+  intake.start()
+  try {
+    return await catchUp.now()
+  } finally {
+    await catchUp.stop()
+    await intake.stop()
+    await runs.settled()
+    await runs.stop()
   }
 }
 

@@ -30,6 +30,7 @@ function realWorld(): World {
     openStore: async (...args) => (await import('../compose.ts')).openStore(...args),
     lookAtDatabase: async (...args) => (await import('../compose.ts')).lookAtDatabase(...args),
     openGitHub: async (...args) => (await import('../compose.ts')).openGitHub(...args),
+    catchUpBeside: async (...args) => (await import('../compose.ts')).catchUpBeside(...args),
     backupDatabase: async (...args) => (await import('../compose.ts')).backupDatabase(...args),
   }
 }

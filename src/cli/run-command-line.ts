@@ -7,6 +7,7 @@ import { exitCodeOf, exitCodes, failureText } from './failure.ts'
 import { addAuditCommand } from './audit-command.ts'
 import { addBackupCommand } from './backup-command.ts'
 import { addBudgetsCommand } from './budgets-command.ts'
+import { addCatchupCommand } from './catchup-command.ts'
 import { addDeliveriesCommand } from './deliveries-command.ts'
 import { addDoctorCommand } from './doctor-command.ts'
 import { addInboxCommand } from './inbox-command.ts'
@@ -73,6 +74,7 @@ a server when --url or HOLDFAST_URL names one, else the database that the settin
   addWhyCommand(program, world)
   program.commandsGroup('Upkeep:')
   addDoctorCommand(program, world, finish)
+  addCatchupCommand(program, world)
   addTokenCommand(program, world)
   addMigrateCommand(program, world)
   addBackupCommand(program, world)

@@ -2,7 +2,14 @@
  * Everything a command touches outside itself, handed in so that tests own all of it. What
  * `compose` gives is loaded only when a command needs it, which keeps `--help` quick.
  */
-import type { backupDatabase, compose, lookAtDatabase, openGitHub, openStore } from '../compose.ts'
+import type {
+  backupDatabase,
+  catchUpBeside,
+  compose,
+  lookAtDatabase,
+  openGitHub,
+  openStore,
+} from '../compose.ts'
 import type { Clock } from '../clock.ts'
 import type { Random } from '../random.ts'
 import type { Scheduler } from '../scheduler.ts'
@@ -24,5 +31,6 @@ export interface World {
   readonly openStore: typeof openStore
   readonly lookAtDatabase: typeof lookAtDatabase
   readonly backupDatabase: typeof backupDatabase
+  readonly catchUpBeside: typeof catchUpBeside
   openGitHub(...args: Parameters<typeof openGitHub>): Promise<ReturnType<typeof openGitHub>>
 }

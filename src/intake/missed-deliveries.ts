@@ -57,7 +57,10 @@ export class MissedDeliveries {
       return
     }
     const firstAt = await store.firstStartedAt()
-    if (firstAt === null) return
+    if (firstAt === null) {
+      notes.skip('webhooks', 'no server has been started on this store yet')
+      return
+    }
     const since = Math.max(fromItsSecond(firstAt), store.now() - keptMs, this.#readTo - marginMs)
     try {
       const read = await this.#read(since, notes)

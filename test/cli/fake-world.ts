@@ -2,7 +2,7 @@
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { backupDatabase, lookAtDatabase } from '../../src/compose.ts'
+import { backupDatabase, catchUpBeside, lookAtDatabase } from '../../src/compose.ts'
 import type { App, ComposeOptions } from '../../src/compose.ts'
 import type { Settings } from '../../src/settings/settings.ts'
 import { systemClock } from '../../src/clock.ts'
@@ -125,6 +125,7 @@ export class FakeWorld implements World {
   openGitHub: World['openGitHub'] = () => Promise.resolve(null)
   lookAtDatabase: World['lookAtDatabase'] = lookAtDatabase
   backupDatabase: World['backupDatabase'] = backupDatabase
+  catchUpBeside: World['catchUpBeside'] = catchUpBeside
 
   run(...argv: readonly string[]): Promise<number> {
     return runCommandLine(argv, this)

@@ -8,6 +8,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { openStore } from '../../src/compose.ts'
+import { systemScheduler } from '../../src/scheduler.ts'
 import type { Store } from '../../src/store.ts'
 import {
   createGitHubSimulator,
@@ -17,6 +19,7 @@ import {
   type ServedSimulator,
   type WebhookSender,
 } from '../../src/simulator/index.ts'
+import { FakeWorld } from '../cli/fake-world.ts'
 import { appKeyPem } from '../github/github-under-test.ts'
 import { freshDatabase } from '../postgres/fresh-database.ts'
 import { until } from '../scenarios/until.ts'
@@ -289,5 +292,26 @@ describe('pull requests that changed unheard', () => {
       (report) => report.reconciled > 0,
     )
     expect(later).toMatchObject({ reconciled: 1, skipped: [] })
+  })
+})
+
+describe('from a terminal', () => {
+  it('it is done beside a server, straight on its database', async () => {
+    await listen()
+    hook.disturb({ how: 'drop', event: 'pull_request' })
+    open(1)
+    await hook.settled()
+    const world = new FakeWorld()
+    Object.assign(world.scheduler, systemScheduler)
+    Object.assign(world, { openStore, fetch: globalThis.fetch })
+    world.env = { ...asApp(), GITHUB_WEBHOOK_SECRET: webhookSecret, HOLDFAST_DATA_DIR: folder }
+    expect(await world.run('catchup')).toBe(0)
+    expect(world.stdout).toMatch(
+      /^Took in 1 webhook that never came, of 1 that GitHub sent\.\nFound no .*\nMade 1 run: run_/,
+    )
+    expect(await runs()).toEqual(['#1 100 pending'])
+    world.stdout = ''
+    expect(await world.run('catchup', '--json')).toBe(0)
+    expect(JSON.parse(world.stdout)).toMatchObject({ ingested: 0, runs_made: [], skipped: [] })
   })
 })

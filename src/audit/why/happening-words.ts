@@ -29,8 +29,19 @@ const deeds: Readonly<Record<string, string>> = {
   'push ': 'pushed to a branch',
 }
 
+/** What was seen without being told, and so without a doer. */
+const sights: Readonly<Record<string, string>> = {
+  closed: 'GitHub shows the pull request closed',
+  opened: 'GitHub shows a pull request that was not known',
+  ready_for_review: 'GitHub shows the pull request ready for review',
+  reopened: 'GitHub shows the pull request open again',
+  synchronize: 'GitHub shows the pull request with another head',
+}
+
 /** `mona pushed (synchronize)` */
 export function happeningWords({ event, action, sender }: Happening): string {
+  const sight = event === 'reconcile' ? sights[action ?? ''] : undefined
+  if (sight !== undefined) return sight
   const deed = deeds[`${event ?? 'pull_request'} ${action ?? ''}`]
   const who = senderWords(sender)
   if (deed !== undefined) return atStart(`${who} ${deed}`)

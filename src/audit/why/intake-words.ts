@@ -45,6 +45,7 @@ export const intakeReasons: Readonly<Record<string, IntakeReason>> = {
     replay: true,
     doctor: true,
   },
+  'head-known': { because: 'this commit has its run already' },
   'closed-since': {
     because: 'the pull request was closed since',
     remedy: 'Reopen the pull request on GitHub',
