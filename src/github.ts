@@ -66,7 +66,7 @@ export interface GitHubCalls {
   githubTimeOf(ourMs: number): number | null
 }
 
-/** What may have been missed: GitHub's record of what it sent, and the pull requests as they are. */
+/** What may have been missed: GitHub's record of what it sent, and pull requests as they are. */
 export interface GitHubListings {
   /** A page of what the App's hook has sent, newest first; null when we are no App. */
   hookDeliveries(cursor: string | null): Promise<HookDeliveryPage | null>

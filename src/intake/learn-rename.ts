@@ -1,6 +1,6 @@
 /**
- * GitHub sent us from one name to another: both are the same repository. Its old name is told first,
- * or what we know by that name would be taken for somebody else's.
+ * GitHub sent us from one name to another: both are the same repository. Its old name is told
+ * first, or what we know by that name would be taken for somebody else's.
  */
 import type { Store } from '../store.ts'
 

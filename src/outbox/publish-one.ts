@@ -1,10 +1,10 @@
 /**
- * One delivery, one step: whatever has to be done next about it is done once and its outcome stored.
+ * One delivery, one step: whatever has to be done next about it is done once, its outcome stored.
  *
  *   lease (by the publisher) ─▶ prepare ─▶ begin: attempt and budget, committed ─▶ send ─▶ end
  *
  * If we die before `begin` is committed, nothing left. After it, the next holder finds an attempt
- * without an outcome and looks before it sends. If the answer never comes, the same. If we are late,
+ * without an outcome and looks before it sends. If no answer ever comes, the same. If we are late,
  * the request does not leave (`sendBy`); if it left all the same, our outcome is refused by the
  * lease and the target read again.
  */
@@ -24,7 +24,8 @@ import type { LeasedDelivery } from '../outbox-store.ts'
 import type { Scheduler } from '../scheduler.ts'
 import { delay } from '../scheduler.ts'
 import type { Store } from '../store.ts'
-import { endOfError, failureOfLook } from './outcome-of.ts'
+import type { LookFailure } from './outcome-of.ts'
+import { brokenOff, endOfError, failureOfLook } from './outcome-of.ts'
 import type { OwnAuthors } from './own-authors.ts'
 
 /** A shorter wait for the budget is not worth giving a delivery back. */
@@ -98,8 +99,7 @@ function make(parts: PublishingParts, job: Job, move: Move): Promise<void> {
 
 async function write(parts: PublishingParts, job: Job, action: 'create' | 'edit'): Promise<void> {
   const { leased, delivery, channel, target, prepared, sendBy } = job
-  const { sentHash, memo } = delivery
-  if (sentHash === prepared.hash && memo.unsettled !== true) {
+  if (stillShows(delivery, prepared)) {
     await record(parts, leased, { what: 'unchanged', hash: prepared.hash })
     return
   }
@@ -107,6 +107,12 @@ async function write(parts: PublishingParts, job: Job, action: 'create' | 'edit'
     const { providerId, url } = await channel.write(target, prepared, sendBy)
     return { what: 'sent', providerId, url, hash: prepared.hash }
   })
+}
+
+/** People set and take off labels as they like: what a new claim wants is said anew. */
+function stillShows({ channel, memo, ...sent }: Delivery, { hash }: Prepared): boolean {
+  const mayHaveChanged = channel === 'github-label' && sent.sentFence !== sent.versionFence
+  return sent.sentHash === hash && memo.unsettled !== true && !mayHaveChanged
 }
 
 async function attempt(
@@ -223,7 +229,7 @@ async function look(
     )
     await record(parts, leased, await findingOf(job, what, sight))
   } catch (error) {
-    const failed = failureOfLook(error, { now: store.now(), toStoreTime: toStoreTime(parts) })
+    const failed = failureOf(parts, job, error)
     if (failed.what === 'look_limited') {
       await store.outbox.blockIdentity(identity, failed.until, 'rate_limited')
     }
@@ -266,26 +272,30 @@ async function findingOf(
 
 /** Null when it cannot be said under whom we act; then that has been recorded. */
 async function identityOf(parts: PublishingParts, job: Job): Promise<string | null> {
-  const { store, github, authors } = parts
+  const { github, authors } = parts
   try {
     await authors.learn()
     return await github.identityOf(job.target)
   } catch (error) {
-    const failed = failureOfLook(error, { now: store.now(), toStoreTime: toStoreTime(parts) })
-    await record(parts, job.leased, failed)
+    await record(parts, job.leased, failureOf(parts, job, error))
     return null
   }
+}
+
+function failureOf(parts: PublishingParts, { delivery }: Job, error: unknown): LookFailure {
+  const now = parts.store.now()
+  return failureOfLook(error, { delivery, now, toStoreTime: toStoreTime(parts) })
 }
 
 async function prepare(
   channel: Channel,
   target: Target,
   { content }: Delivery,
-): Promise<Prepared | Extract<Finding, { what: 'invalid' }>> {
+): Promise<Prepared | Extract<Finding, { what: 'invalid' | 'look_failed' | 'look_limited' }>> {
   try {
     return await channel.prepare(target, JSON.parse(content))
   } catch (error) {
-    if (!(error instanceof InvalidInputError)) throw error
+    if (!(error instanceof InvalidInputError)) return brokenOff(error)
     return { what: 'invalid', trouble: { code: error.code, text: error.message } }
   }
 }

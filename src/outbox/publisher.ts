@@ -14,6 +14,7 @@ import { publishOne, type PublishingParts } from './publish-one.ts'
 /** Other processes write deliveries too: how long one may lie unseen. */
 const pollMs = 200
 const errorPauseMs = 1000
+const atOnceDefault = 6
 
 export interface PublisherOptions extends PublishingParts {
   /** How many are in hand at once. */
@@ -29,47 +30,74 @@ export interface Publisher {
 }
 
 export function createPublisher(options: PublisherOptions): Publisher {
-  const { store, clock, scheduler, log, atOnceMax = 6 } = options
   if (requestTimeoutMs + leaseMarginMs >= deliveryLeaseMs) {
     throw new SetupError('delivery_lease', 'a request may take longer than its delivery is held')
   }
-  const inHand = new Set<Promise<void>>()
-  let progressInHand = 0
-  let state: 'new' | 'started' | 'stopped' = 'new'
-  let cancel: Cancel | undefined
-  let looking: Promise<void> | null = null
-  let again = false
+  return new StorePublisher(options)
+}
 
-  function look(): void {
-    cancel?.()
-    if (state !== 'started') return
-    if (looking !== null) {
-      again = true
+class StorePublisher implements Publisher {
+  readonly #options: PublisherOptions
+  readonly #atOnceMax: number
+  readonly #inHand = new Set<Promise<void>>()
+  #progressInHand = 0
+  #state: 'new' | 'started' | 'stopped' = 'new'
+  #cancel: Cancel | undefined
+  #looking: Promise<void> | null = null
+  #again = false
+
+  constructor(options: PublisherOptions) {
+    this.#options = options
+    this.#atOnceMax = options.atOnceMax ?? atOnceDefault
+  }
+
+  start(): void {
+    if (this.#state !== 'new') return
+    this.#state = 'started'
+    this.wake()
+  }
+
+  wake(): void {
+    this.#cancel?.()
+    if (this.#state !== 'started') return
+    if (this.#looking !== null) {
+      this.#again = true
       return
     }
-    again = false
-    looking = lookOnce().then((pauseMs) => {
-      looking = null
-      if (state !== 'started') return
-      if (again) look()
-      else cancel = scheduler.afterInBackground(pauseMs, look)
+    this.#again = false
+    this.#looking = this.#look().then((pauseMs) => {
+      this.#looking = null
+      if (this.#state !== 'started') return
+      if (this.#again) this.wake()
+      else {
+        this.#cancel = this.#options.scheduler.afterInBackground(pauseMs, () => this.wake())
+      }
     })
   }
 
+  async stop(): Promise<void> {
+    this.#state = 'stopped'
+    this.#cancel?.()
+    await this.#looking
+    await Promise.all(this.#inHand)
+  }
+
   /** Resolves to how long nothing has to be looked for. */
-  async function lookOnce(): Promise<number> {
+  async #look(): Promise<number> {
+    const { store, clock, log } = this.#options
     try {
-      const room = atOnceMax - inHand.size
-      if (room <= 0) return pollMs
+      const limit = this.#atOnceMax - this.#inHand.size
+      if (limit <= 0) return pollMs
       const dueAt = await store.outbox.nextDueAt()
       if (dueAt === null) return pollMs
       const waitMs = dueAt - store.now()
       if (waitMs > 0) return Math.min(pollMs, waitMs)
       // The lease is counted from before it was asked for: ours ends before the store's.
       const leasedAtMs = clock.monotonicMs()
-      const progressMax = Math.max(0, Math.ceil(atOnceMax / 2) - progressInHand)
-      const leased = await store.outbox.lease({ limit: room, progressMax })
-      for (const one of leased) take(one, leasedAtMs)
+      const progressMax = Math.max(0, Math.ceil(this.#atOnceMax / 2) - this.#progressInHand)
+      for (const one of await store.outbox.lease({ limit, progressMax })) {
+        this.#take(one, leasedAtMs)
+      }
       return pollMs
     } catch (error) {
       log.error({ err: error }, 'could not look for what has to be published')
@@ -77,36 +105,21 @@ export function createPublisher(options: PublisherOptions): Publisher {
     }
   }
 
-  function take(leased: LeasedDelivery, leasedAtMs: number): void {
+  #take(leased: LeasedDelivery, leasedAtMs: number): void {
     const lookBy = leasedAtMs + deliveryLeaseMs - leaseMarginMs
     const sendBy = lookBy - requestTimeoutMs
     const progress = leased.delivery.priority
-    progressInHand += progress
-    const done = publishOne(options, leased, { sendBy, lookBy })
+    this.#progressInHand += progress
+    const done = publishOne(this.#options, leased, { sendBy, lookBy })
       .catch((error: unknown) => {
         const told = { err: error, delivery_id: leased.delivery.id }
-        log.error(told, 'a delivery broke off; it is taken up again when its lease is over')
+        this.#options.log.error(told, 'a delivery broke off; it is due again with its lease')
       })
       .then(() => {
-        inHand.delete(done)
-        progressInHand -= progress
-        look()
+        this.#inHand.delete(done)
+        this.#progressInHand -= progress
+        this.wake()
       })
-    inHand.add(done)
-  }
-
-  return {
-    start() {
-      if (state !== 'new') return
-      state = 'started'
-      look()
-    },
-    wake: look,
-    async stop() {
-      state = 'stopped'
-      cancel?.()
-      await looking
-      await Promise.all(inHand)
-    },
+    this.#inHand.add(done)
   }
 }

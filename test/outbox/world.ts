@@ -3,6 +3,7 @@
  * and publisher, and the simulated GitHub at the other end of the connection, which counts.
  */
 import { pino } from 'pino'
+import type { ChannelName } from '../../src/domain/outbox/delivery.ts'
 import type { PublishingRules } from '../../src/domain/outbox/schedule.ts'
 import { defaultPublishing } from '../../src/domain/outbox/schedule.ts'
 import type { BudgetLimits } from '../../src/domain/outbox/budget.ts'
@@ -12,6 +13,7 @@ import { learnRename } from '../../src/intake/learn-rename.ts'
 import { noMetrics } from '../../src/metrics.ts'
 import { openOutbox } from '../../src/outbox/open-outbox.ts'
 import type { Publisher } from '../../src/outbox/publisher.ts'
+import type { Random } from '../../src/random.ts'
 import { systemRandom } from '../../src/random.ts'
 import { createRuns } from '../../src/runs/create-runs.ts'
 import type { Claimed } from '../../src/runs/runs.ts'
@@ -21,6 +23,7 @@ import type { GitHubSimulator } from '../../src/simulator/index.ts'
 import { createGitHubSimulator } from '../../src/simulator/index.ts'
 import type { Store } from '../../src/store.ts'
 import { openSqlite } from '../../src/stores/open-sqlite.ts'
+import { appKeyPem } from '../github/github-under-test.ts'
 
 export const second = 1000
 export const minute = 60 * second
@@ -40,6 +43,8 @@ export interface WorldOptions {
   readonly publicUrl?: string
   /** False leaves the pull request older than the store. */
   readonly youngThread?: boolean
+  /** Publishes as a GitHub App, which alone may write check runs. */
+  readonly app?: boolean
   readonly simulator?: Parameters<typeof createGitHubSimulator>[0]
 }
 
@@ -51,7 +56,12 @@ const log = pino({ level: 'silent' })
 export async function openWorld(options: WorldOptions = {}) {
   const time = new VirtualTime(Date.UTC(2026, 5, 1, 12))
   const seams = { clock: time, scheduler: time, random: systemRandom }
-  const github = createGitHubSimulator({ ...seams, ...options.simulator })
+  const asApp = { app: { id: 12, slug: 'holdfast-bot', privateKey: appKeyPem } }
+  const github = createGitHubSimulator({
+    ...seams,
+    ...(options.app === true && asApp),
+    ...options.simulator,
+  })
   const publishing = { ...defaultPublishing, ...options.rules }
   const store = openSqlite({ path: ':memory:', exclusive: false }, { ...seams, publishing })
   await withTime(time, store.recordMode('live'))
@@ -59,62 +69,21 @@ export async function openWorld(options: WorldOptions = {}) {
   await time.pass(second)
   const createdAt = options.youngThread === false ? time.wallMs() - hour : time.wallMs()
   github.addPull(repo, { number: 5, headSha: head(1), baseSha, createdAt })
-  const announcement = {
-    anchorPer: 'subject',
-    statusContext: context,
-    checkName: null,
-    locale: 'en',
-    ...options.announcement,
-  } as const
-  const runs = createRuns({
-    ...seams,
-    store,
-    log,
-    leaseMs: hour,
-    policyOf: (): RunPolicy => ({
-      onNewer: 'supersede',
-      attempts: 3,
-      timeoutMs: 6 * hour,
-      pendingTimeoutMs: 6 * hour,
-      announcement,
-    }),
-    headSource: null,
-  })
+  const base = { options, seams, store, github }
+  const runs = runsOf(base)
   const opened: Publisher[] = []
-
-  /** One more node that publishes from the same store. */
-  function startPublisher(fetch: typeof globalThis.fetch = github.fetch): Publisher {
-    const connection = createGitHub({
-      ...seams,
-      apiUrl: 'http://github.localhost',
-      publicUrl: null,
-      events: [],
-      fetch,
-      log,
-      version: 'test',
-      credentials: { token: 'token' },
-      onRenamed: (...told) => void learnRename(store, ...told),
-    })
-    const publisher = openOutbox({
-      ...seams,
-      store,
-      github: connection,
-      publicUrl: options.publicUrl ?? null,
-      limits: { ...noLimits, ...options.limits },
-      metrics: noMetrics,
-      log,
-    })
-    opened.push(publisher)
-    publisher.start()
-    return publisher
-  }
-
   return {
     time,
     store: store as Store,
     github,
     runs,
-    startPublisher,
+    /** One more node that publishes from the same store. */
+    startPublisher: (fetch = github.fetch): Publisher => {
+      const publisher = publisherOf(base, fetch)
+      opened.push(publisher)
+      publisher.start()
+      return publisher
+    },
     /** What a worker or an API caller does. Time passes only as far as the store needs it to. */
     now: <T>(work: Promise<T>): Promise<T> => withTime(time, work),
     claim: (n = 1, over: { readonly rerun?: boolean; readonly repo?: string } = {}) =>
@@ -143,12 +112,80 @@ export async function openWorld(options: WorldOptions = {}) {
       ),
     deliveries: async () =>
       (await withTime(time, store.outbox.list({}, { limit: 100, cursor: null }))).items,
+    delivery: async (name: string) => {
+      const listed = store.outbox.list({}, { limit: 100, cursor: null })
+      return (await withTime(time, listed)).items.find((delivery) => delivery.name === name)
+    },
+    /** Something of the run's own. */
+    publish: (
+      claimed: Claimed,
+      name: string,
+      channel: ChannelName,
+      content: Readonly<Record<string, unknown>>,
+    ) => {
+      const request = { ...holderOf(claimed), actor: 'test', name, channel, content }
+      return withTime(time, store.outbox.publish(request, null))
+    },
     async close() {
       const stopped = Promise.all(opened.map((publisher) => publisher.stop()))
       await withTime(time, stopped)
       await store.close()
     },
   }
+}
+
+interface Base {
+  readonly options: WorldOptions
+  readonly seams: { clock: VirtualTime; scheduler: VirtualTime; random: Random }
+  readonly store: Store
+  readonly github: GitHubSimulator
+}
+
+function runsOf({ options, seams, store }: Base) {
+  const announcement = {
+    anchorPer: 'subject',
+    statusContext: context,
+    checkName: null,
+    locale: 'en',
+    ...options.announcement,
+  } as const
+  return createRuns({
+    ...seams,
+    store,
+    log,
+    leaseMs: hour,
+    policyOf: (): RunPolicy => ({
+      onNewer: 'supersede',
+      attempts: 3,
+      timeoutMs: 6 * hour,
+      pendingTimeoutMs: 6 * hour,
+      announcement,
+    }),
+    headSource: null,
+  })
+}
+
+function publisherOf({ options, seams, store }: Base, fetch: typeof globalThis.fetch): Publisher {
+  const connection = createGitHub({
+    ...seams,
+    apiUrl: 'http://github.localhost',
+    publicUrl: null,
+    events: [],
+    fetch,
+    log,
+    version: 'test',
+    credentials: options.app === true ? { appId: '12', privateKey: appKeyPem } : { token: 'token' },
+    onRenamed: (...told) => void learnRename(store, ...told),
+  })
+  return openOutbox({
+    ...seams,
+    store,
+    github: connection,
+    publicUrl: options.publicUrl ?? null,
+    limits: { ...noLimits, ...options.limits },
+    metrics: noMetrics,
+    log,
+  })
 }
 
 /** Lets the work go on; if it needs time to pass, lets that pass. */

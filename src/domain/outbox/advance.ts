@@ -1,6 +1,6 @@
 /**
- * What became of a step, and what follows from it. Pure: the store applies the answer only while the
- * lease under which the step was made is still the delivery's.
+ * What became of a step, and what follows from it. Pure: the store applies the answer only while
+ * the lease under which the step was made is still the delivery's.
  */
 import type { AuditDraft } from '../audit.ts'
 import type { Attempt, Delivery } from './delivery.ts'
@@ -149,7 +149,7 @@ function afterSent(
   return { delivery: told, audits: sentAudits(delivery, sent, attempt) }
 }
 
-/** A target that may get a late write is read again; one that may have been made twice, searched. */
+/** A target that may get a late write is read again; one that may stand twice is searched. */
 function afterSuccess(
   delivery: Delivery,
   action: Attempt['action'],

@@ -1,6 +1,6 @@
 /**
- * What a run wants GitHub to show: one comment, one commit status, one check run. Pure: from the run
- * alone, at any moment of its life, so that every way to end it closes what its beginning opened.
+ * What a run wants GitHub to show: one comment, one commit status, one check run. Pure: from the
+ * run alone, at any moment of its life, so that every end closes what its beginning opened.
  */
 import type { Run } from '../run.ts'
 import { isActive } from '../run.ts'

@@ -1,6 +1,6 @@
 /**
- * What one identity may write: a gap between two writes, so many a minute and an hour, nothing while
- * GitHub has us blocked. Progress may use half of each window; creates and ends own the rest.
+ * What one identity may write: a gap between two writes, so many a minute and an hour, and nothing
+ * while GitHub has us blocked. Progress may use half of each window; creates and ends own the rest.
  *
  * Windows slide: a minute is counted by the second and an hour by the minute, so at no moment have
  * more been sent in the last minute or hour than allowed.
