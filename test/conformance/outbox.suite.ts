@@ -252,7 +252,7 @@ export function announcing(open: OpenStore): void {
         async function play(what: string, head: string, at: number): Promise<unknown> {
           const holder = held.get(head)
           const { store } = world
-          if (what === 'publish') return await hand.publish()
+          if (what === 'publish') return await hand.publish().then(() => null)
           if (what === 'take') return await hand.lease(1)
           if (what === 'cancel') return await store.cancelRun(holder!.run!.id, 'test', null)
           if (what === 'report') return await report(holder!.run!, `${at}`)

@@ -15,6 +15,8 @@ import { inboxDecisions } from './inbox-decisions.suite.ts'
 import { inbox } from './inbox.suite.ts'
 import { lists } from './lists.suite.ts'
 import { once } from './once.suite.ts'
+import { operating } from './outbox-operating.suite.ts'
+import { publishing } from './outbox-publishing.suite.ts'
 import { announcing } from './outbox.suite.ts'
 import { purging } from './purge.suite.ts'
 import { repositories } from './repositories.suite.ts'
@@ -44,6 +46,8 @@ export function exerciseStore(name: string, open: OpenStore): void {
     describe('its vitals', () => vitals(open))
     describe('the run verbs', () => runVerbs(open))
     describe('what a run announces', () => announcing(open))
+    describe('publishing', () => publishing(open))
+    describe('operating the outbox', () => operating(open))
     describe('in any order', () => anyOrder(open))
   })
 }
