@@ -88,6 +88,9 @@ export interface LeasedDelivery {
 export interface DeliveryHold {
   readonly deliveryId: string
   readonly leaseId: string
+  /** The version it was taken with: what is found out says nothing about a later one. */
+  readonly versionFence: number
+  readonly versionSeq: number
 }
 
 export interface BeginRequest {
@@ -162,13 +165,16 @@ export interface OutboxBacklog {
   readonly open: Readonly<Record<DeliveryWait, number>>
   /** When the oldest open version was wanted. */
   readonly oldestAt: number | null
+  /** Oldest first, a few of them. */
+  readonly oldest: readonly LingeringDelivery[]
   readonly failed: number
+  readonly oldestFailed: readonly LingeringDelivery[]
   /** Ended runs whose announcement is not closed yet: oldest first, a few of them. */
-  readonly unreported: readonly UnreportedRun[]
+  readonly unreported: readonly LingeringDelivery[]
   readonly unreportedCount: number
 }
 
-export interface UnreportedRun {
+export interface LingeringDelivery {
   readonly runId: string
   readonly deliveryId: string
   readonly channel: string

@@ -47,21 +47,29 @@ function canBeLost({ delivery, action }: Setting): boolean {
   return action === 'edit' && delivery.providerId !== null && delivery.channel !== 'github-label'
 }
 
-/** GitHub may not see a commit yet that it has just told us of. */
-function refusal(trouble: Trouble, { delivery, now }: Setting): AttemptEnd {
-  const hidden = trouble.code === 'not_found' || trouble.code === 'invalid'
-  const onCommit = delivery.channel === 'github-status' || delivery.channel === 'github-check'
-  return hidden && onCommit && isFresh(delivery, now)
+function refusal(trouble: Trouble, setting: Setting): AttemptEnd {
+  return mayBeHidden(trouble, setting)
     ? { what: 'retry', trouble, after: null }
     : { what: 'permanent', trouble }
+}
+
+/** GitHub may not see a commit yet that it has just told us of. */
+function mayBeHidden(
+  { code }: Trouble,
+  { delivery, now }: Pick<Setting, 'delivery' | 'now'>,
+): boolean {
+  const hidden = code === 'not_found' || code === 'invalid'
+  const onCommit = delivery.channel === 'github-status' || delivery.channel === 'github-check'
+  return hidden && onCommit && isFresh(delivery, now)
 }
 
 export type LookFailure = Extract<Finding, { what: 'look_failed' | 'look_limited' }>
 
 export function failureOfLook(
   error: unknown,
-  { now, toStoreTime }: Pick<Setting, 'now' | 'toStoreTime'>,
+  setting: Pick<Setting, 'delivery' | 'now' | 'toStoreTime'>,
 ): LookFailure {
+  const { now, toStoreTime } = setting
   const trouble = troubleOf(error)
   if (!(error instanceof GitHubError)) {
     return { what: 'look_failed', trouble, after: null, permanent: false }
@@ -69,7 +77,13 @@ export function failureOfLook(
   const after = error.until === null ? null : toStoreTime(error.until)
   if (error.kind === 'rate_limited') return { what: 'look_limited', until: after ?? now + 60_000 }
   const passing = ['network', 'unanswered', 'redirected', 'too_late', 'conflict']
-  return { what: 'look_failed', trouble, after, permanent: !passing.includes(error.kind) }
+  const permanent = !passing.includes(error.kind) && !mayBeHidden(trouble, setting)
+  return { what: 'look_failed', trouble, after, permanent }
+}
+
+/** What broke off before anything was asked is our own fault: tried again, but not for ever. */
+export function brokenOff(error: unknown): LookFailure {
+  return { what: 'look_failed', trouble: troubleOf(error), after: null, permanent: false }
 }
 
 /** In our own words: an error's message never carries the other side's. */

@@ -1,7 +1,6 @@
 /** What a look at the other side means for a delivery: confirm, lost anchor, scan, settle. */
 import type { AuditDraft } from '../audit.ts'
 import type { Delivery } from './delivery.ts'
-import { isOpen } from './delivery.ts'
 import { close, withAppointment, withDue, withShown } from './follow-up.ts'
 import type { Circumstances, Finding, Seen, Told } from './outcome.ts'
 import { tell } from './outcome.ts'

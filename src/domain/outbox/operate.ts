@@ -1,22 +1,28 @@
 /** What an operator may say about a delivery: send it again, leave it, or that it has arrived. */
 import type { Delivery } from './delivery.ts'
-import { isOpen } from './delivery.ts'
-import { close, free, withShown } from './follow-up.ts'
+import { isLeased, isOpen } from './delivery.ts'
+import { close, letGo, withShown } from './follow-up.ts'
 import { deadlineFor } from './schedule.ts'
 
-/** Whoever holds it now will be told that it came too late. */
+/**
+ * One that is being sent this moment is left to whoever sends it: a second request beside the first
+ * would double it.
+ */
 export function sendAgain(delivery: Delivery, now: number): Delivery {
+  const deadlineAt = deadlineFor(delivery.kind, now)
+  if (isOpen(delivery) && isLeased(delivery, now)) return { ...delivery, tries: 0, deadlineAt }
   const { doubt: _doubt, lost: _lost, removedFence: _removed, ...memo } = delivery.memo
   return {
-    ...free(delivery),
+    ...letGo(delivery),
     status: 'PENDING',
     reason: null,
     wait: 'due',
     closedAt: null,
     priority: 0,
-    dueAt: now,
+    // What was under way when it was closed is looked for once its time is over.
+    dueAt: Math.max(now, delivery.attemptId === null ? now : (delivery.leasedUntil ?? now)),
     tries: 0,
-    deadlineAt: deadlineFor(delivery.kind, now),
+    deadlineAt,
     // The operator has looked: what stands there, if anything, is not what has to be sent.
     memo:
       delivery.wait === 'held' ? { ...memo, looked: true, unsettled: true } : keptDoubt(delivery),
@@ -29,21 +35,28 @@ function keptDoubt({ memo, attemptId }: Delivery): Delivery['memo'] {
   return attemptId === null ? rest : { ...rest, unsettled: true }
 }
 
+/** What stands there already still has to be closed when the run ends. */
 export function leaveIt(delivery: Delivery, reason: string, now: number): Delivery {
-  return { ...close(free(delivery), 'SKIPPED', reason, now), announces: false }
+  const announces = delivery.announces && delivery.memo.showsWork === true
+  return { ...close(letGo(delivery), 'SKIPPED', reason, now), announces }
 }
 
 export function hasArrived(delivery: Delivery, providerId: string | null, now: number): Delivery {
-  const { doubt: _doubt, lost: _lost, ...memo } = delivery.memo
+  const { doubt, lost: _lost, ...rest } = delivery.memo
   const { versionFence, versionSeq } = delivery
+  // As long as nobody knows which one it is, the next version has to look for it.
+  const isKnown = (providerId ?? delivery.providerId) !== null
+  const memo = isKnown || doubt === undefined ? rest : { ...rest, doubt }
   return close(
     {
-      ...free(delivery),
+      ...letGo(delivery),
       memo: withShown(delivery, memo),
       providerId: providerId ?? delivery.providerId,
       announcedFence: versionFence,
       sentFence: versionFence,
       sentSeq: versionSeq,
+      // We did not see it: an equal content later is no proof that it stands there.
+      sentHash: null,
       sentAt: now,
       errorCode: null,
       errorText: null,
@@ -54,7 +67,7 @@ export function hasArrived(delivery: Delivery, providerId: string | null, now: n
   )
 }
 
-/** SENT is final for a version. */
+/** SENT is final for a version, and what another one has taken is not shown any more. */
 export function maySendAgain(delivery: Delivery): boolean {
-  return delivery.status === 'FAILED' || delivery.status === 'SKIPPED' || isOpen(delivery)
+  return delivery.status !== 'SENT' && delivery.reason !== 'target_taken'
 }

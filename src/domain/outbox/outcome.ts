@@ -80,6 +80,27 @@ export type Finding =
   /** What is left of a limited number is kept for more important ones. */
   | { readonly what: 'save' }
   | { readonly what: 'rest' }
+  /** A newer version came meanwhile: nothing that was found out holds for that one. */
+  | { readonly what: 'overtaken' }
+
+/** Who is there, and who has us blocked, holds for every version; what it shows, for its own. */
+export function ofAnEarlierVersion(finding: Finding): Finding {
+  switch (finding.what) {
+    case 'looked':
+    case 'scanned':
+      return {
+        ...finding,
+        standing: finding.standing.map((seen) => ({ ...seen, current: false })),
+      }
+    case 'look_failed':
+      return { ...finding, permanent: false }
+    case 'examined':
+    case 'look_limited':
+      return finding
+    default:
+      return { what: 'overtaken' }
+  }
+}
 
 export function tell(
   { id, runId }: Delivery,

@@ -152,7 +152,10 @@ function whenToShow(
   // What holds progress back does not hold back creates and ends; a block is found out again.
   const waits = wait !== null && wait !== 'due' && !(wait === 'budget' && priority === 0)
   if (isOpen(before) && (isLeased(before, now) || waits)) return { wait, dueAt, tries, priority }
-  const soonest = Math.max(showAt(revised, now, rules), afterWhatFailed(before, revised, now, rules))
+  const soonest = Math.max(
+    showAt(revised, now, rules),
+    afterWhatFailed(before, revised, now, rules),
+  )
   return { wait: 'due', dueAt: soonest, tries: 0, priority }
 }
 
@@ -163,10 +166,11 @@ function afterWhatFailed(
   now: number,
   rules: PublishingRules,
 ): number {
-  const { status, closedAt, createdAt, leaseId, leasedUntil, attemptId } = before
+  const { status, dueAt, closedAt, createdAt, leaseId, leasedUntil, attemptId } = before
   // Somebody's request may still be on its way: it is not looked for before its time is over.
   if (leaseId === null && attemptId !== null) return leasedUntil ?? now
   const isProgressToo = !final && versionFence === before.versionFence
+  if (isOpen(before) && isProgressToo) return dueAt ?? now
   if (status !== 'FAILED' || closedAt === null || !isProgressToo) return now
   return closedAt + windowMs(now - createdAt, rules)
 }

@@ -27,6 +27,12 @@ export interface Change {
 
 /** In the order in which they happened: of two that share a target the later one stands. */
 export function* announce(context: VerbContext, changes: readonly Change[]): Verb<void> {
+  yield* announceState(context, changes)
+  // Also where its type shows nothing: what it published itself is its own.
+  for (const { run } of changes) if (!isActive(run)) yield* closeOwnOutput(context, run)
+}
+
+function* announceState(context: VerbContext, changes: readonly Change[]): Verb<void> {
   const wishes = changes.flatMap(({ run, repositoryId, began }) =>
     desiresOf(run, repositoryId, began).map((desire) => ({ desire, run, repositoryId })),
   )
@@ -46,7 +52,6 @@ export function* announce(context: VerbContext, changes: readonly Change[]): Ver
     revised.set(target, { delivery: next.delivery, audits })
   }
   yield* store(context, [...revised.values()])
-  for (const { run } of changes) if (!isActive(run)) yield* closeOwnOutput(context, run)
 }
 
 /** The same round goes on: with another holder, or waiting for one. */

@@ -5,7 +5,7 @@
 import type { Attempt, Delivery } from '../../domain/outbox/delivery.ts'
 import { afterTakeover } from '../../domain/outbox/advance.ts'
 import { deliveryLeaseMs } from '../../domain/outbox/schedule.ts'
-import type { LeasedDelivery, LeaseRoom } from '../../outbox-store.ts'
+import type { DeliveryHold, LeasedDelivery, LeaseRoom } from '../../outbox-store.ts'
 import type { Verb } from '../sql.ts'
 import { join, padded, sql } from '../sql.ts'
 import { insertAudits } from '../tables/audit-table.ts'
@@ -73,12 +73,16 @@ function* withPlaces(deliveries: readonly Delivery[]): Verb<LeasedDelivery[]> {
     const subject = subjects.find((row) => row['id'] === delivery.subjectId)
     return {
       delivery,
-      hold: { deliveryId: delivery.id, leaseId: delivery.leaseId ?? '' },
+      hold: holdOf(delivery),
       repo: (repository?.['name'] ?? '') as string,
       repoGithubId: (repository?.['github_id'] ?? null) as number | null,
       threadCreatedAt: (subject?.['thread_created_at'] ?? null) as number | null,
     }
   })
+}
+
+function holdOf({ id, leaseId, versionFence, versionSeq }: Delivery): DeliveryHold {
+  return { deliveryId: id, leaseId: leaseId ?? '', versionFence, versionSeq }
 }
 
 /** Only for whoever is alone with the store: its dead predecessor's leases bind nobody. */

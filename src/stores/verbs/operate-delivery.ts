@@ -17,7 +17,8 @@ const bulkMax = 1000
 
 export function* retryDelivery(context: VerbContext, id: string, actor: string): Verb<Delivery> {
   const delivery = yield* find(id)
-  if (!maySendAgain(delivery)) throw alreadySent(delivery, 'sent again')
+  if (delivery.status === 'SENT') throw alreadySent(delivery, 'sent again')
+  if (!maySendAgain(delivery)) throw taken(delivery)
   return yield* storeOne(context, sendAgain(delivery, context.now()), {
     type: 'operator.delivery_retried',
     actor,
@@ -35,9 +36,10 @@ export function* retryDeliveries(
   const where: Sql[] = [sql`status = ${status}`]
   if (channel !== undefined) where.push(sql`channel = ${channel}`)
   if (runId !== undefined) where.push(sql`run_id = ${runId}`)
-  const found = yield* selectDeliveries(
+  const named = yield* selectDeliveries(
     sql`${join(where, ' AND ')} ORDER BY status, id LIMIT ${bulkMax}`,
   )
+  const found = named.filter(maySendAgain)
   const now = context.now()
   yield* writeDeliveries(found.map((delivery) => sendAgain(delivery, now)))
   yield* insertAudits(
@@ -90,6 +92,12 @@ function* find(id: string): Verb<Delivery> {
 function alreadySent({ id }: Delivery, what: string): ConflictError {
   return new ConflictError('already_sent', `delivery ${id} was sent and cannot be ${what}`, {
     hint: 'What was sent is final; publish something new instead.',
+  })
+}
+
+function taken({ id }: Delivery): ConflictError {
+  return new ConflictError('target_taken', `another delivery has taken the place of ${id}`, {
+    hint: 'See the deliveries of its run: the one that stands there now is kept up to date.',
   })
 }
 

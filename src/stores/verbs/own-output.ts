@@ -137,7 +137,7 @@ function taken({ target }: Delivery): ConflictError {
 
 /** The run has ended: whatever it left "under way" ends as the run did. */
 export function* closeOwnOutput(context: VerbContext, run: Run): Verb<void> {
-  if (isActive(run)) return
+  if (isActive(run) || run.repo === null) return
   const open = yield* selectDeliveries(
     sql`run_id = ${run.id} AND announces = 1 ORDER BY id LIMIT 100`,
   )
