@@ -8,7 +8,7 @@
  */
 import { expect, it, vi } from 'vitest'
 import type { FaultHandle } from '../../src/simulator/index.ts'
-import { databases, type MakePlace } from '../scenarios/place.ts'
+import { databases } from '../scenarios/place.ts'
 import { until } from '../scenarios/until.ts'
 import { checkPublished } from './check-published.ts'
 import { fated, publications, type FatalStep, type Publication } from './publish-fate.ts'
@@ -83,20 +83,15 @@ function hold(world: PublishWorld, { on, step, story }: Case): FaultHandle {
 }
 
 /** Answers what is wrong in the end. */
-async function surviveAll(makePlace: MakePlace): Promise<string[]> {
-  const world = await PublishWorld.open(makePlace)
-  try {
-    const lives = planLives(world)
-    for (const life of lives) await live(world, life)
-    const { admin } = await world.start()
-    await Promise.all(lives.flat().map(({ story }) => story.finish(admin)))
-    return lives.flat().flatMap(({ on, step, story }) => {
-      const lost = step === 'lost by GitHub' ? { [kindOf[on]]: 1 } : {}
-      return checkPublished(story, { lost }).map((wrong) => `${on}, ${step}: ${wrong}`)
-    })
-  } finally {
-    await world.close()
-  }
+async function surviveAll(world: PublishWorld): Promise<string[]> {
+  const lives = planLives(world)
+  for (const life of lives) await live(world, life)
+  const { admin } = await world.start()
+  await Promise.all(lives.flat().map(({ story }) => story.finish(admin)))
+  return lives.flat().flatMap(({ on, step, story }) => {
+    const lost = step === 'lost by GitHub' ? { [kindOf[on]]: 1 } : {}
+    return checkPublished(story, { lost }).map((wrong) => `${on}, ${step}: ${wrong}`)
+  })
 }
 
 const kindOf = {
@@ -106,9 +101,13 @@ const kindOf = {
   'status-final': 'statuses',
 } as const
 
-it.concurrent.each(databases)(
-  'on $name, killed at each step of publishing, nothing is lost or doubled',
-  async ({ makePlace }) => {
-    expect(await surviveAll(makePlace)).toEqual([])
-  },
-)
+for (const { name, makePlace } of databases) {
+  it.concurrent(
+    `on ${name}, killed at each step of publishing, nothing is lost or doubled`,
+    async ({ onTestFinished }) => {
+      const world = await PublishWorld.open(makePlace)
+      onTestFinished(() => world.close())
+      expect(await surviveAll(world)).toEqual([])
+    },
+  )
+}

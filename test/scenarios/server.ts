@@ -82,8 +82,13 @@ export class Server {
       HOLDFAST_LOG_LEVEL: 'error',
       ...env,
     })
-    const url = await command.printed(/^holdfast listening on (http:\S+)$/m)
-    return new Server(command, url)
+    try {
+      return new Server(command, await command.printed(/^holdfast listening on (http:\S+)$/m))
+    } catch (error) {
+      // Nobody else knows of it.
+      command.child.kill('SIGKILL')
+      throw error
+    }
   }
 
   get admin(): Client {
