@@ -73,6 +73,15 @@ it.each([
   )
 })
 
+it.each([
+  ['minute', { spacingMs: 0, perMinute: 1, perHour: 0 }, minute, 999],
+  ['hour', { spacingMs: 0, perMinute: 0, perHour: 1 }, hour, minute - 1],
+])('the last write of a slot counts for its whole %s', (_name, limits, ms, into) => {
+  const written = take(newBudget('token', start), limits, start + into)
+  expect(takeWrite(written, limits, false, start + into + ms - 1).granted).toBe(false)
+  expect(takeWrite(written, limits, false, start + into + ms + 1).granted).toBe(true)
+})
+
 it('whoever waits as long as it was told gets through, if nobody else came meanwhile', () => {
   fc.assert(
     fc.property(limitsOf, planOf(8000), fc.boolean(), (limits, plan, isProgress) => {
