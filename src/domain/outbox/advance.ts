@@ -5,7 +5,7 @@
 import type { AuditDraft } from '../audit.ts'
 import type { Attempt, Delivery } from './delivery.ts'
 import { isOpen } from './delivery.ts'
-import { close, free, withAppointment, withDue, withShown } from './follow-up.ts'
+import { canStandTwice, close, free, withAppointment, withDue, withShown } from './follow-up.ts'
 import { afterExamination, afterLook, afterScan, afterSettle } from './look.ts'
 import { isProgress } from './revise.ts'
 import type { AttemptEnd, Circumstances, Finding, Told, Trouble } from './outcome.ts'
@@ -101,7 +101,7 @@ export function afterLateEnd(delivery: Delivery, attempt: Attempt, now: number):
 
 function unsettled(delivery: Delivery, mayBeTwo: boolean, now: number): Delivery {
   const marked = { ...delivery.memo, unsettled: true as const }
-  const scan = mayBeTwo && copies(delivery) ? { step: 0, at: now + 1000 } : null
+  const scan = mayBeTwo && canStandTwice(delivery) ? { step: 0, at: now + 1000 } : null
   const scanned = scan === null ? marked : withAppointment(marked, 'scan', scan)
   if (isOpen(delivery)) return { ...delivery, memo: scanned }
   const at = settleAt(0, now)
@@ -109,10 +109,6 @@ function unsettled(delivery: Delivery, mayBeTwo: boolean, now: number): Delivery
   const memo = settle === null ? scanned : withAppointment(scanned, 'settle', settle)
   return withDue({ ...delivery, memo }, now)
 }
-
-/** A second check run shows instead of the first, and stays under way for ever. */
-const copies = ({ channel }: Delivery): boolean =>
-  channel === 'github-comment' || channel === 'github-check'
 
 function afterSent(
   delivery: Delivery,
@@ -161,7 +157,7 @@ function afterSuccess(
   const settle = delivery.kind === 'state' && at !== null ? { step: 0, at } : null
   const settled = withAppointment({ ...memo, looked: true }, 'settle', settle)
   const scan = scanAt(0, now)
-  const searches = action === 'create' && copies(delivery) && scan !== null
+  const searches = action === 'create' && canStandTwice(delivery) && scan !== null
   return searches ? withAppointment(settled, 'scan', { step: 0, at: scan }) : settled
 }
 

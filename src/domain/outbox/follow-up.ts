@@ -35,6 +35,11 @@ export function withDue(delivery: Delivery, now: number): Delivery {
   return { ...delivery, priority: 1, dueAt: times.length === 0 ? null : Math.min(...times) }
 }
 
+/** A second check run shows instead of the first, and stays under way for ever. */
+export function canStandTwice({ channel }: Pick<Delivery, 'channel'>): boolean {
+  return channel === 'github-comment' || channel === 'github-check'
+}
+
 /** Its newest version stands there. */
 export function withShown({ announces }: Delivery, memo: Memo): Memo {
   const { showsWork: _before, ...rest } = memo

@@ -1,7 +1,7 @@
 /** What a look at the other side means for a delivery: confirm, lost anchor, scan, settle. */
 import type { AuditDraft } from '../audit.ts'
-import type { Delivery } from './delivery.ts'
-import { close, withAppointment, withDue, withShown } from './follow-up.ts'
+import type { AttemptAction, Delivery } from './delivery.ts'
+import { canStandTwice, close, withAppointment, withDue, withShown } from './follow-up.ts'
 import type { Circumstances, Finding, Seen, Told } from './outcome.ts'
 import { tell } from './outcome.ts'
 import { backoffMs, scanAt, settleAt } from './schedule.ts'
@@ -37,8 +37,15 @@ export function afterLook(
     return { delivery: { ...again, dueAt }, audits: [] }
   }
   // Not there, however long we looked: it may be sent again.
-  const resent: Delivery = { ...delivery, memo: { ...memo, looked: true }, wait: 'due', dueAt: now }
-  return { delivery: resent, audits: [] }
+  const known = searched({ ...delivery, memo: { ...memo, looked: true } }, doubt.action, now)
+  return { delivery: { ...known, wait: 'due', dueAt: now }, audits: [] }
+}
+
+/** Whichever of the two is heard of or found first, the other may arrive beside it. */
+function searched(delivery: Delivery, action: AttemptAction, now: number): Delivery {
+  const at = scanAt(0, now)
+  if (action !== 'create' || !canStandTwice(delivery) || at === null) return delivery
+  return { ...delivery, memo: withAppointment(delivery.memo, 'scan', { step: 0, at }) }
 }
 
 /** An edit nobody answered, and what it was to edit is not there. */
