@@ -68,7 +68,7 @@ describe('straight on the database', () => {
     at.world.terminal.columns = 60
     const { code, stdout, stderr } = await at.command('doctor')
     expect(code).toBe(0)
-    expect(stdout).toContain('✓ store.schema      schema')
+    expect(stdout).toContain('✓ store.schema       schema')
     expect(stdout).toMatch(/^! data_folder {7}/m)
     expect(stdout).toMatch(/^ {20}→ Close it: chmod 700$/m)
     for (const line of stdout.split('\n')) {

@@ -83,7 +83,7 @@ function countText({ count, more }: Counted, noun: string): string {
 
 const waits = ({ count }: Counted): string => (count === 1 ? 'waits' : 'wait')
 
-function agoText(ms: number): string {
+export function agoText(ms: number): string {
   if (ms < 2 * minuteMs) return `for ${Math.max(0, Math.round(ms / 1000))} s`
   if (ms < 120 * minuteMs) return `for ${Math.round(ms / minuteMs)} min`
   return `for ${Math.round(ms / (60 * minuteMs))} h`

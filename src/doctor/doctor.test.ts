@@ -6,6 +6,7 @@ import type { AuditRow } from '../domain/audit.ts'
 import type { DatabaseLook } from '../domain/database-look.ts'
 import { SetupError, StoreUnavailableError } from '../errors.ts'
 import type { GitHub } from '../github.ts'
+import type { OutboxBacklog } from '../outbox-store.ts'
 import { loadSettings } from '../settings/load-settings.ts'
 import { SettingsError } from '../settings/settings-error.ts'
 import type { InboxBacklog, StoreVitals } from '../store.ts'
@@ -36,6 +37,16 @@ const vitals: StoreVitals = {
   overdue: { count: 0, more: false },
 }
 
+const nothingToPublish: OutboxBacklog = {
+  open: { due: 0, leased: 0, backoff: 0, budget: 0, in_doubt: 0, held: 0, no_address: 0 },
+  oldestAt: null,
+  oldest: [],
+  failed: 0,
+  oldestFailed: [],
+  unreported: [],
+  unreportedCount: 0,
+}
+
 interface Store {
   readonly vitals?: Partial<StoreVitals>
   readonly inbox?: InboxBacklog
@@ -47,6 +58,11 @@ function storeOf({ vitals: other = {}, inbox, lostAt = [] }: Store): DoctorStore
     now: () => now,
     vitals: () => Promise.resolve({ ...vitals, ...other }),
     inboxBacklog: () => Promise.resolve(inbox ?? { waiting: 0, oldestAt: null }),
+    outbox: {
+      backlog: () => Promise.resolve(nothingToPublish),
+      budgets: () => Promise.resolve([]),
+      authors: () => Promise.resolve([]),
+    },
     listAudit: () =>
       Promise.resolve({ items: lostAt.map((at) => ({ at }) as AuditRow), nextCursor: null }),
   }
@@ -90,6 +106,11 @@ test('a healthy patient has no problem, and what is not well has its remedy', as
     'runs.overdue': 'ok',
     'runs.leases': 'ok',
     inbox: 'ok',
+    deliveries: 'ok',
+    'deliveries.failed': 'ok',
+    'runs.unreported': 'ok',
+    budgets: 'ok',
+    'publishing.author': 'ok',
   })
   for (const { level, remedy } of report.findings) expect(remedy === null).toBe(level === 'ok')
 })

@@ -4,6 +4,8 @@
  */
 import type { DatabaseLook } from '../domain/database-look.ts'
 import type { GitHub } from '../github.ts'
+import type { OutboxStore } from '../outbox-store.ts'
+import { budgetLimits } from '../settings/budget-limits.ts'
 import type { Settings } from '../settings/settings.ts'
 import type { Store } from '../store.ts'
 import { checkInbox, checkLostLeases, checkOverdue, checkPending } from './backlog.ts'
@@ -15,13 +17,16 @@ import {
   checkQueue,
   checkUnused,
 } from './configuration.ts'
+import { checkAuthors, checkBudgets, checkDeliveries, checkLimits } from './publishing.ts'
 import { checkDataFolder, checkDisk, checkSecretFiles } from './data-folder.ts'
 import { examine, type Check, type Report } from './report.ts'
 import { checkDatabase, checkServed, checkStoreMode } from './store.ts'
 
 const lostLeasesRead = 100
 
-export type DoctorStore = Pick<Store, 'now' | 'vitals' | 'listAudit' | 'inboxBacklog'>
+export type DoctorStore = Pick<Store, 'now' | 'vitals' | 'listAudit' | 'inboxBacklog'> & {
+  readonly outbox: Pick<OutboxStore, 'backlog' | 'budgets' | 'authors'>
+}
 
 export interface Patient {
   readonly settings: Settings
@@ -53,6 +58,7 @@ function configurationChecks({ settings }: Patient): readonly Check[] {
     { name: 'data_folder', look: () => checkDataFolder(settings) },
     { name: 'secret_files', look: () => checkSecretFiles(settings) },
     { name: 'queue', look: () => checkQueue(settings) },
+    { name: 'publishing.limits', look: () => checkLimits(budgetLimits(settings)) },
   ]
 }
 
@@ -87,6 +93,25 @@ function storeChecks({ settings, store }: Patient): readonly Check[] {
       look: async () => {
         const open = await store()
         return open === null ? [] : checkInbox(await open.inboxBacklog(), open.now())
+      },
+    },
+    {
+      name: 'deliveries',
+      look: async () => {
+        const open = await store()
+        if (open === null) return []
+        const { outbox } = open
+        const now = open.now()
+        const [backlog, authors, budgets] = await Promise.all([
+          outbox.backlog(),
+          outbox.authors(),
+          outbox.budgets(),
+        ])
+        return [
+          ...checkDeliveries(backlog, now),
+          ...checkBudgets(budgets, budgetLimits(settings), now),
+          ...checkAuthors(authors, backlog),
+        ]
       },
     },
   ]

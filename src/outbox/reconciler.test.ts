@@ -9,7 +9,9 @@ const minuteMs = 60_000
 const nothing: OutboxBacklog = {
   open: { due: 0, leased: 0, backoff: 0, budget: 0, in_doubt: 0, held: 0, no_address: 0 },
   oldestAt: null,
+  oldest: [],
   failed: 0,
+  oldestFailed: [],
   unreported: [],
   unreportedCount: 0,
 }

@@ -7,7 +7,7 @@ import type {
   AnchorPlace,
   DeliveryFilter,
   OutboxBacklog,
-  UnreportedRun,
+  LingeringDelivery,
 } from '../../outbox-store.ts'
 import type { Page, Paged } from '../../store.ts'
 import { cutPage, pageAfterId } from '../paging.ts'
@@ -16,7 +16,7 @@ import { join, sql } from '../sql.ts'
 import { deliveriesAt, selectDeliveries } from '../tables/delivery-table.ts'
 
 const countMax = 1000
-const unreportedShown = 10
+const shownMax = 10
 
 export function* listDeliveries(
   filter: DeliveryFilter,
@@ -76,13 +76,15 @@ export function* outboxBacklog(now: number): Verb<OutboxBacklog> {
   return {
     open: counts,
     oldestAt: open[0]?.changedAt ?? null,
+    oldest: open.slice(0, shownMax).map((item) => lingering(item, now)),
     failed: failed.length,
-    unreported: unreported.slice(0, unreportedShown).map((item) => unreportedRun(item, now)),
+    oldestFailed: failed.slice(0, shownMax).map((item) => lingering(item, now)),
+    unreported: unreported.slice(0, shownMax).map((item) => lingering(item, now)),
     unreportedCount: unreported.length,
   }
 }
 
-function unreportedRun(delivery: Delivery, now: number): UnreportedRun {
+function lingering(delivery: Delivery, now: number): LingeringDelivery {
   const { id, runId, channel, status, changedAt, reason, errorCode } = delivery
   return {
     runId,

@@ -1,0 +1,115 @@
+// Goal: what keeps something from being published is found, oldest first, with what to do.
+import { describe, expect, it, test } from 'vitest'
+import type { Budget } from '../domain/outbox/budget.ts'
+import { newBudget, takeWrite } from '../domain/outbox/budget.ts'
+import { deliveryWaits } from '../domain/outbox/delivery.ts'
+import type { LingeringDelivery, OutboxBacklog } from '../outbox-store.ts'
+import { checkAuthors, checkBudgets, checkDeliveries, checkLimits } from './publishing.ts'
+
+const minute = 60_000
+const now = Date.parse('2026-01-31T12:00:00Z')
+const limits = { spacingMs: 1000, perMinute: 80, perHour: 500 }
+const nothing: OutboxBacklog = {
+  open: { due: 0, leased: 0, backoff: 0, budget: 0, in_doubt: 0, held: 0, no_address: 0 },
+  oldestAt: null,
+  oldest: [],
+  failed: 0,
+  oldestFailed: [],
+  unreported: [],
+  unreportedCount: 0,
+}
+
+const lingering = (over: Partial<LingeringDelivery> = {}): LingeringDelivery => ({
+  runId: 'run_1',
+  deliveryId: 'dlv_1',
+  channel: 'github-comment',
+  status: 'PENDING',
+  wait: 'held',
+  since: now - 20 * minute,
+  reason: null,
+  ...over,
+})
+
+describe('deliveries', () => {
+  it('are well when nothing is open, failed or unreported', () => {
+    expect(checkDeliveries(nothing, now).map(({ level }) => level)).toEqual(['ok', 'ok', 'ok'])
+  })
+
+  it('may be open for a while', () => {
+    const open = { ...nothing.open, due: 1 }
+    const fresh = { ...nothing, open, oldest: [lingering({ since: now - minute })] }
+    expect(checkDeliveries(fresh, now)[0]).toMatchObject({ level: 'ok' })
+  })
+
+  it.each(deliveryWaits)('that wait as %s for long are named, with what to do', (wait) => {
+    const open = { ...nothing.open, [wait]: 2 }
+    const oldest = [lingering({ wait }), lingering({ deliveryId: 'dlv_2', since: now - minute })]
+    const [found] = checkDeliveries({ ...nothing, open, oldest }, now)
+    expect(found).toMatchObject({ check: 'deliveries', level: 'warning' })
+    expect(found?.detail).toContain(
+      `oldest first: dlv_1 (github-comment, ${wait} for 20 min); dlv_2`,
+    )
+    expect(found?.remedy).not.toBe('')
+  })
+
+  it('that were given up are named with their reason', () => {
+    const oldestFailed = [lingering({ status: 'FAILED', wait: null, reason: 'forbidden' })]
+    const [, found] = checkDeliveries({ ...nothing, failed: 1, oldestFailed }, now)
+    expect(found).toMatchObject({ check: 'deliveries.failed', level: 'warning' })
+    expect(found?.detail).toContain('dlv_1 (github-comment, forbidden)')
+    expect(found?.remedy).toContain('holdfast deliveries retry --all')
+  })
+
+  it('leave a run that ended looking as if it worked', () => {
+    const unreported = [lingering()]
+    const [, , found] = checkDeliveries({ ...nothing, unreported, unreportedCount: 1 }, now)
+    expect(found).toMatchObject({ check: 'runs.unreported', level: 'warning' })
+    expect(found?.detail).toContain('run_1 (dlv_1 is PENDING)')
+    const fresh = { ...nothing, unreported: [lingering({ since: now })], unreportedCount: 1 }
+    expect(checkDeliveries(fresh, now)[2]).toMatchObject({ level: 'ok' })
+  })
+})
+
+describe('budgets', () => {
+  it('are well, blocked until a time, or nearly used up', () => {
+    const fresh = newBudget('github:user', now)
+    expect(checkBudgets([fresh], limits, now)).toMatchObject([{ level: 'ok' }])
+    const blocked = { ...fresh, blockedUntil: now + minute, blockedReason: 'rate_limited' }
+    expect(checkBudgets([blocked], limits, now)).toMatchObject([
+      { check: 'budgets.blocked', level: 'warning' },
+    ])
+    expect(checkBudgets([{ ...blocked, blockedUntil: now - 1 }], limits, now)[0]?.level).toBe('ok')
+    expect(checkBudgets([used(450)], limits, now)[0]?.check).toBe('budgets.spent')
+    expect(checkBudgets([used(440)], limits, now)[0]?.level).toBe('ok')
+    expect(checkBudgets([used(450)], { ...limits, perHour: 0 }, now)[0]?.level).toBe('ok')
+  })
+
+  function used(writes: number): Budget {
+    let budget = newBudget('github:user', now)
+    const free = { spacingMs: 0, perMinute: 0, perHour: 0 }
+    for (let i = 0; i < writes; i++) {
+      const grant = takeWrite(budget, free, false, now)
+      if (grant.granted) budget = grant.budget
+    }
+    return budget
+  }
+})
+
+test('who we are matters once there is something to publish', () => {
+  const waiting = { ...nothing, oldest: [lingering()] }
+  expect(checkAuthors([], nothing)[0]?.level).toBe('ok')
+  expect(checkAuthors([], waiting)[0]?.level).toBe('warning')
+  expect(checkAuthors([{ kind: 'app', githubId: 12 }], waiting)[0]?.detail).toContain('app 12')
+})
+
+test.each([
+  [limits, []],
+  [{ spacingMs: 0, perMinute: 80, perHour: 500 }, []],
+  [{ spacingMs: 10_000, perMinute: 80, perHour: 500 }, ['leaves room for 360 writes an hour']],
+  [{ spacingMs: 1000, perMinute: 600, perHour: 500 }, ['a busy minute uses up the hour']],
+  [{ spacingMs: 0, perMinute: 0, perHour: 0 }, ['no budget is set']],
+])('the limits %o leave these doubts: %o', (given, doubts) => {
+  const found = checkLimits(given)
+  expect(found.map(({ level }) => level)).toEqual(doubts.map(() => 'warning'))
+  doubts.forEach((doubt, i) => expect(found[i]?.detail).toContain(doubt))
+})

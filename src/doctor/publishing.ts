@@ -1,0 +1,176 @@
+/** What has to leave for GitHub and has not, who is kept from it, and settings that keep it back. */
+import type { BudgetLimits } from '../domain/outbox/budget.ts'
+import { useOf, type Budget } from '../domain/outbox/budget.ts'
+import type { DeliveryWait } from '../domain/outbox/delivery.ts'
+import { fine, warning, type Finding } from '../domain/finding.ts'
+import type { Author, LingeringDelivery, OutboxBacklog } from '../outbox-store.ts'
+import { agoText } from './backlog.ts'
+
+const minuteMs = 60_000
+const hourMs = 60 * minuteMs
+/** Confirming, settling and a usual rate limit are over by then. */
+const openMsMax = 10 * minuteMs
+const namedMax = 3
+/** Of a window: what is left is for creates and ends. */
+const nearlyUsed = 0.9
+
+const waitRemedies: Readonly<Record<DeliveryWait, string>> = {
+  due: 'Is a server running? Only a server publishes.',
+  leased: 'It is being sent; a server that died with it is taken over within seconds.',
+  backoff: 'GitHub failed, and it is tried again by itself. Why: holdfast deliveries show ID',
+  budget: 'Its turn comes when the budget allows: holdfast budgets',
+  in_doubt: 'Nobody knows whether it arrived; it is looked for before it is sent again.',
+  held:
+    'It may have arrived and cannot be looked for. Look yourself, then: holdfast deliveries ' +
+    'confirm ID, or retry ID.',
+  no_address: 'Its recipient has no address on this channel.',
+}
+
+export function checkDeliveries(backlog: OutboxBacklog, now: number): readonly Finding[] {
+  return [
+    ...openFinding(backlog, now),
+    ...failedFinding(backlog),
+    ...unreportedFinding(backlog, now),
+  ]
+}
+
+function openFinding({ open, oldest }: OutboxBacklog, now: number): readonly Finding[] {
+  const count = Object.values(open).reduce((sum, of) => sum + of, 0)
+  const [first] = oldest
+  if (first === undefined) return [fine('deliveries', 'nothing waits to be published')]
+  const waitedMs = now - first.since
+  const waiting = `${counted(count, 'delivery', 'deliveries')} to be published`
+  if (waitedMs <= openMsMax) return [fine('deliveries', waiting)]
+  const named = oldest.slice(0, namedMax).map((item) => openName(item, now))
+  return [
+    warning(
+      'deliveries',
+      `${waiting}, oldest first: ${named.join('; ')}`,
+      waitRemedies[first.wait ?? 'due'],
+    ),
+  ]
+}
+
+function openName({ deliveryId, channel, wait, since }: LingeringDelivery, now: number): string {
+  return `${deliveryId} (${channel}, ${wait ?? 'due'} ${agoText(now - since)})`
+}
+
+function failedFinding({ failed, oldestFailed }: OutboxBacklog): readonly Finding[] {
+  if (failed === 0) return [fine('deliveries.failed', 'nothing was given up')]
+  const named = oldestFailed
+    .slice(0, namedMax)
+    .map(
+      ({ deliveryId, channel, reason }) => `${deliveryId} (${channel}, ${reason ?? 'no reason'})`,
+    )
+  return [
+    warning(
+      'deliveries.failed',
+      `${counted(failed, 'delivery was', 'deliveries were')} given up: ${named.join('; ')}`,
+      'See why: holdfast deliveries --status FAILED. When mended: holdfast deliveries retry --all; ' +
+        'or leave one: holdfast deliveries skip ID --reason TEXT',
+    ),
+  ]
+}
+
+function unreportedFinding(backlog: OutboxBacklog, now: number): readonly Finding[] {
+  const { unreported, unreportedCount } = backlog
+  const [first] = unreported
+  if (first === undefined || now - first.since <= openMsMax) {
+    return [fine('runs.unreported', 'every run that ended is shown as ended')]
+  }
+  const named = unreported
+    .slice(0, namedMax)
+    .map(({ runId, deliveryId, status }) => `${runId} (${deliveryId} is ${status})`)
+  return [
+    warning(
+      'runs.unreported',
+      `GitHub may still show as at work: ${counted(unreportedCount, 'announcement', 'announcements')} ` +
+        `of runs that ended, the oldest ${agoText(now - first.since)}: ${named.join('; ')}`,
+      'What keeps one back: holdfast why RUN_ID. When mended: holdfast deliveries retry DELIVERY_ID',
+    ),
+  ]
+}
+
+export function checkBudgets(
+  budgets: readonly Budget[],
+  limits: BudgetLimits,
+  now: number,
+): readonly Finding[] {
+  const blocked = budgets.flatMap(({ identity, blockedUntil, blockedReason }) =>
+    blockedUntil === null || blockedUntil <= now
+      ? []
+      : [
+          warning(
+            'budgets.blocked',
+            `GitHub has ${identity} wait until ${new Date(blockedUntil).toISOString()} ` +
+              `(${blockedReason ?? 'rate_limited'})`,
+            'Nothing is lost and it goes on by itself. If it comes often, write less: raise ' +
+              'HOLDFAST_COALESCE_MS, or lower HOLDFAST_WRITES_PER_HOUR.',
+          ),
+        ],
+  )
+  const spent = budgets.flatMap((budget) => spentFinding(budget, limits, now))
+  const findings = [...blocked, ...spent]
+  return findings.length > 0 ? findings : [fine('budgets', 'no identity is kept from writing')]
+}
+
+function spentFinding(budget: Budget, limits: BudgetLimits, now: number): readonly Finding[] {
+  const { hour } = useOf(budget, now)
+  if (limits.perHour === 0 || hour.all < limits.perHour * nearlyUsed) return []
+  return [
+    warning(
+      'budgets.spent',
+      `${budget.identity} has made ${hour.all} of ${limits.perHour} writes within the last hour`,
+      'Progress waits; creates and ends go first. Raise HOLDFAST_COALESCE_MS so that progress ' +
+        'is shown less often.',
+    ),
+  ]
+}
+
+/** What is ours on GitHub is known by its author's number. */
+export function checkAuthors(
+  authors: readonly Author[],
+  { oldest }: OutboxBacklog,
+): readonly Finding[] {
+  if (authors.length > 0) {
+    const known = authors.map(({ kind, githubId }) => `${kind} ${githubId}`)
+    return [fine('publishing.author', `published as ${known.join(', ')}`)]
+  }
+  if (oldest.length === 0) return [fine('publishing.author', 'nothing was published yet')]
+  return [
+    warning(
+      'publishing.author',
+      'GitHub has not said yet who we are there, and nothing is published before it has',
+      'Does GitHub take the credentials? The findings about GitHub below tell. A server asks again ' +
+        'by itself.',
+    ),
+  ]
+}
+
+export function checkLimits(limits: BudgetLimits): readonly Finding[] {
+  const { spacingMs, perMinute, perHour } = limits
+  const reached = spacingMs === 0 ? Infinity : Math.floor(hourMs / spacingMs)
+  const doubts: string[] = []
+  if (perHour > 0 && reached < perHour) {
+    doubts.push(
+      `HOLDFAST_WRITE_SPACING_MS ${spacingMs} leaves room for ${reached} writes an hour, so that ` +
+        `HOLDFAST_WRITES_PER_HOUR ${perHour} is never reached`,
+    )
+  }
+  if (perHour > 0 && perMinute > perHour) {
+    doubts.push(
+      `HOLDFAST_WRITES_PER_MINUTE ${perMinute} is more than HOLDFAST_WRITES_PER_HOUR ${perHour}: ` +
+        'a busy minute uses up the hour',
+    )
+  }
+  if (perMinute === 0 && perHour === 0) {
+    doubts.push('no budget is set, so that GitHub will say when it was too much')
+  }
+  const remedy = 'The defaults are what GitHub asks for: 1000, 80 and 500.'
+  if (doubts.length === 0) return []
+  return doubts.map((doubt) => warning('publishing.limits', doubt, remedy))
+}
+
+function counted(count: number, one: string, more: string): string {
+  return `${count} ${count === 1 ? one : more}`
+}
