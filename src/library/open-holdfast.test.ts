@@ -111,6 +111,29 @@ describe('a store that cannot be reached', () => {
   })
 })
 
+describe('reporting', () => {
+  it('tells how the work goes, while it is held', async () => {
+    const holdfast = await open()
+    const gate = await holdfast.checkAndClaimRun(claim)
+    await holdfast.reportRunStatus(gate.runKey, '  reading\nthe diff ')
+    await holdfast.reportRunStatus(gate.runKey, 'reading the diff')
+    const done = await holdfast.completeRun(gate.runKey)
+    expect(done?.reports).toMatchObject([{ text: 'reading the diff', count: 2 }])
+    await expect(holdfast.reportRunStatus(gate.runKey, 'late')).rejects.toMatchObject({
+      code: 'lease_lost',
+    })
+  })
+
+  it('is refused for a text that cannot be shown, and for what is not held here', async () => {
+    const holdfast = await open()
+    const report = holdfast.reportRunStatus(key, 'x'.repeat(101))
+    await expect(report).rejects.toMatchObject({ code: 'invalid_value', field: 'status' })
+    await expect(holdfast.reportRunStatus(key, 'hello')).rejects.toMatchObject({
+      code: 'lease_lost',
+    })
+  })
+})
+
 describe('completing', () => {
   it('ends the run, and a repeat answers the same', async () => {
     const holdfast = await open()

@@ -22,7 +22,7 @@ import { publicRun } from './holdfast.ts'
 import { KeptLease } from './kept-lease.ts'
 import { RecentMap } from './recent-map.ts'
 import type { CheckedClaim, Completion, RunClaim } from './requests.ts'
-import { checkClaim, checkCompletion } from './requests.ts'
+import { checkClaim, checkCompletion, checkReport } from './requests.ts'
 
 const actor = 'library'
 const retentionDaysDefault = 30
@@ -103,15 +103,29 @@ class EmbeddedHoldfast implements Holdfast {
     }
   }
 
+  async reportRunStatus(
+    runKey: string,
+    status: string,
+    of: { readonly type?: string } = {},
+  ): Promise<void> {
+    const { status: text, type } = checkReport({ ...of, status })
+    const key = heldKey(type, runKey)
+    const held = this.#held.get(key) ?? this.#past.get(key)
+    if (held === undefined) {
+      if (this.#unclaimed.get(key) === true) return
+      throw notHeld(runKey, 'Report on a run where it was claimed, before it is completed.')
+    }
+    const { runId, leaseHash } = held
+    await this.#store.reportStatus({ runId, leaseHash, text, actor }, null)
+  }
+
   async completeRun(runKey: string, completion: Completion = {}): Promise<PublicRun | null> {
     const { type, ...rest } = checkCompletion(completion)
     const key = heldKey(type, runKey)
     const held = this.#held.get(key) ?? this.#past.get(key)
     if (held === undefined) {
       if (this.#unclaimed.delete(key)) return null
-      throw new ConflictError('lease_lost', `${runKey} is not held by this instance`, {
-        hint: 'Complete a run where it was claimed, once, before close().',
-      })
+      throw notHeld(runKey, 'Complete a run where it was claimed, once, before close().')
     }
     const { runId, leaseHash } = held
     const run = await held.finish(() => this.#runs.complete({ ...rest, runId, leaseHash }, actor))
@@ -197,6 +211,10 @@ class EmbeddedHoldfast implements Holdfast {
       signal: never,
     }
   }
+}
+
+function notHeld(runKey: string, hint: string): ConflictError {
+  return new ConflictError('lease_lost', `${runKey} is not held by this instance`, { hint })
 }
 
 const heldKey = (type: string, runKey: string): string => `${type} ${runKey}`

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { outcomes, verdicts } from '../domain/run.ts'
 import { InvalidInputError } from '../errors.ts'
 import * as field from '../http/contract/fields.ts'
+import { statusText } from '../http/contract/status-report.ts'
 import { findingsOf } from '../validation/findings.ts'
 
 const claimSchema = z.strictObject({
@@ -41,6 +42,12 @@ const completionSchema = z.strictObject({
   type: field.runType.default('review'),
 })
 
+const reportSchema = z.strictObject({
+  status: statusText,
+  /** Default: `review`. */
+  type: field.runType.default('review'),
+})
+
 export type RunClaim = z.input<typeof claimSchema>
 export type Completion = z.input<typeof completionSchema>
 export type CheckedClaim = z.output<typeof claimSchema>
@@ -50,6 +57,9 @@ export const checkClaim = (claim: RunClaim): CheckedClaim =>
   check('checkAndClaimRun', claimSchema, claim)
 export const checkCompletion = (completion: Completion): CheckedCompletion =>
   check('completeRun', completionSchema, completion)
+
+export const checkReport = (report: z.input<typeof reportSchema>): z.output<typeof reportSchema> =>
+  check('reportRunStatus', reportSchema, report)
 
 /** All that is wrong at once, so that a caller mends it in one go; `field` is the first. */
 function check<T extends z.ZodType>(call: string, schema: T, value: unknown): z.output<T> {

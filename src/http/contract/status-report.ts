@@ -10,7 +10,7 @@ const breaks = /[\r\n\u0085\u2028\u2029]+/g
 const controls = /\p{Cc}/u
 
 /** One line: shown in a comment, in lists and in terminals. */
-const status = text(givenMax)
+export const statusText = text(givenMax)
   .transform((given) => given.replaceAll(breaks, ' ').replaceAll('\t', ' ').trim())
   .refine((told) => told !== '', 'must not be empty')
   .refine(
@@ -24,7 +24,7 @@ const status = text(givenMax)
   })
 
 export const statusBody = z.strictObject({
-  status,
+  status: statusText,
   lease_token: leaseToken
     .optional()
     .describe('`lease.token` of the claim or lease. Required of the scope `worker`.'),
