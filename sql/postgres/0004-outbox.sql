@@ -67,7 +67,7 @@ CREATE TABLE delivery (
 );
 CREATE INDEX delivery_due ON delivery (priority, due_at) WHERE due_at IS NOT NULL;
 CREATE INDEX delivery_leased ON delivery (leased_until) WHERE leased_until IS NOT NULL;
-CREATE INDEX delivery_open ON delivery (changed_at) WHERE status = 'PENDING';
+CREATE INDEX delivery_open ON delivery (status, changed_at) WHERE status = 'PENDING';
 -- What has to be closed when its run ends.
 CREATE INDEX delivery_announces ON delivery (run_id) WHERE announces = 1;
 CREATE INDEX delivery_run ON delivery (run_id, id);

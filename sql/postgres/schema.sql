@@ -108,7 +108,7 @@ CREATE INDEX delivery_due ON holdfast.delivery USING btree (priority, due_at) WH
 
 CREATE INDEX delivery_leased ON holdfast.delivery USING btree (leased_until) WHERE (leased_until IS NOT NULL);
 
-CREATE INDEX delivery_open ON holdfast.delivery USING btree (changed_at) WHERE (status = 'PENDING'::text);
+CREATE INDEX delivery_open ON holdfast.delivery USING btree (status, changed_at) WHERE (status = 'PENDING'::text);
 
 CREATE INDEX delivery_repository ON holdfast.delivery USING btree (repository_id);
 

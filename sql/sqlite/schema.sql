@@ -98,7 +98,7 @@ CREATE INDEX delivery_due ON delivery (priority, due_at) WHERE due_at IS NOT NUL
 
 CREATE INDEX delivery_leased ON delivery (leased_until) WHERE leased_until IS NOT NULL;
 
-CREATE INDEX delivery_open ON delivery (changed_at) WHERE status = 'PENDING';
+CREATE INDEX delivery_open ON delivery (status, changed_at) WHERE status = 'PENDING';
 
 CREATE INDEX delivery_repository ON delivery (repository_id);
 

@@ -1,0 +1,134 @@
+/**
+ * Goal: what publishers, servers and scrapers ask again and again costs what it answers, however
+ * much was published before.
+ * Method: the very statements of the verbs are explained on both databases, over many deliveries
+ * that are done: each must go along an index, and read nothing that it then leaves out.
+ */
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { openPostgresDriver, sessionOptions } from '../../src/stores/open-postgres.ts'
+import type { Row, Sql, Verb } from '../../src/stores/sql.ts'
+import { raw, sql } from '../../src/stores/sql.ts'
+import { deliveriesAt, selectAttempts } from '../../src/stores/tables/delivery-table.ts'
+import type { VerbContext } from '../../src/stores/verbs/context.ts'
+import {
+  leaseDeliveries,
+  nextDueAt,
+  takeOverLeases,
+} from '../../src/stores/verbs/lease-deliveries.ts'
+import { listDeliveries, outboxBacklog } from '../../src/stores/verbs/list-deliveries.ts'
+import { closeForgotten } from '../../src/stores/verbs/operate-delivery.ts'
+import { seams } from '../chaos/open-store.ts'
+import { freshDatabase, type TestDatabase } from '../postgres/fresh-database.ts'
+import { migratedMemory } from '../schema/dump-sqlite.ts'
+
+const history = 20_000
+const page = { limit: 10, cursor: null }
+
+/** Every statement of a verb that finds nothing. */
+function allOf(verb: Verb<unknown>): Sql[] {
+  const found: Sql[] = []
+  const nothing: readonly Row[] = []
+  for (let step = verb.next(); step.done !== true; step = verb.next(nothing)) found.push(step.value)
+  return found
+}
+
+function statements(): [string, Sql][] {
+  const context = {
+    now: () => history,
+    dialect: { lockFree: () => raw('') },
+  } as unknown as VerbContext
+  const verbs: Readonly<Record<string, Verb<unknown>>> = {
+    'what is due, to be leased': leaseDeliveries(context, { limit: 6, progressMax: 3 }),
+    'when something is due': nextDueAt(),
+    'leases of a dead process': takeOverLeases(context),
+    'the backlog': outboxBacklog(history),
+    'what ended runs left announced': closeForgotten(context, 100),
+    'the newest': listDeliveries({}, page, history),
+    'of a run': listDeliveries({ runId: 'run_7' }, page, history),
+    'failed ones': listDeliveries({ status: 'FAILED' }, page, history),
+    'of a channel': listDeliveries({ channel: 'github-label' }, page, history),
+    'at a target': deliveriesAt(['target 7']),
+    'what a run has left under way': (function* (): Verb<unknown> {
+      return yield sql`SELECT id FROM delivery WHERE run_id = ${'run_7'} AND announces = 1`
+    })(),
+    'the tries of one': selectAttempts(sql`delivery_id = ${'del_7'} ORDER BY id DESC LIMIT 100`),
+  }
+  return Object.entries(verbs).flatMap(([name, verb]) =>
+    allOf(verb).map((statement, i): [string, Sql] => [`${name} (${i + 1})`, statement]),
+  )
+}
+
+/** All are done but for a handful. */
+const columns = `id, rev, kind, channel, target, name, run_id, subject_id, repository_id, marker_key,
+  round, version_fence, version_seq, content, final, announces, status, reason, priority, tries,
+  deadline_at, coalesced, memo, created_at, changed_at, closed_at, wait, due_at`
+const row = `'del_' || i, 1, 'state', CASE i % 500 WHEN 0 THEN 'github-label' ELSE 'github-status' END,
+  'target ' || i, 'status', 'run_' || i, 's' || i, 'r', 'k', 1, i, 1, '{}', 1,
+  CASE i % 5000 WHEN 0 THEN 1 ELSE 0 END,
+  CASE i % 2000 WHEN 0 THEN 'PENDING' WHEN 1 THEN 'FAILED' ELSE 'SENT' END, 'why', i % 2, 0,
+  0, 0, '{}', i, i, CASE i % 2000 WHEN 0 THEN NULL ELSE i END,
+  CASE i % 2000 WHEN 0 THEN 'due' ELSE NULL END, CASE i % 2000 WHEN 0 THEN i ELSE NULL END`
+const tries = `'att_' || i, 'del_' || i % 9000, 'create', i, 1, i, 0`
+const tryColumns = 'id, delivery_id, action, version_fence, version_seq, started_at, late'
+
+describe('SQLite', () => {
+  const db = migratedMemory()
+  const numbers = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n
+    WHERE i < ${history})`
+  db.exec(`INSERT INTO delivery (${columns}) ${numbers} SELECT ${row} FROM n`)
+  db.exec(`INSERT INTO delivery_attempt (${tryColumns}) ${numbers} SELECT ${tries} FROM n`)
+  afterAll(() => db.close())
+
+  it.each(statements())('%s', (name, { text, params }) => {
+    const steps = db
+      .prepare(`EXPLAIN QUERY PLAN ${text}`)
+      .all(...params)
+      .map(({ detail }) => String(detail))
+    // Without a condition, the newest are the table walked backwards from its end; a partial index
+    // is walked whole, and has only what is open.
+    const walks = /^(SEARCH |SCAN delivery USING (COVERING )?INDEX (delivery_|sqlite_autoindex))/
+    const sorts = name.startsWith('what ended runs') ? /TEMP B-TREE FOR DISTINCT/ : /^$/
+    expect(steps.filter((step) => !walks.test(step) && !sorts.test(step))).toEqual([])
+  })
+})
+
+describe('PostgreSQL', () => {
+  let database: TestDatabase
+  let client: pg.Client
+  beforeAll(async () => {
+    database = await freshDatabase()
+    await (await openPostgresDriver(database.url, seams)).close()
+    client = new pg.Client({ connectionString: database.url, options: sessionOptions })
+    await client.connect()
+    const from = `FROM generate_series(1, ${history}) AS i`
+    await client.query(`INSERT INTO delivery (${columns}) SELECT ${row} ${from}`)
+    await client.query(`INSERT INTO delivery_attempt (${tryColumns}) SELECT ${tries} ${from}`)
+    await client.query('ANALYZE')
+  })
+  afterAll(async () => {
+    await client.end()
+    await database.drop()
+  })
+
+  interface Plan {
+    readonly 'Node Type': string
+    readonly 'Relation Name'?: string
+    readonly 'Rows Removed by Filter'?: number
+    readonly Plans?: readonly Plan[]
+  }
+  const flat = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(flat)]
+
+  it.each(statements())('%s', async (_name, { text, params }) => {
+    let count = 0
+    const numbered = text.replaceAll('?', () => `$${++count}`)
+    const { rows } = await client.query<{ 'QUERY PLAN': readonly [{ readonly Plan: Plan }] }>(
+      `EXPLAIN (ANALYZE, FORMAT JSON) ${numbered}`,
+      [...params],
+    )
+    const nodes = flat(rows[0]!['QUERY PLAN'][0].Plan)
+    const ours = nodes.filter((node) => node['Relation Name']?.startsWith('delivery') === true)
+    expect(ours.map((node) => node['Node Type'])).not.toContain('Seq Scan')
+    for (const node of ours) expect(node['Rows Removed by Filter'] ?? 0).toBeLessThanOrEqual(10)
+  })
+})
