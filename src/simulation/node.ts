@@ -3,9 +3,9 @@
  * that can be cut. It comes and goes; what it leaves is in the database.
  */
 import type { SharedMemory } from '../compose.ts'
-import type { GitHub, GitHubCalls } from '../github.ts'
 import { createGitHub } from '../github/create-github.ts'
 import type { Intake } from '../intake/intake.ts'
+import { createCatchUp } from '../intake/catch-up.ts'
 import { learnRename } from '../intake/learn-rename.ts'
 import { openIntake } from '../intake/open-intake.ts'
 import { noMetrics } from '../metrics.ts'
@@ -141,7 +141,7 @@ export class SimulatedNode {
     const { time: clock, random, story, types, credentials } = this.#options
     const log = story.logOf(this.name)
     const seams = { clock, random, scheduler, log }
-    const github: GitHub & GitHubCalls = createGitHub({
+    const github = createGitHub({
       ...seams,
       apiUrl: 'https://api.github.test',
       publicUrl: null,
@@ -162,6 +162,7 @@ export class SimulatedNode {
     })
     const shared = { ...seams, store, runs, metrics: noMetrics, github }
     const intake = openIntake({ ...shared, secrets: [webhookSecret], types })
+    const catchUp = createCatchUp({ ...shared, intake, types })
     const publisher = openOutbox({ ...shared, publicUrl: null, limits })
     const loops = [
       createPulse({ store, scheduler, log }),
@@ -172,7 +173,8 @@ export class SimulatedNode {
       }),
     ]
     intake.start()
-    for (const loop of loops) loop.start()
+    for (const loop of [...loops, catchUp]) loop.start()
+    void catchUp.kick()
     publisher.start()
     return { store, runs, intake: intake.intake }
   }

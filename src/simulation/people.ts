@@ -116,7 +116,12 @@ export class People {
     this.#world.github.edit(pull.repo, pull.number, edit, 'ann')
   }
 
+  #mayWrite({ repo, number }: Pull): boolean {
+    return !this.#world.github.thread(repo, number).locked
+  }
+
   #talk(pull: Pull): void {
+    if (!this.#mayWrite(pull)) return
     const body = this.#random.pick(['Nice.', 'holdfast:1 is a nice name', '<!-- holdfast -->'])
     this.#world.github.commentAs('bob', pull.repo, pull.number, body)
   }
@@ -129,7 +134,7 @@ export class People {
   /** With our marker in it: everybody can see and copy that. */
   #copyOurs(pull: Pull): void {
     const comment = this.#random.pickFrom(this.#ours(pull))
-    if (comment === undefined) return
+    if (comment === undefined || !this.#mayWrite(pull)) return
     this.#world.inject('marker copied')
     this.#say(`copy comment ${comment.id} on ${name(pull)}`)
     this.#world.github.commentAs('mallory', pull.repo, pull.number, comment.body)

@@ -12,12 +12,7 @@ import { checkDeliveries } from './rules/delivery-rules.ts'
 import { checkInbox } from './rules/inbox-rules.ts'
 import { checkRepeats, checkRequests } from './rules/request-rules.ts'
 import { checkHeads, checkRuns, checkTold } from './rules/run-rules.ts'
-import {
-  checkAnchors,
-  checkCheckRuns,
-  checkClosed,
-  checkStatuses,
-} from './rules/shown-rules.ts'
+import { checkAnchors, checkCheckRuns, checkClosed, checkStatuses } from './rules/shown-rules.ts'
 import { Watch } from './rules/watch.ts'
 import type { VirtualTime } from './virtual-time.ts'
 import { Weather } from './weather.ts'
@@ -26,6 +21,8 @@ import { World } from './world.ts'
 
 const secondMs = 1000
 const minuteMs = 60 * secondMs
+/** Two passes, should the first have met what is over since. */
+const catchUpMs = 11 * minuteMs
 /** Longer than any block, backoff, scan and timeout in here, one after the other. */
 const quietMinutesMax = 180
 
@@ -98,7 +95,7 @@ async function calmDown(world: World, weather: Weather): Promise<void> {
   last?.start()
   await time.pass(30 * secondMs)
   last?.relax()
-  for (let times = 0; times < 3 && redeliverLost(world); times += 1) await time.pass(minuteMs)
+  await bringLost(world)
   if (random.chance(60)) {
     world.story.tell('operator', 'retries what FAILED')
     void last?.running?.store.outbox.retryMany({ status: 'FAILED' }, 'operator', null)
@@ -113,11 +110,20 @@ async function calmDown(world: World, weather: Weather): Promise<void> {
   await time.pass(2 * minuteMs)
 }
 
-/** What the record of GitHub shows as failed is sent again, as an operator or our catch-up does. */
+/** What was lost is found by our own catch-up where there is an App; else somebody redelivers it. */
+async function bringLost(world: World): Promise<void> {
+  const { time, isApp, random } = world
+  if (isApp && random.chance(70)) return await time.pass(catchUpMs)
+  for (let times = 0; times < 3 && redeliverLost(world); times += 1) await time.pass(minuteMs)
+}
+
+/** By what the record of GitHub shows as failed. */
 function redeliverLost({ github, hooks }: World): boolean {
   const all = github.hooks.log.all()
   const arrived = new Set(all.flatMap(({ guid, status }) => (status === 'OK' ? [guid] : [])))
-  const lost = new Map(all.filter(({ guid }) => !arrived.has(guid)).map((one) => [one.guid, one.id]))
+  const lost = new Map(
+    all.filter(({ guid }) => !arrived.has(guid)).map((one) => [one.guid, one.id]),
+  )
   for (const id of lost.values()) for (const hook of hooks) hook.redeliver(id)
   return lost.size > 0
 }

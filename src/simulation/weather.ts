@@ -31,6 +31,7 @@ export class Weather {
   /** What can be lasting and is not over by itself. */
   readonly #mend: (() => void)[] = []
   #accidents: Accident[] = []
+  #hasExpired = false
 
   constructor(world: World, people: People) {
     this.#world = world
@@ -72,10 +73,14 @@ export class Weather {
     const nth = random.between(1, 4)
     const fault = this.#someFault(atWrites)
     const route = atWrites ? contentWrite : looks
-    this.#add(fault, { route, nth, times: random.pick([1, 1, 1, 2]) })
+    const times = fault.name === 'token-expired' ? 1 : random.pick([1, 1, 1, 2])
+    this.#add(fault, { route, nth, times })
   }
 
-  #add(fault: Fault, on: { readonly route: RegExp; readonly nth?: number; readonly times?: number }) {
+  #add(
+    fault: Fault,
+    on: { readonly route: RegExp; readonly nth?: number; readonly times?: number },
+  ) {
     const handle = this.#world.github.faults.add({ on, fault })
     this.#handles.push({ name: fault.name, handle })
     return handle
@@ -94,7 +99,8 @@ export class Weather {
       () => faults.brokenJson(),
       () => faults.reset(),
       () => faults.hang({ committed: random.chance(50) }),
-      () => faults.slowBody({ parts: 4, pauseMs: random.between(100, 4000), cut: random.chance(50) }),
+      () =>
+        faults.slowBody({ parts: 4, pauseMs: random.between(100, 4000), cut: random.chance(50) }),
       () => faults.lateAnswer(random.between(100, 15_000)),
     ]
     const answered: [() => Fault, ...(() => Fault)[]] = [
@@ -103,13 +109,20 @@ export class Weather {
       () => faults.tooMany({ retryAfterSeconds: seconds }),
       () => faults.primaryExhausted({ forMs: random.between(1, 240) * 1000 }),
       () => faults.blocked({ forMs: seconds * 1000, form: 'retry-after' }),
-      // An account's token that has expired stays so; only an App gets itself a new one.
-      () => (this.#world.isApp ? faults.tokenExpired() : faults.refused()),
+      () => this.#expiry(),
     ]
     const zombie = (): Fault => faults.delayedCommit({ afterMs: random.below(zombieMsMax) })
     const roll = random.below(10)
     if (atWrites && roll < 2) return zombie()
     return roll < 7 ? random.pick(unanswered)() : random.pick(answered)()
+  }
+
+  /** Only an App gets itself a new token, and one that is as short-lived is one too many. */
+  #expiry(): Fault {
+    const { github, isApp } = this.#world
+    if (!isApp || this.#hasExpired) return github.faults.refused()
+    this.#hasExpired = true
+    return github.faults.tokenExpired()
   }
 
   #listsLag(): void {
@@ -122,7 +135,7 @@ export class Weather {
     const random = this.#random
     const hook = random.pickFrom(this.#world.hooks)
     const lateMs = random.between(500, 60_000)
-    const how = random.pick(['double', 'twin', 'drop', 'hold', { lateMs }, { lateMs }])
+    const how = random.pick(['double', 'twin', 'drop', 'drop', 'hold', { lateMs }, { lateMs }])
     this.#world.inject(typeof how === 'string' ? `webhook ${how}` : 'webhook late')
     hook?.disturb({ how, event: 'pull_request' })
   }

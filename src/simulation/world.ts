@@ -114,11 +114,8 @@ export class World {
         random: this.random.fork(),
         alone: count === 1,
         fetch: this.github.fetch,
-        credentials: this.isApp
-          ? { appId: String(app.id), privateKey: keyOfApp() }
-          : { token },
-        onSent: (sent) =>
-          void this.sent.set(sent.requestId, Object.assign(sent, { node })),
+        credentials: this.isApp ? { appId: String(app.id), privateKey: keyOfApp() } : { token },
+        onSent: (sent) => void this.sent.set(sent.requestId, Object.assign(sent, { node })),
         onStep: (who, step, about) => {
           if (step === 'committed') this.onCommit()
           this.onStep(who, step, about)

@@ -48,7 +48,8 @@ export function checkOthers(world: World, people: People, findings: Findings): v
     for (const comment of world.github.allComments(repo, number)) {
       if (comment.author === world.ourLogin) continue
       const isUntouched =
-        comment.deletedBy !== world.ourLogin && comment.versions.every((one) => one.request === null)
+        comment.deletedBy !== world.ourLogin &&
+        comment.versions.every((one) => one.request === null)
       findings.check('6', isUntouched, () => {
         return `comment ${comment.id} of ${comment.author} on ${repo}#${number} was changed by us`
       })

@@ -7,7 +7,11 @@ export function checkInbox(facts: Facts, world: World, findings: Findings): void
   const stored = new Set(facts.inbox.map((entry) => entry.webhook_id))
   for (const { guid, statusCode } of world.github.hooks.log.all()) {
     if (statusCode < 200 || statusCode > 299) continue
-    findings.check('4', stored.has(guid), () => `webhook ${guid} was answered ${statusCode} and lost`)
+    findings.check(
+      '4',
+      stored.has(guid),
+      () => `webhook ${guid} was answered ${statusCode} and lost`,
+    )
   }
   const done = new Map<string, number>()
   for (const { type, inbox_id: inbox } of facts.audit) {

@@ -43,13 +43,10 @@ function isAboutState({ type }: AuditFact): boolean {
   return /^run\.[a-z_]+$/.test(type) && !remarks.has(type)
 }
 
-function step(
-  row: AuditFact,
-  run: Replayed | undefined,
-  findings: Findings,
-): Replayed | null {
+function step(row: AuditFact, run: Replayed | undefined, findings: Findings): Replayed | null {
   const kind = row.type.slice('run.'.length)
-  const say = (what: string) => (): string => `audit ${row.id} (${row.type} of ${row.run_id}) ${what}`
+  const say = (what: string) => (): string =>
+    `audit ${row.id} (${row.type} of ${row.run_id}) ${what}`
   if (kind === 'claimed') return claimed(row, run, findings)
   if (kind === 'skipped' && run === undefined) {
     return { state: 'skipped', holder: null, round: 1, attempt: 1 }
@@ -59,7 +56,11 @@ function step(
   const byHolder = kind === 'released' || (endings.has(kind) && 'outcome' in row.data)
   if (byHolder) {
     const isHolder = run.holder === row.actor
-    findings.check('2', isHolder, say(`is by ${row.actor} while ${run.holder ?? 'nobody'} holds it`))
+    findings.check(
+      '2',
+      isHolder,
+      say(`is by ${row.actor} while ${run.holder ?? 'nobody'} holds it`),
+    )
   }
   findings.check('2', active.has(run.state), say(`happens to a run that is ${run.state}`))
   switch (kind) {
@@ -111,7 +112,11 @@ export function checkTold(facts: Facts, workers: Workers, findings: Findings): v
     const ends = endsBy.get(`${actor} ${runId}`) ?? 0
     findings.check('2', ends <= 1, () => `${actor} ended ${runId} ${ends} times`)
     if (answer === 'done') {
-      findings.check('12', ends === 1, () => `${actor} was told that ${runId} ended, but it has not`)
+      findings.check(
+        '12',
+        ends === 1,
+        () => `${actor} was told that ${runId} ended, but it has not`,
+      )
     }
   }
 }

@@ -96,7 +96,9 @@ export function checkCheckRuns(facts: Facts, world: World, findings: Findings): 
   for (const delivery of facts.deliveries) {
     if (delivery.channel !== 'github-check' || isExcused(delivery, world)) continue
     const repo = repoOf(delivery, facts)
-    const all = world.github.checkRuns(repo, delivery.sha ?? '')
+    const all = world.github
+      .checkRuns(repo, delivery.sha ?? '')
+      .filter(({ externalId }) => externalId === delivery.marker_key)
     const standing = all.filter(({ id }) => String(id) === delivery.provider_id)
     for (const check of all) {
       findings.check('5', check.status === 'completed', () => `${nameOf(check, repo)} is left open`)
