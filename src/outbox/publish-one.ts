@@ -69,7 +69,7 @@ export async function publishOne(
     return
   }
   const target = targetOf(leased)
-  const found = await prepare(channel, target, delivery)
+  const found = await prepare(parts, channel, target, delivery)
   if ('what' in found) {
     await record(parts, leased, found)
     return
@@ -288,14 +288,18 @@ function failureOf(parts: PublishingParts, { delivery }: Job, error: unknown): L
 }
 
 async function prepare(
+  { log }: PublishingParts,
   channel: Channel,
   target: Target,
-  { content }: Delivery,
+  { id, content }: Delivery,
 ): Promise<Prepared | Extract<Finding, { what: 'invalid' | 'look_failed' | 'look_limited' }>> {
   try {
     return await channel.prepare(target, JSON.parse(content))
   } catch (error) {
-    if (!(error instanceof InvalidInputError)) return brokenOff(error)
+    if (!(error instanceof InvalidInputError)) {
+      log.error({ err: error, delivery_id: id }, 'a delivery could not be prepared')
+      return brokenOff(error)
+    }
     return { what: 'invalid', trouble: { code: error.code, text: error.message } }
   }
 }

@@ -6,7 +6,7 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import type { Claimed } from '../../src/runs/runs.ts'
 import type { World, WorldOptions } from './world.ts'
-import { context, head, hour, minute, openWorld, repo, second, statusWrites } from './world.ts'
+import { hour, minute, openWorld, repo, second, statusWrites } from './world.ts'
 
 let world: World | undefined
 afterEach(async () => await world?.close())
@@ -74,6 +74,24 @@ describe('what operators say', () => {
     await here.time.pass(hour)
     expect(await here.delivery('anchor')).toMatchObject({ status: 'SKIPPED', reason: 'no' })
     expect(anchors(here)).toEqual([])
+  })
+
+  it('what arrived although it was skipped is found when there is more to say', async () => {
+    const here = await opened()
+    here.github.faults.add({
+      on: { method: 'POST', route: /comments$/ },
+      fault: here.github.faults.lateAnswer(5 * second),
+    })
+    here.startPublisher()
+    const claimed = await here.claim()
+    await here.time.pass(second)
+    const { id = '' } = (await here.delivery('anchor')) ?? {}
+    await here.now(here.store.outbox.skip(id, 'no', 'operator', null))
+    await here.time.pass(5 * minute)
+    await here.complete(claimed)
+    await here.time.pass(minute)
+    expect(anchors(here)).toHaveLength(1)
+    expect(anchors(here)[0]?.body).toContain('Done.')
   })
 
   it('confirmed without saying which: the next version looks for it', async () => {

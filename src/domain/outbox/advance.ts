@@ -80,7 +80,9 @@ export function afterTakeover(delivery: Delivery, attempt: Attempt, now: number)
   const trouble = { code: 'holder_lost', text: 'whoever sent it was lost before its answer' }
   const { action, startedAt } = attempt
   if (!isOpen(delivery)) {
-    return { delivery: unsettled(delivery, action === 'create', now), audits: [] }
+    // Should it ever be taken up again, what may have come of this is looked for first.
+    const memo = action === 'remove' ? delivery.memo : doubtful(delivery, action, startedAt)
+    return { delivery: unsettled({ ...delivery, memo }, action === 'create', now), audits: [] }
   }
   return {
     delivery: {
@@ -255,7 +257,10 @@ function refused(
   if (!isOpen(delivery) || carries(attempt, delivery)) return giveUp(delivery, trouble, around)
   const { code, text } = trouble
   const known = { ...withoutFollowUps(delivery), errorCode: code, errorText: text }
-  return { delivery: overtaken(known, around), audits: [] }
+  const next = overtaken(known, around)
+  const { now, rules } = around
+  const soonest = next.final ? now : now + rules.coalesceMs
+  return { delivery: { ...next, dueAt: Math.max(next.dueAt ?? now, soonest) }, audits: [] }
 }
 
 const carries = ({ action, versionFence, versionSeq }: Attempt, delivery: Delivery): boolean =>
@@ -263,12 +268,11 @@ const carries = ({ action, versionFence, versionSeq }: Attempt, delivery: Delive
   delivery.versionFence === versionFence &&
   delivery.versionSeq === versionSeq
 
-/** The newer version is tried: how it ended at once, progress after the usual gap. */
+/** The newer version is tried, when it would have been had nobody tried the one before. */
 function overtaken(delivery: Delivery, { now, rules }: Circumstances): Delivery {
   if (!isOpen(delivery)) return withDue(delivery, now)
   const priority = isProgress(delivery) ? 1 : 0
-  const dueAt = delivery.final ? now : now + rules.coalesceMs
-  return { ...delivery, wait: 'due', priority, dueAt }
+  return { ...delivery, wait: 'due', priority, dueAt: showAt(delivery, now, rules) }
 }
 
 function withoutFollowUps(delivery: Delivery): Delivery {
