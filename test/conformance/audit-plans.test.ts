@@ -34,6 +34,8 @@ function statementsOf(order: Order): Record<string, Sql> {
     'of a run': list({ runId: 'run_7' }),
     'of a run, a later page': list({ runId: 'run_7' }, '5000'),
     'of a webhook': list({ inboxId: 'inb_7' }),
+    'of a delivery': list({ deliveryId: 'del_7' }),
+    'of a delivery, a later page': list({ deliveryId: 'del_7' }, '5000'),
     'of a rare type': list({ type: 'rare' }),
     'of a common type, a later page': list({ type: 'common' }, '5000'),
     'since lately': list({ since: history - 3 }),
@@ -47,11 +49,12 @@ function statementsOf(order: Order): Record<string, Sql> {
 }
 
 const row = `i AS at, CASE i % 1000 WHEN 0 THEN 'rare' ELSE 'common' END AS type, 'a' AS actor,
-  'run_' || i % 200 AS run_id, 'inb_' || i % 300 AS inbox_id, '{}' AS data`
+  'run_' || i % 200 AS run_id, 'inb_' || i % 300 AS inbox_id,
+  'del_' || i % 250 AS delivery_id, '{}' AS data`
 
 describe('SQLite', () => {
   const db = migratedMemory()
-  db.exec(`INSERT INTO audit (at, type, actor, run_id, inbox_id, data)
+  db.exec(`INSERT INTO audit (at, type, actor, run_id, inbox_id, delivery_id, data)
     WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${history})
     SELECT ${row} FROM n`)
   afterAll(() => db.close())
@@ -75,7 +78,8 @@ describe('PostgreSQL', () => {
     await (await openPostgresDriver(database.url, seams)).close()
     client = new pg.Client({ connectionString: database.url, options: sessionOptions })
     await client.connect()
-    await client.query(`INSERT INTO audit (seq, at, type, actor, run_id, inbox_id, data)
+    await client.query(`INSERT INTO audit (seq, at, type, actor, run_id, inbox_id,
+      delivery_id, data)
       SELECT i, ${row} FROM generate_series(1, ${history}) AS i`)
     await client.query('ANALYZE audit')
   })

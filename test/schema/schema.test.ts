@@ -51,6 +51,7 @@ it('migrations are numbered without holes, and alike in both databases', () => {
 const columnsOfPostgres = ['audit.seq']
 const indexesOfPostgres: Readonly<Record<string, string>> = {
   audit_at: 'at seq',
+  audit_delivery: 'delivery_id seq',
   audit_inbox: 'inbox_id seq',
   audit_run: 'run_id seq',
   audit_seq: 'seq',
