@@ -70,7 +70,7 @@ describe('straight on the database', () => {
     expect(code).toBe(0)
     expect(stdout).toContain('✓ store.schema       schema')
     expect(stdout).toMatch(/^! data_folder {7}/m)
-    expect(stdout).toMatch(/^ {20}→ Close it: chmod 700$/m)
+    expect(stdout).toMatch(/^ {21}→ Close it: chmod 700$/m)
     for (const line of stdout.split('\n')) {
       if (!line.includes(at.world.cwd)) expect(line.length).toBeLessThanOrEqual(60)
     }
