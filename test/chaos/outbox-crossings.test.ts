@@ -1,0 +1,150 @@
+/**
+ * Goal: what a publisher and a run do to one delivery at the same moment comes out as if it had
+ * been one after the other: no version goes out that was replaced before its attempt was stored,
+ * and no newer version is closed by an older one's outcome.
+ * Method: two stores on one PostgreSQL database; a statement of one of them is held at a gate while
+ * the other goes on.
+ */
+import pg from 'pg'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import type { Store } from '../../src/store.ts'
+import { completion, holderOf } from '../conformance/claims.ts'
+import { announced, contentOf, OutboxHand, sentEnd } from '../conformance/outbox-hand.ts'
+import { TestSubject } from '../conformance/test-subject.ts'
+import { TestClock } from '../conformance/world.ts'
+import { freshDatabase } from '../postgres/fresh-database.ts'
+import { until } from '../scenarios/until.ts'
+import { withGates } from './faulty-driver.ts'
+import { openDriver, openStore, storeOver } from './open-store.ts'
+
+/** The numbers of the locks that the gates are. */
+const [attempts, outcomes, deliveries, budgets] = [1, 2, 3, 4]
+
+let database: Awaited<ReturnType<typeof freshDatabase>>
+let here: Store
+let there: Store
+let gates: pg.Client
+let held: Awaited<ReturnType<TestSubject['claim']>>
+const shutNow = new Set<number>()
+beforeEach(async () => {
+  database = await freshDatabase()
+  const at = { kind: 'postgres', url: database.url } as const
+  here = await openStore(at)
+  there = storeOver(
+    withGates(await openDriver(at), [
+      [/^INSERT INTO delivery_attempt/, attempts],
+      [/^UPDATE delivery_attempt/, outcomes],
+      [/^UPDATE delivery SET/, deliveries],
+      [/^INSERT INTO budget/, budgets],
+    ]),
+  )
+  gates = new pg.Client({ connectionString: database.url })
+  await gates.connect()
+  const announcement = { ...announced, statusContext: null, checkName: null }
+  const world = { store: here, clock: new TestClock(), close: async () => undefined }
+  held = await new TestSubject(world, { announcement }).claim('a')
+})
+afterEach(async () => {
+  for (const gate of shutNow) await open(gate)
+  await gates.end()
+  await here.close()
+  await there.close()
+  await database.drop()
+})
+
+async function shut(gate: number): Promise<void> {
+  await gates.query('SELECT pg_advisory_lock($1)', [gate])
+  shutNow.add(gate)
+}
+async function open(gate: number): Promise<void> {
+  shutNow.delete(gate)
+  await gates.query('SELECT pg_advisory_unlock($1)', [gate])
+}
+
+/** Resolves when somebody stands before it. */
+const reached = (gate: number) =>
+  until(
+    () =>
+      gates.query(
+        `SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted AND objid = $1`,
+        [gate],
+      ),
+    ({ rowCount }) => rowCount === 1,
+  )
+
+const report = (text: string) => {
+  const { runId, leaseHash } = holderOf(held)
+  return here.reportStatus({ runId, leaseHash, text, actor: 'test' }, null)
+}
+const anchor = () => new OutboxHand(here).named(held.run!.id, 'anchor')
+
+it('a report while an attempt is being stored: the attempt is not made for the old version', async () => {
+  const hand = new OutboxHand(there)
+  const leased = await hand.leaseNamed('anchor')
+  await shut(attempts)
+  const beginning = hand.begin(leased)
+  await reached(attempts)
+  await report('newer')
+  await open(attempts)
+  expect(await beginning).toEqual({ result: 'changed' })
+  const { id, versionSeq, attemptId } = await anchor()
+  expect({ versionSeq, attemptId }).toEqual({ versionSeq: 2, attemptId: null })
+  expect(await here.outbox.attemptsOf(id)).toEqual([])
+  // What was not sent took nothing from the budget.
+  const [budget] = await here.outbox.budgets()
+  expect(budget?.seconds ?? []).toEqual([])
+})
+
+it('an end while an outcome is being stored: the outcome closes its own version only', async () => {
+  const hand = new OutboxHand(there)
+  const leased = await hand.leaseNamed('anchor')
+  const attempt = await hand.begun(leased)
+  await shut(outcomes)
+  const ending = hand.end(leased, attempt, sentEnd({ providerId: '7' }))
+  await reached(outcomes)
+  await here.completeRun(completion(held), null)
+  await open(outcomes)
+  expect(await ending).toBe('recorded')
+  const after = await anchor()
+  expect(after).toMatchObject({ status: 'PENDING', final: true, sentSeq: 1, providerId: '7' })
+  expect(contentOf(after).view.state).toBe('succeeded')
+})
+
+it('a lease that another process is taking is passed over, not waited for', async () => {
+  await shut(deliveries)
+  const taking = there.outbox.lease({ limit: 5, progressMax: 5 })
+  await reached(deliveries)
+  expect(await here.outbox.lease({ limit: 5, progressMax: 5 })).toEqual([])
+  await open(deliveries)
+  expect(await taking).toHaveLength(1)
+})
+
+it('an operator’s word while it is being sent: the outcome comes too late', async () => {
+  const hand = new OutboxHand(there)
+  const leased = await hand.leaseNamed('anchor')
+  const attempt = await hand.begun(leased)
+  await shut(outcomes)
+  const ending = hand.end(leased, attempt, sentEnd())
+  await reached(outcomes)
+  await here.outbox.confirm(leased.delivery.id, '99', 'ann', null)
+  await open(outcomes)
+  expect(await ending).toBe('late')
+  expect(await anchor()).toMatchObject({ status: 'SENT', providerId: '99' })
+})
+
+it('two writes that ask for the last of a budget at once: one gets it', async () => {
+  const announcement = { ...announced, anchorPer: null, checkName: null }
+  const world = { store: here, clock: new TestClock(), close: async () => undefined }
+  await new TestSubject(world, { announcement }).claim('a')
+  const hand = new OutboxHand(there)
+  const [one, other] = await hand.lease()
+  const limits = { spacingMs: 0, perMinute: 1, perHour: 0 }
+  await shut(budgets)
+  const first = hand.begin(one!, { limits })
+  await reached(budgets)
+  const second = new OutboxHand(here).begin(other!, { limits })
+  await second
+  await open(budgets)
+  const results = (await Promise.all([first, second])).map(({ result }) => result)
+  expect(results.toSorted()).toEqual(['begun', 'budget'])
+})
