@@ -16,7 +16,7 @@ export function createFrontDoor(world: World): typeof globalThis.fetch {
       world.story.tell('door', `nobody takes webhook ${guid}`)
       throw new TypeError('fetch failed', { cause: new Error('connect ECONNREFUSED') })
     }
-    const body = Buffer.from(String(init?.body))
+    const body = Buffer.from(init?.body as string)
     const signature = headers.get('x-hub-signature-256') ?? undefined
     if (!running.intake.isSigned(body, signature)) return new Response(null, { status: 401 })
     try {

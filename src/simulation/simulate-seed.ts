@@ -77,7 +77,8 @@ export async function simulateSeed(options: SeedOptions): Promise<SeedResult> {
 async function liveThrough(world: World, people: People, weather: Weather): Promise<void> {
   const { random, time } = world
   const badness = random.pick([0, 30, 60, 100, 150])
-  await time.pass(random.below(3000))
+  // What GitHub dates before the store's first start is not ours to catch up with.
+  await time.pass(random.below(3000) + Math.max(0, 2000 - world.aheadMs))
   for (let acts = random.between(5, 16); acts > 0; acts -= 1) {
     people.act()
     for (let bad = badness; bad > 0; bad -= 100) if (random.chance(bad)) weather.turn()
@@ -113,7 +114,10 @@ async function calmDown(world: World, weather: Weather): Promise<void> {
 /** What was lost is found by our own catch-up where there is an App; else somebody redelivers it. */
 async function bringLost(world: World): Promise<void> {
   const { time, isApp, random } = world
-  if (isApp && random.chance(70)) return await time.pass(catchUpMs)
+  if (isApp && random.chance(70)) {
+    await time.pass(catchUpMs)
+    return
+  }
   for (let times = 0; times < 3 && redeliverLost(world); times += 1) await time.pass(minuteMs)
 }
 

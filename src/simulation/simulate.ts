@@ -2,7 +2,7 @@
 import type { Clock } from '../clock.ts'
 import { openSharedMemory, type SharedMemory } from '../compose.ts'
 import type { Scheduler } from '../scheduler.ts'
-import type { Rule, Violation } from './findings.ts'
+import { ruleNames, type Rule, type Violation } from './findings.ts'
 import type { Mutation } from './node.ts'
 import { SeededRandom } from './seeded-random.ts'
 import { simulateSeed, type SeedResult } from './simulate-seed.ts'
@@ -25,6 +25,8 @@ export interface Simulated {
   readonly faults: ReadonlyMap<string, number>
   readonly checks: ReadonlyMap<Rule, number>
   readonly broken: readonly BrokenSeed[]
+  /** What they say. */
+  readonly rules: ReadonlyMap<Rule, string>
 }
 
 export interface BrokenSeed {
@@ -53,7 +55,8 @@ export async function simulate(options: SimulateOptions): Promise<Simulated> {
   }
   await lab.close()
   const seconds = Math.max(0.001, (clock.monotonicMs() - began) / 1000)
-  return { seeds, seedsPerSecond: seeds / seconds, faults, checks, broken }
+  const rules = new Map(Object.entries(ruleNames) as [Rule, string][])
+  return { seeds, seedsPerSecond: seeds / seconds, faults, checks, broken, rules }
 }
 
 export interface Lab {

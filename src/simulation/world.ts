@@ -13,7 +13,7 @@ import { SimulatedNode, webhookSecret, type Mutation } from './node.ts'
 import type { SentRequest, Step } from './node-ports.ts'
 import { SeededRandom } from './seeded-random.ts'
 import { Story } from './story.ts'
-import { VirtualTime } from './virtual-time.ts'
+import type { VirtualTime } from './virtual-time.ts'
 
 export const startOfTime = Date.UTC(2026, 5, 1, 12)
 export const owner = 'acme'
@@ -52,6 +52,8 @@ export class World {
   readonly nodes: readonly SimulatedNode[]
   readonly types: Settings['runs']
   readonly isApp: boolean
+  /** GitHub's clock, seen from ours. */
+  readonly aheadMs: number
   /** By the id each carries. */
   readonly sent = new Map<string, SentByNode>()
   readonly injected = new Map<string, number>()
@@ -70,7 +72,8 @@ export class World {
     const { random } = this
     this.isApp = random.chance(40)
     this.types = typesOf(random)
-    const aheadMs = random.pick([0, 0, 0, 0, 2000, 90_000, -30_000])
+    const aheadMs = random.pick([0, 0, 0, 0, 2000, 90_000, -20_000])
+    this.aheadMs = aheadMs
     if (aheadMs !== 0) this.inject('clock off')
     this.github = createGitHubSimulator({
       clock: time,

@@ -11,7 +11,11 @@ export function checkOneEach(facts: Facts, world: World, findings: Findings): vo
   for (const delivery of facts.deliveries) {
     if (delivery.channel !== 'github-comment') continue
     const all = ofDelivery(delivery, facts, world)
-    const live = all.filter(({ deletedAt }) => deletedAt === null)
+    // One whose marker a person took out is nobody's any more, unless its number is known.
+    const live = all.filter(({ deletedAt, id, body }) => {
+      const isKnown = String(id) === delivery.provider_id || body.includes(delivery.marker_key)
+      return deletedAt === null && isKnown
+    })
     const where = `${repoOf(delivery, facts)}#${delivery.thread}`
     findings.check('6', live.length <= 1, () => {
       return `${live.length} comments of ${delivery.id} stand on ${where}: ${live.map(idOf).join()}`

@@ -78,9 +78,9 @@ function repositoryId(world: World, name: string): number | null {
 
 /** What is said there, by what its looks know it by. */
 function keyOf({ body }: ReceivedRequest): string {
-  const given = (body ?? {}) as Readonly<Record<string, unknown>>
-  const marker = /<!-- holdfast:1 \S+ (\S+) /.exec(String(given['body'] ?? ''))?.[1]
-  return String(marker ?? given['external_id'] ?? given['context'] ?? '')
+  const given = (body ?? {}) as Readonly<Record<string, string>>
+  const marker = /<!-- holdfast:1 \S+ (\S+) /.exec(given['body'] ?? '')?.[1]
+  return marker ?? given['external_id'] ?? given['context'] ?? ''
 }
 
 function isRefused({ received }: Told): boolean {
@@ -104,8 +104,12 @@ export function checkRepeats(facts: Facts, world: World, findings: Findings): vo
     if (sent !== undefined && !isDoubtful({ received, sent })) continue
     doubtful.add(`${received.path.split('/').at(-1)} ${keyOf(received)}`)
   }
+  // A node that died after it had noted the attempt may have sent nothing: nobody can know.
+  const inDoubt = new Set(
+    facts.attempts.flatMap(({ outcome, delivery_id: id }) => (outcome === 'in_doubt' ? [id] : [])),
+  )
   for (const delivery of facts.deliveries) {
-    if (delivery.channel !== 'github-status') continue
+    if (delivery.channel !== 'github-status' || inDoubt.has(delivery.id)) continue
     const { context } = JSON.parse(delivery.content) as { context: string }
     if (doubtful.has(`${delivery.sha} ${context}`)) continue
     const all = world.github.statuses(repoOf(delivery, facts), delivery.sha ?? '', context)
