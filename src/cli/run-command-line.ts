@@ -15,6 +15,7 @@ import { addMigrateCommand } from './migrate-command.ts'
 import { addPurgeCommand } from './purge-command.ts'
 import { addRunsCommand } from './runs-command.ts'
 import { addServeCommand } from './serve-command.ts'
+import { addSimulateCommand } from './simulate-command.ts'
 import { addTokenCommand } from './token-command.ts'
 import { addWhyCommand } from './why-command.ts'
 import type { World } from './world.ts'
@@ -79,6 +80,7 @@ a server when --url or HOLDFAST_URL names one, else the database that the settin
   addMigrateCommand(program, world)
   addBackupCommand(program, world)
   addPurgeCommand(program, world)
+  addSimulateCommand(program, world, finish)
   program.commandsGroup('More:').helpCommand('help [command]', 'print the help of a command')
   settle(program, world)
   return program

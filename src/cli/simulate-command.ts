@@ -1,0 +1,149 @@
+/**
+ * `holdfast simulate`: whole installations under virtual time, in which everything goes wrong by
+ * the seed, held to the rules. A broken one is told with the command that plays it again.
+ */
+import type { Command } from 'commander'
+import { z } from 'zod'
+import type { SeedResult } from '../simulation/simulate-seed.ts'
+import type { BrokenSeed, Simulated } from '../simulation/simulate.ts'
+import type { Parsed } from './connection.ts'
+import { exitCodes } from './failure.ts'
+import { printJson } from './output/json.ts'
+import { paintFor } from './output/paint.ts'
+import { progressOn } from './output/progress.ts'
+import { checkFlags } from './query-flags.ts'
+import type { World } from './world.ts'
+
+/** About ten seconds of work. */
+const seedsUsual = 100
+const seedMax = 2 ** 31
+const lastEvents = 40
+
+const flags = z.strictObject({
+  seeds: z.coerce.number().int().min(1).max(1_000_000).optional(),
+  seed: z.coerce.number().int().min(0).max(seedMax).optional(),
+})
+
+export function addSimulateCommand(
+  program: Command,
+  world: World,
+  finish: (exitCode: number) => void,
+): void {
+  program
+    .command('simulate')
+    .summary('try whole installations in simulated worlds, by seed')
+    .description(
+      'Plays whole installations in one process under virtual time: real intake, runs and ' +
+        'publishing against a simulated GitHub, with crashes, pauses, lost answers, limits and ' +
+        'people in between, all by the seed, and holds what GitHub and the database show to the ' +
+        'rules. The same seed is the same story. Touches no database and no network.',
+    )
+    .option('--seeds <number>', `how many worlds (default: ${seedsUsual}; 1 with --seed)`)
+    .option('--seed <number>', 'the first seed; drawn when not given')
+    .option('--story', 'print all that happened, line by line')
+    .option('--json', 'print what was found as one JSON document')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  holdfast simulate --seeds 1000
+  holdfast simulate --seed 42 --story`,
+    )
+    .action(async (parsed: Parsed) => {
+      const { seed, seeds } = checkFlags(flags, ['seeds', 'seed'], parsed)
+      const first = seed ?? world.random.below(seedMax)
+      const count = seeds ?? (seed === undefined ? seedsUsual : 1)
+      const { broken } = await play(world, parsed, first, count)
+      if (broken.length > 0) finish(exitCodes.failed)
+    })
+}
+
+async function play(
+  world: World,
+  parsed: Parsed,
+  first: number,
+  count: number,
+): Promise<Simulated> {
+  const { simulate } = await import('../simulation/simulate.ts')
+  const progress = progressOn(world.terminal)
+  const digests = new Map<number, string>()
+  const simulated = await simulate({
+    seeds: Array.from({ length: count }, (_, at) => first + at),
+    clock: world.clock,
+    onSeed: (result, done) => {
+      digests.set(result.seed, result.digest)
+      if (parsed['story'] === true) tellStory(world, result)
+      else progress.show(`${done} of ${count} seeds …`)
+    },
+  })
+  progress.end()
+  if (parsed['json'] === true) printJson(world.terminal, asJson(simulated, first, digests))
+  else tell(world, simulated, first, digests)
+  return simulated
+}
+
+function tellStory({ terminal }: World, { seed, story }: SeedResult): void {
+  terminal.out(`seed ${seed}\n${story.join('\n')}\n\n`)
+}
+
+function tell(
+  { terminal }: World,
+  simulated: Simulated,
+  first: number,
+  digests: ReadonlyMap<number, string>,
+): void {
+  const paint = paintFor(terminal.colour)
+  const { seeds, seedsPerSecond, faults, checks, broken, rules } = simulated
+  const from =
+    seeds === 1 ? `seed ${first} (${digests.get(first)})` : `${seeds} seeds from ${first}`
+  const lines = [
+    `${from}, ${seedsPerSecond.toFixed(1)} seeds per second`,
+    '',
+    paint('Faults injected', 'bold'),
+    ...[...faults]
+      .toSorted(([a], [b]) => a.localeCompare(b))
+      .map(([name, times]) => row(times, name)),
+    '',
+    paint('Rules checked', 'bold'),
+    ...[...rules].map(([rule, name]) => row(checks.get(rule) ?? 0, `${rule}: ${name}`)),
+    '',
+    ...(broken.length === 0 ? [paint('No violations.', 'green')] : broken.flatMap(told)),
+  ]
+  terminal.out(`${lines.join('\n')}\n`)
+
+  function told({ seed, violations, story }: BrokenSeed): string[] {
+    return [
+      paint(`Seed ${seed} breaks ${violations.length === 1 ? 'a rule' : 'rules'}`, 'red'),
+      ...violations.map(({ rule, text }) => `  ${rule}: ${text}`),
+      '',
+      `The last of ${story.length} events:`,
+      ...story.slice(-lastEvents),
+      '',
+      `Play it again: ${replay(seed)}`,
+    ]
+  }
+}
+
+const row = (count: number, name: string): string => `${String(count).padStart(9)}  ${name}`
+const replay = (seed: number): string => `holdfast simulate --seed ${seed} --story`
+
+function asJson(simulated: Simulated, first: number, digests: ReadonlyMap<number, string>) {
+  const { seeds, seedsPerSecond, faults, checks, broken } = simulated
+  return {
+    seeds,
+    first_seed: first,
+    seeds_per_second: Math.round(seedsPerSecond * 10) / 10,
+    faults: Object.fromEntries(faults),
+    checks: Object.fromEntries(checks),
+    violations: broken.flatMap(({ seed, violations, story }) =>
+      violations.map(({ rule, text }) => ({
+        seed,
+        rule,
+        text,
+        last_events: story.slice(-lastEvents),
+        replay: replay(seed),
+      })),
+    ),
+    ...(seeds === 1 && { digest: digests.get(first) }),
+  }
+}

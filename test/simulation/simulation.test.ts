@@ -1,0 +1,39 @@
+/**
+ * Goal: in many simulated worlds, with everything going wrong by the seed, every rule holds; and a
+ * seed is one story.
+ */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { systemClock } from '../../src/clock.ts'
+import { ruleNames, type Rule } from '../../src/simulation/findings.ts'
+import { openLab, simulate, type Lab } from '../../src/simulation/simulate.ts'
+
+describe('a seed', () => {
+  let lab: Lab
+  beforeAll(() => {
+    lab = openLab()
+  })
+  afterAll(() => lab.close())
+
+  it.each([3, 11])('%i is the same story twice', async (seed) => {
+    const first = await lab.run(seed, {})
+    const second = await lab.run(seed, {})
+    expect(second.story).toEqual(first.story)
+    expect(second.digest).toBe(first.digest)
+  })
+
+  it('is another story than the next', async () => {
+    const digests = [await lab.run(1, {}), await lab.run(2, {})].map(({ digest }) => digest)
+    expect(new Set(digests).size).toBe(2)
+  })
+})
+
+it('holds every rule in a hundred worlds', { timeout: 600_000 }, async () => {
+  const seeds = Array.from({ length: 100 }, (_, at) => at + 1)
+  const { broken, checks, faults } = await simulate({ seeds, clock: systemClock })
+  expect(broken.map(({ seed, violations }) => ({ seed, violations }))).toEqual([])
+  for (const rule of Object.keys(ruleNames) as Rule[]) {
+    expect(checks.get(rule), `rule ${rule} was held against something`).toBeGreaterThan(0)
+  }
+  const kinds = ['lost-answer', 'delayed-commit', 'node crash', 'node pause', 'webhook drop']
+  for (const kind of kinds) expect(faults.get(kind), kind).toBeGreaterThan(0)
+})
