@@ -65,6 +65,8 @@ export interface OutboxStore {
   learnAuthor(author: Author): Promise<void>
   /** Threads from before this moment may carry something of ours that this store does not know. */
   knowsSince(): Promise<number>
+  /** A copy was put in this store's place: what is open may have been sent since it was made. */
+  noteRestore(): Promise<void>
   /** For the reconciler: ended runs whose announcement was left open. Repairs up to `limit`. */
   closeForgotten(limit: number): Promise<number>
 }

@@ -5,6 +5,7 @@ import { describeDatabase } from '../settings/describe-settings.ts'
 import { makeDatabaseFolder } from '../settings/first-start.ts'
 import type { Settings } from '../settings/settings.ts'
 import { addDatabaseFlags, settingsOf, type Parsed } from './connection.ts'
+import { UsageError } from './failure.ts'
 import { openExisting, refuseMemory } from './operations/open-operations.ts'
 import { printJson } from './output/json.ts'
 import { progressOn } from './output/progress.ts'
@@ -18,16 +19,19 @@ export function addMigrateCommand(program: Command, world: World): void {
     .description(
       'Brings the schema of the database up to date, in one transaction, and says from which ' +
         'version to which. A server does the same when it starts; this does it beforehand. A ' +
-        'database that is not there is made.',
+        'database that is not there is made. After pg_restore, give --restored before the first ' +
+        'start; a copy made by holdfast backup says so itself.',
     )
     .option('--dry-run', 'only tell what would be applied')
-    .option('--json', 'print {"from","to","applied":[…],"dry_run"}')
+    .option('--restored', 'say that the database was restored: what is open is looked for first')
+    .option('--json', 'print {"from","to","applied":[…],"dry_run","restored"}')
   addDatabaseFlags(migrate)
     .addHelpText(
       'after',
       `
 Examples:
   holdfast migrate --dry-run
+  holdfast migrate --restored
   holdfast migrate --database-url postgres://me@db.example.com/holdfast`,
     )
     .action(async (parsed: Parsed) => {
@@ -35,10 +39,15 @@ Examples:
       refuseMemory(settings)
       const dryRun = parsed['dryRun'] === true
       const { schema } = await lookAt(world, settings)
+      const restored = parsed['restored'] === true
+      if (restored && dryRun) {
+        throw new UsageError('--dry-run changes nothing, so --restored does not go with it')
+      }
       if (schema.missing.length > 0 && !dryRun) await apply(world, settings, schema.missing.length)
+      if (restored) await noteRestore(world, settings)
       const applied = schema.missing.map(({ version, name }) => ({ version, name }))
       const to = applied.at(-1)?.version ?? schema.version
-      const answer = { from: schema.version, to, applied, dry_run: dryRun }
+      const answer = { from: schema.version, to, applied, dry_run: dryRun, restored }
       if (parsed['json'] === true) return printJson(world.terminal, answer)
       world.terminal.out(migrateText(answer, describeDatabase(settings)))
     })
@@ -65,14 +74,31 @@ async function apply(world: World, settings: Settings, count: number): Promise<v
   }
 }
 
+async function noteRestore(world: World, settings: Settings): Promise<void> {
+  const store = await openExisting(world, settings)
+  try {
+    await store.outbox.noteRestore()
+  } finally {
+    await store.close()
+  }
+}
+
 interface Migrated {
   readonly from: number
   readonly to: number
   readonly applied: readonly { readonly version: number; readonly name: string }[]
   readonly dry_run: boolean
+  readonly restored: boolean
 }
 
-function migrateText({ from, to, applied, dry_run: dryRun }: Migrated, database: string): string {
+function migrateText(migrated: Migrated, database: string): string {
+  const noted = migrated.restored
+    ? 'Noted that it was restored: what is open is looked for first.\n'
+    : ''
+  return schemaText(migrated, database) + noted
+}
+
+function schemaText({ from, to, applied, dry_run: dryRun }: Migrated, database: string): string {
   if (applied.length === 0) return `${database} is up to date: schema ${from}.\n`
   const list = applied.map(({ version, name }) => `  ${String(version).padStart(4, '0')} ${name}\n`)
   const would = dryRun ? 'would go' : 'went'

@@ -296,6 +296,17 @@ describe('the database', () => {
     expect((await at.command('runs', '--data-dir', 'elsewhere')).code).toBe(0)
   })
 
+  test('migrate --restored has what is open looked for first', async () => {
+    await at.store.recordMode('sandbox')
+    const first = await at.store.outbox.knowsSince()
+    const { code, stdout } = await at.command('migrate', '--restored')
+    expect({ code, stdout }).toMatchObject({ code: 0 })
+    expect(stdout).toMatch(/ is up to date: schema \d+\.\nNoted that it was restored: /)
+    expect(await at.store.outbox.knowsSince()).toBeGreaterThan(first)
+    const wrong = await at.command('migrate', '--restored', '--dry-run')
+    expect(wrong).toMatchObject({ code: 2, stdout: '' })
+  })
+
   test('is copied, and a copy is not replaced by chance', async () => {
     await claim(5, 'b')
     const made = await at.command('backup', 'copy.db', '--json')

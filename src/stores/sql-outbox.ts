@@ -13,6 +13,7 @@ import { beginAttempt, blockIdentity, endAttempt, recordFinding } from './verbs/
 import type { VerbContext } from './verbs/context.ts'
 import { leaseDeliveries, nextDueAt, takeOverLeases } from './verbs/lease-deliveries.ts'
 import { anchorsOf, listDeliveries, outboxBacklog } from './verbs/list-deliveries.ts'
+import { noteRestore } from './verbs/note-restore.ts'
 import { withOnce } from './verbs/once.ts'
 import {
   closeForgotten,
@@ -146,6 +147,10 @@ export class SqlOutbox implements port.OutboxStore {
 
   knowsSince(): Promise<number> {
     return this.#driver.read(knowsSince)
+  }
+
+  noteRestore(): Promise<void> {
+    return this.#driver.transact(() => noteRestore(this.#context))
   }
 
   closeForgotten(limit: number): Promise<number> {

@@ -42,6 +42,7 @@ import {
   runAhead,
   subjectsOf,
 } from './verbs/lists.ts'
+import { noticeBackup } from './verbs/note-restore.ts'
 import type { OnceRules } from './verbs/once.ts'
 import { withOnce } from './verbs/once.ts'
 import { purge } from './verbs/purge.ts'
@@ -360,9 +361,10 @@ export class SqlStore implements port.Store {
   }
 
   recordMode(mode: port.StoreMode): Promise<port.StoreMode> {
-    const now = String(this.#driver.now())
+    const context = this.#context
     return this.#driver.transact(function* () {
-      yield* writeStateOnce('first_started_at', now)
+      yield* writeStateOnce('first_started_at', String(context.now()))
+      yield* noticeBackup(context)
       return (yield* writeStateOnce('mode', mode)) as port.StoreMode
     })
   }

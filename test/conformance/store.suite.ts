@@ -20,6 +20,7 @@ import { publishing } from './outbox-publishing.suite.ts'
 import { announcing } from './outbox.suite.ts'
 import { purging } from './purge.suite.ts'
 import { repositories } from './repositories.suite.ts'
+import { restoring } from './restoring.suite.ts'
 import { returningHead } from './returning-head.suite.ts'
 import { runVerbs } from './run-verbs.suite.ts'
 import { unattended } from './unattended.suite.ts'
@@ -48,6 +49,7 @@ export function exerciseStore(name: string, open: OpenStore): void {
     describe('what a run announces', () => announcing(open))
     describe('publishing', () => publishing(open))
     describe('operating the outbox', () => operating(open))
+    describe('a restore', () => restoring(open))
     describe('in any order', () => anyOrder(open))
   })
 }

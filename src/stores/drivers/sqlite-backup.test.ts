@@ -87,6 +87,26 @@ describe('a copy', () => {
   })
 })
 
+describe('a copy that is started on', () => {
+  test('knows that it was restored, once; the database it was made of does not', async () => {
+    const first = openSqlite({ path, exclusive: true }, seams)
+    await first.recordMode('live')
+    const startedAt = await first.firstStartedAt()
+    await copyTo('copy.db')
+    await first.recordMode('live')
+    expect(await first.outbox.knowsSince()).toBe(startedAt)
+    await first.close()
+    const copy = openSqlite({ path: join(folder, 'copy.db'), exclusive: true }, seams)
+    await copy.recordMode('live')
+    const restoredAt = await copy.outbox.knowsSince()
+    expect(restoredAt).toBeGreaterThan(startedAt ?? Infinity)
+    expect(await copy.firstStartedAt()).toBe(startedAt)
+    await copy.recordMode('live')
+    expect(await copy.outbox.knowsSince()).toBe(restoredAt)
+    await copy.close()
+  })
+})
+
 describe('a file that is there', () => {
   test('is not replaced unless that was asked for', async () => {
     writeFileSync(join(folder, 'copy.db'), 'precious')

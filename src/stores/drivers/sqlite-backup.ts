@@ -50,6 +50,7 @@ export async function backupSqlite(path: string, options: BackupOptions): Promis
     // Nobody else's to read, whatever the umask.
     closeSync(openSync(draft, 'wx', 0o600))
     await copyMoment(path, draft, options)
+    mark(draft)
     check(draft)
     sync(draft)
     // link() refuses to replace what somebody put there meanwhile.
@@ -86,6 +87,17 @@ async function copyMoment(path: string, draft: string, options: BackupOptions): 
     source.exec('COMMIT')
   } finally {
     source.close()
+  }
+}
+
+/** Whoever starts on the copy has to know that the world went on without it. */
+function mark(draft: string): void {
+  const copy = new DatabaseSync(draft)
+  try {
+    copy.exec(`INSERT INTO store_state (key, value) VALUES ('is_backup', '1')
+      ON CONFLICT (key) DO NOTHING`)
+  } finally {
+    copy.close()
   }
 }
 

@@ -1,0 +1,60 @@
+/**
+ * Goal: a store that was restored does not take for unsent what may have been sent since its copy
+ * was made, nor for shown what may have been overwritten.
+ */
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { announced, OutboxHand } from './outbox-hand.ts'
+import { TestSubject } from './test-subject.ts'
+import { hour, openWorld, type OpenStore, type World } from './world.ts'
+
+export function restoring(open: OpenStore): void {
+  let world: World
+  let hand: OutboxHand
+  beforeEach(async () => {
+    world = await openWorld(open)
+    hand = new OutboxHand(world.store)
+    await world.store.recordMode('live')
+  })
+  afterEach(() => world.close())
+
+  const claim = async () =>
+    (await new TestSubject(world, { announcement: announced }).claim('a')).run!
+
+  it('what was open is in doubt, so that it is looked for before it is sent', async () => {
+    const run = await claim()
+    await world.store.outbox.noteRestore()
+    const found = Object.values(await hand.of(run.id))
+    expect(found.map(({ name, wait }) => `${name} ${wait ?? ''}`).toSorted()).toEqual([
+      'anchor in_doubt',
+      'check in_doubt',
+      'status in_doubt',
+    ])
+    for (const { memo, createdAt } of found) {
+      const doubt = { action: 'create', since: createdAt, looks: 0 }
+      expect(memo).toMatchObject({ unsettled: true, doubt })
+    }
+    expect(await hand.told(found[0]!.id)).toContain('delivery.in_doubt')
+  })
+
+  it('what was shown and goes on is unsettled, and what ended is left alone', async () => {
+    const run = await claim()
+    await hand.publish()
+    const ended = await claim()
+    await world.store.cancelRun(ended.id, 'test', null)
+    await hand.publish()
+    await world.store.outbox.noteRestore()
+    const anchor = await hand.named(run.id, 'anchor')
+    expect(anchor).toMatchObject({ status: 'SENT', memo: { unsettled: true } })
+    expect(anchor.memo.doubt).toBeUndefined()
+    expect((await hand.named(ended.id, 'anchor')).memo.unsettled).toBeUndefined()
+  })
+
+  it('threads from before the restore may carry what it does not know of', async () => {
+    const first = await world.store.outbox.knowsSince()
+    world.clock.move(hour)
+    await world.store.recordMode('live')
+    expect(await world.store.outbox.knowsSince()).toBe(first)
+    await world.store.outbox.noteRestore()
+    expect(await world.store.outbox.knowsSince()).toBe(world.store.now())
+  })
+}
