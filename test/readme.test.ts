@@ -81,4 +81,4 @@ it('takes webhooks, knows repeats, supersedes, tells why and finishes as it says
   expect(printed.filter((line) => promised.includes(line))).toEqual(promised)
   const story = printed.join('\n')
   for (const sentence of shownStory()) expect(story).toContain(sentence)
-})
+}, 90_000)
