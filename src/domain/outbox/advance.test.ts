@@ -1,0 +1,176 @@
+/** Goal: what follows from how an attempt ended, also where nobody knows, or it is too late. */
+import { describe, expect, it } from 'vitest'
+import {
+  aDelivery,
+  anAttempt,
+  around,
+  aSentOne,
+  now,
+} from '../../../test/outbox/sample-delivery.ts'
+import { afterAttempt, afterFinding, afterLateEnd, afterTakeover } from './advance.ts'
+import type { Delivery } from './delivery.ts'
+import type { AttemptEnd } from './outcome.ts'
+
+const trouble = { code: 'trouble', text: 'what went wrong' }
+const sent: AttemptEnd = { what: 'sent', providerId: '7', url: 'http://gh/7', hash: 'h' }
+const leased = (over: Partial<Delivery> = {}): Delivery =>
+  aDelivery({ leaseId: 'req_1', leasedUntil: now + 9000, attemptId: 'att_1', ...over })
+const end = (how: AttemptEnd, delivery = leased(), attempt = anAttempt()) =>
+  afterAttempt(delivery, attempt, how, around)
+const types = ({ audits }: { readonly audits: readonly { readonly type: string }[] }) =>
+  audits.map(({ type }) => type)
+
+it('whatever an attempt comes to, nobody holds the delivery afterwards', () => {
+  const ends: readonly AttemptEnd[] = [
+    sent,
+    { what: 'retry', trouble, after: null },
+    { what: 'permanent', trouble },
+    { what: 'rate_limited', trouble, until: now + 5 },
+    { what: 'in_doubt', trouble, after: null, looks: 2 },
+    { what: 'not_sent' },
+    { what: 'gone', trouble },
+  ]
+  for (const how of ends) {
+    expect(end(how).delivery).toMatchObject({ leaseId: null, leasedUntil: null, attemptId: null })
+  }
+})
+
+describe('sent', () => {
+  it('closes the version it carried', () => {
+    const told = end(sent)
+    expect(told.delivery).toMatchObject({
+      ...{ status: 'SENT', providerId: '7', sentSeq: 1, sentHash: 'h', dueAt: null },
+    })
+    expect(types(told)).toEqual(['delivery.sent', 'run.anchor.created'])
+  })
+
+  it('of an older version leaves the newer one open, as progress of what stands now', () => {
+    const newer = leased({ versionSeq: 3, coalesced: 1 })
+    const { delivery } = end(sent, newer)
+    expect(delivery).toMatchObject({
+      ...{ status: 'PENDING', sentSeq: 1, versionSeq: 3, priority: 1, dueAt: now + 2000 },
+    })
+    const ended = end(sent, leased({ versionSeq: 3, final: true })).delivery
+    expect(ended).toMatchObject({ priority: 0, dueAt: now })
+  })
+
+  it('after doubt is read again, and a create looked for a second one', () => {
+    const { delivery } = end(sent, leased({ memo: { unsettled: true } }))
+    expect(delivery.memo).toMatchObject({
+      ...{ unsettled: true, settle: { step: 0, at: now + 15_000 } },
+      scan: { step: 0, at: now + 60_000 },
+    })
+    expect(delivery).toMatchObject({ status: 'SENT', dueAt: now + 15_000 })
+    const edit = anAttempt({ action: 'edit' })
+    expect(
+      end(sent, leased({ memo: { unsettled: true } }), edit).delivery.memo.scan,
+    ).toBeUndefined()
+  })
+
+  it('says whether work shows there, until it is closed', () => {
+    expect(end(sent).delivery.memo.showsWork).toBe(true)
+    const closing = leased({ final: true, announces: false, memo: { showsWork: true } })
+    expect(end(sent, closing).delivery.memo.showsWork).toBeUndefined()
+  })
+})
+
+describe('not sent', () => {
+  it('tried again after 1, 2 and 4 seconds, never before it was told', () => {
+    const waits = [0, 1, 2].map((tries) => {
+      const { delivery } = end({ what: 'retry', trouble, after: null }, leased({ tries }))
+      return Number(delivery.dueAt) - now
+    })
+    expect(waits).toEqual([1000, 2000, 4000])
+    const told = end({ what: 'retry', trouble, after: now + 90_000 })
+    expect(told.delivery).toMatchObject({ wait: 'backoff', tries: 1, dueAt: now + 90_000 })
+    expect(types(told)).toEqual(['delivery.retry_scheduled'])
+  })
+
+  it('past its deadline it is FAILED, and never cut short', () => {
+    const told = end(
+      { what: 'retry', trouble, after: now + 90_000 },
+      leased({ deadlineAt: now + 60_000 }),
+    )
+    expect(told.delivery).toMatchObject({ status: 'FAILED', reason: 'deadline' })
+    expect(types(told)).toEqual(['delivery.failed'])
+  })
+
+  it('refused: FAILED at once, with the reason; a newer version is still tried', () => {
+    expect(end({ what: 'permanent', trouble }).delivery).toMatchObject({
+      ...{ status: 'FAILED', reason: 'trouble', errorText: 'what went wrong' },
+    })
+    const newer = end({ what: 'permanent', trouble }, leased({ versionSeq: 2 })).delivery
+    expect(newer.status).toBe('PENDING')
+  })
+
+  it('limited: costs no try and no time', () => {
+    const { delivery } = end({ what: 'rate_limited', trouble, until: now + 60_000 })
+    expect(delivery).toMatchObject({ wait: 'budget', tries: 0, dueAt: now + 60_000 })
+    expect(delivery.deadlineAt).toBe(leased().deadlineAt + 60_000)
+  })
+
+  it('too late to leave: at once again', () => {
+    expect(end({ what: 'not_sent' }).delivery).toMatchObject({ status: 'PENDING', dueAt: now })
+  })
+})
+
+describe('in doubt', () => {
+  it('is looked for at once, from the oldest attempt that nobody answered', () => {
+    const how = { what: 'in_doubt', trouble, after: null, looks: 2 } as const
+    const first = end(how).delivery
+    expect(first).toMatchObject({ wait: 'in_doubt', dueAt: now })
+    expect(first.memo).toMatchObject({
+      ...{ unsettled: true, doubt: { action: 'create', since: now - 500, looks: 0 } },
+    })
+    const again = end(how, { ...first, attemptId: 'att_2' }, anAttempt({ startedAt: now })).delivery
+    expect(again.memo.doubt?.since).toBe(now - 500)
+  })
+
+  it('is what a lost holder leaves', () => {
+    const told = afterTakeover(leased(), anAttempt(), now)
+    expect(told.delivery).toMatchObject({ wait: 'in_doubt', errorCode: 'holder_lost' })
+    expect(types(told)).toEqual(['delivery.in_doubt'])
+  })
+
+  it('a lost removal of a closed one leaves it closed', () => {
+    const { delivery } = afterTakeover(aSentOne(), anAttempt({ action: 'remove' }), now)
+    expect(delivery.status).toBe('SENT')
+    expect(delivery.memo.doubt).toBeUndefined()
+  })
+
+  it('a late outcome changes nothing but that the target is read again', () => {
+    const late = afterLateEnd(aSentOne(), anAttempt({ action: 'edit' }), now)
+    expect(late).toEqual({
+      ...aSentOne(),
+      ...{ priority: 1, dueAt: now + 15_000 },
+      memo: { ...aSentOne().memo, unsettled: true, settle: { step: 0, at: now + 15_000 } },
+    })
+    const created = afterLateEnd(aSentOne(), anAttempt({ action: 'create' }), now)
+    expect(created.memo.scan).toBeDefined()
+  })
+})
+
+it('an edit of what is not there any more is examined, not made anew', () => {
+  const { delivery } = end(
+    { what: 'gone', trouble },
+    leased({ providerId: '100' }),
+    anAttempt({ action: 'edit' }),
+  )
+  expect(delivery).toMatchObject({ wait: 'in_doubt', providerId: '100', dueAt: now })
+  expect(delivery.memo.lost).toEqual({ looks: 0 })
+})
+
+it('unchanged content closes the version without a request', () => {
+  const told = afterFinding(leased({ versionSeq: 2 }), { what: 'unchanged', hash: 'h' }, around)
+  expect(told.delivery).toMatchObject({ status: 'SENT', sentSeq: 2, announcedFence: 10 })
+  expect(types(told)).toEqual(['delivery.coalesced'])
+})
+
+it('a removed copy is off the list; the next one is due at once', () => {
+  const removal = anAttempt({ action: 'remove', providerId: '101' })
+  const doubled = aSentOne({ memo: { surplus: ['101', '102'] } })
+  const told = end({ ...sent, providerId: null }, doubled, removal)
+  expect(told.delivery).toMatchObject({ status: 'SENT', dueAt: now, providerId: '100' })
+  expect(told.delivery.memo.surplus).toEqual(['102'])
+  expect(types(told)).toEqual(['run.anchor.deduplicated'])
+})

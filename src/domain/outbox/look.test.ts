@@ -1,0 +1,157 @@
+/** Goal: what a look at GitHub means: found, absent, gone, doubled, settled. */
+import { describe, expect, it } from 'vitest'
+import { aDelivery, around, aSentOne, now } from '../../../test/outbox/sample-delivery.ts'
+import type { Delivery } from './delivery.ts'
+import { afterExamination, afterLook, afterScan, afterSettle } from './look.ts'
+import type { Seen } from './outcome.ts'
+
+const seen = (providerId: string, current = true): Seen => ({ providerId, url: null, current })
+const types = ({ audits }: { readonly audits: readonly { readonly type: string }[] }) =>
+  audits.map(({ type }) => type)
+
+describe('a look for what we may have sent', () => {
+  const doubt = { action: 'create', since: now - 900, looks: 0 } as const
+  const doubtful = (over: Partial<Delivery> = {}) =>
+    aDelivery({ wait: 'in_doubt', tries: 1, memo: { doubt, unsettled: true }, ...over })
+  const look = (standing: readonly Seen[], delivery = doubtful(), unverified = false) =>
+    afterLook(delivery, { what: 'looked', standing, unverified, hash: 'h', looks: 2 }, around)
+
+  it('found as it should be: it is sent, adopted, and read again later', () => {
+    const told = look([seen('7')])
+    expect(told.delivery).toMatchObject({
+      ...{ status: 'SENT', providerId: '7', sentFence: 10, sentSeq: 1, sentHash: 'h' },
+      memo: { unsettled: true, settle: { step: 0, at: now + 15_000 } },
+    })
+    expect(told.delivery.memo.doubt).toBeUndefined()
+    expect(types(told)).toEqual(['delivery.confirmed', 'run.anchor.adopted'])
+  })
+
+  it('found with an older text: adopted, and edited now', () => {
+    const { delivery } = look([seen('7', false)])
+    expect(delivery).toMatchObject({ status: 'PENDING', wait: 'due', dueAt: now, providerId: '7' })
+  })
+
+  it('found twice: the first is kept, the others are to be removed', () => {
+    expect(look([seen('7'), seen('9')]).delivery.memo.surplus).toEqual(['9'])
+  })
+
+  it('absent: looked for again after the delay, and only then sent again', () => {
+    const once = look([]).delivery
+    expect(once).toMatchObject({ wait: 'in_doubt', dueAt: now + 5000 })
+    expect(once.memo.doubt?.looks).toBe(1)
+    const twice = look([], once).delivery
+    expect(twice).toMatchObject({ wait: 'due', dueAt: now, memo: { looked: true } })
+    expect(twice.memo.doubt).toBeUndefined()
+    // It may still turn up: the target is not settled by this.
+    expect(twice.memo.unsettled).toBe(true)
+  })
+
+  it('by our author but signed by none of our keys: held for a person', () => {
+    const told = look([], doubtful(), true)
+    expect(told.delivery).toMatchObject({ status: 'PENDING', wait: 'held', dueAt: null })
+    expect(types(told)).toEqual(['delivery.in_doubt'])
+  })
+
+  it('an edit that nobody answered, of what is not there: it may be lost', () => {
+    const memo = { doubt: { ...doubt, action: 'edit' } as const, unsettled: true as const }
+    const { delivery } = look([], doubtful({ providerId: '7', memo }))
+    expect(delivery.memo).toMatchObject({ lost: { looks: 0 } })
+    expect(delivery.providerId).toBe('7')
+  })
+})
+
+describe('what may be lost', () => {
+  const suspected = (memo: Delivery['memo'] = {}) =>
+    aSentOne({
+      ...{ status: 'PENDING', closedAt: null, wait: 'in_doubt' },
+      memo: { lost: { looks: 0 }, ...memo },
+    })
+  const examine = (delivery: Delivery, there: boolean, placeIsThere = true) =>
+    afterExamination(delivery, { what: 'examined', there, placeIsThere }, around)
+
+  it('gone twice, a delay apart, is made anew, once in a round', () => {
+    const once = examine(suspected(), false).delivery
+    expect(once).toMatchObject({ dueAt: now + 5000, providerId: '100' })
+    const told = examine(once, false)
+    expect(told.delivery).toMatchObject({
+      ...{ status: 'PENDING', wait: 'due', providerId: null, sentHash: null },
+      memo: { recreatedFence: 10, recreatedFrom: '100' },
+    })
+    expect(types(told)).toEqual(['run.anchor.lost'])
+  })
+
+  it('gone again in the same round: a person wants it gone', () => {
+    const told = examine(suspected({ lost: { looks: 1 }, recreatedFence: 10 }), false)
+    expect(told.delivery).toMatchObject({ status: 'SKIPPED', reason: 'anchor_removed' })
+    expect(types(told)).toEqual(['run.anchor.lost', 'delivery.skipped'])
+    const earlier = examine(suspected({ lost: { looks: 1 }, recreatedFence: 9 }), false)
+    expect(earlier.delivery.status).toBe('PENDING')
+  })
+
+  it('with its thread out of sight is FAILED, and nothing is made', () => {
+    const told = examine(suspected({ lost: { looks: 1 } }), false, false)
+    expect(told.delivery).toMatchObject({ status: 'FAILED', reason: 'not_found' })
+    expect(told.delivery.providerId).toBe('100')
+  })
+
+  it('there after all is edited again, later', () => {
+    const { delivery } = examine(suspected(), true)
+    expect(delivery).toMatchObject({ wait: 'backoff', tries: 1, providerId: '100' })
+    expect(delivery.memo.lost).toBeUndefined()
+  })
+})
+
+describe('a scan for a second one', () => {
+  const scanned = aSentOne({ memo: { scan: { step: 0, at: now }, unsettled: true } })
+
+  it('finds one: looks once more, then no more', () => {
+    const first = afterScan(scanned, [seen('100')], now).delivery
+    expect(first.memo.scan).toEqual({ step: 1, at: now + 15 * 60_000 })
+    const last = afterScan(first, [seen('100')], now).delivery
+    expect(last.memo.scan).toBeUndefined()
+    expect(last.status).toBe('SENT')
+  })
+
+  it('finds two: the lower is brought up to date first, then the other goes', () => {
+    const { delivery } = afterScan(scanned, [seen('90', false), seen('100')], now)
+    expect(delivery).toMatchObject({ status: 'PENDING', providerId: '90', dueAt: now })
+    expect(delivery.memo.surplus).toEqual(['100'])
+    const current = afterScan(scanned, [seen('90'), seen('100')], now).delivery
+    expect(current).toMatchObject({ status: 'SENT', providerId: '90', dueAt: now })
+  })
+})
+
+describe('settling', () => {
+  const unsettled = (step: number, over: Partial<Delivery> = {}) =>
+    aSentOne({ memo: { unsettled: true, settle: { step, at: now } }, ...over })
+
+  it('read twice as it should be: nothing late is to be feared', () => {
+    const once = afterSettle(unsettled(0), [seen('100')], now + 15_000)
+    expect(once.delivery.memo.settle).toEqual({ step: 1, at: now + 120_000 })
+    expect(once.delivery.memo.unsettled).toBe(true)
+    const twice = afterSettle(once.delivery, [seen('100')], now + 120_000)
+    expect(twice.delivery.memo.unsettled).toBeUndefined()
+    expect(twice.delivery).toMatchObject({ status: 'SENT', dueAt: null })
+    expect(types(twice)).toEqual(['delivery.settled'])
+  })
+
+  it('overwritten by something late: sent once more, although nothing changed', () => {
+    const told = afterSettle(unsettled(0), [seen('100', false)], now)
+    expect(told.delivery).toMatchObject({
+      ...{ status: 'PENDING', wait: 'due', dueAt: now, sentHash: null, versionSeq: 1 },
+    })
+    expect(types(told)).toEqual(['delivery.retry_scheduled'])
+  })
+
+  it('a comment that is gone is examined before it is made anew', () => {
+    const { delivery } = afterSettle(unsettled(0), [], now)
+    expect(delivery).toMatchObject({ status: 'PENDING', wait: 'in_doubt', providerId: '100' })
+    expect(delivery.memo.lost).toEqual({ looks: 1 })
+  })
+
+  it('does not take up again what was given up', () => {
+    const failed = unsettled(0, { status: 'FAILED', reason: 'forbidden' })
+    const { delivery } = afterSettle(failed, [seen('100', false)], now)
+    expect(delivery).toMatchObject({ status: 'FAILED', dueAt: null })
+  })
+})

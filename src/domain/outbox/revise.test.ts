@@ -1,0 +1,163 @@
+/** Goal: a newer wish is the next version, an older one is nobody's; and when it is shown. */
+import { describe, expect, it } from 'vitest'
+import {
+  aDelivery,
+  aRun,
+  aSentOne,
+  aWish,
+  now,
+  rules,
+} from '../../../test/outbox/sample-delivery.ts'
+import type { Delivery } from './delivery.ts'
+import { revise, type Wish } from './revise.ts'
+
+const next = (standing: Delivery | null, wish: Wish, at = now) =>
+  revise(standing, wish, () => 'del_2', at, rules)
+const words = (text: string) => ({ content: { words: text } })
+
+describe('where nothing stands', () => {
+  it('a claim makes the first version, due at once', () => {
+    expect(next(null, aWish())?.delivery).toMatchObject({
+      ...{ id: 'del_2', versionFence: 10, versionSeq: 1, status: 'PENDING', dueAt: now },
+      ...{ priority: 0, announcedFence: null, rev: 0 },
+    })
+  })
+
+  it.each([
+    ['keeps', { claim: 'keep' }],
+    ['takes what stands', { claim: 'take-standing' }],
+    ['only closes', { closesOnly: true }],
+  ] as const)('one that only %s makes nothing', (_name, desire) => {
+    expect(next(null, aWish(desire))).toBeNull()
+  })
+})
+
+describe('where something stands', () => {
+  it('a lower claim changes nothing, whatever it wants', () => {
+    const standing = aSentOne({ versionFence: 20 })
+    for (const claim of ['take', 'take-standing', 'keep'] as const) {
+      expect(next(standing, aWish({ claim, ...words('old') }))).toBeNull()
+    }
+  })
+
+  it('the same again is no new version; another ending of it is', () => {
+    const standing = aSentOne()
+    expect(next(standing, aWish())).toBeNull()
+    expect(next(standing, aWish({ final: true }))?.delivery.versionSeq).toBe(2)
+  })
+
+  it('a higher claim takes it over with the place it has, and tells whose it was', () => {
+    const newer = aRun({ id: 'run_2', claimFence: 20, round: 3 })
+    const taken = next(aSentOne(), aWish(words('second'), newer))
+    expect(taken?.delivery).toMatchObject({
+      ...{ id: 'del_1', runId: 'run_2', versionFence: 20, versionSeq: 2, round: 3 },
+      ...{ providerId: '100', status: 'PENDING', dueAt: now, priority: 0, shownSince: null },
+    })
+    expect(taken?.audits).toMatchObject([
+      { type: 'run.anchor.taken_over', data: { from_run_id: 'run_1', comment_id: '100' } },
+    ])
+  })
+
+  it('one that takes only what stands takes nothing that was never made', () => {
+    const newer = aRun({ id: 'run_2', claimFence: 20 })
+    const wish = aWish({ claim: 'take-standing', ...words('second') }, newer)
+    expect(next(aDelivery(), wish)).toBeNull()
+    expect(next(aSentOne(), wish)).not.toBeNull()
+  })
+
+  it('FAILED and SKIPPED are opened by a newer version', () => {
+    for (const status of ['FAILED', 'SKIPPED'] as const) {
+      const standing = aSentOne({ status, reason: 'why' })
+      const { delivery } = next(standing, aWish({ ...words('end'), final: true }))!
+      expect(delivery).toMatchObject({ status: 'PENDING', reason: null, closedAt: null })
+    }
+  })
+
+  it('what a person removed twice is not shown in this round any more', () => {
+    const standing = aSentOne({ memo: { removedFence: 10 } })
+    expect(next(standing, aWish(words('more')))?.delivery).toMatchObject({
+      ...{ status: 'SKIPPED', reason: 'anchor_removed', versionSeq: 2 },
+    })
+    const newer = aRun({ id: 'run_2', claimFence: 20 })
+    expect(next(standing, aWish(words('more'), newer))?.delivery.status).toBe('PENDING')
+  })
+})
+
+describe('when it is shown', () => {
+  const progress = aWish(words('progress'))
+  const end = aWish({ ...words('end'), final: true })
+
+  it('progress waits for its window, how it ended does not', () => {
+    expect(next(aSentOne(), progress, now + 500)?.delivery).toMatchObject({
+      ...{ dueAt: now + 2000, priority: 1 },
+    })
+    expect(next(aSentOne(), progress, now + 9000)?.delivery.dueAt).toBe(now + 9000)
+    expect(next(aSentOne(), end, now + 500)?.delivery).toMatchObject({
+      ...{ dueAt: now + 500, priority: 0 },
+    })
+  })
+
+  it('the longer it has been on show, the longer progress waits', () => {
+    const old = aSentOne({ shownSince: now - 60_000 })
+    expect(next(old, progress, now + 500)?.delivery.dueAt).toBe(now + 10_000)
+    const ancient = aSentOne({ shownSince: now - 600_000 })
+    expect(next(ancient, progress, now + 500)?.delivery.dueAt).toBe(now + 60_000)
+  })
+
+  it.each(['backoff', 'in_doubt'] as const)('%s is waited out, also by how it ended', (wait) => {
+    const waiting = aSentOne({
+      status: 'PENDING',
+      closedAt: null,
+      wait,
+      dueAt: now + 4000,
+      tries: 2,
+    })
+    expect(next(waiting, end)?.delivery).toMatchObject({ wait, dueAt: now + 4000, tries: 2 })
+  })
+
+  it('a budget that progress waits for does not keep the end waiting', () => {
+    const waiting = aSentOne({
+      ...{ status: 'PENDING', closedAt: null, wait: 'budget', dueAt: now + 4000, versionSeq: 2 },
+    })
+    expect(next(waiting, progress)?.delivery.dueAt).toBe(now + 4000)
+    expect(next(waiting, end)?.delivery).toMatchObject({ wait: 'due', dueAt: now, priority: 0 })
+  })
+
+  it('whoever has it in hand comes back for the newer version', () => {
+    const leasedUntil = now + 20_000
+    const held = aDelivery({ leaseId: 'req_1', leasedUntil, dueAt: leasedUntil })
+    expect(next(held, end)?.delivery).toMatchObject({ leaseId: 'req_1', dueAt: leasedUntil })
+  })
+
+  it('versions that were replaced unsent are counted', () => {
+    const second = next(aDelivery(), progress)!.delivery
+    expect(second.coalesced).toBe(1)
+    expect(next(second, end)?.delivery.coalesced).toBe(2)
+    expect(next(aSentOne(), progress)?.delivery.coalesced).toBe(0)
+  })
+})
+
+describe('one that only closes', () => {
+  const closing = aWish({ ...words('called off'), final: true, announces: false, closesOnly: true })
+
+  it('closes nothing where nothing was ever on its way, and whoever was about to send is told', () => {
+    const revision = next(aDelivery({ leaseId: 'req_1', leasedUntil: now + 1 }), closing)
+    expect(revision?.delivery).toMatchObject({
+      ...{ status: 'SKIPPED', reason: 'never_announced', versionSeq: 2, leaseId: null },
+    })
+    expect(revision?.audits).toMatchObject([{ type: 'delivery.skipped' }])
+  })
+
+  it.each([
+    ['that was sent', aSentOne()],
+    ['that may be on its way', aDelivery({ announcedFence: 10, attemptId: 'att_1' })],
+    [
+      'that an earlier claim left at work',
+      aDelivery({ announcedFence: 5, memo: { showsWork: true } }),
+    ],
+  ])('closes one %s', (_name, standing) => {
+    expect(next(standing, closing)?.delivery).toMatchObject({
+      ...{ status: 'PENDING', final: true, announces: false, versionSeq: 2 },
+    })
+  })
+})

@@ -1,0 +1,72 @@
+/** Deliveries and attempts with everything filled in, so that a test names what it is about. */
+import type { Attempt, Delivery } from '../../src/domain/outbox/delivery.ts'
+import type { Desire } from '../../src/domain/outbox/announce.ts'
+import type { Circumstances } from '../../src/domain/outbox/outcome.ts'
+import { revise, type Wish } from '../../src/domain/outbox/revise.ts'
+import type { Run } from '../../src/domain/run.ts'
+
+export const now = Date.UTC(2026, 5, 1, 12)
+export const rules = { coalesceMs: 2000, confirmDelayMs: 5000 }
+export const around: Circumstances = { now, rules, jitter: 0 }
+
+export const aRun = (over: Partial<Run> = {}): Run =>
+  ({ id: 'run_1', subjectId: 'sub_1', round: 1, claimFence: 10, fence: 10, ...over }) as Run
+
+export function aWish(desire: Partial<Desire> = {}, run: Run = aRun()): Wish {
+  return {
+    desire: {
+      channel: 'github-comment',
+      kind: 'state',
+      name: 'anchor',
+      target: 'anchor subject sub_1',
+      markerText: '',
+      thread: 5,
+      sha: null,
+      content: { words: 'first' },
+      final: false,
+      announces: true,
+      claim: 'take',
+      closesOnly: false,
+      ...desire,
+    },
+    run,
+    repositoryId: 'rep_1',
+    markerKey: 'key',
+  }
+}
+
+/** As a first claim makes it. */
+export function aDelivery(over: Partial<Delivery> = {}, wish: Wish = aWish()): Delivery {
+  const made = revise(null, wish, () => 'del_1', now, rules)
+  if (made === null) throw new Error('it makes nothing')
+  return { ...made.delivery, rev: 1, ...over }
+}
+
+/** Its first version stands there since a while. */
+export const aSentOne = (over: Partial<Delivery> = {}): Delivery =>
+  aDelivery({
+    ...{ status: 'SENT', wait: null, dueAt: null, closedAt: now, announcedFence: 10 },
+    ...{ sentFence: 10, sentSeq: 1, sentHash: 'first', sentAt: now, shownSince: now },
+    ...{ providerId: '100', providerUrl: 'http://gh/100' },
+    memo: { looked: true, showsWork: true },
+    ...over,
+  })
+
+export const anAttempt = (over: Partial<Attempt> = {}): Attempt => ({
+  id: 'att_1',
+  deliveryId: 'del_1',
+  action: 'create',
+  versionFence: 10,
+  versionSeq: 1,
+  startedAt: now - 500,
+  endedAt: null,
+  outcome: null,
+  late: false,
+  errorCode: null,
+  errorText: null,
+  httpStatus: null,
+  requestId: null,
+  githubRequestId: null,
+  providerId: null,
+  ...over,
+})
