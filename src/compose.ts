@@ -157,14 +157,9 @@ export async function compose(settings: Settings, options: ComposeOptions): Prom
     headSource: github,
   })
   const loops = createLoops({ store, runs, scheduler, log, retention: settings.retention })
-  const shared = { ...seams, store, runs, log, metrics }
-  const intake = openIntake({
-    ...shared,
-    secrets: options.webhookSecrets,
-    types: settings.runs,
-    github,
-  })
-  const catchUp = createCatchUp({ ...shared, intake, types: settings.runs, github })
+  const shared = { ...seams, store, runs, log, metrics, types: settings.runs }
+  const intake = openIntake({ ...shared, secrets: options.webhookSecrets, github })
+  const catchUp = createCatchUp({ ...shared, intake, github })
   const publisher = openOutbox({
     ...shared,
     github: github ?? openSandbox({ ...seams, log, version }),

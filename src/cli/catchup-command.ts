@@ -52,10 +52,10 @@ async function reportFor(world: World, parsed: Parsed): Promise<CatchUpView> {
   const { settings } = connection
   const store = await openExisting(world, settings)
   try {
-    const { clock, random, scheduler, fetch, version, terminal } = world
+    const { clock, random, scheduler, version, terminal } = world
     const log = makeLog('silent', terminal)
-    const parts = { clock, random, scheduler, fetch, version, log }
-    return catchUpView(await world.catchUpBeside(store, settings, parts))
+    const seams = { clock, random, scheduler, fetch: world.fetch }
+    return catchUpView(await world.catchUpBeside(store, settings, { ...seams, version, log }))
   } finally {
     await store.close()
   }
@@ -66,7 +66,8 @@ function catchUpText(report: CatchUpView): string {
   const lines = [
     `Took in ${count(ingested, 'webhook')} that never came, of ${looked_at.deliveries} that ` +
       `GitHub sent.`,
-    `Found ${count(reconciled, 'pull request')} changed unheard, of ${looked_at.pull_requests} in ` +
+    `Found ${count(reconciled, 'pull request')} changed unheard, of ` +
+      `${looked_at.pull_requests} in ` +
       `${count(looked_at.repositories, 'repository', 'repositories')}.`,
     ...listed(runs_made, 'Made'),
     ...listed(runs_cancelled, 'Cancelled'),

@@ -1,4 +1,4 @@
-/** What has to leave for GitHub and has not, who is kept from it, and settings that keep it back. */
+/** What has to leave for GitHub and has not, who is kept from it, and settings that keep it. */
 import type { BudgetLimits } from '../domain/outbox/budget.ts'
 import { useOf, type Budget } from '../domain/outbox/budget.ts'
 import type { DeliveryWait } from '../domain/outbox/delivery.ts'
@@ -66,8 +66,8 @@ function failedFinding({ failed, oldestFailed }: OutboxBacklog): readonly Findin
     warning(
       'deliveries.failed',
       `${counted(failed, 'delivery was', 'deliveries were')} given up: ${named.join('; ')}`,
-      'See why: holdfast deliveries --status FAILED. When mended: holdfast deliveries retry --all; ' +
-        'or leave one: holdfast deliveries skip ID --reason TEXT',
+      'See why: holdfast deliveries --status FAILED. When mended: holdfast deliveries retry ' +
+        '--all; or leave one: holdfast deliveries skip ID --reason TEXT',
     ),
   ]
 }
@@ -84,9 +84,10 @@ function unreportedFinding(backlog: OutboxBacklog, now: number): readonly Findin
   return [
     warning(
       'runs.unreported',
-      `GitHub may still show as at work: ${counted(unreportedCount, 'announcement', 'announcements')} ` +
-        `of runs that ended, the oldest ${agoText(now - first.since)}: ${named.join('; ')}`,
-      'What keeps one back: holdfast why RUN_ID. When mended: holdfast deliveries retry DELIVERY_ID',
+      'GitHub may still show as at work: ' +
+        `${counted(unreportedCount, 'announcement', 'announcements')} of runs that ended, the oldest ${agoText(now - first.since)}: ${named.join('; ')}`,
+      'What keeps one back: holdfast why RUN_ID. When mended: ' +
+        'holdfast deliveries retry DELIVERY_ID',
     ),
   ]
 }
@@ -141,8 +142,8 @@ export function checkAuthors(
     warning(
       'publishing.author',
       'GitHub has not said yet who we are there, and nothing is published before it has',
-      'Does GitHub take the credentials? The findings about GitHub below tell. A server asks again ' +
-        'by itself.',
+      'Does GitHub take the credentials? The findings about GitHub below tell. A server asks ' +
+        'again by itself.',
     ),
   ]
 }
