@@ -85,7 +85,8 @@ function unreportedFinding(backlog: OutboxBacklog, now: number): readonly Findin
     warning(
       'runs.unreported',
       'GitHub may still show as at work: ' +
-        `${counted(unreportedCount, 'announcement', 'announcements')} of runs that ended, the oldest ${agoText(now - first.since)}: ${named.join('; ')}`,
+        `${counted(unreportedCount, 'announcement', 'announcements')} of runs that ended, ` +
+        `the oldest ${agoText(now - first.since)}: ${named.join('; ')}`,
       'What keeps one back: holdfast why RUN_ID. When mended: ' +
         'holdfast deliveries retry DELIVERY_ID',
     ),
