@@ -78,7 +78,7 @@ const report = (text: string) => {
 }
 const anchor = () => new OutboxHand(here).named(held.run!.id, 'anchor')
 
-it('a report while an attempt is being stored: the attempt is not made for the old version', async () => {
+it('a report while an attempt is being stored: the old version is not sent', async () => {
   const hand = new OutboxHand(there)
   const leased = await hand.leaseNamed('anchor')
   await shut(attempts)

@@ -103,7 +103,7 @@ describe.each([
     expect((await store.outbox.list({}, page)).items).toHaveLength(3)
   })
 
-  it('a claim that takes over: the one before is superseded, the comment is taken over', async () => {
+  it('a claim that takes over from the one before, with its comment', async () => {
     const { of } = await running()
     await cutEverywhere(3, () => of.claim('b'))
     expect((await store.outbox.list({ status: 'PENDING' }, page)).items).toHaveLength(5)

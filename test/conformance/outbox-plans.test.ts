@@ -60,10 +60,11 @@ function statements(): [string, Sql][] {
 }
 
 /** All are done but for a handful. */
-const columns = `id, rev, kind, channel, target, name, run_id, subject_id, repository_id, marker_key,
-  round, version_fence, version_seq, content, final, announces, status, reason, priority, tries,
+const columns = `id, rev, kind, channel, target, name, run_id, subject_id, repository_id,
+  marker_key, round, version_fence, version_seq, content, final, announces, status, reason, priority, tries,
   deadline_at, coalesced, memo, created_at, changed_at, closed_at, wait, due_at`
-const row = `'del_' || i, 1, 'state', CASE i % 500 WHEN 0 THEN 'github-label' ELSE 'github-status' END,
+const row = `'del_' || i, 1, 'state',
+  CASE i % 500 WHEN 0 THEN 'github-label' ELSE 'github-status' END,
   'target ' || i, 'status', 'run_' || i, 's' || i, 'r', 'k', 1, i, 1, '{}', 1,
   CASE i % 5000 WHEN 0 THEN 1 ELSE 0 END,
   CASE i % 2000 WHEN 0 THEN 'PENDING' WHEN 1 THEN 'FAILED' ELSE 'SENT' END, 'why', i % 2, 0,

@@ -45,7 +45,7 @@ export function publishing(open: OpenStore): void {
       expect(await outbox().nextDueAt()).toBe(dueAt)
     })
 
-    it('runs out: the next holder begins where nothing was begun, and the first has lost it', async () => {
+    it('runs out: the next holder begins anew, and the first has lost it', async () => {
       await claim()
       const first = await hand.leaseNamed('status')
       move(deliveryLeaseMs - 1)
@@ -140,7 +140,7 @@ export function publishing(open: OpenStore): void {
       expect(await hand.told(id)).toEqual(['delivery.in_doubt'])
     })
 
-    it('of a holder that was lost is in doubt; its late outcome is kept and changes nothing', async () => {
+    it('of a lost holder is in doubt; its late outcome is kept and changes nothing', async () => {
       await claim()
       const zombie = await hand.leaseNamed('status')
       const attempt = await hand.begun(zombie)
@@ -260,7 +260,7 @@ export function publishing(open: OpenStore): void {
       expect((await hand.begin(leased, { limits: half, identity: 'app' })).result).toBe('begun')
     })
 
-    it('of a blocked identity is nothing until the block is over, which never shrinks', async () => {
+    it('of a blocked identity is nothing until the block is over; none shrinks', async () => {
       await claim()
       const leased = await hand.leaseNamed('status')
       const until = world.store.now() + 5 * second
@@ -279,7 +279,7 @@ export function publishing(open: OpenStore): void {
       expect(told.items).toHaveLength(2)
     })
 
-    it('a limit answer blocks the identity and costs the delivery neither try nor time', async () => {
+    it('a limit answer blocks the identity and costs neither try nor time', async () => {
       await claim()
       const leased = await hand.leaseNamed('status')
       const until = world.store.now() + 60 * second

@@ -114,7 +114,7 @@ describe.each([
     expect(await hands[1].begin(yours!)).toMatchObject({ result: 'budget', why: 'blocked' })
   })
 
-  it('take up what the other left: a lost attempt is in doubt, its late answer is late', async () => {
+  it('take up what the other left: in doubt, and its answer comes too late', async () => {
     await claims(1)
     const [zombie] = await hands[0].lease()
     const attempt = await hands[0].begun(zombie!)

@@ -101,7 +101,7 @@ describe.each(databases)('publishing on $name', ({ name, makePlace }) => {
     await here.server.admin.complete(held)
   })
 
-  it('a force-push: the newer run takes the comment over, the old commit gets an error', async () => {
+  it('a force-push: the newer run takes the comment, the old commit gets an error', async () => {
     const number = newPull()
     const old = await lease(await here.claimedRun(number))
     const before = await here.anchorSays(number, 'review: running')

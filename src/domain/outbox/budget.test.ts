@@ -1,4 +1,4 @@
-/** Goal: no identity ever writes more than it may, progress never more than its half, none starves. */
+/** Goal: no identity writes more than it may, progress no more than its half, and none starves. */
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { block, newBudget, takeWrite, useOf, type Budget, type BudgetLimits } from './budget.ts'

@@ -140,7 +140,7 @@ describe('when it is shown', () => {
 describe('one that only closes', () => {
   const closing = aWish({ ...words('called off'), final: true, announces: false, closesOnly: true })
 
-  it('closes nothing where nothing was ever on its way, and whoever was about to send is told', () => {
+  it('closes nothing where nothing was on its way, and whoever was about to send is told', () => {
     const revision = next(aDelivery({ leaseId: 'req_1', leasedUntil: now + 1 }), closing)
     expect(revision?.delivery).toMatchObject({
       ...{ status: 'SKIPPED', reason: 'never_announced', versionSeq: 2, leaseId: null },

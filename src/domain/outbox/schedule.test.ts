@@ -52,7 +52,7 @@ describe('the window', () => {
   })
 })
 
-it('reads a target again after 15 seconds and 2 minutes, and looks for a second one after 1 and 15', () => {
+it('reads it again after 15 s and 2 min, and looks for a second one after 1 and 15 min', () => {
   expect([0, 1, 2].map((step) => settleAt(step, 0))).toEqual([15 * second, 2 * minute, null])
   expect([0, 1, 2].map((step) => scanAt(step, 0))).toEqual([minute, 15 * minute, null])
 })
