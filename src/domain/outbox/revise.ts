@@ -197,6 +197,8 @@ function viewOf({ content }: Delivery): AnchorView | null {
 
 function takenOver(standing: Delivery, run: Run): AuditDraft[] {
   if (standing.name !== 'anchor' || standing.runId === run.id) return []
+  // Nothing was there yet to be taken over.
+  if (standing.providerId === null) return []
   const data = { from_run_id: standing.runId, comment_id: standing.providerId }
   return [
     {

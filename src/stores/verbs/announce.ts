@@ -4,16 +4,14 @@
  */
 import { hash } from 'node:crypto'
 import { desiresOf } from '../../domain/outbox/announce.ts'
-import type { Delivery } from '../../domain/outbox/delivery.ts'
 import type { Revision } from '../../domain/outbox/revise.ts'
 import { revise } from '../../domain/outbox/revise.ts'
 import type { Run } from '../../domain/run.ts'
 import { isActive } from '../../domain/run.ts'
 import type { Subject } from '../../domain/subject.ts'
 import type { Verb } from '../sql.ts'
-import { sql } from '../sql.ts'
 import { insertAudits } from '../tables/audit-table.ts'
-import { deliveriesAt, selectDeliveries, writeDeliveries } from '../tables/delivery-table.ts'
+import { deliveriesAt, writeDeliveries } from '../tables/delivery-table.ts'
 import type { VerbContext } from './context.ts'
 import { closeOwnOutput } from './own-output.ts'
 
@@ -29,7 +27,8 @@ export interface Change {
 export function* announce(context: VerbContext, changes: readonly Change[]): Verb<void> {
   yield* announceState(context, changes)
   // Also where its type shows nothing: what it published itself is its own.
-  for (const { run } of changes) if (!isActive(run)) yield* closeOwnOutput(context, run)
+  const ended = changes.map(({ run }) => run).filter((run) => !isActive(run) && run.repo !== null)
+  yield* closeOwnOutput(context, ended)
 }
 
 function* announceState(context: VerbContext, changes: readonly Change[]): Verb<void> {
@@ -48,7 +47,9 @@ function* announceState(context: VerbContext, changes: readonly Change[]): Verb<
     const whole = { ...wish, markerKey: markerKeyOf(markerText) }
     const next = revise(found, whole, () => context.newId('del'), now, context.publishing)
     if (next === null) continue
-    const audits = [...(before?.audits ?? []), ...next.audits]
+    // Given up and taken over in one go: it was not given up.
+    const told = (before?.audits ?? []).filter(({ type }) => type !== 'delivery.skipped')
+    const audits = [...told, ...next.audits]
     revised.set(target, { delivery: next.delivery, audits })
   }
   yield* store(context, [...revised.values()])
@@ -74,9 +75,4 @@ function* store(context: VerbContext, revisions: readonly Revision[]): Verb<void
 /** Part of every comment we write: short, and telling nothing. */
 export function markerKeyOf(text: string): string {
   return hash('sha256', text, 'hex').slice(0, 32)
-}
-
-/** Everything a run has on its way or on show. */
-export function* deliveriesOfRun(runId: string): Verb<Delivery[]> {
-  return yield* selectDeliveries(sql`run_id = ${runId} ORDER BY id LIMIT 1000`)
 }

@@ -6,13 +6,13 @@ import { closedContent } from '../../domain/outbox/left-open.ts'
 import type { Desire } from '../../domain/outbox/announce.ts'
 import { statusTarget } from '../../domain/outbox/announce.ts'
 import type { ChannelName, Delivery } from '../../domain/outbox/delivery.ts'
+import type { Revision } from '../../domain/outbox/revise.ts'
 import { revise } from '../../domain/outbox/revise.ts'
 import type { Run } from '../../domain/run.ts'
-import { isActive } from '../../domain/run.ts'
 import { ConflictError, InvalidInputError } from '../../errors.ts'
 import type { PublishAnswer, PublishRequest } from '../../outbox-store.ts'
 import type { Verb } from '../sql.ts'
-import { sql } from '../sql.ts'
+import { join, padded, sql } from '../sql.ts'
 import { insertAudits } from '../tables/audit-table.ts'
 import { deliveriesAt, selectDeliveries, writeDeliveries } from '../tables/delivery-table.ts'
 import { markerKeyOf } from './announce.ts'
@@ -135,37 +135,39 @@ function taken({ target }: Delivery): ConflictError {
   })
 }
 
-/** The run has ended: whatever it left "under way" ends as the run did. */
-export function* closeOwnOutput(context: VerbContext, run: Run): Verb<void> {
-  if (isActive(run) || run.repo === null) return
+/** These runs have ended: whatever they left "under way" ends as they did. */
+export function* closeOwnOutput(context: VerbContext, runs: readonly Run[]): Verb<void> {
+  const ended = new Map(runs.map((run) => [run.id, run]))
+  if (ended.size === 0) return
   const open = yield* selectDeliveries(
-    sql`run_id = ${run.id} AND announces = 1 ORDER BY id LIMIT 100`,
+    sql`run_id IN (${join(padded([...ended.keys()]))}) AND announces = 1 ORDER BY id LIMIT 1000`,
   )
   const now = context.now()
   for (const standing of open) {
-    const desire: Desire = {
-      ...standing,
-      markerText: '',
-      content: closedContent(standing, run, now),
-      final: true,
-      announces: false,
-      claim: 'keep',
-      closesOnly: run.state === 'superseded' || run.state === 'cancelled',
-    }
-    const next = revise(
-      standing,
-      {
-        desire,
-        run: { ...run, claimFence: standing.versionFence },
-        repositoryId: standing.repositoryId,
-        markerKey: standing.markerKey,
-      },
-      () => standing.id,
-      now,
-      context.publishing,
-    )
+    const run = ended.get(standing.runId)
+    const next = run === undefined ? null : leftOpen(context, standing, run, now)
     if (next === null) continue
     yield* writeDeliveries([next.delivery])
     yield* insertAudits(next.audits, now)
   }
+}
+
+function leftOpen(
+  context: VerbContext,
+  standing: Delivery,
+  run: Run,
+  now: number,
+): Revision | null {
+  const desire: Desire = {
+    ...standing,
+    markerText: '',
+    content: closedContent(standing, run, now),
+    final: true,
+    announces: false,
+    claim: 'keep',
+    closesOnly: run.state === 'superseded' || run.state === 'cancelled',
+  }
+  const { repositoryId, markerKey, versionFence } = standing
+  const wish = { desire, run: { ...run, claimFence: versionFence }, repositoryId, markerKey }
+  return revise(standing, wish, () => standing.id, now, context.publishing)
 }
