@@ -57,7 +57,7 @@ describe.each(databases)(
         ({ status }) => status !== 'PENDING',
       )
 
-    it('a comment: once, with its place; repeated it is there, other words are refused', async () => {
+    it('a comment: once, with its place; other words under its name are refused', async () => {
       const { number, held } = await begin()
       const content = { channel: 'github-comment', body: 'Three files need **work**.' }
       const first = await put(held, 'findings', content)
