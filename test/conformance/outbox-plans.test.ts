@@ -60,7 +60,8 @@ function statements(): [string, Sql][] {
 }
 
 /** All are done but for a handful. */
-const columns = `id, rev, kind, channel, target, name, run_id, subject_id, repository_id, marker_key, round,
+const columns = `id, rev, kind, channel, target, name, run_id, subject_id, repository_id,
+  marker_key, round,
   version_fence, version_seq, content, final, announces, status, reason, priority, tries,
   deadline_at, coalesced, memo, created_at, changed_at, closed_at, wait, due_at`
 const row = `'del_' || i, 1, 'state',

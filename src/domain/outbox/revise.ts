@@ -60,7 +60,7 @@ export function revise(
   }
 }
 
-/** Nothing of this claim was ever on its way, nor is an earlier one's left open: nothing to close. */
+/** Nothing of this claim was on its way, nor is an earlier one's left open: nothing to close. */
 function neverAnnounced({ announcedFence, versionFence, attemptId, memo }: Delivery): boolean {
   return announcedFence !== versionFence && attemptId === null && memo.showsWork !== true
 }
