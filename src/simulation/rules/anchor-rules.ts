@@ -26,11 +26,10 @@ export function checkOneEach(facts: Facts, world: World, findings: Findings): vo
       findings.check('6', isLowest, () => `of several on ${where} not the lowest was kept`)
     }
     if (delivery.status !== 'SENT' || live.length > 0 || isExcused(delivery, world)) continue
-    const deletedAt = Math.max(...all.map((comment) => comment.deletedAt ?? 0))
-    const byPerson = all.some((comment) => {
-      return comment.deletedAt === deletedAt && comment.deletedBy !== world.ourLogin
-    })
-    findings.check('6', byPerson && deletedAt >= (delivery.sent_at ?? 0), () => {
+    // Whoever deletes it after its last word wants it gone; before that, the next word makes it anew.
+    const byPerson = (all.at(-1)?.deletedBy ?? world.ourLogin) !== world.ourLogin
+    const isEdited = all.some(({ deletedAt }) => deletedAt === null)
+    findings.check('6', byPerson || isEdited, () => {
       return `${delivery.id} is SENT, but nothing of it stands on ${where}`
     })
   }
