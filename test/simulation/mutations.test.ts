@@ -80,12 +80,14 @@ function fencelessCompletion(store: Store): Store['completeRun'] {
   }
 }
 
+/** Whoever was too late is believed nevertheless: what it sent is what stands. */
 function fencelessEnd({ outbox }: Store): OutboxStore['endAttempt'] {
   return async (hold, report) => {
-    const delivery = await outbox.delivery(hold.deliveryId)
-    const leaseId = delivery?.leaseId ?? hold.leaseId
-    const attempt = { ...report.attempt, id: delivery?.attemptId ?? report.attempt.id }
-    return await outbox.endAttempt({ ...hold, leaseId }, { ...report, attempt })
+    const recorded = await outbox.endAttempt(hold, report)
+    const { end } = report
+    if (recorded === 'recorded' || end.what !== 'sent') return recorded
+    await outbox.confirm(hold.deliveryId, end.providerId, 'late', null)
+    return 'recorded'
   }
 }
 
