@@ -64,3 +64,8 @@ it('times a verb that fails, hands its error on, and leaves what is no verb alon
   expect(world.store.now()).toBe(world.clock.wallMs())
   expect(timed).toEqual(['cancelRun'])
 })
+
+it('times the verbs of the outbox under its name', async () => {
+  await world.store.outbox.lease({ limit: 1, progressMax: 1 })
+  expect(timed).toEqual(['outbox.lease'])
+})

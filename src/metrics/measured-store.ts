@@ -16,16 +16,35 @@ type Verb = (...args: readonly unknown[]) => unknown
 type Tell = (answer: unknown, since: number, args: readonly unknown[]) => void
 
 export function measuredStore(store: Store, metrics: Metrics, clock: Clock): Store {
-  const tellers = tellersOf(metrics)
-  const measured = new Map<PropertyKey, Verb>()
+  const common = { metrics, clock, now: () => store.now() }
+  const outbox = measured(store.outbox, { ...common, prefix: 'outbox.', tellers: {} })
+  const whole = measured(store, { ...common, prefix: '', tellers: tellersOf(metrics) })
+  return new Proxy(whole, {
+    get: (target, name) => (name === 'outbox' ? outbox : Reflect.get(target, name, target)),
+  })
+}
+
+interface Measuring {
+  /** Of the verbs' names in the measures. */
+  readonly prefix: string
+  readonly tellers: Readonly<Record<string, Tell>>
+  readonly metrics: Metrics
+  readonly clock: Clock
+  readonly now: () => number
+}
+
+function measured<T extends object>(store: T, measuring: Measuring): T {
+  const { prefix, tellers, metrics, clock, now } = measuring
+  const known = new Map<PropertyKey, Verb>()
   const measure = (name: string, verb: Verb): Verb => {
     const tell = tellers[name]
     return (...args) => {
-      const since = tell === undefined ? 0 : store.now()
+      const since = tell === undefined ? 0 : now()
       const startedMs = clock.monotonicMs()
       const answer = verb.apply(store, [...args])
       if (!(answer instanceof Promise)) return answer
-      const done = (): void => metrics.storeAnswered(name, clock.monotonicMs() - startedMs)
+      const done = (): void =>
+        metrics.storeAnswered(`${prefix}${name}`, clock.monotonicMs() - startedMs)
       answer.then((value) => {
         done()
         tell?.(value, since, args)
@@ -35,12 +54,12 @@ export function measuredStore(store: Store, metrics: Metrics, clock: Clock): Sto
   }
   return new Proxy(store, {
     get(target, name) {
-      const found = measured.get(name)
+      const found = known.get(name)
       if (found !== undefined) return found
       const value: unknown = Reflect.get(target, name, target)
       if (typeof value !== 'function' || typeof name !== 'string') return value
       const verb = measure(name, value as Verb)
-      measured.set(name, verb)
+      known.set(name, verb)
       return verb
     },
   })
