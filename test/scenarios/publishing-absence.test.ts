@@ -104,6 +104,7 @@ describe.each(databases)('away on $name', ({ makePlace }) => {
     here.pull(10)
     await here.goAway()
     await here.claim(10)
+    here.github.push(repo, 10, sha('pushed to 10'))
     const newer = await here.claim(10, 'pushed to 10')
     await here.server.admin.complete(newer, 'succeeded', { summary: 'The newer one.' })
     await here.comeBack()

@@ -226,6 +226,7 @@ describe.each(databases)(
 
     it('an old holder publishes nothing', async () => {
       const { number, held } = await begin()
+      here.github.push(repo, number, sha(`pushed to ${number}`))
       await here.claim(number, `pushed to ${number}`)
       const late = await put(held, 'late', { channel: 'github-comment', body: 'Too late.' })
       expect(late).toMatchObject({ status: 409, code: 'superseded' })

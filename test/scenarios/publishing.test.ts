@@ -233,7 +233,7 @@ describe.each(databases)('publishing on $name', ({ name, makePlace }) => {
     // The rules leave it out, so that no other type writes there.
     here.github.addPull(repo, {
       number: numbers,
-      headSha: sha('one'),
+      headSha: sha(`two of ${numbers}`),
       baseSha: sha('main'),
       title: 'Skip me',
     })
@@ -246,6 +246,6 @@ describe.each(databases)('publishing on $name', ({ name, makePlace }) => {
       )
     }
     expect(here.github.comments(repo, numbers)).toHaveLength(2)
-    expect(here.github.statuses(repo, sha(`two of ${numbers}`))).toEqual([])
+    expect(here.github.statuses(repo, sha(`two of ${numbers}`), 'holdfast/alone')).toEqual([])
   })
 })
