@@ -1,8 +1,8 @@
 /**
- * What a run costs in calls to GitHub, which are the scarce thing: a claim, twenty reports over forty
- * seconds and a finish. Ours is the whole publisher under a clock of its own. The peer is the naive
- * way: look for the comment before every write, and write for every report. A simulated GitHub
- * counts both, so the numbers are exact and the same on every machine.
+ * What a run costs in calls to GitHub, which are the scarce thing: a claim, twenty reports over
+ * forty seconds and a finish. Ours is the whole publisher under a clock of its own. The peer is the
+ * naive way: look for the comment before every write, and write for every report. A simulated
+ * GitHub counts both, so the numbers are exact and the same on every machine.
  */
 import type { GitHubSimulator } from '../src/simulator/index.ts'
 import { createGitHubSimulator } from '../src/simulator/index.ts'

@@ -1,6 +1,7 @@
 /**
  * Webhooks that GitHub sent and that never came: its record of them is read from the newest back to
- * where the last pass began, and what the inbox does not have is fetched and taken in, oldest first.
+ * where the last pass began, and what the inbox does not have is fetched and taken in, oldest
+ * first.
  *
  * What must hold: what could not be read or fetched is looked for again by the next pass.
  */

@@ -14,9 +14,9 @@ export interface Holdfast {
    */
   checkAndClaimRun(claim: RunClaim, options?: GateOptions): Promise<Gate>
   /**
-   * Says how the work on a run goes: 1 to 100 characters, shown soon where the run is shown. Rejects
-   * with a ConflictError, changing nothing, when the run is not held here (any more). Says nothing
-   * after a gate that failed open: there is no run.
+   * Says how the work on a run goes: 1 to 100 characters, shown soon where the run is shown.
+   * Rejects with a ConflictError, changing nothing, when the run is not held here (any more). Says
+   * nothing after a gate that failed open: there is no run.
    */
   reportRunStatus(runKey: string, status: string, of?: { readonly type?: string }): Promise<void>
   /**

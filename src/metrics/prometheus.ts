@@ -1,6 +1,6 @@
 /**
- * The measures as Prometheus reads them, in a registry of their own: what is counted and timed while
- * the process works, and beside it what stands in the store.
+ * The measures as Prometheus reads them, in a registry of their own: what is counted and timed
+ * while the process works, and beside it what stands in the store.
  */
 import { collectDefaultMetrics, Counter, Histogram, Registry } from 'prom-client'
 import type { BudgetLimits } from '../domain/outbox/budget.ts'

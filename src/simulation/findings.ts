@@ -1,6 +1,8 @@
 /** How often each rule was held against something, and where it was broken. */
 
-/** By their numbers in the design; `8b` and `8c` belong to 8: nothing twice, nothing while limited. */
+/**
+ * By their numbers in the design; `8b` and `8c` belong to 8: nothing twice, nothing while limited.
+ */
 export const ruleNames = {
   '1': 'one active run per subject, and the newest head has it',
   '2': 'a write with an old fence changes nothing',

@@ -83,10 +83,10 @@ export class SimulatedNode {
     this.#generation += 1
     this.#options.story.tell(this.name, `starts, generation ${this.#generation}`)
     const { onStep, mutation } = this.#options
-    const fetch = mutation.fetch?.(this.#options.fetch) ?? this.#options.fetch
+    const connection = mutation.fetch?.(this.#options.fetch) ?? this.#options.fetch
     const ports = new NodePorts({
       ...this.#options,
-      fetch,
+      fetch: connection,
       onStep: (step, about) => {
         if (this.#ports === ports) onStep(this, step, about)
       },
@@ -137,7 +137,7 @@ export class SimulatedNode {
     this.#running = this.#assemble(store, ports)
   }
 
-  #assemble(store: Store, { scheduler, fetch }: NodePorts): RunningNode {
+  #assemble(store: Store, { scheduler, fetch: connection }: NodePorts): RunningNode {
     const { time: clock, random, story, types, credentials } = this.#options
     const log = story.logOf(this.name)
     const seams = { clock, random, scheduler, log }
@@ -147,7 +147,7 @@ export class SimulatedNode {
       publicUrl: null,
       events: [],
       version: '0.0.0',
-      fetch,
+      fetch: connection,
       credentials,
       onRenamed: (...renamed) => void learnRename(store, ...renamed),
     })

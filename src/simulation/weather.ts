@@ -1,6 +1,6 @@
 /**
- * What goes wrong in the simulated world, by the seed: on the way to GitHub and back, with webhooks,
- * with limits and permissions, and with the nodes themselves, most often in the middle of
+ * What goes wrong in the simulated world, by the seed: on the way to GitHub and back, with
+ * webhooks, with limits and permissions, and with the nodes themselves, most often in the middle of
  * publishing. When the quiet hours come all of it is over.
  */
 import type { Fault, FaultHandle } from '../simulator/index.ts'

@@ -85,9 +85,9 @@ export class World {
         : { tokens: [{ token, login: botLogin }] }),
     })
     for (const repo of repositories) this.github.addRepository(repo)
-    const fetch = createFrontDoor(this)
+    const door = createFrontDoor(this)
     const url = 'https://holdfast.test/webhooks/github'
-    const where = { url, secret: webhookSecret, fetch, events: ['pull_request', 'check_run'] }
+    const where = { url, secret: webhookSecret, fetch: door, events: ['pull_request', 'check_run'] }
     this.hooks = this.isApp
       ? [sendWebhooks(this.github, where)]
       : repositories.map((repo) => sendWebhooks(this.github, { ...where, repo }))

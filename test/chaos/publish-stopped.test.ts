@@ -1,11 +1,10 @@
 /**
  * Goal: a server that stood still for longer than its delivery lease, and goes on where it stopped,
- * does no harm that lasts: what has not left does not leave any more, and what arrives late is found
- * and put right.
- * Method: a real server is stopped by SIGSTOP while a comment is created, one edited, a first and a
- * last status set: before its requests leave, on the last step before, or while GitHub has them. A
- * second one on the same PostgreSQL takes over when the leases have passed and ends the runs; then
- * the first goes on.
+ * does no harm that lasts: what has not left does not leave any more, and what arrives late is
+ * found and put right. Method: a real server is stopped by SIGSTOP while a comment is created, one
+ * edited, a first and a last status set: before its requests leave, on the last step before, or
+ * while GitHub has them. A second one on the same PostgreSQL takes over when the leases have passed
+ * and ends the runs; then the first goes on.
  */
 import { expect, it, vi, type TestContext } from 'vitest'
 import type { Client } from '../scenarios/client.ts'

@@ -1,7 +1,7 @@
 /**
- * A simulated GitHub that outlives the servers it counts, pull requests on it, and the story of each
- * run: claimed, reported on, completed. Every request of a story has its idempotency key, so that
- * one which a dying server left unanswered is simply asked again.
+ * A simulated GitHub that outlives the servers it counts, pull requests on it, and the story of
+ * each run: claimed, reported on, completed. Every request of a story has its idempotency key, so
+ * that one which a dying server left unanswered is simply asked again.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

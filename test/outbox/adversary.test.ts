@@ -55,7 +55,7 @@ describe('nothing stays announced for ever', () => {
     expect(here.github.latestStatus(repo, head(1), 'ci/own')?.state).toBe('error')
   })
 
-  it('a comment that a newer run took over, and that was called off before it was sent', async () => {
+  it('a comment that a newer run took over and was called off before it was sent', async () => {
     const here = await opened()
     const first = here.startPublisher()
     await here.claim(1)

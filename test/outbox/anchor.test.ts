@@ -1,8 +1,8 @@
 /**
  * Goal: at most one live anchor per target, ours, with the newest text, whatever people and zombies
  * do to the thread.
- * Method: the real publisher against the simulated GitHub, where people delete, edit, copy, lock and
- * rename; GitHub counts.
+ * Method: the real publisher against the simulated GitHub, where people delete, edit, copy, lock
+ * and rename; GitHub counts.
  */
 import { afterEach, describe, expect, it } from 'vitest'
 import type { Claimed } from '../../src/runs/runs.ts'

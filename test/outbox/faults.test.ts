@@ -1,8 +1,8 @@
 /**
- * Goal: whatever goes wrong on the way to GitHub, one anchor stands with the newest text, the newest
- * status stands, no status was repeated and nothing stays open.
- * Method: every fault on every step of a run's life (first comment, edits, statuses, looks), the
- * simulated GitHub counting what it received.
+ * Goal: whatever goes wrong on the way to GitHub, one anchor stands with the newest text, the
+ * newest status stands, no status was repeated and nothing stays open. Method: every fault on every
+ * step of a run's life (first comment, edits, statuses, looks), the simulated GitHub counting what
+ * it received.
  */
 import { afterEach, describe, expect, it } from 'vitest'
 import type { Fault, GitHubSimulator } from '../../src/simulator/index.ts'

@@ -1,7 +1,7 @@
 /**
- * Goal: what an operator says about a delivery holds, and doubles nothing, whatever is on its way at
- * that moment.
- * Method: each thing that can be said, said while a request is under way or in doubt.
+ * Goal: what an operator says about a delivery holds, and doubles nothing, whatever is on its way
+ * at that moment. Method: each thing that can be said, said while a request is under way or in
+ * doubt.
  */
 import { afterEach, describe, expect, it } from 'vitest'
 import type { Claimed } from '../../src/runs/runs.ts'

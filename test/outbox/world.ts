@@ -1,6 +1,7 @@
 /**
- * A whole publishing server under a clock of ours: the real store in memory, the real runs, channels
- * and publisher, and the simulated GitHub at the other end of the connection, which counts.
+ * A whole publishing server under a clock of ours: the real store in memory, the real runs,
+ * channels and publisher, and the simulated GitHub at the other end of the connection, which
+ * counts.
  */
 import { pino } from 'pino'
 import type { ChannelName } from '../../src/domain/outbox/delivery.ts'
@@ -86,6 +87,23 @@ export async function openWorld(options: WorldOptions = {}) {
     },
     /** What a worker or an API caller does. Time passes only as far as the store needs it to. */
     now: <T>(work: Promise<T>): Promise<T> => withTime(time, work),
+    ...actsOf(time, store, runs, createdAt),
+    async close() {
+      const stopped = Promise.all(opened.map((publisher) => publisher.stop()))
+      await withTime(time, stopped)
+      await store.close()
+    },
+  }
+}
+
+/** What workers and API callers do. */
+function actsOf(
+  time: VirtualTime,
+  store: Store,
+  runs: ReturnType<typeof runsOf>,
+  createdAt: number,
+) {
+  return {
     claim: (n = 1, over: { readonly rerun?: boolean; readonly repo?: string } = {}) =>
       withTime(
         time,
@@ -125,11 +143,6 @@ export async function openWorld(options: WorldOptions = {}) {
     ) => {
       const request = { ...holderOf(claimed), actor: 'test', name, channel, content }
       return withTime(time, store.outbox.publish(request, null))
-    },
-    async close() {
-      const stopped = Promise.all(opened.map((publisher) => publisher.stop()))
-      await withTime(time, stopped)
-      await store.close()
     },
   }
 }

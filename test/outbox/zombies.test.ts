@@ -1,5 +1,6 @@
 /**
- * Goal: what arrives late, twice or from several nodes at once leaves one anchor with the newest text.
+ * Goal: what arrives late, twice or from several nodes at once leaves one anchor with the newest
+ * text.
  */
 import { afterEach, describe, expect, it } from 'vitest'
 import type { Claimed } from '../../src/runs/runs.ts'

@@ -19,7 +19,9 @@ export function free(delivery: Delivery): Delivery {
   return { ...delivery, leaseId: null, leasedUntil: null, attemptId: null }
 }
 
-/** Nobody may speak for it any more; an attempt under way is left for the next holder to look for. */
+/**
+ * Nobody may speak for it any more; an attempt under way is left for the next holder to look for.
+ */
 export function letGo(delivery: Delivery): Delivery {
   return { ...delivery, leaseId: null }
 }

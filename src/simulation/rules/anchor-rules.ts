@@ -26,7 +26,8 @@ export function checkOneEach(facts: Facts, world: World, findings: Findings): vo
       findings.check('6', isLowest, () => `of several on ${where} not the lowest was kept`)
     }
     if (delivery.status !== 'SENT' || live.length > 0 || isExcused(delivery, world)) continue
-    // Whoever deletes it after its last word wants it gone; before that, the next word makes it anew.
+    // Whoever deletes it after its last word wants it gone; before that, the next word makes it
+    // anew.
     const byPerson = (all.at(-1)?.deletedBy ?? world.ourLogin) !== world.ourLogin
     const isEdited = all.some(({ deletedAt }) => deletedAt === null)
     findings.check('6', byPerson || isEdited, () => {

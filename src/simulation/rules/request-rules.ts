@@ -45,7 +45,9 @@ function checkLooks(told: readonly Told[], world: World, findings: Findings): vo
     const key = `${place} ${keyOf(received)}`
     const before = creates.get(key)
     findings.check('8', before === undefined || before.wasAnswered, () => {
-      return `request ${received.index} (${received.method} ${received.path}) repeats ${before?.index}, which nobody answered, without a look`
+      const { index, method, path } = received
+      const what = `request ${index} (${method} ${path}) repeats ${before?.index}`
+      return `${what}, which nobody answered, without a look`
     })
     if (isRefused(one)) continue
     creates.set(key, { index: received.index, wasAnswered: !isUnheard(one) })
@@ -106,7 +108,9 @@ export function checkRepeats(facts: Facts, world: World, findings: Findings): vo
   }
   // A node that died after it had noted the attempt may have sent nothing: nobody can know.
   const inDoubt = new Set(
-    facts.attempts.flatMap(({ outcome, delivery_id: id }) => (outcome === 'in_doubt' ? [id] : [])),
+    facts.attempts
+      .filter(({ outcome, late }) => outcome === 'in_doubt' || late === 1)
+      .map((attempt) => attempt.delivery_id),
   )
   for (const delivery of facts.deliveries) {
     if (delivery.channel !== 'github-status' || inDoubt.has(delivery.id)) continue
@@ -135,7 +139,8 @@ function checkLimits(told: readonly Told[], findings: Findings): void {
       const { decidedAt } = other.sent
       if (decidedAt < from + graceMs || decidedAt > until - 1000 || !isPublishing(other)) continue
       findings.check('8c', false, () => {
-        const what = `request ${other.received.index} (${other.received.method} ${other.received.path})`
+        const { index, method, path } = other.received
+        const what = `request ${index} (${method} ${path})`
         return `${what} left while request ${one.received.index} was told to wait`
       })
     }

@@ -119,7 +119,8 @@ export function* selectAttempts(rest: Sql): Verb<Attempt[]> {
 }
 
 export function* insertAttempt(item: Attempt): Verb<void> {
-  yield sql`INSERT INTO delivery_attempt (${attempt.columns}) VALUES (${join(attempt.encode(item))})`
+  yield sql`INSERT INTO delivery_attempt (${attempt.columns})
+    VALUES (${join(attempt.encode(item))})`
 }
 
 /** False when it has an outcome already: the first one stands. */

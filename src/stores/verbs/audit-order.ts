@@ -46,7 +46,9 @@ export function* latestAudit({ dialect }: VerbContext): Verb<LatestAudit> {
   return { order: Number(row?.['latest'] ?? 0), unplaced: row?.['unplaced'] === true }
 }
 
-/** Along an index by run, webhook, delivery, type or time; more than one of them leaves out rows. */
+/**
+ * Along an index by run, webhook, delivery, type or time; more than one of them leaves out rows.
+ */
 export function* listAudit(
   { dialect }: VerbContext,
   filter: AuditFilter,
