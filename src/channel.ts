@@ -59,7 +59,7 @@ export interface Sight {
 export interface LookRequest {
   readonly target: Target
   readonly prepared: Prepared
-  /** Nothing older than this can be meant (by the store's clock); null: look at everything. */
+  /** Nothing older than this can be meant, by our clock; null: look at everything. */
   readonly since: number | null
 }
 
