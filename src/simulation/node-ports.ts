@@ -90,8 +90,10 @@ export class NodePorts {
     return new Promise((resolve, reject) => {
       if (what === 'read') return this.#pass(() => void this.#settle(go(), resolve, reject))
       this.#options.onStep('commit', '')
-      const happens = this.#state !== 'dead' || this.#options.random.chance(50)
-      if (this.#state === 'dead') return void (happens && go())
+      if (this.#state === 'dead') {
+        if (this.#options.random.chance(50)) go().catch(() => undefined)
+        return
+      }
       this.#pass(() => {
         const done = go().finally(() => this.#options.onStep('committed', ''))
         void this.#settle(done, resolve, reject)

@@ -76,7 +76,7 @@ export async function simulateSeed(options: SeedOptions): Promise<SeedResult> {
 
 async function liveThrough(world: World, people: People, weather: Weather): Promise<void> {
   const { random, time } = world
-  const badness = random.pick([0, 30, 60, 100, 150])
+  const badness = random.pick([0, 50, 100, 200, 350])
   // What GitHub dates before the store's first start is not ours to catch up with.
   await time.pass(random.below(3000) + Math.max(0, 2000 - world.aheadMs))
   for (let acts = random.between(5, 16); acts > 0; acts -= 1) {
@@ -111,7 +111,9 @@ async function calmDown(world: World, weather: Weather): Promise<void> {
   await time.pass(2 * minuteMs)
 }
 
-/** What was lost is found by our own catch-up where there is an App; else somebody redelivers it. */
+/**
+ * What was lost is found by our own catch-up where there is an App; else somebody redelivers it.
+ */
 async function bringLost(world: World): Promise<void> {
   const { time, isApp, random } = world
   if (isApp && random.chance(70)) {
