@@ -3,7 +3,7 @@ import type { Author, MarkerKey } from '../../outbox-store.ts'
 import type { Verb } from '../sql.ts'
 import { sql } from '../sql.ts'
 import type { VerbContext } from './context.ts'
-import { readState } from './state.ts'
+import { lockState, readState } from './state.ts'
 
 /** Newest first: it signs, all of them verify. */
 export function* markerKeys(): Verb<MarkerKey[]> {
@@ -13,6 +13,7 @@ export function* markerKeys(): Verb<MarkerKey[]> {
 
 /** Several processes may start at once: the first row stands, and all sign with it. */
 export function* ensureMarkerKey(context: VerbContext, key: MarkerKey): Verb<MarkerKey[]> {
+  yield* lockState('marker_keys', 'made')
   yield sql`INSERT INTO marker_key (id, secret, created_at)
     SELECT ${key.id}, ${key.secret}, ${context.now()}
     WHERE NOT EXISTS (SELECT 1 FROM marker_key) ON CONFLICT (id) DO NOTHING`

@@ -3,7 +3,13 @@ import type { Verb } from '../sql.ts'
 import { sql } from '../sql.ts'
 
 export type StateKey =
-  'mode' | 'first_started_at' | 'restored_at' | 'is_backup' | 'alive_at' | 'audit_order'
+  | 'mode'
+  | 'first_started_at'
+  | 'restored_at'
+  | 'is_backup'
+  | 'alive_at'
+  | 'audit_order'
+  | 'marker_keys'
 
 export function* readState(key: StateKey): Verb<string | null> {
   const [row] = yield sql`SELECT value FROM store_state WHERE key = ${key}`
