@@ -362,28 +362,3 @@ describe('tries no more than it should', () => {
     expect(github.latestStatus(repo, sha, context)?.state).toBe('pending')
   })
 })
-
-describe('names and labels', () => {
-  it('a name of the round before is free in the next', async () => {
-    const [here, claimed] = await begun()
-    await here.publish(claimed, 'one', 'github-label', { label: 'seen', present: true })
-    await here.complete(claimed)
-    const again = await here.claim(1, { rerun: true })
-    await here.publish(again, 'two', 'github-label', { label: 'seen', present: true })
-    await here.publish(again, 'one', 'github-label', { label: 'other', present: true })
-    await here.time.pass(minute)
-    expect(here.github.labels(repo, 5).toSorted()).toEqual(['other', 'seen'])
-  })
-
-  it('a label that somebody took off is set when the next round says so', async () => {
-    const [here, claimed] = await begun()
-    await here.publish(claimed, 'label', 'github-label', { label: 'seen', present: true })
-    await here.complete(claimed)
-    await here.time.pass(minute)
-    here.github.unlabelAs('octocat', repo, 5, 'seen')
-    const again = await here.claim(1, { rerun: true })
-    await here.publish(again, 'label', 'github-label', { label: 'seen', present: true })
-    await here.time.pass(minute)
-    expect(here.github.labels(repo, 5)).toEqual(['seen'])
-  })
-})

@@ -58,7 +58,7 @@ function* putTogether(context: VerbContext, stray: Delivery, standing: Delivery)
   yield* writeDeliveries([
     { ...closed, announces: false, memo: {}, dueAt: null, target: `${target} (copy ${loser.id})` },
   ])
-  yield* writeDeliveries([withDue({ ...winner, ...copyOf(winner, loser) }, now)])
+  yield* writeDeliveries([withDue({ ...winner, ...copyOf(winner, loser, now) }, now)])
   const data = { reason: 'target_taken', why }
   const { id, runId } = loser
   yield* insertAudits(
@@ -67,11 +67,13 @@ function* putTogether(context: VerbContext, stray: Delivery, standing: Delivery)
   )
 }
 
-/** Rule 6: of two comments the lower id stays. */
-function copyOf(winner: Delivery, loser: Delivery): Partial<Delivery> {
+/** Rule 6: of two comments the lower id stays, and is brought up to date before the other goes. */
+function copyOf(winner: Delivery, loser: Delivery, now: number): Partial<Delivery> {
   if (winner.channel !== 'github-comment' || loser.providerId === null) return {}
   const ids = [winner.providerId, loser.providerId].filter((id) => id !== null)
   const [lower = loser.providerId, ...surplus] = ids.toSorted((a, b) => Number(a) - Number(b))
   const memo = surplus.length === 0 ? winner.memo : { ...winner.memo, surplus }
-  return { providerId: lower, sentHash: null, memo }
+  const kept = { providerId: lower, sentHash: null, memo }
+  if (lower === winner.providerId || winner.status !== 'SENT') return kept
+  return { ...kept, status: 'PENDING', wait: 'due', closedAt: null, priority: 0, dueAt: now }
 }
