@@ -121,6 +121,12 @@ export class Workers {
     const context = `own/${this.#random.below(2)}`
     const status = { context, state: 'pending', description: text, targetUrl: null }
     const review = { body: text, event: 'COMMENT', commitSha: null, comments: [] }
+    const times = { startedAt: null, completedAt: null, detailsUrl: null }
+    const check = { name: 'own', status: 'in_progress', conclusion: null, title: text, ...times }
+    // Only an App may write check runs.
+    if (this.#world.isApp && this.#random.chance(30)) {
+      return ['github-check', { ...check, summary: text }]
+    }
     return this.#random.pick([
       ['github-comment', { form: 'text', body: text }],
       ['github-status', status],
