@@ -65,7 +65,9 @@ export async function publishOne(
   if (channel === undefined) {
     const text = `this process has no channel ${delivery.channel}`
     const trouble = { code: 'no_channel', text }
-    await record(parts, leased, { what: 'invalid', trouble })
+    // A newer node may have it: this one may be about to be replaced.
+    const finding = { what: 'look_failed', trouble, after: null, permanent: false } as const
+    await record(parts, leased, finding)
     return
   }
   const target = targetOf(leased)

@@ -124,9 +124,11 @@ function told({ type, actor, was, data }: Said): AuditDraft {
  * behind; an older version of this program, or a hand in the database, may have.
  */
 export function* closeForgotten(context: VerbContext, limit: number): Verb<number> {
-  const rows = yield sql`SELECT DISTINCT delivery.run_id FROM delivery
+  // In the order of subjects, in which everybody locks them.
+  const rows = yield sql`SELECT DISTINCT delivery.run_id, run.subject_id FROM delivery
     JOIN run ON run.id = delivery.run_id
-    WHERE delivery.announces = 1 AND run.finished_at IS NOT NULL LIMIT ${limit}`
+    WHERE delivery.announces = 1 AND run.finished_at IS NOT NULL
+    ORDER BY run.subject_id, delivery.run_id LIMIT ${limit}`
   for (const row of rows) {
     const locked = yield* lockRun(context, row['run_id'] as string)
     if (!isActive(locked.run)) yield* announceAnew(context, locked, locked.run)
