@@ -5,19 +5,19 @@
 import type { Command } from 'commander'
 import { z } from 'zod'
 import type { SeedResult } from '../simulation/simulate-seed.ts'
-import type { BrokenSeed, Simulated } from '../simulation/simulate.ts'
+import type { Simulated } from '../simulation/simulate.ts'
 import type { Parsed } from './connection.ts'
 import { exitCodes } from './failure.ts'
 import { printJson } from './output/json.ts'
 import { paintFor } from './output/paint.ts'
 import { progressOn } from './output/progress.ts'
 import { checkFlags } from './query-flags.ts'
+import { jsonReport, textReport } from './simulate-report.ts'
 import type { World } from './world.ts'
 
 /** About ten seconds of work. */
 const seedsUsual = 100
 const seedMax = 2 ** 31
-const lastEvents = 40
 
 const flags = z.strictObject({
   seeds: z.coerce.number().int().min(1).max(1_000_000).optional(),
@@ -72,78 +72,18 @@ async function play(
     clock: world.clock,
     onSeed: (result, done) => {
       digests.set(result.seed, result.digest)
-      if (parsed['story'] === true) tellStory(world, result)
+      if (parsed['story'] === true && parsed['json'] !== true) tellStory(world, result)
       else progress.show(`${done} of ${count} seeds …`)
     },
   })
   progress.end()
-  if (parsed['json'] === true) printJson(world.terminal, asJson(simulated, first, digests))
-  else tell(world, simulated, first, digests)
+  const { terminal } = world
+  const played = { simulated, first, digests }
+  if (parsed['json'] === true) printJson(terminal, jsonReport(played))
+  else terminal.out(textReport(played, paintFor(terminal.colour)))
   return simulated
 }
 
 function tellStory({ terminal }: World, { seed, story }: SeedResult): void {
   terminal.out(`seed ${seed}\n${story.join('\n')}\n\n`)
-}
-
-function tell(
-  { terminal }: World,
-  simulated: Simulated,
-  first: number,
-  digests: ReadonlyMap<number, string>,
-): void {
-  const paint = paintFor(terminal.colour)
-  const { seeds, seedsPerSecond, faults, checks, broken, rules } = simulated
-  const from =
-    seeds === 1 ? `seed ${first} (${digests.get(first)})` : `${seeds} seeds from ${first}`
-  const lines = [
-    `${from}, ${seedsPerSecond.toFixed(1)} seeds per second`,
-    '',
-    paint('Faults injected', 'bold'),
-    ...[...faults]
-      .toSorted(([a], [b]) => a.localeCompare(b))
-      .map(([name, times]) => row(times, name)),
-    '',
-    paint('Rules checked', 'bold'),
-    ...[...rules].map(([rule, name]) => row(checks.get(rule) ?? 0, `${rule}: ${name}`)),
-    '',
-    ...(broken.length === 0 ? [paint('No violations.', 'green')] : broken.flatMap(told)),
-  ]
-  terminal.out(`${lines.join('\n')}\n`)
-
-  function told({ seed, violations, story }: BrokenSeed): string[] {
-    return [
-      paint(`Seed ${seed} breaks ${violations.length === 1 ? 'a rule' : 'rules'}`, 'red'),
-      ...violations.map(({ rule, text }) => `  ${rule}: ${text}`),
-      '',
-      `The last of ${story.length} events:`,
-      ...story.slice(-lastEvents),
-      '',
-      `Play it again: ${replay(seed)}`,
-    ]
-  }
-}
-
-const row = (count: number, name: string): string => `${String(count).padStart(9)}  ${name}`
-const replay = (seed: number): string => `holdfast simulate --seed ${seed} --story`
-
-function asJson(simulated: Simulated, first: number, digests: ReadonlyMap<number, string>) {
-  const { seeds, seedsPerSecond, faults, checks, broken } = simulated
-  return {
-    seeds,
-    first_seed: first,
-    seeds_per_second: Math.round(seedsPerSecond * 10) / 10,
-    faults: Object.fromEntries(faults),
-    checks: Object.fromEntries(checks),
-    violations: broken.flatMap(({ seed, violations, story }) =>
-      violations.map(({ rule, text }) => ({
-        seed,
-        rule,
-        text,
-        last_events: story.slice(-lastEvents),
-        replay: replay(seed),
-      })),
-    ),
-    ...(seeds === 1 && { digest: digests.get(first) }),
-  }
 }

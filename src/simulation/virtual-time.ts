@@ -70,7 +70,11 @@ export class VirtualTime implements Clock, Scheduler {
   async passUntil(done: () => boolean, msMax: number): Promise<boolean> {
     const until = this.#nowMs + msMax
     await this.settle()
-    while (!done()) if (!(await this.#step(until))) return false
+    while (!done()) {
+      if (await this.#step(until)) continue
+      this.#nowMs = until
+      return false
+    }
     return true
   }
 

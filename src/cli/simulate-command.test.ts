@@ -1,0 +1,64 @@
+import { expect, test } from 'vitest'
+import { FakeWorld } from '../../test/cli/fake-world.ts'
+import type { Simulated } from '../simulation/simulate.ts'
+import { paintFor } from './output/paint.ts'
+import { jsonReport, textReport } from './simulate-report.ts'
+
+test('one seed, told as JSON, is the same story again', async () => {
+  const digests: unknown[] = []
+  for (let times = 0; times < 2; times += 1) {
+    const world = new FakeWorld()
+    expect(await world.run('simulate', '--seed', '7', '--json')).toBe(0)
+    const told = JSON.parse(world.stdout) as Record<string, unknown>
+    expect(told).toMatchObject({ seeds: 1, first_seed: 7, violations: [] })
+    digests.push(told['digest'])
+  }
+  expect(digests[0]).toMatch(/^[0-9a-f]{16}$/)
+  expect(digests[1]).toBe(digests[0])
+})
+
+test('the story is told line by line', async () => {
+  const world = new FakeWorld()
+  expect(await world.run('simulate', '--seed', '7', '--story')).toBe(0)
+  expect(world.stdout).toContain('node 1   starts, generation 1')
+  expect(world.stdout).toContain('Rules checked')
+  expect(world.stdout).toContain('No violations.')
+})
+
+test.each([
+  [['--seeds', '0'], '--seeds'],
+  [['--seed', 'x'], '--seed'],
+  [['--sede', '1'], '--seed'],
+])('%j is wrong usage', async (flags, named) => {
+  const world = new FakeWorld()
+  expect(await world.run('simulate', ...flags)).toBe(2)
+  expect(world.stderr).toContain(named)
+})
+
+const broken: Simulated = {
+  seeds: 3,
+  seedsPerSecond: 12.34,
+  faults: new Map([['lost-answer', 2]]),
+  checks: new Map([['6', 5]]),
+  rules: new Map([['6', 'one anchor per target']]),
+  broken: [
+    {
+      seed: 9,
+      violations: [{ rule: '6', text: 'two comments stand there' }],
+      story: Array.from({ length: 60 }, (_, at) => `event ${at}`),
+    },
+  ],
+}
+const played = { simulated: broken, first: 7, digests: new Map<number, string>() }
+
+test('a violation is told with its rule, what came before it, and how to see it again', () => {
+  const text = textReport(played, paintFor(false))
+  expect(text).toContain('3 seeds from 7, 12.3 seeds per second')
+  expect(text).toContain('Seed 9 breaks a rule\n  6: two comments stand there')
+  expect(text).toContain('event 59')
+  expect(text).not.toContain('event 19\n')
+  expect(text).toContain('holdfast simulate --seed 9')
+  expect(jsonReport(played).violations).toMatchObject([
+    { seed: 9, rule: '6', replay: 'holdfast simulate --seed 9' },
+  ])
+})

@@ -1,0 +1,69 @@
+/** What `holdfast simulate` found, for people and for programs. */
+import type { BrokenSeed, Simulated } from '../simulation/simulate.ts'
+import type { Paint } from './output/paint.ts'
+
+const lastEvents = 40
+
+export interface Played {
+  readonly simulated: Simulated
+  readonly first: number
+  /** Of each seed's story. */
+  readonly digests: ReadonlyMap<number, string>
+}
+
+export function textReport({ simulated, first, digests }: Played, paint: Paint): string {
+  const { seeds, seedsPerSecond, faults, checks, broken, rules } = simulated
+  const which =
+    seeds === 1 ? `seed ${first} (${digests.get(first)})` : `${seeds} seeds from ${first}`
+  const byName = [...faults].toSorted(([a], [b]) => a.localeCompare(b))
+  const lines = [
+    `${which}, ${seedsPerSecond.toFixed(1)} seeds per second`,
+    '',
+    paint('Faults injected', 'bold'),
+    ...byName.map(([name, times]) => row(times, name)),
+    '',
+    paint('Rules checked', 'bold'),
+    ...[...rules].map(([rule, name]) => row(checks.get(rule) ?? 0, `${rule}: ${name}`)),
+    '',
+    ...(broken.length === 0
+      ? [paint('No violations.', 'green')]
+      : broken.flatMap((one) => brokenLines(one, paint))),
+  ]
+  return `${lines.join('\n')}\n`
+}
+
+function brokenLines({ seed, violations, story }: BrokenSeed, paint: Paint): string[] {
+  return [
+    paint(`Seed ${seed} breaks ${violations.length === 1 ? 'a rule' : 'rules'}`, 'red'),
+    ...violations.map(({ rule, text }) => `  ${rule}: ${text}`),
+    '',
+    `The last of ${story.length} events:`,
+    ...story.slice(-lastEvents),
+    '',
+    `Play it again: ${replay(seed)}`,
+  ]
+}
+
+const row = (count: number, name: string): string => `${String(count).padStart(9)}  ${name}`
+const replay = (seed: number): string => `holdfast simulate --seed ${seed}`
+
+export function jsonReport({ simulated, first, digests }: Played) {
+  const { seeds, seedsPerSecond, faults, checks, broken } = simulated
+  return {
+    seeds,
+    first_seed: first,
+    seeds_per_second: Math.round(seedsPerSecond * 10) / 10,
+    faults: Object.fromEntries(faults),
+    checks: Object.fromEntries(checks),
+    violations: broken.flatMap(({ seed, violations, story }) =>
+      violations.map(({ rule, text }) => ({
+        seed,
+        rule,
+        text,
+        last_events: story.slice(-lastEvents),
+        replay: replay(seed),
+      })),
+    ),
+    ...(seeds === 1 && { digest: digests.get(first) }),
+  }
+}

@@ -1,0 +1,93 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+import { NodePorts, type Step } from './node-ports.ts'
+import { SeededRandom } from './seeded-random.ts'
+import { VirtualTime } from './virtual-time.ts'
+
+let time: VirtualTime
+let ports: NodePorts
+let arrived: number
+let strike: (step: Step) => void
+
+beforeEach(() => {
+  time = new VirtualTime(0)
+  arrived = 0
+  strike = () => undefined
+  ports = new NodePorts({
+    time,
+    random: new SeededRandom(1),
+    fetch: () => {
+      arrived += 1
+      return Promise.resolve(new Response('{}'))
+    },
+    onStep: (step) => strike(step),
+    onSent: () => undefined,
+  })
+})
+
+const settled = async (promise: Promise<unknown>): Promise<boolean> => {
+  let done = false
+  void promise.then(() => (done = true))
+  await time.pass(200_000)
+  return done
+}
+
+describe('a node that dies', () => {
+  it('hears of nothing any more: no timer, no answer, no commit', async () => {
+    let fired = false
+    ports.scheduler.after(10, () => (fired = true))
+    const answer = ports.fetch('http://github.localhost/')
+    const read = ports.carry('read', () => Promise.resolve(1))
+    ports.crash()
+    expect(await settled(answer)).toBe(false)
+    expect(await settled(read)).toBe(false)
+    expect(fired).toBe(false)
+    expect(arrived).toBe(1)
+  })
+
+  it('right after a commit leaves it done, and never knows', async () => {
+    let committed = 0
+    strike = (step) => step === 'committed' && ports.crash()
+    const written = ports.carry('write', () => Promise.resolve((committed += 1)))
+    expect(await settled(written)).toBe(false)
+    expect(committed).toBe(1)
+  })
+
+  it('right before it does it or not, by chance', async () => {
+    const outcomes = new Set<number>()
+    for (let seed = 0; seed < 20; seed += 1) {
+      let committed = 0
+      const options = { time, random: new SeededRandom(seed), fetch, onSent: () => undefined }
+      const mortal: NodePorts = new NodePorts({ ...options, onStep: () => mortal.crash() })
+      void mortal.carry('write', () => Promise.resolve((committed += 1)))
+      await time.settle()
+      outcomes.add(committed)
+    }
+    expect([...outcomes].sort()).toEqual([0, 1])
+  })
+})
+
+describe('a node that is stopped', () => {
+  it('gets everything late, in order', async () => {
+    const told: string[] = []
+    ports.pause()
+    ports.scheduler.after(10, () => told.push(`timer at ${time.wallMs()}`))
+    void ports.carry('read', () => Promise.resolve('read')).then((what) => told.push(what))
+    void ports.fetch('http://github.localhost/').then(() => told.push('answer'))
+    await time.pass(50)
+    expect(told).toEqual([])
+    expect(arrived).toBe(0)
+    ports.resume()
+    await time.pass(0)
+    expect(told).toEqual(['timer at 50', 'read', 'answer'])
+  })
+
+  it('does not fire what was cancelled meanwhile', async () => {
+    let fired = false
+    const cancel = ports.scheduler.after(10, () => (fired = true))
+    ports.pause()
+    await time.pass(50)
+    cancel()
+    ports.resume()
+    expect(fired).toBe(false)
+  })
+})
