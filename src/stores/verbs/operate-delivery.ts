@@ -5,7 +5,7 @@ import { hasArrived, leaveIt, maySendAgain, sendAgain } from '../../domain/outbo
 import { isActive } from '../../domain/run.ts'
 import { ConflictError, NotFoundError } from '../../errors.ts'
 import type { RetryFilter } from '../../outbox-store.ts'
-import type { Sql, Verb } from '../sql.ts'
+import type { Row, Sql, Verb } from '../sql.ts'
 import { join, sql } from '../sql.ts'
 import { insertAudits } from '../tables/audit-table.ts'
 import { selectDeliveries, selectDelivery, writeDeliveries } from '../tables/delivery-table.ts'
@@ -124,12 +124,12 @@ function told({ type, actor, was, data }: Said): AuditDraft {
  * behind; an older version of this program, or a hand in the database, may have.
  */
 export function* closeForgotten(context: VerbContext, limit: number): Verb<number> {
-  // In the order of subjects, in which everybody locks them.
   const rows = yield sql`SELECT DISTINCT delivery.run_id, run.subject_id FROM delivery
     JOIN run ON run.id = delivery.run_id
-    WHERE delivery.announces = 1 AND run.finished_at IS NOT NULL
-    ORDER BY run.subject_id, delivery.run_id LIMIT ${limit}`
-  for (const row of rows) {
+    WHERE delivery.announces = 1 AND run.finished_at IS NOT NULL LIMIT ${limit}`
+  // By subject, so that two of us cannot wait for each other.
+  const subjectOf = (row: Row): string => row['subject_id'] as string
+  for (const row of rows.toSorted((a, b) => (subjectOf(a) < subjectOf(b) ? -1 : 1))) {
     const locked = yield* lockRun(context, row['run_id'] as string)
     if (!isActive(locked.run)) yield* announceAnew(context, locked, locked.run)
   }
