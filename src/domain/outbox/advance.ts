@@ -52,7 +52,7 @@ export function afterFinding(leased: Delivery, finding: Finding, around: Circums
     case 'scanned':
       return afterScan(delivery, finding.standing, now)
     case 'settled':
-      return afterSettle(delivery, finding.standing, now)
+      return afterSettle(delivery, finding.standing, around)
     case 'look_failed':
       return finding.permanent && isOpen(delivery)
         ? giveUp(delivery, finding.trouble, around)

@@ -207,7 +207,11 @@ export function afterScan(delivery: Delivery, standing: readonly Seen[], now: nu
 }
 
 /** Read twice after the last success, it shows the newest version: nothing late is to be feared. */
-export function afterSettle(delivery: Delivery, standing: readonly Seen[], now: number): Told {
+export function afterSettle(
+  delivery: Delivery,
+  standing: readonly Seen[],
+  { now, rules }: Circumstances,
+): Told {
   const shown = standing.at(-1)
   if (isGivenUp(delivery)) {
     const memo = withAppointment(delivery.memo, 'settle', null)
@@ -216,7 +220,8 @@ export function afterSettle(delivery: Delivery, standing: readonly Seen[], now: 
   if (shown === undefined && delivery.channel === 'github-comment') {
     const lost = { ...delivery.memo, lost: { looks: 1 } }
     const memo = withAppointment(lost, 'settle', null)
-    return { delivery: { ...reopened({ ...delivery, memo }, now), wait: 'in_doubt' }, audits: [] }
+    const gone = { ...reopened({ ...delivery, memo }, now), wait: 'in_doubt' as const }
+    return { delivery: { ...gone, dueAt: now + rules.confirmDelayMs }, audits: [] }
   }
   const rewrites = (delivery.memo.rewrites ?? 0) + 1
   if (shown?.current !== true && rewrites <= rewritesMax) {

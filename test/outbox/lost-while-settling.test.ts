@@ -1,0 +1,30 @@
+/** Goal: an anchor counts as deleted only when it was seen gone twice, a delay apart, however it was noticed. */
+import { afterEach, expect, it } from 'vitest'
+import type { World } from './world.ts'
+import { minute, openWorld, repo, second } from './world.ts'
+
+let world: World | undefined
+afterEach(async () => await world?.close())
+
+it('a comment that is gone when it is read again is looked for once more, after the delay', async () => {
+  world = await openWorld({ rules: { confirmDelayMs: 5 * second } })
+  const { github, time } = world
+  world.startPublisher()
+  const claimed = await world.claim()
+  await time.pass(5 * second)
+  // Unanswered, and found: from now on it is read again after 15 seconds and two minutes.
+  const route = 'PATCH /repos/{owner}/{repo}/issues/comments/{comment_id}'
+  github.faults.add({ on: { route }, fault: github.faults.lostAnswer() })
+  await world.complete(claimed, 'The summary.')
+  await time.pass(5 * second)
+  const [anchor] = github.comments(repo, 5)
+  github.deleteCommentAs('ann', anchor?.id ?? 0)
+  await time.pass(minute)
+  const missed = github.requests.filter(({ method, status, path }) => {
+    return method === 'GET' && status === 404 && path.endsWith(`/comments/${anchor?.id}`)
+  })
+  expect(missed).toHaveLength(2)
+  const [first, again] = missed
+  expect((again?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThanOrEqual(5 * second)
+  expect(github.comments(repo, 5)).toHaveLength(1)
+})
