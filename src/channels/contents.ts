@@ -58,9 +58,7 @@ const check = z
   })
 
 const label = z.strictObject({
-  label: line(50)
-    .refine(isLabelName, 'must be a name other than . and ..')
-    .describe('Its name.'),
+  label: line(50).refine(isLabelName, 'must be a name other than . and ..').describe('Its name.'),
   present: z.boolean().optional().describe('False takes it off; true when not given.'),
 })
 

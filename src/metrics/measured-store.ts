@@ -20,7 +20,8 @@ export function measuredStore(store: Store, metrics: Metrics, clock: Clock): Sto
   const outbox = measured(store.outbox, { ...common, prefix: 'outbox.', tellers: {} })
   const whole = measured(store, { ...common, prefix: '', tellers: tellersOf(metrics) })
   return new Proxy(whole, {
-    get: (target, name) => (name === 'outbox' ? outbox : Reflect.get(target, name, target)),
+    get: (target, name): unknown =>
+      name === 'outbox' ? outbox : Reflect.get(target, name, target),
   })
 }
 

@@ -61,7 +61,9 @@ export function checkOthers(world: World, people: People, findings: Findings): v
   }
 }
 
-/** What a run said itself was said; that it was not said twice is told above and by the requests. */
+/**
+ * What a run said itself was said; that it was not said twice is told above and by the requests.
+ */
 export function checkMessages(
   facts: Facts,
   world: World,
