@@ -2,6 +2,7 @@
  * What people do in the simulated world: they open, push, force-push back, close, reopen, comment,
  * delete and edit what is not theirs, copy what they see, rerun and call off.
  */
+import type { RunningNode } from './node.ts'
 import type { SeededRandom } from './seeded-random.ts'
 import type { World } from './world.ts'
 import { owner, repositories } from './world.ts'
@@ -46,8 +47,10 @@ export class People {
     else if (roll < 74) this.#deleteOurs(pull)
     else if (roll < 79) this.#editOurs(pull)
     else if (roll < 82) this.#rename()
-    else if (roll < 92) this.#rerun()
-    else this.#cancel()
+    else if (roll < 89) this.#rerun()
+    else if (roll < 94) this.#cancel()
+    else if (roll < 97) this.#sendAgain()
+    else this.#replay()
   }
 
   #say(what: string): void {
@@ -166,23 +169,35 @@ export class People {
   }
 
   #rerun(): void {
-    void this.#operate('rerun', (runId, { runs }) => runs.rerun(runId, 'operator'))
+    void this.#operate('rerun', 'run', (id, { runs }) => runs.rerun(id, 'operator'))
   }
 
   #cancel(): void {
-    void this.#operate('call off', (runId, { runs }) => runs.cancel(runId, 'operator'))
+    void this.#operate('call off', 'run', (id, { runs }) => runs.cancel(id, 'operator'))
   }
 
+  #sendAgain(): void {
+    void this.#operate('send again', 'delivery', (id, { store }) =>
+      store.outbox.retry(id, 'operator', null),
+    )
+  }
+
+  #replay(): void {
+    void this.#operate('replay', 'inbox', (id, { intake }) => intake.replay(id, 'operator'))
+  }
+
+  /** On one of the newest, through whichever node answers. */
   async #operate(
     what: string,
-    act: (runId: string, node: NonNullable<World['nodes'][number]['running']>) => Promise<unknown>,
+    table: 'run' | 'delivery' | 'inbox',
+    act: (id: string, node: RunningNode) => Promise<unknown>,
   ): Promise<void> {
     const running = this.#world.someNode(this.#random)?.running ?? null
-    const rows = await this.#world.memory.select('SELECT id FROM run ORDER BY id DESC LIMIT 4')
-    const runId = this.#random.pickFrom(rows)?.['id'] as string | undefined
-    if (running === null || runId === undefined) return
-    this.#say(`${what} ${runId}`)
-    await act(runId, running).catch((error: unknown) => this.#say(`… ${String(error)}`))
+    const rows = await this.#world.memory.select(`SELECT id FROM ${table} ORDER BY id DESC LIMIT 4`)
+    const id = this.#random.pickFrom(rows)?.['id'] as string | undefined
+    if (running === null || id === undefined) return
+    this.#say(`${what} ${id}`)
+    await act(id, running).catch((error: unknown) => this.#say(`… ${String(error)}`))
   }
 }
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { VirtualTime } from './virtual-time.ts'
 
-test('timers fire in the order of their times, and of their setting where those are equal', async () => {
+test('timers fire in the order of their times, then of their setting', async () => {
   const time = new VirtualTime(1000)
   const fired: string[] = []
   const tell = (what: string) => () => void fired.push(`${what}@${time.wallMs()}`)

@@ -136,6 +136,12 @@ export class Weather {
     const hook = random.pickFrom(this.#world.hooks)
     const lateMs = random.between(500, 60_000)
     const how = random.pick(['double', 'twin', 'drop', 'drop', 'hold', { lateMs }, { lateMs }])
+    if (random.chance(10) && !this.#world.injected.has('thread locked')) {
+      // No record of it either: only the pull request itself tells of the push.
+      this.#world.inject('webhook swallow')
+      hook?.disturb({ how: 'swallow', event: 'pull_request', action: 'synchronize' })
+      return
+    }
     this.#world.inject(typeof how === 'string' ? `webhook ${how}` : 'webhook late')
     hook?.disturb({ how, event: 'pull_request' })
   }
@@ -150,7 +156,8 @@ export class Weather {
 
   #lock(): void {
     const pull = this.#random.pickFrom(this.#people.pulls)
-    if (pull === undefined) return
+    // Its own events would be taken for news of the head that was swallowed.
+    if (pull === undefined || this.#world.injected.has('webhook swallow')) return
     const { github, time, story } = this.#world
     const { repo, number } = pull
     this.#world.inject('thread locked')

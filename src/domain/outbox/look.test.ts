@@ -126,17 +126,17 @@ describe('settling', () => {
     aSentOne({ memo: { unsettled: true, settle: { step, at: now } }, ...over })
 
   it('read twice as it should be: nothing late is to be feared', () => {
-    const once = afterSettle(unsettled(0), [seen('100')], now + 15_000)
+    const once = afterSettle(unsettled(0), [seen('100')], { ...around, now: now + 15_000 })
     expect(once.delivery.memo.settle).toEqual({ step: 1, at: now + 120_000 })
     expect(once.delivery.memo.unsettled).toBe(true)
-    const twice = afterSettle(once.delivery, [seen('100')], now + 120_000)
+    const twice = afterSettle(once.delivery, [seen('100')], { ...around, now: now + 120_000 })
     expect(twice.delivery.memo.unsettled).toBeUndefined()
     expect(twice.delivery).toMatchObject({ status: 'SENT', dueAt: null })
     expect(types(twice)).toEqual(['delivery.settled'])
   })
 
   it('overwritten by something late: sent once more, although nothing changed', () => {
-    const told = afterSettle(unsettled(0), [seen('100', false)], now)
+    const told = afterSettle(unsettled(0), [seen('100', false)], around)
     expect(told.delivery).toMatchObject({
       ...{ status: 'PENDING', wait: 'due', dueAt: now, sentHash: null, versionSeq: 1 },
     })
@@ -144,14 +144,15 @@ describe('settling', () => {
   })
 
   it('a comment that is gone is examined before it is made anew', () => {
-    const { delivery } = afterSettle(unsettled(0), [], now)
+    const { delivery } = afterSettle(unsettled(0), [], around)
     expect(delivery).toMatchObject({ status: 'PENDING', wait: 'in_doubt', providerId: '100' })
     expect(delivery.memo.lost).toEqual({ looks: 1 })
+    expect(delivery.dueAt).toBe(now + around.rules.confirmDelayMs)
   })
 
   it('does not take up again what was given up', () => {
     const failed = unsettled(0, { status: 'FAILED', reason: 'forbidden' })
-    const { delivery } = afterSettle(failed, [seen('100', false)], now)
+    const { delivery } = afterSettle(failed, [seen('100', false)], around)
     expect(delivery).toMatchObject({ status: 'FAILED', dueAt: null })
   })
 })

@@ -20,11 +20,7 @@ export function checkOneEach(facts: Facts, world: World, findings: Findings): vo
     findings.check('6', live.length <= 1, () => {
       return `${live.length} comments of ${delivery.id} stand on ${where}: ${live.map(idOf).join()}`
     })
-    for (const kept of live) {
-      const removed = all.filter(({ deletedBy }) => deletedBy === world.ourLogin)
-      const isLowest = removed.every(({ id }) => id > kept.id)
-      findings.check('6', isLowest, () => `of several on ${where} not the lowest was kept`)
-    }
+    checkKept(all, world, where, findings)
     if (delivery.status !== 'SENT' || live.length > 0 || isExcused(delivery, world)) continue
     // Whoever deletes it after its last word wants it gone; before that, the next word makes it
     // anew.
@@ -33,6 +29,20 @@ export function checkOneEach(facts: Facts, world: World, findings: Findings): vo
     findings.check('6', byPerson || isEdited, () => {
       return `${delivery.id} is SENT, but nothing of it stands on ${where}`
     })
+  }
+}
+
+/** Whatever we removed was a copy: a lower one of ours stood beside it then. */
+function checkKept(
+  all: readonly SimulatedComment[],
+  { ourLogin }: World,
+  where: string,
+  findings: Findings,
+): void {
+  for (const { id, deletedAt, deletedBy } of all) {
+    if (deletedBy !== ourLogin || deletedAt === null) continue
+    const hadLower = all.some((other) => other.id < id && (other.deletedAt ?? Infinity) > deletedAt)
+    findings.check('6', hadLower, () => `comment ${id} on ${where} was removed, a higher one kept`)
   }
 }
 

@@ -14,12 +14,16 @@ export function checkInbox(facts: Facts, world: World, findings: Findings): void
     )
   }
   const done = new Map<string, number>()
+  const replayed = new Set<string>()
   for (const { type, inbox_id: inbox } of facts.audit) {
-    if (type !== 'webhook.processed' || inbox === null) continue
-    done.set(inbox, (done.get(inbox) ?? 0) + 1)
+    if (inbox === null) continue
+    if (type === 'operator.replay_requested') replayed.add(inbox)
+    if (type === 'webhook.processed') done.set(inbox, (done.get(inbox) ?? 0) + 1)
   }
   for (const { id, state, decision, reason } of facts.inbox) {
     findings.check('4', state === 'processed', () => `inbox entry ${id} is ${state} (${reason})`)
+    // Somebody wanted it decided again, and its claims answer for themselves.
+    if (replayed.has(id)) continue
     const times = done.get(id) ?? 0
     findings.check('4', times <= 1, () => `inbox entry ${id} was processed ${times} times`)
     if (decision === 'duplicate') {
