@@ -3,11 +3,11 @@
  * database; what is followed is neither lost nor repeated. (Both ways say the same:
  * test/cli/both-ways.)
  */
-import { existsSync, writeFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { newPullRequest } from './client.ts'
-import { databases, type Place } from './place.ts'
+import { databases, publishNothing, type Place } from './place.ts'
 import { adminToken, Command, Server } from './server.ts'
 
 // Many processes start one after the other, perhaps on a busy machine.
@@ -19,9 +19,7 @@ describe.each(databases)('the command line on $name', ({ name, makePlace }) => {
   let commands: Command[] = []
   beforeEach(async () => {
     place = await makePlace()
-    // What is published tells of itself too, whenever it comes to it: here only commands speak.
-    const config = 'export default { runs: { review: { anchor: false, status: false } } }'
-    writeFileSync(join(place.folder, 'holdfast.config.ts'), config)
+    publishNothing(place)
     server = await Server.start(place)
   })
   afterEach(async () => {

@@ -1,5 +1,5 @@
 /** Where a server of a scenario keeps its data: a folder of its own, and a database of its own. */
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -55,3 +55,9 @@ export const databases: readonly { readonly name: string; readonly makePlace: Ma
   { name: 'SQLite', makePlace: onSqlite },
   { name: 'PostgreSQL', makePlace: onPostgres },
 ]
+
+/** For scenarios in which nothing may happen by itself: no run of a server there shows anywhere. */
+export function publishNothing({ folder }: Place): void {
+  const config = 'export default { runs: { review: { anchor: false, status: false } } }\n'
+  writeFileSync(join(folder, 'holdfast.config.ts'), config)
+}

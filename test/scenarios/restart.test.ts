@@ -5,7 +5,7 @@
 import { readdirSync } from 'node:fs'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { newPullRequest, type Body } from './client.ts'
-import { databases, type Place } from './place.ts'
+import { databases, publishNothing, type Place } from './place.ts'
 import { Command, Server } from './server.ts'
 import { until, untilPast } from './until.ts'
 
@@ -142,6 +142,7 @@ describe.each(databases)('a server that goes and comes back on $name', ({ name, 
   }, 60_000)
 
   it('what is past its retention is purged at the start, and nothing else', async () => {
+    publishNothing(place)
     await start()
     const day = 24 * 60 * 60 * 1000
     const claim = async (): Promise<Body> => (await server.admin.claim(newPullRequest()('a'))).body
