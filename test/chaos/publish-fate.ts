@@ -68,17 +68,23 @@ function publicationOf({ channel, providerId, content }: Delivery): Publication 
   return state === 'pending' ? 'status-pending' : 'status-final'
 }
 
-function meet({ step, signal, of }: Fate): void {
-  const leased = new Map<string, Delivery>()
+interface Steps {
+  readonly fateOf: (delivery: Delivery | undefined) => Fated | undefined
+  /** Goes on only where a signal can be outlived. */
+  readonly at: (here: FatalStep, delivery: Delivery | undefined) => Promise<void>
+  readonly beforeCommit: (here: FatalStep, of: readonly (Delivery | undefined)[]) => void
+}
+
+function stepsTo({ step, signal, of }: Fate): Steps {
   const waiting = new Map<Fated, () => void>()
   let isMet = false
 
-  const fateOf = (delivery: Delivery | undefined): Fated | undefined =>
+  const fateOf: Steps['fateOf'] = (delivery) =>
     delivery === undefined
       ? undefined
       : of.find(({ on, pr }) => delivery.thread === pr && publicationOf(delivery) === on)
 
-  function meetNow(): void {
+  function meet(): void {
     isMet = true
     // At once, unlike a stream: the process may not get to anything else.
     writeSync(1, `${metWords}\n`)
@@ -88,26 +94,31 @@ function meet({ step, signal, of }: Fate): void {
     for (const goOn of waiting.values()) goOn()
   }
 
-  /** Goes on only where a signal can be outlived. */
-  async function at(here: FatalStep, delivery: Delivery | undefined): Promise<void> {
-    const fated = fateOf(delivery)
-    if (isMet || here !== step || fated === undefined) return
-    await new Promise<void>((resolve) => {
-      waiting.set(fated, resolve)
-      if (waiting.size === of.length) meetNow()
-    })
+  return {
+    fateOf,
+    async at(here, delivery) {
+      const fated = fateOf(delivery)
+      if (isMet || here !== step || fated === undefined) return
+      await new Promise<void>((resolve) => {
+        waiting.set(fated, resolve)
+        if (waiting.size === of.length) meet()
+      })
+    },
+    beforeCommit(here, deliveries) {
+      if (!isMet && here === step && deliveries.some((each) => fateOf(each))) meet()
+    },
   }
+}
 
-  function beforeCommit(here: FatalStep, deliveries: readonly (Delivery | undefined)[]): void {
-    if (!isMet && here === step && deliveries.some((each) => fateOf(each))) meetNow()
-  }
-
+/** Answers what has been leased so far, by id. */
+function watchOutbox({ at, beforeCommit }: Steps): ReadonlyMap<string, Delivery> {
+  const leased = new Map<string, Delivery>()
   const inside = tellBeforeCommit()
   const outbox = SqlOutbox.prototype as Methods<SqlOutbox>
   const { lease, beginAttempt, endAttempt } = outbox
-  outbox.lease = async function (limit) {
+  outbox.lease = async function (request) {
     const answer = await inside(
-      () => lease.call(this, limit),
+      () => lease.call(this, request),
       (got) =>
         beforeCommit(
           'lease-uncommitted',
@@ -138,7 +149,10 @@ function meet({ step, signal, of }: Fate): void {
     await at('ended', delivery)
     return answer
   }
+  return leased
+}
 
+function watchFetch({ at, fateOf }: Steps, leased: ReadonlyMap<string, Delivery>): void {
   const { fetch } = globalThis
   globalThis.fetch = async (input, init) => {
     const url = input instanceof Request ? input.url : String(input)
@@ -146,7 +160,7 @@ function meet({ step, signal, of }: Fate): void {
       const [method, end = ''] = requestOf(each).split(' ')
       return method === init?.method && url.endsWith(end) && fateOf(each) !== undefined
     })
-    if (sent === undefined || step !== 'sending') return await fetch(input, init)
+    if (sent === undefined) return await fetch(input, init)
     await at('sending', sent)
     // As if the kernel had it by then: its deadline, long over, cannot call it back, and the
     // connection that it would have used has not been closed meanwhile.
@@ -186,4 +200,9 @@ function tellBeforeCommit() {
 }
 
 const given = process.env['PUBLISH_FATE']
-if (given !== undefined) meet(JSON.parse(given) as Fate)
+if (given !== undefined) {
+  const fate = JSON.parse(given) as Fate
+  const steps = stepsTo(fate)
+  const leased = watchOutbox(steps)
+  if (fate.step === 'sending') watchFetch(steps, leased)
+}

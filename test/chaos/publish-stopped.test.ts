@@ -22,14 +22,17 @@ interface Under {
   readonly world: PublishWorld
   readonly stories: Readonly<Record<Publication, PullStory>>
   readonly all: readonly PullStory[]
+  readonly stopped: readonly Stopped[]
 }
+
+type Stopped = readonly [on: Publication, story: PullStory]
 
 async function openWorld({ onTestFinished }: TestContext): Promise<Under> {
   const world = await PublishWorld.open(onPostgres)
   onTestFinished(() => world.close())
   const all = publications.map((_, index) => world.pull(index + 1))
-  const pairs = publications.map((on, index) => [on, all[index]])
-  return { world, stories: Object.fromEntries(pairs) as Under['stories'], all }
+  const stopped = publications.map((on, index): Stopped => [on, all[index]!])
+  return { world, stories: Object.fromEntries(stopped) as Under['stories'], all, stopped }
 }
 
 /** A server that stands still at this step of all four. */
@@ -42,14 +45,16 @@ async function stopAt(step: FatalStep, { world, stories }: Under): Promise<Serve
   return server
 }
 
-/** Resolves when what the stopped one was about has been told of, too late, `count` times. */
-async function untilToldLate(all: readonly PullStory[], client: Client): Promise<void> {
+/** Resolves when the stopped one has told, too late, how what it was stopped at ended. */
+async function untilToldLate(stopped: readonly Stopped[], client: Client): Promise<void> {
+  const hasTold = async ([on, story]: Stopped): Promise<boolean> => {
+    const channel = on.startsWith('comment') ? 'github-comment' : 'github-status'
+    const its = (await story.deliveries(client)).find((each) => each.channel === channel)
+    return its?.attempts.some(({ late }) => late) ?? false
+  }
   await until(
-    async () => {
-      const deliveries = await Promise.all(all.map((story) => story.deliveries(client)))
-      return deliveries.flat().flatMap(({ attempts }) => attempts.filter(({ late }) => late))
-    },
-    (late) => late.length === all.length,
+    () => Promise.all(stopped.map(hasTold)),
+    (told) => told.every((each) => each),
   )
 }
 
@@ -64,24 +69,24 @@ async function untilStanding(all: readonly PullStory[]): Promise<void> {
 
 it.concurrent('stopped before its requests left, it sends none of them', async (test) => {
   const under = await openWorld(test)
-  const { world, all } = under
-  const stopped = await stopAt('begun', under)
+  const { world, all, stopped } = under
+  const frozen = await stopAt('begun', under)
   const { admin } = await world.start()
   await Promise.all(all.map((story) => story.finish(admin)))
-  stopped.command.child.kill('SIGCONT')
-  await untilToldLate(all, admin)
+  frozen.command.child.kill('SIGCONT')
+  await untilToldLate(stopped, admin)
   expect(all.flatMap((story) => checkPublished(story))).toEqual([])
 })
 
 it.concurrent('stopped as they leave, what they do late is put right', async (test) => {
   const under = await openWorld(test)
-  const { world, stories, all } = under
-  const stopped = await stopAt('sending', under)
+  const { world, stories, all, stopped } = under
+  const frozen = await stopAt('sending', under)
   const { admin } = await world.start()
   await Promise.all(all.map((story) => story.finish(admin)))
   expect(all.flatMap((story) => checkPublished(story))).toEqual([])
-  stopped.command.child.kill('SIGCONT')
-  await untilToldLate(all, admin)
+  frozen.command.child.kill('SIGCONT')
+  await untilToldLate(stopped, admin)
   const [kept, late] = stories['comment-create'].comments
   expect(late, 'a second comment').toBeDefined()
   await untilStanding(all)
@@ -99,22 +104,22 @@ it.concurrent('stopped as they leave, what they do late is put right', async (te
 })
 
 it.concurrent('stopped after they left, what GitHub does late is put right', async (test) => {
-  const { world, stories, all } = await openWorld(test)
+  const { world, stories, all, stopped } = await openWorld(test)
   const lost = world.pull(publications.length + 1)
-  const stopped = await world.start()
-  await Promise.all(publications.map((on) => stories[on].approach(on, stopped.admin)))
+  const frozen = await world.start()
+  await Promise.all(publications.map((on) => stories[on].approach(on, frozen.admin)))
   const { delayedCommit, hang } = world.github.faults
   const held = [
     ...publications.map((on) => world.hold(delayedCommit(), on, stories[on])),
     world.hold(hang(), 'comment-create', lost),
   ]
-  for (const on of publications) void stories[on].dare(on, stopped.admin)
-  void lost.dare('comment-create', stopped.admin)
+  for (const on of publications) void stories[on].dare(on, frozen.admin)
+  void lost.dare('comment-create', frozen.admin)
   await until(
     async () => held.map(({ hits }) => hits),
     (hits) => hits.every((count) => count === 1),
   )
-  stopped.command.child.kill('SIGSTOP')
+  frozen.command.child.kill('SIGSTOP')
   const { admin } = await world.start()
   await Promise.all([...all, lost].map((story) => story.finish(admin)))
   for (const fault of held) fault.release()
@@ -123,8 +128,8 @@ it.concurrent('stopped after they left, what GitHub does late is put right', asy
   // Found by whoever took over, before the late one says a word.
   const { 'comment-create': doubled, ...rest } = stories
   await untilStanding(Object.values(rest))
-  stopped.command.child.kill('SIGCONT')
-  await untilToldLate([...all, lost], admin)
+  frozen.command.child.kill('SIGCONT')
+  await untilToldLate([...stopped, ['comment-create', lost]], admin)
   await untilStanding([...all, lost])
   const [kept, removed] = doubled.comments
   expect([kept!.deletedAt === null, removed!.deletedAt === null]).toEqual([true, false])
