@@ -156,7 +156,7 @@ export class Weather {
 
   #lock(): void {
     const pull = this.#random.pickFrom(this.#people.pulls)
-    // Its own events would be taken for news of the head that was swallowed.
+    // Not yet: its own events would be taken for news of the head that was swallowed.
     if (pull === undefined || this.#world.injected.has('webhook swallow')) return
     const { github, time, story } = this.#world
     const { repo, number } = pull
