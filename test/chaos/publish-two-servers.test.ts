@@ -45,7 +45,7 @@ const writesOf = ({ github }: PublishWorld) =>
   github.requests.filter(({ method }) => method !== 'GET')
 
 it.concurrent('show each of twenty runs once, at the pace of one', async (test) => {
-  const spacingMs = 100
+  const spacingMs = 200
   const pair = await startPair(test, 20, { HOLDFAST_WRITE_SPACING_MS: String(spacingMs) })
   let seen = 0
   for (const step of ['claim', 'tell', 'complete'] as const) {
