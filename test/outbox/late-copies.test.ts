@@ -4,7 +4,7 @@
  */
 import { afterEach, expect, it } from 'vitest'
 import type { World } from './world.ts'
-import { hour, openWorld, repo, second } from './world.ts'
+import { context, head, hour, openWorld, repo, second } from './world.ts'
 
 let world: World | undefined
 afterEach(async () => await world?.close())
@@ -32,4 +32,25 @@ it('a second comment that arrives after the first was found is removed', async (
   expect(kept).toMatchObject({ deletedAt: null })
   expect(kept?.body).toContain('The summary.')
   expect(removed?.deletedAt).not.toBeNull()
+})
+
+it('a pending status that arrives late is closed, though the next round never showed', async () => {
+  world = await openWorld()
+  const { github, time } = world
+  const route = 'POST /repos/{owner}/{repo}/statuses/{sha}'
+  github.faults.add({ on: { route }, fault: github.faults.delayedCommit({ afterMs: 60 * second }) })
+  const publisher = world.startPublisher()
+  const claimed = await world.claim()
+  await time.pass(15 * second)
+  await world.complete(claimed)
+  await time.pass(15 * second)
+  expect(github.latestStatus(repo, head(1), context)?.state).toBe('success')
+  await world.now(publisher.stop())
+  const again = await world.claim(1, { rerun: true })
+  await world.now(world.runs.cancel(again.run?.id ?? '', 'test'))
+  world.startPublisher()
+  await time.pass(hour)
+  const states = github.statuses(repo, head(1), context).map(({ state }) => state)
+  expect(states).toContain('pending')
+  expect(states.at(-1)).not.toBe('pending')
 })

@@ -1,4 +1,7 @@
-/** Goal: an anchor counts as deleted only when it was seen gone twice, a delay apart, however it was noticed. */
+/**
+ * Goal: an anchor counts as deleted only when it was seen gone twice, a delay apart, however that
+ * was noticed.
+ */
 import { afterEach, expect, it } from 'vitest'
 import type { World } from './world.ts'
 import { minute, openWorld, repo, second } from './world.ts'
@@ -6,7 +9,7 @@ import { minute, openWorld, repo, second } from './world.ts'
 let world: World | undefined
 afterEach(async () => await world?.close())
 
-it('a comment that is gone when it is read again is looked for once more, after the delay', async () => {
+it('a comment gone when it is read again is looked for once more, after the delay', async () => {
   world = await openWorld({ rules: { confirmDelayMs: 5 * second } })
   const { github, time } = world
   world.startPublisher()

@@ -60,9 +60,13 @@ export function revise(
   }
 }
 
-/** Nothing of this claim was on its way, nor is an earlier one's left open: nothing to close. */
+/**
+ * Nothing of this claim was on its way, nor is an earlier one's left open: nothing to close. Where
+ * an earlier one may still arrive late, its "under way" would stay: there the end is said.
+ */
 function neverAnnounced({ announcedFence, versionFence, attemptId, memo }: Delivery): boolean {
-  return announcedFence !== versionFence && attemptId === null && memo.showsWork !== true
+  const isUnshown = announcedFence !== versionFence && attemptId === null
+  return isUnshown && memo.showsWork !== true && memo.unsettled !== true
 }
 
 /** Its content is how it ended all the same: should an operator want it sent, that is what is. */
