@@ -117,9 +117,10 @@ async function calmDown(world: World, weather: Weather): Promise<void> {
 async function bringLost(world: World): Promise<void> {
   const { time, isApp, random, injected } = world
   const isLeftToUs = isApp && random.chance(70)
+  for (let times = 0; times < 3 && !isLeftToUs && redeliverLost(world); times += 1) {
+    await time.pass(minuteMs)
+  }
   if (isLeftToUs || injected.has('webhook swallow')) await time.pass(catchUpMs)
-  if (isLeftToUs) return
-  for (let times = 0; times < 3 && redeliverLost(world); times += 1) await time.pass(minuteMs)
 }
 
 /** By what the record of GitHub shows as failed. */

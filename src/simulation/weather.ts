@@ -43,9 +43,9 @@ export class Weather {
   /** One more thing that will go wrong, or goes wrong now. */
   turn(): void {
     const roll = this.#random.below(100)
-    if (roll < 48) this.#onTheWay()
-    else if (roll < 56) this.#listsLag()
-    else if (roll < 70) this.#disturbWebhooks()
+    if (roll < 44) this.#onTheWay()
+    else if (roll < 50) this.#listsLag()
+    else if (roll < 62) this.#disturbWebhooks()
     else if (roll < 92) this.#prepareAccident()
     else if (roll < 95) this.#lock()
     else if (roll < 97) this.#restrict()
@@ -204,7 +204,9 @@ export class Weather {
     const { time } = this.#world
     const random = this.#random
     this.#world.inject(`node ${what}`)
-    if (what === 'pause') return node.pause(random.between(500, 45_000), why)
+    // Within the lease of what it is sending, or well past it.
+    const pauseMs = random.pick([random.between(500, 15_000), random.between(21_000, 45_000)])
+    if (what === 'pause') return node.pause(pauseMs, why)
     node.crash(why)
     time.after(random.between(100, 40_000), () => node.start())
   }
