@@ -6,7 +6,7 @@
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { newPullRequest } from './client.ts'
-import { databases, type Place } from './place.ts'
+import { databases, publishNothing, type Place } from './place.ts'
 import { adminToken, Server } from './server.ts'
 
 interface AuditItem {
@@ -50,6 +50,8 @@ describe.each(databases)('the event stream of a server on $name', ({ makePlace }
   let server: Server
   beforeEach(async () => {
     place = await makePlace()
+    // What is told must end with what we do, or there is no whole to compare with.
+    publishNothing(place)
     server = await Server.start(place)
   })
   afterEach(async () => {
