@@ -69,7 +69,7 @@ describe.each(databases)('the event stream of a server on $name', ({ makePlace }
     const writing = Promise.all(
       Array.from({ length: 10 }, async () => {
         const claimOf = newPullRequest()
-        for (let n = 0; n < 20; n++) await server.admin.claim(claimOf(`head ${n}`))
+        for (let n = 0; n < 40; n++) await server.admin.claim(claimOf(`head ${n}`))
       }),
     ).then(async () => {
       state.isOver = true
