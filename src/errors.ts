@@ -54,3 +54,9 @@ export function runNotFound(runId: string): NotFoundError {
     hint: 'It may be past its retention. List what there is with GET /v1/runs.',
   })
 }
+
+export function deliveryNotFound(id: string): NotFoundError {
+  return new NotFoundError('delivery_not_found', `there is no delivery ${id}`, {
+    hint: 'It may be past its retention. List what there is with GET /v1/deliveries.',
+  })
+}

@@ -4,7 +4,7 @@ import { useOf } from '../domain/outbox/budget.ts'
 import type { Attempt, Delivery } from '../domain/outbox/delivery.ts'
 import { waitOf } from '../domain/outbox/delivery.ts'
 import { targetText } from '../domain/outbox/target-text.ts'
-import { NotFoundError } from '../errors.ts'
+import { deliveryNotFound } from '../errors.ts'
 import type { OutboxStore } from '../outbox-store.ts'
 import type { Paged, Store } from '../store.ts'
 import type { BudgetView, DeliveryView, DeliveryWithAttemptsView } from './contract.ts'
@@ -39,12 +39,6 @@ export async function deliveryOf(
     content: JSON.parse(found.content) as unknown,
     attempts: attempts.map(attemptView),
   }
-}
-
-export function deliveryNotFound(id: string): NotFoundError {
-  return new NotFoundError('delivery_not_found', `there is no delivery ${id}`, {
-    hint: 'It may be past its retention. List what there is with GET /v1/deliveries.',
-  })
 }
 
 function deliveryView(

@@ -3,7 +3,7 @@ import type { AuditDraft } from '../../domain/audit.ts'
 import type { Delivery } from '../../domain/outbox/delivery.ts'
 import { hasArrived, leaveIt, maySendAgain, sendAgain } from '../../domain/outbox/operate.ts'
 import { isActive } from '../../domain/run.ts'
-import { ConflictError, NotFoundError } from '../../errors.ts'
+import { ConflictError, deliveryNotFound } from '../../errors.ts'
 import type { RetryFilter } from '../../outbox-store.ts'
 import type { Row, Sql, Verb } from '../sql.ts'
 import { join, sql } from '../sql.ts'
@@ -84,9 +84,7 @@ export function* confirmDelivery(
 function* find(id: string): Verb<Delivery> {
   const delivery = yield* selectDelivery(id)
   if (delivery !== null) return delivery
-  throw new NotFoundError('delivery_not_found', `there is no delivery ${id}`, {
-    hint: 'List what there is with GET /v1/deliveries.',
-  })
+  throw deliveryNotFound(id)
 }
 
 function alreadySent({ id }: Delivery, what: string): ConflictError {
