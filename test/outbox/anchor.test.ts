@@ -4,6 +4,7 @@
  * Method: the real publisher against the simulated GitHub, where people delete, edit, copy, lock
  * and rename; GitHub counts.
  */
+import { createHash } from 'node:crypto'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { Claimed } from '../../src/runs/runs.ts'
 import type { World } from './world.ts'
@@ -206,4 +207,19 @@ describe('the thread', () => {
     const asked = here.github.requests.slice(before).map(({ path }) => path)
     expect(asked.every((path) => path.startsWith('/repos/acme/gadgets/'))).toBe(true)
   })
+})
+
+it('a marker of our account that no key of ours signed is held, not doubled', async () => {
+  const here = await openWorld({ youngThread: false })
+  world = here
+  // As a store that is lost would have left it: the same delivery, signed with another key.
+  const key = createHash('sha256').update('review\npr-5\nanchor').digest('hex').slice(0, 32)
+  const marker = `<!-- holdfast:1 0ldkey ${key} ${'x'.repeat(43)} -->`
+  here.github.commentAs('holdfast-bot', repo, 5, `From before.\n\n${marker}`)
+  here.startPublisher()
+  await here.claim()
+  await here.time.pass(hour)
+  expect(creates(here.github)).toBe(0)
+  const anchor = (await here.deliveries()).find(({ name }) => name === 'anchor')
+  expect(anchor).toMatchObject({ status: 'PENDING', wait: 'held', errorCode: 'unverified_marker' })
 })
