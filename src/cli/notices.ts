@@ -59,7 +59,8 @@ function modeLines(settings: Settings): readonly string[] {
     ? `${githubWebhookSecrets.env} was not given`
     : 'no GitHub credentials were given'
   return [
-    `sandbox: ${missing}, so nothing is published.`,
+    `sandbox: ${missing}, so a simulated`,
+    'GitHub inside stands in for it: nothing leaves this machine.',
     `To go live set ${githubWebhookSecrets.env} and either ${githubToken.env},`,
     `or ${githubAppId.env} with ${githubPrivateKey.env}, and start on a new`,
     'database: a store stays in the mode it began in.',

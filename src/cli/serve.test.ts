@@ -74,8 +74,8 @@ describe('a server that comes up', () => {
   })
 
   test.each([
-    [{}, 'no GitHub credentials were given, so nothing is published'],
-    [{ GITHUB_TOKEN: 't' }, 'GITHUB_WEBHOOK_SECRET was not given, so nothing is published'],
+    [{}, 'no GitHub credentials were given, so a simulated'],
+    [{ GITHUB_TOKEN: 't' }, 'GITHUB_WEBHOOK_SECRET was not given, so a simulated'],
   ])('says in sandbox mode what is missing (%o)', async (env, told) => {
     const world = new FakeWorld()
     world.env = { ...env }
