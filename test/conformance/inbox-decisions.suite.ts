@@ -173,6 +173,31 @@ function closing(open: OpenStore): void {
     expect(told).toMatchObject({ actor: 'github:mona', data: { webhook_id: entry.webhookId } })
   })
 
+  it('has the run that a worker leased after others queued cancelled with them', async () => {
+    const subject = new TestSubject(world(), { onNewer: 'queue' })
+    for (const [at, head] of ['a', 'b', 'c'].entries()) {
+      await subject.claim(head, { eventAt: at, lease: null })
+    }
+    const leased = await subject.lease()
+    expect(leased?.run.fence).toBeGreaterThan((await subject.run('c')).fence)
+    const entry = await received(world().store, { eventAt: 9, prState: 'closed' })
+    const { cancelled } = await settle(entry, cancel(subject))
+    expect(cancelled).toHaveLength(3)
+    for (const head of ['a', 'b', 'c']) expect(await subject.state(head)).toBe('cancelled')
+  })
+
+  it('lets the next of a queue begin when only that one is of a later event', async () => {
+    const subject = new TestSubject(world(), { onNewer: 'queue' })
+    await subject.claim('a', { eventAt: 1, lease: null })
+    await subject.claim('b', { eventAt: 2, lease: null })
+    await subject.claim('c', { eventAt: 20, lease: null })
+    await subject.lease()
+    const entry = await received(world().store, { eventAt: 9, prState: 'closed' })
+    expect((await settle(entry, cancel(subject))).cancelled).toHaveLength(2)
+    expect([await subject.state('a'), await subject.state('b')]).toEqual(['cancelled', 'cancelled'])
+    expect((await subject.lease())?.run.id).toBe((await subject.run('c')).id)
+  })
+
   it('keeps a run of a later event', async () => {
     const subject = new TestSubject(world())
     await subject.claim('a', { eventAt: 20 })

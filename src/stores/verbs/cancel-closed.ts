@@ -1,6 +1,7 @@
 /** A closed pull request needs no work: its active runs end, unless they are of a later event. */
 import type { InboxEntry } from '../../domain/inbox.ts'
 import type { Run } from '../../domain/run.ts'
+import { isAhead } from '../../domain/run.ts'
 import type { Subject } from '../../domain/subject.ts'
 import type { WebhookAct } from '../../store.ts'
 import type { Verb } from '../sql.ts'
@@ -27,12 +28,11 @@ export function* cancelClosed(
     subject = yield* lockPullRequest(context, act, entry)
   }
   if (subject === null) return []
-  // Those that queue come first: ending the one ahead of them would start the next.
-  const active = yield* selectRuns(
-    sql`subject_id = ${subject.id} AND ${isActive} ORDER BY fence DESC`,
-  )
+  const active = yield* selectRuns(sql`subject_id = ${subject.id} AND ${isActive} ORDER BY fence`)
   const cancelled: Run[] = []
-  for (const run of active) {
+  // Those that queue come first: the end of the one ahead starts the next of them, so that what was
+  // read of it here would no longer be true. Fences do not tell them apart: a lease raises them.
+  for (const run of active.toSorted((x, y) => Number(isAhead(x)) - Number(isAhead(y)))) {
     const isLater = eventAt !== null && run.lastEventAt !== null && run.lastEventAt > eventAt
     if (isLater) continue
     const ended = yield* endCancelled(
