@@ -71,6 +71,8 @@ export interface ComposeOptions extends Partial<Seams> {
   readonly version: string
   /** Stands in for GitHub; else it is asked as the settings say. */
   readonly github?: GitHubConnection
+  /** Where it differs from what the settings and the defaults say. */
+  readonly publishing?: Partial<PublishingRules>
 }
 
 export const systemSeams: Seams = {
@@ -82,17 +84,23 @@ export const systemSeams: Seams = {
 export type StoreSettings = Pick<Settings, 'database'> &
   Partial<Pick<Settings, 'coalesceMs' | 'confirmDelayMs'>>
 
+export interface OpenStoreOptions extends Partial<Seams> {
+  readonly exclusive?: boolean
+  readonly metrics?: Metrics
+  readonly publishing?: Partial<PublishingRules>
+}
+
 /** `exclusive` is for servers and workers: a SQLite file takes one of them at a time. */
 export async function openStore(
   settings: StoreSettings,
-  options: Partial<Seams> & { readonly exclusive?: boolean; readonly metrics?: Metrics } = {},
+  options: OpenStoreOptions = {},
 ): Promise<Store> {
   const { exclusive = false, metrics = noMetrics } = options
   const seams = {
     ...systemSeams,
     ...definedSeams(options),
     onTogether: (kind: 'group' | 'batch', count: number) => metrics.committedTogether(kind, count),
-    publishing: { ...defaultPublishing, ...definedRules(settings) },
+    publishing: { ...defaultPublishing, ...definedRules(settings), ...options.publishing },
   }
   const { database } = settings
   const store =
@@ -111,6 +119,7 @@ export function openGitHub(
     readonly version: string
     readonly onAsked?: (kind: string) => void
     readonly onRenamed?: OnRenamed
+    readonly requestTimeoutMs?: number
   },
 ): GitHubConnection | null {
   const { mode, githubAppId: appId, githubPrivateKey: privateKey, githubToken: token } = settings
@@ -138,7 +147,8 @@ export async function compose(settings: Settings, options: ComposeOptions): Prom
   const { scheduler } = seams
   const { log, version } = options
   const metrics = createPrometheusMetrics()
-  const store = await openServedStore(settings, { ...seams, metrics })
+  const publishing = options.publishing ?? {}
+  const store = await openServedStore(settings, { ...seams, metrics, publishing })
   metrics.watch(store, budgetLimits(settings))
   const onAsked = (kind: string): void => metrics.githubAsked(kind)
   const onRenamed = (githubId: number, newName: string, nameUntilNow: string | null): void => {
@@ -146,8 +156,9 @@ export async function compose(settings: Settings, options: ComposeOptions): Prom
       log.warn({ err: error, repo: newName }, 'could not learn a repository’s new name')
     })
   }
+  const { requestTimeoutMs } = store.outbox.rules
   const asking = { ...seams, fetch: globalThis.fetch, log, version, onAsked, onRenamed }
-  const github = options.github ?? openGitHub(settings, asking)
+  const github = options.github ?? openGitHub(settings, { ...asking, requestTimeoutMs })
   const runs = createRuns({
     ...seams,
     store,
@@ -260,7 +271,7 @@ export async function catchUpBeside(
 
 async function openServedStore(
   settings: Settings,
-  options: Seams & { readonly metrics: Metrics },
+  options: Seams & Pick<OpenStoreOptions, 'metrics' | 'publishing'>,
 ): Promise<Store> {
   const store = await openStore(settings, { ...options, exclusive: true })
   try {

@@ -14,9 +14,12 @@ import type {
 } from './domain/outbox/delivery.ts'
 import type { Budget, BudgetLimits, BudgetWait } from './domain/outbox/budget.ts'
 import type { AttemptEnd, Finding } from './domain/outbox/outcome.ts'
+import type { PublishingRules } from './domain/outbox/schedule.ts'
 import type { Once, Page, Paged } from './store.ts'
 
 export interface OutboxStore {
+  /** When things are tried and looked at again; a publisher goes by the same ones. */
+  readonly rules: PublishingRules
   /** Takes what is due, creates and ends first; each is this holder's for one delivery lease. */
   lease(room: LeaseRoom): Promise<readonly LeasedDelivery[]>
   /** Stores the attempt and takes its write from the budget, before the request may leave. */

@@ -35,10 +35,11 @@ function realWorld(): World {
   }
 }
 
-export async function main(): Promise<never> {
+/** `changed`: for a program that starts it in another world. */
+export async function main(changed: Partial<World> = {}): Promise<never> {
   // Databases and secrets are made by parts that do not all choose a mode.
   process.umask(0o077)
-  const exitCode = await runCommandLine(process.argv.slice(2), realWorld())
+  const exitCode = await runCommandLine(process.argv.slice(2), { ...realWorld(), ...changed })
   // A server that did not drain still holds connections, so the end has to be said.
   process.exit(exitCode)
 }

@@ -17,12 +17,14 @@ import { GitHubError, trouble, troubleOfAnswer, troubleOfFailure } from './error
 import { dateOf } from './rate-limit.ts'
 
 /** GitHub itself gives up after as long. */
-const deadlineMs = 10_000
+export const requestTimeoutDefaultMs = 10_000
 const apiVersion = '2022-11-28'
 
 export interface TransportOptions {
   readonly apiUrl: string
   readonly fetch: typeof globalThis.fetch
+  /** Over connecting, answer and body. */
+  readonly requestTimeoutMs?: number
   /** Told of every answer: `ok`, or the kind of trouble. */
   readonly onAsked?: (kind: string) => void
   readonly clock: Clock
@@ -95,7 +97,8 @@ async function exchange(
   requestId: string,
 ): Promise<Exchanged> {
   const deadline = new AbortController()
-  const cancel = options.scheduler.after(deadlineMs, () => deadline.abort())
+  const timeoutMs = options.requestTimeoutMs ?? requestTimeoutDefaultMs
+  const cancel = options.scheduler.after(timeoutMs, () => deadline.abort())
   try {
     const response = await options.fetch(outgoing.url, {
       method: outgoing.method,

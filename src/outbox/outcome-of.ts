@@ -4,6 +4,7 @@
  */
 import type { AttemptAction, Delivery } from '../domain/outbox/delivery.ts'
 import type { AttemptEnd, Finding, Trouble } from '../domain/outbox/outcome.ts'
+import type { PublishingRules } from '../domain/outbox/schedule.ts'
 import { isFresh } from '../domain/outbox/schedule.ts'
 import { GitHubError } from '../github/errors.ts'
 
@@ -16,6 +17,7 @@ export interface Setting {
   readonly now: number
   /** From our clock to the store's. */
   readonly toStoreTime: (ourMs: number) => number
+  readonly rules: PublishingRules
 }
 
 export function endOfError(error: unknown, setting: Setting): AttemptEnd {
@@ -56,18 +58,18 @@ function refusal(trouble: Trouble, setting: Setting): AttemptEnd {
 /** GitHub may not see a commit yet that it has just told us of. */
 function mayBeHidden(
   { code }: Trouble,
-  { delivery, now }: Pick<Setting, 'delivery' | 'now'>,
+  { delivery, now, rules }: Pick<Setting, 'delivery' | 'now' | 'rules'>,
 ): boolean {
   const hidden = code === 'not_found' || code === 'invalid'
   const onCommit = delivery.channel === 'github-status' || delivery.channel === 'github-check'
-  return hidden && onCommit && isFresh(delivery, now)
+  return hidden && onCommit && isFresh(delivery, now, rules)
 }
 
 export type LookFailure = Extract<Finding, { what: 'look_failed' | 'look_limited' }>
 
 export function failureOfLook(
   error: unknown,
-  setting: Pick<Setting, 'delivery' | 'now' | 'toStoreTime'>,
+  setting: Omit<Setting, 'action' | 'looks'>,
 ): LookFailure {
   const { now, toStoreTime } = setting
   const trouble = troubleOf(error)

@@ -137,6 +137,7 @@ async function attempt(
       looks: channel.looksBeforeResend,
       now: store.now(),
       toStoreTime: toStoreTime(parts),
+      rules: store.outbox.rules,
     }),
   )
   const recorded = await store.outbox.endAttempt(leased.hold, {
@@ -286,7 +287,8 @@ async function identityOf(parts: PublishingParts, job: Job): Promise<string | nu
 
 function failureOf(parts: PublishingParts, { delivery }: Job, error: unknown): LookFailure {
   const now = parts.store.now()
-  return failureOfLook(error, { delivery, now, toStoreTime: toStoreTime(parts) })
+  const { rules } = parts.store.outbox
+  return failureOfLook(error, { delivery, now, toStoreTime: toStoreTime(parts), rules })
 }
 
 async function prepare(

@@ -5,7 +5,6 @@
  * What must hold: no request leaves later than its lease allows; a step that fails unexpectedly
  * takes no other down, and is taken up again when its lease is over.
  */
-import { deliveryLeaseMs, leaseMarginMs, requestTimeoutMs } from '../domain/outbox/schedule.ts'
 import { SetupError } from '../errors.ts'
 import type { LeasedDelivery } from '../outbox-store.ts'
 import type { Cancel } from '../scheduler.ts'
@@ -30,6 +29,7 @@ export interface Publisher {
 }
 
 export function createPublisher(options: PublisherOptions): Publisher {
+  const { requestTimeoutMs, leaseMarginMs, deliveryLeaseMs } = options.store.outbox.rules
   if (requestTimeoutMs + leaseMarginMs >= deliveryLeaseMs) {
     throw new SetupError('delivery_lease', 'a request may take longer than its delivery is held')
   }
@@ -106,6 +106,7 @@ class StorePublisher implements Publisher {
   }
 
   #take(leased: LeasedDelivery, leasedAtMs: number): void {
+    const { requestTimeoutMs, leaseMarginMs, deliveryLeaseMs } = this.#options.store.outbox.rules
     const lookBy = leasedAtMs + deliveryLeaseMs - leaseMarginMs
     const sendBy = lookBy - requestTimeoutMs
     const progress = leased.delivery.priority

@@ -21,8 +21,6 @@ import { NodePorts, type PortsOptions } from './node-ports.ts'
 import type { Story } from './story.ts'
 
 export const webhookSecret = 'a secret of the simulation'
-const coalesceMs = 2000
-const confirmDelayMs = 5000
 const leaseMs = 30_000
 const relaxedMs = 2900
 const limits = { spacingMs: 1000, perMinute: 80, perHour: 500 }
@@ -128,8 +126,7 @@ export class SimulatedNode {
   async #run(ports: NodePorts): Promise<void> {
     const { memory, time, random, alone, mutation } = this.#options
     const { scheduler } = ports
-    const publishing = { coalesceMs, confirmDelayMs }
-    const opened = memory.open(ports, { clock: time, random, scheduler, publishing })
+    const opened = memory.open(ports, { clock: time, random, scheduler })
     const store = mutation.store?.(opened) ?? opened
     await store.recordMode('live')
     await store.beat()

@@ -2,6 +2,7 @@
 import type { Budget } from '../domain/outbox/budget.ts'
 import type { Attempt, Delivery } from '../domain/outbox/delivery.ts'
 import type { Finding } from '../domain/outbox/outcome.ts'
+import type { PublishingRules } from '../domain/outbox/schedule.ts'
 import type * as port from '../outbox-store.ts'
 import type { Once, Page, Paged } from '../store.ts'
 import type { Driver } from './driver.ts'
@@ -35,10 +36,12 @@ export class SqlOutbox implements port.OutboxStore {
   readonly #driver: Driver
   readonly #context: VerbContext
   readonly #newKey: () => port.MarkerKey
+  readonly rules: PublishingRules
 
   constructor(driver: Driver, context: VerbContext, newKey: () => port.MarkerKey) {
     this.#driver = driver
     this.#context = context
+    this.rules = context.publishing
     this.#newKey = newKey
   }
 

@@ -4,7 +4,7 @@
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Delivery } from '../../src/domain/outbox/delivery.ts'
-import { deliveryLeaseMs } from '../../src/domain/outbox/schedule.ts'
+import { defaultPublishing } from '../../src/domain/outbox/schedule.ts'
 import type { AttemptEnd } from '../../src/domain/outbox/outcome.ts'
 import type { Announcement, Run } from '../../src/domain/run.ts'
 import { announced, identity, noAnswer, OutboxHand, sentEnd } from './outbox-hand.ts'
@@ -41,14 +41,14 @@ export function publishing(open: OpenStore): void {
       expect(leased).toMatchObject({ repo, repoGithubId: null, threadCreatedAt: null })
       expect(leased?.delivery.runId).toBe(id)
       expect(await hand.lease()).toEqual([])
-      const dueAt = world.store.now() + deliveryLeaseMs
+      const dueAt = world.store.now() + defaultPublishing.deliveryLeaseMs
       expect(await outbox().nextDueAt()).toBe(dueAt)
     })
 
     it('runs out: the next holder begins anew, and the first has lost it', async () => {
       await claim()
       const first = await hand.leaseNamed('status')
-      move(deliveryLeaseMs - 1)
+      move(defaultPublishing.deliveryLeaseMs - 1)
       expect(await hand.lease()).toEqual([])
       move(1)
       const second = await hand.leaseNamed('status')
@@ -144,7 +144,7 @@ export function publishing(open: OpenStore): void {
       await claim()
       const zombie = await hand.leaseNamed('status')
       const attempt = await hand.begun(zombie)
-      move(deliveryLeaseMs)
+      move(defaultPublishing.deliveryLeaseMs)
       const next = await hand.leaseNamed('status')
       const { id } = next.delivery
       expect(next.delivery).toMatchObject({ wait: 'in_doubt', memo: { unsettled: true } })
@@ -163,7 +163,7 @@ export function publishing(open: OpenStore): void {
       await claim()
       const zombie = await hand.leaseNamed('status')
       const attempt = await hand.begun(zombie)
-      move(deliveryLeaseMs)
+      move(defaultPublishing.deliveryLeaseMs)
       const next = await hand.leaseNamed('status')
       const { id, versionFence, versionSeq } = next.delivery
       const standing = [{ providerId: '5', url: null, current: true }]

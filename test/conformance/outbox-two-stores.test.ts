@@ -7,7 +7,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { deliveryLeaseMs } from '../../src/domain/outbox/schedule.ts'
+import { defaultPublishing } from '../../src/domain/outbox/schedule.ts'
 import type { Announcement } from '../../src/domain/run.ts'
 import type { BeginAnswer } from '../../src/outbox-store.ts'
 import type { Store } from '../../src/store.ts'
@@ -118,7 +118,7 @@ describe.each([
     await claims(1)
     const [zombie] = await hands[0].lease()
     const attempt = await hands[0].begun(zombie!)
-    clock.move(deliveryLeaseMs)
+    clock.move(defaultPublishing.deliveryLeaseMs)
     const [next] = await hands[1].lease()
     expect(next?.delivery).toMatchObject({ wait: 'in_doubt', attemptId: null })
     expect(await hands[0].end(zombie!, attempt, sentEnd())).toBe('late')

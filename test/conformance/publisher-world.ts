@@ -103,7 +103,9 @@ export class PublisherWorld {
     const died = Promise.withResolvers<void>()
     const outbox = new Proxy(this.store.outbox, {
       get: (target, name) => {
-        const verb = Reflect.get(target, name, target) as (...args: unknown[]) => Promise<unknown>
+        const value: unknown = Reflect.get(target, name, target)
+        if (typeof value !== 'function') return value
+        const verb = value as (...args: unknown[]) => Promise<unknown>
         return async (...args: unknown[]) => {
           if (name !== at) return await verb.apply(target, args)
           if (after === 'answer') await verb.apply(target, args)

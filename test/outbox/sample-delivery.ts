@@ -3,10 +3,11 @@ import type { Attempt, Delivery } from '../../src/domain/outbox/delivery.ts'
 import type { Desire } from '../../src/domain/outbox/announce.ts'
 import type { Circumstances } from '../../src/domain/outbox/outcome.ts'
 import { revise, type Wish } from '../../src/domain/outbox/revise.ts'
+import { defaultPublishing } from '../../src/domain/outbox/schedule.ts'
 import type { Run } from '../../src/domain/run.ts'
 
 export const now = Date.UTC(2026, 5, 1, 12)
-export const rules = { coalesceMs: 2000, confirmDelayMs: 5000 }
+export const rules = defaultPublishing
 export const around: Circumstances = { now, rules, jitter: 0 }
 
 export const aRun = (over: Partial<Run> = {}): Run =>

@@ -5,15 +5,22 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import type { PublishingRules } from '../../src/domain/outbox/schedule.ts'
 import { Client } from './client.ts'
 import type { Place } from './place.ts'
 
 const repository = join(import.meta.dirname, '..', '..')
 const node = join(repository, 'node_modules', '.bin', 'node')
 const program = join(repository, 'bin', 'holdfast.mjs')
+const impatientProgram = join(import.meta.dirname, 'impatient-program.ts')
 const startMsMax = 60_000
 
 export const adminToken = 'an-admin-token-for-scenarios'
+
+/** Waits that a test would have to sit out, as the environment of a server that has others. */
+export function publishingBy(rules: Partial<PublishingRules>): Readonly<Record<string, string>> {
+  return { TEST_PUBLISHING_RULES: JSON.stringify(rules) }
+}
 
 export interface Ended {
   readonly code: number | null
@@ -29,7 +36,8 @@ export class Command {
   #stderr = ''
 
   constructor(place: Place, args: readonly string[], env: Readonly<Record<string, string>> = {}) {
-    this.child = spawn(node, [program, ...args], {
+    const started = 'TEST_PUBLISHING_RULES' in env ? impatientProgram : program
+    this.child = spawn(node, [started, ...args], {
       cwd: place.folder,
       env: { PATH: process.env['PATH'] ?? '', ...place.env, ...env },
       stdio: ['ignore', 'pipe', 'pipe'],

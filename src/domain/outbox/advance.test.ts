@@ -127,25 +127,25 @@ describe('in doubt', () => {
   })
 
   it('is what a lost holder leaves', () => {
-    const told = afterTakeover(leased(), anAttempt(), now)
+    const told = afterTakeover(leased(), anAttempt(), around)
     expect(told.delivery).toMatchObject({ wait: 'in_doubt', errorCode: 'holder_lost' })
     expect(types(told)).toEqual(['delivery.in_doubt'])
   })
 
   it('a lost removal of a closed one leaves it closed', () => {
-    const { delivery } = afterTakeover(aSentOne(), anAttempt({ action: 'remove' }), now)
+    const { delivery } = afterTakeover(aSentOne(), anAttempt({ action: 'remove' }), around)
     expect(delivery.status).toBe('SENT')
     expect(delivery.memo.doubt).toBeUndefined()
   })
 
   it('a late outcome changes nothing but that the target is read again', () => {
-    const late = afterLateEnd(aSentOne(), anAttempt({ action: 'edit' }), now)
+    const late = afterLateEnd(aSentOne(), anAttempt({ action: 'edit' }), around)
     expect(late).toEqual({
       ...aSentOne(),
       ...{ priority: 1, dueAt: now + 15_000 },
       memo: { ...aSentOne().memo, unsettled: true, settle: { step: 0, at: now + 15_000 } },
     })
-    const created = afterLateEnd(aSentOne(), anAttempt({ action: 'create' }), now)
+    const created = afterLateEnd(aSentOne(), anAttempt({ action: 'create' }), around)
     expect(created.memo.scan).toBeDefined()
   })
 })

@@ -50,7 +50,7 @@ export function afterFinding(leased: Delivery, finding: Finding, around: Circums
     case 'examined':
       return afterExamination(delivery, finding, around)
     case 'scanned':
-      return afterScan(delivery, finding.standing, now)
+      return afterScan(delivery, finding.standing, around)
     case 'settled':
       return afterSettle(delivery, finding.standing, around)
     case 'look_failed':
@@ -76,13 +76,13 @@ export function afterFinding(leased: Delivery, finding: Finding, around: Circums
  * Whoever had it is gone, and what it did is not known: a crash, or a lease that ran out. The late
  * outcome, should it come, changes nothing any more.
  */
-export function afterTakeover(delivery: Delivery, attempt: Attempt, now: number): Told {
+export function afterTakeover(delivery: Delivery, attempt: Attempt, around: Circumstances): Told {
   const trouble = { code: 'holder_lost', text: 'whoever sent it was lost before its answer' }
   const { action, startedAt } = attempt
   if (!isOpen(delivery)) {
     // Should it ever be taken up again, what may have come of this is looked for first.
     const memo = action === 'remove' ? delivery.memo : doubtful(delivery, action, startedAt)
-    return { delivery: unsettled({ ...delivery, memo }, action === 'create', now), audits: [] }
+    return { delivery: unsettled({ ...delivery, memo }, action === 'create', around), audits: [] }
   }
   return {
     delivery: {
@@ -97,16 +97,20 @@ export function afterTakeover(delivery: Delivery, attempt: Attempt, now: number)
 }
 
 /** The outcome of somebody who had lost the lease: what stands there has to be looked at again. */
-export function afterLateEnd(delivery: Delivery, attempt: Attempt, now: number): Delivery {
-  return unsettled(delivery, attempt.action === 'create', now)
+export function afterLateEnd(
+  delivery: Delivery,
+  attempt: Attempt,
+  around: Circumstances,
+): Delivery {
+  return unsettled(delivery, attempt.action === 'create', around)
 }
 
-function unsettled(delivery: Delivery, mayBeTwo: boolean, now: number): Delivery {
+function unsettled(delivery: Delivery, mayBeTwo: boolean, { now, rules }: Circumstances): Delivery {
   const marked = { ...delivery.memo, unsettled: true as const }
   const scan = mayBeTwo && canStandTwice(delivery) ? { step: 0, at: now + 1000 } : null
   const scanned = scan === null ? marked : withAppointment(marked, 'scan', scan)
   if (isOpen(delivery)) return { ...delivery, memo: scanned }
-  const at = settleAt(0, now)
+  const at = settleAt(0, now, rules)
   const settle = delivery.kind === 'state' && at !== null ? { step: 0, at } : null
   const memo = settle === null ? scanned : withAppointment(scanned, 'settle', settle)
   return withDue({ ...delivery, memo }, now)
@@ -133,7 +137,7 @@ function afterSent(
     tries: 0,
     errorCode: null,
     errorText: null,
-    memo: counted(delivery, afterSuccess(delivery, action, now)),
+    memo: counted(delivery, afterSuccess(delivery, action, around)),
   }
   const isNewest = delivery.versionFence === versionFence && delivery.versionSeq === versionSeq
   const told = isNewest
@@ -151,14 +155,14 @@ function afterSent(
 function afterSuccess(
   delivery: Delivery,
   action: Attempt['action'],
-  now: number,
+  { now, rules }: Circumstances,
 ): Delivery['memo'] {
   const { doubt: _doubt, lost: _lost, recreatedFrom: _from, ...memo } = delivery.memo
   if (memo.unsettled !== true) return { ...memo, looked: true }
-  const at = settleAt(0, now)
+  const at = settleAt(0, now, rules)
   const settle = delivery.kind === 'state' && at !== null ? { step: 0, at } : null
   const settled = withAppointment({ ...memo, looked: true }, 'settle', settle)
-  const scan = scanAt(0, now)
+  const scan = scanAt(0, now, rules)
   const searches = action === 'create' && canStandTwice(delivery) && scan !== null
   return searches ? withAppointment(settled, 'scan', { step: 0, at: scan }) : settled
 }
@@ -200,10 +204,10 @@ function retryLater(
   delivery: Delivery,
   trouble: Trouble,
   after: number | null,
-  { now, jitter }: Circumstances,
+  { now, jitter, rules }: Circumstances,
 ): Told {
   const tries = delivery.tries + 1
-  const dueAt = Math.max(now + backoffMs(tries, jitter), after ?? 0)
+  const dueAt = Math.max(now + backoffMs(tries, jitter, rules), after ?? 0)
   if (isOpen(delivery) && dueAt > delivery.deadlineAt) return pastDeadline(delivery, trouble, now)
   const { code, text } = trouble
   const wait = isOpen(delivery) ? 'backoff' : null
@@ -301,12 +305,12 @@ function putInDoubt(
   delivery: Delivery,
   attempt: Attempt,
   end: Extract<AttemptEnd, { what: 'in_doubt' }>,
-  { now, jitter }: Circumstances,
+  { now, jitter, rules }: Circumstances,
 ): Told {
   const { trouble, after } = end
   const { code, text } = trouble
   const tries = delivery.tries + 1
-  const soonest = end.looks === 2 ? now : now + backoffMs(tries, jitter)
+  const soonest = end.looks === 2 ? now : now + backoffMs(tries, jitter, rules)
   const dueAt = Math.max(soonest, after ?? 0)
   const known = { ...delivery, tries, dueAt, errorCode: code, errorText: text }
   const { action, startedAt } = attempt

@@ -105,18 +105,18 @@ describe('a scan for a second one', () => {
   const scanned = aSentOne({ memo: { scan: { step: 0, at: now }, unsettled: true } })
 
   it('finds one: looks once more, then no more', () => {
-    const first = afterScan(scanned, [seen('100')], now).delivery
+    const first = afterScan(scanned, [seen('100')], around).delivery
     expect(first.memo.scan).toEqual({ step: 1, at: now + 15 * 60_000 })
-    const last = afterScan(first, [seen('100')], now).delivery
+    const last = afterScan(first, [seen('100')], around).delivery
     expect(last.memo.scan).toBeUndefined()
     expect(last.status).toBe('SENT')
   })
 
   it('finds two: the lower is brought up to date first, then the other goes', () => {
-    const { delivery } = afterScan(scanned, [seen('90', false), seen('100')], now)
+    const { delivery } = afterScan(scanned, [seen('90', false), seen('100')], around)
     expect(delivery).toMatchObject({ status: 'PENDING', providerId: '90', dueAt: now })
     expect(delivery.memo.surplus).toEqual(['100'])
-    const current = afterScan(scanned, [seen('90'), seen('100')], now).delivery
+    const current = afterScan(scanned, [seen('90'), seen('100')], around).delivery
     expect(current).toMatchObject({ status: 'SENT', providerId: '90', dueAt: now })
   })
 })

@@ -19,7 +19,7 @@ export function afterLook(
   const { now } = around
   if (look.unverified) return hold(delivery)
   const [kept, ...copies] = look.standing
-  if (kept !== undefined) return adopt(delivery, kept, copies, look.hash, now)
+  if (kept !== undefined) return adopt(delivery, kept, copies, look.hash, around)
   const { doubt, ...memo } = delivery.memo
   if (doubt === undefined) {
     const looked = { ...delivery, memo: { ...memo, looked: true as const } }
@@ -30,20 +30,24 @@ export function afterLook(
   const looks = doubt.looks + 1
   if (looks < look.looks) {
     const { rules, jitter } = around
-    const waitMs = Math.max(rules.confirmDelayMs, backoffMs(delivery.tries, jitter))
+    const waitMs = Math.max(rules.confirmDelayMs, backoffMs(delivery.tries, jitter, rules))
     const again = { ...delivery, memo: { ...memo, doubt: { ...doubt, looks } } }
     // A first failure is looked for after the set delay; only further ones take longer.
     const dueAt = now + (delivery.tries <= 1 ? rules.confirmDelayMs : waitMs)
     return { delivery: { ...again, dueAt }, audits: [] }
   }
   // Not there, however long we looked: it may be sent again.
-  const known = searched({ ...delivery, memo: { ...memo, looked: true } }, doubt.action, now)
+  const known = searched({ ...delivery, memo: { ...memo, looked: true } }, doubt.action, around)
   return { delivery: { ...known, wait: 'due', dueAt: now }, audits: [] }
 }
 
 /** Whichever of the two is heard of or found first, the other may arrive beside it. */
-function searched(delivery: Delivery, action: AttemptAction, now: number): Delivery {
-  const at = scanAt(0, now)
+function searched(
+  delivery: Delivery,
+  action: AttemptAction,
+  { now, rules }: Circumstances,
+): Delivery {
+  const at = scanAt(0, now, rules)
   if (action !== 'create' || !canStandTwice(delivery) || at === null) return delivery
   return { ...delivery, memo: withAppointment(delivery.memo, 'scan', { step: 0, at }) }
 }
@@ -75,8 +79,9 @@ function adopt(
   kept: Seen,
   copies: readonly Seen[],
   hash: string,
-  now: number,
+  around: Circumstances,
 ): Told {
+  const { now } = around
   const { doubt, lost: _lost, ...memo } = delivery.memo
   const surplus = copies.map(({ providerId }) => providerId)
   const known: Delivery = {
@@ -99,13 +104,13 @@ function adopt(
     coalesced: 0,
     errorCode: null,
     errorText: null,
-    memo: withShown(known, withSettling(known, now)),
+    memo: withShown(known, withSettling(known, around)),
   }
   return { delivery: close(shown, 'SENT', null, now), audits }
 }
 
-function withSettling(delivery: Delivery, now: number): Delivery['memo'] {
-  const at = settleAt(0, now)
+function withSettling(delivery: Delivery, { now, rules }: Circumstances): Delivery['memo'] {
+  const at = settleAt(0, now, rules)
   const settles = delivery.memo.unsettled === true && delivery.kind === 'state' && at !== null
   return settles ? withAppointment(delivery.memo, 'settle', { step: 0, at }) : delivery.memo
 }
@@ -129,7 +134,7 @@ export function afterExamination(
   const { lost, ...memo } = delivery.memo
   if (there) {
     const tries = delivery.tries + 1
-    const dueAt = now + backoffMs(tries, jitter)
+    const dueAt = now + backoffMs(tries, jitter, rules)
     if (dueAt > delivery.deadlineAt) return neverEdited({ ...delivery, memo }, now)
     return { delivery: { ...delivery, memo, tries, wait: 'backoff', dueAt }, audits: [] }
   }
@@ -185,10 +190,14 @@ function isLost(delivery: Delivery, now: number): Told {
 }
 
 /** Rule 6: of two the lower id is kept and brought up to date, then the other removed. */
-export function afterScan(delivery: Delivery, standing: readonly Seen[], now: number): Told {
+export function afterScan(
+  delivery: Delivery,
+  standing: readonly Seen[],
+  { now, rules }: Circumstances,
+): Told {
   const [kept, ...copies] = standing
   const step = (delivery.memo.scan?.step ?? 0) + 1
-  const at = scanAt(step, now)
+  const at = scanAt(step, now, rules)
   const memo = withAppointment(delivery.memo, 'scan', at === null ? null : { step, at })
   if (kept === undefined || copies.length === 0) {
     return { delivery: withDue({ ...delivery, memo }, now), audits: [] }
@@ -233,7 +242,7 @@ export function afterSettle(
     }
   }
   const step = (delivery.memo.settle?.step ?? 0) + 1
-  const at = settleAt(step, delivery.sentAt ?? now)
+  const at = settleAt(step, delivery.sentAt ?? now, rules)
   if (at !== null && shown?.current === true) {
     const memo = withAppointment(delivery.memo, 'settle', { step, at: Math.max(at, now) })
     return { delivery: withDue({ ...delivery, memo }, now), audits: [] }

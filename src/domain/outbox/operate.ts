@@ -2,14 +2,15 @@
 import type { Delivery } from './delivery.ts'
 import { isLeased, isOpen } from './delivery.ts'
 import { close, letGo, withShown } from './follow-up.ts'
+import type { PublishingRules } from './schedule.ts'
 import { deadlineFor } from './schedule.ts'
 
 /**
  * One that is being sent this moment is left to whoever sends it: a second request beside the first
  * would double it.
  */
-export function sendAgain(delivery: Delivery, now: number): Delivery {
-  const deadlineAt = deadlineFor(delivery.kind, now)
+export function sendAgain(delivery: Delivery, now: number, rules: PublishingRules): Delivery {
+  const deadlineAt = deadlineFor(delivery.kind, now, rules)
   if (isOpen(delivery) && isLeased(delivery, now)) return { ...delivery, tries: 0, deadlineAt }
   const { doubt: _doubt, lost: _lost, removedFence: _removed, ...memo } = delivery.memo
   return {

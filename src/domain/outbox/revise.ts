@@ -37,7 +37,7 @@ export function revise(
   const { desire, run } = wish
   if (standing === null) {
     const makes = desire.claim === 'take' && !desire.closesOnly
-    return makes ? { delivery: begin(wish, newId(), now), audits: [] } : null
+    return makes ? { delivery: begin(wish, newId(), now, rules), audits: [] } : null
   }
   const fence = run.claimFence
   if (fence < standing.versionFence) return null
@@ -49,7 +49,7 @@ export function revise(
     return closeUnannounced(standing, wish, content, now)
   }
   if (holds && content === standing.content && desire.final === standing.final) return null
-  const revised = nextVersion(standing, wish, content, now)
+  const revised = nextVersion(standing, wish, content, now, rules)
   return {
     delivery: holds && standing.memo.removedFence === fence ? removed(revised, now) : reopen(),
     audits: holds ? [] : takenOver(standing, run),
@@ -90,7 +90,7 @@ function closeUnannounced(
   }
 }
 
-function begin(wish: Wish, id: string, now: number): Delivery {
+function begin(wish: Wish, id: string, now: number, rules: PublishingRules): Delivery {
   const { desire, run, repositoryId, markerKey } = wish
   return {
     ...blank,
@@ -112,13 +112,19 @@ function begin(wish: Wish, id: string, now: number): Delivery {
     final: desire.final,
     announces: desire.announces,
     dueAt: now,
-    deadlineAt: deadlineFor(desire.kind, now),
+    deadlineAt: deadlineFor(desire.kind, now, rules),
     createdAt: now,
     changedAt: now,
   }
 }
 
-function nextVersion(standing: Delivery, wish: Wish, content: string, now: number): Delivery {
+function nextVersion(
+  standing: Delivery,
+  wish: Wish,
+  content: string,
+  now: number,
+  rules: PublishingRules,
+): Delivery {
   const { desire, run } = wish
   const { versionFence } = standing
   return {
@@ -137,7 +143,7 @@ function nextVersion(standing: Delivery, wish: Wish, content: string, now: numbe
     reason: null,
     wait: 'due',
     closedAt: null,
-    deadlineAt: deadlineFor(standing.kind, now),
+    deadlineAt: deadlineFor(standing.kind, now, rules),
     changedAt: now,
     shownSince: run.claimFence === versionFence ? standing.shownSince : null,
     coalesced: isOpen(standing) && standing.attemptId === null ? standing.coalesced + 1 : 0,

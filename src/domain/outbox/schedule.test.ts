@@ -3,9 +3,7 @@ import { describe, expect, it } from 'vitest'
 import {
   backoffMs,
   deadlineFor,
-  deliveryLeaseMs,
-  leaseMarginMs,
-  requestTimeoutMs,
+  defaultPublishing as rules,
   scanAt,
   settleAt,
   windowMs,
@@ -15,27 +13,26 @@ const second = 1000
 const minute = 60 * second
 
 it('a request is over before its lease is', () => {
+  const { requestTimeoutMs, leaseMarginMs, deliveryLeaseMs } = rules
   expect(requestTimeoutMs + leaseMarginMs).toBeLessThan(deliveryLeaseMs)
 })
 
 it('tries again after 1, 2 and 4 seconds, then ever more rarely and spread', () => {
-  expect([1, 2, 3].map((tries) => backoffMs(tries, 0.9))).toEqual([1000, 2000, 4000])
-  const slow = Array.from({ length: 20 }, (_, i) => backoffMs(i + 4, 0))
+  expect([1, 2, 3].map((tries) => backoffMs(tries, 0.9, rules))).toEqual([1000, 2000, 4000])
+  const slow = Array.from({ length: 20 }, (_, i) => backoffMs(i + 4, 0, rules))
   expect(slow[0]).toBe(15 * second)
   expect(slow).toEqual(slow.toSorted((a, b) => a - b))
   expect(slow.at(-1)).toBe(15 * minute)
-  expect(backoffMs(4, 0.999)).toBeGreaterThan(18 * second)
-  expect(backoffMs(4, 0.999)).toBeLessThan(19 * second)
+  expect(backoffMs(4, 0.999, rules)).toBeGreaterThan(18 * second)
+  expect(backoffMs(4, 0.999, rules)).toBeLessThan(19 * second)
 })
 
 it('gives a state a day and a message three', () => {
-  expect(deadlineFor('state', 5)).toBe(5 + 24 * 60 * minute)
-  expect(deadlineFor('message', 5)).toBe(5 + 72 * 60 * minute)
+  expect(deadlineFor('state', 5, rules)).toBe(5 + 24 * 60 * minute)
+  expect(deadlineFor('message', 5, rules)).toBe(5 + 72 * 60 * minute)
 })
 
 describe('the window', () => {
-  const rules = { coalesceMs: 2000, confirmDelayMs: 5000 }
-
   it.each([
     [0, 2],
     [59.999, 2],
@@ -53,6 +50,6 @@ describe('the window', () => {
 })
 
 it('reads it again after 15 s and 2 min, and looks for a second one after 1 and 15 min', () => {
-  expect([0, 1, 2].map((step) => settleAt(step, 0))).toEqual([15 * second, 2 * minute, null])
-  expect([0, 1, 2].map((step) => scanAt(step, 0))).toEqual([minute, 15 * minute, null])
+  expect([0, 1, 2].map((step) => settleAt(step, 0, rules))).toEqual([15 * second, 2 * minute, null])
+  expect([0, 1, 2].map((step) => scanAt(step, 0, rules))).toEqual([minute, 15 * minute, null])
 })

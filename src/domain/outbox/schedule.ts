@@ -6,37 +6,62 @@ export interface PublishingRules {
   readonly coalesceMs: number
   /** Between two looks for the same thing. */
   readonly confirmDelayMs: number
+  /** How long a delivery is one publisher's; longer than a request may take. */
+  readonly deliveryLeaseMs: number
+  /** From sending a request to the end of its answer. */
+  readonly requestTimeoutMs: number
+  /** Between the last moment a request may end and the end of the lease. */
+  readonly leaseMarginMs: number
+  /** Waits before the next try: the first ones exact, the later ones spread. */
+  readonly retry: RetrySchedule
+  /** How long a version is tried before it has failed. */
+  readonly deadlineMs: Readonly<Record<Delivery['kind'], number>>
+  /** After its success, a target with an unanswered attempt is read again so much later. */
+  readonly settleAfterMs: readonly number[]
+  /** After a repeated create, a second one is looked for so much later. */
+  readonly scanAfterMs: readonly number[]
+  /** GitHub may not see a commit yet that was pushed so recently. */
+  readonly commitHiddenMs: number
 }
 
-export const defaultPublishing: PublishingRules = { coalesceMs: 2000, confirmDelayMs: 5000 }
-
-/** Longer than a request may take, so that nobody writes under a lease that is over. */
-export const deliveryLeaseMs = 20_000
-export const requestTimeoutMs = 10_000
-/** Between the last moment a request may leave and the end of what it may take. */
-export const leaseMarginMs = 2000
+export interface RetrySchedule {
+  readonly quickMs: readonly number[]
+  /** The last one repeats until the deadline. */
+  readonly backgroundMs: readonly number[]
+}
 
 const hourMs = 3_600_000
-const deadlineMs = { state: 24 * hourMs, message: 72 * hourMs } as const
 
-/** The commit may not be visible yet. */
-const commitHiddenMs = 120_000
-
-const quickMs = [1000, 2000, 4000] as const
-const backgroundMs = [15_000, 30_000, 60_000, 120_000, 300_000, 600_000, 900_000] as const
-
-const settleAfterMs = [15_000, 120_000] as const
-const scanAfterMs = [60_000, 900_000] as const
+export const defaultPublishing: PublishingRules = {
+  coalesceMs: 2000,
+  confirmDelayMs: 5000,
+  deliveryLeaseMs: 20_000,
+  requestTimeoutMs: 10_000,
+  leaseMarginMs: 2000,
+  retry: {
+    quickMs: [1000, 2000, 4000],
+    backgroundMs: [15_000, 30_000, 60_000, 120_000, 300_000, 600_000, 900_000],
+  },
+  deadlineMs: { state: 24 * hourMs, message: 72 * hourMs },
+  settleAfterMs: [15_000, 120_000],
+  scanAfterMs: [60_000, 900_000],
+  commitHiddenMs: 120_000,
+}
 
 /** Before try `tries` + 1; `jitter` in [0, 1) spreads the later ones. */
-export function backoffMs(tries: number, jitter: number): number {
+export function backoffMs(tries: number, jitter: number, { retry }: PublishingRules): number {
+  const { quickMs, backgroundMs } = retry
   const quick = quickMs[tries - 1]
   if (quick !== undefined) return quick
   const slow = backgroundMs[Math.min(tries - quickMs.length, backgroundMs.length) - 1]
-  return Math.round((slow ?? quickMs[0]) * (1 + jitter / 4))
+  return Math.round((slow ?? quickMs[0] ?? 0) * (1 + jitter / 4))
 }
 
-export function deadlineFor(kind: Delivery['kind'], now: number): number {
+export function deadlineFor(
+  kind: Delivery['kind'],
+  now: number,
+  { deadlineMs }: PublishingRules,
+): number {
   return now + deadlineMs[kind]
 }
 
@@ -53,16 +78,20 @@ export function showAt(delivery: Delivery, now: number, rules: PublishingRules):
   return Math.max(now, sentAt + windowMs(now - (shownSince ?? now), rules))
 }
 
-export function isFresh(delivery: Delivery, now: number): boolean {
+export function isFresh(
+  delivery: Delivery,
+  now: number,
+  { commitHiddenMs }: PublishingRules,
+): boolean {
   return now - delivery.createdAt < commitHiddenMs
 }
 
-export function settleAt(step: number, since: number): number | null {
-  const ms = settleAfterMs[step]
+export function settleAt(step: number, since: number, rules: PublishingRules): number | null {
+  const ms = rules.settleAfterMs[step]
   return ms === undefined ? null : since + ms
 }
 
-export function scanAt(step: number, since: number): number | null {
-  const ms = scanAfterMs[step]
+export function scanAt(step: number, since: number, rules: PublishingRules): number | null {
+  const ms = rules.scanAfterMs[step]
   return ms === undefined ? null : since + ms
 }

@@ -8,7 +8,7 @@ import { block, takeWrite } from '../../domain/outbox/budget.ts'
 import type { Attempt, Delivery } from '../../domain/outbox/delivery.ts'
 import { isOpen } from '../../domain/outbox/delivery.ts'
 import { withShown } from '../../domain/outbox/follow-up.ts'
-import type { AttemptEnd, Circumstances, Finding } from '../../domain/outbox/outcome.ts'
+import type { AttemptEnd, Finding } from '../../domain/outbox/outcome.ts'
 import { ofAnEarlierVersion } from '../../domain/outbox/outcome.ts'
 import { isProgress } from '../../domain/outbox/revise.ts'
 import type { AttemptReport, BeginAnswer, BeginRequest, DeliveryHold } from '../../outbox-store.ts'
@@ -23,6 +23,7 @@ import {
   writeOutcome,
 } from '../tables/delivery-table.ts'
 import type { VerbContext } from './context.ts'
+import { circumstancesOf } from './context.ts'
 
 export function* beginAttempt(context: VerbContext, request: BeginRequest): Verb<BeginAnswer> {
   const delivery = yield* selectDelivery(request.hold.deliveryId)
@@ -90,7 +91,7 @@ export function* endAttempt(
     yield* keepLate(context, delivery, report)
     return 'late'
   }
-  const told = afterAttempt(delivery, report.attempt, report.end, around(context))
+  const told = afterAttempt(delivery, report.attempt, report.end, circumstancesOf(context))
   yield* writeDeliveries([told.delivery])
   yield* insertAudits(told.audits, now)
   return 'recorded'
@@ -106,7 +107,7 @@ function* keepLate(
   yield* keepLateOutcome(endedAttempt(report, true, now))
   const mayHaveWritten = report.end.what === 'sent' || report.end.what === 'in_doubt'
   if (delivery === null || !mayHaveWritten) return
-  yield* writeDeliveries([afterLateEnd(delivery, report.attempt, now)])
+  yield* writeDeliveries([afterLateEnd(delivery, report.attempt, circumstancesOf(context))])
 }
 
 function endedAttempt(report: AttemptReport, late: boolean, now: number): Attempt {
@@ -138,7 +139,7 @@ export function* recordFinding(
   const { versionFence, versionSeq } = hold
   const isNewest = delivery.versionFence === versionFence && delivery.versionSeq === versionSeq
   const about = isNewest ? finding : ofAnEarlierVersion(finding)
-  const told = afterFinding(delivery, about, around(context))
+  const told = afterFinding(delivery, about, circumstancesOf(context))
   yield* writeDeliveries([told.delivery])
   yield* insertAudits(told.audits, context.now())
   return 'recorded'
@@ -159,7 +160,3 @@ export function* blockIdentity(
 
 const isHeld = (delivery: Delivery, hold: DeliveryHold): boolean =>
   delivery.leaseId === hold.leaseId
-
-function around(context: VerbContext): Circumstances {
-  return { now: context.now(), rules: context.publishing, jitter: context.jitter() }
-}

@@ -1,4 +1,5 @@
 /** What a verb may use besides its input: the store's clock, new ids, the dialect's fragments. */
+import type { Circumstances } from '../../domain/outbox/outcome.ts'
 import type { PublishingRules } from '../../domain/outbox/schedule.ts'
 import type { Moment, Run } from '../../domain/run.ts'
 import type { Subject } from '../../domain/subject.ts'
@@ -19,6 +20,11 @@ export interface VerbContext {
   /** In [0, 1): spreads what would otherwise happen at once. */
   jitter(): number
   readonly publishing: PublishingRules
+}
+
+/** When and by which rules the outbox decides. */
+export function circumstancesOf(context: VerbContext): Circumstances {
+  return { now: context.now(), rules: context.publishing, jitter: context.jitter() }
 }
 
 export interface LockedRun {

@@ -4,7 +4,6 @@
  */
 import type { Attempt, Delivery } from '../../domain/outbox/delivery.ts'
 import { afterTakeover } from '../../domain/outbox/advance.ts'
-import { deliveryLeaseMs } from '../../domain/outbox/schedule.ts'
 import type { DeliveryHold, LeasedDelivery, LeaseRoom } from '../../outbox-store.ts'
 import type { Verb } from '../sql.ts'
 import { join, padded, sql } from '../sql.ts'
@@ -16,6 +15,7 @@ import {
   writeOutcome,
 } from '../tables/delivery-table.ts'
 import type { VerbContext } from './context.ts'
+import { circumstancesOf } from './context.ts'
 
 /** Creates and ends, then progress. */
 const priorities = [0, 1] as const
@@ -40,7 +40,7 @@ export function* leaseDeliveries(
   const taken: Delivery[] = []
   for (const delivery of found) {
     const known = delivery.attemptId === null ? delivery : yield* takeOver(context, delivery)
-    const leasedUntil = now + deliveryLeaseMs
+    const leasedUntil = now + context.publishing.deliveryLeaseMs
     // Due again when the lease is over, whatever becomes of its holder.
     const leaseId = context.newId('req')
     taken.push({ ...known, leaseId, leasedUntil, dueAt: leasedUntil, attemptId: null })
@@ -53,7 +53,7 @@ function* takeOver(context: VerbContext, delivery: Delivery): Verb<Delivery> {
   const [attempt] = yield* selectAttempts(sql`id = ${delivery.attemptId}`)
   if (attempt === undefined) return delivery
   yield* writeOutcome(lost(attempt, now))
-  const told = afterTakeover(delivery, attempt, now)
+  const told = afterTakeover(delivery, attempt, circumstancesOf(context))
   yield* insertAudits(told.audits, now)
   return told.delivery
 }

@@ -19,7 +19,7 @@ export function* retryDelivery(context: VerbContext, id: string, actor: string):
   const delivery = yield* find(id)
   if (delivery.status === 'SENT') throw alreadySent(delivery, 'sent again')
   if (!maySendAgain(delivery)) throw taken(delivery)
-  return yield* storeOne(context, sendAgain(delivery, context.now()), {
+  return yield* storeOne(context, sendAgain(delivery, context.now(), context.publishing), {
     type: 'operator.delivery_retried',
     actor,
     was: delivery,
@@ -41,7 +41,7 @@ export function* retryDeliveries(
   )
   const found = named.filter(maySendAgain)
   const now = context.now()
-  yield* writeDeliveries(found.map((delivery) => sendAgain(delivery, now)))
+  yield* writeDeliveries(found.map((delivery) => sendAgain(delivery, now, context.publishing)))
   yield* insertAudits(
     found.map((was) => told({ type: 'operator.delivery_retried', actor, was, data: {} })),
     now,
