@@ -1,53 +1,48 @@
 /**
- * Puts the program together: the only file that names concrete stores. Everything it builds is
- * handed its clock, randomness, timers and connections from here.
+ * Puts the program together. Everything it builds is handed its clock, randomness, timers and
+ * connections from here. It loads every part there is, so whoever needs only the store takes
+ * open-store.ts.
  */
 import type { AddressInfo } from 'node:net'
 import type { FastifyBaseLogger } from 'fastify'
-import type { Clock } from './clock.ts'
 import { createAuditFeed } from './audit/feed.ts'
 import { createAuditPlacer } from './audit/placer.ts'
-import { systemClock } from './clock.ts'
 import { examineAll } from './doctor/doctor.ts'
 import { SetupError } from './errors.ts'
+import type { PublishingRules } from './domain/outbox/schedule.ts'
 import type { GitHubConnection } from './github.ts'
 import { createGitHub } from './github/create-github.ts'
 import type { OnRenamed } from './github/renamed-repository.ts'
-import { defaultPublishing, type PublishingRules } from './domain/outbox/schedule.ts'
 import { createHttpServer } from './http/server.ts'
 import type { CatchUpReport } from './intake/catch-up-report.ts'
 import { createCatchUp } from './intake/catch-up.ts'
 import { openIntake } from './intake/open-intake.ts'
 import { learnRename } from './intake/learn-rename.ts'
 import type { Log } from './log.ts'
+import {
+  definedSeams,
+  lookAtDatabase,
+  openStore,
+  systemSeams,
+  type OpenStoreOptions,
+  type Seams,
+} from './open-store.ts'
 import { openOutbox } from './outbox/open-outbox.ts'
-import type { Metrics } from './metrics.ts'
 import { noMetrics } from './metrics.ts'
-import { measuredStore } from './metrics/measured-store.ts'
 import { createPrometheusMetrics } from './metrics/prometheus.ts'
 import { createReconciler } from './outbox/reconciler.ts'
-import type { Random } from './random.ts'
-import { systemRandom } from './random.ts'
 import { createRuns, type RunsService } from './runs/create-runs.ts'
 import { createPulse } from './runs/pulse.ts'
 import { createPurger } from './runs/purge.ts'
 import type { Runs } from './runs/runs.ts'
 import { createSweeper } from './runs/sweeper.ts'
 import type { Scheduler } from './scheduler.ts'
-import { systemScheduler } from './scheduler.ts'
 import { openSandbox } from './sandbox.ts'
 import { hashSecret } from './secrets.ts'
 import { budgetLimits } from './settings/budget-limits.ts'
 import { runPolicy } from './settings/run-policy.ts'
 import type { Settings } from './settings/settings.ts'
 import type { Store } from './store.ts'
-import { openPostgres } from './stores/open-postgres.ts'
-import { openSqlite } from './stores/open-sqlite.ts'
-import { backupDatabase, lookAtDatabase } from './stores/upkeep.ts'
-
-export { backupDatabase, lookAtDatabase }
-export { openSharedMemory } from './stores/shared-memory.ts'
-export type { SharedMemory } from './stores/shared-memory.ts'
 
 export interface App {
   readonly store: Store
@@ -56,12 +51,6 @@ export interface App {
   listen(): Promise<{ readonly url: string }>
   /** Finishes what is in hand, then lets go of everything. */
   close(): Promise<void>
-}
-
-export interface Seams {
-  readonly clock: Clock
-  readonly random: Random
-  readonly scheduler: Scheduler
 }
 
 export interface ComposeOptions extends Partial<Seams> {
@@ -73,41 +62,6 @@ export interface ComposeOptions extends Partial<Seams> {
   readonly github?: GitHubConnection
   /** Where it differs from what the settings and the defaults say. */
   readonly publishing?: Partial<PublishingRules>
-}
-
-export const systemSeams: Seams = {
-  clock: systemClock,
-  random: systemRandom,
-  scheduler: systemScheduler,
-}
-
-export type StoreSettings = Pick<Settings, 'database'> &
-  Partial<Pick<Settings, 'coalesceMs' | 'confirmDelayMs'>>
-
-export interface OpenStoreOptions extends Partial<Seams> {
-  readonly exclusive?: boolean
-  readonly metrics?: Metrics
-  readonly publishing?: Partial<PublishingRules>
-}
-
-/** `exclusive` is for servers and workers: a SQLite file takes one of them at a time. */
-export async function openStore(
-  settings: StoreSettings,
-  options: OpenStoreOptions = {},
-): Promise<Store> {
-  const { exclusive = false, metrics = noMetrics } = options
-  const seams = {
-    ...systemSeams,
-    ...definedSeams(options),
-    onTogether: (kind: 'group' | 'batch', count: number) => metrics.committedTogether(kind, count),
-    publishing: { ...defaultPublishing, ...definedRules(settings), ...options.publishing },
-  }
-  const { database } = settings
-  const store =
-    database.kind === 'postgres'
-      ? await openPostgres(database.url, seams)
-      : openSqlite({ path: database.path, exclusive }, seams)
-  return metrics === noMetrics ? store : measuredStore(store, metrics, seams.clock)
 }
 
 /** Null in the sandbox: nobody is asked there. */
@@ -337,20 +291,4 @@ async function refuseOtherMode(store: Store, settings: Settings): Promise<void> 
 
 function urlOf({ address, family, port }: AddressInfo): string {
   return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`
-}
-
-function definedSeams(options: Partial<Seams>): Partial<Seams> {
-  const { clock, random, scheduler } = options
-  return {
-    ...(clock !== undefined && { clock }),
-    ...(random !== undefined && { random }),
-    ...(scheduler !== undefined && { scheduler }),
-  }
-}
-
-function definedRules({ coalesceMs, confirmDelayMs }: StoreSettings): Partial<PublishingRules> {
-  return {
-    ...(coalesceMs !== undefined && { coalesceMs }),
-    ...(confirmDelayMs !== undefined && { confirmDelayMs }),
-  }
 }

@@ -6,7 +6,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { machineIsHandedIn } from './tidy/banned-calls.ts'
-import { dialectsStayHome, importDirection, onlyComposeNamesStores } from './tidy/import-rules.ts'
+import { dialectsStayHome, importDirection, storesAreNamedOnce } from './tidy/import-rules.ts'
 import { missingEntries, resolvedAddresses, type PackageEntries } from './tidy/package-rules.ts'
 import { readSources, repository, sourceOf, type Rule } from './tidy/source.ts'
 import {
@@ -155,14 +155,14 @@ describe('import rules', () => {
 
   it.each(['src/http/a.ts', 'src/cli/a.ts', 'src/runs/a.ts'])('%s may not name a store', (path) => {
     const text = "import { open } from '../stores/open.ts'"
-    expect(find(onlyComposeNamesStores, path, text)).toHaveLength(1)
+    expect(find(storesAreNamedOnce, path, text)).toHaveLength(1)
   })
 
-  it('compose, stores and tests may name a store', () => {
+  it('the file that opens stores, stores and tests may name a store', () => {
     const text = "import { open } from './stores/open.ts'"
-    expect(find(onlyComposeNamesStores, 'src/compose.ts', text)).toEqual([])
-    expect(find(onlyComposeNamesStores, 'src/a.test.ts', text)).toEqual([])
-    expect(find(onlyComposeNamesStores, 'bench/main.ts', "import '../src/stores/a.ts'")).toEqual([])
+    expect(find(storesAreNamedOnce, 'src/open-store.ts', text)).toEqual([])
+    expect(find(storesAreNamedOnce, 'src/a.test.ts', text)).toEqual([])
+    expect(find(storesAreNamedOnce, 'bench/main.ts', "import '../src/stores/a.ts'")).toEqual([])
   })
 
   it.each(["import pg from 'pg'", "import 'node:sqlite'", "import './postgres-url.ts'"])(
@@ -170,7 +170,7 @@ describe('import rules', () => {
     (text) => {
       expect(find(dialectsStayHome, 'src/runs/a.ts', text)).toHaveLength(1)
       expect(find(dialectsStayHome, 'src/settings/a.ts', text)).toEqual([])
-      expect(find(dialectsStayHome, 'src/compose.ts', text)).toEqual([])
+      expect(find(dialectsStayHome, 'src/open-store.ts', text)).toEqual([])
     },
   )
 })
@@ -209,7 +209,7 @@ describe('the repository', () => {
     'skips no test': everyTestRuns,
     'asks the machine for time, chance and timers in one place each': machineIsHandedIn,
     'imports in one direction': importDirection,
-    'names concrete stores in compose alone': onlyComposeNamesStores,
+    'names concrete stores where they are opened alone': storesAreNamedOnce,
     'keeps the names of databases where they belong': dialectsStayHome,
   }
 

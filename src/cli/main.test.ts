@@ -7,6 +7,7 @@ import {
   mkdtempSync,
   readFileSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs'
 import { createServer } from 'node:net'
@@ -122,14 +123,21 @@ describe('on a Node that is too old', () => {
     expect(await exit).toEqual([0, null])
   })
 
-  test.each([null, 'v20.2.0'])('it says so when the one beside it is %s', (version) => {
+  test.each([
+    ['missing', []],
+    ['as old', ['#!/bin/sh\necho v20.2.0\n']],
+    ['of a package as old', ['#!/bin/sh\necho v24.0.0\n', '{ "version": "20.2.0" }']],
+  ])('it says so when the one beside it is %s', (_name, [script, manifest]) => {
     mkdirSync(join(cwd, 'bin'))
     copyFileSync(bin, join(cwd, 'bin', 'holdfast.mjs'))
-    if (version !== null) {
-      mkdirSync(join(cwd, 'node_modules', '.bin'), { recursive: true })
-      const script = `#!/bin/sh\necho ${version}\n`
-      writeFileSync(join(cwd, 'node_modules', '.bin', 'node'), script, { mode: 0o755 })
+    const modules = join(cwd, 'node_modules')
+    if (script !== undefined) {
+      mkdirSync(join(modules, '.bin'), { recursive: true })
+      mkdirSync(join(modules, 'node', 'bin'), { recursive: true })
+      writeFileSync(join(modules, 'node', 'bin', 'node'), script, { mode: 0o755 })
+      symlinkSync(join(modules, 'node', 'bin', 'node'), join(modules, '.bin', 'node'))
     }
+    if (manifest !== undefined) writeFileSync(join(modules, 'node', 'package.json'), manifest)
     const { status, stderr } = runOld(join(cwd, 'bin', 'holdfast.mjs'), ['--help'])
     expect(status).toBe(1)
     expect(stderr).toContain('Node 24 or newer is needed and this is v20.1.0')

@@ -27,11 +27,11 @@ function realWorld(): World {
       }
     },
     compose: async (...args) => (await import('../compose.ts')).compose(...args),
-    openStore: async (...args) => (await import('../compose.ts')).openStore(...args),
-    lookAtDatabase: async (...args) => (await import('../compose.ts')).lookAtDatabase(...args),
+    openStore: async (...args) => (await import('../open-store.ts')).openStore(...args),
+    lookAtDatabase: async (...args) => (await import('../open-store.ts')).lookAtDatabase(...args),
     openGitHub: async (...args) => (await import('../compose.ts')).openGitHub(...args),
     catchUpBeside: async (...args) => (await import('../compose.ts')).catchUpBeside(...args),
-    backupDatabase: async (...args) => (await import('../compose.ts')).backupDatabase(...args),
+    backupDatabase: async (...args) => (await import('../open-store.ts')).backupDatabase(...args),
   }
 }
 

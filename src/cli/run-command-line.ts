@@ -1,32 +1,20 @@
 /**
- * The command line as a whole: which commands there are, and what becomes of their failures. The
- * answer is the exit code; nothing in here ends the process.
+ * The command line as a whole: how it is read, and what becomes of failures. The answer is the exit
+ * code; nothing in here ends the process. Of the commands only the one that is asked for is loaded,
+ * so that no command waits for the parts of the others.
  */
 import { Command, CommanderError } from 'commander'
-import { exitCodeOf, exitCodes, failureText } from './failure.ts'
-import { addAuditCommand } from './audit-command.ts'
-import { addBackupCommand } from './backup-command.ts'
-import { addBudgetsCommand } from './budgets-command.ts'
-import { addCatchupCommand } from './catchup-command.ts'
-import { addDeliveriesCommand } from './deliveries-command.ts'
-import { addDoctorCommand } from './doctor-command.ts'
-import { addInboxCommand } from './inbox-command.ts'
-import { addMigrateCommand } from './migrate-command.ts'
-import { addPurgeCommand } from './purge-command.ts'
-import { addRunsCommand } from './runs-command.ts'
-import { addServeCommand } from './serve-command.ts'
-import { addSimulateCommand } from './simulate-command.ts'
-import { addTokenCommand } from './token-command.ts'
-import { addWhyCommand } from './why-command.ts'
+import { commandGroups, type AddCommand } from './commands.ts'
+import { exitCodeOf, exitCodes, failureText, type UsageError } from './failure.ts'
 import type { World } from './world.ts'
-import { usageError } from './wrong-usage.ts'
 
 export async function runCommandLine(argv: readonly string[], world: World): Promise<number> {
   let exitCode: number = exitCodes.fine
-  const program = buildProgram(world, (code) => {
+  const finish = (code: number): void => {
     exitCode = code
-  })
+  }
   try {
+    const program = await buildProgram(argv, world, finish)
     await program.parseAsync([...argv], { from: 'user' })
     return exitCode
   } catch (error) {
@@ -34,12 +22,34 @@ export async function runCommandLine(argv: readonly string[], world: World): Pro
       // Help that nobody asked for stands for a command that is missing.
       return error.exitCode === 0 ? exitCodes.fine : exitCodes.wrongUsage
     }
-    world.terminal.err(failureText(error))
-    return exitCodeOf(error)
+    const failure = error instanceof NotUnderstood ? await error.asUsageError() : error
+    world.terminal.err(failureText(failure))
+    return exitCodeOf(failure)
   }
 }
 
-function buildProgram(world: World, finish: (exitCode: number) => void): Command {
+/** What the parser complained of. The words for it need every setting, so they are loaded late. */
+class NotUnderstood extends Error {
+  readonly #complaint: CommanderError
+  readonly #command: Command
+
+  constructor(complaint: CommanderError, command: Command) {
+    super(complaint.message)
+    this.#complaint = complaint
+    this.#command = command
+  }
+
+  async asUsageError(): Promise<UsageError> {
+    const { usageError } = await import('./wrong-usage.ts')
+    return usageError(this.#complaint, this.#command)
+  }
+}
+
+async function buildProgram(
+  argv: readonly string[],
+  world: World,
+  finish: (exitCode: number) => void,
+): Promise<Command> {
   const program = new Command('holdfast')
     .description(
       'Keeps the promises a GitHub bot makes: every webhook becomes one run, held by a lease, ' +
@@ -64,26 +74,27 @@ Exit codes:
 Settings come from flags, then the environment, then holdfast.config.ts. Commands that operate ask
 a server when --url or HOLDFAST_URL names one, else the database that the settings find.`,
     )
-  program.commandsGroup('Run:')
-  addServeCommand(program, world, finish)
-  program.commandsGroup('Operate:')
-  addRunsCommand(program, world)
-  addInboxCommand(program, world)
-  addDeliveriesCommand(program, world)
-  addBudgetsCommand(program, world)
-  addAuditCommand(program, world)
-  addWhyCommand(program, world)
-  program.commandsGroup('Upkeep:')
-  addDoctorCommand(program, world, finish)
-  addCatchupCommand(program, world)
-  addTokenCommand(program, world)
-  addMigrateCommand(program, world)
-  addBackupCommand(program, world)
-  addPurgeCommand(program, world)
-  addSimulateCommand(program, world, finish)
+  for (const [group, add] of await loadCommands(argv)) {
+    program.commandsGroup(group)
+    add(program, world, finish)
+  }
   program.commandsGroup('More:').helpCommand('help [command]', 'print the help of a command')
   settle(program, world)
   return program
+}
+
+/** The one that the first word names; all for help and for a word that names none. */
+async function loadCommands(
+  argv: readonly string[],
+): Promise<readonly (readonly [group: string, add: AddCommand])[]> {
+  const [word = ''] = argv
+  if (word === '--version' || word === '-V') return []
+  const every = Object.entries(commandGroups).flatMap(([group, commands]) =>
+    Object.entries(commands).map(([name, load]) => ({ group, name, load })),
+  )
+  const named = every.filter(({ name }) => name === word)
+  const wanted = named.length > 0 ? named : every
+  return await Promise.all(wanted.map(async ({ group, load }) => [group, await load()] as const))
 }
 
 /** Every command, however deep, writes to our terminal and hands its complaints to us. */
@@ -98,7 +109,7 @@ function settle(command: Command, world: World): void {
     })
     .exitOverride((error) => {
       const asked = error.exitCode === 0 || error.code === 'commander.help'
-      throw asked ? error : usageError(error, command)
+      throw asked ? error : new NotUnderstood(error, command)
     })
   for (const child of command.commands) settle(child, world)
 }

@@ -1,6 +1,5 @@
 /** `holdfast serve` on the command line: its flags and its help. */
 import type { Command } from 'commander'
-import { serve } from './serve.ts'
 import { addSettingFlags, givenFlags, secretsHelp } from './setting-flags.ts'
 import type { World } from './world.ts'
 
@@ -31,6 +30,7 @@ Examples:
     )
     .action(async (parsed: Readonly<Record<string, unknown>>) => {
       const config = parsed['config']
+      const { serve } = await import('./serve.ts')
       const exitCode = await serve(world, {
         flags: givenFlags(parsed),
         config: typeof config === 'string' ? config : undefined,

@@ -1,15 +1,9 @@
 /**
  * Everything a command touches outside itself, handed in so that tests own all of it. What
- * `compose` gives is loaded only when a command needs it, which keeps `--help` quick.
+ * opens a store or a server is loaded only when a command needs it, which keeps `--help` quick.
  */
-import type {
-  backupDatabase,
-  catchUpBeside,
-  compose,
-  lookAtDatabase,
-  openGitHub,
-  openStore,
-} from '../compose.ts'
+import type { catchUpBeside, compose, openGitHub } from '../compose.ts'
+import type { backupDatabase, lookAtDatabase, openStore } from '../open-store.ts'
 import type { Clock } from '../clock.ts'
 import type { Random } from '../random.ts'
 import type { Scheduler } from '../scheduler.ts'

@@ -6,7 +6,7 @@ import {
   StoreUnavailableError,
 } from '../errors.ts'
 import type { Config } from '../config.ts'
-import { openStore, systemSeams, type Seams } from '../compose.ts'
+import { openStore, systemSeams, type Seams } from '../open-store.ts'
 import { unannounced } from '../domain/run.ts'
 import type { Log } from '../log.ts'
 import { createRuns, type RunsService } from '../runs/create-runs.ts'

@@ -2,7 +2,7 @@
  * What the rules are held against: the tables as they are and what the simulated GitHub holds and
  * received. Never what the product thinks of itself.
  */
-import type { SharedMemory } from '../compose.ts'
+import type { SharedMemory } from '../open-store.ts'
 
 type Text = string | null
 type Count = number | null

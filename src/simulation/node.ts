@@ -2,7 +2,7 @@
  * One node of the simulated installation: the real intake, runs, sweeper and publisher, over ports
  * that can be cut. It comes and goes; what it leaves is in the database.
  */
-import type { SharedMemory } from '../compose.ts'
+import type { SharedMemory } from '../open-store.ts'
 import { createGitHub } from '../github/create-github.ts'
 import type { Intake } from '../intake/intake.ts'
 import { createCatchUp } from '../intake/catch-up.ts'

@@ -2,7 +2,7 @@
  * One seed: a world, its busy minutes in which everything goes wrong, its quiet hours in which
  * nothing does, and the rules it is held to.
  */
-import type { SharedMemory } from '../compose.ts'
+import type { SharedMemory } from '../open-store.ts'
 import { readFacts } from './facts.ts'
 import { Findings } from './findings.ts'
 import type { Mutation } from './node.ts'

@@ -1,6 +1,6 @@
 /** Many seeds, one after the other, in one database that is emptied between them. */
 import type { Clock } from '../clock.ts'
-import { openSharedMemory, type SharedMemory } from '../compose.ts'
+import { openSharedMemory, type SharedMemory } from '../open-store.ts'
 import type { Scheduler } from '../scheduler.ts'
 import { ruleNames, type Rule, type Violation } from './findings.ts'
 import type { Mutation } from './node.ts'

@@ -3,7 +3,7 @@
  * nodes between them. Everything that may happen in it happens by the seed.
  */
 import { generateKeyPairSync } from 'node:crypto'
-import type { SharedMemory } from '../compose.ts'
+import type { SharedMemory } from '../open-store.ts'
 import { withTypeDefaults } from '../settings/type-defaults.ts'
 import type { Settings } from '../settings/settings.ts'
 import { createGitHubSimulator, sendWebhooks } from '../simulator/index.ts'

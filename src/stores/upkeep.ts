@@ -3,7 +3,6 @@ import type { Clock } from '../clock.ts'
 import type { DatabaseLook } from '../domain/database-look.ts'
 import type { BackupAnswer, BackupOptions } from './drivers/sqlite-backup.ts'
 import { backupSqlite } from './drivers/sqlite-backup.ts'
-import { lookAtPostgres } from './drivers/postgres-look.ts'
 import { lookAtSqlite } from './drivers/sqlite-look.ts'
 import { loadMigrations } from './migrations.ts'
 
@@ -23,9 +22,9 @@ export async function lookAtDatabase(
   { clock, readThrough }: LookOptions,
 ): Promise<DatabaseLook> {
   const migrations = loadMigrations(database.kind)
-  return database.kind === 'postgres'
-    ? await lookAtPostgres(database.url, migrations, clock)
-    : lookAtSqlite(database.path, migrations, readThrough)
+  if (database.kind === 'sqlite') return lookAtSqlite(database.path, migrations, readThrough)
+  const { lookAtPostgres } = await import('./drivers/postgres-look.ts')
+  return await lookAtPostgres(database.url, migrations, clock)
 }
 
 /** Of a SQLite file; PostgreSQL has tools of its own for it. */

@@ -1,7 +1,6 @@
 /** A world over a real store in a folder of its own, in which runs can be made at once. */
 import { systemScheduler } from '../../src/scheduler.ts'
-import { openStore } from '../../src/compose.ts'
-import { systemSeams } from '../../src/compose.ts'
+import { openStore, systemSeams } from '../../src/open-store.ts'
 import { createRuns, type RunsService } from '../../src/runs/create-runs.ts'
 import { makeLog } from '../../src/cli/log.ts'
 import { loadSettings } from '../../src/settings/load-settings.ts'

@@ -1,7 +1,7 @@
 /**
  * Which way imports go in src/. A unit test beside its file may import what it likes.
  *
- * domain ← ports ← implementations ← compose: only src/compose.ts names a concrete store.
+ * domain ← ports ← implementations ← compose: only src/open-store.ts names a concrete store.
  */
 import { posix } from 'node:path'
 import ts from 'typescript'
@@ -62,7 +62,7 @@ const directions: readonly Direction[] = [
   },
 ]
 
-const dialectHomes = ['src/stores/', 'src/settings/', 'src/compose.ts']
+const dialectHomes = ['src/stores/', 'src/settings/', 'src/open-store.ts']
 
 interface Import {
   readonly node: ts.Node
@@ -107,12 +107,13 @@ export const importDirection: Rule = (source) => {
     )
 }
 
-export const onlyComposeNamesStores: Rule = (source) => {
-  if (!isProduct(source.path) || within(['src/stores/', 'src/compose.ts'], source.path)) return []
+export const storesAreNamedOnce: Rule = (source) => {
+  if (!isProduct(source.path) || within(['src/stores/', 'src/open-store.ts'], source.path))
+    return []
   return importsOf(source)
     .filter(({ target }) => target.startsWith('src/stores/'))
     .map(({ node, target }) => {
-      const message = `imports ${target}; take a Store (src/store.ts), made in src/compose.ts`
+      const message = `imports ${target}; take a Store (src/store.ts), opened in src/open-store.ts`
       return findingAt(source, node, message)
     })
 }

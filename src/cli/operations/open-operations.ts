@@ -9,7 +9,6 @@ import type { Settings } from '../../settings/settings.ts'
 import type { Store } from '../../store.ts'
 import { connectionOf, type Parsed } from '../connection.ts'
 import { UnreachableError, UsageError } from '../failure.ts'
-import { makeLog } from '../log.ts'
 import { serverClient } from '../server-client.ts'
 import { storeFailure } from '../store-failure.ts'
 import type { World } from '../world.ts'
@@ -51,7 +50,10 @@ async function openOperations(
   refuseMemory(settings)
   if (makeDatabase) await makeDatabaseFolder(settings)
   const store = await openExisting(world, settings, makeDatabase)
-  const { storeOperations } = await import('./store-operations.ts')
+  const [{ storeOperations }, { makeLog }] = await Promise.all([
+    import('./store-operations.ts'),
+    import('../log.ts'),
+  ])
   const { clock, random, scheduler, terminal } = world
   // What fails rejects, so there is nothing to log.
   const log = makeLog('silent', terminal)

@@ -1,0 +1,38 @@
+/**
+ * Which commands there are, in the order of the help, and where each is loaded from. Loading one
+ * must not load another: what a command is made of is imported by its own file.
+ */
+import type { Command } from 'commander'
+import type { World } from './world.ts'
+
+/** Adds a command. `finish` sets the exit code of one that fails without an error. */
+export type AddCommand = (
+  program: Command,
+  world: World,
+  finish: (exitCode: number) => void,
+) => void
+
+type LoadCommand = () => Promise<AddCommand>
+
+export const commandGroups: Readonly<Record<string, Readonly<Record<string, LoadCommand>>>> = {
+  'Run:': {
+    serve: async () => (await import('./serve-command.ts')).addServeCommand,
+  },
+  'Operate:': {
+    runs: async () => (await import('./runs-command.ts')).addRunsCommand,
+    inbox: async () => (await import('./inbox-command.ts')).addInboxCommand,
+    deliveries: async () => (await import('./deliveries-command.ts')).addDeliveriesCommand,
+    budgets: async () => (await import('./budgets-command.ts')).addBudgetsCommand,
+    audit: async () => (await import('./audit-command.ts')).addAuditCommand,
+    why: async () => (await import('./why-command.ts')).addWhyCommand,
+  },
+  'Upkeep:': {
+    doctor: async () => (await import('./doctor-command.ts')).addDoctorCommand,
+    catchup: async () => (await import('./catchup-command.ts')).addCatchupCommand,
+    token: async () => (await import('./token-command.ts')).addTokenCommand,
+    migrate: async () => (await import('./migrate-command.ts')).addMigrateCommand,
+    backup: async () => (await import('./backup-command.ts')).addBackupCommand,
+    purge: async () => (await import('./purge-command.ts')).addPurgeCommand,
+    simulate: async () => (await import('./simulate-command.ts')).addSimulateCommand,
+  },
+}

@@ -1,0 +1,82 @@
+/**
+ * Opens the database that the settings name: the only file that names concrete stores. It is apart
+ * from compose.ts so that a command or a program that needs the store alone does not load the
+ * server.
+ */
+import { systemClock, type Clock } from './clock.ts'
+import { defaultPublishing, type PublishingRules } from './domain/outbox/schedule.ts'
+import { measuredStore } from './metrics/measured-store.ts'
+import { noMetrics, type Metrics } from './metrics.ts'
+import { systemRandom, type Random } from './random.ts'
+import { systemScheduler, type Scheduler } from './scheduler.ts'
+import type { Settings } from './settings/settings.ts'
+import type { Store } from './store.ts'
+import { openSqlite, type StoreSeams } from './stores/open-sqlite.ts'
+
+export { openSharedMemory } from './stores/shared-memory.ts'
+export type { SharedMemory } from './stores/shared-memory.ts'
+export { backupDatabase, lookAtDatabase } from './stores/upkeep.ts'
+
+export interface Seams {
+  readonly clock: Clock
+  readonly random: Random
+  readonly scheduler: Scheduler
+}
+
+export const systemSeams: Seams = {
+  clock: systemClock,
+  random: systemRandom,
+  scheduler: systemScheduler,
+}
+
+export type StoreSettings = Pick<Settings, 'database'> &
+  Partial<Pick<Settings, 'coalesceMs' | 'confirmDelayMs'>>
+
+export interface OpenStoreOptions extends Partial<Seams> {
+  readonly exclusive?: boolean
+  readonly metrics?: Metrics
+  readonly publishing?: Partial<PublishingRules>
+}
+
+/** `exclusive` is for servers and workers: a SQLite file takes one of them at a time. */
+export async function openStore(
+  settings: StoreSettings,
+  options: OpenStoreOptions = {},
+): Promise<Store> {
+  const { exclusive = false, metrics = noMetrics } = options
+  const seams = {
+    ...systemSeams,
+    ...definedSeams(options),
+    onTogether: (kind: 'group' | 'batch', count: number) => metrics.committedTogether(kind, count),
+    publishing: { ...defaultPublishing, ...definedRules(settings), ...options.publishing },
+  }
+  const { database } = settings
+  const store =
+    database.kind === 'postgres'
+      ? await openPostgres(database.url, seams)
+      : openSqlite({ path: database.path, exclusive }, seams)
+  return metrics === noMetrics ? store : measuredStore(store, metrics, seams.clock)
+}
+
+/** Its client is loaded only by those who use it. */
+async function openPostgres(url: string, seams: StoreSeams): Promise<Store> {
+  const postgres = await import('./stores/open-postgres.ts')
+  return await postgres.openPostgres(url, seams)
+}
+
+/** Those that are given, to be laid over the machine's. */
+export function definedSeams(options: Partial<Seams>): Partial<Seams> {
+  const { clock, random, scheduler } = options
+  return {
+    ...(clock !== undefined && { clock }),
+    ...(random !== undefined && { random }),
+    ...(scheduler !== undefined && { scheduler }),
+  }
+}
+
+function definedRules({ coalesceMs, confirmDelayMs }: StoreSettings): Partial<PublishingRules> {
+  return {
+    ...(coalesceMs !== undefined && { coalesceMs }),
+    ...(confirmDelayMs !== undefined && { confirmDelayMs }),
+  }
+}

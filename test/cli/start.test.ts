@@ -1,0 +1,114 @@
+/**
+ * Goal: a start costs only what the command needs, and what makes it faster never makes it fail.
+ * Method: real processes that list the modules they loaded, and the start script in a made-up
+ * installation whose program tells where compiled code is kept.
+ */
+import { spawnSync } from 'node:child_process'
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+
+const bin = resolve('bin/holdfast.mjs')
+const folder = mkdtempSync(join(tmpdir(), 'holdfast-start-'))
+const lister = join(folder, 'list-modules.mjs')
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+function run(argv: readonly string[]) {
+  const env = { PATH: process.env['PATH'] ?? '' }
+  const options = { cwd: folder, env, encoding: 'utf8' } as const
+  const { status, stdout, stderr } = spawnSync(process.execPath, argv, options)
+  return { status, stdout, stderr }
+}
+
+/** The packages and the parts of src/ that a process loaded. */
+function loadedBy(...argv: readonly string[]): { packages: string[]; parts: string[] } {
+  const { stderr } = run(['--import', lister, ...argv])
+  const [urls = ''] = /\S+$/.exec(stderr.trim()) ?? []
+  const found = (pattern: RegExp) => {
+    const names = urls.split(',').flatMap((url) => pattern.exec(url)?.[1] ?? [])
+    return [...new Set(names)].toSorted()
+  }
+  return {
+    packages: found(/\/node_modules\/((?:@[^/]+\/)?[^/]+)/),
+    parts: found(/\/src\/([^/]+)/),
+  }
+}
+
+beforeAll(() => {
+  writeFileSync(
+    lister,
+    `import { registerHooks } from 'node:module'
+    const urls = []
+    registerHooks({
+      load(url, context, next) {
+        urls.push(url)
+        return next(url, context)
+      },
+    })
+    process.on('exit', () => process.stderr.write('\\n' + urls.join(',')))`,
+  )
+})
+
+describe('what is loaded', () => {
+  it('for --version is the parser and nothing else', () => {
+    const { packages, parts } = loadedBy(bin, '--version')
+    expect(packages).toEqual(['commander'])
+    expect(parts).toContain('cli')
+    expect(parts).not.toContain('http')
+    expect(parts).not.toContain('stores')
+  })
+
+  it('for the help of a command is not what the command runs', () => {
+    expect(loadedBy(bin, 'serve', '--help').packages).toEqual(['commander', 'zod'])
+  })
+
+  it('for a list from a database is neither the server nor the other database', () => {
+    run([bin, 'migrate', '--data-dir', folder])
+    const { packages, parts } = loadedBy(bin, 'runs', 'list', '--data-dir', folder)
+    expect(parts).toContain('stores')
+    expect(packages).toContain('zod')
+    for (const name of ['fastify', 'pg', 'prom-client', '@octokit/core']) {
+      expect(packages).not.toContain(name)
+    }
+  })
+
+  it('for the library is not the server', () => {
+    const { packages, parts } = loadedBy(resolve('index.mjs'))
+    expect(parts).toContain('library')
+    for (const name of ['fastify', 'pg', 'prom-client', '@octokit/core']) {
+      expect(packages).not.toContain(name)
+    }
+  })
+})
+
+describe('compiled code', () => {
+  /** An installation of its own, whose program only tells where compiled code is kept. */
+  function install(name: string) {
+    const packages = join(folder, name, 'node_modules')
+    const root = join(packages, 'holdfast')
+    mkdirSync(join(root, 'bin'), { recursive: true })
+    mkdirSync(join(root, 'dist', 'cli'), { recursive: true })
+    copyFileSync(bin, join(root, 'bin', 'holdfast.mjs'))
+    writeFileSync(join(root, 'package.json'), '{ "type": "module" }')
+    writeFileSync(
+      join(root, 'dist', 'cli', 'main.js'),
+      `import { getCompileCacheDir } from 'node:module'
+      export const main = () => console.log(String(getCompileCacheDir()))`,
+    )
+    return { packages, start: () => run([join(root, 'bin', 'holdfast.mjs')]) }
+  }
+
+  it('is kept where npm keeps the packages', () => {
+    const { packages, start } = install('own')
+    const { status, stdout, stderr } = start()
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+    expect(stdout.startsWith(join(packages, '.cache', 'holdfast'))).toBe(true)
+  })
+
+  it('is not kept where it cannot be, and the program starts all the same', () => {
+    const { packages, start } = install('closed')
+    writeFileSync(join(packages, '.cache'), 'a file where the folder would be')
+    expect(start()).toEqual({ status: 0, stdout: 'undefined\n', stderr: '' })
+  })
+})
