@@ -2,7 +2,7 @@
  * Port: the outbox's part of the store. What a run wants shown is written by the run verbs
  * themselves, in their own transactions; these are for whoever publishes it, and for operators.
  *
- * As with every verb of the store: one transaction with its audit rows, safe to ask again.
+ * As with every verb of the store: one transaction with its audit rows.
  */
 import type {
   Attempt,

@@ -1,8 +1,8 @@
 /**
  * The store: the only truth. Every verb is one transaction, with its audit rows in it; no
  * connection or transaction crosses this port. A verb that rejects has changed nothing, unless it
- * rejects with StoreUnavailableError, where the commit's answer may have been lost on the way: all
- * verbs are written so that asking again is safe.
+ * rejects with StoreUnavailableError: a commit whose answer is lost is looked up before the verb
+ * answers, but a store that stays away leaves it unknown.
  *
  * Deadlocks, serialisation failures, a busy file and lost compare-and-sets are retried inside; what
  * stays contended for half a minute is a StoreContendedError, never "unavailable".

@@ -1,5 +1,5 @@
 /** Opens a PostgreSQL store: the pool, its clock, its schema, the driver. */
-import { Pool, TypeOverrides, types, type PoolConfig } from 'pg'
+import { Pool, TypeOverrides, types, type ClientBase, type PoolConfig } from 'pg'
 import { SetupError } from '../errors.ts'
 import { ServerClock } from './drivers/postgres-clock.ts'
 import { connectFailure } from './drivers/postgres-errors.ts'
@@ -11,14 +11,20 @@ import { SqlStore } from './sql-store.ts'
 
 const versionMin = 150_000
 const connectionsMax = 10
-/** Above every lock's wait: a network that swallows answers must not hang a caller for ever. */
+/** As long as the driver's patience: what a transaction holds is wanted by others. */
+const transactionLimit = '30s'
+/** Above every statement's limit: a network that swallows answers must not hang callers for ever. */
 const answerMsMax = 20_000
 
 // Every statement of ours looks rows up by an index. A plan prepared while a table was still empty
 // would rather read all of it, however large it grew, until the server's next look a minute later.
 const sessionSettings = {
   search_path: 'holdfast',
+  // Limits of our own, whatever the role or the database sets: an operator's limit for people would
+  // end statements that only wait for a lock.
   lock_timeout: '5s',
+  statement_timeout: '15s',
+  idle_session_timeout: '0',
   // Below the driver's patience: what a frozen process holds is free before others give up.
   idle_in_transaction_session_timeout: '10s',
   enable_seqscan: 'off',
@@ -40,7 +46,12 @@ export async function openPostgresDriver(url: string, seams: StoreSeams): Promis
     // Times and ids are far below 2^53, so a bigint may be a plain number.
     types: bigintsAsNumbers(),
   }
-  const pool = new Pool({ ...config, max: connectionsMax, query_timeout: answerMsMax })
+  const pool = new Pool({
+    ...config,
+    max: connectionsMax,
+    query_timeout: answerMsMax,
+    onConnect: limitTransactions(transactionLimit),
+  })
   surviveBrokenConnections(pool)
   const clock = new ServerClock(seams.clock, seams.scheduler, () => askServer(pool))
   try {
@@ -57,7 +68,8 @@ export async function openPostgresDriver(url: string, seams: StoreSeams): Promis
 
 /** Over a connection of its own: a migration may take longer than any answer should. */
 async function migrate(config: PoolConfig, nowMs: number): Promise<void> {
-  const pool = new Pool({ ...config, max: 1 })
+  const options = `${sessionOptions} -c statement_timeout=0`
+  const pool = new Pool({ ...config, options, onConnect: limitTransactions('0'), max: 1 })
   surviveBrokenConnections(pool)
   try {
     await migratePostgres(pool, loadMigrations('postgres'), nowMs)
@@ -69,6 +81,14 @@ async function migrate(config: PoolConfig, nowMs: number): Promise<void> {
 export async function openPostgres(url: string, seams: StoreSeams): Promise<SqlStore> {
   const driver = await openPostgresDriver(url, seams)
   return new SqlStore(driver, seams)
+}
+
+/** Not one of the session's options: a server before version 17 would refuse the connection. */
+function limitTransactions(limit: string): (client: ClientBase) => void {
+  const statement = `SELECT set_config(name, $1, false) FROM pg_settings
+    WHERE name = 'transaction_timeout'`
+  // The pool waits for it, though its type does not say so.
+  return (client): unknown => client.query(statement, [limit])
 }
 
 /**

@@ -1,4 +1,8 @@
-/** A TCP relay in front of a server, so that a store can lose its server and get another. */
+/**
+ * A TCP relay in front of a server, so that a store can lose its server and get another, or lose a
+ * connection at the one moment that matters: between a COMMIT and its answer.
+ */
+import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { createConnection, createServer, type AddressInfo, type Socket } from 'node:net'
 
@@ -9,11 +13,21 @@ export interface Relay {
   aim(target: string): void
   /** Ends every connection that is open. */
   cut(): void
+  /** Cuts the connection of the next COMMIT: before it arrives, or before its answer does. */
+  loseCommit(what: 'request' | 'answer'): void
+  /** How many were lost so far. */
+  readonly commitsLost: number
   close(): Promise<void>
 }
 
+/** Sent by its text the first time, by the driver's name for it from then on. */
+const commitName = createHash('sha1').update('COMMIT').digest('base64url')
+const isCommit = (bytes: Buffer): boolean => bytes.includes('COMMIT') || bytes.includes(commitName)
+
 export async function startRelay(): Promise<Relay> {
   let port = 0
+  let toLose: 'request' | 'answer' | null = null
+  let commitsLost = 0
   const sockets = new Set<Socket>()
   const server = createServer((near) => {
     const far = createConnection(port, '127.0.0.1')
@@ -27,8 +41,21 @@ export async function startRelay(): Promise<Relay> {
         sockets.delete(socket)
         other.destroy()
       })
-      socket.pipe(other)
     }
+    let mute = false
+    near.on('data', (bytes) => {
+      if (toLose !== null && isCommit(bytes)) {
+        commitsLost++
+        if (toLose === 'request') near.destroy()
+        mute = true
+        toLose = null
+      }
+      if (!near.destroyed) far.write(bytes)
+    })
+    far.on('data', (bytes) => {
+      if (mute) near.destroy()
+      else near.write(bytes)
+    })
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
   const cut = (): void => {
@@ -43,6 +70,10 @@ export async function startRelay(): Promise<Relay> {
     },
     aim: (target) => void (port = Number(new URL(target).port)),
     cut,
+    loseCommit: (what) => void (toLose = what),
+    get commitsLost() {
+      return commitsLost
+    },
     async close() {
       server.close()
       cut()

@@ -8,10 +8,11 @@ import { LostRace } from '../driver.ts'
 
 /**
  * Worth running again from the start: a unique violation between concurrent inserts, serialisation
- * failure, deadlock, a lock not to be had in time, and a session that was cut because it stood
- * still inside its transaction.
+ * failure, deadlock, a lock not to be had in time, a statement or a transaction that took longer
+ * than its session may (or was cancelled), and a session that was cut because it stood still inside
+ * its transaction. All of them say that the server is there and busy.
  */
-const repeatable = new Set(['23505', '40001', '40P01', '55P03', '25P03'])
+const repeatable = new Set(['23505', '40001', '40P01', '55P03', '57014', '25P03', '25P04'])
 /** Connection trouble, shutdown, starting up, no room, too many connections, read-only. */
 const unavailableStates = ['08', '53', '57', '58', '25006']
 
@@ -28,6 +29,12 @@ export function statementFailure(error: unknown): unknown {
   const isSqlState = /^[0-9A-Z]{5}$/.test(state)
   const isAway = unavailableStates.some((prefix) => state.startsWith(prefix))
   return isSqlState && !isAway ? error : unavailable(error)
+}
+
+/** The server has closed the connection with this error: nothing can be sent over it any more. */
+export function endsSession(error: unknown): boolean {
+  const cause = error instanceof LostRace ? error.cause : error
+  return cause instanceof Error && 'severity' in cause && cause.severity === 'FATAL'
 }
 
 export function contended(cause: unknown): StoreContendedError {

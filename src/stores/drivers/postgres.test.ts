@@ -72,7 +72,7 @@ describe('what is repeated', () => {
     expect(one).toBe(two)
   })
 
-  it.each(['40001', '40P01', '23505'])(
+  it.each(['40001', '40P01', '23505', '57014', '25P03', '25P04'])(
     'a verb that failed with %s, from its start',
     async (state) => {
       let runs = 0
@@ -160,6 +160,39 @@ describe('what is not repeated', () => {
     await expect(driver.read(() => [raw('SELECT nothing')].values() as never)).rejects.toThrow(
       /column "nothing" does not exist/,
     )
+  })
+})
+
+describe('limits that an operator set for the database', () => {
+  it('are not ours: the session has its own', async () => {
+    const limits = ['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout']
+    for (const limit of [...limits, 'idle_session_timeout']) {
+      await outside.query(`ALTER DATABASE ${database.name} SET ${limit} = '20ms'`)
+    }
+    const limited = await openPostgresDriver(database.url, seams)
+    others.push(limited)
+    await limited.read(() => [raw('SELECT pg_sleep(0.05)')].values() as never)
+    const rows = await limited.read(function* (): Verb<readonly unknown[]> {
+      return yield raw(`SELECT name, setting FROM pg_settings
+        WHERE name IN ('statement_timeout', 'lock_timeout', 'idle_session_timeout',
+          'idle_in_transaction_session_timeout') ORDER BY name`)
+    })
+    expect(rows).toEqual([
+      { name: 'idle_in_transaction_session_timeout', setting: '10000' },
+      { name: 'idle_session_timeout', setting: '0' },
+      { name: 'lock_timeout', setting: '5000' },
+      { name: 'statement_timeout', setting: '15000' },
+    ])
+    for (const limit of [...limits, 'idle_session_timeout']) {
+      await outside.query(`ALTER DATABASE ${database.name} RESET ${limit}`)
+    }
+  })
+
+  it('that end a read all the same mean that the server is busy, not away', async () => {
+    const cancelled = driver.read(function* (): Verb<void> {
+      yield raise('57014')
+    })
+    await expect(cancelled).rejects.toBeInstanceOf(StoreContendedError)
   })
 })
 

@@ -2,8 +2,8 @@
  * The PostgreSQL driver: a pool, READ COMMITTED transactions, and the server's clock.
  *
  * What must hold: deadlocks, serialisation failures, unique violations between concurrent inserts
- * and lost compare-and-sets run the verb again from its start. A connection
- * lost during COMMIT is reported as unavailable, because nobody can know whether it committed.
+ * and lost compare-and-sets run the verb again from its start. When a connection
+ * is lost during COMMIT the server is asked what became of it: see `postgres-commit`.
  */
 import { createHash } from 'node:crypto'
 import type { Pool, PoolClient } from 'pg'
@@ -17,7 +17,8 @@ import { LostRace } from '../driver.ts'
 import type { Row, Sql, Verb } from '../sql.ts'
 import { raw } from '../sql.ts'
 import type { ServerClock } from './postgres-clock.ts'
-import { connectFailure, contended, statementFailure } from './postgres-errors.ts'
+import { fateOf, transactionId, UnansweredCommit } from './postgres-commit.ts'
+import { connectFailure, contended, endsSession, statementFailure } from './postgres-errors.ts'
 
 /** Above the session's lock timeout, so that a lock is waited for more than once. */
 const patienceMs = 30_000
@@ -57,15 +58,28 @@ export class PostgresDriver implements Driver {
       try {
         return await this.#withClient((client) => transaction(client, makeVerb()))
       } catch (error) {
-        if (!(error instanceof LostRace)) throw error
+        if (error instanceof UnansweredCommit) {
+          if ((await this.#fateOf(error)) === 'committed') return error.value as T
+        } else if (!(error instanceof LostRace)) throw error
         if (clock.monotonicMs() >= until) throw contended(error)
         await delay(scheduler, random.below(Math.min(pauseMsMax, 2 ** tries)))
       }
     }
   }
 
-  read<T>(makeVerb: () => Verb<T>): Promise<T> {
-    return this.#withClient((client) => drive(client, makeVerb()))
+  async read<T>(makeVerb: () => Verb<T>): Promise<T> {
+    try {
+      return await this.#withClient((client) => drive(client, makeVerb()))
+    } catch (error) {
+      // It took longer than its session may: the server is there, and busy.
+      throw error instanceof LostRace ? contended(error) : error
+    }
+  }
+
+  #fateOf(unanswered: UnansweredCommit): Promise<'committed' | 'aborted'> {
+    const ask = (question: Sql): Promise<readonly Row[]> =>
+      this.#withClient((client) => send(client, question))
+    return fateOf(unanswered, { ...this.#options, ask })
   }
 
   async ping(): Promise<void> {
@@ -91,7 +105,7 @@ export class PostgresDriver implements Driver {
     try {
       return await work(client)
     } catch (error) {
-      if (error instanceof StoreUnavailableError) broken ??= error
+      if (error instanceof StoreUnavailableError || endsSession(error)) broken ??= error as Error
       throw error
     } finally {
       client.off('error', onError)
@@ -113,12 +127,22 @@ async function transaction<T>(client: PoolClient, verb: Verb<T>): Promise<T> {
   await send(client, raw('BEGIN'))
   try {
     const value = await drive(client, verb)
-    await send(client, raw('COMMIT'))
+    const [row] = await send(client, transactionId)
+    await commit(client, row?.['id'] as string | null, value)
     return value
   } catch (error) {
     // Fails only on a connection that is gone, and with it the transaction.
     await send(client, raw('ROLLBACK')).catch(() => undefined)
     throw error
+  }
+}
+
+async function commit(client: PoolClient, id: string | null, value: unknown): Promise<void> {
+  try {
+    await send(client, raw('COMMIT'))
+  } catch (error) {
+    if (!(error instanceof StoreUnavailableError)) throw error
+    throw new UnansweredCommit(id, value, error)
   }
 }
 

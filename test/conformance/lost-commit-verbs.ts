@@ -1,0 +1,268 @@
+/**
+ * Every verb of the store that writes, each with what must be there before it: `ask` is called
+ * around the one call whose COMMIT is lost. A name may have a case behind its comma.
+ */
+import type { Once, Store } from '../../src/store.ts'
+import { unannounced } from '../../src/domain/run.ts'
+import { completion, holderOf, leaseRequest, policy, pullRequestClaim } from './claims.ts'
+import { announced, OutboxHand, sentEnd } from './outbox-hand.ts'
+import { claiming, decided, newWebhook, received } from './webhooks.ts'
+
+export type Scenario = (
+  store: Store,
+  ask: <T>(verb: () => Promise<T>) => Promise<T>,
+) => Promise<unknown>
+
+let pulls = 0
+/** A pull request nobody else uses. */
+const nextPull = (): number => ++pulls
+
+const claimAt = (pr: number, head = 'a', shown = false) =>
+  pullRequestClaim(
+    // Two pull requests with one head would share its status.
+    { repo: 'acme/widgets', pr, head: `${head} of ${pr}` },
+    { policy: { ...policy, announcement: shown ? announced : unannounced } },
+  )
+
+const pending = async (store: Store, type = 'review') => {
+  const claim = { ...claimAt(nextPull()), type, lease: null }
+  return await store.claimRun(claim, null)
+}
+
+const once = (key: string): Once => ({
+  keyHash: `${key} ${nextPull()}`,
+  bodyHash: 'body',
+  seal: (text) => text,
+  open: (sealed) => sealed,
+})
+
+export const runVerbs: Readonly<Record<string, Scenario>> = {
+  claimRun: (store, ask) => ask(() => store.claimRun(claimAt(nextPull()), null)),
+  'claimRun, superseding': async (store, ask) => {
+    const pr = nextPull()
+    await store.claimRun(claimAt(pr, 'a'), null)
+    const answer = await ask(() => store.claimRun(claimAt(pr, 'b'), null))
+    return [answer.reason, answer.supersededKeys.length, answer.lease !== null]
+  },
+  'claimRun, once': (store, ask) => ask(() => store.claimRun(claimAt(nextPull()), once('claim'))),
+  settleHead: async (store, ask) => {
+    const { run } = await store.claimRun(claimAt(nextPull()), null)
+    const settled = { runId: run!.id, fence: run!.fence, headSha: run!.headSha!, at: 5 }
+    return await ask(() => store.settleHead({ ...settled, actor: 'test' }))
+  },
+  leaseRun: async (store, ask) => {
+    await pending(store, 'leased')
+    return await ask(() => store.leaseRun(leaseRequest({ types: ['leased'] }), null))
+  },
+  heartbeatRun: async (store, ask) => {
+    const held = await store.claimRun(claimAt(nextPull()), null)
+    return await ask(() => store.heartbeatRun(holderOf(held), null))
+  },
+  releaseRun: async (store, ask) => {
+    const held = await store.claimRun(claimAt(nextPull()), null)
+    return await ask(() => store.releaseRun(holderOf(held), null))
+  },
+  completeRun: async (store, ask) => {
+    const held = await store.claimRun(claimAt(nextPull()), null)
+    return await ask(() => store.completeRun(completion(held), null))
+  },
+  reportStatus: async (store, ask) => {
+    const held = await store.claimRun(claimAt(nextPull()), null)
+    const report = { ...holderOf(held), text: 'half way' }
+    return await ask(() => store.reportStatus(report, null))
+  },
+  cancelRun: async (store, ask) => {
+    const { run } = await pending(store)
+    return await ask(() => store.cancelRun(run!.id, 'operator', null))
+  },
+  rerunRun: async (store, ask) => {
+    const held = await store.claimRun(claimAt(nextPull()), null)
+    await store.completeRun(completion(held), null)
+    return await ask(() => store.rerunRun(held.run!.id, 'operator', null))
+  },
+  receiveWebhook: async (store, ask) => {
+    const webhook = newWebhook({ webhookId: `guid ${nextPull()}`, lane: `lane ${nextPull()}` })
+    return (await ask(() => store.receiveWebhook(webhook))).arrived
+  },
+  settleWebhook: async (store, ask) => {
+    const entry = await received(store)
+    const acts = [claiming(claimAt(nextPull()))]
+    const answer = await ask(() => store.settleWebhook(decided(entry, ...acts)))
+    return { result: answer.result, reasons: answer.claims.map(({ reason }) => reason) }
+  },
+  postponeWebhook: async (store, ask) => {
+    const entry = await received(store)
+    await ask(() => store.postponeWebhook(entry.id, store.now() + 5, 'why'))
+  },
+  replayWebhook: async (store, ask) => {
+    const entry = await received(store)
+    await store.settleWebhook(decided(entry))
+    return (await ask(() => store.replayWebhook(entry.id, 'operator', null))).state
+  },
+  sweepRun: async (store, ask) => {
+    const claim = claimAt(nextPull())
+    const quick = { ...claim, lease: null, policy: { ...policy, pendingTimeoutMs: 0 } }
+    const { run } = await store.claimRun(quick, null)
+    return await ask(() => store.sweepRun(run!.id))
+  },
+  beat: (store, ask) => ask(() => store.beat()),
+  purge: async (store, ask) => {
+    const held = await store.claimRun(claimAt(nextPull()), null)
+    await store.completeRun(completion(held), null)
+    const limits = { finishedMs: -1000, supersededMs: 1e9, auditMs: 1e9, eventMs: 1e9 }
+    return (await ask(() => store.purge(limits, 'operator'))).more
+  },
+  placeAudits: async (store, ask) => {
+    await pending(store)
+    await ask(() => store.placeAudits())
+  },
+  createToken: (store, ask) => {
+    const token = { scope: 'worker', name: 'a', userId: null, secret: 'secret', actor: 'admin' }
+    return ask(() => store.createToken(token, null))
+  },
+  deleteToken: async (store, ask) => {
+    const token = { scope: 'worker', name: 'b', userId: null, secret: 'secret', actor: 'admin' }
+    const { id } = (await store.createToken(token, null)).token
+    await ask(() => store.deleteToken(id, 'admin'))
+    return await store.token(id)
+  },
+  learnRepository: (store, ask) =>
+    ask(() => store.learnRepository(`acme/repo-${nextPull()}`, 1_000_000 + nextPull())),
+  recordMode: (store, ask) => ask(() => store.recordMode('live')),
+}
+
+/** One delivery that is due and nobody's. */
+async function oneDue(store: Store): Promise<{ hand: OutboxHand; runId: string }> {
+  const hand = new OutboxHand(store)
+  await hand.publish()
+  const { run } = await store.claimRun(claimAt(nextPull(), 'a', true), null)
+  return { hand, runId: run!.id }
+}
+
+export const outboxVerbs: Readonly<Record<string, Scenario>> = {
+  lease: async (store, ask) => {
+    const { hand } = await oneDue(store)
+    const leased = await ask(() => hand.lease())
+    for (const one of leased) await hand.send(one)
+    return leased.map(({ delivery }) => delivery.name)
+  },
+  beginAttempt: async (store, ask) => {
+    const { hand } = await oneDue(store)
+    const leased = await hand.leaseNamed('status')
+    const begun = await ask(() => hand.begin(leased))
+    const attempts = await store.outbox.attemptsOf(leased.delivery.id)
+    const [budget] = await store.outbox.budgets()
+    return [begun.result, attempts.length, budget?.seconds.length !== 0]
+  },
+  endAttempt: async (store, ask) => {
+    const { hand } = await oneDue(store)
+    const leased = await hand.leaseNamed('status')
+    const attempt = await hand.begun(leased)
+    const answer = await ask(() => hand.end(leased, attempt, sentEnd()))
+    const { status, memo } = (await store.outbox.delivery(leased.delivery.id))!
+    return [answer, status, memo.unsettled]
+  },
+  record: async (store, ask) => {
+    const { hand } = await oneDue(store)
+    const leased = await hand.leaseNamed('status')
+    const finding = { what: 'budget', until: store.now() + 1 } as const
+    return await ask(() => store.outbox.record(leased.hold, finding))
+  },
+  takeOverLeases: async (store, ask) => {
+    const { hand } = await oneDue(store)
+    const leased = await hand.lease()
+    return [leased.length, await ask(() => store.outbox.takeOverLeases())]
+  },
+  blockIdentity: async (store, ask) => {
+    await ask(() => store.outbox.blockIdentity('somebody', store.now() + 5, 'limit'))
+  },
+  publish: async (store, ask) => {
+    const held = await store.claimRun(claimAt(nextPull()), null)
+    const { runId, leaseHash, actor } = holderOf(held)
+    const content = { body: 'hello' }
+    const output = { runId, leaseHash, actor, name: 'note', channel: 'github-comment' } as const
+    return (await ask(() => store.outbox.publish({ ...output, content }, null))).already
+  },
+  retry: async (store, ask) => {
+    const delivery = await failed(store)
+    return (await ask(() => store.outbox.retry(delivery, 'operator', null))).status
+  },
+  retryMany: async (store, ask) => {
+    const { hand, runId } = await oneDue(store)
+    const { id } = await hand.named(runId, 'status')
+    await store.outbox.skip(id, 'not wanted', 'operator', null)
+    const filter = { status: 'SKIPPED', runId } as const
+    return await ask(() => store.outbox.retryMany(filter, 'operator', null))
+  },
+  skip: async (store, ask) => {
+    const { hand, runId } = await oneDue(store)
+    const { id } = await hand.named(runId, 'status')
+    return (await ask(() => store.outbox.skip(id, 'not wanted', 'operator', null))).status
+  },
+  confirm: async (store, ask) => {
+    const { hand, runId } = await oneDue(store)
+    const { id } = await hand.named(runId, 'status')
+    return (await ask(() => store.outbox.confirm(id, '7', 'operator', null))).status
+  },
+  markerKeys: async (store, ask) => (await ask(() => store.outbox.markerKeys())).length,
+  learnAuthor: (store, ask) =>
+    ask(() => store.outbox.learnAuthor({ kind: 'user', githubId: nextPull() })),
+  noteRestore: (store, ask) => ask(() => store.outbox.noteRestore()),
+  closeForgotten: async (store, ask) => {
+    const held = await store.claimRun(claimAt(nextPull(), 'a', true), null)
+    await store.completeRun(completion(held), null)
+    return (await ask(() => store.outbox.closeForgotten(100))) >= 0
+  },
+}
+
+async function failed(store: Store): Promise<string> {
+  const { hand, runId } = await oneDue(store)
+  const { id } = await hand.named(runId, 'status')
+  await store.outbox.skip(id, 'not wanted', 'operator', null)
+  return id
+}
+
+/** What writes nothing, or nothing of its own. */
+export const reads = {
+  store: [
+    'now',
+    'ping',
+    'close',
+    'dueWebhooks',
+    'inboxEntry',
+    'webhookBody',
+    'listInbox',
+    'knownWebhooks',
+    'inboxBacklog',
+    'run',
+    'subject',
+    'subjectsOf',
+    'runAhead',
+    'listRuns',
+    'lostHolds',
+    'activeRuns',
+    'dueRuns',
+    'isServed',
+    'vitals',
+    'listAudit',
+    'auditAfter',
+    'latestAuditOrder',
+    'listTokens',
+    'token',
+    'repositoriesInUse',
+    'repositoryNames',
+    'firstStartedAt',
+  ],
+  outbox: [
+    'nextDueAt',
+    'budgets',
+    'blockedUntil',
+    'delivery',
+    'attemptsOf',
+    'list',
+    'anchorsOf',
+    'backlog',
+    'authors',
+    'knowsSince',
+  ],
+} as const
