@@ -13,7 +13,7 @@ const versionMin = 150_000
 const connectionsMax = 10
 /** As long as the driver's patience: what a transaction holds is wanted by others. */
 const transactionLimit = '30s'
-/** Above every statement's limit: a network that swallows answers must not hang callers for ever. */
+/** Above every statement's limit: a network that swallows answers must not hang anybody. */
 const answerMsMax = 20_000
 
 // Every statement of ours looks rows up by an index. A plan prepared while a table was still empty
