@@ -40,6 +40,7 @@ import type { Scheduler } from './scheduler.ts'
 import { openSandbox } from './sandbox.ts'
 import { hashSecret } from './secrets.ts'
 import { budgetLimits } from './settings/budget-limits.ts'
+import { publishRights } from './settings/publish-rights.ts'
 import { runPolicy } from './settings/run-policy.ts'
 import type { Settings } from './settings/settings.ts'
 import type { Store } from './store.ts'
@@ -173,7 +174,13 @@ type DoorParts = Omit<Parameters<typeof createHttpServer>[0], MadeForTheDoor> &
     readonly store: Store
   }
 type MadeForTheDoor =
-  'auditFeed' | 'adminTokenHash' | 'budgetLimits' | 'version' | 'sandbox' | 'doctor'
+  | 'auditFeed'
+  | 'adminTokenHash'
+  | 'budgetLimits'
+  | 'publishRights'
+  | 'version'
+  | 'sandbox'
+  | 'doctor'
 
 function openDoor(settings: Settings, options: ComposeOptions, parts: DoorParts) {
   const { store, clock, github } = parts
@@ -183,6 +190,7 @@ function openDoor(settings: Settings, options: ComposeOptions, parts: DoorParts)
     auditFeed: createAuditFeed({ store, scheduler: parts.scheduler, log }),
     adminTokenHash: hashSecret(adminToken),
     budgetLimits: budgetLimits(settings),
+    publishRights: publishRights(settings),
     version,
     sandbox: settings.mode === 'sandbox',
     doctor: () =>

@@ -3,6 +3,7 @@
  * file leaves out has the default named here. `defineConfig` only lends its types: the file is
  * checked when it is loaded, with the same rules.
  */
+import type { ChannelName } from './domain/outbox/delivery.ts'
 import type { Role } from './domain/role.ts'
 import type { OnNewer, Verdict } from './domain/run.ts'
 import type { PlainSettings } from './settings/options.ts'
@@ -80,6 +81,20 @@ export interface RunTypeConfig extends TriggerConfig, ExecutionLimits {
    * writes a check run of the same name as well, unless `check` is false. False writes neither.
    */
   readonly status?: { readonly context?: string; readonly check?: boolean } | false
+  /** What its runs may publish beside that. Default: comments, and reviews that only comment. */
+  readonly publish?: PublishConfig
+}
+
+/** No run may publish under a context that shows the result of a run type, its own included. */
+export interface PublishConfig {
+  /** Default: comments and reviews, and what `contexts` and `labels` need. */
+  readonly channels?: readonly ChannelName[]
+  /** Contexts of statuses, names of check runs; `ci/*` allows all that begin so. Default: none. */
+  readonly contexts?: readonly string[]
+  /** Labels it may set and remove; `size/*` allows all that begin so. Default: none. */
+  readonly labels?: readonly string[]
+  /** Whether its reviews may approve or request changes. Default: false. */
+  readonly approve?: boolean
 }
 
 export interface PhaseConfig extends ExecutionLimits {

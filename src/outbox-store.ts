@@ -15,6 +15,7 @@ import type {
 import type { Budget, BudgetLimits, BudgetWait } from './domain/outbox/budget.ts'
 import type { AttemptEnd, Finding } from './domain/outbox/outcome.ts'
 import type { PublishingRules } from './domain/outbox/schedule.ts'
+import type { PublishRights } from './domain/outbox/publish-rights.ts'
 import type { Once, Page, Paged } from './store.ts'
 
 export interface OutboxStore {
@@ -134,6 +135,8 @@ export interface PublishRequest {
   readonly channel: ChannelName
   /** In the channel's stored form. */
   readonly content: Readonly<Record<string, unknown>>
+  /** What runs of a type may publish: the configuration of whoever serves the request. */
+  readonly rightsOf: (type: string) => PublishRights
 }
 
 export interface PublishAnswer {

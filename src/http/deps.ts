@@ -4,6 +4,7 @@ import type { AuditFeed } from '../audit/feed.ts'
 import type { WhyStore } from '../audit/why.ts'
 import type { Clock } from '../clock.ts'
 import type { BudgetLimits } from '../domain/outbox/budget.ts'
+import type { PublishRights } from '../domain/outbox/publish-rights.ts'
 import type { CatchUpReport } from '../intake/catch-up-report.ts'
 import type { Intake } from '../intake/intake.ts'
 import type { Report } from '../doctor/report.ts'
@@ -20,6 +21,8 @@ export interface HttpDeps {
   readonly catchUp: () => Promise<CatchUpReport>
   readonly store: HttpStore
   readonly auditFeed: AuditFeed
+  /** What runs of a type may publish. */
+  readonly publishRights: (type: string) => PublishRights
   /** What each identity may write. */
   readonly budgetLimits: BudgetLimits
   /** `hashSecret` of the admin token. */

@@ -8,6 +8,7 @@ import { STATUS_CODES } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import {
   ConflictError,
+  ForbiddenError,
   HoldfastError,
   InvalidInputError,
   NotFoundError,
@@ -45,6 +46,7 @@ export class HttpProblem extends Error {
 export const problemType = 'application/problem+json; charset=utf-8'
 
 const statusOfClass = [
+  [ForbiddenError, 403],
   [ConflictError, 409],
   [NotFoundError, 404],
   [InvalidInputError, 422],

@@ -2,7 +2,9 @@ import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
+import { defaultRights } from '../domain/outbox/publish-rights.ts'
 import { loadSettings } from './load-settings.ts'
+import { publishRights } from './publish-rights.ts'
 import { runPolicy } from './run-policy.ts'
 import { SettingsError } from './settings-error.ts'
 
@@ -155,6 +157,7 @@ describe('what it says', () => {
   test.each([
     "a: { status: { context: 'acme/x' } }, b: { status: { context: 'Acme/X' } }",
     "a: {}, b: { status: { context: 'holdfast/a' } }",
+    "a: { status: { context: 'acme/x' } }, b: { status: { context: 'acme/\u200bx ' } }",
   ])('two run types may not share a context: %s', async (types) => {
     const { message } = await errorOf(loadText(`export default { runs: { ${types} } }`))
     expect(message).toContain('runs.b.status.context is')
@@ -178,6 +181,12 @@ describe('types', () => {
         pendingTimeoutMs: 3_600_000,
         attempts: 3,
         onNewer: null,
+        publish: {
+          channels: [...defaultRights.channels],
+          contexts: [],
+          labels: [],
+          approve: false,
+        },
         anchor: { per: 'subject' },
         statusContext: 'holdfast/review',
         check: true,
@@ -306,5 +315,40 @@ describe('the policy of a run', () => {
     expect(shown('a', null).checkName).toBeNull()
     expect(shown('b', '7')).toMatchObject({ anchorPer: null, statusContext: null, checkName: null })
     expect(shown('c', '7')).toMatchObject({ statusContext: 'holdfast/c', checkName: null })
+  })
+
+  test('of a type somebody invents never shows under the context of a configured one', async () => {
+    const text = "export default { runs: { a: { status: { context: 'Holdfast/b' } } } }"
+    const settings = { ...(await loadText(text)), githubAppId: '7' }
+    const { announcement } = runPolicy(settings, 'b', 'pull_request')
+    expect(announcement).toMatchObject({ statusContext: null, checkName: null })
+  })
+})
+
+describe('what runs may publish', () => {
+  test('is what their type says, never a context of a type', async () => {
+    const settings = await loadText(`export default { runs: {
+      a: { status: { context: 'acme/a' }, publish: { contexts: ['ci/*'], labels: ['x'] } },
+      b: { publish: { channels: ['github-comment'], approve: true } },
+    } }`)
+    const rights = publishRights(settings)
+    const reserved = ['acme/a', 'holdfast/b']
+    expect(rights('a')).toEqual({
+      channels: [...defaultRights.channels, 'github-status', 'github-check', 'github-label'],
+      contexts: ['ci/*'],
+      labels: ['x'],
+      approve: false,
+      reserved,
+    })
+    expect(rights('b')).toMatchObject({ channels: ['github-comment'], approve: true })
+    expect(rights('constructor')).toEqual({ ...defaultRights, reserved })
+  })
+
+  test.each(['acme/B', 'holdfast/other', 'acme/\u00adb'])('%j is refused', async (context) => {
+    const publish = JSON.stringify({ contexts: [context] })
+    const types = `a: { publish: ${publish} }, b: { status: { context: 'acme/b' } }`
+    const { message } = await errorOf(loadText(`export default { runs: { ${types} } }`))
+    expect(message).toContain('runs.a.publish.contexts has')
+    expect(message).toContain('kept for the result of a run type')
   })
 })

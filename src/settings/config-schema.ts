@@ -10,6 +10,7 @@ import {
   type RunHandler,
   type When,
 } from '../config.ts'
+import { githubChannels } from '../domain/outbox/delivery.ts'
 import { roles } from '../domain/role.ts'
 import { onNewerChoices } from '../domain/run.ts'
 import { closedObject } from './closed-object.ts'
@@ -79,6 +80,12 @@ const limits = {
 
 const statusForm = closedObject({ context: text.optional(), check: yesOrNo.optional() })
 const anchorPer = closedObject({ per: oneOf(['subject', 'run']) })
+const publish = closedObject({
+  channels: list(oneOf(githubChannels)).optional(),
+  contexts: list(text).optional(),
+  labels: list(text).optional(),
+  approve: yesOrNo.optional(),
+})
 const runType = closedObject({
   ...trigger,
   ...limits,
@@ -91,6 +98,7 @@ const runType = closedObject({
   status: pickSchema((value) =>
     typeof value === 'object' ? statusForm : z.literal(false, 'must be { context: ... } or false'),
   ).optional(),
+  publish: publish.optional(),
 })
 
 const phase = closedObject({

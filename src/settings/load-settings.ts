@@ -13,7 +13,8 @@ import { freezeDeep } from './freeze-deep.ts'
 import { nearest } from './nearest.ts'
 import { flagOf, hasFlag, type Option } from './option.ts'
 import { optionEntries, options, type OptionKey, type OptionValues } from './options.ts'
-import type { RunTypeSettings, Settings } from './settings.ts'
+import { contextProblems } from './publish-rights.ts'
+import type { Settings } from './settings.ts'
 import { SettingsError } from './settings-error.ts'
 import { withTypeDefaults } from './type-defaults.ts'
 import type { Database } from './value-kind.ts'
@@ -55,7 +56,7 @@ export async function loadSettings(sources: SettingsSources): Promise<Settings> 
     values[key] = given.length > 0 ? given[0] : entry.default
   }
   const types = withTypeDefaults(file.config)
-  problems.push(...appProblems(values), ...sharedContexts(types.runs, file.path))
+  problems.push(...appProblems(values), ...contextProblems(types.runs, file.path ?? embedder))
   if (problems.length > 0) throw new SettingsError(problems)
 
   const { databaseUrl, ...plain } = values as OptionValues
@@ -138,27 +139,6 @@ function appProblems(values: Readonly<Record<string, unknown>>): string[] {
     ? [githubAppId.env, githubPrivateKey.env]
     : [githubPrivateKey.env, githubAppId.env]
   return [`${given} is given without ${missing}; a GitHub App needs both`]
-}
-
-/** GitHub does not tell contexts apart by case. */
-function sharedContexts(
-  runs: Readonly<Record<string, RunTypeSettings>>,
-  path: string | null,
-): string[] {
-  const owners = new Map<string, string>()
-  const problems: string[] = []
-  for (const [name, { statusContext }] of Object.entries(runs)) {
-    if (statusContext === null) continue
-    const owner = owners.get(statusContext.toLowerCase())
-    if (owner === undefined) owners.set(statusContext.toLowerCase(), name)
-    else {
-      problems.push(
-        `${path ?? embedder}: runs.${name}.status.context is ${JSON.stringify(statusContext)}, ` +
-          `which runs.${owner} has as well; every run type needs its own`,
-      )
-    }
-  }
-  return problems
 }
 
 function placeDatabase(given: Database | null, cwd: string, dataDir: string): Database {

@@ -35,6 +35,11 @@ become runs.
 - \`status\`: \`{ context, check }\`, or \`false\` for no commit status. \`context\` is by default
   \`holdfast/TYPE\`; no two types may share one. \`check\` (default \`true\`) writes a check run of
   that name as well, which only an App may
+- \`publish\`: what its runs may publish beside that, \`{ channels, contexts, labels, approve }\`.
+  Left out: comments, and reviews that only comment. \`contexts\` and \`labels\` list the statuses,
+  check runs and labels they may set (\`'ci/*'\` allows all that begin so) and allow their channels;
+  \`approve: true\` lets reviews approve or request changes. \`channels\`, when given, is the whole
+  list of channels. No run publishes under a context of a run type or under \`holdfast/\`
 
 ### \`tasks\` (not used yet)
 

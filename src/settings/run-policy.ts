@@ -3,6 +3,8 @@
  * has the defaults, so that a caller can invent one without touching the server.
  */
 import type { Announcement, RunPolicy } from '../domain/run.ts'
+import { contextKey } from '../domain/outbox/publish-rights.ts'
+import { contextsOf } from './publish-rights.ts'
 import type { RunTypeSettings, Settings } from './settings.ts'
 import { executionLimits } from './type-defaults.ts'
 
@@ -22,17 +24,18 @@ export function runPolicy(
       }),
     }),
     onNewer: configured?.onNewer ?? (kind === 'pull_request' ? 'supersede' : 'queue'),
-    announcement: announcementOf(settings, configured ?? defaultsOf(type), kind),
+    announcement: announcementOf(settings, configured ?? defaultsOf(settings, type), kind),
   }
 }
 
 type Shown = Pick<RunTypeSettings, 'anchor' | 'statusContext' | 'check'>
 
-const defaultsOf = (type: string): Shown => ({
-  anchor: { per: 'subject' },
-  statusContext: `holdfast/${type}`,
-  check: true,
-})
+/** A caller can invent any type; none of them may show under the context of a configured one. */
+function defaultsOf({ runs }: Pick<Settings, 'runs'>, type: string): Shown {
+  const context = `holdfast/${type}`
+  const taken = contextsOf(runs).some((other) => contextKey(other) === contextKey(context))
+  return { anchor: { per: 'subject' }, statusContext: taken ? null : context, check: !taken }
+}
 
 /** Only an App may write check runs. */
 function announcementOf(

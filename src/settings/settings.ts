@@ -12,6 +12,7 @@ import type {
   TaskHooks,
   When,
 } from '../config.ts'
+import type { PublishRights } from '../domain/outbox/publish-rights.ts'
 import type { Role } from '../domain/role.ts'
 import type { OnNewer } from '../domain/run.ts'
 import type { StoreMode } from '../store.ts'
@@ -64,7 +65,10 @@ export interface RunTypeSettings extends TriggerSettings, ExecutionSettings {
   readonly statusContext: string | null
   /** Whether a check run of the same name is written too, where an App acts. */
   readonly check: boolean
+  readonly publish: PublishSettings
 }
+
+export type PublishSettings = Omit<PublishRights, 'reserved'>
 
 export interface PhaseSettings extends ExecutionSettings {
   readonly name: string

@@ -2,6 +2,7 @@
  * What run types and task types are when the config file leaves something out, or is not there.
  */
 import type { Config, PhaseConfig, RunTypeConfig, TaskTypeConfig } from '../config.ts'
+import { publishSettings } from './publish-rights.ts'
 import type {
   ExecutionSettings,
   PhaseSettings,
@@ -64,6 +65,7 @@ function runType(config: RunTypeConfig, name: string): RunTypeSettings {
     anchor: config.anchor ?? { per: 'subject' },
     statusContext: config.status === false ? null : (config.status?.context ?? `holdfast/${name}`),
     check: config.status === false ? false : (config.status?.check ?? true),
+    publish: publishSettings(config.publish),
   }
 }
 

@@ -4,6 +4,7 @@
  */
 import type { ChannelName } from '../domain/outbox/delivery.ts'
 import type { Outcome } from '../domain/run.ts'
+import { allRights } from '../domain/outbox/publish-rights.ts'
 import { ConflictError } from '../errors.ts'
 import { delay } from '../scheduler.ts'
 import { hashLeaseToken } from '../secrets.ts'
@@ -111,7 +112,15 @@ export class Workers {
   async #publish({ runId, leaseHash, actor }: Held): Promise<void> {
     const text = this.#text('own output')
     const [channel, content] = this.#output(text)
-    const request = { runId, leaseHash, actor, name: 'output', channel, content }
+    const request = {
+      runId,
+      leaseHash,
+      actor,
+      name: 'output',
+      channel,
+      content,
+      rightsOf: () => allRights,
+    }
     const told = await this.#ask(({ store }) => store.outbox.publish(request, null))
     if (told === null || !('value' in told) || told.value.already) return
     this.publications.push({ runId, channel, text })

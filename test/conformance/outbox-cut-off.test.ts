@@ -5,6 +5,7 @@
  * through; what the store shows must be as before until then, and the audit must tell of it after.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { allRights } from '../../src/domain/outbox/publish-rights.ts'
 import { systemRandom } from '../../src/random.ts'
 import type { ClaimAnswer, Store } from '../../src/store.ts'
 import type { Driver } from '../../src/stores/driver.ts'
@@ -132,7 +133,8 @@ describe.each([
     const { held } = await running()
     const { runId, leaseHash } = holderOf(held)
     const content = { form: 'text', body: 'Found three.' }
-    const request = { runId, leaseHash, actor: 'test', name: 'own', content }
+    const rightsOf = () => allRights
+    const request = { runId, leaseHash, actor: 'test', name: 'own', content, rightsOf }
     // The delivery itself is the record; it is told of when it is sent.
     await cutEverywhere(0, () =>
       store.outbox.publish({ ...request, channel: 'github-comment' }, null),

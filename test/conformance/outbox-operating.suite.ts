@@ -4,6 +4,7 @@
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { ChannelName, Delivery } from '../../src/domain/outbox/delivery.ts'
+import { allRights, defaultRights } from '../../src/domain/outbox/publish-rights.ts'
 import type { PublishRequest } from '../../src/outbox-store.ts'
 import { purgeAll, purgeLimits } from '../../src/runs/purge.ts'
 import type { ClaimAnswer } from '../../src/store.ts'
@@ -47,6 +48,7 @@ export function operating(open: OpenStore): void {
         name: 'own',
         channel,
         content: contents[channel],
+        rightsOf: () => allRights,
         ...over,
       },
       null,
@@ -114,8 +116,32 @@ export function operating(open: OpenStore): void {
       await expect(put(held, 'github-status', own)).rejects.toMatchObject({
         code: 'context_reserved',
       })
+      const check = { content: { ...contents['github-check'], name: 'holdfast\u200b/Review ' } }
+      await expect(put(held, 'github-check', check)).rejects.toMatchObject({
+        code: 'context_reserved',
+      })
       const job = await new TestSubject(world, { kind: 'job' }).claim('a')
       await expect(put(job, 'github-comment')).rejects.toMatchObject({ code: 'no_place' })
+    })
+
+    it('shows nobody else’s result, and only what its type is allowed', async () => {
+      const held = await make().claim('a')
+      const rights = { ...defaultRights, reserved: ['acme/lint', 'acme/types'] }
+      const as = (over: Partial<typeof rights>) => ({ rightsOf: () => ({ ...rights, ...over }) })
+      for (const channel of ['github-status', 'github-check'] as const) {
+        const everything = as({ ...allRights, reserved: rights.reserved })
+        await expect(put(held, channel, everything)).rejects.toMatchObject({
+          code: 'context_reserved',
+        })
+        await expect(put(held, channel, as({ reserved: [] }))).rejects.toMatchObject({
+          code: 'publish_not_allowed',
+        })
+      }
+      await expect(put(held, 'github-label', as({}))).rejects.toMatchObject({
+        code: 'publish_not_allowed',
+      })
+      expect((await outbox().list({}, page)).items.map(({ name }) => name)).not.toContain('own')
+      expect((await put(held, 'github-comment', as({}))).already).toBe(false)
     })
 
     it.each(['succeeded', 'failed', 'skipped'] as const)(

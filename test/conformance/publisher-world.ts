@@ -9,6 +9,7 @@ import { noMetrics } from '../../src/metrics.ts'
 import type { OutboxStore } from '../../src/outbox-store.ts'
 import type { Announcement } from '../../src/domain/run.ts'
 import type { ChannelName, Delivery } from '../../src/domain/outbox/delivery.ts'
+import { allRights } from '../../src/domain/outbox/publish-rights.ts'
 import { createGitHubSimulator, type GitHubSimulator } from '../../src/simulator/index.ts'
 import type { ClaimAnswer, Store } from '../../src/store.ts'
 import { appCredentials, appKeyPem, clientOf, HandScheduler } from '../github/github-under-test.ts'
@@ -66,7 +67,15 @@ export class PublisherWorld {
   async publish(held: ClaimAnswer, channel: ChannelName, content: object): Promise<void> {
     const { runId, leaseHash, actor } = holderOf(held)
     const stored = content as Readonly<Record<string, unknown>>
-    const wish = { runId, leaseHash, actor, name: 'the-one', channel, content: stored }
+    const wish = {
+      runId,
+      leaseHash,
+      actor,
+      name: 'the-one',
+      channel,
+      content: stored,
+      rightsOf: () => allRights,
+    }
     await this.store.outbox.publish(wish, null)
   }
 

@@ -8,6 +8,7 @@ import { pino } from 'pino'
 import type { App } from '../../src/http/app.ts'
 import { problem, type Problem } from '../../src/http/contract.ts'
 import type { HttpDeps } from '../../src/http/deps.ts'
+import { defaultRights } from '../../src/domain/outbox/publish-rights.ts'
 import { CatchUpNotes } from '../../src/intake/catch-up-report.ts'
 import { createHttpServer } from '../../src/http/server.ts'
 import { noMetrics } from '../../src/metrics.ts'
@@ -51,6 +52,7 @@ export function serverUnderTest(): ServerUnderTest {
     auditFeed: fakes.auditFeed,
     adminTokenHash: hashSecret(adminToken),
     budgetLimits: { spacingMs: 1000, perMinute: 80, perHour: 0 },
+    publishRights: () => defaultRights,
     clock: { wallMs: () => startedAt, monotonicMs: () => 0 },
     random: systemRandom,
     log: pino({ level: 'trace' }, { write: (line: string) => void logged.push(line) }),

@@ -5,6 +5,7 @@
  */
 import { pino } from 'pino'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { defaultRights } from '../../src/domain/outbox/publish-rights.ts'
 import { unannounced } from '../../src/domain/run.ts'
 import { createAuditFeed } from '../../src/audit/feed.ts'
 import type { App } from '../../src/http/app.ts'
@@ -68,6 +69,7 @@ beforeEach(() => {
     log,
     adminTokenHash: hashSecret(adminToken),
     budgetLimits: { spacingMs: 1000, perMinute: 80, perHour: 500 },
+    publishRights: () => defaultRights,
     version: '0.0.0',
     sandbox: true,
     doctor: () => Promise.resolve({ ok: true, findings: [] }),

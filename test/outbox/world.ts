@@ -5,6 +5,7 @@
  */
 import { pino } from 'pino'
 import type { ChannelName } from '../../src/domain/outbox/delivery.ts'
+import { allRights } from '../../src/domain/outbox/publish-rights.ts'
 import type { PublishingRules } from '../../src/domain/outbox/schedule.ts'
 import { defaultPublishing } from '../../src/domain/outbox/schedule.ts'
 import type { BudgetLimits } from '../../src/domain/outbox/budget.ts'
@@ -141,7 +142,14 @@ function actsOf(
       channel: ChannelName,
       content: Readonly<Record<string, unknown>>,
     ) => {
-      const request = { ...holderOf(claimed), actor: 'test', name, channel, content }
+      const request = {
+        ...holderOf(claimed),
+        actor: 'test',
+        name,
+        channel,
+        content,
+        rightsOf: () => allRights,
+      }
       return withTime(time, store.outbox.publish(request, null))
     },
   }

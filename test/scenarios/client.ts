@@ -27,6 +27,7 @@ export interface Body extends RunJson {
   readonly run_token: string
   readonly expires_at: string
   readonly code: string
+  readonly hint: string
   readonly title: string
   readonly detail: string
   readonly request_id: string

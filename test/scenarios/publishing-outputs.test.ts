@@ -23,7 +23,15 @@ const { privateKey } = generateKeyPairSync('rsa', {
 })
 const app = { id: 7, slug: 'holdfast-app', privateKey }
 /** Nothing starts by itself; a lost holder is final at once. */
-const config = `export default { runs: { review: { attempts: 1, run: 'remote' } } }`
+const config = `
+  const contexts = ['acme/lint', 'acme/types']
+  const publish = { contexts, labels: ['needs-work', 'other'], approve: true }
+  export default {
+    runs: {
+      review: { attempts: 1, run: 'remote', publish },
+      security: { run: 'remote', status: { context: 'acme/Security' } },
+    },
+  }`
 
 describe.each(databases)(
   'what a run publishes itself on $name',
@@ -48,7 +56,8 @@ describe.each(databases)(
       const path = `/v1/runs/${held.run.id}/deliveries/${name}`
       const body = { lease_token: held.lease.token, ...content }
       const answer = await here.server.admin.call('PUT', path, body)
-      return { status: answer.status, code: answer.body.code, body: answer.body as never as Put }
+      const { code, hint } = answer.body
+      return { status: answer.status, code, hint, body: answer.body as never as Put }
     }
     type Put = DeliveryJson
     const sent = (id: string): Promise<DeliveryJson> =>
@@ -112,6 +121,27 @@ describe.each(databases)(
       expect(here.github.count('POST /repos/{owner}/{repo}/pulls/{pull_number}/reviews')).toBe(1)
     })
 
+    it('nothing that its type may not publish', async () => {
+      const { number, held } = await begin({ type: 'security' })
+      const head = sha(`head of ${number}`)
+      await here.published(`run=${held.run.id}`)
+      for (const content of [
+        { channel: 'github-status', context: 'acme/lint', state: 'success' },
+        { channel: 'github-check', name: 'acme/lint', conclusion: 'success' },
+        { channel: 'github-label', label: 'needs-work' },
+        { channel: 'github-review', body: 'Fine.', event: 'APPROVE' },
+        { channel: 'github-review', body: 'No.', event: 'REQUEST_CHANGES' },
+      ]) {
+        const refused = await put(held, 'own', content)
+        expect(refused).toMatchObject({ status: 403, code: 'publish_not_allowed' })
+        expect(refused.hint).toContain('runs: { "security": { publish: {')
+      }
+      expect(here.github.statuses(repo, head, 'acme/lint')).toEqual([])
+      expect(here.github.reviews(repo, number)).toEqual([])
+      const review = { channel: 'github-review', body: 'Looks fine.' }
+      expect((await put(held, 'own', review)).status).toBe(201)
+    })
+
     it('a label: on, and off again under the same name', async () => {
       const { number, held } = await begin()
       const content = { channel: 'github-label', label: 'needs-work' }
@@ -150,7 +180,16 @@ describe.each(databases)(
       expect(checks.toSorted()).toEqual(['acme/types', 'holdfast/review'])
       expect(
         await put(held, 'own', { ...status, context: 'Holdfast/Review', state: 'success' }),
-      ).toMatchObject({ code: 'context_reserved' })
+      ).toMatchObject({ status: 403, code: 'context_reserved' })
+      const success = { name: 'holdfast/review', conclusion: 'success' }
+      for (const one of [
+        { ...check, ...success },
+        { ...check, name: 'ACME/sec\u00adurity' },
+      ]) {
+        const refused = await put(held, 'own', one)
+        expect(refused).toMatchObject({ status: 403, code: 'context_reserved' })
+      }
+      expect(here.github.checkRuns(repo, head)).toHaveLength(2)
       expect((await put(held, 'anchor', { channel: 'github-comment', body: 'x' })).status).toBe(422)
     })
 

@@ -70,7 +70,7 @@ function asOwnKey(error: unknown): never {
   })
 }
 
-function publishRoute(app: App, { store }: HttpDeps): void {
+function publishRoute(app: App, { store, publishRights: rightsOf }: HttpDeps): void {
   app.put(
     '/v1/runs/:id/deliveries/:name',
     {
@@ -89,7 +89,8 @@ function publishRoute(app: App, { store }: HttpDeps): void {
         description:
           'A comment, status, check run, label or review of its own, once per name and round, ' +
           'however often it is asked. A status, check run or label may be given a new content ' +
-          'under its name; other content for a comment or a review is refused.',
+          'under its name; other content for a comment or a review is refused. What runs may ' +
+          'publish is part of their type’s configuration (`publish`): 403 for anything else.',
         params: ownDeliveryParams,
         body: ownDeliveryBody,
         response: { 200: ownDelivery, 201: ownDelivery },
@@ -104,7 +105,7 @@ function publishRoute(app: App, { store }: HttpDeps): void {
       const leaseHash = speakerOf(request, request.body.lease_token)
       const { actor } = principalOf(request)
       const published = await store.outbox.publish(
-        { runId, name, leaseHash, actor, ...contentOf(request.body) },
+        { runId, name, leaseHash, actor, rightsOf, ...contentOf(request.body) },
         null,
       )
       const view = await oneDelivery(store, published.delivery)

@@ -6,10 +6,11 @@ import { closedContent } from '../../domain/outbox/left-open.ts'
 import type { Desire } from '../../domain/outbox/announce.ts'
 import { statusTarget } from '../../domain/outbox/announce.ts'
 import type { ChannelName, Delivery } from '../../domain/outbox/delivery.ts'
+import { publishRefusal } from '../../domain/outbox/publish-rights.ts'
 import type { Revision } from '../../domain/outbox/revise.ts'
 import { revise } from '../../domain/outbox/revise.ts'
 import type { Run } from '../../domain/run.ts'
-import { ConflictError, InvalidInputError } from '../../errors.ts'
+import { ConflictError, ForbiddenError, InvalidInputError } from '../../errors.ts'
 import type { PublishAnswer, PublishRequest } from '../../outbox-store.ts'
 import type { Verb } from '../sql.ts'
 import { join, padded, sql } from '../sql.ts'
@@ -23,6 +24,8 @@ import { checkHolder } from './hold-run.ts'
 export function* publishOwn(context: VerbContext, request: PublishRequest): Verb<PublishAnswer> {
   const { run, subject } = yield* lockRun(context, request.runId)
   if (request.leaseHash !== null) checkHolder(run, request.leaseHash)
+  const refusal = publishRefusal(request, run, request.rightsOf(run.type))
+  if (refusal !== null) throw new ForbiddenError(refusal.code, refusal.message, refusal)
   const desire = desireOf(request, run, subject.scope)
   const [named] = yield* selectDeliveries(
     sql`run_id = ${run.id} AND name = ${request.name} AND round = ${run.round} LIMIT 1`,
@@ -89,11 +92,8 @@ function targetOf(
   thread: number | null,
 ): string {
   switch (channel) {
-    case 'github-status': {
-      const context = String(content['context'])
-      if (context.toLowerCase() === run.statusContext?.toLowerCase()) throw reserved(context)
-      return statusTarget(repositoryId, run.headSha ?? '', context)
-    }
+    case 'github-status':
+      return statusTarget(repositoryId, run.headSha ?? '', String(content['context']))
     case 'github-check':
       return `check ${run.id} ${run.round} ${name}`
     case 'github-label':
@@ -101,15 +101,6 @@ function targetOf(
     default:
       return `message ${run.id} ${run.round} ${name}`
   }
-}
-
-function reserved(context: string): InvalidInputError {
-  return new InvalidInputError(
-    'context_reserved',
-    'context',
-    `${context} is the context this run's own state is shown under`,
-    { hint: 'Use another context; complete the run to change its own status.' },
-  )
 }
 
 /** Left like this it would say for ever that something is under way. */

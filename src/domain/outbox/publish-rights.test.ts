@@ -1,0 +1,85 @@
+import { describe, expect, it } from 'vitest'
+import {
+  allRights,
+  contextKey,
+  defaultRights,
+  isReserved,
+  publishRefusal,
+  type Publication,
+  type PublishRights,
+} from './publish-rights.ts'
+
+const run = { type: 'review', statusContext: 'acme/review', checkName: 'acme/review' }
+const refused = (publication: Publication, rights: Partial<PublishRights> = {}) =>
+  publishRefusal(publication, run, { ...defaultRights, ...rights })?.code ?? null
+const status = (context: string): Publication => ({
+  channel: 'github-status',
+  content: { context },
+})
+const check = (name: string): Publication => ({ channel: 'github-check', content: { name } })
+const label = (name: string): Publication => ({ channel: 'github-label', content: { label: name } })
+const review = (event: string): Publication => ({ channel: 'github-review', content: { event } })
+
+describe('a context', () => {
+  it.each([
+    'ACME/Review',
+    ' acme / review ',
+    'acme/re\u200bview',
+    'acme/re\u00adview',
+    'acme/review\ufe0f',
+    'ac\u2060me/review\u{e0061}',
+    'ａｃｍｅ/review',
+    'acme/rev\u{1d422}ew',
+  ])('%j looks like acme/review', (text) => {
+    expect(contextKey(text)).toBe('acme/review')
+    expect(isReserved(text, ['acme/review'])).toBe(true)
+  })
+
+  it.each(['acme/reviews', 'acme/revie', 'acme-review'])('%j is another', (text) => {
+    expect(isReserved(text, ['acme/review'])).toBe(false)
+  })
+
+  it('under holdfast/ belongs to a type, whether or not anybody configured it', () => {
+    expect(isReserved('Holdfast/anything', [])).toBe(true)
+    expect(isReserved('hold\u200dfast/anything', [])).toBe(true)
+    expect(isReserved('holdfastness', [])).toBe(false)
+  })
+})
+
+describe('what a run may publish', () => {
+  it('by default is a comment and a review that only comments', () => {
+    expect(refused({ channel: 'github-comment', content: { body: 'x' } })).toBeNull()
+    expect(refused(review('COMMENT'))).toBeNull()
+    const others = [status('ci/x'), check('ci/x'), label('x'), review('APPROVE')]
+    for (const other of [...others, review('REQUEST_CHANGES')]) {
+      expect(refused(other)).toBe('publish_not_allowed')
+    }
+  })
+
+  it('is what its type was allowed, in any case of letters', () => {
+    const rights = { ...allRights, contexts: ['ci/Lint', 'Deploy/*'], labels: ['size/*', 'Ready'] }
+    for (const fine of [status('CI/lint'), check('deploy/web'), label('Size/XL'), label('ready')]) {
+      expect(refused(fine, rights)).toBeNull()
+    }
+    for (const other of [status('ci/lint2'), check('deploy'), label('size'), label('re ady')]) {
+      expect(refused(other, rights)).toBe('publish_not_allowed')
+    }
+    expect(refused(review('APPROVE'), rights)).toBeNull()
+    expect(refused(review('REQUEST_CHANGES'), { ...rights, approve: false })).not.toBeNull()
+  })
+
+  it('never is the result of its own type or of another, whatever it was allowed', () => {
+    const rights = { ...allRights, reserved: ['acme/security'] }
+    for (const name of ['acme/review', 'Acme/Security', 'acme/secu\u200brity', 'holdfast/x']) {
+      expect(refused(status(name), rights)).toBe('context_reserved')
+      expect(refused(check(name), rights)).toBe('context_reserved')
+    }
+  })
+
+  it('is told with the line that would allow it', () => {
+    const refusal = publishRefusal(label('size/xl'), run, defaultRights)
+    expect(refusal?.hint).toContain('runs: { "review": { publish: { labels: ["size/xl"] } } }')
+    const other = publishRefusal(label('size/xl'), run, { ...allRights, channels: [] })
+    expect(other?.hint).toContain(`publish: { channels: ['github-label'] }`)
+  })
+})

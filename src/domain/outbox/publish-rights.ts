@@ -1,0 +1,129 @@
+/**
+ * What runs of a type may publish beside their own comment, status and check run.
+ *
+ * What must hold: nothing a run publishes can pass for the result of a run type, its own included:
+ * neither under that type's context nor under a text that only looks like it. What a type is not
+ * allowed explicitly it may not do, apart from comments and reviews that neither approve nor block.
+ */
+import type { Announcement } from '../run.ts'
+import { githubChannels, type ChannelName } from './delivery.ts'
+
+export interface PublishRights {
+  readonly channels: readonly ChannelName[]
+  /** Contexts of statuses and names of check runs; one that ends in `*` allows every such start. */
+  readonly contexts: readonly string[]
+  /** The same for labels. */
+  readonly labels: readonly string[]
+  /** Whether reviews may approve or request changes: both decide about a merge. */
+  readonly approve: boolean
+  /** Contexts that show the result of a run type. */
+  readonly reserved: readonly string[]
+}
+
+export const defaultRights: PublishRights = {
+  channels: ['github-comment', 'github-review'],
+  contexts: [],
+  labels: [],
+  approve: false,
+  reserved: [],
+}
+
+/** For whoever asks for nothing but what its own program decides: everything but reserved names. */
+export const allRights: PublishRights = {
+  channels: githubChannels,
+  contexts: ['*'],
+  labels: ['*'],
+  approve: true,
+  reserved: [],
+}
+
+/** Types that nobody configured show their result under names of this form. */
+const ownPrefix = 'holdfast/'
+
+const invisible = /[\p{Default_Ignorable_Code_Point}\p{White_Space}\p{Cc}\p{Cf}]/gu
+
+/** Equal for two contexts that a person, or GitHub, could take for one. */
+export function contextKey(context: string): string {
+  const visible = context.normalize('NFKC').replace(invisible, '')
+  // Upper case first: it makes one of what has two lower cases, such as a final sigma.
+  return visible.toUpperCase().toLowerCase().normalize('NFKC')
+}
+
+/** Whether this context belongs to a run type, configured or not. */
+export function isReserved(context: string, reserved: readonly string[]): boolean {
+  const key = contextKey(context)
+  return key.startsWith(ownPrefix) || reserved.some((other) => contextKey(other) === key)
+}
+
+export interface PublishRefusal {
+  readonly code: 'context_reserved' | 'publish_not_allowed'
+  readonly message: string
+  readonly hint: string
+}
+
+export interface Publication {
+  readonly channel: ChannelName
+  readonly content: Readonly<Record<string, unknown>>
+}
+
+export type Publishing = Pick<Announcement, 'statusContext' | 'checkName'> & {
+  readonly type: string
+}
+
+/** Null when a run of this type may publish it. */
+export function publishRefusal(
+  { channel, content }: Publication,
+  run: Publishing,
+  rights: PublishRights,
+): PublishRefusal | null {
+  const context = contextOf(channel, content)
+  if (context !== null) {
+    const own = [run.statusContext, run.checkName].filter((name) => name !== null)
+    if (isReserved(context, [...own, ...rights.reserved])) return reservedContext(context)
+  }
+  if (context !== null && !isListed(context, rights.contexts)) {
+    return notAllowed(run, `under ${quoted(context)}`, `contexts: [${quoted(context)}]`)
+  }
+  const label = channel === 'github-label' ? String(content['label']) : null
+  if (label !== null && !isListed(label, rights.labels)) {
+    return notAllowed(run, `the label ${quoted(label)}`, `labels: [${quoted(label)}]`)
+  }
+  const event = channel === 'github-review' ? String(content['event']) : 'COMMENT'
+  if (event !== 'COMMENT' && !rights.approve) {
+    return notAllowed(run, `a review that says ${event}`, 'approve: true')
+  }
+  if (rights.channels.includes(channel)) return null
+  return notAllowed(run, `on ${channel}`, `channels: ['${channel}']`)
+}
+
+function contextOf(channel: ChannelName, content: Publication['content']): string | null {
+  if (channel === 'github-status') return String(content['context'])
+  return channel === 'github-check' ? String(content['name']) : null
+}
+
+/** GitHub tells neither contexts nor labels apart by case. */
+function isListed(text: string, patterns: readonly string[]): boolean {
+  const given = text.toLowerCase()
+  return patterns.some((pattern) => {
+    const wanted = pattern.toLowerCase()
+    return wanted.endsWith('*') ? given.startsWith(wanted.slice(0, -1)) : given === wanted
+  })
+}
+
+function reservedContext(context: string): PublishRefusal {
+  return {
+    code: 'context_reserved',
+    message: `${quoted(context)} shows the result of a run type, which only its own runs set`,
+    hint: 'Use another name. A run changes its own status and check by being completed.',
+  }
+}
+
+function notAllowed({ type }: Publishing, what: string, line: string): PublishRefusal {
+  return {
+    code: 'publish_not_allowed',
+    message: `runs of the type ${type} may not publish ${what}`,
+    hint: `Allow it in holdfast.config.ts: runs: { ${quoted(type)}: { publish: { ${line} } } }`,
+  }
+}
+
+const quoted = (text: string): string => JSON.stringify(text)

@@ -1,0 +1,75 @@
+/** From the configuration to what a type's runs may publish, and what is wrong with it. */
+import type { PublishConfig } from '../config.ts'
+import type { ChannelName } from '../domain/outbox/delivery.ts'
+import { contextKey, defaultRights, isReserved } from '../domain/outbox/publish-rights.ts'
+import type { PublishRights } from '../domain/outbox/publish-rights.ts'
+import type { PublishSettings, RunTypeSettings, Settings } from './settings.ts'
+
+/**
+ * Naming contexts or labels allows the channels they are published on, so that allowing one is one
+ * line; `channels` itself, when given, is the whole list.
+ */
+export function publishSettings(config: PublishConfig = {}): PublishSettings {
+  const { contexts = [], labels = [], approve = false } = config
+  const named: ChannelName[] = [
+    ...defaultRights.channels,
+    ...(contexts.length > 0 ? (['github-status', 'github-check'] as const) : []),
+    ...(labels.length > 0 ? (['github-label'] as const) : []),
+  ]
+  return { channels: config.channels ?? named, contexts, labels, approve }
+}
+
+/** A type nobody configured has the default rights. */
+export function publishRights(settings: Pick<Settings, 'runs'>): (type: string) => PublishRights {
+  const reserved = contextsOf(settings.runs)
+  return (type) => {
+    const configured = Object.hasOwn(settings.runs, type) ? settings.runs[type] : undefined
+    return { ...defaultRights, ...configured?.publish, reserved }
+  }
+}
+
+export function contextsOf(runs: Readonly<Record<string, RunTypeSettings>>): readonly string[] {
+  return Object.values(runs).flatMap(({ statusContext }) => statusContext ?? [])
+}
+
+/** `where` names the source of the configuration. */
+export function contextProblems(
+  runs: Readonly<Record<string, RunTypeSettings>>,
+  where: string,
+): string[] {
+  return [...sharedContexts(runs, where), ...reservedContexts(runs, where)]
+}
+
+/** GitHub does not tell contexts apart by case, and people not by what they cannot see. */
+function sharedContexts(runs: Readonly<Record<string, RunTypeSettings>>, where: string): string[] {
+  const owners = new Map<string, string>()
+  const problems: string[] = []
+  for (const [name, { statusContext }] of Object.entries(runs)) {
+    if (statusContext === null) continue
+    const owner = owners.get(contextKey(statusContext))
+    if (owner === undefined) owners.set(contextKey(statusContext), name)
+    else {
+      problems.push(
+        `${where}: runs.${name}.status.context is ${JSON.stringify(statusContext)}, ` +
+          `which runs.${owner} has as well; every run type needs its own`,
+      )
+    }
+  }
+  return problems
+}
+
+function reservedContexts(
+  runs: Readonly<Record<string, RunTypeSettings>>,
+  where: string,
+): string[] {
+  const reserved = contextsOf(runs)
+  return Object.entries(runs).flatMap(([name, { publish }]) =>
+    publish.contexts
+      .filter((context) => isReserved(context, reserved))
+      .map(
+        (context) =>
+          `${where}: runs.${name}.publish.contexts has ${JSON.stringify(context)}, which is kept ` +
+          'for the result of a run type; choose another name',
+      ),
+  )
+}
