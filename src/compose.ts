@@ -103,7 +103,7 @@ export async function compose(settings: Settings, options: ComposeOptions): Prom
   const { log, version } = options
   const metrics = createPrometheusMetrics()
   const publishing = options.publishing ?? {}
-  const store = await openServedStore(settings, { ...seams, metrics, publishing })
+  const store = await openServedStore(settings, { ...seams, metrics, publishing, log })
   metrics.watch(store, budgetLimits(settings))
   const onAsked = (kind: string): void => metrics.githubAsked(kind)
   const onRenamed = (githubId: number, newName: string, nameUntilNow: string | null): void => {
@@ -231,10 +231,7 @@ export async function catchUpBeside(
   }
 }
 
-async function openServedStore(
-  settings: Settings,
-  options: Seams & Pick<OpenStoreOptions, 'metrics' | 'publishing'>,
-): Promise<Store> {
+async function openServedStore(settings: Settings, options: OpenStoreOptions): Promise<Store> {
   const store = await openStore(settings, { ...options, exclusive: true })
   try {
     await refuseOtherMode(store, settings)

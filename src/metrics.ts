@@ -11,11 +11,15 @@ export interface Metrics {
   storeAnswered(verb: string, ms: number): void
   /** How many were carried by one commit (`group`), or by one set of statements (`batch`). */
   committedTogether(kind: 'group' | 'batch', count: number): void
+  /** A transaction met others at the same rows: tried once more, or its caller was told. */
+  storeRepeated(what: 'again' | 'given_up'): void
   httpAnswered(answer: HttpAnswer): void
   /** A signed delivery was answered. */
   webhook(event: string, decision: string): void
   /** `lagMs` after it was received. */
   inboxProcessed(lagMs: number): void
+  /** A webhook could not be processed now, and why; it is tried again, or given up. */
+  inboxPutOff(why: PutOffReason): void
   /** `ok`, or what kind of trouble it was. */
   githubAsked(kind: string): void
   /** A delivery was tried: how the attempt ended, or `late`. */
@@ -23,6 +27,8 @@ export interface Metrics {
   /** `lagMs` after it was wanted. */
   published(channel: string, lagMs: number): void
 }
+
+export type PutOffReason = 'github' | 'contended' | 'store' | 'fault'
 
 export interface HttpAnswer {
   /** The pattern, not the path; null where there is none. */
@@ -47,9 +53,11 @@ export const noMetrics: Metrics = {
   leaseLost: ignore,
   storeAnswered: ignore,
   committedTogether: ignore,
+  storeRepeated: ignore,
   httpAnswered: ignore,
   webhook: ignore,
   inboxProcessed: ignore,
+  inboxPutOff: ignore,
   githubAsked: ignore,
   attempted: ignore,
   published: ignore,

@@ -5,6 +5,7 @@
  */
 import { systemClock, type Clock } from './clock.ts'
 import { defaultPublishing, type PublishingRules } from './domain/outbox/schedule.ts'
+import type { Log } from './log.ts'
 import { measuredStore } from './metrics/measured-store.ts'
 import { noMetrics, type Metrics } from './metrics.ts'
 import { systemRandom, type Random } from './random.ts'
@@ -36,6 +37,7 @@ export interface OpenStoreOptions extends Partial<Seams> {
   readonly exclusive?: boolean
   readonly metrics?: Metrics
   readonly publishing?: Partial<PublishingRules>
+  readonly log?: Log
 }
 
 /** `exclusive` is for servers and workers: a SQLite file takes one of them at a time. */
@@ -43,11 +45,15 @@ export async function openStore(
   settings: StoreSettings,
   options: OpenStoreOptions = {},
 ): Promise<Store> {
-  const { exclusive = false, metrics = noMetrics } = options
+  const { exclusive = false, metrics = noMetrics, log } = options
   const seams = {
     ...systemSeams,
     ...definedSeams(options),
     onTogether: (kind: 'group' | 'batch', count: number) => metrics.committedTogether(kind, count),
+    onRepeat: (what: 'again' | 'given_up', cause: unknown) => {
+      metrics.storeRepeated(what)
+      if (what === 'given_up') log?.warn({ err: cause }, 'the store gave up a change: contended')
+    },
     publishing: { ...defaultPublishing, ...definedRules(settings), ...options.publishing },
   }
   const { database } = settings

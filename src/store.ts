@@ -182,6 +182,8 @@ export interface DecidedWebhook {
   readonly acts: readonly WebhookAct[]
   /** Why there are no acts; else null. */
   readonly reason: string | null
+  /** It is given up: without acts it has failed, and was not merely of no use to anybody. */
+  readonly givenUp?: boolean
 }
 
 export interface SettledWebhook {
@@ -210,6 +212,12 @@ export interface InboxFilter {
 export interface InboxBacklog {
   readonly waiting: number
   readonly oldestAt: number | null
+  /** Of those that wait, how many were tried in vain, and the one tried most often. */
+  readonly postponed: number
+  readonly mostTried: Pick<InboxEntry, 'id' | 'tries' | 'lastError'> | null
+  /** Given up, and not decided again since; and the newest of them. */
+  readonly failed: number
+  readonly lastFailed: Pick<InboxEntry, 'id' | 'reason'> | null
 }
 
 export interface LeaseHandle {

@@ -188,6 +188,8 @@ CREATE INDEX inbox_due ON holdfast.inbox USING btree (due_at) WHERE (due_at IS N
 
 CREATE UNIQUE INDEX inbox_event_key ON holdfast.inbox USING btree (event_key) WHERE (event_key IS NOT NULL);
 
+CREATE INDEX inbox_failed ON holdfast.inbox USING btree (arrival) WHERE (state = 'failed'::text);
+
 CREATE INDEX inbox_lane ON holdfast.inbox USING btree (lane, event_at);
 
 CREATE INDEX inbox_thread ON holdfast.inbox USING btree (repo, number, arrival) WHERE (number IS NOT NULL);

@@ -174,6 +174,8 @@ CREATE INDEX inbox_due ON inbox (due_at) WHERE due_at IS NOT NULL;
 
 CREATE UNIQUE INDEX inbox_event_key ON inbox (event_key) WHERE event_key IS NOT NULL;
 
+CREATE INDEX inbox_failed ON inbox (arrival) WHERE state = 'failed';
+
 CREATE INDEX inbox_lane ON inbox (lane, event_at);
 
 CREATE INDEX inbox_thread ON inbox (repo, number, arrival) WHERE number IS NOT NULL;

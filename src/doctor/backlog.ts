@@ -9,6 +9,7 @@ const hourMs = 60 * minuteMs
 const pendingMsMax = 5 * minuteMs
 const webhookMsMax = minuteMs
 const lostLeasesMax = 5
+const putOffMin = 3
 
 export function checkPending({ pending }: StoreVitals, nowMs: number): readonly Finding[] {
   if (pending.oldestAt === null) return [fine('runs.pending', 'no run waits for a worker')]
@@ -60,7 +61,10 @@ export function checkLostLeases(
 }
 
 export function checkInbox(backlog: InboxBacklog, nowMs: number): readonly Finding[] {
-  const { waiting, oldestAt } = backlog
+  return [...checkWaiting(backlog, nowMs), ...checkPutOff(backlog), ...checkGivenUp(backlog)]
+}
+
+function checkWaiting({ waiting, oldestAt }: InboxBacklog, nowMs: number): readonly Finding[] {
   if (waiting === 0 || oldestAt === null) return [fine('inbox', 'no webhook waits to be decided')]
   const waitedMs = nowMs - oldestAt
   const counted = { count: waiting, more: false }
@@ -73,6 +77,32 @@ export function checkInbox(backlog: InboxBacklog, nowMs: number): readonly Findi
       'inbox',
       told,
       'Is a server running? Why one waits: holdfast inbox, then holdfast inbox show ID',
+    ),
+  ]
+}
+
+/** The first try may meet a limit of GitHub or a busy store; the third is no accident. */
+function checkPutOff({ postponed, mostTried }: InboxBacklog): readonly Finding[] {
+  if (mostTried === null || mostTried.tries < putOffMin) return []
+  const counted = countText({ count: postponed, more: false }, 'webhook')
+  const { id, tries, lastError } = mostTried
+  return [
+    warning(
+      'inbox.put_off',
+      `${counted} could not be processed yet; ${id} was tried ${tries} times: ${lastError}`,
+      `It is tried again by itself. See it: holdfast inbox show ${id}`,
+    ),
+  ]
+}
+
+function checkGivenUp({ failed, lastFailed }: InboxBacklog): readonly Finding[] {
+  if (lastFailed === null) return []
+  const { id, reason } = lastFailed
+  return [
+    warning(
+      'inbox.failed',
+      `${countText({ count: failed, more: false }, 'webhook')} failed, last ${id}: ${reason}`,
+      `See them: holdfast inbox --state failed. Process one again: holdfast inbox replay ${id}`,
     ),
   ]
 }

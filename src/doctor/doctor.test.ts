@@ -47,9 +47,18 @@ const nothingToPublish: OutboxBacklog = {
   unreportedCount: 0,
 }
 
+const noWebhooks: InboxBacklog = {
+  waiting: 0,
+  oldestAt: null,
+  postponed: 0,
+  mostTried: null,
+  failed: 0,
+  lastFailed: null,
+}
+
 interface Store {
   readonly vitals?: Partial<StoreVitals>
-  readonly inbox?: InboxBacklog
+  readonly inbox?: Partial<InboxBacklog>
   readonly lostAt?: readonly number[]
 }
 
@@ -57,7 +66,7 @@ function storeOf({ vitals: other = {}, inbox, lostAt = [] }: Store): DoctorStore
   return {
     now: () => now,
     vitals: () => Promise.resolve({ ...vitals, ...other }),
-    inboxBacklog: () => Promise.resolve(inbox ?? { waiting: 0, oldestAt: null }),
+    inboxBacklog: () => Promise.resolve({ ...noWebhooks, ...inbox }),
     outbox: {
       backlog: () => Promise.resolve(nothingToPublish),
       budgets: () => Promise.resolve([]),
@@ -266,6 +275,29 @@ describe('the store', () => {
     [{ waiting: 4, oldestAt: now - 3 * minute }, 'warning'],
   ])('with an inbox of %o: %s', async (inbox, level) => {
     expect((await findings({ store: { inbox } })).levels['inbox']).toBe(level)
+  })
+
+  test('names the webhook that was tried in vain most often, after the third try', async () => {
+    const tried = (tries: number) => ({
+      postponed: 2,
+      mostTried: { id: 'inb_1', tries, lastError: 'the store is contended' },
+    })
+    expect((await findings({ store: { inbox: tried(2) } })).of('inbox.put_off')).toBeUndefined()
+    expect((await findings({ store: { inbox: tried(3) } })).of('inbox.put_off')).toMatchObject({
+      level: 'warning',
+      detail:
+        '2 webhooks could not be processed yet; inb_1 was tried 3 times: the store is contended',
+      remedy: expect.stringContaining('holdfast inbox show inb_1') as string,
+    })
+  })
+
+  test('names what was given up, and how to have it processed again', async () => {
+    const inbox = { failed: 1, lastFailed: { id: 'inb_2', reason: 'store-contended' } }
+    expect((await findings({ store: { inbox } })).of('inbox.failed')).toMatchObject({
+      level: 'warning',
+      detail: '1 webhook failed, last inb_2: store-contended',
+      remedy: expect.stringContaining('holdfast inbox replay inb_2') as string,
+    })
   })
 })
 

@@ -6,8 +6,8 @@ import { brotliCompressSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import type { InboxEntry } from '../domain/inbox.ts'
 import { decisionOf } from '../domain/inbox.ts'
-import { StoreUnavailableError } from '../errors.ts'
-import { noMetrics } from '../metrics.ts'
+import { StoreContendedError, StoreUnavailableError } from '../errors.ts'
+import { noMetrics, type PutOffReason } from '../metrics.ts'
 import type { Scheduler } from '../scheduler.ts'
 import type { WebhookAct } from '../store.ts'
 import { LookFailed } from './acts.ts'
@@ -17,6 +17,7 @@ import { readEvent } from './webhook-event.ts'
 
 const say = (): void => undefined
 const log = { debug: say, info: say, warn: say, error: say }
+const contended = () => new StoreContendedError('store_contended', 'a run changed')
 const away = () => new StoreUnavailableError('store_unreachable', 'away')
 
 class Timers implements Scheduler {
@@ -43,9 +44,13 @@ class World {
   readonly timers = new Timers()
   readonly acted: string[] = []
   readonly dueLimits: number[] = []
+  readonly putOff: PutOffReason[] = []
   largestInHand = 0
   #inHand = 0
   storeIsAway = false
+  bodyIsDamaged = 0
+  /** Settling these fails, or waits; giving one up does not. */
+  settling: (id: string) => Promise<void> = async () => undefined
   /** What an event leads to; may throw or wait. */
   decide: (event: EventFacts) => Promise<readonly WebhookAct[]> | readonly WebhookAct[] = () => []
   readonly processor: Processor
@@ -56,10 +61,13 @@ class World {
         now: () => this.now,
         dueWebhooks: async (limit) => this.#due(limit),
         webhookBody: async (arrival) => {
-          if (this.storeIsAway) throw away()
+          if (this.storeIsAway || this.bodyIsDamaged === arrival) throw away()
           return { headers: '{}', body: this.bodies.get(arrival) ?? Buffer.alloc(0) }
         },
-        settleWebhook: async (decided) => this.#settle(decided.entryId, decided),
+        settleWebhook: async (decided) => {
+          if (decided.givenUp !== true) await this.settling(decided.entryId)
+          return this.#settle(decided.entryId, decided)
+        },
         postponeWebhook: async (id, dueAt, lastError) => {
           if (this.storeIsAway) throw away()
           const entry = this.entry(id)
@@ -85,7 +93,7 @@ class World {
       },
       scheduler: this.timers,
       log,
-      metrics: noMetrics,
+      metrics: { ...noMetrics, inboxPutOff: (why) => void this.putOff.push(why) },
     })
   }
 
@@ -262,6 +270,16 @@ describe('a sweep', () => {
     })
   })
 
+  it('is not held up by a body that the store cannot give', async () => {
+    const world = new World()
+    world.add('bad')
+    world.add('good')
+    world.bodyIsDamaged = 1
+    await world.processor.kick()
+    expect(world.states()).toEqual(['waiting', 'processed'])
+    expect(world.putOff).toEqual(['store'])
+  })
+
   it('after a stop finds nothing more, and leaves what had not begun', async () => {
     const world = new World()
     const go = Promise.withResolvers<void>()
@@ -289,6 +307,57 @@ describe('while the store is away', () => {
     world.storeIsAway = false
     await world.processor.kick()
     expect(world.entry('a').state).toBe('processed')
+  })
+})
+
+describe('while others hold or change what it needs in the store', () => {
+  it('it waits longer each time, says why, is counted, and holds up nobody', async () => {
+    const world = new World()
+    world.settling = async (id) => {
+      if (id === 'a1') throw contended()
+    }
+    for (const id of ['a1', 'a2', 'b1']) world.add(id, { lane: id[0] ?? '' })
+    await world.processor.kick()
+    expect(world.states()).toEqual(['waiting', 'processed', 'processed'])
+    const { tries, lastError, dueAt } = world.entry('a1')
+    expect([tries, lastError]).toEqual([1, 'the store is contended: a run changed'])
+    expect(dueAt).toBe(world.now + 1000)
+    await world.processor.kick()
+    expect(world.acted.filter((id) => id === 'a1')).toHaveLength(1)
+    world.now += 1000
+    await world.processor.kick()
+    expect(world.entry('a1')).toMatchObject({ tries: 2, dueAt: world.now + 2000 })
+    expect(world.putOff).toEqual(['contended', 'contended'])
+  })
+
+  it('for a day it is given up, and says so', async () => {
+    const world = new World()
+    world.settling = () => Promise.reject(contended())
+    const { receivedAt } = world.add('a')
+    for (let n = 0; world.entry('a').state === 'waiting' && n < 1000; n++) {
+      await world.processor.kick()
+      world.now = world.entry('a').dueAt ?? world.now
+    }
+    expect(world.entry('a')).toMatchObject({ state: 'failed', reason: 'store-contended' })
+    expect(world.now - receivedAt).toBeGreaterThan(24 * 3_600_000)
+  })
+
+  it('a sweep goes on without what takes long, and does not begin it twice', async () => {
+    const world = new World()
+    const go = Promise.withResolvers<void>()
+    world.settling = (id) => (id === 'slow' ? go.promise : Promise.resolve())
+    world.add('slow')
+    const first = world.processor.kick()
+    await turns()
+    world.timers.fire()
+    await first
+    world.add('late')
+    await world.processor.kick()
+    expect(world.states()).toEqual(['waiting', 'processed'])
+    go.resolve()
+    await world.processor.stop()
+    expect(world.states()).toEqual(['processed', 'processed'])
+    expect(world.acted).toEqual(['slow', 'late'])
   })
 })
 

@@ -7,14 +7,15 @@
  * What must hold: nothing is done before the commit that ends the entry's wait, so a crash at any
  * point leaves it waiting for whoever looks next; of one lane one entry is in hand at a time; a
  * process that has too much in hand leaves the rest to be found; one entry that cannot be processed
- * holds up no other for longer than its first try.
+ * holds up no other lane, and its own for no longer than its first try; every try that fails is
+ * counted, logged and, unless the store is away, written down with its reason, and there is a last.
  */
 import type { BackgroundLoop } from '../background-loop.ts'
 import { backgroundLoop } from '../background-loop.ts'
 import type { InboxEntry } from '../domain/inbox.ts'
 import { StoreContendedError, StoreUnavailableError } from '../errors.ts'
 import type { Log } from '../log.ts'
-import type { Metrics } from '../metrics.ts'
+import type { Metrics, PutOffReason } from '../metrics.ts'
 import type { RunsService } from '../runs/create-runs.ts'
 import type { Scheduler } from '../scheduler.ts'
 import { delay } from '../scheduler.ts'
@@ -30,15 +31,18 @@ import { factsOf, readEvent } from './webhook-event.ts'
 
 const sweepEveryMs = 1000
 const sweepMax = 64
+/** What takes longer is left in hand, and the sweep goes on with what else is due. */
+const sweepPatienceMs = 1000
 /** How many that are due may be passed over, because they are in hand or were just tried. */
 const passedOverMax = 1000
 /** What comes beyond that is read from the store when its turn has come. */
 const inHandMax = 4096
 const firstPauseMs = 1000
 const pauseMsMax = 5 * 60 * 1000
-const lookPatienceMs = 24 * 60 * 60 * 1000
-/** One that was received long ago (we were away, or it is replayed) has not waited for GitHub. */
-const lookTriesMin = 10
+/** For what others are the cause of: GitHub does not answer, or the store is contended. */
+const patienceMs = 24 * 60 * 60 * 1000
+/** One that was received long ago (we were away, or it is replayed) has not waited until now. */
+const patientTriesMin = 10
 /** A fault of ours: what failed so often will fail tomorrow, too. */
 const faultsMax = 5
 
@@ -125,7 +129,7 @@ export class Processor {
     return work
   }
 
-  /** Until nothing is due that is not in hand already. Each is tried once. */
+  /** Until nothing is due that is not in hand already. Each is begun once. */
   async #sweep(): Promise<void> {
     const { store } = this.#options
     const tried = new Set<string>()
@@ -146,18 +150,22 @@ export class Processor {
   async #processStored(entries: readonly InboxEntry[]): Promise<void> {
     const work: Promise<void>[] = []
     for (const entry of entries) {
-      const stored = await this.#options.store.webhookBody(entry.arrival)
-      // Another process may have settled and purged it between our two reads.
-      if (stored === null) continue
-      const item = await this.#readStored(entry, stored.body)
+      const item = await this.#readStored(entry)
       if (item !== null) work.push(this.#enqueue(item))
     }
-    await Promise.all(work)
+    const waited = new AbortController()
+    const patience = delay(this.#options.scheduler, sweepPatienceMs, waited.signal)
+    await Promise.race([Promise.all(work), patience])
+    waited.abort()
   }
 
-  async #readStored(entry: InboxEntry, packed: Uint8Array): Promise<InHand | null> {
+  async #readStored(entry: InboxEntry): Promise<InHand | null> {
     try {
-      const event = readEvent(entry.webhookId, entry.event, parsePayload(unpackBody(packed)))
+      const stored = await this.#options.store.webhookBody(entry.arrival)
+      // Another process may have settled and purged it between our two reads.
+      if (stored === null) return null
+      const payload = parsePayload(unpackBody(stored.body))
+      const event = readEvent(entry.webhookId, entry.event, payload)
       const routes = await this.#options.acts.routesFor(event)
       return { entry, event: factsOf(event), routes }
     } catch (error) {
@@ -178,7 +186,7 @@ export class Processor {
     try {
       await this.#postpone(entry, routes, error)
     } catch (failure) {
-      this.#say(entry, failure)
+      this.#say(entry, failure, putOffReason(failure))
     }
   }
 
@@ -203,28 +211,47 @@ export class Processor {
   }
 
   async #postpone(entry: InboxEntry, routes: readonly TypeRoute[], error: unknown): Promise<void> {
-    this.#say(entry, error)
-    const { store, acts } = this.#options
+    const why = putOffReason(error)
+    this.#say(entry, error, why)
     // Nothing can be written either: it stays due, and is found when the store is back.
-    if (error instanceof StoreUnavailableError || error instanceof StoreContendedError) return
-    const isLook = error instanceof LookFailed
+    if (why === 'store') return
+    const { store, acts } = this.#options
     const now = store.now()
-    const waitedMs = now - entry.receivedAt
-    const isLookHopeless = waitedMs > lookPatienceMs && entry.tries >= lookTriesMin
-    if (isLook ? isLookHopeless : entry.tries + 1 >= faultsMax) {
-      const reason = isLook ? 'github-unavailable' : 'internal-error'
+    const isOverdue = now - entry.receivedAt > patienceMs && entry.tries >= patientTriesMin
+    if (why === 'fault' ? entry.tries + 1 >= faultsMax : isOverdue) {
+      const reason = givenUpReasons[why]
       const given = acts.failuresFor(routes, reason)
-      await this.#finish({ entryId: entry.id, lane: entry.lane, acts: given, reason })
+      const { id: entryId, lane } = entry
+      await this.#finish({ entryId, lane, acts: given, reason, givenUp: true })
       return
     }
     const pauseMs = Math.min(pauseMsMax, firstPauseMs * 2 ** entry.tries)
-    const dueAt = Math.max(now + pauseMs, isLook ? error.notBefore : 0)
-    const why = isLook ? error.message : 'an internal error; the log has it'
-    await store.postponeWebhook(entry.id, dueAt, why)
+    const dueAt = Math.max(now + pauseMs, error instanceof LookFailed ? error.notBefore : 0)
+    await store.postponeWebhook(entry.id, dueAt, putOffText(error))
   }
 
-  #say({ id, webhookId }: InboxEntry, error: unknown): void {
-    const { log } = this.#options
-    log.warn({ err: error, inbox_id: id, webhook_id: webhookId }, 'webhook not processed yet')
+  #say({ id, webhookId, tries }: InboxEntry, error: unknown, why: PutOffReason): void {
+    const { log, metrics } = this.#options
+    metrics.inboxPutOff(why)
+    const about = { err: error, inbox_id: id, webhook_id: webhookId, why, tries: tries + 1 }
+    log.warn(about, 'webhook not processed yet')
   }
+}
+
+const givenUpReasons = {
+  github: 'github-unavailable',
+  contended: 'store-contended',
+  fault: 'internal-error',
+} as const
+
+function putOffReason(error: unknown): PutOffReason {
+  if (error instanceof LookFailed) return 'github'
+  if (error instanceof StoreUnavailableError) return 'store'
+  return error instanceof StoreContendedError ? 'contended' : 'fault'
+}
+
+function putOffText(error: unknown): string {
+  if (error instanceof LookFailed) return error.message
+  if (error instanceof StoreContendedError) return `the store is contended: ${error.message}`
+  return 'an internal error; the log has it'
 }

@@ -42,7 +42,7 @@ export async function openHoldfast(config: Config, options: OpenOptions = {}): P
   const { log = quiet, ...given } = options
   const seams = { ...systemSeams, ...given }
   const settings = await loadSettings({ env: {}, cwd: process.cwd(), inline: config })
-  const store = await openStore(settings, seams)
+  const store = await openStore(settings, { ...seams, log })
   // What it announces is published by a server; without one nobody ever would.
   const isServed = await store.isServed()
   return new EmbeddedHoldfast(settings, store, seams, log, isServed)

@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import type { Budget } from '../domain/outbox/budget.ts'
 import { newBudget, takeWrite } from '../domain/outbox/budget.ts'
 import type { OutboxBacklog } from '../outbox-store.ts'
+import type { InboxBacklog } from '../store.ts'
 import { createPrometheusMetrics, type PrometheusMetrics } from './prometheus.ts'
 
 let metrics: PrometheusMetrics
@@ -14,12 +15,21 @@ const lines = async (name: string): Promise<string[]> =>
 
 const store = {
   activeRuns: async () => ({ pending: 3, running: 2, waiting: 0 }),
-  inboxBacklog: async () => ({ waiting: 4, oldestAt: 1000 }),
+  inboxBacklog: async () => ({ ...noBacklog, waiting: 4, oldestAt: 1000, failed: 3 }),
   now: () => 6000,
   outbox: {
     backlog: async () => backlog,
     budgets: async () => [budget('app:1', 5000), budget('app:2', 66_000)],
   },
+}
+
+const noBacklog: InboxBacklog = {
+  waiting: 0,
+  oldestAt: null,
+  postponed: 0,
+  mostTried: null,
+  failed: 0,
+  lastFailed: null,
 }
 
 const limits = { spacingMs: 1000, perMinute: 80, perHour: 500 }
@@ -58,6 +68,8 @@ it('shows every measure under its name', async () => {
   metrics.leaseLost()
   metrics.storeAnswered('claimRun', 3)
   metrics.committedTogether('group', 7)
+  metrics.storeRepeated('given_up')
+  metrics.inboxPutOff('contended')
   metrics.httpAnswered({ route: '/v1/runs', method: 'POST', status: 201, ms: 30 })
   metrics.webhook('pull_request', 'accepted')
   metrics.inboxProcessed(250)
@@ -83,6 +95,9 @@ it('shows every measure under its name', async () => {
     'holdfast_deliveries_open{wait="budget"} 3',
     'holdfast_deliveries_open{wait="held"} 0',
     'holdfast_deliveries_oldest_seconds 4',
+    'holdfast_inbox_failed 3',
+    'holdfast_inbox_put_off_total{why="contended"} 1',
+    'holdfast_store_repeats_total{what="given_up"} 1',
     'holdfast_deliveries_failed 5',
     'holdfast_runs_unreported 7',
     'holdfast_runs_unreported_oldest_seconds 3',
@@ -103,7 +118,7 @@ it('keeps a registry of its own', async () => {
 })
 
 it('an empty inbox has no oldest, and no negative age', async () => {
-  metrics.watch({ ...store, inboxBacklog: async () => ({ waiting: 0, oldestAt: null }) }, limits)
+  metrics.watch({ ...store, inboxBacklog: async () => noBacklog }, limits)
   expect(await lines('holdfast_inbox_oldest_seconds')).toEqual(['holdfast_inbox_oldest_seconds 0'])
 })
 

@@ -35,7 +35,15 @@ export function createPrometheusMetrics(): PrometheusMetrics {
   }
 }
 
-type Counted = 'claimed' | 'runEnded' | 'leaseLost' | 'webhook' | 'githubAsked' | 'attempted'
+type Counted =
+  | 'claimed'
+  | 'runEnded'
+  | 'leaseLost'
+  | 'webhook'
+  | 'inboxPutOff'
+  | 'storeRepeated'
+  | 'githubAsked'
+  | 'attempted'
 
 function counters(registry: Registry): Pick<Metrics, Counted> {
   const counter = <T extends string>(name: string, help: string, labelNames: readonly T[]) =>
@@ -50,6 +58,16 @@ function counters(registry: Registry): Pick<Metrics, Counted> {
     'event',
     'decision',
   ])
+  const putOff = counter(
+    'holdfast_inbox_put_off_total',
+    'Tries to process a webhook that failed.',
+    ['why'],
+  )
+  const repeats = counter(
+    'holdfast_store_repeats_total',
+    'Transactions that met others at the same rows: tried again, or given up.',
+    ['what'],
+  )
   const asked = counter('holdfast_github_requests_total', 'Requests to GitHub, by outcome.', [
     'kind',
   ])
@@ -65,6 +83,8 @@ function counters(registry: Registry): Pick<Metrics, Counted> {
     runEnded: (type, state) => ended.inc({ type: typeOf(type), state }),
     leaseLost: () => lost.inc(),
     webhook: (event, decision) => webhooks.inc({ event: eventOf(event), decision }),
+    inboxPutOff: (why) => putOff.inc({ why }),
+    storeRepeated: (what) => repeats.inc({ what }),
     githubAsked: (kind) => asked.inc({ kind: kindOf(kind) }),
     attempted: (channel, outcome) => attempts.inc({ channel, outcome }),
   }

@@ -78,9 +78,11 @@ function runGauges(gauge: MakeGauge): Reading {
 function inboxGauges(gauge: MakeGauge): Reading {
   const waiting = gauge('holdfast_inbox_waiting', 'Webhooks that wait to be processed.')
   const oldest = gauge('holdfast_inbox_oldest_seconds', 'How long the oldest of them has waited.')
+  const failed = gauge('holdfast_inbox_failed', 'Webhooks that were given up.')
   return async ({ store }) => {
     const backlog = await store.inboxBacklog()
     waiting.set(backlog.waiting)
+    failed.set(backlog.failed)
     oldest.set(secondsSince(backlog.oldestAt, store))
   }
 }

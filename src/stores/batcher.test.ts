@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import { claimOf } from '../../test/chaos/claims.ts'
 import type { Claim } from '../domain/claim.ts'
-import { ConflictError, StoreUnavailableError } from '../errors.ts'
+import { ConflictError, StoreContendedError, StoreUnavailableError } from '../errors.ts'
 import type { Scheduler } from '../scheduler.ts'
 import { systemScheduler } from '../scheduler.ts'
 import type { ClaimAnswer } from '../store.ts'
@@ -14,6 +14,7 @@ import { subjectOf } from './verbs/claim-runs.ts'
 interface Batch {
   readonly claims: readonly Claim[]
   readonly names: readonly string[]
+  readonly beside: boolean
   answer(answers?: readonly BatchAnswer<ClaimAnswer>[]): Promise<void>
   fail(error: Error): Promise<void>
 }
@@ -22,10 +23,11 @@ interface Batch {
 function batcherByHand() {
   const batches: Batch[] = []
   const batcher = new Batcher<Claim, ClaimAnswer>({
-    run: (claims) =>
+    run: (claims, beside) =>
       new Promise((resolve, reject) => {
         batches.push({
           claims,
+          beside,
           names: claims.map(({ actor }) => actor),
           async answer(answers = claims.map(answerOf)) {
             resolve(answers)
@@ -183,6 +185,34 @@ it('does not let one claim that no batch survives take the others down', async (
     'rejected',
     'fulfilled',
   ])
+})
+
+it('does not let claims that others hold up keep the places of the batches', async () => {
+  const { batcher, batches } = batcherByHand()
+  const contended = new StoreContendedError('store_contended', 'held by others')
+  const heldUp = [batcher.ask(claim('a', 1)), batcher.ask(claim('b', 2))]
+  await nextTurn()
+  await batches[0]!.fail(contended)
+  const more = [batcher.ask(claim('c', 3))]
+  await nextTurn()
+  await batches[3]!.fail(contended)
+  more.push(batcher.ask(claim('d', 4)))
+  await nextTurn()
+  const left = batches.map(({ names, beside }) => [...names, ...(beside ? ['beside'] : [])])
+  expect(left).toEqual([
+    ['a', 'b'],
+    ['a', 'beside'],
+    ['b', 'beside'],
+    ['c'],
+    ['c', 'beside'],
+    ['d'],
+  ])
+  const refused = expect(heldUp[0]).rejects.toBe(contended)
+  await batches[1]!.fail(contended)
+  await refused
+  for (const n of [2, 4, 5]) await batches[n]!.answer()
+  await Promise.all([heldUp[1], ...more])
+  expect(batches).toHaveLength(6)
 })
 
 it('tells everybody at once when the store is away, and works when it is back', async () => {

@@ -6,9 +6,10 @@
  * back. Only where nobody waits for the answer may it linger.
  *
  * What must hold: a batch has one request per key (a claim's is its subject), requests of one key
- * keep their order, and one that makes its batch fail takes no other down with it.
+ * keep their order, one that makes its batch fail takes no other down with it, and one that others
+ * hold up holds up nobody else: it is soon taken out of the batches and done beside them.
  */
-import { StoreUnavailableError } from '../errors.ts'
+import { StoreContendedError, StoreUnavailableError } from '../errors.ts'
 import type { Scheduler } from '../scheduler.ts'
 import { wholePieces } from './sql.ts'
 
@@ -23,7 +24,11 @@ interface Waiting<Request, Answer> {
 }
 
 export interface BatcherOptions<Request, Answer> {
-  readonly run: (requests: readonly Request[]) => Promise<readonly BatchAnswer<Answer>[]>
+  /** `beside`: it holds nobody up and may take its time; else it has to be soon out of the way. */
+  readonly run: (
+    requests: readonly Request[],
+    beside: boolean,
+  ) => Promise<readonly BatchAnswer<Answer>[]>
   readonly keyOf: (request: Request) => string
   readonly scheduler: Scheduler
   readonly batchMax: number
@@ -134,12 +139,17 @@ export class Batcher<Request, Answer extends object> {
     for (const { key } of batch) this.#keysUnderWay.add(key)
     this.#underWay++
     try {
-      const answers = await this.#options.run(batch.map(({ request }) => request))
+      const answers = await this.#options.run(
+        batch.map(({ request }) => request),
+        false,
+      )
       const deferred = batch.filter((waiting, i) => !settle(waiting, answers[i]))
       this.#queue.unshift(...deferred)
       this.#leave(batch)
     } catch (error) {
-      const hopeless = batch.length === 1 || error instanceof StoreUnavailableError
+      const isHeldUp = error instanceof StoreContendedError && error.code === 'store_contended'
+      const isAway = error instanceof StoreUnavailableError
+      const hopeless = isAway || (batch.length === 1 && !isHeldUp)
       for (const waiting of batch) {
         if (hopeless) waiting.reject(error)
         else void this.#sendAlone(waiting)
@@ -154,7 +164,7 @@ export class Batcher<Request, Answer extends object> {
   /** Beside the batches, so that whoever holds one up holds nobody else up. */
   async #sendAlone(waiting: Waiting<Request, Answer>): Promise<void> {
     try {
-      const [answer] = await this.#options.run([waiting.request])
+      const [answer] = await this.#options.run([waiting.request], true)
       if (!settle(waiting, answer)) this.#queue.unshift(waiting)
     } catch (error) {
       waiting.reject(error)

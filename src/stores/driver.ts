@@ -36,6 +36,12 @@ export interface Dialect {
 /** Told how many one commit (`group`), or one set of statements (`batch`), is about to carry. */
 export type OnTogether = (kind: 'group' | 'batch', count: number) => void
 
+/**
+ * Told each time a verb could not be done because others held or changed what it needed: `again`
+ * when it is tried once more, `given_up` when the caller is told.
+ */
+export type OnRepeat = (what: 'again' | 'given_up', cause: unknown) => void
+
 /** A compare-and-set found that somebody else was faster. Drivers run the verb again. */
 export class LostRace extends Error {}
 

@@ -3,7 +3,7 @@ import type { Clock } from '../clock.ts'
 import type { PublishingRules } from '../domain/outbox/schedule.ts'
 import type { Random } from '../random.ts'
 import type { Scheduler } from '../scheduler.ts'
-import type { OnTogether } from './driver.ts'
+import type { OnRepeat, OnTogether } from './driver.ts'
 import { openFile, openMemory } from './drivers/sqlite-file.ts'
 import { migrateSqlite } from './drivers/sqlite-migrate.ts'
 import { SqliteDriver } from './drivers/sqlite.ts'
@@ -15,6 +15,7 @@ export interface StoreSeams {
   readonly random: Random
   readonly scheduler: Scheduler
   readonly onTogether?: OnTogether
+  readonly onRepeat?: OnRepeat
   readonly publishing?: PublishingRules | undefined
 }
 

@@ -99,14 +99,15 @@ export class SqlStore implements port.Store {
     }))
     const batches = { scheduler, evenSizes: driver.dialect.statementsTravel }
     this.#claims = new Batcher({
-      run: (claims) => this.#batch(claims, () => claimRuns(this.#context, claims)),
+      run: (claims, beside) => this.#batch(claims, beside, () => claimRuns(this.#context, claims)),
       keyOf: subjectOf,
       ...batches,
       batchMax: 32,
       underWayMax: 2,
     })
     this.#received = new Batcher({
-      run: (webhooks) => this.#batch(webhooks, () => receiveWebhooks(this.#context, webhooks)),
+      run: (webhooks, beside) =>
+        this.#batch(webhooks, beside, () => receiveWebhooks(this.#context, webhooks)),
       keyOf: ({ lane }) => lane,
       ...batches,
       batchMax: 64,
@@ -114,7 +115,8 @@ export class SqlStore implements port.Store {
       gatherTurns: 8,
     })
     this.#settled = new Batcher({
-      run: (decided) => this.#batch(decided, () => settleWebhooks(this.#context, decided)),
+      run: (decided, beside) =>
+        this.#batch(decided, beside, () => settleWebhooks(this.#context, decided)),
       keyOf: ({ lane }) => lane,
       ...batches,
       batchMax: 64,
@@ -145,9 +147,13 @@ export class SqlStore implements port.Store {
     })
   }
 
-  #batch<T>(requests: readonly unknown[], verb: () => Verb<readonly T[]>): Promise<readonly T[]> {
+  #batch<T>(
+    requests: readonly unknown[],
+    beside: boolean,
+    verb: () => Verb<readonly T[]>,
+  ): Promise<readonly T[]> {
     // A batch that somebody holds up is soon split, so that the others need not wait for that one.
-    const patienceMs = requests.length > 1 ? batchPatienceMs : undefined
+    const patienceMs = beside ? undefined : batchPatienceMs
     this.#onTogether?.('batch', requests.length)
     return this.#driver.transact(verb, patienceMs)
   }

@@ -189,6 +189,28 @@ function waiting(open: OpenStore): void {
     expect(oldestAt).toBeLessThanOrEqual(entry.receivedAt)
   })
 
+  it('in vain is counted with its reason, and so is one that was given up', async () => {
+    const { store } = world()
+    const before = await store.inboxBacklog()
+    const [often, once] = [await received(store), await received(store)]
+    for (let n = 0; n < 9; n++) await store.postponeWebhook(often.id, store.now(), `try ${n}`)
+    await store.postponeWebhook(once.id, store.now(), 'a first try')
+    expect(await store.inboxBacklog()).toMatchObject({
+      postponed: before.postponed + 2,
+      mostTried: { id: often.id, tries: 9, lastError: 'try 8' },
+      failed: before.failed,
+    })
+    const given = { ...decided(often), reason: 'store-contended', givenUp: true }
+    const { entry } = await store.settleWebhook(given)
+    expect(entry).toMatchObject({ state: 'failed', decision: 'accepted', dueAt: null })
+    expect(await toldOf(world(), often)).toContain('webhook.failed')
+    expect(await store.inboxBacklog()).toMatchObject({
+      postponed: before.postponed + 1,
+      failed: before.failed + 1,
+      lastFailed: { id: often.id, reason: 'store-contended' },
+    })
+  })
+
   it('again because a person asks is decided again, and recognises what it led to', async () => {
     const subject = new TestSubject(world())
     const entry = await received(world().store)

@@ -139,6 +139,22 @@ describe('what is repeated', () => {
   })
 })
 
+it('what loses every race is given up by its tries alone, and each is told of', async () => {
+  const told: string[] = []
+  const clock = { ...systemClock, monotonicMs: () => 0 }
+  const onRepeat = (what: string) => void told.push(what)
+  const other = await openPostgresDriver(database.url, { ...seams, clock, onRepeat })
+  others.push(other)
+  let runs = 0
+  const hopeless = other.transact(function* () {
+    runs++
+    throw new LostRace('somebody is always faster')
+  })
+  await expect(hopeless).rejects.toMatchObject({ code: 'store_contended' })
+  expect(runs).toBe(100)
+  expect(told).toEqual([...Array.from({ length: 99 }, () => 'again'), 'given_up'])
+})
+
 describe('what is not repeated', () => {
   it('a refusal of our own, which leaves nothing behind', async () => {
     let runs = 0

@@ -12,7 +12,7 @@ import type { Clock } from '../../clock.ts'
 import type { Random } from '../../random.ts'
 import type { Scheduler } from '../../scheduler.ts'
 import { delay } from '../../scheduler.ts'
-import type { Driver } from '../driver.ts'
+import type { Driver, OnRepeat } from '../driver.ts'
 import { LostRace } from '../driver.ts'
 import type { Row, Sql, Verb } from '../sql.ts'
 import { raw } from '../sql.ts'
@@ -23,6 +23,8 @@ import { connectFailure, contended, endsSession, statementFailure } from './post
 /** Above the session's lock timeout, so that a lock is waited for more than once. */
 const patienceMs = 30_000
 const pauseMsMax = 50
+/** What loses its race so often loses every race: a clock is not needed to see that. */
+const triesMax = 100
 
 export interface PostgresDriverOptions {
   readonly pool: Pool
@@ -30,6 +32,7 @@ export interface PostgresDriverOptions {
   readonly clock: Clock
   readonly scheduler: Scheduler
   readonly random: Random
+  readonly onRepeat?: OnRepeat
 }
 
 export class PostgresDriver implements Driver {
@@ -52,7 +55,7 @@ export class PostgresDriver implements Driver {
   }
 
   async transact<T>(makeVerb: () => Verb<T>, patience = patienceMs): Promise<T> {
-    const { clock, random, scheduler } = this.#options
+    const { clock, random, scheduler, onRepeat } = this.#options
     const until = clock.monotonicMs() + patience
     for (let tries = 1; ; tries++) {
       try {
@@ -61,7 +64,9 @@ export class PostgresDriver implements Driver {
         if (error instanceof UnansweredCommit) {
           if ((await this.#fateOf(error)) === 'committed') return error.value as T
         } else if (!(error instanceof LostRace)) throw error
-        if (clock.monotonicMs() >= until) throw contended(error)
+        const isHopeless = clock.monotonicMs() >= until || tries >= triesMax
+        onRepeat?.(isHopeless ? 'given_up' : 'again', error)
+        if (isHopeless) throw contended(error)
         await delay(scheduler, random.below(Math.min(pauseMsMax, 2 ** tries)))
       }
     }

@@ -31,11 +31,11 @@ export function isDamage(error: unknown): boolean {
 /** Our own errors pass as they are; an unknown one is a fault of ours and stays what it is. */
 export function mapSqliteError(error: unknown): unknown {
   if (error instanceof HoldfastError) return error
-  if (error instanceof LostRace) return contended('store_contended', error)
+  if (error instanceof LostRace) return alwaysLost(error)
   switch (resultCode(error)) {
     case codes.busy:
     case codes.locked:
-      return contended('store_busy', error)
+      return busy(error)
     case codes.full:
       return unavailable('store_full', 'the disk that holds the database is full', error)
     case codes.corrupt:
@@ -50,8 +50,17 @@ export function mapSqliteError(error: unknown): unknown {
   }
 }
 
-function contended(code: 'store_contended' | 'store_busy', cause: unknown): StoreContendedError {
-  return new StoreContendedError(code, 'others keep the database file busy', {
+/** One process writes at a time, so what fails like this at every try is a fault of ours. */
+function alwaysLost(cause: LostRace): StoreContendedError {
+  const message = `the change could not be made: ${cause.message}, at every try`
+  return new StoreContendedError('store_contended', message, {
+    hint: 'Ask again in a moment. If it stays, report it as a bug, with the log.',
+    cause,
+  })
+}
+
+function busy(cause: unknown): StoreContendedError {
+  return new StoreContendedError('store_busy', 'others keep the database file busy', {
     hint: 'Ask again in a moment. If it stays, look for a process that holds the file.',
     cause,
   })

@@ -25,6 +25,8 @@ let writer: DatabaseSync
 let driver: SqliteDriver
 /** Every transaction statement the driver ran, in order. */
 let ran: string[]
+/** What was told of verbs that met others. */
+let repeats: string[]
 /** Thrown by the next COMMIT instead of running it. */
 let commitFails: Error[]
 
@@ -32,6 +34,7 @@ beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'holdfast-sqlite-'))
   path = join(folder, 'ledger.db')
   ran = []
+  repeats = []
   commitFails = []
   driver = openDriver()
 })
@@ -51,6 +54,7 @@ function openDriver(seams: { scheduler?: Scheduler; monotonicMs?: () => number }
     writer,
     reader: file.reader,
     onClose: file.release,
+    onRepeat: (what) => void repeats.push(what),
     scheduler: seams.scheduler ?? systemScheduler,
     clock: { ...systemClock, monotonicMs: seams.monotonicMs ?? (() => systemClock.monotonicMs()) },
   })
@@ -183,7 +187,9 @@ describe('a group', () => {
     expect(tries).toBe(3)
     await expect(driver.transact(unlucky(Infinity))).rejects.toMatchObject({
       code: 'store_contended',
+      message: expect.stringContaining('somebody was faster') as string,
     })
+    expect(repeats).toEqual([...Array.from({ length: 6 }, () => 'again'), 'given_up'])
     expect(await texts()).toEqual(['a', 'wins at 3'])
   })
 })

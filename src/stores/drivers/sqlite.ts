@@ -16,7 +16,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { Clock } from '../../clock.ts'
 import { StoreUnavailableError } from '../../errors.ts'
 import type { Scheduler } from '../../scheduler.ts'
-import type { Driver, OnTogether } from '../driver.ts'
+import type { Driver, OnRepeat, OnTogether } from '../driver.ts'
 import { driveNow, LostRace } from '../driver.ts'
 import type { Sql, Verb } from '../sql.ts'
 import { raw } from '../sql.ts'
@@ -44,6 +44,7 @@ export interface SqliteDriverOptions {
   readonly scheduler: Scheduler
   readonly onClose: () => void
   readonly onTogether?: OnTogether
+  readonly onRepeat?: OnRepeat
 }
 
 export class SqliteDriver implements Driver {
@@ -159,6 +160,7 @@ export class SqliteDriver implements Driver {
     }
     this.#busySince = null
     this.#queue = this.#queue.slice(members.length)
+    this.#options.onRepeat?.('given_up', error)
     for (const member of members) member.reject(mapSqliteError(error))
     if (this.#queue.length > 0) this.#planFlush()
   }
@@ -190,9 +192,7 @@ export class SqliteDriver implements Driver {
       if (!this.#writer.inTransaction) return null
       this.#writer.exec('ROLLBACK TO member')
       this.#writer.exec('RELEASE member')
-      if (error instanceof LostRace && tries < triesMax) {
-        return this.#runInSavepoint(member, tries + 1)
-      }
+      if (this.#mayRepeat(error, tries)) return this.#runInSavepoint(member, tries + 1)
       return { error: mapSqliteError(error) }
     }
   }
@@ -205,11 +205,16 @@ export class SqliteDriver implements Driver {
       return { value }
     } catch (error) {
       this.#writer.rollback()
-      if (error instanceof LostRace && tries < triesMax) {
-        return this.#runAlone(member, tries + 1)
-      }
+      if (this.#mayRepeat(error, tries)) return this.#runAlone(member, tries + 1)
       return { error: mapSqliteError(error) }
     }
+  }
+
+  #mayRepeat(error: unknown, tries: number): boolean {
+    if (!(error instanceof LostRace)) return false
+    const isHopeless = tries >= triesMax
+    this.#options.onRepeat?.(isHopeless ? 'given_up' : 'again', error)
+    return !isHopeless
   }
 }
 

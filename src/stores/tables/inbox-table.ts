@@ -189,11 +189,21 @@ export function* selectBody(arrival: number): Verb<WebhookBody | null> {
 }
 
 export function* inboxBacklog(): Verb<InboxBacklog> {
-  const [row] = yield sql`SELECT count(*) AS waiting, min(received_at) AS oldest_at FROM inbox
-    WHERE due_at IS NOT NULL`
+  const [row] = yield sql`SELECT count(*) AS waiting, min(received_at) AS oldest_at,
+      coalesce(sum(CASE WHEN tries > 0 THEN 1 ELSE 0 END), 0) AS postponed
+    FROM inbox WHERE due_at IS NOT NULL`
+  const [tried] = yield* selectEntries(
+    sql`due_at IS NOT NULL AND tries > 0 ORDER BY tries DESC, arrival LIMIT 1`,
+  )
+  const [gone] = yield sql`SELECT count(*) AS failed FROM inbox WHERE state = 'failed'`
+  const [last] = yield* selectEntries(sql`state = 'failed' ORDER BY arrival DESC LIMIT 1`)
   const oldestAt = row?.['oldest_at'] ?? null
   return {
     waiting: Number(row?.['waiting'] ?? 0),
     oldestAt: oldestAt === null ? null : Number(oldestAt),
+    postponed: Number(row?.['postponed'] ?? 0),
+    mostTried: tried ? { id: tried.id, tries: tried.tries, lastError: tried.lastError } : null,
+    failed: Number(gone?.['failed'] ?? 0),
+    lastFailed: last ? { id: last.id, reason: last.reason } : null,
   }
 }

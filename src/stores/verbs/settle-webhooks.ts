@@ -52,8 +52,8 @@ export function* settleWebhooks(
   yield* checkStillOpen(deeds)
   const settled = new Map<string, InboxEntry>()
   for (const entry of ready) {
-    const reason = decided.find(({ entryId }) => entryId === entry.id)?.reason ?? null
-    settled.set(entry.id, settledEntry(context, entry, deeds, reason))
+    const decision = decided.find(({ entryId }) => entryId === entry.id)
+    settled.set(entry.id, settledEntry(context, entry, deeds, decision))
   }
   yield* writeEntries([...settled.values()])
   yield* insertAudits([...settled.values()].map(told), context.now())
@@ -160,13 +160,14 @@ function settledEntry(
   context: VerbContext,
   entry: InboxEntry,
   deeds: readonly Deed[],
-  reason: string | null,
+  decision: DecidedWebhook | undefined,
 ): InboxEntry {
   const outcomes = deeds.flatMap((deed) => (deed.entry.id === entry.id ? (deed.outcome ?? []) : []))
   return {
     ...entry,
     ...decisionOf(outcomes),
-    ...(outcomes.length === 0 && { reason }),
+    ...(outcomes.length === 0 && { reason: decision?.reason ?? null }),
+    ...(decision?.givenUp === true && { state: 'failed', decision: 'accepted' }),
     outcomes,
     processedAt: context.now(),
     dueAt: null,

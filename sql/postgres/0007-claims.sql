@@ -1,0 +1,2 @@
+-- Webhooks that were given up are shown until somebody has them decided again.
+CREATE INDEX inbox_failed ON inbox (arrival) WHERE state = 'failed';
