@@ -9,9 +9,18 @@
  */
 import type { AuditRow } from './domain/audit.ts'
 import type { Claim, ClaimReason } from './domain/claim.ts'
-import type { InboxDecision, InboxEntry, InboxState, TypeOutcome } from './domain/inbox.ts'
+import type { InboxEntry } from './domain/inbox.ts'
 import type { Interruption, LeaseGrant, Outcome, Run, RunState, Verdict } from './domain/run.ts'
 import type { Subject } from './domain/subject.ts'
+import type {
+  DecidedWebhook,
+  InboxBacklog,
+  InboxFilter,
+  NewWebhook,
+  ReceivedWebhook,
+  SettledWebhook,
+  WebhookBody,
+} from './inbox-store.ts'
 import type { OutboxStore } from './outbox-store.ts'
 
 export interface Store {
@@ -125,99 +134,10 @@ export interface Once {
   readonly open: (sealed: string) => string
 }
 
-export type NewWebhook = Pick<
-  InboxEntry,
-  | 'webhookId'
-  | 'event'
-  | 'action'
-  | 'repo'
-  | 'repoId'
-  | 'number'
-  | 'sender'
-  | 'lane'
-  | 'eventAt'
-  | 'prState'
-  | 'decision'
-  | 'reason'
-  | 'outcomes'
-> & {
-  /** Equal for two deliveries of one event under different GUIDs; null where nothing tells. */
-  readonly eventKey: string | null
-  /** False when nothing is left to do about it. */
-  readonly waits: boolean
-  /** It never came: we found that it had happened. */
-  readonly caughtUp?: boolean
-  readonly body: WebhookBody
-}
-
-/** Headers as JSON; the body as it came, packed by `packBody`. */
-export interface WebhookBody {
-  readonly headers: string
-  readonly body: Uint8Array
-}
-
-export interface ReceivedWebhook {
-  /** `again`: this GUID was here before. `same-event`: another GUID brought this event. */
-  readonly arrived: 'new' | 'again' | 'same-event'
-  /** Of a repeat: the entry that brought the event first. */
-  readonly entry: InboxEntry
-  /** What was stored now; `entry` itself unless the event came under another GUID. */
-  readonly storedId: string
-}
-
-/** What a webhook leads to, for one run type each. */
-export type WebhookAct =
-  | {
-      readonly act: 'claim'
-      readonly claim: Claim
-      /** Only while the pull request is open: a later event may have closed it. */
-      readonly whileOpen: boolean
-    }
-  | { readonly act: 'cancel'; readonly type: string; readonly repo: string; readonly pr: number }
-  | { readonly act: 'note'; readonly outcome: TypeOutcome }
-
-export interface DecidedWebhook {
-  readonly entryId: string
-  readonly lane: string
-  readonly acts: readonly WebhookAct[]
-  /** Why there are no acts; else null. */
-  readonly reason: string | null
-  /** It is given up: without acts it has failed, and was not merely of no use to anybody. */
-  readonly givenUp?: boolean
-}
-
-export interface SettledWebhook {
-  /** `elsewhere`: another process has it in hand, or has done it. `behind`: not its turn yet. */
-  readonly result: 'settled' | 'elsewhere' | 'behind'
-  readonly entry: InboxEntry | null
-  readonly claims: readonly ClaimAnswer[]
-  readonly cancelled: readonly Run[]
-}
-
 export interface UsedRepository {
   /** As last heard. */
   readonly name: string
   readonly githubId: number
-}
-
-export interface InboxFilter {
-  readonly state?: InboxState
-  readonly decision?: InboxDecision
-  readonly event?: string
-  readonly repo?: string
-  readonly number?: number
-  readonly webhookId?: string
-}
-
-export interface InboxBacklog {
-  readonly waiting: number
-  readonly oldestAt: number | null
-  /** Of those that wait, how many were tried in vain, and the one tried most often. */
-  readonly postponed: number
-  readonly mostTried: Pick<InboxEntry, 'id' | 'tries' | 'lastError'> | null
-  /** Given up, and not decided again since; and the newest of them. */
-  readonly failed: number
-  readonly lastFailed: Pick<InboxEntry, 'id' | 'reason'> | null
 }
 
 export interface LeaseHandle {
@@ -403,3 +323,4 @@ export interface CreatedToken {
 }
 
 export type { Interruption }
+export type * from './inbox-store.ts'

@@ -1,0 +1,179 @@
+/**
+ * A processor over a store that keeps entries in a list, with time that stands still until a test
+ * moves it and timers that only a test fires.
+ */
+import { brotliCompressSync } from 'node:zlib'
+import type { InboxEntry } from '../../src/domain/inbox.ts'
+import { decisionOf } from '../../src/domain/inbox.ts'
+import { StoreContendedError, StoreUnavailableError } from '../../src/errors.ts'
+import { LookFailed } from '../../src/intake/acts.ts'
+import { Processor } from '../../src/intake/processor.ts'
+import type { EventFacts } from '../../src/intake/webhook-event.ts'
+import { readEvent } from '../../src/intake/webhook-event.ts'
+import { noMetrics, type PutOffReason } from '../../src/metrics.ts'
+import type { Scheduler } from '../../src/scheduler.ts'
+import type { WebhookAct } from '../../src/store.ts'
+
+const say = (): void => undefined
+const log = { debug: say, info: say, warn: say, error: say }
+export const contended = () => new StoreContendedError('store_contended', 'a run changed')
+export const away = () => new StoreUnavailableError('store_unreachable', 'away')
+
+class Timers implements Scheduler {
+  readonly waiting = new Map<object, { ms: number; task: () => void }>()
+  soon = (task: () => void): void => queueMicrotask(task)
+  after = (ms: number, task: () => void) => {
+    const timer = {}
+    this.waiting.set(timer, { ms, task })
+    return () => void this.waiting.delete(timer)
+  }
+  afterInBackground = this.after
+  fire(): void {
+    for (const [timer, { task }] of [...this.waiting]) {
+      this.waiting.delete(timer)
+      task()
+    }
+  }
+}
+
+export class World {
+  now = 1_000_000
+  readonly entries: InboxEntry[] = []
+  readonly bodies = new Map<number, Uint8Array>()
+  readonly timers = new Timers()
+  readonly acted: string[] = []
+  readonly dueLimits: number[] = []
+  readonly putOff: PutOffReason[] = []
+  largestInHand = 0
+  #inHand = 0
+  storeIsAway = false
+  bodyIsDamaged = 0
+  /** Settling these fails, or waits; giving one up does not. */
+  settling: (id: string) => Promise<void> = async () => undefined
+  /** What an event leads to; may throw or wait. */
+  decide: (event: EventFacts) => Promise<readonly WebhookAct[]> | readonly WebhookAct[] = () => []
+  readonly processor: Processor
+
+  constructor() {
+    this.processor = new Processor({
+      store: {
+        now: () => this.now,
+        dueWebhooks: async (limit) => this.#due(limit),
+        webhookBody: async (arrival) => {
+          if (this.storeIsAway || this.bodyIsDamaged === arrival) throw away()
+          return { headers: '{}', body: this.bodies.get(arrival) ?? Buffer.alloc(0) }
+        },
+        settleWebhook: async (decided) => {
+          if (decided.givenUp !== true) await this.settling(decided.entryId)
+          return this.#settle(decided.entryId, decided)
+        },
+        postponeWebhook: async (id, dueAt, lastError) => {
+          if (this.storeIsAway) throw away()
+          const entry = this.entry(id)
+          this.#write({ ...entry, dueAt, tries: entry.tries + 1, lastError })
+        },
+      },
+      runs: { announceClaim: say, announceSwept: say },
+      acts: {
+        routesFor: async () => [],
+        actsFor: async (event) => {
+          this.#inHand += 1
+          this.largestInHand = Math.max(this.largestInHand, this.#inHand)
+          try {
+            return await this.decide(event)
+          } finally {
+            this.#inHand -= 1
+            this.acted.push(event.webhookId)
+          }
+        },
+        failuresFor: (_routes, reason) => [
+          { act: 'note', outcome: { type: 'review', result: 'failed', reason, runIds: [] } },
+        ],
+      },
+      scheduler: this.timers,
+      log,
+      metrics: { ...noMetrics, inboxPutOff: (why) => void this.putOff.push(why) },
+    })
+  }
+
+  /** Stored, and found by whoever looks. */
+  add(id: string, over: Partial<InboxEntry> = {}, body = Buffer.from('{}')): InboxEntry {
+    const arrival = this.entries.length + 1
+    const entry = { ...anEntry, id, webhookId: id, arrival, lane: id, ...over }
+    this.entries.push({ ...entry, receivedAt: this.now, dueAt: this.now })
+    this.bodies.set(arrival, brotliCompressSync(body))
+    return this.entry(id)
+  }
+
+  /** As the door hands it over. */
+  take(id: string, over: Partial<InboxEntry> = {}): void {
+    this.processor.take(this.add(id, over), readEvent(id, 'pull_request', {}), [])
+  }
+
+  entry(id: string): InboxEntry {
+    const found = this.entries.find((entry) => entry.id === id)
+    if (found === undefined) throw new Error(`there is no ${id}`)
+    return found
+  }
+
+  states(): readonly string[] {
+    return this.entries.map(({ state }) => state)
+  }
+
+  #due(limit: number): readonly InboxEntry[] {
+    if (this.storeIsAway) throw away()
+    this.dueLimits.push(limit)
+    const waiting = this.entries.filter(({ state }) => state === 'waiting')
+    const firsts = waiting.filter(
+      ({ lane }, n) => !waiting.slice(0, n).some((one) => one.lane === lane && one.tries === 0),
+    )
+    return firsts.filter(({ dueAt }) => (dueAt ?? 0) <= this.now).slice(0, limit)
+  }
+
+  #settle(id: string, { acts, reason }: { acts: readonly WebhookAct[]; reason: string | null }) {
+    if (this.storeIsAway) throw away()
+    const entry = this.entry(id)
+    if (entry.state !== 'waiting') {
+      return { result: 'elsewhere', entry: null, claims: [], cancelled: [] } as const
+    }
+    const outcomes = acts.flatMap((act) => (act.act === 'note' ? [act.outcome] : []))
+    const decision = { ...decisionOf(outcomes), ...(outcomes.length === 0 && { reason }) }
+    const after = { ...entry, ...decision, outcomes, dueAt: null, processedAt: this.now }
+    this.#write(after)
+    return { result: 'settled', entry: after, claims: [], cancelled: [] } as const
+  }
+
+  #write(entry: InboxEntry): void {
+    this.entries[this.entries.findIndex(({ id }) => id === entry.id)] = entry
+  }
+}
+
+const anEntry: InboxEntry = {
+  arrival: 0,
+  id: '',
+  webhookId: '',
+  event: 'pull_request',
+  action: null,
+  repo: null,
+  repoId: null,
+  number: null,
+  sender: null,
+  lane: '',
+  eventAt: null,
+  prState: null,
+  state: 'waiting',
+  decision: 'accepted',
+  reason: null,
+  outcomes: [],
+  duplicateOf: null,
+  receivedAt: 0,
+  processedAt: null,
+  dueAt: 0,
+  tries: 0,
+  lastError: null,
+}
+
+export const turns = async (): Promise<void> => {
+  for (let turn = 0; turn < 50; turn++) await Promise.resolve()
+}
+export const limited = (until?: number) => new LookFailed(until === undefined ? null : { until })
