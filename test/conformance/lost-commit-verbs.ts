@@ -3,6 +3,7 @@
  * around the one call whose COMMIT is lost. A name may have a case behind its comma.
  */
 import type { Once, Store } from '../../src/store.ts'
+import { allRights } from '../../src/domain/outbox/publish-rights.ts'
 import { unannounced } from '../../src/domain/run.ts'
 import { completion, holderOf, leaseRequest, policy, pullRequestClaim } from './claims.ts'
 import { announced, OutboxHand, sentEnd } from './outbox-hand.ts'
@@ -179,9 +180,9 @@ export const outboxVerbs: Readonly<Record<string, Scenario>> = {
   publish: async (store, ask) => {
     const held = await store.claimRun(claimAt(nextPull()), null)
     const { runId, leaseHash, actor } = holderOf(held)
-    const content = { body: 'hello' }
+    const said = { content: { body: 'hello' }, rightsOf: () => allRights }
     const output = { runId, leaseHash, actor, name: 'note', channel: 'github-comment' } as const
-    return (await ask(() => store.outbox.publish({ ...output, content }, null))).already
+    return (await ask(() => store.outbox.publish({ ...output, ...said }, null))).already
   },
   retry: async (store, ask) => {
     const delivery = await failed(store)
