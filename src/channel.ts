@@ -11,11 +11,12 @@ import type { ChannelName, DeliveryKind } from './domain/outbox/delivery.ts'
 /** Where and as what it is published: the delivery, without what is ours alone. */
 export interface Target {
   readonly deliveryId: string
-  /** `owner/name` as last heard; GitHub's id of it where known. */
+  /** `owner/name` as last heard: for people. */
   readonly repo: string
-  readonly repoGithubId: number | null
-  /** Our own id of the repository: markers are signed over it. */
-  readonly repositoryId: string
+  /** What it is written to by, and what markers are signed over. */
+  readonly repoGithubId: number
+  /** Our own ids of the repository, present and former: older markers are signed over one. */
+  readonly ownRepositoryIds: readonly string[]
   readonly thread: number | null
   readonly sha: string | null
   readonly name: string

@@ -12,7 +12,7 @@ import { SetupError } from './errors.ts'
 import type { PublishingRules } from './domain/outbox/schedule.ts'
 import type { GitHubConnection } from './github.ts'
 import { createGitHub } from './github/create-github.ts'
-import type { OnRenamed } from './github/renamed-repository.ts'
+import type { OnRenamed } from './github/repository-place.ts'
 import { createHttpServer } from './http/server.ts'
 import type { CatchUpReport } from './intake/catch-up-report.ts'
 import { createCatchUp } from './intake/catch-up.ts'
@@ -106,7 +106,7 @@ export async function compose(settings: Settings, options: ComposeOptions): Prom
   const store = await openServedStore(settings, { ...seams, metrics, publishing, log })
   metrics.watch(store, budgetLimits(settings))
   const onAsked = (kind: string): void => metrics.githubAsked(kind)
-  const onRenamed = (githubId: number, newName: string, nameUntilNow: string | null): void => {
+  const onRenamed = (githubId: number, newName: string, nameUntilNow: string): void => {
     learnRename(store, githubId, newName, nameUntilNow).catch((error: unknown) => {
       log.warn({ err: error, repo: newName }, 'could not learn a repository’s new name')
     })

@@ -31,10 +31,18 @@ export interface GitHub extends HeadSource {
   checkSetup(): Promise<readonly Finding[]>
 }
 
-/** The name it was last heard under, and GitHub's id where that is known. */
+/**
+ * The name it was last heard under, and GitHub's id where that is known. With an id it is asked for
+ * by that alone: another repository may have the name by now.
+ */
 export interface RepositoryRef {
   readonly repo: string
   readonly repoGithubId: number | null
+}
+
+export interface NamedRepository {
+  readonly githubId: number
+  readonly name: string
 }
 
 /** An answer, with its headers by lower-case name. */
@@ -46,9 +54,9 @@ export interface Reply<T> {
 /** What is written to GitHub, and read to know what became of it. Rejects with GitHubError. */
 export interface GitHubCalls {
   /**
-   * One call below `/repos/{owner}/{repo}`, which are filled in. Of the parameters, those the route
-   * does not name are the body, or the query of a GET. On the monotonic clock, a request that
-   * cannot leave by `sendBy` does not leave (`too_late`).
+   * One call below `/repos/{owner}/{repo}`, which is replaced by the repository's place. Of the
+   * parameters, those the route does not name are the body, or the query of a GET. On the monotonic
+   * clock, a request that cannot leave by `sendBy` does not leave (`too_late`).
    */
   call<T>(
     repository: RepositoryRef,
@@ -57,6 +65,8 @@ export interface GitHubCalls {
     parameters: Readonly<Record<string, unknown>>,
     sendBy: number,
   ): Promise<Reply<T>>
+  /** GitHub's id of the repository that has this name now, and the name as GitHub spells it. */
+  repositoryNamed(repo: string): Promise<NamedRepository>
   /** Who is limited together when we act there. */
   identityOf(repository: RepositoryRef): Promise<string>
   /**

@@ -86,7 +86,10 @@ export interface LeasedDelivery {
   readonly hold: DeliveryHold
   /** As last heard. */
   readonly repo: string
+  /** Null until it is learnt, which has to be before anything is written there. */
   readonly repoGithubId: number | null
+  /** Our own ids of the repository: the present one, and those that were merged into it. */
+  readonly ownRepositoryIds: readonly string[]
   /** When the thread was opened; null when nobody has said. */
   readonly threadCreatedAt: number | null
 }

@@ -3,6 +3,7 @@
  * written to exists from that moment on. Nothing leaves the machine, and it forgets with the
  * process: what stood there is found gone, and made anew, as if somebody had removed it.
  */
+import { createHash } from 'node:crypto'
 import type { Clock } from './clock.ts'
 import type { GitHub, GitHubCalls } from './github.ts'
 import { createGitHub } from './github/create-github.ts'
@@ -20,7 +21,10 @@ export interface SandboxOptions {
   readonly version: string
 }
 
-const ofRepository = /^\/repos\/([^/]+\/[^/]+)(?:\/(?:issues|pulls)\/(\d+))?/
+const ofRepository =
+  /^\/(repos|repositories)\/((?<=repos\/)[^/]+\/[^/]+|\d{1,15})(?:\/(?:issues|pulls)\/(\d+))?/
+/** Above every id that GitHub gives out: what a webhook brings never means another repository. */
+const ownIdsFrom = 1e14
 const nowhereSha = '0'.repeat(40)
 
 export function openSandbox(options: SandboxOptions): GitHub & GitHubCalls {
@@ -31,7 +35,7 @@ export function openSandbox(options: SandboxOptions): GitHub & GitHubCalls {
     random,
     tokens: [{ token: 'sandbox', login: 'holdfast[bot]' }],
   })
-  const known = new Set<string>()
+  const made: Made = { names: new Map(), threads: new Set() }
   return createGitHub({
     ...options,
     apiUrl: 'http://sandbox.localhost',
@@ -39,26 +43,35 @@ export function openSandbox(options: SandboxOptions): GitHub & GitHubCalls {
     events: [],
     credentials: { token: 'sandbox' },
     fetch: (input, init) => {
-      makeKnown(simulator, known, new URL(input instanceof Request ? input.url : input).pathname)
+      makeKnown(simulator, made, new URL(input instanceof Request ? input.url : input).pathname)
       return simulator.fetch(input, init)
     },
   })
 }
 
-function makeKnown(simulator: GitHubSimulator, known: Set<string>, path: string): void {
-  const [, repo, thread] = ofRepository.exec(path) ?? []
-  if (repo === undefined) return
-  once(known, repo, () => simulator.addRepository(repo))
-  if (thread === undefined) return
-  const heads = { headSha: nowhereSha, baseSha: nowhereSha }
-  once(known, `${repo}#${thread}`, () =>
-    simulator.addPull(repo, { number: Number(thread), ...heads }),
-  )
+/** By lower-cased name and by id, what was made so far. */
+interface Made {
+  readonly names: Map<number, string>
+  readonly threads: Set<string>
 }
 
-function once(known: Set<string>, name: string, make: () => unknown): void {
-  const key = name.toLowerCase()
-  if (known.has(key)) return
-  known.add(key)
-  make()
+function makeKnown(simulator: GitHubSimulator, made: Made, path: string): void {
+  const [, way, repository, thread] = ofRepository.exec(path) ?? []
+  if (repository === undefined) return
+  const id = way === 'repositories' ? Number(repository) : idOf(repository)
+  // Which name an id had in an earlier process is not known here.
+  const name = made.names.get(id) ?? (way === 'repos' ? repository : `sandbox/${repository}`)
+  if (!made.names.has(id)) {
+    made.names.set(id, name)
+    simulator.addRepository(name, { id })
+  }
+  if (thread === undefined || made.threads.has(`${id}#${thread}`)) return
+  made.threads.add(`${id}#${thread}`)
+  simulator.addPull(name, { number: Number(thread), headSha: nowhereSha, baseSha: nowhereSha })
+}
+
+/** The same in every process, because the store remembers it. */
+function idOf(name: string): number {
+  const hash = createHash('sha256').update(name.toLowerCase()).digest()
+  return ownIdsFrom + hash.readUInt32BE()
 }

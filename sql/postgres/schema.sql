@@ -222,9 +222,12 @@ CREATE TABLE repository (
   github_id bigint,
   name text COLLATE "C" NOT NULL,
   created_at bigint NOT NULL,
+  merged_into text COLLATE "C",
   CONSTRAINT repository_github_id_key UNIQUE (github_id),
   CONSTRAINT repository_pkey PRIMARY KEY (id)
 );
+
+CREATE INDEX repository_merged ON holdfast.repository USING btree (merged_into) WHERE (merged_into IS NOT NULL);
 
 CREATE TABLE repository_name (
   name text COLLATE "C" NOT NULL,

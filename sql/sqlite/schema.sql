@@ -202,7 +202,9 @@ CREATE TABLE repository (
   github_id INTEGER UNIQUE,
   name TEXT NOT NULL,
   created_at INTEGER NOT NULL
-) STRICT;
+, merged_into TEXT) STRICT;
+
+CREATE INDEX repository_merged ON repository (merged_into) WHERE merged_into IS NOT NULL;
 
 CREATE TABLE repository_name (
   name TEXT PRIMARY KEY,

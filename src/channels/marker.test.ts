@@ -1,4 +1,5 @@
 // Goal: we know what is ours by its marker, and nobody else can make one, move one or hide one.
+import { createHmac } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { judgeMarker, withMarker, withoutMarker, type MarkerKeys } from './marker.ts'
@@ -6,7 +7,7 @@ import { judgeMarker, withMarker, withoutMarker, type MarkerKeys } from './marke
 const old = { id: 'k1', secret: 'an old secret' }
 const current = { id: 'k2', secret: 'the present secret' }
 const keys: MarkerKeys = { current, all: [old, current] }
-const of = { repositoryId: 'repo_1', thread: 5, markerKey: 'a1b2:anchor' }
+const of = { repoGithubId: 77, ownRepositoryIds: ['rep_1'], thread: 5, markerKey: 'a1b2:anchor' }
 
 /** Lone surrogates too. */
 const anyText = fc
@@ -32,8 +33,25 @@ describe('a marker', () => {
     expect(judgeMarker(body, of, keys)).toBe('unverified')
   })
 
+  it('is verified by whatever store has the key, under its own id of the repository', () => {
+    const elsewhere = { ...of, ownRepositoryIds: ['rep_9'] }
+    const [first, second] = [withMarker('Hello', of, keys), withMarker('Hello', elsewhere, keys)]
+    expect(judgeMarker(first, elsewhere, keys)).toBe('verified')
+    expect(second).toBe(first)
+  })
+
+  it('of an earlier version, signed over our own id, is verified, also after a merge', () => {
+    const signed = JSON.stringify(['holdfast:1', 'rep_1', of.thread, of.markerKey])
+    const signature = createHmac('sha256', old.secret).update(signed).digest('base64url')
+    const body = `Hello\n\n<!-- holdfast:1 k1 a1b2%3Aanchor ${signature} -->`
+    expect(judgeMarker(body, of, keys)).toBe('verified')
+    const merged = { ...of, ownRepositoryIds: ['rep_2', 'rep_1'] }
+    expect(judgeMarker(body, merged, keys)).toBe('verified')
+    expect(judgeMarker(body, { ...of, ownRepositoryIds: ['rep_2'] }, keys)).toBe('unverified')
+  })
+
   it.each([
-    ['repository', { ...of, repositoryId: 'repo_2' }],
+    ['repository', { ...of, repoGithubId: 78, ownRepositoryIds: ['rep_2'] }],
     ['thread', { ...of, thread: 6 }],
   ])('copied to another %s is unverified there', (_where, there) => {
     expect(judgeMarker(withMarker('Hello', of, keys), there, keys)).toBe('unverified')

@@ -5,9 +5,12 @@
  *   <!-- holdfast:1 KEY-ID DELIVERY-KEY SIGNATURE -->
  *
  * What must hold: it counts only together with our author (authors.ts), for anybody may copy it. It
- * is signed over repository, thread and delivery key, so that a copy is of no use elsewhere. Of
- * several the last one counts: ours stands at the very end, and the text before it is escaped so
- * that it can carry none.
+ * is signed over GitHub's id of the repository, the thread and the delivery key, so that a copy is
+ * of no use elsewhere, and any store that has the key verifies it. Of several the last one counts:
+ * ours stands at the very end, and the text before it is escaped so that it can carry none.
+ *
+ * Older markers are signed over our own id of the repository, or of one that was merged into it;
+ * they go on verifying in the store that wrote them.
  */
 import { createHmac } from 'node:crypto'
 import type { Target } from '../channel.ts'
@@ -25,7 +28,7 @@ export interface MarkerKeys {
 }
 
 /** What a marker is signed over. */
-export type Marked = Pick<Target, 'repositoryId' | 'thread' | 'markerKey'>
+export type Marked = Pick<Target, 'repoGithubId' | 'ownRepositoryIds' | 'thread' | 'markerKey'>
 
 /** `unverified`: it names this delivery, but no key of ours signed it. `other`: of no concern. */
 export type MarkerVerdict = 'verified' | 'unverified' | 'other'
@@ -33,14 +36,17 @@ export type MarkerVerdict = 'verified' | 'unverified' | 'other'
 const form = /<!-- holdfast:1 [\w-]{1,100} ([\w.!~*'()%-]{1,2000}) ([\w-]{43}) -->/g
 
 export function withMarker(text: string, of: Marked, { current }: MarkerKeys): string {
-  const marker = `<!-- holdfast:1 ${current.id} ${written(of.markerKey)} ${sign(of, current)} -->`
+  const signature = sign(of.repoGithubId, of, current)
+  const marker = `<!-- holdfast:1 ${current.id} ${written(of.markerKey)} ${signature} -->`
   return text === '' ? marker : `${text}\n\n${marker}`
 }
 
 export function judgeMarker(body: string, of: Marked, { current, all }: MarkerKeys): MarkerVerdict {
   const [, key, signature] = lastOf(body) ?? []
   if (signature === undefined || key !== written(of.markerKey)) return 'other'
-  const isOurs = [current, ...all].some((each) => sameHash(sign(of, each), signature))
+  const isOurs = [of.repoGithubId, ...of.ownRepositoryIds].some((repository) =>
+    [current, ...all].some((each) => sameHash(sign(repository, of, each), signature)),
+  )
   return isOurs ? 'verified' : 'unverified'
 }
 
@@ -56,9 +62,16 @@ function lastOf(body: string): RegExpExecArray | undefined {
   return [...body.matchAll(form)].at(-1)
 }
 
-/** As JSON, because parts that are only put one after the other can be parted elsewhere. */
-function sign({ repositoryId, thread, markerKey }: Marked, { secret }: MarkerKey): string {
-  const signed = JSON.stringify(['holdfast:1', repositoryId, thread, markerKey])
+/**
+ * As JSON, because parts that are only put one after the other can be parted elsewhere, and because
+ * a number of GitHub's is never equal to a text of ours.
+ */
+function sign(
+  repository: number | string,
+  { thread, markerKey }: Marked,
+  { secret }: MarkerKey,
+): string {
+  const signed = JSON.stringify(['holdfast:1', repository, thread, markerKey])
   return createHmac('sha256', secret).update(signed).digest('base64url')
 }
 

@@ -227,15 +227,15 @@ describe('an installation', () => {
     const location = 'https://api.github.com/repositories/77/installation'
     api.on(lookUp, { status: 301, headers: { location } })
     api.on('GET /repositories/77/installation', { body: { id: 9 } })
-    api.on('GET /repositories/77', { body: { full_name: 'acme/gadgets' } })
-    api.on('GET /repos/acme/gadgets/pulls/5', seenPull)
+    api.on('GET /repositories/77', { body: { id: 77, full_name: 'acme/gadgets' } })
+    api.on('GET /repositories/77/pulls/5', seenPull)
     expect(await look()).toMatchObject({ headSha: 'b' })
     expect(api.calls()).toEqual([
       lookUp,
       'GET /repositories/77/installation',
       mint,
       'GET /repositories/77',
-      'GET /repos/acme/gadgets/pulls/5',
+      'GET /repositories/77/pulls/5',
     ])
   })
 })

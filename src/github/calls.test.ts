@@ -98,39 +98,44 @@ describe('a repository that was renamed', () => {
   const client = () => clientOf(api.url, { onRenamed: (id, name) => void renamed.push([id, name]) })
   beforeEach(() => {
     renamed.length = 0
-    api.on('GET /repositories/77', { body: { full_name: 'acme/gadgets' } })
-    api.on('POST /repos/acme/gadgets/issues/5/comments', made)
+    api.on('GET /repositories/77', { body: { id: 77, full_name: 'acme/gadgets' } })
+    api.on('POST /repositories/77/issues/5/comments', made)
   })
 
-  it('is written to under its new name, which is told', async () => {
+  it('is written to by its id, and its new name is told', async () => {
     api.on(post, toId('issues/5/comments'))
     expect((await write(client())).data.id).toBe(9)
-    expect(api.calls().at(-1)).toBe('POST /repos/acme/gadgets/issues/5/comments')
+    expect(api.calls().at(-1)).toBe('POST /repositories/77/issues/5/comments')
     expect(api.seen.at(-1)!.body).toEqual({ body: 'hello' })
     expect(renamed).toEqual([[77, 'acme/gadgets']])
   })
 
-  it('is found by the id we know where the redirect names none, or another', async () => {
-    const location = 'https://api.github.com/repositories/88/issues/5/comments'
-    api.on(post, { status: 301 }, { status: 301, headers: { location } })
-    const known = { ...here, repoGithubId: 77 }
-    await write(client(), known)
-    await write(client(), known)
-    expect(renamed).toEqual([
-      [77, 'acme/gadgets'],
-      [77, 'acme/gadgets'],
-    ])
+  it('whose id is known is never asked for by name', async () => {
+    await write(client(), { ...here, repoGithubId: 77 })
+    expect(api.calls()).toEqual(['POST /repositories/77/issues/5/comments'])
+  })
+
+  it('is identified by its old name as by its new one', async () => {
+    api.on('GET /repos/acme/widgets', {
+      status: 301,
+      headers: { location: `${api.url}/repositories/77` },
+    })
+    api.on('GET /repos/acme/gadgets', { body: { id: 77, full_name: 'acme/gadgets' } })
+    const { github } = clientOf(api.url)
+    const found = { githubId: 77, name: 'acme/gadgets' }
+    expect(await github.repositoryNamed('acme/widgets')).toEqual(found)
+    expect(await github.repositoryNamed('acme/gadgets')).toEqual(found)
   })
 
   it('an issue that was moved elsewhere is not followed, for its number is another', async () => {
     api.on(post, toId('issues/77/comments'))
     expect(await rejectionOf(write(client()))).toMatchObject({ kind: 'redirected' })
     expect(api.calls()).toEqual([post])
-    api.on('GET /repositories/7', { body: { full_name: 'Acme/Widgets' } })
-    const known = { ...here, repoGithubId: 7 }
-    const error = await rejectionOf(write(client(), known))
+    const byId = 'POST /repositories/7/issues/5/comments'
+    api.on(byId, toId('issues/77/comments'))
+    const error = await rejectionOf(write(client(), { ...here, repoGithubId: 7 }))
     expect(error).toMatchObject({ kind: 'redirected' })
-    expect(api.calls()).toEqual([post, post, 'GET /repositories/7'])
+    expect(api.calls()).toEqual([post, byId])
     expect(renamed).toEqual([])
   })
 })

@@ -58,19 +58,19 @@ describe('look', () => {
 
   it('finds a renamed repository by its id', async () => {
     api.on(call, toId('pulls/5'))
-    api.on('GET /repositories/77', { body: { full_name: 'acme/gadgets' } })
-    api.on('GET /repos/acme/gadgets/pulls/5', pull)
+    api.on('GET /repositories/77', { body: { id: 77, full_name: 'acme/gadgets' } })
+    api.on('GET /repositories/77/pulls/5', pull)
     expect(await github.look('acme/widgets', 5)).toEqual(head)
-    expect(api.calls()).toEqual([call, 'GET /repositories/77', 'GET /repos/acme/gadgets/pulls/5'])
+    expect(api.calls()).toEqual([call, 'GET /repositories/77', 'GET /repositories/77/pulls/5'])
   })
 
   it('goes after a name once, not in circles', async () => {
     api.on(call, toId('pulls/5'))
-    api.on('GET /repositories/77', { body: { full_name: 'acme/gadgets' } })
-    const again = 'GET /repos/acme/gadgets/pulls/5'
+    api.on('GET /repositories/77', { body: { id: 77, full_name: 'acme/gadgets' } })
+    const again = 'GET /repositories/77/pulls/5'
     api.on(again, toId('pulls/5'))
     const error = await rejectionOf(github.look('acme/widgets', 5))
-    expect(error).toMatchObject({ kind: 'redirected', repositoryId: 77 })
+    expect(error).toMatchObject({ kind: 'redirected' })
     expect(api.calls()).toEqual([call, 'GET /repositories/77', again])
   })
 
@@ -155,8 +155,8 @@ describe('roleOf', () => {
 
   it('finds a renamed repository by its id', async () => {
     api.on(call, toId('collaborators/mona/permission'))
-    api.on('GET /repositories/77', { body: { full_name: 'acme/gadgets' } })
-    const moved = 'GET /repos/acme/gadgets/collaborators/mona/permission'
+    api.on('GET /repositories/77', { body: { id: 77, full_name: 'acme/gadgets' } })
+    const moved = 'GET /repositories/77/collaborators/mona/permission'
     api.on(moved, { body: { permission: 'admin', role_name: 'admin' } })
     expect(await github.roleOf('acme/widgets', 'mona')).toBe('admin')
   })

@@ -21,8 +21,8 @@ import { checkSetup } from './check-setup.ts'
 import { tokenCredentials } from './credentials.ts'
 import { isGitHubError } from './errors.ts'
 import { hookListings, pullListings } from './listings.ts'
-import type { OnRenamed } from './renamed-repository.ts'
-import { askUnderItsName } from './renamed-repository.ts'
+import type { OnRenamed } from './repository-place.ts'
+import { askAtItsPlace, repositoryForm } from './repository-place.ts'
 import type { TransportOptions } from './transport.ts'
 import { createTransport } from './transport.ts'
 
@@ -75,20 +75,16 @@ export function createGitHub(options: GitHubOptions): GitHub & GitHubCalls & Git
     ...pullListings(ask, onRenamed),
     call: (repository, form, route, parameters, sendBy) => {
       const inTime: Ask = (actor, asked, path, given) => ask(actor, asked, path, given, sendBy)
-      return askUnderItsName(
+      return askAtItsPlace(
         inTime,
         repository,
-        (owner, name, actor) => inTime(actor, form, route, { ...parameters, owner, repo: name }),
+        (at) => inTime(at.actor, form, at.route(route), { ...parameters, ...at.parameters }),
         onRenamed,
       )
     },
+    repositoryNamed: (repo) => repositoryNamed(ask, repo),
     identityOf: (repository) =>
-      askUnderItsName(
-        ask,
-        repository,
-        (_owner, _name, actor) => credentials.identity(actor),
-        onRenamed,
-      ),
+      askAtItsPlace(ask, repository, ({ actor }) => credentials.identity(actor), onRenamed),
     githubTimeOf: (ourMs) => {
       const aheadMs = transport.clockAheadMs()
       const isKnown = aheadMs !== null && ourMs <= clock.wallMs() + futureMsMax
@@ -97,11 +93,19 @@ export function createGitHub(options: GitHubOptions): GitHub & GitHubCalls & Git
   }
 }
 
+async function repositoryNamed(ask: Ask, repo: string) {
+  return await askAtItsPlace(ask, byName(repo), async (at) => {
+    const route = at.route('GET /repos/{owner}/{repo}')
+    const { data } = await ask(at.actor, repositoryForm, route, at.parameters)
+    return { githubId: data.id, name: data.full_name }
+  })
+}
+
 async function look(ask: Ask, repo: string, pr: number) {
-  return await askUnderItsName(ask, byName(repo), async (owner, name, actor) => {
-    const route = 'GET /repos/{owner}/{repo}/pulls/{pull_number}'
+  return await askAtItsPlace(ask, byName(repo), async (at) => {
+    const route = at.route('GET /repos/{owner}/{repo}/pulls/{pull_number}')
     try {
-      const { data } = await ask(actor, pullForm, route, { owner, repo: name, pull_number: pr })
+      const { data } = await ask(at.actor, pullForm, route, { ...at.parameters, pull_number: pr })
       const updatedAt = Date.parse(data.updated_at)
       return { headSha: data.head.sha, baseSha: data.base.sha, updatedAt }
     } catch (error) {
@@ -115,11 +119,11 @@ async function roleOf(ask: Ask, repo: string, login: string): Promise<RoleAnswer
   // Anything else would be another path; GitHub has nobody of such a name.
   if (!/^[\w-]{1,100}(\[bot\])?$/.test(login)) return 'no-such-user'
   try {
-    return await askUnderItsName(ask, byName(repo), async (owner, name, actor) => {
-      const route = 'GET /repos/{owner}/{repo}/collaborators/{username}/permission'
-      const parameters = { owner, repo: name, username: login }
+    return await askAtItsPlace(ask, byName(repo), async (at) => {
+      const route = at.route('GET /repos/{owner}/{repo}/collaborators/{username}/permission')
+      const parameters = { ...at.parameters, username: login }
       try {
-        return (await ask(actor, roleForm, route, parameters)).data
+        return (await ask(at.actor, roleForm, route, parameters)).data
       } catch (error) {
         if (isGitHubError(error, 'not_found')) return 'no-such-user'
         throw error

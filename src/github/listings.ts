@@ -3,8 +3,8 @@ import { z } from 'zod'
 import type { GitHubListings, ListedPull } from '../github.ts'
 import type { Ask } from './ask.ts'
 import { isGitHubError } from './errors.ts'
-import type { OnRenamed } from './renamed-repository.ts'
-import { askUnderItsName } from './renamed-repository.ts'
+import type { OnRenamed } from './repository-place.ts'
+import { askAtItsPlace } from './repository-place.ts'
 
 /** GitHub gives no more. */
 const perPage = 100
@@ -80,29 +80,29 @@ export function pullListings(
 ): Pick<GitHubListings, 'pulls' | 'pull'> {
   return {
     pulls: (repository, page) =>
-      askUnderItsName(
+      askAtItsPlace(
         ask,
         repository,
-        async (owner, repo, actor) => {
+        async (at) => {
           const { data, headers } = await ask(
-            actor,
+            at.actor,
             z.array(pullForm),
-            'GET /repos/{owner}/{repo}/pulls',
-            { owner, repo, page, per_page: perPage, ...lastChangedFirst },
+            at.route('GET /repos/{owner}/{repo}/pulls'),
+            { ...at.parameters, page, per_page: perPage, ...lastChangedFirst },
           )
           return { items: data, more: relNext.test(String(headers['link'] ?? '')) }
         },
         onRenamed,
       ),
     pull: (repository, number) =>
-      askUnderItsName(
+      askAtItsPlace(
         ask,
         repository,
-        async (owner, repo, actor) => {
-          const route = 'GET /repos/{owner}/{repo}/pulls/{pull_number}'
+        async (at) => {
+          const route = at.route('GET /repos/{owner}/{repo}/pulls/{pull_number}')
           try {
-            const asked = { owner, repo, pull_number: number }
-            return (await ask(actor, pullForm, route, asked)).data
+            const asked = { ...at.parameters, pull_number: number }
+            return (await ask(at.actor, pullForm, route, asked)).data
           } catch (error) {
             if (isGitHubError(error, 'not_found', 'gone')) return null
             throw error

@@ -8,8 +8,8 @@ export async function learnRename(
   store: Pick<Store, 'learnRepository'>,
   githubId: number,
   newName: string,
-  nameUntilNow: string | null,
+  nameUntilNow: string,
 ): Promise<void> {
-  if (nameUntilNow !== null) await store.learnRepository(nameUntilNow.toLowerCase(), githubId)
+  await store.learnRepository(nameUntilNow.toLowerCase(), githubId)
   await store.learnRepository(newName.toLowerCase(), githubId)
 }

@@ -9,6 +9,7 @@ import type { Metrics } from '../metrics.ts'
 import type { Scheduler } from '../scheduler.ts'
 import type { Store } from '../store.ts'
 import { createOwnAuthors } from './own-authors.ts'
+import { createPlaces } from './places.ts'
 import type { Publisher } from './publisher.ts'
 import { createPublisher } from './publisher.ts'
 
@@ -37,5 +38,6 @@ export function openOutbox(options: OpenOutboxOptions): Publisher {
       return { current, all }
     },
   })
-  return createPublisher({ ...options, channels, authors })
+  const places = createPlaces({ github, store, clock })
+  return createPublisher({ ...options, channels, authors, places })
 }

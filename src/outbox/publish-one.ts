@@ -27,6 +27,7 @@ import type { Store } from '../store.ts'
 import type { LookFailure } from './outcome-of.ts'
 import { brokenOff, endOfError, failureOfLook } from './outcome-of.ts'
 import type { OwnAuthors } from './own-authors.ts'
+import type { Places } from './places.ts'
 
 /** A shorter wait for the budget is not worth giving a delivery back. */
 const shortWaitMs = 1500
@@ -35,6 +36,7 @@ export interface PublishingParts {
   readonly store: Store
   readonly channels: ReadonlyMap<string, Channel>
   readonly github: Pick<GitHubCalls, 'identityOf'>
+  readonly places: Places
   readonly authors: Pick<OwnAuthors, 'learn'>
   readonly limits: BudgetLimits
   readonly clock: Clock
@@ -70,7 +72,12 @@ export async function publishOne(
     await record(parts, leased, finding)
     return
   }
-  const target = targetOf(leased)
+  const { repoGithubId } = leased
+  if (repoGithubId === null) {
+    await record(parts, leased, await parts.places.learn(leased))
+    return
+  }
+  const target = targetOf(leased, repoGithubId)
   const found = await prepare(parts, channel, target, delivery)
   if ('what' in found) {
     await record(parts, leased, found)
@@ -308,13 +315,16 @@ async function prepare(
   }
 }
 
-function targetOf({ delivery, repo, repoGithubId }: LeasedDelivery): Target {
-  const { id, repositoryId, thread, sha, name, markerKey, providerId } = delivery
+function targetOf(
+  { delivery, repo, ownRepositoryIds }: LeasedDelivery,
+  repoGithubId: number,
+): Target {
+  const { id, thread, sha, name, markerKey, providerId } = delivery
   return {
     deliveryId: id,
     repo,
     repoGithubId,
-    repositoryId,
+    ownRepositoryIds,
     thread,
     sha,
     name,

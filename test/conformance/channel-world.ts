@@ -18,7 +18,7 @@ import { watchAnswers } from '../simulator/openapi.ts'
 export const repo = 'acme/widgets'
 export const thread = 5
 export const sha = 'a'.repeat(40)
-const baseSha = 'b'.repeat(40)
+export const baseSha = 'b'.repeat(40)
 
 export type Identity = 'app' | 'user'
 export type Way = 'in the process' | 'over HTTP'
@@ -110,8 +110,8 @@ export class ChannelWorld {
     return {
       deliveryId: 'dlv_1',
       repo,
-      repoGithubId: null,
-      repositoryId: 'repo_1',
+      repoGithubId: this.github.repository(repo).id,
+      ownRepositoryIds: ['rep_1'],
       thread,
       sha,
       name: 'anchor',

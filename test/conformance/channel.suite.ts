@@ -9,7 +9,10 @@ import type { ChannelCase } from './channel-cases.ts'
 import {
   ChannelWorld,
   repo,
+  baseSha,
   secondKey,
+  sha,
+  thread,
   firstKey,
   type Identity,
   type Way,
@@ -133,14 +136,17 @@ export function exerciseChannel(the: ChannelCase, identity: Identity, way: Way):
       })
     }
 
-    it('follows a renamed repository by its id, and tells the new name', async () => {
+    it('writes and looks by the id of the repository, whoever has its name', async () => {
       const { id } = world.github.repository(repo)
       world.github.rename(repo, 'acme/gadgets')
-      const { providerId } = await world.write(the.name, the.first)
-      expect(there()).toHaveLength(1)
-      expect(world.renamed).toEqual([[id, 'acme/gadgets']])
+      world.github.addRepository(repo)
+      world.github.addPull(repo, { number: thread, headSha: sha, baseSha })
+      const { providerId } = await world.write(the.name, the.first, { repoGithubId: id })
       const { standing } = await world.look(the.name, the.first, { repoGithubId: id }, 0)
       expect(standing).toMatchObject([{ providerId, current: true }])
+      const newer = world.github.repository(repo).id
+      const place = { repoGithubId: newer }
+      expect((await world.look(the.name, the.first, place, 0)).standing).toEqual([])
     })
 
     it('knows a place that is there from one that is not', async () => {

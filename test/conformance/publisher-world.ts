@@ -45,7 +45,10 @@ export class PublisherWorld {
     const world = await openWorld(open)
     // As a server does when it starts: from now on the store knows of what it made.
     await world.store.recordMode('live')
-    return new PublisherWorld(world)
+    const made = new PublisherWorld(world)
+    // As an event does: what is due can be written at once.
+    await world.store.learnRepository(repo, made.github.repository(repo).id)
+    return made
   }
 
   close(): Promise<void> {

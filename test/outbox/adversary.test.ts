@@ -332,6 +332,7 @@ describe('tries no more than it should', () => {
 
   it('what breaks off before it is sent is tried later, and counted', async () => {
     const here = await opened()
+    await here.now(here.store.learnRepository(repo, here.github.repository(repo).id))
     await here.claim()
     const [leased] = await here.now(here.store.outbox.lease({ limit: 1, progressMax: 1 }))
     const channel = {

@@ -17,7 +17,7 @@ import {
 let world: World | undefined
 afterEach(async () => await world?.close())
 
-it('one create, an edit per window, two statuses and no read', async () => {
+it('one create, an edit per window, two statuses and one read of the repository', async () => {
   world = await openWorld({ limits: { spacingMs: second } })
   const { github, time } = world
   world.startPublisher()
@@ -31,7 +31,8 @@ it('one create, an edit per window, two statuses and no read', async () => {
   expect(creates(github)).toBe(1)
   expect(edits(github)).toBeLessThanOrEqual(22)
   expect(statusWrites(github)).toBe(2)
-  expect(reads(github)).toBe(0)
+  expect(github.count('GET /repos/{owner}/{repo}')).toBe(1)
+  expect(reads(github)).toBe(1)
   const [anchor, ...more] = github.comments(repo, 5)
   expect(more).toEqual([])
   expect(anchor?.body).toContain('All good.')

@@ -4,10 +4,9 @@
  * Method: the real store, channels and publisher against the simulated GitHub.
  */
 import { afterEach, describe, expect, it } from 'vitest'
-import { learnRename } from '../../src/intake/learn-rename.ts'
 import type { Claimed } from '../../src/runs/runs.ts'
 import type { World } from './world.ts'
-import { context, head, minute, openWorld, repo, second } from './world.ts'
+import { context, creates, head, minute, openWorld, repo, second } from './world.ts'
 
 let world: World | undefined
 afterEach(async () => await world?.close())
@@ -46,20 +45,18 @@ describe('names and labels', () => {
   })
 })
 
-it('two names of one repository: the comment that stays shows the newer run', async () => {
+it('two names of one repository: they are one before anything is written there twice', async () => {
   const [here] = await begun()
   const now = 'acme/gadgets'
   here.github.rename(repo, now)
   here.github.push(now, 5, head(2))
   const newer = await here.claim(2, { repo: now })
   await here.complete(newer, 'The newer result.')
-  await here.time.pass(5 * second)
-  expect(here.github.comments(now, 5)).toHaveLength(2)
-  await here.now(learnRename(here.store, here.github.repository(now).id, now, repo))
   await here.time.pass(5 * minute)
   const live = here.github.comments(now, 5)
   expect(live).toHaveLength(1)
   expect(live[0]?.body).toContain('The newer result.')
+  expect(creates(here.github)).toBe(1)
   expect(here.github.latestStatus(now, head(1), context)?.state).toBe('error')
   expect(here.github.latestStatus(now, head(2), context)?.state).toBe('success')
 })

@@ -67,6 +67,8 @@ export function afterFinding(leased: Delivery, finding: Finding, around: Circums
       return saveForTheEnd(delivery, now)
     case 'rest':
       return { delivery: withDue({ ...delivery, dueAt: null }, now), audits: [] }
+    case 'place_learnt':
+      return { delivery: { ...delivery, dueAt: now }, audits: [] }
     case 'overtaken':
       return { delivery: overtaken(delivery, around), audits: [] }
   }

@@ -80,6 +80,8 @@ export type Finding =
   /** What is left of a limited number is kept for more important ones. */
   | { readonly what: 'save' }
   | { readonly what: 'rest' }
+  /** Something about its place was learnt: what to do next is decided anew, at once. */
+  | { readonly what: 'place_learnt' }
   /** A newer version came meanwhile: nothing that was found out holds for that one. */
   | { readonly what: 'overtaken' }
 
@@ -96,6 +98,7 @@ export function ofAnEarlierVersion(finding: Finding): Finding {
       return { ...finding, permanent: false }
     case 'examined':
     case 'look_limited':
+    case 'place_learnt':
       return finding
     default:
       return { what: 'overtaken' }

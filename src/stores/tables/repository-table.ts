@@ -100,6 +100,11 @@ export function* repositoryByGithubId(githubId: number): Verb<Repository | null>
   return row === undefined ? null : decode(row)
 }
 
+/** The row stays: what was published for it carries its id. */
+export function* noteMerged(fromId: string, intoId: string): Verb<void> {
+  yield sql`UPDATE repository SET merged_into = ${intoId} WHERE id = ${fromId}`
+}
+
 function decode(row: Readonly<Record<string, unknown>>): Repository {
   return {
     id: row['id'] as string,

@@ -64,8 +64,11 @@ function lost(attempt: Attempt, now: number): Attempt {
 }
 
 function* withPlaces(deliveries: readonly Delivery[]): Verb<LeasedDelivery[]> {
+  const repositoryIds = padded([...new Set(deliveries.map((item) => item.repositoryId))])
   const repositories = yield sql`SELECT id, name, github_id FROM repository
-    WHERE id IN (${join(padded([...new Set(deliveries.map((item) => item.repositoryId))]))})`
+    WHERE id IN (${join(repositoryIds)})`
+  const former = yield sql`SELECT id, merged_into FROM repository
+    WHERE merged_into IN (${join(repositoryIds)})`
   const subjects = yield sql`SELECT id, thread_created_at FROM subject
     WHERE id IN (${join(padded([...new Set(deliveries.map((item) => item.subjectId))]))})`
   return deliveries.map((delivery) => {
@@ -76,6 +79,12 @@ function* withPlaces(deliveries: readonly Delivery[]): Verb<LeasedDelivery[]> {
       hold: holdOf(delivery),
       repo: (repository?.['name'] ?? '') as string,
       repoGithubId: (repository?.['github_id'] ?? null) as number | null,
+      ownRepositoryIds: [
+        delivery.repositoryId,
+        ...former
+          .filter((row) => row['merged_into'] === delivery.repositoryId)
+          .map((row) => row['id'] as string),
+      ],
       threadCreatedAt: (subject?.['thread_created_at'] ?? null) as number | null,
     }
   })

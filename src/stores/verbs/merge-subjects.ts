@@ -11,6 +11,7 @@ import type { Verb } from '../sql.ts'
 import { sql } from '../sql.ts'
 import { insertAudits } from '../tables/audit-table.ts'
 import type { Repository } from '../tables/repository-table.ts'
+import { noteMerged } from '../tables/repository-table.ts'
 import { selectRuns, writeRuns } from '../tables/run-table.ts'
 import { lockSubject, writeSubjects } from '../tables/subject-table.ts'
 import { announce } from './announce.ts'
@@ -38,6 +39,7 @@ export function* mergeSubjects(
   }
   yield* moveDeliveries(context, from.id, into.id, keptIds)
   yield* announceMoved(context, into.id, [...keptIds.values()])
+  yield* noteMerged(from.id, into.id)
   const data = { from: from.id, into: into.id, name: into.name }
   yield* insertAudits(
     [{ type: 'repository.merged', actor: 'system', runId: null, data }],

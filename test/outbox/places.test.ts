@@ -1,0 +1,146 @@
+/**
+ * Goal: what is published stays in its repository, whoever has that repository's name by now.
+ * Method: the real store, channels and publisher against the simulated GitHub, on which the
+ * repository is renamed and its name taken by another one.
+ */
+import { afterEach, describe, expect, it } from 'vitest'
+import type { World, WorldOptions } from './world.ts'
+import { baseSha, context, creates, head, hour, minute, openWorld, repo, second } from './world.ts'
+
+let world: World | undefined
+afterEach(async () => await world?.close())
+
+async function opened(options: WorldOptions = {}): Promise<World> {
+  world = await openWorld(options)
+  world.startPublisher()
+  return world
+}
+
+const legacy = 'acme/widgets-legacy'
+
+/** The repository moves away, and another one with the same pull request gets its name. */
+function giveNameAway({ github, time }: World): void {
+  github.rename(repo, legacy)
+  github.addRepository(repo)
+  github.addPull(repo, { number: 5, headSha: head(7), baseSha, createdAt: time.wallMs() })
+}
+
+const shown = ({ github }: World, name: string) => github.comments(name, 5).map(({ body }) => body)
+
+function expectAllInOldPlace(here: World, text: string): void {
+  expect(shown(here, repo)).toEqual([])
+  expect(here.github.statuses(repo, head(1))).toEqual([])
+  const bodies = shown(here, legacy)
+  expect(bodies).toHaveLength(1)
+  expect(bodies[0]).toContain(text)
+  expect(here.github.latestStatus(legacy, head(1), context)?.state).toBe('success')
+}
+
+describe('a name that another repository has taken', () => {
+  it('nobody told us: the result goes where the work was shown', async () => {
+    const here = await opened()
+    const claimed = await here.claim()
+    await here.time.pass(5 * second)
+    giveNameAway(here)
+    await here.complete(claimed, 'A private result.')
+    await here.time.pass(hour)
+    expectAllInOldPlace(here, 'A private result.')
+  })
+
+  it('an event brought the new id: the result still goes where the work was shown', async () => {
+    const here = await opened()
+    const claimed = await here.claim()
+    await here.time.pass(5 * second)
+    giveNameAway(here)
+    await here.now(here.store.learnRepository(repo, here.github.repository(repo).id))
+    await here.complete(claimed, 'A private result.')
+    await here.time.pass(hour)
+    expectAllInOldPlace(here, 'A private result.')
+  })
+
+  it('an event brought the id before the first write: nothing is written by name', async () => {
+    const here = await openWorld()
+    world = here
+    await here.now(here.store.learnRepository(repo, here.github.repository(repo).id))
+    const claimed = await here.claim()
+    giveNameAway(here)
+    here.startPublisher()
+    await here.time.pass(5 * second)
+    await here.complete(claimed, 'A private result.')
+    await here.time.pass(hour)
+    expectAllInOldPlace(here, 'A private result.')
+    expect(here.github.count('GET /repos/{owner}/{repo}')).toBe(0)
+  })
+
+  it('a comment that was removed is made again where it was', async () => {
+    const here = await opened()
+    const claimed = await here.claim()
+    await here.time.pass(5 * second)
+    here.github.deleteCommentAs('octocat', here.github.comments(repo, 5)[0]?.id ?? 0)
+    giveNameAway(here)
+    await here.complete(claimed, 'A private result.')
+    await here.time.pass(hour)
+    expectAllInOldPlace(here, 'A private result.')
+  })
+
+  it('the old repository is gone altogether: what was for it fails, and is not shown', async () => {
+    const here = await opened()
+    const claimed = await here.claim()
+    await here.time.pass(5 * second)
+    giveNameAway(here)
+    here.github.restrict(legacy)
+    await here.complete(claimed, 'A private result.')
+    await here.time.pass(hour)
+    expect(shown(here, repo)).toEqual([])
+    expect(here.github.statuses(repo, head(1))).toEqual([])
+    expect(await here.delivery('anchor')).toMatchObject({ status: 'FAILED', reason: 'not_found' })
+  })
+})
+
+describe('the id of a repository', () => {
+  it('is read once for all that is due there, and kept for the next publisher', async () => {
+    const here = await opened({ app: true, announcement: { checkName: context } })
+    const claimed = await here.claim()
+    await here.time.pass(5 * second)
+    const named = 'GET /repos/{owner}/{repo}'
+    expect(here.github.count(named)).toBe(1)
+    here.startPublisher()
+    await here.complete(claimed)
+    await here.time.pass(minute)
+    expect(here.github.count(named)).toBe(1)
+    expect(here.github.checkRuns(repo, head(1))).toMatchObject([{ conclusion: 'success' }])
+  })
+
+  it('that cannot be read yet is asked for again; until then nothing is written', async () => {
+    const here = await openWorld()
+    world = here
+    const { faults } = here.github
+    const named = 'GET /repos/{owner}/{repo}'
+    faults.add({ on: { route: named, times: 4 }, fault: faults.serverError(502) })
+    here.startPublisher()
+    await here.claim()
+    await here.time.pass(second)
+    expect(creates(here.github)).toBe(0)
+    await here.time.pass(minute)
+    expect(creates(here.github)).toBe(1)
+    expect(shown(here, repo)).toHaveLength(1)
+  })
+
+  it('is not asked for while GitHub wants quiet', async () => {
+    const here = await openWorld()
+    world = here
+    const { faults } = here.github
+    const named = 'GET /repos/{owner}/{repo}'
+    faults.add({
+      on: { route: named, times: 1 },
+      fault: faults.secondaryLimit({ retryAfterSeconds: 300 }),
+    })
+    here.startPublisher()
+    await here.claim()
+    await here.time.pass(4 * minute)
+    expect(here.github.count(named)).toBe(1)
+    await here.time.pass(2 * minute)
+    expect(here.github.count(named)).toBe(2)
+    expect(shown(here, repo)).toHaveLength(1)
+  })
+})
