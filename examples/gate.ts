@@ -36,12 +36,12 @@ console.log(`the old run hears: ${(gate.signal.reason as { code: string }).code}
 
 // The late worker of the old head cannot finish what is no longer its own.
 try {
-  await holdfast.completeRun(gate.runKey)
+  await gate.complete()
 } catch (error) {
   console.log(`its late completion: ${(error as ConflictError).code}`)
 }
 
-const done = await holdfast.completeRun(newer.runKey, {
+const done = await newer.complete({
   outcome: 'succeeded',
   verdict: 'success',
   summary: 'Two nits, nothing blocking.',

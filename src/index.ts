@@ -9,6 +9,6 @@ export {
   StoreContendedError,
   StoreUnavailableError,
 } from './errors.ts'
-export type { Gate, GateOptions, Holdfast, PublicRun } from './library/holdfast.ts'
+export type { Gate, GateOptions, Holdfast, PublicRun, Published } from './library/holdfast.ts'
 export { openHoldfast, type OpenOptions } from './library/open-holdfast.ts'
-export type { Completion, RunClaim } from './library/requests.ts'
+export type { Completion, Output, RunClaim } from './library/requests.ts'

@@ -1,11 +1,12 @@
 /**
  * Holdfast inside your own program, straight on the store: the gate before the work, and the word
- * after it. A lease is renewed by itself from the claim until `completeRun` or `close`.
+ * after it. A lease belongs to the gate that got it, and is renewed by itself from the claim until
+ * `complete` or `close`.
  */
 import type { ClaimReason } from '../domain/claim.ts'
 import type { Run } from '../domain/run.ts'
 import type { LeaseView } from '../runs/runs.ts'
-import type { Completion, RunClaim } from './requests.ts'
+import type { Completion, Output, RunClaim } from './requests.ts'
 
 export interface Holdfast {
   /**
@@ -14,14 +15,15 @@ export interface Holdfast {
    */
   checkAndClaimRun(claim: RunClaim, options?: GateOptions): Promise<Gate>
   /**
-   * Says how the work on a run goes: 1 to 100 characters, shown soon where the run is shown.
-   * Rejects with a ConflictError, changing nothing, when the run is not held here (any more). Says
-   * nothing after a gate that failed open: there is no run.
+   * `report` of the gate that claimed this key. Rejects with a ConflictError, changing nothing,
+   * when the run is not held here (any more), or when this instance was granted more than one lease
+   * on the key (`ambiguous_lease`): then only the gate knows which one is meant.
    */
   reportRunStatus(runKey: string, status: string, of?: { readonly type?: string }): Promise<void>
   /**
-   * Ends a run this instance holds. Rejects with a ConflictError, changing nothing, when the run
-   * is not held here (any more). Answers null after a gate that failed open: there is no run.
+   * `complete` of the gate that claimed this key. Rejects with a ConflictError, changing nothing,
+   * when the run is not held here (any more), or when this instance was granted more than one lease
+   * on the key (`ambiguous_lease`): then only the gate knows which one is meant.
    */
   completeRun(runKey: string, completion?: Completion): Promise<PublicRun | null>
   /**
@@ -52,6 +54,28 @@ export interface Gate {
   readonly lease: LeaseView | null
   /** Aborts when the run is superseded, cancelled or lost: stop working on it. */
   readonly signal: AbortSignal
+  /**
+   * Ends the run; a repeat answers the same. Rejects with a ConflictError, changing nothing, when
+   * this gate's lease no longer counts, or when it was granted none. Null after a gate that failed
+   * open: there is no run.
+   */
+  complete(completion?: Omit<Completion, 'type'>): Promise<PublicRun | null>
+  /**
+   * Says how the work goes: 1 to 100 characters, shown soon where the run is shown. Rejects as
+   * `complete` does; does nothing after a gate that failed open.
+   */
+  report(status: string): Promise<void>
+  /**
+   * Publishes something of the run's own on GitHub, once per name and round; a server on the same
+   * store sends it. Rejects as `complete` does; null after a gate that failed open.
+   */
+  publish(name: string, output: Output): Promise<Published | null>
+}
+
+export interface Published {
+  readonly deliveryId: string
+  /** It was published under this name before, and nothing was done. */
+  readonly already: boolean
 }
 
 const hidden = ['leaseHash', 'pastLeaseHashes', 'completedLeaseHash', 'rev'] as const

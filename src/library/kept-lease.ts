@@ -32,6 +32,7 @@ export class KeptLease {
   readonly #lost = new AbortController()
   readonly #done = new AbortController()
   #finishing = false
+  #finished = false
   readonly #keeping: Promise<void>
 
   constructor(options: KeptLeaseOptions) {
@@ -46,6 +47,11 @@ export class KeptLease {
     return this.#lost.signal
   }
 
+  /** Its holder ended the run with it, and heard so. */
+  get isFinished(): boolean {
+    return this.#finished
+  }
+
   /**
    * Completes under this lease. While that is under way a renewal that is refused means nothing:
    * the completion may just have ended the run. If it fails, the lease is kept as before.
@@ -54,10 +60,11 @@ export class KeptLease {
     this.#finishing = true
     try {
       const done = await complete()
+      this.#finished = true
       await this.letGo()
       return done
     } catch (error) {
-      if (error instanceof ConflictError) this.#lose(error)
+      if (error instanceof ConflictError) this.lose(error)
       throw error
     } finally {
       this.#finishing = false
@@ -70,7 +77,8 @@ export class KeptLease {
     await this.#keeping
   }
 
-  #lose(error: ConflictError): void {
+  /** Whoever works under it is told to stop. */
+  lose(error: ConflictError): void {
     this.#done.abort()
     this.#lost.abort(error)
     this.#options.onLost()
@@ -86,7 +94,7 @@ export class KeptLease {
         await runs.heartbeat({ runId, leaseHash: this.leaseHash, waitMs, signal }, actor)
       } catch (error) {
         if (error instanceof ConflictError && !this.#finishing) {
-          this.#lose(error)
+          this.lose(error)
           return
         }
         log.warn({ err: error, run_id: runId }, 'could not renew a lease; trying again')

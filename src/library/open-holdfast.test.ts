@@ -107,6 +107,9 @@ describe('a store that cannot be reached', () => {
     })
     const gate = await holdfast.checkAndClaimRun(claim, { onStoreError: 'open' })
     expect(gate).toMatchObject({ shouldProcess: true, reason: 'store-error', run: null })
+    expect(await gate.complete()).toBeNull()
+    expect(await gate.publish('note', { channel: 'github-comment', body: 'x' })).toBeNull()
+    await gate.report('on my own')
     expect(await holdfast.completeRun(gate.runKey)).toBeNull()
   })
 })
@@ -131,6 +134,85 @@ describe('reporting', () => {
     await expect(holdfast.reportRunStatus(key, 'hello')).rejects.toMatchObject({
       code: 'lease_lost',
     })
+  })
+})
+
+describe('a lease belongs to the gate that got it', () => {
+  const other = { ...claim, headSha: 'c'.repeat(40) }
+
+  /** The head went from A to B and back to A, in one process. */
+  async function threeGates(holdfast: Holdfast) {
+    const first = await holdfast.checkAndClaimRun(claim)
+    const between = await holdfast.checkAndClaimRun(other)
+    const second = await holdfast.checkAndClaimRun(claim)
+    expect([first, between, second].map(({ reason }) => reason)).toEqual([
+      'new',
+      'superseded-prior',
+      'returned',
+    ])
+    return { first, second }
+  }
+
+  it('a superseded worker cannot finish, report or publish in a newer round', async () => {
+    const holdfast = await open()
+    const { first, second } = await threeGates(holdfast)
+    const lost = { code: 'lease_lost' }
+    await expect(first.complete({ outcome: 'failed' })).rejects.toMatchObject(lost)
+    await expect(first.report('too late')).rejects.toMatchObject(lost)
+    const comment = { channel: 'github-comment', body: 'too late' } as const
+    await expect(first.publish('note', comment)).rejects.toMatchObject(lost)
+    await second.report('reading')
+    expect(await second.publish('note', { ...comment, body: 'hello' })).toMatchObject({
+      already: false,
+    })
+    const done = await second.complete({ verdict: 'success' })
+    expect(done).toMatchObject({ state: 'succeeded', round: 2, reports: [{ text: 'reading' }] })
+    expect(await second.complete()).toEqual(done)
+  })
+
+  it('a key that could mean two leases is refused, and nothing is changed', async () => {
+    const holdfast = await open()
+    const { second } = await threeGates(holdfast)
+    const refused = { code: 'ambiguous_lease', name: 'ConflictError' }
+    await expect(holdfast.completeRun(key, { outcome: 'failed' })).rejects.toMatchObject(refused)
+    await expect(holdfast.reportRunStatus(key, 'whose?')).rejects.toMatchObject(refused)
+    expect(await second.complete()).toMatchObject({ state: 'succeeded', reports: [] })
+  })
+
+  it('a lease that was finished does not make the next one ambiguous', async () => {
+    const holdfast = await open()
+    await holdfast.checkAndClaimRun(claim)
+    await holdfast.completeRun(key, { outcome: 'failed' })
+    expect(await holdfast.checkAndClaimRun(claim)).toMatchObject({ reason: 'retry' })
+    expect(await holdfast.completeRun(key)).toMatchObject({ state: 'succeeded', round: 2 })
+  })
+
+  it('an earlier worker of the same process is told to stop at once', async () => {
+    const holdfast = await open()
+    const { first, second } = await threeGates(holdfast)
+    expect([first.signal.aborted, second.signal.aborted]).toEqual([true, false])
+  })
+
+  it('a gate that was granted nothing says so', async () => {
+    const holdfast = await open()
+    await holdfast.checkAndClaimRun(claim)
+    const duplicate = await holdfast.checkAndClaimRun(claim)
+    await expect(duplicate.complete()).rejects.toMatchObject({ code: 'lease_lost' })
+    await expect(duplicate.report('hello')).rejects.toMatchObject({ code: 'lease_lost' })
+  })
+
+  it('names what is wrong with an output, and stores nothing', async () => {
+    const holdfast = await open()
+    const gate = await holdfast.checkAndClaimRun(claim)
+    const named = (name: string) => gate.publish(name, { channel: 'github-comment', body: 'x' })
+    await expect(named('no spaces')).rejects.toMatchObject({ field: 'name' })
+    await expect(named('anchor')).rejects.toMatchObject({ field: 'name' })
+    const empty = gate.publish('note', { channel: 'github-comment', body: ' ' })
+    await expect(empty).rejects.toMatchObject({ field: 'body' })
+    const nowhere = gate.publish('note', { channel: 'pigeon', body: 'x' } as never)
+    await expect(nowhere).rejects.toMatchObject({ field: 'channel' })
+    expect(await named('note')).toMatchObject({ already: false })
+    expect(await named('note')).toMatchObject({ already: true })
   })
 })
 

@@ -7,27 +7,31 @@ import {
 } from '../errors.ts'
 import type { Config } from '../config.ts'
 import { openStore, systemSeams, type Seams } from '../open-store.ts'
-import { unannounced } from '../domain/run.ts'
+import { unannounced, type Run } from '../domain/run.ts'
 import type { Log } from '../log.ts'
 import { createRuns, type RunsService } from '../runs/create-runs.ts'
 import { purgeAll, purgeLimits, withFinishedDays } from '../runs/purge.ts'
 import type { Claimed } from '../runs/runs.ts'
 import { createSweeper } from '../runs/sweeper.ts'
 import { loadSettings } from '../settings/load-settings.ts'
+import { publishRights } from '../settings/publish-rights.ts'
 import { runPolicy } from '../settings/run-policy.ts'
 import type { Settings } from '../settings/settings.ts'
 import type { Store } from '../store.ts'
-import type { Gate, GateOptions, Holdfast, PublicRun } from './holdfast.ts'
+import { GrantedLeases } from './granted-leases.ts'
+import type { Gate, GateOptions, Holdfast, PublicRun, Published } from './holdfast.ts'
 import { publicRun } from './holdfast.ts'
 import { KeptLease } from './kept-lease.ts'
 import { RecentMap } from './recent-map.ts'
-import type { CheckedClaim, Completion, RunClaim } from './requests.ts'
-import { checkClaim, checkCompletion, checkReport } from './requests.ts'
+import type { CheckedClaim, Completion, Output, RunClaim } from './requests.ts'
+import { checkClaim, checkCompletion, checkOutput, checkReport } from './requests.ts'
 
 const actor = 'library'
 const retentionDaysDefault = 30
 const never = new AbortController().signal
 const quiet: Log = { debug: ignore, info: ignore, warn: ignore, error: ignore }
+
+type GateVerbs = Pick<Gate, 'complete' | 'report' | 'publish'>
 
 export interface OpenOptions extends Partial<Seams> {
   /** Where warnings go, such as a lease that could not be renewed. Default: nowhere. */
@@ -55,9 +59,7 @@ class EmbeddedHoldfast implements Holdfast {
   readonly #seams: Seams
   readonly #log: Log
   readonly #sweeper: ReturnType<typeof createSweeper>
-  readonly #held = new Map<string, KeptLease>()
-  /** Lately completed or lost, so that a late or repeated completion hears what became of it. */
-  readonly #past = new RecentMap<KeptLease>()
+  readonly #granted = new GrantedLeases()
   /** Keys that were let through without a claim, because the store could not be reached. */
   readonly #unclaimed = new RecentMap<true>()
   #closing = false
@@ -108,29 +110,22 @@ class EmbeddedHoldfast implements Holdfast {
     status: string,
     of: { readonly type?: string } = {},
   ): Promise<void> {
-    const { status: text, type } = checkReport({ ...of, status })
+    const { type } = checkReport({ ...of, status })
     const key = heldKey(type, runKey)
-    const held = this.#held.get(key) ?? this.#past.get(key)
-    if (held === undefined) {
-      if (this.#unclaimed.get(key) === true) return
+    const lease = this.#granted.meantBy(key, runKey, 'report()')
+    if (lease !== undefined) await this.#report(lease, status)
+    else if (this.#unclaimed.get(key) !== true) {
       throw notHeld(runKey, 'Report on a run where it was claimed, before it is completed.')
     }
-    const { runId, leaseHash } = held
-    await this.#store.reportStatus({ runId, leaseHash, text, actor }, null)
   }
 
   async completeRun(runKey: string, completion: Completion = {}): Promise<PublicRun | null> {
-    const { type, ...rest } = checkCompletion(completion)
+    const { type } = checkCompletion(completion)
     const key = heldKey(type, runKey)
-    const held = this.#held.get(key) ?? this.#past.get(key)
-    if (held === undefined) {
-      if (this.#unclaimed.delete(key)) return null
-      throw notHeld(runKey, 'Complete a run where it was claimed, once, before close().')
-    }
-    const { runId, leaseHash } = held
-    const run = await held.finish(() => this.#runs.complete({ ...rest, runId, leaseHash }, actor))
-    this.#retire(key, held)
-    return publicRun(run)
+    const lease = this.#granted.meantBy(key, runKey, 'complete()')
+    if (lease !== undefined) return await this.#complete(key, lease, completion)
+    if (this.#unclaimed.delete(key)) return null
+    throw notHeld(runKey, 'Complete a run where it was claimed, once, before close().')
   }
 
   async purgeOldRuns(retentionDays: number = retentionDaysDefault): Promise<number> {
@@ -147,60 +142,74 @@ class EmbeddedHoldfast implements Holdfast {
 
   async close(): Promise<void> {
     this.#closing = true
-    await Promise.all([...this.#held.values()].map((held) => held.letGo()))
-    this.#held.clear()
+    await this.#granted.letGo()
     await this.#sweeper.stop()
     await this.#store.close()
   }
 
   #gate(claim: CheckedClaim, claimed: Claimed): Gate {
     const { shouldProcess, reason, runKey, supersededRunKeys, run, lease } = claimed
-    const held = run && lease && this.#keep(claim.type, runKey, run, lease.token)
+    const key = heldKey(claim.type, runKey)
+    const kept = run && lease && this.#keep(key, run, lease.token)
+    const answer = { shouldProcess, runKey, reason, supersededRunKeys, lease }
+    const own = kept === null ? ungranted(runKey, reason) : this.#boundTo(key, kept)
+    return { ...answer, run: run && publicRun(run), signal: kept?.signal ?? never, ...own }
+  }
+
+  /** Whatever is said through the gate is said with its own lease, whoever holds the run by now. */
+  #boundTo(key: string, lease: KeptLease): GateVerbs {
     return {
-      shouldProcess,
-      runKey,
-      reason,
-      supersededRunKeys,
-      run: run && publicRun(run),
-      lease,
-      signal: held?.signal ?? never,
+      complete: (completion = {}) => this.#complete(key, lease, completion),
+      report: (status) => this.#report(lease, status),
+      publish: (name, output) => this.#publish(lease, name, output),
     }
   }
 
-  #keep(
-    type: string,
-    runKey: string,
-    run: { readonly id: string; readonly leaseMs: number },
-    token: string,
-  ): KeptLease {
-    const { scheduler } = this.#seams
-    const key = heldKey(type, runKey)
-    const held = new KeptLease({
-      runs: this.#runs,
-      scheduler,
-      log: this.#log,
-      runId: run.id,
-      token,
-      leaseMs: run.leaseMs,
-      actor,
-      onLost: () => this.#retire(key, held),
-    })
-    // An earlier lease of ours on this key is lost by this one, whether it has heard of it or not.
-    void this.#held.get(key)?.letGo()
-    this.#held.set(key, held)
-    if (this.#closing) void held.letGo()
-    return held
+  async #complete(key: string, lease: KeptLease, completion: Completion): Promise<PublicRun> {
+    const { type: _type, ...rest } = checkCompletion(completion)
+    const { runId, leaseHash } = lease
+    const run = await lease.finish(() => this.#runs.complete({ ...rest, runId, leaseHash }, actor))
+    this.#granted.retire(key, lease)
+    return publicRun(run)
   }
 
-  #retire(key: string, held: KeptLease): void {
-    if (this.#held.get(key) === held) this.#held.delete(key)
-    this.#past.set(key, held)
+  async #report({ runId, leaseHash }: KeptLease, status: string): Promise<void> {
+    const { status: text } = checkReport({ status })
+    await this.#store.reportStatus({ runId, leaseHash, text, actor }, null)
+  }
+
+  async #publish(
+    { runId, leaseHash }: KeptLease,
+    name: string,
+    output: Output,
+  ): Promise<Published> {
+    const rightsOf = publishRights(this.#settings)
+    const request = { ...checkOutput(name, output), runId, leaseHash, actor, rightsOf }
+    const { delivery, already } = await this.#store.outbox.publish(request, null)
+    return { deliveryId: delivery.id, already }
+  }
+
+  #keep(key: string, { id, leaseMs }: Pick<Run, 'id' | 'leaseMs'>, token: string): KeptLease {
+    const lease: KeptLease = new KeptLease({
+      runs: this.#runs,
+      scheduler: this.#seams.scheduler,
+      log: this.#log,
+      runId: id,
+      token,
+      leaseMs,
+      actor,
+      onLost: () => this.#granted.retire(key, lease),
+    })
+    this.#granted.add(key, lease)
+    if (this.#closing) void lease.letGo()
+    return lease
   }
 
   #storeError(claim: CheckedClaim, choice: 'open' | 'closed'): Gate {
     const { repo, prNumber, baseSha, headSha, type } = claim
     const runKey = `${repo}:pr-${prNumber}:base-${baseSha}:head-${headSha}`
-    if (choice === 'open') this.#unclaimed.set(heldKey(type, runKey), true)
+    const key = heldKey(type, runKey)
+    if (choice === 'open') this.#unclaimed.set(key, true)
     return {
       shouldProcess: choice === 'open',
       runKey,
@@ -209,8 +218,26 @@ class EmbeddedHoldfast implements Holdfast {
       run: null,
       lease: null,
       signal: never,
+      ...(choice === 'open' ? withoutRun : ungranted(runKey, 'store-error')),
     }
   }
+}
+
+/** Of a gate that failed open: there is no run to say anything of. */
+const withoutRun: GateVerbs = {
+  complete: () => Promise.resolve(null),
+  report: () => Promise.resolve(),
+  publish: () => Promise.resolve(null),
+}
+
+function ungranted(runKey: string, reason: Gate['reason']): GateVerbs {
+  const refuse = (): Promise<never> =>
+    Promise.reject(
+      new ConflictError('lease_lost', `${runKey} was not granted to this gate: ${reason}`, {
+        hint: 'Work only where shouldProcess is true.',
+      }),
+    )
+  return { complete: refuse, report: refuse, publish: refuse }
 }
 
 function notHeld(runKey: string, hint: string): ConflictError {

@@ -1,9 +1,13 @@
 /** What callers of the library say, checked by the same fields as every other door. */
 import { z } from 'zod'
+import { parseContent, type givenContents } from '../channels/contents.ts'
+import { githubChannels, type ChannelName } from '../domain/outbox/delivery.ts'
 import { outcomes, verdicts } from '../domain/run.ts'
 import { InvalidInputError } from '../errors.ts'
+import { ownDeliveryParams, reservedNames } from '../http/contract/deliveries.ts'
 import * as field from '../http/contract/fields.ts'
 import { statusText } from '../http/contract/status-report.ts'
+import type { PublishRequest } from '../outbox-store.ts'
 import { findingsOf } from '../validation/findings.ts'
 
 const claimSchema = z.strictObject({
@@ -48,6 +52,9 @@ const reportSchema = z.strictObject({
   type: field.runType.default('review'),
 })
 
+const outputSchema = z.strictObject({ channel: z.enum(githubChannels) })
+const outputNameSchema = ownDeliveryParams.pick({ name: true })
+
 export type RunClaim = z.input<typeof claimSchema>
 export type Completion = z.input<typeof completionSchema>
 export type CheckedClaim = z.output<typeof claimSchema>
@@ -57,6 +64,24 @@ export const checkClaim = (claim: RunClaim): CheckedClaim =>
   check('checkAndClaimRun', claimSchema, claim)
 export const checkCompletion = (completion: Completion): CheckedCompletion =>
   check('completeRun', completionSchema, completion)
+
+/** What a run publishes of its own, by channel; the fields are those of the HTTP API. */
+export type Output = {
+  readonly [C in ChannelName]: { readonly channel: C } & z.input<(typeof givenContents)[C]>
+}[ChannelName]
+
+export function checkOutput(
+  name: string,
+  { channel, ...content }: Output,
+): Pick<PublishRequest, 'name' | 'channel' | 'content'> {
+  check('publish', outputNameSchema, { name })
+  if (reservedNames.includes(name)) {
+    const message = `publish: name ${name} is what Holdfast itself publishes; use another name`
+    throw new InvalidInputError('invalid_value', 'name', message)
+  }
+  check('publish', outputSchema, { channel })
+  return { name, channel, content: { ...parseContent(channel, content) } }
+}
 
 export const checkReport = (report: z.input<typeof reportSchema>): z.output<typeof reportSchema> =>
   check('reportRunStatus', reportSchema, report)
