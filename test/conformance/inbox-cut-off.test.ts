@@ -12,7 +12,7 @@ import { openPostgresDriver } from '../../src/stores/open-postgres.ts'
 import { openSqliteDriver } from '../../src/stores/open-sqlite.ts'
 import { SqlStore } from '../../src/stores/sql-store.ts'
 import { withCut } from '../chaos/faulty-driver.ts'
-import { freshDatabase } from '../postgres/fresh-database.ts'
+import { migratedDatabase } from '../postgres/fresh-database.ts'
 import { TestSubject } from './test-subject.ts'
 import { claiming, decided, newWebhook, received } from './webhooks.ts'
 import { seamsWith, TestClock } from './world.ts'
@@ -25,7 +25,7 @@ const onSqlite: OpenDriver = async (clock) => {
 }
 
 const onPostgres: OpenDriver = async (clock) => {
-  const database = await freshDatabase()
+  const database = await migratedDatabase()
   const driver = await openPostgresDriver(database.url, seamsWith(clock))
   return {
     driver,

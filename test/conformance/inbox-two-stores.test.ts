@@ -12,7 +12,7 @@ import type { InboxEntry } from '../../src/domain/inbox.ts'
 import type { Store } from '../../src/store.ts'
 import { openPostgres } from '../../src/stores/open-postgres.ts'
 import { openSqlite } from '../../src/stores/open-sqlite.ts'
-import { freshDatabase } from '../postgres/fresh-database.ts'
+import { migratedDatabase } from '../postgres/fresh-database.ts'
 import { unique } from './claims.ts'
 import { TestSubject } from './test-subject.ts'
 import { claiming, decided, newWebhook, received, toldOf } from './webhooks.ts'
@@ -33,7 +33,7 @@ async function onSqlite(): Promise<Database> {
 }
 
 async function onPostgres(): Promise<Database> {
-  const database = await freshDatabase()
+  const database = await migratedDatabase()
   return {
     open: (clock) => clock.whileOpening(() => openPostgres(database.url, seamsWith(clock))),
     remove: () => database.drop(),

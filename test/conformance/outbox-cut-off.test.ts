@@ -13,7 +13,7 @@ import { openPostgresDriver } from '../../src/stores/open-postgres.ts'
 import { openSqliteDriver } from '../../src/stores/open-sqlite.ts'
 import { SqlStore } from '../../src/stores/sql-store.ts'
 import { withCut } from '../chaos/faulty-driver.ts'
-import { freshDatabase } from '../postgres/fresh-database.ts'
+import { migratedDatabase } from '../postgres/fresh-database.ts'
 import { completion, holderOf } from './claims.ts'
 import { announced, OutboxHand, sentEnd } from './outbox-hand.ts'
 import { TestSubject } from './test-subject.ts'
@@ -27,7 +27,7 @@ const onSqlite: OpenDriver = async (clock) => {
 }
 
 const onPostgres: OpenDriver = async (clock) => {
-  const database = await freshDatabase()
+  const database = await migratedDatabase()
   const driver = await openPostgresDriver(database.url, seamsWith(clock))
   return {
     driver,

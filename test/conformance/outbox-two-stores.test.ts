@@ -13,7 +13,7 @@ import type { BeginAnswer } from '../../src/outbox-store.ts'
 import type { Store } from '../../src/store.ts'
 import { openPostgres } from '../../src/stores/open-postgres.ts'
 import { openSqlite } from '../../src/stores/open-sqlite.ts'
-import { freshDatabase } from '../postgres/fresh-database.ts'
+import { migratedDatabase } from '../postgres/fresh-database.ts'
 import { pullRequestClaim, unique } from './claims.ts'
 import { announced, OutboxHand, sentEnd } from './outbox-hand.ts'
 import { TestSubject } from './test-subject.ts'
@@ -34,7 +34,7 @@ async function onSqlite(): Promise<Database> {
 }
 
 async function onPostgres(): Promise<Database> {
-  const database = await freshDatabase()
+  const database = await migratedDatabase()
   return {
     open: (clock) => clock.whileOpening(() => openPostgres(database.url, seamsWith(clock))),
     remove: () => database.drop(),

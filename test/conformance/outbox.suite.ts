@@ -7,6 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Delivery } from '../../src/domain/outbox/delivery.ts'
 import { isNewer } from '../../src/domain/outbox/delivery.ts'
 import type { Run } from '../../src/domain/run.ts'
+import { seed } from '../seed.ts'
 import { completion, leaseMs, sha } from './claims.ts'
 import { announced, contentOf, OutboxHand } from './outbox-hand.ts'
 import { TestSubject, type TestSubjectOptions } from './test-subject.ts'
@@ -263,7 +264,7 @@ export function announcing(open: OpenStore): void {
           return claimed
         }
       }),
-      { numRuns: 30 },
+      { numRuns: 30, seed },
     )
   })
 }

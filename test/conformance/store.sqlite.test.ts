@@ -1,8 +1,22 @@
 /** The conformance suite on SQLite, in memory. */
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
 import { openSqlite } from '../../src/stores/open-sqlite.ts'
-import { exerciseStore } from './store.suite.ts'
+import { exerciseStore, storeParts } from './store.suite.ts'
 
-exerciseStore('SQLite', async (seams) => {
-  const store = openSqlite({ path: ':memory:', exclusive: true }, seams)
-  return { store, close: () => store.close() }
+for (const part of storeParts) {
+  exerciseStore(
+    'SQLite',
+    async (seams) => {
+      const store = openSqlite({ path: ':memory:', exclusive: true }, seams)
+      return { store, close: () => store.close() }
+    },
+    part,
+  )
+}
+
+it('every part has its file for PostgreSQL', () => {
+  const files = storeParts.map((part) => `store-${part}.postgres.test.ts`)
+  expect(files.filter((file) => !existsSync(join(import.meta.dirname, file)))).toEqual([])
 })

@@ -132,6 +132,7 @@ describe('words from outside', () => {
         expect(said.length).toBeLessThanOrEqual(50)
         expect(said.isWellFormed()).toBe(true)
       }),
+      { seed: 8 },
     )
   })
 })

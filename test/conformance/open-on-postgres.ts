@@ -1,0 +1,16 @@
+/** Opens stores on PostgreSQL for the conformance suites, every world in a database of its own. */
+import { openPostgres } from '../../src/stores/open-postgres.ts'
+import { migratedDatabase } from '../postgres/fresh-database.ts'
+import type { OpenStore } from './world.ts'
+
+export const openOnPostgres: OpenStore = async (seams) => {
+  const database = await migratedDatabase()
+  const store = await openPostgres(database.url, seams)
+  return {
+    store,
+    close: async () => {
+      await store.close()
+      await database.drop()
+    },
+  }
+}
