@@ -22,6 +22,8 @@ export type NewWebhook = Pick<
 > & {
   /** Equal for two deliveries of one event under different GUIDs; null where nothing tells. */
   readonly eventKey: string | null
+  /** The pull request's head, where the event names it, and whether it made it that. */
+  readonly head: { readonly sha: string; readonly isMade: boolean } | null
   /** False when nothing is left to do about it. */
   readonly waits: boolean
   /** It never came: we found that it had happened. */

@@ -7,6 +7,7 @@
  * Deadlocks, serialisation failures, a busy file and lost compare-and-sets are retried inside; what
  * stays contended for half a minute is a StoreContendedError, never "unavailable".
  */
+import type { CatchUpStore } from './catch-up-store.ts'
 import type { AuditRow } from './domain/audit.ts'
 import type { Claim, ClaimReason } from './domain/claim.ts'
 import type { InboxEntry } from './domain/inbox.ts'
@@ -44,8 +45,6 @@ export interface Store {
   inboxEntry(id: string): Promise<InboxEntry | null>
   webhookBody(arrival: number): Promise<WebhookBody | null>
   listInbox(filter: InboxFilter, page: Page): Promise<Paged<InboxEntry>>
-  /** Which of these GUIDs the inbox has. */
-  knownWebhooks(webhookIds: readonly string[]): Promise<ReadonlySet<string>>
   inboxBacklog(): Promise<InboxBacklog>
 
   /** Claim or skip: the table in domain/claim.ts, decided under the subject's lock. */
@@ -68,6 +67,8 @@ export interface Store {
   reportStatus(request: ReportRequest, once: Once | null): Promise<Run>
   /** What has to leave, and who sends it. */
   readonly outbox: OutboxStore
+  /** What was heard, and what is still to be looked at. */
+  readonly catchUp: CatchUpStore
 
   run(id: string): Promise<Run | null>
   subject(id: string): Promise<Subject | null>
@@ -111,8 +112,6 @@ export interface Store {
 
   /** GitHub's numeric id for a repository's name, as an event brought it. */
   learnRepository(name: string, githubId: number): Promise<void>
-  /** Those that webhooks came from and that were worked on since; the last used first. */
-  repositoriesInUse(since: number, limit: number): Promise<readonly UsedRepository[]>
   /** As last heard, by our own id; one query. */
   repositoryNames(ids: readonly string[]): Promise<ReadonlyMap<string, string>>
   /** Remembers `mode` at first start; answers what the store has been from its beginning. */
@@ -132,12 +131,6 @@ export interface Once {
   readonly bodyHash: string
   readonly seal: (text: string) => string
   readonly open: (sealed: string) => string
-}
-
-export interface UsedRepository {
-  /** As last heard. */
-  readonly name: string
-  readonly githubId: number
 }
 
 export interface LeaseHandle {

@@ -175,6 +175,8 @@ CREATE TABLE inbox (
   due_at bigint,
   tries bigint NOT NULL,
   last_error text COLLATE "C",
+  head_sha text COLLATE "C",
+  makes_head integer NOT NULL DEFAULT 0,
   CONSTRAINT inbox_id_key UNIQUE (id),
   CONSTRAINT inbox_webhook_id_key UNIQUE (webhook_id),
   CONSTRAINT inbox_pkey PRIMARY KEY (arrival),
@@ -189,6 +191,8 @@ CREATE INDEX inbox_due ON holdfast.inbox USING btree (due_at) WHERE (due_at IS N
 CREATE UNIQUE INDEX inbox_event_key ON holdfast.inbox USING btree (event_key) WHERE (event_key IS NOT NULL);
 
 CREATE INDEX inbox_failed ON holdfast.inbox USING btree (arrival) WHERE (state = 'failed'::text);
+
+CREATE INDEX inbox_head ON holdfast.inbox USING btree (lane, event_at) WHERE (head_sha IS NOT NULL);
 
 CREATE INDEX inbox_lane ON holdfast.inbox USING btree (lane, event_at);
 

@@ -163,7 +163,7 @@ CREATE TABLE inbox (
   processed_at INTEGER,
   due_at INTEGER,
   tries INTEGER NOT NULL,
-  last_error TEXT,
+  last_error TEXT, head_sha TEXT, makes_head INTEGER NOT NULL DEFAULT 0,
   CONSTRAINT inbox_state_known CHECK (state IN ('waiting', 'processed', 'failed')),
   CONSTRAINT inbox_decision_known CHECK (decision IN ('accepted', 'ignored', 'duplicate')),
   CONSTRAINT inbox_waiting_is_due CHECK ((due_at IS NOT NULL) = (state = 'waiting')),
@@ -175,6 +175,8 @@ CREATE INDEX inbox_due ON inbox (due_at) WHERE due_at IS NOT NULL;
 CREATE UNIQUE INDEX inbox_event_key ON inbox (event_key) WHERE event_key IS NOT NULL;
 
 CREATE INDEX inbox_failed ON inbox (arrival) WHERE state = 'failed';
+
+CREATE INDEX inbox_head ON inbox (lane, event_at) WHERE head_sha IS NOT NULL;
 
 CREATE INDEX inbox_lane ON inbox (lane, event_at);
 

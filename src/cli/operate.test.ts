@@ -204,6 +204,7 @@ describe('inbox', () => {
       reason: 'no-listener',
       outcomes: [],
       eventKey: null,
+      head: null,
       waits: false,
       body: {
         headers: '{"x-github-event":"pull_request"}',

@@ -60,6 +60,8 @@ export interface Claim {
   /** When the pull request was opened, where the event says so. */
   readonly threadCreatedAt: number | null
   readonly headMaking: boolean
+  /** GitHub itself named this commit as the head, in its event or when it was asked. */
+  readonly headFromGitHub: boolean
   readonly eventAt: number | null
   readonly webhookId: string | null
   readonly event: string | null
@@ -128,18 +130,30 @@ export function decideClaim(
   const { subject, same } = sight
   if (sight.foreign !== null) return { refused: 'key_conflict', currentRunId: sight.foreign.id }
   const isCurrent = subject.currentPair === claim.pair
+  const rank = rankOf(claim, sight)
   if (claim.rerun && hasOrder(claim) && subject.currentPair !== null && !isCurrent) {
-    return { refused: 'not_current', currentRunId: subject.currentRunId }
+    const isBack = claim.headFromGitHub && rank.rank !== 'stale'
+    if (!isBack) return { refused: 'not_current', currentRunId: subject.currentRunId }
   }
-  const rank: HeadRank = hasOrder(claim)
-    ? rankHead({ ...claim, headMaking: makesHead(claim, sight) }, subject, same !== null)
-    : { rank: isCurrent ? 'current' : 'newer', orderAt: null, unclear: false }
   const scene: Scene = { claim, sight, moment, rank, newRunId }
   if (rank.rank === 'stale') return staleEvent(scene)
   if (same !== null) return knownKey(scene, same)
   // A purged run's key is still known to its subject.
   if (isCurrent && !claim.rerun) return skip(scene, 'duplicate', null)
   return newKey(scene)
+}
+
+function rankOf(claim: Claim, sight: ClaimSight): HeadRank {
+  const { subject, same, others } = sight
+  if (!hasOrder(claim)) {
+    const isCurrent = subject.currentPair === claim.pair
+    return { rank: isCurrent ? 'current' : 'newer', orderAt: null, unclear: false }
+  }
+  const atWork = others.find(({ id }) => id === subject.currentRunId)
+  return rankHead({ ...claim, headMaking: makesHead(claim, sight) }, subject, {
+    repeated: sight.eventSeen && same !== null,
+    currentHeardAt: atWork?.lastEventAt ?? null,
+  })
 }
 
 /** An event that was decided on before made its head then; sent again, it only mentions it. */
@@ -180,7 +194,7 @@ function duplicateOfActive(scene: Scene, same: Run): ClaimVerdict {
 function endedKey(scene: Scene, same: Run): ClaimVerdict {
   const { claim, sight } = scene
   const headMovesBack = hasOrder(claim) && sight.subject.currentPair !== claim.pair
-  if (same.state === 'succeeded' && headMovesBack) {
+  if (same.state === 'succeeded' && headMovesBack && !claim.rerun) {
     return take(scene, withEvent(scene, same), 'restored', false)
   }
   if (claim.skipReason !== null) {
@@ -315,8 +329,10 @@ function take(scene: Scene, run: Run, reason: ClaimReason, process: boolean): Cl
 }
 
 function verdict(scene: Scene, parts: Omit<ClaimVerdict, 'unclear'>): ClaimVerdict {
-  const choseAHead = parts.process || ['restored', 'queued', 'skipped'].includes(parts.reason)
   const { subject } = parts
+  const isHeadAgain = subject.currentRunId !== scene.sight.subject.currentRunId
+  const choseAHead =
+    parts.process || isHeadAgain || ['restored', 'queued', 'skipped'].includes(parts.reason)
   const threadCreatedAt = subject.threadCreatedAt ?? scene.claim.threadCreatedAt
   return {
     ...parts,

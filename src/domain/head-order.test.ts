@@ -1,6 +1,6 @@
 // Goal: the order of two heads, case by case, without a store.
 import { describe, expect, it } from 'vitest'
-import type { HeadClaim } from './head-order.ts'
+import type { HeadClaim, HeadKnowledge } from './head-order.ts'
 import { rankHead } from './head-order.ts'
 import type { Subject } from './subject.ts'
 
@@ -33,18 +33,19 @@ function claim(head: string, eventAt: number | null, over: Partial<HeadClaim> = 
   return { pair: head, headSha: head, beforeSha: null, headMaking: true, eventAt, ...over }
 }
 
+const fresh: HeadKnowledge = { repeated: false, currentHeardAt: null }
 const newer = (orderAt: number | null, unclear = false) => ({ rank: 'newer', orderAt, unclear })
 const current = (orderAt: number | null) => ({ rank: 'current', orderAt, unclear: false })
 const stale = { rank: 'stale', orderAt: null, unclear: false }
 
 describe('the first head', () => {
   it('has the time of the event that made it', () => {
-    expect(rankHead(claim('a', 5), nothing, false)).toEqual(newer(5))
+    expect(rankHead(claim('a', 5), nothing, fresh)).toEqual(newer(5))
   })
 
   it('has no order when its event has no time or merely mentions it', () => {
-    expect(rankHead(claim('a', null), nothing, false)).toEqual(newer(null))
-    expect(rankHead(claim('a', 5, { headMaking: false }), nothing, false)).toEqual(newer(null))
+    expect(rankHead(claim('a', null), nothing, fresh)).toEqual(newer(null))
+    expect(rankHead(claim('a', 5, { headMaking: false }), nothing, fresh)).toEqual(newer(null))
   })
 })
 
@@ -58,13 +59,13 @@ describe('the current head', () => {
     ['is not verified by an event at the floor', null, 5, 5, null],
     ['is not verified by an event below the floor', null, 5, 4, null],
   ])('%s', (_what, headAt, floorAt, eventAt, orderAt) => {
-    const rank = rankHead(claim('a', eventAt), headed(headAt, floorAt), true)
+    const rank = rankHead(claim('a', eventAt), headed(headAt, floorAt), fresh)
     expect(rank).toEqual(current(orderAt))
   })
 
   it('is not moved by a mention of it', () => {
     const mention = claim('a', 9, { headMaking: false })
-    expect(rankHead(mention, headed(5, 5), true)).toEqual(current(5))
+    expect(rankHead(mention, headed(5, 5), fresh)).toEqual(current(5))
   })
 })
 
@@ -79,29 +80,36 @@ describe('another head', () => {
     ['above the floor of an unverified head is newer, to be asked', null, 5, 6, newer(6, true)],
     ['with a time is newer than one that never had any', null, null, 1, newer(1, true)],
   ])('%s', (_what, headAt, floorAt, eventAt, rank) => {
-    expect(rankHead(claim('b', eventAt), headed(headAt, floorAt), false)).toEqual(rank)
+    expect(rankHead(claim('b', eventAt), headed(headAt, floorAt), fresh)).toEqual(rank)
   })
 
   it('that replaced the current one in the same second is newer', () => {
     const tie = claim('b', 5, { beforeSha: 'a' })
-    expect(rankHead(tie, headed(5, 5), false)).toEqual(newer(5))
+    expect(rankHead(tie, headed(5, 5), fresh)).toEqual(newer(5))
   })
 
   it('that the current one replaced in the same second is stale', () => {
-    expect(rankHead(claim('b', 5), headed(5, 5, 'b'), false)).toEqual(stale)
+    expect(rankHead(claim('b', 5), headed(5, 5, 'b'), fresh)).toEqual(stale)
   })
 })
 
 describe('a mention of another head', () => {
   const mention = (eventAt: number | null) => claim('b', eventAt, { headMaking: false })
 
-  it('that was seen before is stale, however late', () => {
-    expect(rankHead(mention(99), headed(5, 5), true)).toEqual(stale)
+  it('is for arrival to decide, unless it is from before', () => {
+    expect(rankHead(mention(6), headed(5, 5), fresh)).toEqual(newer(null, true))
+    expect(rankHead(mention(5), headed(5, 5), fresh)).toEqual(newer(null, true))
+    expect(rankHead(mention(null), headed(5, 5), fresh)).toEqual(newer(null, true))
+    expect(rankHead(mention(4), headed(5, 5), fresh)).toEqual(stale)
   })
 
-  it('that nobody has told of is for arrival to decide, unless it is from before', () => {
-    expect(rankHead(mention(6), headed(5, 5), false)).toEqual(newer(null, true))
-    expect(rankHead(mention(null), headed(5, 5), false)).toEqual(newer(null, true))
-    expect(rankHead(mention(4), headed(5, 5), false)).toEqual(stale)
+  it('from before the last event of an unverified head at work is stale', () => {
+    const heard = { ...fresh, currentHeardAt: 10 }
+    expect(rankHead(mention(9), headed(null, 5), heard)).toEqual(stale)
+    expect(rankHead(mention(10), headed(null, 5), heard)).toEqual(newer(null, true))
+  })
+
+  it('that was decided before is stale, however late', () => {
+    expect(rankHead(mention(99), headed(5, 5), { ...fresh, repeated: true })).toEqual(stale)
   })
 })

@@ -25,15 +25,23 @@ export interface HeadRank {
   readonly unclear: boolean
 }
 
+/** What else the store knows that tells of the order. */
+export interface HeadKnowledge {
+  /** This event was decided before, on a head that is known: sent again it says nothing new. */
+  readonly repeated: boolean
+  /** The last event of the run at work on the current head; null when nobody works on it. */
+  readonly currentHeardAt: number | null
+}
+
 const stale: HeadRank = { rank: 'stale', orderAt: null, unclear: false }
 const byArrival: HeadRank = { rank: 'newer', orderAt: null, unclear: true }
 const newer = (orderAt: number | null): HeadRank => ({ rank: 'newer', orderAt, unclear: false })
 
-export function rankHead(claim: HeadClaim, subject: Subject, seenBefore: boolean): HeadRank {
+export function rankHead(claim: HeadClaim, subject: Subject, known: HeadKnowledge): HeadRank {
   const made = claim.headMaking ? claim.eventAt : null
   if (subject.currentPair === null) return newer(made)
   if (subject.currentPair === claim.pair) return rankCurrent(made, subject)
-  if (!claim.headMaking) return rankMention(claim, subject, seenBefore)
+  if (!claim.headMaking) return rankMention(claim, subject, known)
   if (made === null) return byArrival
   if (subject.floorAt !== null && made < subject.floorAt) return stale
   if (subject.headAt !== null) {
@@ -55,12 +63,14 @@ function rankCurrent(made: number | null, subject: Subject): HeadRank {
   return { rank: 'current', orderAt, unclear: false }
 }
 
-/** A label, a command or a rerun uses the order its head already has and never raises it. */
-function rankMention(claim: HeadClaim, subject: Subject, seenBefore: boolean): HeadRank {
-  if (seenBefore) return stale
-  const below =
-    claim.eventAt !== null && subject.floorAt !== null && claim.eventAt < subject.floorAt
-  return below ? stale : byArrival
+/**
+ * A label, a command, a rerun or a look names a head without having made it, and never raises its
+ * order. It may have returned unheard, so a head that was replaced is not stale for that alone.
+ */
+function rankMention(claim: HeadClaim, subject: Subject, known: HeadKnowledge): HeadRank {
+  if (known.repeated) return stale
+  const newestAt = Math.max(subject.floorAt ?? -Infinity, known.currentHeardAt ?? -Infinity)
+  return claim.eventAt !== null && claim.eventAt < newestAt ? stale : byArrival
 }
 
 function rankTie(claim: HeadClaim, subject: Subject, made: number): HeadRank {

@@ -29,6 +29,18 @@ export interface TypeOutcome {
   readonly detail?: string
 }
 
+/** A pull request's head, as an event named it. */
+export interface HeardHead {
+  /** When it was the head, by GitHub's clock. */
+  readonly at: number
+  readonly headSha: string
+  /**
+   * `event`: made the head by that event, at that time. `look`: seen as the head when GitHub was
+   * asked. `mention`: an event about something else carried it.
+   */
+  readonly by: 'event' | 'look' | 'mention'
+}
+
 export interface InboxEntry {
   /** The order in which they came. */
   readonly arrival: number

@@ -35,6 +35,8 @@ function makerOf({ types, github = null, role, runs = [] }: Known = {}) {
     store: {
       now: () => now,
       listRuns: async () => ({ items: runs as readonly Run[], nextCursor: null }),
+      run: async () => null,
+      subjectsOf: async () => [],
       learnRepository: async (...repository) => void learnt.push(repository),
     },
     github,

@@ -28,7 +28,7 @@ export class LookFailed extends Error {
 
 export interface ActMakerOptions {
   readonly types: RunTypes
-  readonly store: Pick<Store, 'listRuns' | 'now' | 'learnRepository'>
+  readonly store: Pick<Store, 'listRuns' | 'run' | 'subjectsOf' | 'now' | 'learnRepository'>
   /** Null in the sandbox. */
   readonly github: Pick<GitHub, 'look'> | null
   readonly roles: RoleSource | null
@@ -62,24 +62,30 @@ export class ActMaker {
     return acts
   }
 
-  /** Those whose type has no run of this head yet: reconciling starts nothing a second time. */
+  /** Those for whose type this head is not the current one yet: nothing is started twice. */
   async #unknownAmong(
     event: EventFacts,
     routes: readonly TypeRoute[],
   ): Promise<readonly TypeRoute[]> {
-    const known = await Promise.all(routes.map((route) => this.hasRunOf(event, route)))
+    const known = await Promise.all(routes.map((route) => this.isDoneOn(event, route)))
     return routes.map((route, i): TypeRoute => {
       return known[i] === true ? { to: 'nothing', type: route.type, reason: 'head-known' } : route
     })
   }
 
-  /** One that ended because its pull request was closed is no answer for one that is open. */
-  async hasRunOf(event: EventFacts, { to, type }: TypeRoute): Promise<boolean> {
+  /**
+   * Whether this head is the current one already. A run of it is not enough: the head may have been
+   * another since. One that ended because its pull request was closed is no answer for an open one.
+   */
+  async isDoneOn(event: EventFacts, { to, type }: TypeRoute): Promise<boolean> {
+    const { store } = this.#options
     const { repo, number, head } = event
     if (repo === null || number === null || head === null || to === 'cancel') return false
-    const of = { repo, pr: number, type, headSha: head.headSha }
-    const { items } = await this.#options.store.listRuns(of, { limit: 10, cursor: null })
-    return items.some(({ errorCode }) => errorCode !== 'pull_request_closed')
+    const subject = (await store.subjectsOf(repo, number)).find((of) => of.type === type)
+    if (subject?.headSha !== head.headSha || subject.currentRunId === null) return false
+    const run = await store.run(subject.currentRunId)
+    if (run === null) return subject.finishedHeadSha === head.headSha
+    return run.errorCode !== 'pull_request_closed'
   }
 
   /** For an event that is given up on. */

@@ -69,6 +69,7 @@ interface Target {
   readonly baseSha: string
   readonly headSha: string
   readonly beforeSha?: string
+  readonly headFromGitHub: boolean
 }
 
 async function targetOf(
@@ -80,11 +81,15 @@ async function targetOf(
   const { number, head, check } = event
   if (number !== null && head !== null) {
     const { baseSha, headSha, beforeSha } = head
-    return { pr: number, baseSha, headSha, ...(beforeSha !== null && { beforeSha }) }
+    const before = beforeSha !== null && { beforeSha }
+    return { pr: number, baseSha, headSha, ...before, headFromGitHub: true }
   }
   if (number !== null) {
     const found = github === null ? null : await github.look(repo, number)
-    if (found !== null) return { pr: number, baseSha: found.baseSha, headSha: found.headSha }
+    if (found !== null) {
+      const { baseSha, headSha } = found
+      return { pr: number, baseSha, headSha, headFromGitHub: true }
+    }
     return await newestRun(store, { repo, pr: number, type })
   }
   if (check === null) return null
@@ -96,5 +101,6 @@ async function newestRun(store: ClaimSources['store'], of: RunFilter): Promise<T
   const { items } = await store.listRuns(of, { limit: 1, cursor: null })
   const [run] = items
   if (run?.pr == null || run.baseSha === null || run.headSha === null) return null
-  return { pr: run.pr, baseSha: run.baseSha, headSha: run.headSha }
+  const { pr, baseSha, headSha } = run
+  return { pr, baseSha, headSha, headFromGitHub: false }
 }

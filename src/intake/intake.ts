@@ -12,7 +12,7 @@ import { parsePayload } from './parse-payload.ts'
 import type { Processor } from './processor.ts'
 import { routeEvent, type RunTypes } from './route-event.ts'
 import { isSignedBy } from './signature.ts'
-import { eventKeyOf, factsOf, laneOf, readEvent, storedName } from './webhook-event.ts'
+import { eventKeyOf, factsOf, laneOf, makesHead, readEvent, storedName } from './webhook-event.ts'
 
 /** A repeat that comes while the first is being processed waits this long for its runs. */
 const repeatWaitMs = 1000
@@ -82,6 +82,7 @@ async function receive(options: IntakeOptions, delivery: Delivery): Promise<Inta
     eventAt: event.eventAt,
     prState: event.prState,
     eventKey,
+    head: event.head && { sha: event.head.headSha, isMade: makesHead(event) },
     ...door,
     caughtUp: delivery.caughtUp ?? false,
     body: { headers: JSON.stringify(headers), body: packBody(body) },

@@ -1,15 +1,27 @@
-/** The last that was heard of a pull request, as far as the inbox remembers. */
+/** What was last heard of a pull request, as far as the inbox remembers. */
+import type { CatchUpStore } from '../catch-up-store.ts'
 import type { Store } from '../store.ts'
 import { unpackBody } from './packed-body.ts'
 import { parsePayload } from './parse-payload.ts'
-import { readEvent, reconcileEvent, type WebhookEvent } from './webhook-event.ts'
+import type { Heard } from './seen-pull.ts'
+import { laneOf, readEvent, reconcileEvent, type WebhookEvent } from './webhook-event.ts'
 
-export type HeardStore = Pick<Store, 'listInbox' | 'webhookBody'>
+export type HeardStore = Pick<Store, 'listInbox' | 'webhookBody'> & {
+  readonly catchUp: Pick<CatchUpStore, 'heardHeads'>
+}
 
 /** Events arrive out of order, but not by this many. */
 const readMax = 20
 
-export async function lastHeard(
+export async function lastHeard(store: HeardStore, seen: WebhookEvent): Promise<Heard> {
+  const [made] = await store.catchUp.heardHeads({ lane: laneOf(seen), made: true }, 1)
+  const { repo, number } = seen
+  const last = repo === null || number === null ? null : await lastEvent(store, repo, number)
+  return { last, headSha: made?.headSha ?? null }
+}
+
+/** Whatever it told. */
+export async function lastEvent(
   store: HeardStore,
   repo: string,
   number: number,

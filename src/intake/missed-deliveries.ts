@@ -9,6 +9,7 @@ import { InvalidInputError } from '../errors.ts'
 import type { GitHubListings, HookDeliveryItem } from '../github.ts'
 import { GitHubError, isGitHubError } from '../github/errors.ts'
 import type { OutboxStore } from '../outbox-store.ts'
+import type { CatchUpStore } from '../catch-up-store.ts'
 import type { Clock } from '../clock.ts'
 import type { Store } from '../store.ts'
 import { fromItsSecond, untilWords, wordsFor, type CatchUpNotes } from './catch-up-report.ts'
@@ -26,7 +27,8 @@ const identity = 'github:app'
 
 export interface MissedDeliveriesOptions {
   readonly github: Pick<GitHubListings, 'hookDeliveries' | 'hookDelivery'>
-  readonly store: Pick<Store, 'now' | 'knownWebhooks' | 'firstStartedAt'> & {
+  readonly store: Pick<Store, 'now' | 'firstStartedAt'> & {
+    readonly catchUp: Pick<CatchUpStore, 'knownWebhooks'>
     readonly outbox: Pick<OutboxStore, 'blockedUntil' | 'blockIdentity'>
   }
   readonly intake: Pick<Intake, 'receive'>
@@ -94,7 +96,7 @@ export class MissedDeliveries {
         ({ event, action, deliveredAt }) =>
           deliveredAt >= since && isHeard({ name: event, action }, types),
       )
-      const known = await store.knownWebhooks([...new Set(heard.map(({ guid }) => guid))])
+      const known = await store.catchUp.knownWebhooks([...new Set(heard.map(({ guid }) => guid))])
       // Each attempt to deliver one event is listed; any of them has all of it.
       for (const item of heard) if (!known.has(item.guid)) missing.set(item.guid, item)
       const last = read.items.at(-1)

@@ -6,15 +6,16 @@
  * What must hold: nothing is started where an event was heard and led to nothing; nothing is
  * cancelled because of a list, only after the pull request itself says that it is closed.
  */
+import type { CatchUpStore, UsedRepository } from '../catch-up-store.ts'
 import type { Clock } from '../clock.ts'
 import type { GitHubCalls, GitHubListings, ListedPull, RepositoryRef } from '../github.ts'
 import { GitHubError } from '../github/errors.ts'
 import type { OutboxStore } from '../outbox-store.ts'
-import type { ActiveState, Store, UsedRepository } from '../store.ts'
+import type { ActiveState, Store } from '../store.ts'
 import type { ActMaker } from './acts.ts'
 import { fromItsSecond, untilWords, wordsFor, type CatchUpNotes } from './catch-up-report.ts'
 import type { Intake } from './intake.ts'
-import { lastHeard, type HeardStore } from './last-heard.ts'
+import { lastEvent, lastHeard, type HeardStore } from './last-heard.ts'
 import { actionFor, isSameAs, readPull, seenWebhook } from './seen-pull.ts'
 
 const usedWithinMs = 30 * 24 * 60 * 60_000
@@ -28,16 +29,16 @@ const wholeEveryMs = 60 * 60_000
 const askedMax = 50
 
 type ReconcilerStore = HeardStore &
-  Pick<
-    Store,
-    'now' | 'firstStartedAt' | 'repositoriesInUse' | 'subjectsOf' | 'runAhead' | 'listRuns'
-  > & { readonly outbox: Pick<OutboxStore, 'blockedUntil' | 'blockIdentity'> }
+  Pick<Store, 'now' | 'firstStartedAt' | 'subjectsOf' | 'runAhead' | 'listRuns'> & {
+    readonly outbox: Pick<OutboxStore, 'blockedUntil' | 'blockIdentity'>
+    readonly catchUp: Pick<CatchUpStore, 'repositoriesInUse'>
+  }
 
 export interface PullReconcilerOptions {
   readonly github: Pick<GitHubListings, 'pulls' | 'pull'> & Pick<GitHubCalls, 'identityOf'>
   readonly store: ReconcilerStore
   readonly intake: Pick<Intake, 'receive'>
-  readonly acts: Pick<ActMaker, 'routesFor' | 'hasRunOf'>
+  readonly acts: Pick<ActMaker, 'routesFor' | 'isDoneOn'>
   readonly clock: Clock
 }
 
@@ -63,7 +64,7 @@ export class PullReconciler {
     const { store } = this.#options
     const firstAt = await store.firstStartedAt()
     if (firstAt === null) return
-    const used = await store.repositoriesInUse(store.now() - usedWithinMs, repositoriesMax)
+    const used = await store.catchUp.repositoriesInUse(store.now() - usedWithinMs, repositoriesMax)
     const since = fromItsSecond(firstAt)
     for (const repository of used) {
       if (!notes.isOver()) await this.#safely(repository, since, notes)
@@ -123,25 +124,34 @@ export class PullReconciler {
   }
 
   async #lookAtOpen(place: Place, pull: ListedPull, notes: CatchUpNotes): Promise<void> {
+    const action = await this.#wantedBy(place, pull)
+    if (action === null) return
+    // The list may be older than what was heard since: the pull request itself is asked.
+    const now = await this.#options.github.pull(place, pull.number)
+    if (now?.state !== 'open') return
+    const wanted = await this.#wantedBy(place, now)
+    if (wanted !== null) await this.#enter(place, now, wanted, notes)
+  }
+
+  /** What must have happened for it to be as it is; null when no type wants anything of that. */
+  async #wantedBy(place: Place, pull: ListedPull): Promise<string | null> {
     const { store, acts } = this.#options
-    const heard = await lastHeard(store, place.repo, pull.number)
-    if (heard !== null && isSameAs(heard, pull)) return
+    const heard = await lastHeard(store, readPull(place, pull, 'synchronize'))
+    if (isSameAs(heard, pull)) return null
     const subjects = await store.subjectsOf(place.repo, pull.number)
     const action = actionFor(pull, heard, subjects.length > 0)
     const event = readPull(place, pull, action)
-    const routes = await acts.routesFor(event)
-    for (const route of routes) {
+    for (const route of await acts.routesFor(event)) {
       const starts = route.to === 'start' || route.to === 'skip' || route.to === 'failure'
-      if (!starts || (await acts.hasRunOf(event, route))) continue
-      await this.#enter(place, pull, action, notes)
-      return
+      if (starts && !(await acts.isDoneOn(event, route))) return action
     }
+    return null
   }
 
   async #lookAtClosed(place: Place, number: number, notes: CatchUpNotes): Promise<void> {
     const { store, github } = this.#options
     if (!(await this.#isWorkedOn(place, number))) return
-    const heard = await lastHeard(store, place.repo, number)
+    const heard = await lastEvent(store, place.repo, number)
     if (heard?.prState === 'closed') return
     const pull = await github.pull(place, number)
     if (pull?.state === 'closed') await this.#enter(place, pull, 'closed', notes)

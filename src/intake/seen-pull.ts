@@ -7,22 +7,30 @@ import type { Delivery } from './intake.ts'
 import { textAt, valueAt } from './payload.ts'
 import { readEvent, reconcileEvent, type WebhookEvent } from './webhook-event.ts'
 
-/** Whether the last event that was heard told all that is to be seen now. */
-export function isSameAs(heard: WebhookEvent, pull: ListedPull): boolean {
-  const isSameHead = heard.head?.headSha === pull.headSha
-  return isSameHead && heard.draft === isDraft(pull) && (heard.prState ?? pull.state) === pull.state
+/** What was heard of a pull request, as far as the inbox remembers. */
+export interface Heard {
+  /** The last event about it, whatever it told; null when there is none. */
+  readonly last: WebhookEvent | null
+  /** The head that the last event to make one made: a label tells of a head, and makes none. */
+  readonly headSha: string | null
+}
+
+/** Whether what was heard told all that is to be seen now. */
+export function isSameAs({ last, headSha }: Heard, pull: ListedPull): boolean {
+  if (last === null || headSha !== pull.headSha) return false
+  return last.draft === isDraft(pull) && (last.prState ?? pull.state) === pull.state
 }
 
 /** What must have happened since. */
 export function actionFor(
   pull: ListedPull,
-  heard: WebhookEvent | null,
+  { last, headSha }: Heard,
   isKnown: boolean,
 ): 'opened' | 'reopened' | 'ready_for_review' | 'synchronize' {
-  if (heard?.prState === 'closed') return 'reopened'
-  const isReady = heard?.draft === true && !isDraft(pull)
-  if (isReady && heard.head?.headSha === pull.headSha) return 'ready_for_review'
-  return isKnown || heard !== null ? 'synchronize' : 'opened'
+  if (last?.prState === 'closed') return 'reopened'
+  const isReady = last?.draft === true && !isDraft(pull)
+  if (isReady && headSha === pull.headSha) return 'ready_for_review'
+  return isKnown || last !== null ? 'synchronize' : 'opened'
 }
 
 export function seenWebhook(place: RepositoryRef, pull: ListedPull, action: string): Delivery {

@@ -138,6 +138,11 @@ export function bringsHead({ name, action }: EventFacts): boolean {
   return name === 'pull_request' && action !== null && headActions.has(action)
 }
 
+/** Whether this event is what made its head the head: a new title does not. */
+export function makesHead(event: EventFacts): boolean {
+  return bringsHead(event) && (event.action !== 'edited' || event.baseChanged)
+}
+
 /** Events of one lane keep their order; one that is about nothing else has a lane of its own. */
 export function laneOf({ repo, repoId, number, check, push, webhookId }: EventFacts): string {
   if (repo === null) return webhookId

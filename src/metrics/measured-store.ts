@@ -18,10 +18,12 @@ type Tell = (answer: unknown, since: number, args: readonly unknown[]) => void
 export function measuredStore(store: Store, metrics: Metrics, clock: Clock): Store {
   const common = { metrics, clock, now: () => store.now() }
   const outbox = measured(store.outbox, { ...common, prefix: 'outbox.', tellers: {} })
+  const catchUp = measured(store.catchUp, { ...common, prefix: 'catchUp.', tellers: {} })
+  const parts: Readonly<Record<PropertyKey, unknown>> = { outbox, catchUp }
   const whole = measured(store, { ...common, prefix: '', tellers: tellersOf(metrics) })
   return new Proxy(whole, {
     get: (target, name): unknown =>
-      name === 'outbox' ? outbox : Reflect.get(target, name, target),
+      Object.hasOwn(parts, name) ? parts[name] : Reflect.get(target, name, target),
   })
 }
 

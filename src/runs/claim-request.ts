@@ -7,8 +7,14 @@ import type { ClaimRequest, JobClaim, PullRequestClaim } from './runs.ts'
 /** Clocks differ a little; further ahead than this an event would make every later one stale. */
 const aheadMsMax = 5 * 60 * 1000
 
-/** Events after which another commit is the pull request's head, or its base another. */
-const headMakingActions = new Set(['opened', 'reopened', 'synchronize', 'edited'])
+/** Events after which another commit may be the head, or the base another: drafts wait unheard. */
+const headMakingActions = new Set([
+  'opened',
+  'reopened',
+  'synchronize',
+  'edited',
+  'ready_for_review',
+])
 
 export function isTooFarAhead(eventAt: number, now: number): boolean {
   return eventAt > now + aheadMsMax
@@ -40,6 +46,7 @@ export function toClaim(request: ClaimRequest, setting: ClaimSetting): Claim {
     repoId: request.repoId ?? null,
     threadCreatedAt: request.threadCreatedAt ?? null,
     headMaking: rerun !== true && (request.headMaking ?? makesHead(action)),
+    headFromGitHub: request.headFromGitHub ?? false,
     eventAt: eventAt ?? null,
     webhookId: request.webhookId ?? null,
     event: request.event ?? null,

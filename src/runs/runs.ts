@@ -32,6 +32,8 @@ interface ClaimCommon {
   readonly rerun?: boolean | undefined
   /** Whether the event made this head the head; left out, its action tells. */
   readonly headMaking?: boolean | undefined
+  /** GitHub itself named this commit as the head, in its event or when it was asked. */
+  readonly headFromGitHub?: boolean | undefined
   /** Why the type's own rule wants no work on it. */
   readonly skipReason?: string | undefined
   /** Any JSON value. */

@@ -16,15 +16,10 @@ import { Continuity } from './continuity.ts'
 import type { Driver, OnTogether } from './driver.ts'
 import { LostRace } from './driver.ts'
 import type { Verb } from './sql.ts'
+import { SqlCatchUp } from './sql-catch-up.ts'
 import { SqlOutbox } from './sql-outbox.ts'
-import {
-  dueEntries,
-  inboxBacklog,
-  knownWebhooks,
-  selectBody,
-  selectEntry,
-} from './tables/inbox-table.ts'
-import { repositoriesInUse, repositoryByName, repositoryNames } from './tables/repository-table.ts'
+import { dueEntries, inboxBacklog, selectBody, selectEntry } from './tables/inbox-table.ts'
+import { repositoryByName, repositoryNames } from './tables/repository-table.ts'
 import { selectRun } from './tables/run-table.ts'
 import { selectSubject } from './tables/subject-table.ts'
 import { auditAfter, latestAudit, listAudit, placeAudits } from './verbs/audit-order.ts'
@@ -74,6 +69,7 @@ export class SqlStore implements port.Store {
   readonly #settled: Batcher<port.DecidedWebhook, port.SettledWebhook>
   readonly #continuity = new Continuity()
   readonly outbox: SqlOutbox
+  readonly catchUp: SqlCatchUp
   readonly #onTogether: OnTogether | undefined
   #aliveAt: number | null = null
 
@@ -93,6 +89,7 @@ export class SqlStore implements port.Store {
       jitter: () => random.below(1000) / 1000,
       publishing: publishing ?? defaultPublishing,
     }
+    this.catchUp = new SqlCatchUp(driver)
     this.outbox = new SqlOutbox(driver, this.#context, () => ({
       id: random.bytes(4).toString('hex'),
       secret: random.bytes(32).toString('base64url'),
@@ -227,10 +224,6 @@ export class SqlStore implements port.Store {
     return this.#driver.read(() => listInbox(filter, page))
   }
 
-  knownWebhooks(webhookIds: readonly string[]): Promise<ReadonlySet<string>> {
-    return this.#driver.read(() => knownWebhooks(webhookIds))
-  }
-
   inboxBacklog(): Promise<port.InboxBacklog> {
     return this.#driver.read(() => inboxBacklog())
   }
@@ -356,10 +349,6 @@ export class SqlStore implements port.Store {
     const known = await this.#driver.read(() => repositoryByName(name))
     if (known?.githubId === githubId) return
     await this.#driver.transact(() => learnRepository(this.#context, name, githubId))
-  }
-
-  repositoriesInUse(since: number, limit: number): Promise<readonly port.UsedRepository[]> {
-    return this.#driver.read(() => repositoriesInUse(since, limit))
   }
 
   repositoryNames(ids: readonly string[]): Promise<ReadonlyMap<string, string>> {

@@ -32,8 +32,8 @@ export function catchingUp(open: OpenStore): void {
     const { store } = world()
     const { webhookId } = await received(store)
     const asked = Array.from({ length: 250 }, () => unique('missing'))
-    expect([...(await store.knownWebhooks([...asked, webhookId]))]).toEqual([webhookId])
-    expect(await store.knownWebhooks([])).toEqual(new Set())
+    expect([...(await store.catchUp.knownWebhooks([...asked, webhookId]))]).toEqual([webhookId])
+    expect(await store.catchUp.knownWebhooks([])).toEqual(new Set())
   })
 
   it('knows the repositories that events came from, the last used first', async () => {
@@ -46,11 +46,11 @@ export function catchingUp(open: OpenStore): void {
     for (const repo of [heard, unheard]) {
       await store.claimRun(pullRequestClaim({ repo, pr: 1, head: 'a' }), null)
     }
-    const used = await store.repositoriesInUse(store.now() - hour, 10)
+    const used = await store.catchUp.repositoriesInUse(store.now() - hour, 10)
     expect(used).toEqual([{ name: heard, githubId: 72 }])
-    const all = await store.repositoriesInUse(store.now() - 3 * hour, 10)
+    const all = await store.catchUp.repositoriesInUse(store.now() - 3 * hour, 10)
     expect(all.map(({ name }) => name)).toEqual([heard, old])
-    expect(await store.repositoriesInUse(0, 1)).toEqual([{ name: heard, githubId: 72 }])
+    expect(await store.catchUp.repositoriesInUse(0, 1)).toEqual([{ name: heard, githubId: 72 }])
   })
 
   it('remembers when it was first started', async () => {

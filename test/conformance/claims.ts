@@ -41,6 +41,7 @@ const anyClaim: Omit<Claim, 'repo' | 'subjectName' | 'key' | 'pair' | 'lease'> =
   beforeSha: null,
   threadCreatedAt: null,
   headMaking: true,
+  headFromGitHub: false,
   eventAt: null,
   webhookId: null,
   event: null,

@@ -169,13 +169,52 @@ export function headOrder(open: OpenStore): void {
       expect(await subject.claim('b', { eventAt: 2 })).toMatchObject({ process: true })
     })
 
-    it('a label on a head that was replaced is stale, however late it comes', async () => {
+    it('a label on a head that was replaced says that it is back: held by arrival', async () => {
       const subject = make()
       await subject.claim('a', { eventAt: 1 })
       await subject.claim('b', { eventAt: 2 })
-      const late = await subject.claim('a', { ...mention, eventAt: 9 })
+      const back = await subject.claim('a', { ...mention, eventAt: 9 })
+      expect(back).toMatchObject({ reason: 'returned', process: true, unclear: true })
+      expect(await subject.subject()).toMatchObject({ headAt: null, floorAt: 2 })
+      expect(await subject.state('b')).toBe('superseded')
+    })
+
+    it('one from before the head that replaced it is stale', async () => {
+      const subject = make()
+      await subject.claim('a', { eventAt: 1 })
+      await subject.claim('b', { eventAt: 5 })
+      const late = await subject.claim('a', { ...mention, eventAt: 4 })
       expect(late).toMatchObject({ reason: 'stale-event', process: false })
       expect(await subject.isCurrent('b')).toBe(true)
+    })
+
+    it('one from before the last event of an unverified head at work is stale', async () => {
+      const subject = make()
+      await subject.claim('a', { ...mention, eventAt: 1 })
+      await subject.claim('b', { ...mention, eventAt: 10 })
+      const late = await subject.claim('a', { ...mention, eventAt: 5 })
+      expect(late).toMatchObject({ reason: 'stale-event', process: false })
+      expect(await subject.isCurrent('b')).toBe(true)
+    })
+
+    it('a comment each on A, on B and on A again move the head each time', async () => {
+      const subject = make()
+      await subject.claim('a', { ...mention, eventAt: 1, webhookId: 'w1' })
+      await subject.claim('b', { ...mention, eventAt: 10, webhookId: 'w2' })
+      const back = await subject.claim('a', { ...mention, eventAt: 20, webhookId: 'w3' })
+      expect(back).toMatchObject({ reason: 'returned', process: true, unclear: true })
+      expect(await subject.state('b')).toBe('superseded')
+      const again = await subject.claim('b', { ...mention, eventAt: 15, webhookId: 'w2' })
+      expect(again).toMatchObject({ reason: 'stale-event', process: false })
+    })
+
+    it('a head that returns while its run is queued is asked about too', async () => {
+      const subject = new TestSubject(world(), { onNewer: 'queue' })
+      await subject.claim('a', { eventAt: 1 })
+      await subject.claim('b', { eventAt: 2 })
+      const back = await subject.claim('a', { ...mention, eventAt: 9 })
+      expect(back).toMatchObject({ reason: 'duplicate', unclear: true })
+      expect(await subject.isCurrent('a')).toBe(true)
     })
 
     it('a label on a head nobody has told of is held by arrival, unverified', async () => {

@@ -25,7 +25,7 @@ function arriving(open: OpenStore): void {
     const webhook = newWebhook({ eventAt: 7, prState: 'open' })
     const { arrived, entry, storedId } = await world().store.receiveWebhook(webhook)
     expect([arrived, storedId]).toEqual(['new', entry.id])
-    const { body: _body, waits: _waits, eventKey: _key, ...fields } = webhook
+    const { body: _body, waits: _waits, eventKey: _key, head: _head, ...fields } = webhook
     expect(entry).toMatchObject({ ...fields, state: 'waiting', tries: 0, processedAt: null })
     expect(await world().store.inboxEntry(entry.id)).toEqual(entry)
     expect(await world().store.inboxEntry(webhook.webhookId)).toEqual(entry)

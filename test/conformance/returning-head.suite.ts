@@ -134,6 +134,30 @@ export function returningHead(open: OpenStore): void {
       expect(await subject.run('a')).toEqual(before)
     })
 
+    it.each([
+      ['succeeded', 'rerun'],
+      ['failed', 'retry'],
+      ['running', 'returned'],
+    ] as const)('of a head that GitHub itself names, once %s, is done', async (way, reason) => {
+      const subject = new TestSubject(world())
+      await subject.bring('a', way, { eventAt: 1 })
+      await subject.claim('b', { eventAt: 2 })
+      const named = { ...wish, headFromGitHub: true }
+      const again = await subject.claim('a', { ...named, eventAt: 3 })
+      expect(again).toMatchObject({ reason, process: true, unclear: true, run: { round: 2 } })
+      expect(await subject.state('b')).toBe('superseded')
+      expect(await subject.isCurrent('a')).toBe(true)
+    })
+
+    it('of a head that GitHub named before a newer one came is refused', async () => {
+      const subject = new TestSubject(world())
+      await subject.bring('a', 'succeeded', { eventAt: 1 })
+      await subject.claim('b', { eventAt: 5 })
+      const late = subject.claim('a', { ...wish, headFromGitHub: true, eventAt: 4 })
+      await expect(late).rejects.toMatchObject({ code: 'not_current' })
+      expect(await subject.isCurrent('b')).toBe(true)
+    })
+
     it.each(['succeeded', 'failed', 'skipped'] as const)(
       'while active starts the next round when this one has %s',
       async (outcome) => {

@@ -70,7 +70,7 @@ export function runVerbs(open: OpenStore): void {
       expect(await runs.claim(justAhead, 'test')).toMatchObject({ reason: 'new' })
     })
 
-    it.each(['opened', 'reopened', 'synchronize', 'edited', undefined])(
+    it.each(['opened', 'reopened', 'synchronize', 'edited', 'ready_for_review', undefined])(
       'the action %s makes its head the head',
       async (action) => {
         const runs = service()
@@ -81,7 +81,7 @@ export function runVerbs(open: OpenStore): void {
       },
     )
 
-    it.each(['labeled', 'ready_for_review', 'review_requested'])(
+    it.each(['labeled', 'locked', 'review_requested'])(
       'the action %s does not raise the order of its head',
       async (action) => {
         const runs = service()

@@ -22,6 +22,7 @@ export function newWebhook(over: Partial<NewWebhook> = {}): NewWebhook {
     reason: null,
     outcomes: [],
     eventKey: null,
+    head: null,
     waits: true,
     body: { headers: '{}', body: brotliCompressSync(Buffer.from(`{"of":"${webhookId}"}`)) },
     ...over,

@@ -2,7 +2,8 @@
  * Tables `inbox` and `inbox_body`: webhooks and their raw bodies. An entry waits exactly while its
  * `due_at` is set; the partial indexes over that are all that polling ever reads.
  */
-import type { InboxEntry, TypeOutcome } from '../../domain/inbox.ts'
+import type { HeardHead, InboxEntry, TypeOutcome } from '../../domain/inbox.ts'
+import type { HeardFilter } from '../../catch-up-store.ts'
 import type { InboxBacklog, NewWebhook, WebhookBody } from '../../store.ts'
 import type { Param, Row, Sql, Verb } from '../sql.ts'
 import { inPieces, join, padded, raw, sql, tuples } from '../sql.ts'
@@ -52,7 +53,8 @@ export interface EntryToInsert {
 export function* insertEntries(entries: readonly EntryToInsert[]): Verb<InboxEntry[]> {
   const arrivals = new Map<string, number>()
   for (const piece of inPieces(entries.map(encodeNew))) {
-    const rows = yield sql`INSERT INTO inbox (event_key, ${inbox.columnsButKey})
+    const rows =
+      yield sql`INSERT INTO inbox (event_key, head_sha, makes_head, ${inbox.columnsButKey})
       VALUES ${tuples(piece)} ON CONFLICT DO NOTHING RETURNING id, arrival`
     for (const row of rows) arrivals.set(row['id'] as string, Number(row['arrival']))
   }
@@ -66,11 +68,14 @@ function encodeNew(entry: EntryToInsert): readonly Param[] {
   const { webhook, duplicateOf } = entry
   const { outcomes, ...item } = newEntry(entry)
   const [, ...values] = inbox.encode({ ...item, outcomes: JSON.stringify(outcomes) })
-  return [duplicateOf === null ? webhook.eventKey : null, ...values]
+  const { head } = webhook
+  const eventKey = duplicateOf === null ? webhook.eventKey : null
+  return [eventKey, head?.sha ?? null, head?.isMade === true ? 1 : 0, ...values]
 }
 
 function newEntry({ id, webhook, duplicateOf, now, dueAt }: EntryToInsert): InboxEntry {
-  const { body: _body, eventKey: _key, waits: _waits, caughtUp: _caughtUp, ...facts } = webhook
+  const { body: _body, eventKey: _key, waits: _waits, ...entered } = webhook
+  const { caughtUp: _caughtUp, head: _head, ...facts } = entered
   return {
     ...facts,
     arrival: 0,
@@ -186,6 +191,20 @@ export function* selectBody(arrival: number): Verb<WebhookBody | null> {
   return row === undefined
     ? null
     : { headers: row['headers'] as string, body: row['body'] as Uint8Array }
+}
+
+/** Heads that events of this lane named, the latest by GitHub's clock first. */
+export function* heardHeads({ lane, made }: HeardFilter, limit: number): Verb<HeardHead[]> {
+  const which = made === true ? raw('AND makes_head = 1') : raw('')
+  const rows = yield sql`SELECT event_at, head_sha, CASE WHEN makes_head = 0 THEN 'mention'
+      WHEN event = 'reconcile' THEN 'look' ELSE 'event' END AS made_by
+    FROM inbox WHERE lane = ${lane} AND head_sha IS NOT NULL AND event_at IS NOT NULL ${which}
+    ORDER BY event_at DESC, arrival DESC LIMIT ${limit}`
+  return rows.map((row) => ({
+    at: Number(row['event_at']),
+    headSha: row['head_sha'] as string,
+    by: row['made_by'] as HeardHead['by'],
+  }))
 }
 
 export function* inboxBacklog(): Verb<InboxBacklog> {

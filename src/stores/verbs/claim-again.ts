@@ -104,6 +104,7 @@ function claimOf(run: Run, subject: Subject, actor: string): Claim {
     beforeSha: null,
     threadCreatedAt: null,
     headMaking: false,
+    headFromGitHub: false,
     eventAt: null,
     webhookId: null,
     event: null,
