@@ -129,8 +129,7 @@ export async function compose(settings: Settings, options: ComposeOptions): Prom
   const publisher = openOutbox({
     ...shared,
     github: github ?? openSandbox({ ...seams, log, version }),
-    publicUrl: settings.publicUrl,
-    limits: budgetLimits(settings),
+    ...publishingSettings(settings),
   })
   const stopping = new AbortController()
   const http = openDoor(settings, options, {
@@ -229,6 +228,11 @@ export async function catchUpBeside(
     await runs.settled()
     await runs.stop()
   }
+}
+
+function publishingSettings(settings: Settings) {
+  const { publicUrl, imageHosts } = settings
+  return { publicUrl, imageHosts: imageHosts ?? [], limits: budgetLimits(settings) }
 }
 
 async function openServedStore(settings: Settings, options: OpenStoreOptions): Promise<Store> {

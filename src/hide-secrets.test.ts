@@ -18,6 +18,37 @@ describe('hidden', () => {
     [`a key id of AWS`, 'AKIAIOSFODNN7EXAMPLE', 'AKIA(hidden)'],
     [`a token of Slack`, ['xoxb', '1234567890', 'abcdefghij'].join('-'), 'xoxb-(hidden)'],
     [`a key of a model's vendor`, `sk-proj-${'a1'.repeat(20)}`, 'sk-(hidden)'],
+    [`an admin token`, 'hfa_s3cr3t-_x', 'hfa_(hidden)'],
+    [`a webhook secret`, 'hfw_s3cr3t-_x', 'hfw_(hidden)'],
+    [`a token of GitLab`, `glpat-${'aB3'.repeat(7)}`, 'glpat-(hidden)'],
+    [`a token of npm`, `npm_${'aB3'.repeat(12)}`, 'npm_(hidden)'],
+    [`a token of PyPI`, `pypi-${'AgEIcHlwaS5vcmc'.repeat(4)}`, 'pypi-(hidden)'],
+    [`a key of Google`, `AIza${'aB-'.repeat(12)}`, 'AIza(hidden)'],
+    [`an access token of Google`, `ya29.${'aB-'.repeat(12)}`, 'ya29.(hidden)'],
+    [`a key of Stripe`, `sk_live_${'aB3'.repeat(8)}`, 'sk_live_(hidden)'],
+    [`a secret of webhooks`, `whsec_${'aB3'.repeat(8)}`, 'whsec_(hidden)'],
+    [
+      `a signed token`,
+      `eyJ${'a'.repeat(20)}.eyJ${'b'.repeat(20)}.${'c'.repeat(43)}`,
+      'eyJ(hidden)',
+    ],
+    [`a bot of Telegram`, `123456789:${'A'.repeat(35)}`, '123456789:(hidden)'],
+    [
+      `a bot of Telegram in an address`,
+      `https://api.telegram.org/bot123456789:${'A'.repeat(35)}/sendMessage`,
+      'https://api.telegram.org/bot123456789:(hidden)/sendMessage',
+    ],
+    [
+      `a hook of Slack`,
+      'https://hooks.slack.com/services/T000/B000/XXXXXXXX',
+      'https://hooks.slack.com/services/(hidden)',
+    ],
+    [
+      `a hook of Discord`,
+      'https://discord.com/api/webhooks/123456/abc-DEF_',
+      'https://discord.com/api/webhooks/(hidden)',
+    ],
+    [`a mail key`, `SG.${'a'.repeat(22)}.${'b'.repeat(43)}`, 'SG.(hidden)'],
     [`a bearer`, 'Authorization: bearer hunter2~+/=', 'Authorization: bearer (hidden)'],
     [`a private key`, pem, '(hidden private key)'],
     [`a private key that was cut short`, pem.slice(0, 45), '(hidden private key)'],
@@ -35,11 +66,20 @@ describe('hidden', () => {
   })
 })
 
+test.each(['\u200b', '\u200d', '\u2060', '\u00ad', '\ufe0f', '\u{e0061}'])(
+  'a secret split by %j is hidden all the same',
+  (invisible) => {
+    const split = `gh${invisible}p_${`y${invisible}`.repeat(35)}y`
+    expect(hideSecrets(split)).toBe('ghp_(hidden)')
+  },
+)
+
 test.each([
   'the bearer of this token=value; Basic checks; Bearer authentication.',
   'basic error-handling and Bearer tokens, mostly',
   'wghs_ghost, AKIA, sk-toolbar-button-primary, desk-1234567890123456789012345',
   'https://example.com:8080/a@b and git@github.com:a/b.git',
+  'npm_config_registry, whsec_ for short, 12:30:45, eyJ alone, sk_live_x, SG.Team, hf_hub',
 ])('no secret: %s', (text) => {
   expect(hideSecrets(text)).toBe(text)
 })

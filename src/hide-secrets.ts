@@ -1,34 +1,65 @@
 /**
- * Secrets told by their form, and cut out of text that others will read: a log line, a comment.
+ * Secrets that can be recognised by their form, cut out of text that others will read: a log line,
+ * a comment.
  *
- * What must hold: a form that everybody's keys have is written down here alone. A token's form has
- * no quote, backslash or white space, so that cutting it out leaves JSON and Markdown what it was.
+ * What must hold: the forms of common keys are written down here alone. A token's form has no
+ * quote, backslash or white space, so that cutting it out leaves JSON and Markdown what it was.
+ * Every form can begin only where a word begins, so that the time taken grows with the text and not
+ * with its square.
  */
+import { joinedWords } from './invisible-text.ts'
+
 export interface SecretForm {
   readonly form: RegExp
   readonly shown: string
 }
 
+const shown = '$1(hidden)'
+/** What comes right before a token; behind anything else it is part of a longer word. */
+const start = '(?<![A-Za-z0-9])'
+
+function tokenForm(prefix: string, rest: string): SecretForm {
+  return { form: new RegExp(`${start}(${prefix})${rest}`, 'g'), shown }
+}
+
 export const tokenForms: readonly SecretForm[] = [
   // GitHub's, also the long ones that end in a signed document with dots; and our own.
-  {
-    form: /(?<![A-Za-z0-9])(gh[a-z]_|github_pat_|hf[lrt]_)[A-Za-z0-9_.-]{4,}/g,
-    shown: '$1(hidden)',
-  },
-  { form: /(?<![A-Za-z0-9])(AKIA|ASIA)[A-Z0-9]{16}(?![A-Za-z0-9])/g, shown: '$1(hidden)' },
-  { form: /(?<![A-Za-z0-9])(xox[a-z]-|xapp-)[A-Za-z0-9-]{8,}/g, shown: '$1(hidden)' },
+  tokenForm('gh[a-z]_|github_pat_|hf[alrtw]_', String.raw`[A-Za-z0-9_.-]{4,}`),
+  tokenForm('gl(?:pat|dt|rt|cbt|ptt|ft|soat|agent|imt|ffct)-|gloas-', String.raw`[\w.-]{16,}`),
+  tokenForm('AKIA|ASIA', '[A-Z0-9]{16}(?![A-Za-z0-9])'),
+  tokenForm('npm_', '[A-Za-z0-9]{30,}'),
+  tokenForm('pypi-', String.raw`[\w-]{40,}`),
+  // Google: API keys, OAuth tokens, client secrets.
+  tokenForm('AIza', String.raw`[\w-]{30,}`),
+  tokenForm(String.raw`ya29\.`, String.raw`[\w.-]{20,}`),
+  tokenForm('GOCSPX-', String.raw`[\w-]{20,}`),
+  // Stripe: secret and restricted keys; `whsec_` signs webhooks for many services.
+  tokenForm('[sr]k_(?:live|test)_', '[A-Za-z0-9]{10,}'),
+  tokenForm('whsec_', '[A-Za-z0-9+/=_-]{16,}'),
+  tokenForm('xox[a-z]-|xapp-', '[A-Za-z0-9-]{8,}'),
+  tokenForm('dckr_pat_|dop_v1_|shpat_|lin_api_|hf_', String.raw`[\w-]{20,}`),
+  tokenForm(String.raw`SG\.`, String.raw`[\w-]{16,}\.[\w-]{16,}`),
+  tokenForm(String.raw`hvs\.`, String.raw`[\w-]{20,}`),
+  // Telegram's bots: in its URLs the word `bot` stands right before the number.
+  { form: /(?<!\d)(\d{6,12}:)[\w-]{35}(?![\w-])/g, shown },
+  // Addresses that are secrets: whoever knows them may post.
+  { form: /(hooks\.slack\.com\/(?:services|workflows|triggers)\/)[\w/-]+/gi, shown },
+  { form: /(discord(?:app)?\.com\/api\/webhooks\/)[\w/-]+/gi, shown },
+  // A signed token (JWT): header, content and signature.
+  { form: /(?<![\w-])(eyJ)[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]*/g, shown },
   // Long, or it would be a word such as `sk-toolbar`.
-  { form: /(?<![\w-])(sk-)(?=[\w-]*\d)[\w-]{20,}/g, shown: '$1(hidden)' },
+  { form: /(?<![\w-])(sk-)(?=[\w-]*\d)[\w-]{20,}/g, shown },
 ]
 
 /** In prose a bearer may be a bearer of something: a plain word after it is no secret. */
 const word = String.raw`[A-Za-z]?[a-z]+(?:[-/][a-z]+)*[.,;:!?]*(?![\w~+/=.-])`
+const keyBlock = 'PRIVATE KEY(?: BLOCK)?-----'
 
 const proseForms: readonly SecretForm[] = [
   ...tokenForms,
   // Up to its end, or to the end of a text that was cut short.
   {
-    form: /-----BEGIN [A-Z ]*PRIVATE KEY-----[^]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g,
+    form: new RegExp(`-----BEGIN [A-Z ]*${keyBlock}[^]*?(?:-----END [A-Z ]*${keyBlock}|$)`, 'g'),
     shown: '(hidden private key)',
   },
   {
@@ -37,7 +68,7 @@ const proseForms: readonly SecretForm[] = [
   },
   // A password may have an @ of its own: the last one before the host counts.
   { form: /(:\/\/[^\s:/?#@]*):[^\s/]*@/g, shown: '$1:(hidden)@' },
-  { form: /([?&][\w-]*(?:password|secret|token|key)=)[^\s&#)\]>"'`]+/gi, shown: '$1(hidden)' },
+  { form: /([?&][\w-]*(?:password|secret|token|key)=)[^\s&#)\]>"'`]+/gi, shown },
 ]
 
 export function hideSecrets(text: string): string {
@@ -45,5 +76,5 @@ export function hideSecrets(text: string): string {
 }
 
 export function hideForms(text: string, forms: readonly SecretForm[]): string {
-  return forms.reduce((hidden, { form, shown }) => hidden.replace(form, shown), text)
+  return forms.reduce((hidden, { form, shown }) => hidden.replace(form, shown), joinedWords(text))
 }

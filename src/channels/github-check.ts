@@ -17,8 +17,11 @@ import type {
   Target,
   Written,
 } from '../channel.ts'
+import { cutBody } from './cut-body.ts'
 import { eachPage } from './each-page.ts'
+import type { ImageHosts } from './inert-prose.ts'
 import type { ChannelParts } from './parts.ts'
+import { publishedUrl } from './published-url.ts'
 import {
   bodyMax,
   commitIsThere,
@@ -30,7 +33,7 @@ import {
   unlessGone,
   writtenForm,
 } from './parts.ts'
-import { cutBody, safeText } from './safe-text.ts'
+import { safeText } from './safe-text.ts'
 import { checkContent } from './stored-contents.ts'
 
 const titleMax = 255
@@ -72,7 +75,7 @@ export class CheckChannel implements Channel {
 
   async prepare(target: Target, given: unknown): Promise<Prepared> {
     shaOf(target)
-    return prepared(bodyOf(contentOf(checkContent, given)))
+    return prepared(bodyOf(contentOf(checkContent, given), this.#parts.imageHosts))
   }
 
   async write(target: Target, { body }: Prepared, sendBy: SendBy): Promise<Written> {
@@ -128,10 +131,11 @@ export class CheckChannel implements Channel {
   }
 }
 
-function bodyOf(content: CheckContent): CheckBody {
-  const { name, status, conclusion, detailsUrl, startedAt, completedAt } = content
+function bodyOf(content: CheckContent, imageHosts: ImageHosts | undefined): CheckBody {
+  const { name, status, conclusion, startedAt, completedAt } = content
+  const detailsUrl = publishedUrl(content.detailsUrl)
   const title = plainLine(content.title, titleMax)
-  const summary = cutBody(safeText(content.summary), bodyMax)
+  const summary = cutBody(safeText(content.summary, imageHosts), bodyMax)
   const isShown = title !== '' || summary !== ''
   return {
     name,

@@ -18,6 +18,7 @@ import type {
 } from '../channel.ts'
 import { renderAnchor } from './anchor/render-anchor.ts'
 import { authorForm, isByUs } from './authors.ts'
+import { cutBody } from './cut-body.ts'
 import { eachPage } from './each-page.ts'
 import { judgeMarker, withMarker, withoutMarker } from './marker.ts'
 import type { ChannelParts } from './parts.ts'
@@ -32,7 +33,7 @@ import {
   unlessGone,
   writtenForm,
 } from './parts.ts'
-import { cutBody, safeText } from './safe-text.ts'
+import { safeText } from './safe-text.ts'
 import { commentContent } from './stored-contents.ts'
 
 const ofThread = '/repos/{owner}/{repo}/issues/{issue_number}/comments'
@@ -64,14 +65,14 @@ export class CommentChannel implements Channel {
 
   async prepare(target: Target, given: unknown): Promise<Prepared> {
     threadOf(target)
-    const { markerKeys, publicUrl } = this.#parts
+    const { markerKeys, publicUrl, imageHosts } = this.#parts
     const keys = await markerKeys()
     const maxLength = bodyMax - withMarker('\n\n', target, keys).length
     const content = contentOf(commentContent, given)
     const text =
       content.form === 'text'
-        ? cutBody(safeText(content.body), maxLength)
-        : renderAnchor(content.view, { publicUrl, maxLength })
+        ? cutBody(safeText(content.body, imageHosts), maxLength)
+        : renderAnchor(content.view, { publicUrl, imageHosts, maxLength })
     return prepared({ text, body: withMarker(text, target, keys) }, text)
   }
 

@@ -16,11 +16,13 @@ import type {
   Written,
 } from '../channel.ts'
 import { authorForm, isByUs } from './authors.ts'
+import { cutBody } from './cut-body.ts'
 import { eachPage } from './each-page.ts'
+import type { ImageHosts } from './inert-prose.ts'
 import { judgeMarker, withMarker, withoutMarker } from './marker.ts'
 import type { ChannelParts } from './parts.ts'
 import { bodyMax, contentOf, prepared, threadIsThere, threadOf, writtenForm } from './parts.ts'
-import { cutBody, safeText } from './safe-text.ts'
+import { safeText } from './safe-text.ts'
 import { reviewContent } from './stored-contents.ts'
 
 const ofPull = '/repos/{owner}/{repo}/pulls/{pull_number}/reviews'
@@ -49,13 +51,17 @@ export class ReviewChannel implements Channel {
 
   async prepare(target: Target, given: unknown): Promise<Prepared> {
     threadOf(target)
+    const { imageHosts } = this.#parts
     const keys = await this.#parts.markerKeys()
     const { body, event, commitSha, comments } = contentOf(reviewContent, given)
-    const text = cutBody(safeText(body), bodyMax - withMarker('\n\n', target, keys).length)
+    const text = cutBody(
+      safeText(body, imageHosts),
+      bodyMax - withMarker('\n\n', target, keys).length,
+    )
     const rest = {
       event,
       ...(commitSha !== null && { commit_id: commitSha }),
-      comments: comments.map(lineComment),
+      comments: comments.map((each) => lineComment(each, imageHosts)),
     }
     const review = { body: withMarker(text, target, keys), ...rest }
     return prepared({ text, review }, { text, ...rest })
@@ -99,11 +105,14 @@ export class ReviewChannel implements Channel {
   }
 }
 
-function lineComment({ path, body, line, side, startLine }: ReviewComment) {
+function lineComment(
+  { path, body, line, side, startLine }: ReviewComment,
+  imageHosts: ImageHosts | undefined,
+) {
   const to = side ?? 'RIGHT'
   return {
     path,
-    body: cutBody(safeText(body), bodyMax),
+    body: cutBody(safeText(body, imageHosts), bodyMax),
     line,
     side: to,
     ...(startLine !== null && { start_line: startLine, start_side: to }),

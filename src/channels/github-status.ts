@@ -10,6 +10,7 @@ import type { Channel, LookRequest, Prepared, SendBy, Sight, Target, Written } f
 import { eachPage } from './each-page.ts'
 import type { ChannelParts } from './parts.ts'
 import { commitIsThere, contentOf, plainLine, prepared, shaOf, sinceOf } from './parts.ts'
+import { publishedUrl } from './published-url.ts'
 import { statusContent } from './stored-contents.ts'
 
 /** GitHub refuses a longer one. */
@@ -55,7 +56,7 @@ export class StatusChannel implements Channel {
       context,
       state,
       description: said === '' ? null : said,
-      target_url: targetUrl,
+      target_url: publishedUrl(targetUrl),
     }
     return prepared(body)
   }

@@ -6,7 +6,9 @@ import { InvalidInputError } from '../errors.ts'
 import type { GitHubCalls } from '../github.ts'
 import { isGitHubError } from '../github/errors.ts'
 import { hideSecrets } from '../hide-secrets.ts'
+import { withoutInvisible } from '../invisible-text.ts'
 import type { Authors } from './authors.ts'
+import type { ImageHosts } from './inert-prose.ts'
 import type { MarkerKeys } from './marker.ts'
 
 export interface ChannelParts {
@@ -15,6 +17,8 @@ export interface ChannelParts {
   readonly authors: () => Promise<Authors>
   /** Where people reach us; null when nobody said. */
   readonly publicUrl: string | null
+  /** Whose images are shown; nobody's when not given. */
+  readonly imageHosts?: ImageHosts | undefined
 }
 
 /** GitHub takes 65,536 of something; what it counts is not said, so we stay below by any count. */
@@ -75,7 +79,7 @@ export function isoOf(ms: number): string {
  * UTF-16 units because no other way of counting makes more of them.
  */
 export function plainLine(text: string, max: number): string {
-  const line = hideSecrets(text.toWellFormed())
+  const line = hideSecrets(withoutInvisible(text.toWellFormed()))
     .replaceAll(/[\s\p{Cc}]+/gu, ' ')
     .trim()
   if (line.length <= max) return line

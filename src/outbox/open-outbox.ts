@@ -17,6 +17,8 @@ export interface OpenOutboxOptions {
   readonly store: Store
   readonly github: GitHub & GitHubCalls
   readonly publicUrl: string | null
+  /** Whose images are shown; nobody's when not given. */
+  readonly imageHosts?: readonly string[]
   readonly limits: BudgetLimits
   readonly clock: Clock
   readonly scheduler: Scheduler
@@ -30,6 +32,7 @@ export function openOutbox(options: OpenOutboxOptions): Publisher {
   const channels = createGitHubChannels({
     github,
     publicUrl,
+    imageHosts: new Set(options.imageHosts),
     authors: () => authors.all(),
     markerKeys: async () => {
       const all = await store.outbox.markerKeys()

@@ -55,7 +55,7 @@ export async function serverSecrets(settings: Settings, random: Random): Promise
   const webhookSecrets =
     given.length > 0
       ? given
-      : [(await keep('webhook-secret', 'webhook secret', '', webhookEnv)).value]
+      : [(await keep('webhook-secret', 'webhook secret', 'hfw_', webhookEnv)).value]
   const unshown = kept.filter((secret) => secret.unshown)
   return {
     adminToken: settings.adminToken ?? String(admin?.value),

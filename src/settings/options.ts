@@ -8,6 +8,7 @@ import {
   address,
   choice,
   databaseAddress,
+  hostList,
   line,
   privateKey,
   secret,
@@ -202,6 +203,19 @@ const publishing = {
     default: 'en',
     summary: 'Language of what is published',
     trade: 'English and Russian are spoken; any other tag is answered in English.',
+    secret: 'no',
+  }),
+  imageHosts: option({
+    group: 'Publishing',
+    env: 'HOLDFAST_IMAGE_HOSTS',
+    kind: hostList(),
+    unit: null,
+    default: null,
+    defaultText: 'none: every image in a text from outside becomes a link',
+    summary: 'Hosts whose images may be shown in what is published',
+    trade:
+      'Showing an image asks its host for it, so a text that was made to leak something can do ' +
+      'so through the address. Name only hosts that you trust.',
     secret: 'no',
   }),
 } as const

@@ -1,6 +1,7 @@
 /**
  * The reference page of settings, made from their table. The committed page is compared with this
- * by a test, which also writes it: `npx vitest run src/settings/reference-page.test.ts -u`.
+ * by a test, which also writes it:
+ * `npx vitest run --update=all src/settings/reference-page.test.ts`.
  */
 import { configFileSection } from './reference-config-file.ts'
 import {

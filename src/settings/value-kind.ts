@@ -115,3 +115,15 @@ export function privateKey(): ValueKind<string> {
     .refine((text) => /^-----BEGIN [A-Z ]*PRIVATE KEY-----\s[\s\S]+-----END /.test(text))
   return textKind('a private key in PEM form', false, schema)
 }
+
+/** Host names, separated by commas; a list of them in the config file. */
+export function hostList(): ValueKind<readonly string[]> {
+  const hosts = z.array(z.string().regex(/^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/))
+  const split = (text: string): string[] => text.split(',').map((part) => part.trim().toLowerCase())
+  return {
+    allowed: 'host names, separated by commas',
+    mayShow: true,
+    fromText: z.string().transform(split).pipe(hosts),
+    fromConfig: hosts,
+  }
+}

@@ -2,11 +2,10 @@
 import type { AnchorView } from '../../domain/outbox/anchor-view.ts'
 import type { RunState } from '../../domain/run.ts'
 import type { Words } from '../../domain/outbox/words/words.ts'
-import { hideSecrets } from '../../hide-secrets.ts'
+import { markdownUrl } from '../published-url.ts'
 
 /** The others are still worked on, or a newer run stands in their place. */
 const rerunnable: readonly RunState[] = ['succeeded', 'failed', 'cancelled', 'skipped']
-const urlMax = 2000
 
 export interface Links {
   readonly publicUrl: string | null
@@ -14,8 +13,9 @@ export interface Links {
 
 export function footerOf(view: AnchorView, { publicUrl }: Links, { anchor }: Words): string {
   const id = view.runId.replaceAll(/[^\w-]/g, '')
-  const page = publicUrl === null ? null : linkUrl(`${publicUrl.replace(/\/+$/, '')}/runs/${id}`)
-  const details = view.targetUrl === null ? null : linkUrl(view.targetUrl)
+  const page =
+    publicUrl === null ? null : markdownUrl(`${publicUrl.replace(/\/+$/, '')}/runs/${id}`)
+  const details = view.targetUrl === null ? null : markdownUrl(view.targetUrl)
   const parts = [
     ...(page === null ? [] : [`[${anchor.runPage}](${page})`]),
     ...(details === null || details === page ? [] : [`[${anchor.details}](${details})`]),
@@ -26,16 +26,4 @@ export function footerOf(view: AnchorView, { publicUrl }: Links, { anchor }: Wor
 
 function canRerun({ state, errorCode }: AnchorView): boolean {
   return rerunnable.includes(state) && errorCode !== 'pull_request_closed'
-}
-
-/** Null for what is no address of the web, or is one that nobody else may know. */
-function linkUrl(text: string): string | null {
-  if (text.length > urlMax || hideSecrets(text) !== text || !URL.canParse(text)) return null
-  const { protocol, username, href } = new URL(text)
-  if ((protocol !== 'https:' && protocol !== 'http:') || username !== '') return null
-  return href.replaceAll(/[()<>\\`|@]/g, percentEncoded)
-}
-
-function percentEncoded(character: string): string {
-  return `%${character.charCodeAt(0).toString(16).toUpperCase()}`
 }

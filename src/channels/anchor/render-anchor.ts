@@ -9,13 +9,16 @@ import type { AnchorView, PastRun, PhaseLine } from '../../domain/outbox/anchor-
 import { ownReasonOf, skipReasonOf, standingOf } from '../../domain/outbox/standing.ts'
 import { wordsOf } from '../../domain/outbox/words/words-of.ts'
 import type { Standing, Words } from '../../domain/outbox/words/words.ts'
-import { cutBody, safeLine, safeText } from '../safe-text.ts'
+import { cutBody } from '../cut-body.ts'
+import type { ImageHosts } from '../inert-prose.ts'
+import { safeLine, safeText } from '../safe-text.ts'
 import { footerOf } from './footer.ts'
 import { durationOf, fullTime, reportTime, timeRange } from './times.ts'
 
 export interface AnchorOptions {
   /** Where people reach us; null when nobody said. */
   readonly publicUrl: string | null
+  readonly imageHosts?: ImageHosts | undefined
   readonly maxLength?: number
 }
 
@@ -56,7 +59,7 @@ export function renderAnchor(view: AnchorView, options: AnchorOptions): string {
   const after = [reports(view, words), past(view, words), footerOf(view, options, words)]
   const others = joined([...before, ...after])
   const room = maxLength - others.length - 2
-  const summary = view.summary === null ? '' : safeText(view.summary)
+  const summary = view.summary === null ? '' : safeText(view.summary, options.imageHosts)
   const shown = cutBody(summary, room, words.anchor.shortened)
   return cutBody(joined([...before, shown, ...after]), maxLength, words.anchor.shortened)
 }
