@@ -130,6 +130,20 @@ export interface NotifyRule {
 export interface ChannelConfig {
   /** What to do when it is unknown whether a message arrived and nobody can look. */
   readonly inDoubt?: 'hold' | 'resend'
+  /** When something that failed is sent again. Only for GitHub's channels, `github-status` etc. */
+  readonly retry?: RetryConfig
+}
+
+/** Default: after 1, 2 and 4 seconds, then ever more rarely until the deadline. */
+export interface RetryConfig {
+  /** How often it is sent again; then it has FAILED. Default: until the deadline. */
+  readonly maxRetries?: number
+  /** Milliseconds before the first retry. Default: 1000. */
+  readonly initialMs?: number
+  /** By how much each wait is longer than the one before. Default: 2. */
+  readonly factor?: number
+  /** Milliseconds that no wait exceeds. Default: 900,000. */
+  readonly maxMs?: number
 }
 
 /** Days after which things are removed. */

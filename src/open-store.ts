@@ -10,6 +10,7 @@ import { measuredStore } from './metrics/measured-store.ts'
 import { noMetrics, type Metrics } from './metrics.ts'
 import { systemRandom, type Random } from './random.ts'
 import { systemScheduler, type Scheduler } from './scheduler.ts'
+import { retryRules } from './settings/retry-rules.ts'
 import type { Settings } from './settings/settings.ts'
 import type { Store } from './store.ts'
 import { openSqlite, type StoreSeams } from './stores/open-sqlite.ts'
@@ -31,7 +32,7 @@ export const systemSeams: Seams = {
 }
 
 export type StoreSettings = Pick<Settings, 'database'> &
-  Partial<Pick<Settings, 'coalesceMs' | 'confirmDelayMs'>>
+  Partial<Pick<Settings, 'coalesceMs' | 'confirmDelayMs' | 'channels'>>
 
 export interface OpenStoreOptions extends Partial<Seams> {
   readonly exclusive?: boolean
@@ -80,8 +81,10 @@ export function definedSeams(options: Partial<Seams>): Partial<Seams> {
   }
 }
 
-function definedRules({ coalesceMs, confirmDelayMs }: StoreSettings): Partial<PublishingRules> {
+function definedRules(settings: StoreSettings): Partial<PublishingRules> {
+  const { coalesceMs, confirmDelayMs, channels } = settings
   return {
+    ...(channels !== undefined && { retryOf: retryRules(channels) }),
     ...(coalesceMs !== undefined && { coalesceMs }),
     ...(confirmDelayMs !== undefined && { confirmDelayMs }),
   }

@@ -29,6 +29,8 @@ export interface OutboxStore {
   endAttempt(hold: DeliveryHold, report: AttemptReport): Promise<'recorded' | 'late'>
   /** What a step without an attempt found. Of somebody who lost the lease it changes nothing. */
   record(hold: DeliveryHold, finding: Finding): Promise<'recorded' | 'lost'>
+  /** Before a preparation that a holder did not come back from is tried once more. */
+  notePreparation(hold: DeliveryHold): Promise<'recorded' | 'lost'>
   /** After a restart of the only process that can have held one: no lease is left to wait for. */
   takeOverLeases(): Promise<number>
   /** When there is next something to do, or null. Never grows with history. */
@@ -84,6 +86,8 @@ export interface LeaseRoom {
 export interface LeasedDelivery {
   readonly delivery: Delivery
   readonly hold: DeliveryHold
+  /** Whoever had it before never came back, and had not begun to send it. */
+  readonly wasLost: boolean
   /** As last heard. */
   readonly repo: string
   /** Null until it is learnt, which has to be before anything is written there. */

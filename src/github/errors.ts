@@ -48,6 +48,11 @@ export interface Trouble {
   readonly until: number | null
   /** Which repository a redirect leads to, where it says so by id. */
   readonly repositoryId: number | null
+  /**
+   * A 422 that does not say what is wrong: GitHub also refuses like that what comes too fast
+   * ("validation failed, or the endpoint has been spammed").
+   */
+  readonly unclear: boolean
   /** Short name of what broke, such as ECONNREFUSED; null when GitHub answered. */
   readonly failure: string | null
 }
@@ -66,6 +71,7 @@ export class GitHubError extends HoldfastError {
   readonly kind: GitHubErrorKind
   readonly until: number | null
   readonly repositoryId: number | null
+  readonly unclear: boolean
   readonly failure: string | null
   readonly route: string
   readonly status: number | null
@@ -77,6 +83,7 @@ export class GitHubError extends HoldfastError {
     this.kind = trouble.kind
     this.until = trouble.until
     this.repositoryId = trouble.repositoryId
+    this.unclear = trouble.unclear
     this.failure = trouble.failure
     this.route = facts.route
     this.status = facts.status
@@ -93,7 +100,7 @@ export function isGitHubError(
 }
 
 export function trouble(kind: GitHubErrorKind, more: Partial<Trouble> = {}): Trouble {
-  return { kind, until: null, repositoryId: null, failure: null, ...more }
+  return { kind, until: null, repositoryId: null, unclear: false, failure: null, ...more }
 }
 
 /** Null for a 2xx that arrived whole. */
@@ -107,7 +114,10 @@ export function troubleOfAnswer(answer: Answer, nowMs: number): Trouble | null {
   if (body === null) return trouble('unanswered', { failure: 'body cut off' })
   if (status >= 200 && status < 300) return null
   const kind = kindOfStatus(status)
-  return trouble(kind, { until: kind === 'unanswered' ? askedUntil(headers, nowMs) : null })
+  return trouble(kind, {
+    until: kind === 'unanswered' ? askedUntil(headers, nowMs) : null,
+    unclear: status === 422 && saysNothing(body),
+  })
 }
 
 /** For what the call itself rejected with: no answer came. */
@@ -117,6 +127,24 @@ export function troubleOfFailure(error: unknown, timedOut: boolean): Trouble {
   return trouble(neverOpened(cause) ? 'network' : 'unanswered', {
     failure: codeOf(cause) ?? 'connection lost',
   })
+}
+
+/**
+ * GitHub's codes name what is wrong with which field; `custom` without a field names neither, and
+ * only the text for people says more.
+ */
+function saysNothing(body: string): boolean {
+  try {
+    const { errors } = JSON.parse(body) as { readonly errors?: unknown }
+    return Array.isArray(errors) && errors.length > 0 && errors.every(isCustom)
+  } catch {
+    return false
+  }
+}
+
+function isCustom(error: unknown): boolean {
+  const { code, field } = (error ?? {}) as { readonly code?: unknown; readonly field?: unknown }
+  return code === 'custom' && (field === undefined || field === null)
 }
 
 function kindOfStatus(status: number): GitHubErrorKind {

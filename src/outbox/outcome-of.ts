@@ -40,8 +40,14 @@ export function endOfError(error: unknown, setting: Setting): AttemptEnd {
       if (canBeLost(setting)) return { what: 'gone', trouble }
       return refusal(trouble, setting)
     default:
+      if (error.unclear && isWords(setting)) return { what: 'unclear', trouble }
       return refusal(trouble, setting)
   }
+}
+
+/** What people are notified of: GitHub limits how fast it may come. */
+function isWords({ delivery: { channel } }: Setting): boolean {
+  return channel === 'github-comment' || channel === 'github-review'
 }
 
 /** What stands under an id of ours may have been removed; whether it was has to be looked at. */
@@ -84,7 +90,7 @@ export function failureOfLook(
 }
 
 /** What broke off before anything was asked is our own fault: tried again, but not for ever. */
-export function brokenOff(error: unknown): LookFailure {
+export function brokenOff(error: unknown): Extract<LookFailure, { what: 'look_failed' }> {
   return { what: 'look_failed', trouble: troubleOf(error), after: null, permanent: false }
 }
 

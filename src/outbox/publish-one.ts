@@ -15,7 +15,7 @@ import type { AttemptAction, Delivery } from '../domain/outbox/delivery.ts'
 import type { Move } from '../domain/outbox/move.ts'
 import { nextMove } from '../domain/outbox/move.ts'
 import type { AttemptEnd, Finding } from '../domain/outbox/outcome.ts'
-import { InvalidInputError } from '../errors.ts'
+import { InvalidInputError, StoreContendedError, StoreUnavailableError } from '../errors.ts'
 import type { GitHubCalls } from '../github.ts'
 import { GitHubError } from '../github/errors.ts'
 import type { Log } from '../log.ts'
@@ -78,7 +78,8 @@ export async function publishOne(
     return
   }
   const target = targetOf(leased, repoGithubId)
-  const found = await prepare(parts, channel, target, delivery)
+  const found = await prepare(parts, channel, target, leased)
+  if (found === null) return
   if ('what' in found) {
     await record(parts, leased, found)
     return
@@ -298,20 +299,35 @@ function failureOf(parts: PublishingParts, { delivery }: Job, error: unknown): L
   return failureOfLook(error, { delivery, now, toStoreTime: toStoreTime(parts), rules })
 }
 
+type Unprepared = Extract<Finding, { what: 'invalid' | 'look_failed' | 'unprepared' }>
+
+/** Null when somebody else has the delivery by now. */
 async function prepare(
-  { log }: PublishingParts,
+  { store, clock, log }: PublishingParts,
   channel: Channel,
   target: Target,
-  { id, content }: Delivery,
-): Promise<Prepared | Extract<Finding, { what: 'invalid' | 'look_failed' | 'look_limited' }>> {
+  { delivery, hold, wasLost: counted }: LeasedDelivery,
+): Promise<Prepared | Unprepared | null> {
+  // Before, not after: a preparation that blocks or kills the process leaves nothing else behind.
+  if (counted && (await store.outbox.notePreparation(hold)) === 'lost') return null
+  const startedMs = clock.monotonicMs()
   try {
-    return await channel.prepare(target, JSON.parse(content))
+    const prepared = await channel.prepare(target, JSON.parse(delivery.content))
+    const tookMs = Math.round(clock.monotonicMs() - startedMs)
+    if (tookMs <= store.outbox.rules.prepareMsMax) return prepared
+    const text = `preparing it took ${tookMs} ms`
+    return { what: 'unprepared', trouble: { code: 'preparation_slow', text }, counted }
   } catch (error) {
-    if (!(error instanceof InvalidInputError)) {
-      log.error({ err: error, delivery_id: id }, 'a delivery could not be prepared')
-      return brokenOff(error)
+    if (error instanceof InvalidInputError) {
+      return { what: 'invalid', trouble: { code: error.code, text: error.message } }
     }
-    return { what: 'invalid', trouble: { code: error.code, text: error.message } }
+    log.error({ err: error, delivery_id: delivery.id }, 'a delivery could not be prepared')
+    const { trouble } = brokenOff(error)
+    if (error instanceof StoreUnavailableError || error instanceof StoreContendedError) {
+      return { what: 'look_failed', trouble, after: null, permanent: false }
+    }
+    const failed = { code: 'preparation_failed', text: trouble.text }
+    return { what: 'unprepared', trouble: failed, counted }
   }
 }
 

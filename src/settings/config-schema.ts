@@ -144,6 +144,17 @@ const retention = closedObject({
   auditDays: days(1),
 })
 
+const retry = closedObject({
+  maxRetries: wholeNumber(0, 1000).optional(),
+  initialMs: wholeNumber(1, timerMsMax).optional(),
+  factor: z
+    .number('must be a number from 1 to 10')
+    .min(1, 'must be a number from 1 to 10')
+    .max(10, 'must be a number from 1 to 10')
+    .optional(),
+  maxMs: wholeNumber(1, timerMsMax).optional(),
+})
+
 const plainSettings: Record<string, z.ZodType> = {}
 const secretKeys = new Map<string, string>()
 for (const [key, entry] of optionEntries) {
@@ -165,14 +176,30 @@ const configObject = closedObject(
     notify: list(notifyRule).optional(),
     channels: named(
       channelName,
-      closedObject({ inDoubt: oneOf(['hold', 'resend']).optional() }),
-    ).optional(),
+      closedObject({
+        inDoubt: oneOf(['hold', 'resend']).optional(),
+        retry: retry.optional(),
+      }),
+    )
+      .superRefine(retriesOfGitHubOnly)
+      .optional(),
     retention: retention.optional(),
   },
   secretKeys,
 )
 
 export const configSchema = configObject as z.ZodType as z.ZodType<Config>
+
+function retriesOfGitHubOnly(
+  channels: Readonly<Record<string, { readonly retry?: unknown }>>,
+  context: z.RefinementCtx,
+): void {
+  for (const [name, channel] of Object.entries(channels)) {
+    if (channel.retry === undefined || githubChannels.some((known) => known === name)) continue
+    const message = `can only be set for ${githubChannels.join(', ')}`
+    context.addIssue({ code: 'custom', path: [name, 'retry'], message })
+  }
+}
 
 function eachNameOnce(
   phases: readonly { readonly name: string }[],

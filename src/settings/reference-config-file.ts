@@ -56,10 +56,15 @@ Task types by name. Without it issues labelled \`holdfast\` walk \`plan\`, \`del
 
 A list of rules: \`on\` (event types), \`to\` (user ids, or \`role:NAME\`), \`channels\`.
 
-### \`channels\` (not used yet)
+### \`channels\`
 
-By channel name: \`inDoubt\`, what to do when nobody can tell whether a message arrived: \`hold\` it
-for a person or \`resend\` it, which may show it twice.
+By channel name (\`github-comment\`, \`github-status\`, \`github-check\`,
+\`github-label\`, \`github-review\`): \`retry\`, when something that failed is
+sent again, \`{ maxRetries, initialMs, factor, maxMs }\`. Each wait is \`factor\` (2)
+times the one before, from \`initialMs\` (1000) up to \`maxMs\` (900,000). After
+\`maxRetries\` it has FAILED; without it, it is tried until the deadline.
+\`inDoubt\` (not used yet) says what to do when nobody can tell whether a message arrived:
+\`hold\` it for a person or \`resend\` it, which may show it twice.
 
 ### \`retention\`
 

@@ -10,7 +10,13 @@ import type { Verb } from './sql.ts'
 import { sql } from './sql.ts'
 import { blockedUntil, selectBudgets } from './tables/budget-table.ts'
 import { selectAttempts, selectDelivery } from './tables/delivery-table.ts'
-import { beginAttempt, blockIdentity, endAttempt, recordFinding } from './verbs/attempt-delivery.ts'
+import {
+  beginAttempt,
+  blockIdentity,
+  endAttempt,
+  notePreparation,
+  recordFinding,
+} from './verbs/attempt-delivery.ts'
 import type { VerbContext } from './verbs/context.ts'
 import { leaseDeliveries, nextDueAt, takeOverLeases } from './verbs/lease-deliveries.ts'
 import { anchorsOf, listDeliveries, outboxBacklog } from './verbs/list-deliveries.ts'
@@ -59,6 +65,10 @@ export class SqlOutbox implements port.OutboxStore {
 
   record(hold: port.DeliveryHold, finding: Finding): Promise<'recorded' | 'lost'> {
     return this.#driver.transact(() => recordFinding(this.#context, hold, finding))
+  }
+
+  notePreparation(hold: port.DeliveryHold): Promise<'recorded' | 'lost'> {
+    return this.#driver.transact(() => notePreparation(hold))
   }
 
   takeOverLeases(): Promise<number> {

@@ -4,13 +4,9 @@
  * Method: each interleaving that once broke a rule, played with the real store, channels and
  * publisher against the simulated GitHub.
  */
-import { pino } from 'pino'
 import { afterEach, describe, expect, it } from 'vitest'
 import { afterExamination } from '../../src/domain/outbox/look.ts'
 import { defaultPublishing } from '../../src/domain/outbox/schedule.ts'
-import type { Channel } from '../../src/channel.ts'
-import type { PublishingParts } from '../../src/outbox/publish-one.ts'
-import { publishOne } from '../../src/outbox/publish-one.ts'
 import type { Claimed } from '../../src/runs/runs.ts'
 import type { World, WorldOptions } from './world.ts'
 import { context, creates, head, hour, minute, openWorld, received, repo, second } from './world.ts'
@@ -328,24 +324,6 @@ describe('tries no more than it should', () => {
       await here.time.pass(second)
     }
     expect(received(here.github, 'GET', '/user')).toBe(1)
-  })
-
-  it('what breaks off before it is sent is tried later, and counted', async () => {
-    const here = await opened()
-    await here.now(here.store.learnRepository(repo, here.github.repository(repo).id))
-    await here.claim()
-    const [leased] = await here.now(here.store.outbox.lease({ limit: 1, progressMax: 1 }))
-    const channel = {
-      prepare: () => Promise.reject(new TypeError('a bug of ours')),
-    } as unknown as Channel
-    const parts = {
-      store: here.store,
-      channels: new Map([[leased?.delivery.channel ?? '', channel]]),
-      log: pino({ level: 'silent' }),
-    } as unknown as PublishingParts
-    await here.now(publishOne(parts, leased!, { sendBy: Infinity, lookBy: Infinity }))
-    const tried = (await here.deliveries()).find(({ id }) => id === leased?.delivery.id)
-    expect(tried).toMatchObject({ tries: 1, errorCode: 'unexpected', leaseId: null })
   })
 
   it('a commit that is hidden is waited for, also by whoever looks', async () => {

@@ -59,7 +59,7 @@ describe('zombies', () => {
     await here.report(claimed, 'old words')
     await here.time.pass(15 * second)
     await here.complete(claimed, 'New words.')
-    await here.time.pass(5 * minute)
+    await here.time.pass(20 * minute)
     expect(anchors(here)[0]?.body).toContain('New words.')
     expect(anchors(here)).toHaveLength(1)
     expect(edits(here.github)).toBeGreaterThanOrEqual(2)

@@ -48,8 +48,7 @@ export const deliveryRowWords: Readonly<Record<DeliveryType, Words>> = {
     row.data['current'] === false
       ? `${what(row, delivery)} was found on GitHub, showing something older`
       : `${what(row, delivery)} was found on GitHub: it had arrived`,
-  'delivery.settled': (row, delivery) =>
-    `${what(row, delivery)} was read again and shows the newest version`,
+  'delivery.settled': (row, delivery) => `${what(row, delivery)} ${settledAs(row)}`,
   'delivery.failed': (row, delivery) => {
     const reason = textOf(row, 'reason')
     return `${what(row, delivery)} was given up: ${failedBecause(reason, textOf(row, 'text'))}`
@@ -115,6 +114,13 @@ function what(row: AuditRow, delivery: NamedDelivery | null): string {
 function fieldOf(content: string, field: string): string | null {
   const value = (JSON.parse(content) as Readonly<Record<string, unknown>>)[field]
   return typeof value === 'string' ? outside(value, 100) : null
+}
+
+function settledAs(row: AuditRow): string {
+  const { shows } = row.data
+  if (shows === null) return `could not be read again in time (${trouble(row)})`
+  if (shows === false) return 'was read again and shows something else; it is left like that'
+  return 'was read again and shows the newest version'
 }
 
 function sentAs(row: AuditRow): string {

@@ -5,12 +5,32 @@
 import type { AuditDraft } from '../audit.ts'
 import type { Attempt, Delivery } from './delivery.ts'
 import { isOpen } from './delivery.ts'
-import { canStandTwice, close, free, withAppointment, withDue, withShown } from './follow-up.ts'
+import {
+  canStandTwice,
+  close,
+  free,
+  withAppointment,
+  withDue,
+  withoutPreparations,
+  withShown,
+} from './follow-up.ts'
 import { afterExamination, afterLook, afterScan, afterSettle } from './look.ts'
 import { isProgress } from './revise.ts'
 import type { AttemptEnd, Circumstances, Finding, Told, Trouble } from './outcome.ts'
 import { tell } from './outcome.ts'
-import { backoffMs, scanAt, settleAt, showAt } from './schedule.ts'
+import { backoffMs, retryRulesOf, scanAt, settleAt, showAt } from './schedule.ts'
+import {
+  askAgainLater,
+  endFollowUps,
+  giveUp,
+  lookLater,
+  pastDeadline,
+  prepareLater,
+  sendLater,
+  waitOut,
+  withFailedSend,
+  withoutFollowUps,
+} from './setback.ts'
 
 export function afterAttempt(
   leased: Delivery,
@@ -18,14 +38,19 @@ export function afterAttempt(
   end: AttemptEnd,
   around: Circumstances,
 ): Told {
-  const delivery = free(leased)
+  const delivery = withoutPreparations(free(leased))
   switch (end.what) {
     case 'sent':
       return attempt.action === 'remove'
         ? afterRemoval(delivery, attempt, around)
         : afterSent(delivery, attempt, end, around)
     case 'retry':
-      return retryLater(delivery, end.trouble, end.after, around)
+      return sendLater(delivery, end.trouble, end.after, around)
+    case 'unclear':
+      return (
+        askAgainLater(delivery, end.trouble, around) ??
+        refused(delivery, attempt, end.trouble, around)
+      )
     case 'permanent':
       return refused(delivery, attempt, end.trouble, around)
     case 'rate_limited':
@@ -40,7 +65,8 @@ export function afterAttempt(
 }
 
 export function afterFinding(leased: Delivery, finding: Finding, around: Circumstances): Told {
-  const delivery = free(leased)
+  const prepared = finding.what !== 'unprepared'
+  const delivery = prepared ? withoutPreparations(free(leased)) : free(leased)
   const { now } = around
   switch (finding.what) {
     case 'unchanged':
@@ -58,9 +84,11 @@ export function afterFinding(leased: Delivery, finding: Finding, around: Circums
         ? giveUp(delivery, finding.trouble, around)
         : lookLater(delivery, finding.trouble, finding.after, around)
     case 'look_limited':
-      return { delivery: postponed(delivery, finding.until, around), audits: [] }
+      return waitOut(delivery, finding.until, around)
     case 'invalid':
       return giveUp(delivery, finding.trouble, around)
+    case 'unprepared':
+      return prepareLater(delivery, finding.trouble, finding.counted, around)
     case 'budget':
       return waitOut(delivery, finding.until, around)
     case 'save':
@@ -90,7 +118,7 @@ export function afterTakeover(delivery: Delivery, attempt: Attempt, around: Circ
     delivery: {
       ...delivery,
       wait: 'in_doubt',
-      memo: doubtful(delivery, action, startedAt),
+      memo: withFailedSend({ ...delivery, memo: doubtful(delivery, action, startedAt) }).memo,
       errorCode: trouble.code,
       errorText: trouble.text,
     },
@@ -159,7 +187,8 @@ function afterSuccess(
   action: Attempt['action'],
   { now, rules }: Circumstances,
 ): Delivery['memo'] {
-  const { doubt: _doubt, lost: _lost, recreatedFrom: _from, ...memo } = delivery.memo
+  const { doubt: _doubt, lost: _lost, recreatedFrom: _from, ...known } = delivery.memo
+  const { failedSends: _sends, unclear: _unclear, ...memo } = known
   if (memo.unsettled !== true) return { ...memo, looked: true }
   const at = settleAt(0, now, rules)
   const settle = delivery.kind === 'state' && at !== null ? { step: 0, at } : null
@@ -202,57 +231,6 @@ function afterRemoval(delivery: Delivery, attempt: Attempt, { now }: Circumstanc
   return { delivery: told, audits: [tell(delivery, 'run.anchor.deduplicated', data)] }
 }
 
-function retryLater(
-  delivery: Delivery,
-  trouble: Trouble,
-  after: number | null,
-  { now, jitter, rules }: Circumstances,
-): Told {
-  const tries = delivery.tries + 1
-  const dueAt = Math.max(now + backoffMs(tries, jitter, rules), after ?? 0)
-  if (isOpen(delivery) && dueAt > delivery.deadlineAt) return pastDeadline(delivery, trouble, now)
-  const { code, text } = trouble
-  const wait = isOpen(delivery) ? 'backoff' : null
-  return {
-    delivery: { ...delivery, tries, wait, dueAt, errorCode: code, errorText: text },
-    audits: [tell(delivery, 'delivery.retry_scheduled', { ...trouble, tries, at: isoTime(dueAt) })],
-  }
-}
-
-/** A look that came to nothing leaves the doubt as it was. */
-function lookLater(
-  delivery: Delivery,
-  trouble: Trouble,
-  after: number | null,
-  around: Circumstances,
-): Told {
-  const told = retryLater(delivery, trouble, after, around)
-  const { wait } = delivery
-  return isOpen(told.delivery) ? { ...told, delivery: { ...told.delivery, wait } } : told
-}
-
-function pastDeadline(delivery: Delivery, trouble: Trouble, now: number): Told {
-  const { code, text } = trouble
-  const failed = close({ ...delivery, errorCode: code, errorText: text }, 'FAILED', 'deadline', now)
-  return {
-    delivery: failed,
-    audits: [tell(delivery, 'delivery.failed', { reason: 'deadline', ...trouble })],
-  }
-}
-
-function giveUp(delivery: Delivery, trouble: Trouble, { now }: Circumstances): Told {
-  const { code, text } = trouble
-  const known = { ...delivery, errorCode: code, errorText: text }
-  // A closed one that cannot be followed up stays what it is.
-  if (!isOpen(delivery)) {
-    return { delivery: { ...withoutFollowUps(known), dueAt: null }, audits: [] }
-  }
-  return {
-    delivery: close(known, 'FAILED', code, now),
-    audits: [tell(delivery, 'delivery.failed', { reason: code, text })],
-  }
-}
-
 /** It was refused for what the attempt carried; something newer has not been tried yet. */
 function refused(
   delivery: Delivery,
@@ -281,28 +259,6 @@ function overtaken(delivery: Delivery, { now, rules }: Circumstances): Delivery 
   return { ...delivery, wait: 'due', priority, dueAt: showAt(delivery, now, rules) }
 }
 
-function withoutFollowUps(delivery: Delivery): Delivery {
-  const { scan: _scan, settle: _settle, surplus: _surplus, ...memo } = delivery.memo
-  return { ...delivery, memo }
-}
-
-/** The identity is blocked, not this delivery: that costs no try and no time. */
-function waitOut(delivery: Delivery, until: number, around: Circumstances): Told {
-  return { delivery: postponed(delivery, until, around), audits: [] }
-}
-
-function postponed(delivery: Delivery, until: number, { now }: Circumstances): Delivery {
-  const { wait, deadlineAt } = delivery
-  const blockedMs = Math.max(0, until - now)
-  const waitsForBudget = isOpen(delivery) && wait !== 'in_doubt'
-  return {
-    ...delivery,
-    wait: waitsForBudget ? 'budget' : wait,
-    dueAt: until,
-    deadlineAt: deadlineAt + blockedMs,
-  }
-}
-
 function putInDoubt(
   delivery: Delivery,
   attempt: Attempt,
@@ -312,15 +268,19 @@ function putInDoubt(
   const { trouble, after } = end
   const { code, text } = trouble
   const tries = delivery.tries + 1
-  const soonest = end.looks === 2 ? now : now + backoffMs(tries, jitter, rules)
+  const soonest =
+    end.looks === 2 ? now : now + backoffMs(tries, jitter, retryRulesOf(delivery, rules))
   const dueAt = Math.max(soonest, after ?? 0)
   const known = { ...delivery, tries, dueAt, errorCode: code, errorText: text }
   const { action, startedAt } = attempt
   const audits = [
     tell(delivery, 'delivery.in_doubt', { ...trouble, action, attempt_id: attempt.id }),
   ]
-  if (!isOpen(delivery)) return { delivery: known, audits }
-  const memo = doubtful(delivery, action, startedAt)
+  if (!isOpen(delivery)) {
+    const ends = dueAt > delivery.deadlineAt ? endFollowUps(delivery, trouble) : null
+    return ends ?? { delivery: known, audits }
+  }
+  const { memo } = withFailedSend({ ...delivery, memo: doubtful(delivery, action, startedAt) })
   if (dueAt > delivery.deadlineAt) {
     const failed = pastDeadline({ ...delivery, memo }, trouble, now)
     return { ...failed, audits: [...audits, ...failed.audits] }
@@ -365,5 +325,3 @@ function closeUnchanged(delivery: Delivery, hash: string, { now }: Circumstances
   const audits = [tell(delivery, 'delivery.coalesced', data)]
   return { delivery: close(shown, 'SENT', null, now), audits }
 }
-
-const isoTime = (ms: number): string => new Date(ms).toISOString()

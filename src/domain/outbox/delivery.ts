@@ -127,6 +127,12 @@ export interface Memo {
   readonly removedFence?: number
   /** How often a commit status was written: GitHub takes so many and no more. */
   readonly writes?: number
+  /** How often it was sent to no avail, looks not counted. */
+  readonly failedSends?: number
+  /** How often GitHub refused it and did not say why. */
+  readonly unclear?: number
+  /** How often it could not be prepared, or whoever prepared it did not come back. */
+  readonly preparations?: number
   /** What stands there, or may, says that work is under way: somebody has to close it. */
   readonly showsWork?: true
 }

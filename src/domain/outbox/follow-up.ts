@@ -19,6 +19,12 @@ export function free(delivery: Delivery): Delivery {
   return { ...delivery, leaseId: null, leasedUntil: null, attemptId: null }
 }
 
+/** It has been prepared: whatever kept it from that is over. */
+export function withoutPreparations(delivery: Delivery): Delivery {
+  const { preparations: _over, ...memo } = delivery.memo
+  return { ...delivery, memo }
+}
+
 /**
  * Nobody may speak for it any more; an attempt under way is left for the next holder to look for.
  */

@@ -125,14 +125,16 @@ describe('settling', () => {
   const unsettled = (step: number, over: Partial<Delivery> = {}) =>
     aSentOne({ memo: { unsettled: true, settle: { step, at: now } }, ...over })
 
-  it('read twice as it should be: nothing late is to be feared', () => {
+  it('read three times as it should be: nothing late is to be feared', () => {
     const once = afterSettle(unsettled(0), [seen('100')], { ...around, now: now + 15_000 })
     expect(once.delivery.memo.settle).toEqual({ step: 1, at: now + 120_000 })
     expect(once.delivery.memo.unsettled).toBe(true)
     const twice = afterSettle(once.delivery, [seen('100')], { ...around, now: now + 120_000 })
-    expect(twice.delivery.memo.unsettled).toBeUndefined()
-    expect(twice.delivery).toMatchObject({ status: 'SENT', dueAt: null })
-    expect(types(twice)).toEqual(['delivery.settled'])
+    expect(twice.delivery.memo.settle).toEqual({ step: 2, at: now + 900_000 })
+    const thrice = afterSettle(twice.delivery, [seen('100')], { ...around, now: now + 900_000 })
+    expect(thrice.delivery.memo.unsettled).toBeUndefined()
+    expect(thrice.delivery).toMatchObject({ status: 'SENT', dueAt: null })
+    expect(types(thrice)).toEqual(['delivery.settled'])
   })
 
   it('overwritten by something late: sent once more, although nothing changed', () => {

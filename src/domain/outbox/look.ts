@@ -4,7 +4,8 @@ import type { AttemptAction, Delivery } from './delivery.ts'
 import { canStandTwice, close, withAppointment, withDue, withShown } from './follow-up.ts'
 import type { Circumstances, Finding, Seen, Told } from './outcome.ts'
 import { tell } from './outcome.ts'
-import { backoffMs, scanAt, settleAt } from './schedule.ts'
+import { backoffMs, retryRulesOf, scanAt, settleAt } from './schedule.ts'
+import { exhausted, isExhausted } from './setback.ts'
 
 const looksBeforeLost = 2
 /** Then it is left as it is: writing it once more would only be overwritten once more. */
@@ -30,16 +31,22 @@ export function afterLook(
   const looks = doubt.looks + 1
   if (looks < look.looks) {
     const { rules, jitter } = around
-    const waitMs = Math.max(rules.confirmDelayMs, backoffMs(delivery.tries, jitter, rules))
+    const waitMs = Math.max(
+      rules.confirmDelayMs,
+      backoffMs(delivery.tries, jitter, retryRulesOf(delivery, rules)),
+    )
     const again = { ...delivery, memo: { ...memo, doubt: { ...doubt, looks } } }
     // A first failure is looked for after the set delay; only further ones take longer.
     const dueAt = now + (delivery.tries <= 1 ? rules.confirmDelayMs : waitMs)
     return { delivery: { ...again, dueAt }, audits: [] }
   }
+  if (isExhausted(delivery, around.rules)) return exhausted(delivery, notThere, around)
   // Not there, however long we looked: it may be sent again.
   const known = searched({ ...delivery, memo: { ...memo, looked: true } }, doubt.action, around)
   return { delivery: { ...known, wait: 'due', dueAt: now }, audits: [] }
 }
+
+const notThere = { code: 'not_there', text: 'it was looked for and is not there' }
 
 /** Whichever of the two is heard of or found first, the other may arrive beside it. */
 function searched(
@@ -92,6 +99,10 @@ function adopt(
     memo: { ...memo, looked: true, ...(surplus.length > 0 && { surplus }) },
   }
   const audits = adoptAudits(delivery, kept, doubt !== undefined)
+  if (!kept.current && doubt !== undefined && isExhausted(delivery, around.rules)) {
+    const told = exhausted(known, { code: 'not_current', text: 'it shows something older' }, around)
+    return { ...told, audits: [...audits, ...told.audits] }
+  }
   if (!kept.current) return { delivery: { ...known, wait: 'due', dueAt: now }, audits }
   const { versionFence, versionSeq } = delivery
   const shown: Delivery = {
@@ -104,9 +115,14 @@ function adopt(
     coalesced: 0,
     errorCode: null,
     errorText: null,
-    memo: withShown(known, withSettling(known, around)),
+    memo: withShown(known, withoutSends(withSettling(known, around))),
   }
   return { delivery: close(shown, 'SENT', null, now), audits }
+}
+
+function withoutSends(memo: Delivery['memo']): Delivery['memo'] {
+  const { failedSends: _sends, unclear: _unclear, ...rest } = memo
+  return rest
 }
 
 function withSettling(delivery: Delivery, { now, rules }: Circumstances): Delivery['memo'] {
@@ -134,7 +150,7 @@ export function afterExamination(
   const { lost, ...memo } = delivery.memo
   if (there) {
     const tries = delivery.tries + 1
-    const dueAt = now + backoffMs(tries, jitter, rules)
+    const dueAt = now + backoffMs(tries, jitter, retryRulesOf(delivery, rules))
     if (dueAt > delivery.deadlineAt) return neverEdited({ ...delivery, memo }, now)
     return { delivery: { ...delivery, memo, tries, wait: 'backoff', dueAt }, audits: [] }
   }

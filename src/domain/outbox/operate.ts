@@ -11,8 +11,9 @@ import { deadlineFor } from './schedule.ts'
  */
 export function sendAgain(delivery: Delivery, now: number, rules: PublishingRules): Delivery {
   const deadlineAt = deadlineFor(delivery.kind, now, rules)
-  if (isOpen(delivery) && isLeased(delivery, now)) return { ...delivery, tries: 0, deadlineAt }
-  const { doubt: _doubt, lost: _lost, removedFence: _removed, ...memo } = delivery.memo
+  const wanted = { changedAt: now, deadlineAt, tries: 0 }
+  if (isOpen(delivery) && isLeased(delivery, now)) return { ...delivery, ...wanted }
+  const { doubt: _doubt, lost: _lost, removedFence: _removed, ...memo } = fresh(delivery.memo)
   return {
     ...letGo(delivery),
     status: 'PENDING',
@@ -22,8 +23,7 @@ export function sendAgain(delivery: Delivery, now: number, rules: PublishingRule
     priority: 0,
     // What was under way when it was closed is looked for once its time is over.
     dueAt: Math.max(now, delivery.attemptId === null ? now : (delivery.leasedUntil ?? now)),
-    tries: 0,
-    deadlineAt,
+    ...wanted,
     // The operator has looked: what stands there, if anything, is not what has to be sent.
     memo:
       delivery.wait === 'held' ? { ...memo, looked: true, unsettled: true } : keptDoubt(delivery),
@@ -32,8 +32,14 @@ export function sendAgain(delivery: Delivery, now: number, rules: PublishingRule
 
 /** Only a person's look at a held one ends a doubt; else we still look for ourselves. */
 function keptDoubt({ memo, attemptId }: Delivery): Delivery['memo'] {
-  const { removedFence: _removed, recreatedFence: _recreated, ...rest } = memo
+  const { removedFence: _removed, recreatedFence: _recreated, ...rest } = fresh(memo)
   return attemptId === null ? rest : { ...rest, unsettled: true }
+}
+
+/** As if it had never been tried. */
+function fresh(memo: Delivery['memo']): Delivery['memo'] {
+  const { failedSends: _sends, unclear: _unclear, preparations: _preparations, ...rest } = memo
+  return rest
 }
 
 /** What stands there already still has to be closed when the run ends. */

@@ -38,6 +38,8 @@ export type AttemptEnd =
   /** Nothing was done, and it may be tried again: not before `after`. */
   | { readonly what: 'retry'; readonly trouble: Trouble; readonly after: number | null }
   | { readonly what: 'permanent'; readonly trouble: Trouble }
+  /** Refused, and it was not said why: it may have come too fast. */
+  | { readonly what: 'unclear'; readonly trouble: Trouble }
   | { readonly what: 'rate_limited'; readonly until: number; readonly trouble: Trouble }
   /** It may have been done. `looks`: how often to look before it is sent again. */
   | {
@@ -76,6 +78,8 @@ export type Finding =
   | { readonly what: 'look_limited'; readonly until: number }
   /** Its content can never be sent. */
   | { readonly what: 'invalid'; readonly trouble: Trouble }
+  /** It could not be made ready to be sent, or not in time. */
+  | { readonly what: 'unprepared'; readonly trouble: Trouble; readonly counted: boolean }
   | { readonly what: 'budget'; readonly until: number }
   /** What is left of a limited number is kept for more important ones. */
   | { readonly what: 'save' }
@@ -99,6 +103,7 @@ export function ofAnEarlierVersion(finding: Finding): Finding {
     case 'examined':
     case 'look_limited':
     case 'place_learnt':
+    case 'unprepared':
       return finding
     default:
       return { what: 'overtaken' }

@@ -127,8 +127,10 @@ function nextVersion(
 ): Delivery {
   const { desire, run } = wish
   const { versionFence } = standing
+  const { failedSends: _sends, unclear: _unclear, ...memo } = standing.memo
   return {
     ...standing,
+    memo,
     name: desire.name,
     runId: run.id,
     subjectId: run.subjectId,

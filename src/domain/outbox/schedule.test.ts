@@ -18,13 +18,13 @@ it('a request is over before its lease is', () => {
 })
 
 it('tries again after 1, 2 and 4 seconds, then ever more rarely and spread', () => {
-  expect([1, 2, 3].map((tries) => backoffMs(tries, 0.9, rules))).toEqual([1000, 2000, 4000])
-  const slow = Array.from({ length: 20 }, (_, i) => backoffMs(i + 4, 0, rules))
+  expect([1, 2, 3].map((tries) => backoffMs(tries, 0.9, rules.retry))).toEqual([1000, 2000, 4000])
+  const slow = Array.from({ length: 20 }, (_, i) => backoffMs(i + 4, 0, rules.retry))
   expect(slow[0]).toBe(15 * second)
   expect(slow).toEqual(slow.toSorted((a, b) => a - b))
   expect(slow.at(-1)).toBe(15 * minute)
-  expect(backoffMs(4, 0.999, rules)).toBeGreaterThan(18 * second)
-  expect(backoffMs(4, 0.999, rules)).toBeLessThan(19 * second)
+  expect(backoffMs(4, 0.999, rules.retry)).toBeGreaterThan(18 * second)
+  expect(backoffMs(4, 0.999, rules.retry)).toBeLessThan(19 * second)
 })
 
 it('gives a state a day and a message three', () => {
@@ -49,7 +49,8 @@ describe('the window', () => {
   })
 })
 
-it('reads it again after 15 s and 2 min, and looks for a second one after 1 and 15 min', () => {
-  expect([0, 1, 2].map((step) => settleAt(step, 0, rules))).toEqual([15 * second, 2 * minute, null])
+it('reads it again after 15 s, 2 and 15 min, and looks for a second one after 1 and 15 min', () => {
+  const settles = [0, 1, 2, 3].map((step) => settleAt(step, 0, rules))
+  expect(settles).toEqual([15 * second, 2 * minute, 15 * minute, null])
   expect([0, 1, 2].map((step) => scanAt(step, 0, rules))).toEqual([minute, 15 * minute, null])
 })

@@ -1,5 +1,5 @@
 /** When things are tried, shown and looked at again. All times are milliseconds. */
-import type { Delivery } from './delivery.ts'
+import type { ChannelName, Delivery } from './delivery.ts'
 
 export interface PublishingRules {
   /** Smallest gap between two edits of one target; 0 is off. */
@@ -12,10 +12,19 @@ export interface PublishingRules {
   readonly requestTimeoutMs: number
   /** Between the last moment a request may end and the end of the lease. */
   readonly leaseMarginMs: number
-  /** Waits before the next try: the first ones exact, the later ones spread. */
-  readonly retry: RetrySchedule
+  /** Waits before the next try, for channels that have none of their own. */
+  readonly retry: RetryRules
+  readonly retryOf: Readonly<Partial<Record<ChannelName, RetryRules>>>
+  /** GitHub refused it and did not say why: how often it is tried again, and when. */
+  readonly unclearAfterMs: readonly number[]
+  /** A preparation that takes longer has failed. */
+  readonly prepareMsMax: number
+  /** Then a delivery that cannot be prepared has failed. */
+  readonly preparationsMax: number
   /** How long a version is tried before it has failed. */
   readonly deadlineMs: Readonly<Record<Delivery['kind'], number>>
+  /** However long it was blocked: then a version has failed. Counted from when it was wanted. */
+  readonly openMsMax: number
   /** After its success, a target with an unanswered attempt is read again so much later. */
   readonly settleAfterMs: readonly number[]
   /** After a repeated create, a second one is looked for so much later. */
@@ -24,10 +33,13 @@ export interface PublishingRules {
   readonly commitHiddenMs: number
 }
 
-export interface RetrySchedule {
+export interface RetryRules {
+  /** Exact; the later ones are spread. */
   readonly quickMs: readonly number[]
   /** The last one repeats until the deadline. */
   readonly backgroundMs: readonly number[]
+  /** How often it is sent again; null: until the deadline. */
+  readonly retriesMax: number | null
 }
 
 const hourMs = 3_600_000
@@ -41,16 +53,32 @@ export const defaultPublishing: PublishingRules = {
   retry: {
     quickMs: [1000, 2000, 4000],
     backgroundMs: [15_000, 30_000, 60_000, 120_000, 300_000, 600_000, 900_000],
+    retriesMax: null,
   },
+  retryOf: {},
+  unclearAfterMs: [60_000, 300_000, 900_000, 3_600_000],
+  prepareMsMax: 5000,
+  preparationsMax: 3,
   deadlineMs: { state: 24 * hourMs, message: 72 * hourMs },
-  settleAfterMs: [15_000, 120_000],
+  openMsMax: 7 * 24 * hourMs,
+  settleAfterMs: [15_000, 120_000, 900_000],
   scanAfterMs: [60_000, 900_000],
   commitHiddenMs: 120_000,
 }
 
+export function retryRulesOf(
+  { channel }: Pick<Delivery, 'channel'>,
+  { retry, retryOf }: PublishingRules,
+): RetryRules {
+  return retryOf[channel] ?? retry
+}
+
 /** Before try `tries` + 1; `jitter` in [0, 1) spreads the later ones. */
-export function backoffMs(tries: number, jitter: number, { retry }: PublishingRules): number {
-  const { quickMs, backgroundMs } = retry
+export function backoffMs(
+  tries: number,
+  jitter: number,
+  { quickMs, backgroundMs }: RetryRules,
+): number {
   const quick = quickMs[tries - 1]
   if (quick !== undefined) return quick
   const slow = backgroundMs[Math.min(tries - quickMs.length, backgroundMs.length) - 1]
@@ -63,6 +91,11 @@ export function deadlineFor(
   { deadlineMs }: PublishingRules,
 ): number {
   return now + deadlineMs[kind]
+}
+
+/** No block moves a deadline beyond this. */
+export function lastDeadlineOf({ changedAt }: Delivery, { openMsMax }: PublishingRules): number {
+  return changedAt + openMsMax
 }
 
 /** The longer a run has been shown, the rarer its progress is. */

@@ -7,7 +7,7 @@ import { afterAttempt, afterFinding, afterLateEnd } from '../../domain/outbox/ad
 import { block, takeWrite } from '../../domain/outbox/budget.ts'
 import type { Attempt, Delivery } from '../../domain/outbox/delivery.ts'
 import { isOpen } from '../../domain/outbox/delivery.ts'
-import { withShown } from '../../domain/outbox/follow-up.ts'
+import { withoutPreparations, withShown } from '../../domain/outbox/follow-up.ts'
 import type { AttemptEnd, Finding } from '../../domain/outbox/outcome.ts'
 import { ofAnEarlierVersion } from '../../domain/outbox/outcome.ts'
 import { isProgress } from '../../domain/outbox/revise.ts'
@@ -46,7 +46,8 @@ export function* beginAttempt(context: VerbContext, request: BeginRequest): Verb
   yield* insertAttempt(attempt)
   const announcedFence = action === 'remove' ? delivery.announcedFence : versionFence
   // From here on it may be seen; what may be seen at work has to be closed.
-  const memo = delivery.announces ? withShown(delivery, delivery.memo) : delivery.memo
+  const { memo: known } = withoutPreparations(delivery)
+  const memo = delivery.announces ? withShown(delivery, known) : known
   yield* writeDeliveries([{ ...delivery, attemptId: attempt.id, announcedFence, memo }])
   return { result: 'begun', attempt }
 }
@@ -116,7 +117,7 @@ function endedAttempt(report: AttemptReport, late: boolean, now: number): Attemp
   return {
     ...attempt,
     endedAt: now,
-    outcome: end.what === 'gone' ? 'permanent' : end.what,
+    outcome: outcomeOf(end),
     late,
     errorCode: trouble?.code ?? null,
     errorText: trouble?.text ?? null,
@@ -125,6 +126,11 @@ function endedAttempt(report: AttemptReport, late: boolean, now: number): Attemp
     githubRequestId,
     providerId: providerOf(end) ?? attempt.providerId,
   }
+}
+
+function outcomeOf({ what }: AttemptEnd): Attempt['outcome'] {
+  if (what === 'gone') return 'permanent'
+  return what === 'unclear' ? 'retry' : what
 }
 
 const providerOf = (end: AttemptEnd): string | null => (end.what === 'sent' ? end.providerId : null)
@@ -142,6 +148,15 @@ export function* recordFinding(
   const told = afterFinding(delivery, about, circumstancesOf(context))
   yield* writeDeliveries([told.delivery])
   yield* insertAudits(told.audits, context.now())
+  return 'recorded'
+}
+
+/** Stored before it is prepared, so that a preparation nobody comes back from is known of. */
+export function* notePreparation(hold: DeliveryHold): Verb<'recorded' | 'lost'> {
+  const delivery = yield* selectDelivery(hold.deliveryId)
+  if (delivery === null || !isHeld(delivery, hold)) return 'lost'
+  const preparations = (delivery.memo.preparations ?? 0) + 1
+  yield* writeDeliveries([{ ...delivery, memo: { ...delivery.memo, preparations } }])
   return 'recorded'
 }
 

@@ -3,7 +3,7 @@
  * Whoever finds an attempt without an outcome takes it over as in doubt.
  */
 import type { Attempt, Delivery } from '../../domain/outbox/delivery.ts'
-import { afterTakeover } from '../../domain/outbox/advance.ts'
+import { afterFinding, afterTakeover } from '../../domain/outbox/advance.ts'
 import type { DeliveryHold, LeasedDelivery, LeaseRoom } from '../../outbox-store.ts'
 import type { Verb } from '../sql.ts'
 import { join, padded, sql } from '../sql.ts'
@@ -38,14 +38,33 @@ export function* leaseDeliveries(
   if (due.length === 0) return []
   const found = yield* selectDeliveries(sql`id IN (${join(padded(due))}) ORDER BY priority, due_at`)
   const taken: Delivery[] = []
+  const lost = new Set<string>()
   for (const delivery of found) {
     const known = delivery.attemptId === null ? delivery : yield* takeOver(context, delivery)
+    if (delivery.leaseId !== null && delivery.attemptId === null) {
+      if (yield* wasGivenUp(context, delivery)) continue
+      lost.add(delivery.id)
+    }
     const leasedUntil = now + context.publishing.deliveryLeaseMs
     // Due again when the lease is over, whatever becomes of its holder.
     const leaseId = context.newId('req')
     taken.push({ ...known, leaseId, leasedUntil, dueAt: leasedUntil, attemptId: null })
   }
-  return yield* withPlaces(yield* writeDeliveries(taken))
+  const leased = yield* withPlaces(yield* writeDeliveries(taken))
+  return leased.map((one) => ({ ...one, wasLost: lost.has(one.delivery.id) }))
+}
+
+/** Nobody came back from preparing it, as often as that may happen. */
+function* wasGivenUp(context: VerbContext, delivery: Delivery): Verb<boolean> {
+  const { preparations = 0 } = delivery.memo
+  if (preparations < context.publishing.preparationsMax) return false
+  const text = 'whoever prepared it was lost each time'
+  const finding = { what: 'unprepared', trouble: { code: 'preparation_lost', text } } as const
+  const around = circumstancesOf(context)
+  const told = afterFinding(delivery, { ...finding, counted: true }, around)
+  yield* writeDeliveries([told.delivery])
+  yield* insertAudits(told.audits, around.now)
+  return true
 }
 
 function* takeOver(context: VerbContext, delivery: Delivery): Verb<Delivery> {
@@ -63,7 +82,8 @@ function lost(attempt: Attempt, now: number): Attempt {
   return { ...attempt, endedAt: now, outcome: 'in_doubt', errorCode: 'holder_lost', errorText }
 }
 
-function* withPlaces(deliveries: readonly Delivery[]): Verb<LeasedDelivery[]> {
+function* withPlaces(deliveries: readonly Delivery[]): Verb<Omit<LeasedDelivery, 'wasLost'>[]> {
+  if (deliveries.length === 0) return []
   const repositoryIds = padded([...new Set(deliveries.map((item) => item.repositoryId))])
   const repositories = yield sql`SELECT id, name, github_id FROM repository
     WHERE id IN (${join(repositoryIds)})`

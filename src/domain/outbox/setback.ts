@@ -1,0 +1,173 @@
+/**
+ * What follows when a step did not succeed: it is tried again later, waits for its identity, or has
+ * failed. Every wait ends: with the retries, with the deadline, or at the last moment a version may
+ * be open at all.
+ */
+import type { Delivery } from './delivery.ts'
+import { isOpen } from './delivery.ts'
+import { close } from './follow-up.ts'
+import type { Circumstances, Told, Trouble } from './outcome.ts'
+import { tell } from './outcome.ts'
+import { backoffMs, lastDeadlineOf, retryRulesOf, type PublishingRules } from './schedule.ts'
+
+/** It was sent, and certainly nothing was done. */
+export function sendLater(
+  delivery: Delivery,
+  trouble: Trouble,
+  after: number | null,
+  around: Circumstances,
+): Told {
+  const counted = withFailedSend(delivery)
+  return isExhausted(counted, around.rules)
+    ? exhausted(counted, trouble, around)
+    : retryLater(counted, trouble, after, around)
+}
+
+export function withFailedSend(delivery: Delivery): Delivery {
+  const { memo } = delivery
+  return { ...delivery, memo: { ...memo, failedSends: (memo.failedSends ?? 0) + 1 } }
+}
+
+/** It was sent again as often as its channel's setting allows. */
+export function isExhausted(delivery: Delivery, rules: PublishingRules): boolean {
+  const { retriesMax } = retryRulesOf(delivery, rules)
+  return isOpen(delivery) && retriesMax !== null && (delivery.memo.failedSends ?? 0) > retriesMax
+}
+
+export function exhausted(delivery: Delivery, { text }: Trouble, around: Circumstances): Told {
+  return giveUp(delivery, { code: 'retries_exhausted', text }, around)
+}
+
+export function retryLater(
+  delivery: Delivery,
+  trouble: Trouble,
+  after: number | null,
+  { now, jitter, rules }: Circumstances,
+): Told {
+  const tries = delivery.tries + 1
+  const waitMs = backoffMs(tries, jitter, retryRulesOf(delivery, rules))
+  const dueAt = Math.max(now + waitMs, after ?? 0)
+  if (dueAt > delivery.deadlineAt) return pastDeadline(delivery, trouble, now)
+  const { code, text } = trouble
+  const wait = isOpen(delivery) ? 'backoff' : null
+  return {
+    delivery: { ...delivery, tries, wait, dueAt, errorCode: code, errorText: text },
+    audits: [tell(delivery, 'delivery.retry_scheduled', { ...trouble, tries, at: isoTime(dueAt) })],
+  }
+}
+
+/** A look that came to nothing leaves the doubt as it was. */
+export function lookLater(
+  delivery: Delivery,
+  trouble: Trouble,
+  after: number | null,
+  around: Circumstances,
+): Told {
+  const told = retryLater(delivery, trouble, after, around)
+  const { wait } = delivery
+  return isOpen(told.delivery) ? { ...told, delivery: { ...told.delivery, wait } } : told
+}
+
+/** Null when it was refused like that often enough to believe it. */
+export function askAgainLater(
+  delivery: Delivery,
+  trouble: Trouble,
+  { now, rules }: Circumstances,
+): Told | null {
+  const unclear = (delivery.memo.unclear ?? 0) + 1
+  const waitMs = rules.unclearAfterMs[unclear - 1]
+  if (waitMs === undefined || !isOpen(delivery)) return null
+  const tries = delivery.tries + 1
+  const dueAt = now + waitMs
+  if (dueAt > delivery.deadlineAt) return pastDeadline(delivery, trouble, now)
+  const { code, text } = trouble
+  const memo = { ...delivery.memo, unclear }
+  return {
+    delivery: {
+      ...delivery,
+      memo,
+      tries,
+      wait: 'backoff',
+      dueAt,
+      errorCode: code,
+      errorText: text,
+    },
+    audits: [tell(delivery, 'delivery.retry_scheduled', { ...trouble, tries, at: isoTime(dueAt) })],
+  }
+}
+
+/** `counted`: that it would be prepared was stored before it began. */
+export function prepareLater(
+  delivery: Delivery,
+  trouble: Trouble,
+  counted: boolean,
+  around: Circumstances,
+): Told {
+  const preparations = (delivery.memo.preparations ?? 0) + (counted ? 0 : 1)
+  const known = { ...delivery, memo: { ...delivery.memo, preparations } }
+  if (preparations >= around.rules.preparationsMax) return giveUp(known, trouble, around)
+  return lookLater(known, trouble, null, around)
+}
+
+export function pastDeadline(delivery: Delivery, trouble: Trouble, now: number): Told {
+  const { code, text } = trouble
+  if (!isOpen(delivery)) return endFollowUps(delivery, trouble)
+  const failed = close({ ...delivery, errorCode: code, errorText: text }, 'FAILED', 'deadline', now)
+  return {
+    delivery: failed,
+    audits: [tell(delivery, 'delivery.failed', { reason: 'deadline', ...trouble })],
+  }
+}
+
+/** Nobody can be asked any more: what stands there stays as it was last known to be. */
+export function endFollowUps(delivery: Delivery, trouble: Trouble): Told {
+  const { code, text } = trouble
+  const known = { ...withoutFollowUps(delivery), errorCode: code, errorText: text }
+  const data = { reason: 'deadline', ...trouble, provider_id: delivery.providerId, shows: null }
+  return {
+    delivery: { ...known, tries: 0, dueAt: null },
+    audits: [tell(delivery, 'delivery.settled', data)],
+  }
+}
+
+export function giveUp(delivery: Delivery, trouble: Trouble, { now }: Circumstances): Told {
+  const { code, text } = trouble
+  const known = { ...delivery, errorCode: code, errorText: text }
+  // A closed one that cannot be followed up stays what it is.
+  if (!isOpen(delivery)) {
+    return { delivery: { ...withoutFollowUps(known), dueAt: null }, audits: [] }
+  }
+  return {
+    delivery: close(known, 'FAILED', code, now),
+    audits: [tell(delivery, 'delivery.failed', { reason: code, text })],
+  }
+}
+
+export function withoutFollowUps(delivery: Delivery): Delivery {
+  const { scan: _scan, settle: _settle, surplus: _surplus, ...memo } = delivery.memo
+  return { ...delivery, memo }
+}
+
+/**
+ * The identity is blocked, not this delivery: that costs no try, and its deadline waits too, but
+ * not for ever.
+ */
+export function waitOut(delivery: Delivery, until: number, { now, rules }: Circumstances): Told {
+  const { wait, deadlineAt } = delivery
+  const last = lastDeadlineOf(delivery, rules)
+  if (now >= last || (!isOpen(delivery) && until > last)) {
+    return pastDeadline(delivery, blocked, now)
+  }
+  const waitsForBudget = isOpen(delivery) && wait !== 'in_doubt'
+  const waiting: Delivery = {
+    ...delivery,
+    wait: waitsForBudget ? 'budget' : wait,
+    dueAt: Math.min(until, last),
+    deadlineAt: Math.min(deadlineAt + Math.max(0, until - now), last),
+  }
+  return { delivery: waiting, audits: [] }
+}
+
+const blocked: Trouble = { code: 'blocked', text: 'GitHub did not let us write for too long' }
+
+const isoTime = (ms: number): string => new Date(ms).toISOString()

@@ -1,0 +1,98 @@
+/**
+ * Goal: a delivery that cannot be made ready to be sent fails where people see it, and keeps nobody
+ * else waiting, also when it takes the process with it.
+ * Method: the real publisher's step with a channel of ours, on a real store with a clock of ours.
+ */
+import { pino } from 'pino'
+import { afterEach, expect, it } from 'vitest'
+import type { Channel } from '../../src/channel.ts'
+import { StoreUnavailableError } from '../../src/errors.ts'
+import { publishOne, type PublishingParts } from '../../src/outbox/publish-one.ts'
+import type { World } from './world.ts'
+import { minute, openWorld, repo, second } from './world.ts'
+
+let world: World | undefined
+afterEach(async () => await world?.close())
+
+const never = (): Promise<never> => new Promise(() => undefined)
+
+/** Takes the one that is due and does its next step; a step that hangs is left behind. */
+async function step(here: World, prepare: () => Promise<unknown>): Promise<boolean> {
+  const { store, time } = here
+  const [leased] = await here.now(store.outbox.lease({ limit: 1, progressMax: 1 }))
+  if (leased === undefined) return false
+  const channel = { prepare } as unknown as Channel
+  const parts = {
+    store,
+    clock: time,
+    channels: new Map([[leased.delivery.channel, channel]]),
+    log: pino({ level: 'silent' }),
+  } as unknown as PublishingParts
+  const done = publishOne(parts, leased, { sendBy: Infinity, lookBy: Infinity })
+  await Promise.race([done, time.pass(10 * second)])
+  await time.pass(minute)
+  return true
+}
+
+const opened = async (): Promise<World> => {
+  const here = await openWorld({ announcement: { anchorPer: null } })
+  world = here
+  await here.now(here.store.learnRepository(repo, here.github.repository(repo).id))
+  await here.claim()
+  return here
+}
+
+it.each([
+  ['breaks off', 'preparation_failed', () => Promise.reject(new TypeError('a bug of ours'))],
+  [
+    'takes too long',
+    'preparation_slow',
+    async () => {
+      await world?.time.pass(6 * second)
+      return { hash: 'h', body: {} }
+    },
+  ],
+])('one whose preparation %s three times has failed', async (_how, code, prepare) => {
+  const here = await opened()
+  for (const preparations of [1, 2]) {
+    expect(await step(here, prepare)).toBe(true)
+    const waiting = { status: 'PENDING', errorCode: code, memo: { preparations } }
+    expect(await here.delivery('status')).toMatchObject(waiting)
+  }
+  await step(here, prepare)
+  expect(await here.delivery('status')).toMatchObject({ status: 'FAILED', reason: code })
+  expect(await step(here, prepare)).toBe(false)
+})
+
+it('one that nobody comes back from preparing has failed after a few times', async () => {
+  const here = await opened()
+  const started: number[] = []
+  const prepare = (): Promise<never> => {
+    started.push(here.time.wallMs())
+    return never()
+  }
+  while (started.length < 9 && (await step(here, prepare)));
+  // The first time nobody could know; from then on it is counted before it begins.
+  expect(started).toHaveLength(4)
+  const failed = { status: 'FAILED', reason: 'preparation_lost' }
+  expect(await here.delivery('status')).toMatchObject(failed)
+})
+
+it('one that was in hand when another took the process with it goes on', async () => {
+  const here = await opened()
+  for (let lost = 0; lost < 5; lost += 1) {
+    await here.now(here.store.outbox.lease({ limit: 1, progressMax: 1 }))
+    await here.time.pass(minute)
+  }
+  here.startPublisher()
+  await here.time.pass(5 * second)
+  expect(await here.delivery('status')).toMatchObject({ status: 'SENT', memo: { looked: true } })
+  expect((await here.delivery('status'))?.memo).not.toHaveProperty('preparations')
+})
+
+it('a store that cannot be asked is not the fault of the delivery', async () => {
+  const here = await opened()
+  await step(here, () => Promise.reject(new StoreUnavailableError('store', 'away')))
+  expect(await here.delivery('status')).toMatchObject({ status: 'PENDING', tries: 1 })
+  expect((await here.delivery('status'))?.memo).not.toHaveProperty('preparations')
+})
