@@ -13,6 +13,8 @@ import type { PublishingRules } from './domain/outbox/schedule.ts'
 import type { GitHubConnection } from './github.ts'
 import { createGitHub } from './github/create-github.ts'
 import type { OnRenamed } from './github/repository-place.ts'
+import { tokenToucher } from './http/token-touch.ts'
+import { TokenWatch } from './http/token-watch.ts'
 import { createHttpServer } from './http/server.ts'
 import type { CatchUpReport } from './intake/catch-up-report.ts'
 import { createCatchUp } from './intake/catch-up.ts'
@@ -177,6 +179,8 @@ type MadeForTheDoor =
   | 'adminTokenHash'
   | 'budgetLimits'
   | 'publishRights'
+  | 'touchToken'
+  | 'tokenWatch'
   | 'version'
   | 'sandbox'
   | 'doctor'
@@ -190,6 +194,8 @@ function openDoor(settings: Settings, options: ComposeOptions, parts: DoorParts)
     adminTokenHash: hashSecret(adminToken),
     budgetLimits: budgetLimits(settings),
     publishRights: publishRights(settings),
+    touchToken: tokenToucher(store, clock, log),
+    tokenWatch: new TokenWatch(store, parts.scheduler),
     version,
     sandbox: settings.mode === 'sandbox',
     doctor: () =>

@@ -16,6 +16,7 @@ import type { Budget, BudgetLimits, BudgetWait } from './domain/outbox/budget.ts
 import type { AttemptEnd, Finding } from './domain/outbox/outcome.ts'
 import type { PublishingRules } from './domain/outbox/schedule.ts'
 import type { PublishRights } from './domain/outbox/publish-rights.ts'
+import type { TokenLimits } from './domain/token-limits.ts'
 import type { Once, Page, Paged } from './store.ts'
 
 export interface OutboxStore {
@@ -156,6 +157,8 @@ export interface DeliveryFilter {
   readonly wait?: DeliveryWait
   readonly channel?: string
   readonly runId?: string
+  /** Only what this token reaches. */
+  readonly within?: TokenLimits
 }
 
 /** Only what FAILED is retried in bulk, or what is named. */

@@ -22,9 +22,11 @@ import type {
   SettledWebhook,
   WebhookBody,
 } from './inbox-store.ts'
+import type { RepositoryPlace, TokenLimits } from './domain/token-limits.ts'
 import type { OutboxStore } from './outbox-store.ts'
+import type { TokenStore } from './token-store.ts'
 
-export interface Store {
+export interface Store extends TokenStore {
   /** The store's one clock: this process's on SQLite, the server's on PostgreSQL. */
   now(): number
   /** Rejects with StoreUnavailableError unless the store answers and its clock is known. */
@@ -105,15 +107,12 @@ export interface Store {
   /** Readers do it themselves; done now and then, none of them meets a long backlog. */
   placeAudits(): Promise<void>
 
-  createToken(token: NewToken, once: Once | null): Promise<CreatedToken>
-  listTokens(page: Page): Promise<Paged<Token>>
-  deleteToken(id: string, actor: string): Promise<void>
-  token(id: string): Promise<StoredToken | null>
-
   /** GitHub's numeric id for a repository's name, as an event brought it. */
   learnRepository(name: string, githubId: number): Promise<void>
   /** As last heard, by our own id; one query. */
   repositoryNames(ids: readonly string[]): Promise<ReadonlyMap<string, string>>
+  /** What a name means now; null when this store has never heard of it. */
+  repositoryNamed(name: string): Promise<RepositoryPlace | null>
   /** Remembers `mode` at first start; answers what the store has been from its beginning. */
   recordMode(mode: StoreMode): Promise<StoreMode>
   /** Null before the first start. What happened before it was never ours to hear of. */
@@ -176,6 +175,8 @@ export interface LeaseRequest {
   readonly leaseMs: number | null
   readonly types: readonly string[] | null
   readonly runId: string | null
+  /** Only what this token reaches. */
+  readonly within?: TokenLimits | undefined
   readonly actor: string
 }
 
@@ -234,6 +235,8 @@ export interface RunFilter {
   readonly type?: string
   readonly key?: string
   readonly headSha?: string
+  /** Only what this token reaches. */
+  readonly within?: TokenLimits
 }
 
 export interface AuditFilter {
@@ -290,30 +293,6 @@ export interface StoreVitals {
   readonly overdue: Counted
 }
 
-export interface Token {
-  readonly id: string
-  readonly scope: string
-  readonly name: string | null
-  readonly userId: number | null
-  readonly createdAt: number
-}
-
-export interface StoredToken extends Token {
-  readonly secretHash: string
-}
-
-export interface NewToken {
-  readonly scope: string
-  readonly name: string | null
-  readonly userId: number | null
-  readonly secret: string
-  readonly actor: string
-}
-
-export interface CreatedToken {
-  readonly token: Token
-  readonly secret: string
-}
-
+export type { CreatedToken, NewToken, StoredToken, Token } from './token-store.ts'
 export type { Interruption }
 export type * from './inbox-store.ts'

@@ -298,6 +298,8 @@ CREATE TABLE run (
   check_name text COLLATE "C",
   locale text COLLATE "C" NOT NULL DEFAULT 'en'::text,
   reports text COLLATE "C" NOT NULL DEFAULT '[]'::text,
+  token_id text COLLATE "C",
+  token_until bigint,
   CONSTRAINT run_pkey PRIMARY KEY (id),
   CONSTRAINT run_counts_from_one CHECK (((attempt >= 1) AND (round >= 1) AND (fence >= 1))),
   CONSTRAINT run_ended_has_time CHECK (((finished_at IS NULL) = (state = ANY (ARRAY['pending'::text, 'running'::text, 'waiting'::text])))),
@@ -330,6 +332,8 @@ CREATE INDEX run_repo ON holdfast.run USING btree (repo, id);
 CREATE INDEX run_state ON holdfast.run USING btree (state, id);
 
 CREATE INDEX run_superseded ON holdfast.run USING btree (finished_at) WHERE (state = 'superseded'::text);
+
+CREATE INDEX run_token ON holdfast.run USING btree (token_id) WHERE ((token_id IS NOT NULL) AND (state = ANY (ARRAY['running'::text, 'waiting'::text])));
 
 CREATE TABLE store_state (
   key text COLLATE "C" NOT NULL,
@@ -376,5 +380,17 @@ CREATE TABLE token (
   user_id bigint,
   secret_hash text COLLATE "C" NOT NULL,
   created_at bigint NOT NULL,
+  types text COLLATE "C",
+  expires_at bigint,
+  last_used_at bigint,
   CONSTRAINT token_pkey PRIMARY KEY (id)
 );
+
+CREATE TABLE token_repository (
+  token_id text COLLATE "C" NOT NULL,
+  pattern text COLLATE "C" NOT NULL,
+  repository_id text COLLATE "C",
+  CONSTRAINT token_repository_pkey PRIMARY KEY (token_id, pattern)
+);
+
+CREATE INDEX token_repository_id ON holdfast.token_repository USING btree (repository_id) WHERE (repository_id IS NOT NULL);

@@ -265,7 +265,7 @@ CREATE TABLE run (
   trigger_sender TEXT,
   previous_run_id TEXT,
   previous_head_sha TEXT,
-  previous_verdict TEXT, claim_fence INTEGER NOT NULL DEFAULT 0, anchor_per TEXT, status_context TEXT, check_name TEXT, locale TEXT NOT NULL DEFAULT 'en', reports TEXT NOT NULL DEFAULT '[]',
+  previous_verdict TEXT, claim_fence INTEGER NOT NULL DEFAULT 0, anchor_per TEXT, status_context TEXT, check_name TEXT, locale TEXT NOT NULL DEFAULT 'en', reports TEXT NOT NULL DEFAULT '[]', token_id TEXT, token_until INTEGER,
   CONSTRAINT run_state_known CHECK (state IN ('pending', 'running', 'waiting', 'succeeded',
     'failed', 'cancelled', 'skipped', 'superseded')),
   CONSTRAINT run_ended_has_time CHECK
@@ -303,6 +303,9 @@ CREATE INDEX run_repo ON run (repo, id);
 CREATE INDEX run_state ON run (state, id);
 
 CREATE INDEX run_superseded ON run (finished_at) WHERE state = 'superseded';
+
+CREATE INDEX run_token ON run (token_id)
+  WHERE token_id IS NOT NULL AND state IN ('running', 'waiting');
 
 CREATE TABLE store_state (
   key TEXT PRIMARY KEY,
@@ -346,4 +349,14 @@ CREATE TABLE token (
   user_id INTEGER,
   secret_hash TEXT NOT NULL,
   created_at INTEGER NOT NULL
-) STRICT;
+, types TEXT, expires_at INTEGER, last_used_at INTEGER) STRICT;
+
+CREATE TABLE token_repository (
+  token_id TEXT NOT NULL,
+  pattern TEXT NOT NULL,
+  repository_id TEXT,
+  PRIMARY KEY (token_id, pattern)
+) WITHOUT ROWID, STRICT;
+
+CREATE INDEX token_repository_id ON token_repository (repository_id)
+  WHERE repository_id IS NOT NULL;

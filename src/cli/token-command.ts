@@ -34,6 +34,9 @@ function addCreate(token: Command, world: World): void {
     .option('--scope <scope>', 'what it may do: admin, operator, worker, read or bot:CHANNEL')
     .option('--name <name>', 'whose it is, for lists and the audit')
     .option('--user-id <number>', 'recipient on whose behalf it acts')
+    .option('--repo <repository>', 'only this repository, or all of acme/*; repeatable', collect)
+    .option('--type <type>', 'only runs of this type; repeatable', collect)
+    .option('--expires <time>', 'when it ends by itself, such as 12h or 30d')
     .option('--json', 'print {"id","token","scope"}')
   addConnectionFlags(create)
     .addHelpText(
@@ -41,6 +44,7 @@ function addCreate(token: Command, world: World): void {
       `
 Examples:
   holdfast token create --scope worker --name builder-1
+  holdfast token create --scope worker --repo 'acme/*' --type review --expires 30d
   holdfast token create --scope bot:telegram --json
   HOLDFAST_TOKEN_FILE=admin holdfast token create --scope read --url https://holdfast.example.com`,
     )
@@ -49,10 +53,18 @@ Examples:
         scope: textOf(parsed, 'scope'),
         name: textOf(parsed, 'name'),
         userId: textOf(parsed, 'userId'),
+        repos: listOf(parsed, 'repo'),
+        types: listOf(parsed, 'type'),
+        expires: textOf(parsed, 'expires'),
         json: parsed['json'] === true,
       })
     })
 }
+
+const collect = (text: string, all: readonly string[] = []): readonly string[] => [...all, text]
+
+const listOf = (parsed: Parsed, name: string): readonly string[] =>
+  (parsed[name] as readonly string[] | undefined) ?? []
 
 const tokensTable: TableShape<TokenView> = {
   screen: [
@@ -64,6 +76,9 @@ const tokensTable: TableShape<TokenView> = {
       of: ({ user_id: user }) => (user === null ? '' : String(user)),
       side: 'right',
     },
+    { title: 'LIMITS', of: limitText, cut: 'end' },
+    { title: 'USED', of: ({ last_used_at: at }, now) => timeOr(at, now, 'never') },
+    { title: 'EXPIRES', of: ({ expires_at: at }, now) => timeOr(at, now, 'never') },
     { title: 'MADE', of: ({ created_at: at }, now) => relativeTime(at, now), style: () => 'dim' },
   ],
   plain: [
@@ -72,8 +87,19 @@ const tokensTable: TableShape<TokenView> = {
     ['name', (token) => token.name],
     ['user_id', (token) => token.user_id],
     ['created_at', (token) => token.created_at],
+    ['repos', (token) => token.repos?.join(' ') ?? null],
+    ['types', (token) => token.types?.join(' ') ?? null],
+    ['expires_at', (token) => token.expires_at],
+    ['last_used_at', (token) => token.last_used_at],
   ],
 }
+
+function limitText({ repos, types }: TokenView): string {
+  return [...(repos ?? []), ...(types ?? [])].join(' ')
+}
+
+const timeOr = (at: string | null, now: number, otherwise: string): string =>
+  at === null ? otherwise : relativeTime(at, now)
 
 function addList(token: Command, world: World): void {
   const list = token

@@ -42,6 +42,28 @@ describe('what is asked for', () => {
     },
   )
 
+  test('limits and an end are passed on', async () => {
+    const world = new FakeWorld()
+    const limits = ['--repo', 'Acme/*', '--repo', 'acme/app', '--type', 'review']
+    expect(await create(world, '--scope', 'worker', ...limits, '--expires', '30d')).toBe(0)
+    const expiresAt = world.clock.wallMs() + 30 * 86_400_000
+    expect(world.madeTokens).toMatchObject([
+      { repos: ['acme/*', 'acme/app'], types: ['review'], expiresAt },
+    ])
+  })
+
+  test.each([
+    [['--expires', 'soon'], '--expires must be a time like 30d'],
+    [['--expires', '0d'], '--expires must be a time like 30d'],
+    [['--repo', 'acme'], '--repo must be OWNER/NAME'],
+    [['--type', 'Review'], '--type must be'],
+    [['--scope', 'admin', '--repo', 'acme/*'], '--repo cannot limit the scope admin'],
+  ])('%j is wrong usage', async (argv, message) => {
+    const world = new FakeWorld()
+    expect(await create(world, '--scope', 'read', ...argv)).toBe(2)
+    expect(world.stderr).toContain(message)
+  })
+
   test('an empty name is wrong usage', async () => {
     const world = new FakeWorld()
     expect(await create(world, '--scope', 'read', '--name', ' ')).toBe(2)

@@ -14,6 +14,9 @@ export interface CreateTokenRequest {
   readonly scope: string | undefined
   readonly name: string | undefined
   readonly userId: string | undefined
+  readonly repos: readonly string[]
+  readonly types: readonly string[]
+  readonly expires: string | undefined
   readonly json: boolean
 }
 
@@ -22,7 +25,7 @@ export async function createToken(
   parsed: Parsed,
   request: CreateTokenRequest,
 ): Promise<void> {
-  const wanted = checkWanted(request)
+  const wanted = checkWanted(request, world.clock.wallMs())
   const { id, token } = await withOperations(
     world,
     parsed,
@@ -39,19 +42,46 @@ const flagOfField: Readonly<Record<string, string>> = {
   scope: '--scope',
   name: '--name',
   user_id: '--user-id',
+  repos: '--repo',
+  types: '--type',
 }
 
-function checkWanted({ scope, name, userId }: CreateTokenRequest): NewTokenBody {
+const unitsMs: Readonly<Record<string, number>> = {
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+  w: 604_800_000,
+}
+
+function checkWanted(request: CreateTokenRequest, now: number): NewTokenBody {
+  const { scope, name, userId, repos, types } = request
   if (scope === undefined) {
     throw new UsageError('--scope is missing: admin, operator, worker, read or bot:CHANNEL')
   }
   // Digits only: Number() would also take "1e3" and " ".
   const user = userId !== undefined && /^[0-9]+$/.test(userId) ? Number(userId) : userId
-  const parsed = tokenBody.safeParse({ scope, name, user_id: user })
+  const parsed = tokenBody.safeParse({
+    scope,
+    name,
+    user_id: user,
+    ...(repos.length > 0 && { repos }),
+    ...(types.length > 0 && { types }),
+    ...(request.expires !== undefined && { expires_at: endOf(request.expires, now) }),
+  })
   if (parsed.success) return parsed.data
   const problems = parsed.error.issues.map(({ path, message }) => {
     const flag = flagOfField[String(path[0])] ?? String(path[0])
     return flag === '--user-id' ? '--user-id must be a positive whole number' : `${flag} ${message}`
   })
   throw new UsageError([...new Set(problems)].join('; '))
+}
+
+/** From `30d` to the moment it ends. */
+function endOf(text: string, now: number): string {
+  const [, count, unit] = /^([1-9][0-9]{0,5})([mhdw])$/.exec(text) ?? []
+  const ms = Number(count) * (unitsMs[unit ?? ''] ?? Number.NaN)
+  if (Number.isNaN(ms)) {
+    throw new UsageError('--expires must be a time like 30d: a number and m, h, d or w')
+  }
+  return new Date(now + ms).toISOString()
 }

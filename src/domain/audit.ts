@@ -15,6 +15,7 @@ export const auditTypes = [
   'run.released',
   'run.dequeued',
   'run.heartbeat_lost',
+  'run.lease_revoked',
   'run.head_verified',
   'run.superseded',
   'run.succeeded',
@@ -50,6 +51,7 @@ export const auditTypes = [
   'operator.delivery_confirmed',
   'operator.token_created',
   'operator.token_deleted',
+  'access.refused',
 ] as const
 export type AuditType = (typeof auditTypes)[number]
 

@@ -83,6 +83,8 @@ const blankRun: Run = {
   leaseExpiresAt: null,
   holder: null,
   worker: null,
+  tokenId: null,
+  tokenUntil: null,
   availableAt: null,
   dueAt: null,
   attemptsMax: 0,

@@ -114,6 +114,10 @@ export interface Run extends Announcement {
   readonly leaseExpiresAt: number | null
   readonly holder: Holder | null
   readonly worker: string | null
+  /** The token its lease was obtained with; null for the admin's own and for the library. */
+  readonly tokenId: string | null
+  /** When that token ends, and the lease with it; 0 once it was revoked. */
+  readonly tokenUntil: number | null
   /** Since when a pending run may be leased; null while it queues behind another. */
   readonly availableAt: number | null
   /** When the sweeper has to look at it next; null when never. */
@@ -167,6 +171,14 @@ export interface LeaseGrant {
   readonly ms: number
   readonly holder: Holder
   readonly worker: string | null
+  readonly token?: LeaseToken | null
+}
+
+/** The token a lease was obtained with: the lease does not outlive it. */
+export interface LeaseToken {
+  readonly id: string
+  /** Null when it does not end by itself. */
+  readonly until: number | null
 }
 
 const pastLeaseHashesKept = 16
@@ -197,8 +209,14 @@ export function hasPassed(at: number | null, run: Run, moment: Moment): boolean 
   return at !== null && at <= moment.now && endOf(at, run, moment) <= moment.now
 }
 
+/** Its token was revoked or has run out. Nobody gets time for that: it was meant to end then. */
+export function tokenHasEnded({ tokenUntil }: Run, now: number): boolean {
+  return tokenUntil !== null && tokenUntil <= now
+}
+
 export function leaseIsLost(run: Run, moment: Moment): boolean {
-  return run.state === 'running' && hasPassed(run.leaseExpiresAt, run, moment)
+  if (run.state !== 'running') return false
+  return tokenHasEnded(run, moment.now) || hasPassed(run.leaseExpiresAt, run, moment)
 }
 
 /** The holder changes: whoever held it before is now told `lease_lost`. */
@@ -211,12 +229,15 @@ function withoutLease(run: Run): Run {
     leaseExpiresAt: null,
     holder: null,
     worker: null,
+    tokenId: null,
+    tokenUntil: null,
     deadlineAt: null,
   }
 }
 
 export function start(run: Run, lease: LeaseGrant, now: number): Run {
-  const leaseExpiresAt = now + lease.ms
+  const { token } = lease
+  const leaseExpiresAt = Math.min(now + lease.ms, token?.until ?? Infinity)
   const deadlineAt = now + run.timeoutMs
   return {
     ...withoutLease(run),
@@ -226,6 +247,8 @@ export function start(run: Run, lease: LeaseGrant, now: number): Run {
     leaseExpiresAt,
     holder: lease.holder,
     worker: lease.worker,
+    tokenId: token?.id ?? null,
+    tokenUntil: token?.until ?? null,
     availableAt: null,
     startedAt: now,
     deadlineAt,
@@ -234,7 +257,7 @@ export function start(run: Run, lease: LeaseGrant, now: number): Run {
 }
 
 export function renew(run: Run, leaseMs: number, now: number): Run {
-  const leaseExpiresAt = now + leaseMs
+  const leaseExpiresAt = Math.min(now + leaseMs, run.tokenUntil ?? Infinity)
   const dueAt = Math.min(leaseExpiresAt, run.deadlineAt ?? leaseExpiresAt)
   return { ...run, leaseMs, leaseExpiresAt, dueAt }
 }

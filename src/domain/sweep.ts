@@ -4,7 +4,7 @@
  * next claim, and fails `worker_lost` when none comes for ten further leases.
  */
 import type { Moment, Run } from './run.ts'
-import { endOf, exhaust, fail, furtherLeases, isActive, makePending } from './run.ts'
+import { endOf, exhaust, fail, furtherLeases, isActive, makePending, tokenHasEnded } from './run.ts'
 
 export interface Swept {
   readonly run: Run
@@ -28,13 +28,16 @@ function sweepPending(run: Run, moment: Moment): Swept {
 
 function sweepHeld(run: Run, moment: Moment): Swept {
   const { now } = moment
-  const leaseEndsAt = endOf(run.leaseExpiresAt ?? now, run, moment)
+  const tokenEnded = tokenHasEnded(run, now)
+  const leaseEndsAt = tokenEnded ? now : endOf(run.leaseExpiresAt ?? now, run, moment)
   const deadlineEndsAt = endOf(run.deadlineAt ?? Infinity, run, moment)
   if (deadlineEndsAt <= now) {
     return { run: fail(run, 'timeout', `not done after ${run.timeoutMs} ms`, now), what: 'failed' }
   }
   if (leaseEndsAt > now) return later(run, Math.min(leaseEndsAt, deadlineEndsAt))
   if (run.holder === 'worker') {
+    // Nobody was lost: a person, or a date, took the run from its holder.
+    if (tokenEnded) return { run: makePending(run, now), what: 'returned' }
     if (run.attempt >= run.attemptsMax) return { run: exhaust(run, now), what: 'failed' }
     return { run: makePending({ ...run, attempt: run.attempt + 1 }, now), what: 'returned' }
   }

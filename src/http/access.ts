@@ -3,6 +3,8 @@
  * but the admin, so that forgetting to think about access fails closed.
  */
 import type { FastifyRequest } from 'fastify'
+import type { LeaseToken } from '../domain/run.ts'
+import type { TokenLimits } from '../domain/token-limits.ts'
 
 /** `run` is a run token, which reaches only its own run's endpoints. */
 export type Reach = 'operator' | 'worker' | 'read' | 'bot' | 'run'
@@ -10,12 +12,21 @@ export type Access = 'public' | readonly Reach[]
 
 export type Principal =
   | { readonly kind: 'admin'; readonly actor: string }
-  | { readonly kind: 'token'; readonly actor: string; readonly scope: string }
+  | {
+      readonly kind: 'token'
+      readonly actor: string
+      readonly scope: string
+      readonly tokenId: string
+      readonly expiresAt: number | null
+      readonly limits: TokenLimits
+    }
   | {
       readonly kind: 'run'
       readonly actor: string
       readonly runId: string
       readonly leaseHash: string
+      /** What its lease was obtained with; null for the admin's own token. */
+      readonly tokenId: string | null
     }
 
 declare module 'fastify' {
@@ -38,6 +49,12 @@ export function reaches(principal: Principal, request: FastifyRequest): boolean 
   }
   const kind = principal.kind === 'token' ? principal.scope.split(':')[0] : undefined
   return access.some((reach) => reach !== 'run' && reach === kind)
+}
+
+/** What a lease that the caller obtains ends with. */
+export function leaseTokenOf(principal: Principal): LeaseToken | undefined {
+  if (principal.kind !== 'token') return undefined
+  return { id: principal.tokenId, until: principal.expiresAt }
 }
 
 function isAdmin(principal: Principal): boolean {

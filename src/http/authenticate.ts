@@ -6,7 +6,7 @@
  * lease is the newest and the run is not over.
  */
 import type { FastifyRequest } from 'fastify'
-import { isActive, type Run } from '../domain/run.ts'
+import { isActive, tokenHasEnded, type Run } from '../domain/run.ts'
 import { ConflictError } from '../errors.ts'
 import { hashSecret, parseBearer, sameHash, type ParsedBearer } from '../secrets.ts'
 import type { Principal } from './access.ts'
@@ -18,7 +18,7 @@ export function bearerOf(request: FastifyRequest): string | null {
 }
 
 export async function authenticate(
-  deps: Pick<HttpDeps, 'store' | 'adminTokenHash'>,
+  deps: Pick<HttpDeps, 'store' | 'adminTokenHash' | 'touchToken'>,
   request: FastifyRequest,
 ): Promise<Principal> {
   const bearer = bearerOf(request)
@@ -32,12 +32,15 @@ export async function authenticate(
 }
 
 async function byScopedToken(
-  { store }: Pick<HttpDeps, 'store'>,
+  { store, touchToken }: Pick<HttpDeps, 'store' | 'touchToken'>,
   { id, secret }: ParsedBearer,
 ): Promise<Principal> {
   const token = await store.token(id)
   if (token === null || !sameHash(hashSecret(secret), token.secretHash)) throw unauthorized()
-  return { kind: 'token', actor: `token:${id}`, scope: token.scope }
+  const { scope, limits, expiresAt } = token
+  if (expiresAt !== null && expiresAt <= store.now()) throw unauthorized('This token has expired.')
+  touchToken(id)
+  return { kind: 'token', actor: `token:${id}`, scope, tokenId: id, limits, expiresAt }
 }
 
 async function byRunToken(
@@ -49,21 +52,27 @@ async function byRunToken(
   if (run === null) throw unauthorized()
   const hash = hashSecret(secret)
   const repeated = run.completedLeaseHash !== null && sameHash(hash, run.completedLeaseHash)
-  if (repeated && completes(request)) return runPrincipal(id, hash)
+  if (repeated && completes(request)) return runPrincipal(run, hash)
   const held = run.leaseHash !== null && sameHash(hash, run.leaseHash)
   if (!held && !wasHeldBefore(run, hash)) throw unauthorized()
   if (run.state === 'superseded') {
     throw new ConflictError('superseded', 'A newer head has taken over; this run is superseded.')
   }
   if (isActive(run)) {
-    if (held) return runPrincipal(id, hash)
+    if (held && tokenHasEnded(run, store.now())) throw endedToken()
+    if (held) return runPrincipal(run, hash)
     throw new ConflictError('lease_lost', 'The run has another holder, or none, by now.')
   }
   throw unauthorized('The run has ended.')
 }
 
-function runPrincipal(runId: string, leaseHash: string): Principal {
-  return { kind: 'run', actor: `run:${runId}`, runId, leaseHash }
+function runPrincipal({ id: runId, tokenId }: Run, leaseHash: string): Principal {
+  return { kind: 'run', actor: `run:${runId}`, runId, leaseHash, tokenId }
+}
+
+/** Also for what was held open with it. */
+export function endedToken(): HttpProblem {
+  return unauthorized('The token was revoked or has expired.')
 }
 
 function wasHeldBefore(run: Run, hash: string): boolean {

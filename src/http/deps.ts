@@ -13,6 +13,9 @@ import type { Random } from '../random.ts'
 import type { Runs } from '../runs/runs.ts'
 import type { OutboxStore } from '../outbox-store.ts'
 import type { Store } from '../store.ts'
+import type { TokenStore } from '../token-store.ts'
+import type { TouchToken } from './token-touch.ts'
+import type { TokenWatch } from './token-watch.ts'
 
 export interface HttpDeps {
   readonly runs: Runs
@@ -27,6 +30,10 @@ export interface HttpDeps {
   readonly budgetLimits: BudgetLimits
   /** `hashSecret` of the admin token. */
   readonly adminTokenHash: string
+  /** Notes that a token was used; nobody waits for it. */
+  readonly touchToken: TouchToken
+  /** Ends what is held open with a token that ends. */
+  readonly tokenWatch: TokenWatch
   readonly metrics: Metrics
   readonly metricsPage: MetricsPage
   readonly clock: Clock
@@ -44,15 +51,9 @@ export interface HttpDeps {
 
 export type HttpStore = Pick<
   Store,
-  | 'ping'
-  | 'token'
-  | 'createToken'
-  | 'listTokens'
-  | 'deleteToken'
-  | 'webhookBody'
-  | 'reportStatus'
-  | 'repositoryNames'
+  'ping' | 'webhookBody' | 'reportStatus' | 'repositoryNames' | 'repositoryNamed'
 > &
+  TokenStore &
   Omit<WhyStore, 'outbox'> & { readonly outbox: HttpOutbox }
 
 type HttpOutbox = Pick<

@@ -42,6 +42,7 @@ import { runRoutes } from './routes/runs.ts'
 import { tokenRoutes } from './routes/tokens.ts'
 import { webhookRoutes } from './routes/webhooks.ts'
 import { whyRoutes } from './routes/why.ts'
+import { checkReach } from './token-reach.ts'
 import { checkRequest, invalid } from './validation.ts'
 
 const bodyBytesMax = 1024 * 1024
@@ -162,6 +163,7 @@ function guardRequests(server: FastifyInstance, deps: HttpDeps): void {
     }
     refuseUnknown(server, request)
     if (!reaches(request.principal, request)) throw forbidden(request.principal, request)
+    await checkReach(deps.store, request.principal, request)
     refuseUntypedBody(request)
   })
   server.setNotFoundHandler((request) => refuseUnknown(server, request))

@@ -1,7 +1,7 @@
 /** The run verbs over a store: makes secrets, waits on long-polls, wakes who has to know. */
 import type { Clock } from '../clock.ts'
 import type { Claim } from '../domain/claim.ts'
-import type { LeaseGrant, Run, RunPolicy } from '../domain/run.ts'
+import type { LeaseGrant, LeaseToken, Run, RunPolicy } from '../domain/run.ts'
 import { runNotFound } from '../errors.ts'
 import type { HeadSource } from '../head-source.ts'
 import type { Log } from '../log.ts'
@@ -107,7 +107,10 @@ class StoreRuns implements RunsService {
     const leaseMs = request.leaseMs ?? this.#options.leaseMs
     return toClaim(request, {
       policy: policyOf(request.type, request.kind),
-      lease: request.lease === false ? null : { ...this.#grant('caller', null), ms: leaseMs },
+      lease:
+        request.lease === false
+          ? null
+          : { ...this.#grant('caller', null, request.token), ms: leaseMs },
       leaseMs,
       actor,
       now: store.now(),
@@ -133,7 +136,8 @@ class StoreRuns implements RunsService {
     const { store, clock } = this.#options
     const { worker, types, runId, signal } = request
     const wanted = {
-      grant: this.#grant('worker', worker),
+      grant: this.#grant('worker', worker, request.token),
+      within: request.within,
       leaseMs: request.leaseMs ?? null,
       types: types ?? null,
       runId: runId ?? null,
@@ -211,9 +215,13 @@ class StoreRuns implements RunsService {
     return this.#options.store.listRuns(lowered, page)
   }
 
-  #grant(holder: LeaseGrant['holder'], worker: string | null): Omit<LeaseGrant, 'ms'> {
+  #grant(
+    holder: LeaseGrant['holder'],
+    worker: string | null,
+    token: LeaseToken | undefined,
+  ): Omit<LeaseGrant, 'ms'> {
     const secret = makeSecret(this.#options.random)
-    return { secret, hash: hashSecret(secret), holder, worker }
+    return { secret, hash: hashSecret(secret), holder, worker, token: token ?? null }
   }
 
   async #learnRepository({ repo, repoId }: ClaimRequest): Promise<void> {

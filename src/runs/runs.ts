@@ -4,7 +4,8 @@
  * the clock or a secret happens behind this.
  */
 import type { ClaimReason } from '../domain/claim.ts'
-import type { Outcome, Run, Verdict } from '../domain/run.ts'
+import type { LeaseToken, Outcome, Run, Verdict } from '../domain/run.ts'
+import type { TokenLimits } from '../domain/token-limits.ts'
 import type { HeartbeatAnswer, Once, Page, Paged, RunFilter } from '../store.ts'
 
 export interface Runs {
@@ -41,6 +42,8 @@ interface ClaimCommon {
   /** False leaves the run pending for a worker. */
   readonly lease?: boolean | undefined
   readonly leaseMs?: number | undefined
+  /** What the caller asks with: its lease ends with it. */
+  readonly token?: LeaseToken | undefined
   /** GitHub's numeric id of the repository, when an event brought it. */
   readonly repoId?: number | undefined
   /** When the pull request was opened, by GitHub's clock. */
@@ -88,6 +91,10 @@ export interface LeaseRunRequest {
   readonly runId?: string | undefined
   readonly waitMs?: number | undefined
   readonly leaseMs?: number | undefined
+  /** What the caller asks with: its lease ends with it. */
+  readonly token?: LeaseToken | undefined
+  /** Only what the caller's token reaches. */
+  readonly within?: TokenLimits | undefined
   /** Aborts the wait when the caller has gone. */
   readonly signal?: AbortSignal | undefined
 }

@@ -3,6 +3,7 @@ import type { AuditRow } from '../domain/audit.ts'
 import type { Claim } from '../domain/claim.ts'
 import type { InboxEntry } from '../domain/inbox.ts'
 import type { Run } from '../domain/run.ts'
+import type { RepositoryPlace } from '../domain/token-limits.ts'
 import type { Subject } from '../domain/subject.ts'
 import { NotFoundError } from '../errors.ts'
 import { makeId } from '../ids.ts'
@@ -18,6 +19,7 @@ import { LostRace } from './driver.ts'
 import type { Verb } from './sql.ts'
 import { SqlCatchUp } from './sql-catch-up.ts'
 import { SqlOutbox } from './sql-outbox.ts'
+import { SqlTokens } from './sql-tokens.ts'
 import { dueEntries, inboxBacklog, selectBody, selectEntry } from './tables/inbox-table.ts'
 import { repositoryByName, repositoryNames } from './tables/repository-table.ts'
 import { selectRun } from './tables/run-table.ts'
@@ -46,7 +48,6 @@ import { reportStatus } from './verbs/report-status.ts'
 import { learnRepository } from './verbs/repositories.ts'
 import { settleWebhooks } from './verbs/settle-webhooks.ts'
 import { readState, writeState, writeStateOnce } from './verbs/state.ts'
-import { createToken, deleteToken, listTokens, selectToken } from './verbs/tokens.ts'
 import { storeVitals } from './verbs/vitals.ts'
 import { postponeWebhook, replayWebhook } from './verbs/wait-webhook.ts'
 
@@ -61,7 +62,7 @@ export interface SqlStoreOptions {
   readonly publishing?: PublishingRules | undefined
 }
 
-export class SqlStore implements port.Store {
+export class SqlStore extends SqlTokens implements port.Store {
   readonly #driver: Driver
   readonly #context: VerbContext
   readonly #claims: Batcher<Claim, port.ClaimAnswer>
@@ -70,10 +71,12 @@ export class SqlStore implements port.Store {
   readonly #continuity = new Continuity()
   readonly outbox: SqlOutbox
   readonly catchUp: SqlCatchUp
+  protected readonly means: SqlTokens['means']
   readonly #onTogether: OnTogether | undefined
   #aliveAt: number | null = null
 
   constructor(driver: Driver, { random, scheduler, onTogether, publishing }: SqlStoreOptions) {
+    super()
     this.#driver = driver
     this.#onTogether = onTogether
     this.#context = {
@@ -90,6 +93,7 @@ export class SqlStore implements port.Store {
       publishing: publishing ?? defaultPublishing,
     }
     this.catchUp = new SqlCatchUp(driver)
+    this.means = { driver, context: this.#context }
     this.outbox = new SqlOutbox(driver, this.#context, () => ({
       id: random.bytes(4).toString('hex'),
       secret: random.bytes(32).toString('base64url'),
@@ -328,20 +332,8 @@ export class SqlStore implements port.Store {
     while (await this.#driver.transact(placeAudits));
   }
 
-  createToken(token: port.NewToken, once: port.Once | null): Promise<port.CreatedToken> {
-    return this.#once(once, () => createToken(this.#context, token))
-  }
-
-  listTokens(page: port.Page): Promise<port.Paged<port.Token>> {
-    return this.#driver.read(() => listTokens(page))
-  }
-
-  deleteToken(id: string, actor: string): Promise<void> {
-    return this.#driver.transact(() => deleteToken(this.#context, id, actor))
-  }
-
-  token(id: string): Promise<port.StoredToken | null> {
-    return this.#driver.read(() => selectToken(id))
+  repositoryNamed(name: string): Promise<RepositoryPlace | null> {
+    return this.#driver.read(() => repositoryByName(name))
   }
 
   async learnRepository(name: string, githubId: number): Promise<void> {

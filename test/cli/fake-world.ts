@@ -110,8 +110,10 @@ export class FakeWorld implements World {
       createToken: (token) => {
         this.madeTokens.push(token)
         const { scope, name, userId, secret } = token
+        const limits = { repositories: null, types: null }
+        const times = { createdAt: 0, expiresAt: null, lastUsedAt: null }
         return Promise.resolve({
-          token: { id: 'tok_1', scope, name, userId, createdAt: 0 },
+          token: { id: 'tok_1', scope, name, userId, limits, ...times },
           secret,
         })
       },

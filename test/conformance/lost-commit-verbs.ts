@@ -127,6 +127,12 @@ export const runVerbs: Readonly<Record<string, Scenario>> = {
     await ask(() => store.deleteToken(id, 'admin'))
     return await store.token(id)
   },
+  touchToken: async (store, ask) => {
+    const token = { scope: 'worker', name: 'c', userId: null, secret: 'secret', actor: 'admin' }
+    const { id } = (await store.createToken(token, null)).token
+    await ask(() => store.touchToken(id))
+    return (await store.token(id))?.lastUsedAt !== null
+  },
   learnRepository: (store, ask) =>
     ask(() => store.learnRepository(`acme/repo-${nextPull()}`, 1_000_000 + nextPull())),
   recordMode: (store, ask) => ask(() => store.recordMode('live')),
@@ -250,6 +256,8 @@ export const reads = {
     'latestAuditOrder',
     'listTokens',
     'token',
+    'endedTokens',
+    'repositoryNamed',
     'repositoriesInUse',
     'repositoryNames',
     'firstStartedAt',

@@ -23,6 +23,7 @@ import { repositories } from './repositories.suite.ts'
 import { restoring } from './restoring.suite.ts'
 import { returningHead } from './returning-head.suite.ts'
 import { runVerbs } from './run-verbs.suite.ts'
+import { tokens } from './tokens.suite.ts'
 import { unattended } from './unattended.suite.ts'
 import { vitals } from './vitals.suite.ts'
 import type { OpenStore } from './world.ts'
@@ -35,6 +36,7 @@ const parts = {
     describe('a head that returns', () => returningHead(open))
     describe('holding a run', () => holding(open))
     describe('a run nobody attends to', () => unattended(open))
+    describe('a token', () => tokens(open))
     describe('a repeated request', () => once(open))
     describe('requests that cross', () => crossing(open))
     describe('the run verbs', () => runVerbs(open))

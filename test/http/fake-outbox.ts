@@ -83,6 +83,7 @@ export const theBudget: Budget = {
 }
 
 interface State {
+  readonly filters: object[]
   readonly changes: Change[]
   readonly failure: Error | null
 }
@@ -118,8 +119,9 @@ export function fakeOutbox(state: State): HttpStore['outbox'] {
       check()
       return [theAttempt]
     },
-    async list() {
+    async list(filter) {
       check()
+      state.filters.push(filter)
       return { items: [theDelivery], nextCursor: 'next' }
     },
     async anchorsOf(runs) {

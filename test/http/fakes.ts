@@ -7,6 +7,7 @@ import type { AuditFeed } from '../../src/audit/feed.ts'
 import type { AuditRow } from '../../src/domain/audit.ts'
 import type { InboxEntry } from '../../src/domain/inbox.ts'
 import type { Run } from '../../src/domain/run.ts'
+import type { Subject } from '../../src/domain/subject.ts'
 import { NotFoundError } from '../../src/errors.ts'
 import type { HttpStore } from '../../src/http/deps.ts'
 import type { Intake } from '../../src/intake/intake.ts'
@@ -14,6 +15,7 @@ import { isSignedBy } from '../../src/intake/signature.ts'
 import type { ClaimRequest, Runs } from '../../src/runs/runs.ts'
 import { hashSecret, leaseToken, runToken } from '../../src/secrets.ts'
 import type { Once, StoredToken } from '../../src/store.ts'
+import type { TokenStore } from '../../src/token-store.ts'
 import { startedAt, theRunId } from './fake-facts.ts'
 import { fakeOutbox } from './fake-outbox.ts'
 
@@ -54,6 +56,8 @@ export const theRun: Run = {
   leaseExpiresAt: startedAt + 60_000,
   holder: 'worker',
   worker: 'w1',
+  tokenId: null,
+  tokenUntil: null,
   availableAt: null,
   dueAt: null,
   attemptsMax: 3,
@@ -125,6 +129,12 @@ export interface Fakes {
   readonly auditFeed: AuditFeed
   readonly changes: Change[]
   readonly tokens: Map<string, StoredToken>
+  /** Ids of tokens that were noted as used. */
+  readonly touched: string[]
+  /** What lists of runs and deliveries were asked for. */
+  readonly filters: object[]
+  /** The repository that the run's subject is in. */
+  subjectScope: string | null
   /** What the store holds; tests put other runs in. */
   run: Run
   /** When set, every verb of both rejects with it. */
@@ -139,6 +149,9 @@ export function makeFakes(): Fakes {
   const fakes: State = {
     changes: [],
     tokens: new Map(),
+    touched: [],
+    filters: [],
+    subjectScope: null,
     run: theRun,
     failure: null,
     holds: false,
@@ -210,8 +223,9 @@ function fakeRuns(state: State): Runs {
       return claimed
     },
     get: async (runId) => find(runId),
-    async list() {
+    async list(filter) {
       if (state.failure !== null) throw state.failure
+      state.filters.push(filter)
       return { items: [state.run], nextCursor: 'next' }
     },
   }
@@ -250,7 +264,7 @@ async function held(state: State, signal: AbortSignal | undefined): Promise<void
   })
 }
 
-type TokenVerbs = 'token' | 'createToken' | 'listTokens' | 'deleteToken'
+type TokenVerbs = keyof TokenStore
 
 function fakeTokens(state: State): Pick<HttpStore, TokenVerbs> {
   const check = (): void => {
@@ -265,8 +279,11 @@ function fakeTokens(state: State): Pick<HttpStore, TokenVerbs> {
       check()
       const { actor } = token
       state.changes.push({ verb: 'createToken', request: token, actor, once: once ?? undefined })
-      const { scope, name, userId, secret } = token
-      return { token: { id: 'tok_new', scope, name, userId, createdAt: startedAt }, secret }
+      const { scope, name, userId, types = null, expiresAt = null, secret } = token
+      const repositories = token.repos?.map((pattern) => ({ pattern, repositoryId: null })) ?? null
+      const times = { createdAt: startedAt, expiresAt, lastUsedAt: null }
+      const limits = { repositories, types }
+      return { token: { id: 'tok_new', scope, name, userId, limits, ...times }, secret }
     },
     async listTokens() {
       check()
@@ -276,6 +293,14 @@ function fakeTokens(state: State): Pick<HttpStore, TokenVerbs> {
       check()
       if (!state.tokens.has(id)) throw new NotFoundError('token_not_found', `no token ${id}`)
       state.changes.push({ verb: 'deleteToken', request: { id }, actor, once: undefined })
+    },
+    async touchToken(id) {
+      check()
+      state.touched.push(id)
+    },
+    async endedTokens(ids) {
+      check()
+      return ids.filter((id) => !state.tokens.has(id))
     },
   }
 }
@@ -297,7 +322,7 @@ function fakeStore(state: State): HttpStore {
     },
     async subject() {
       check()
-      return null
+      return state.subjectScope === null ? null : ({ scope: state.subjectScope } as Subject)
     },
     async subjectsOf() {
       check()
@@ -330,6 +355,10 @@ function fakeStore(state: State): HttpStore {
       if (runId !== state.run.id) throw new NotFoundError('run_not_found', `no run ${runId}`)
       state.changes.push({ verb: 'reportStatus', request, actor, once: once ?? undefined })
       return state.run
+    },
+    async repositoryNamed(name) {
+      check()
+      return name === 'acme/widgets' ? { id: 'rep_1', name } : null
     },
     async repositoryNames(ids) {
       check()

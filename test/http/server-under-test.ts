@@ -10,9 +10,12 @@ import { problem, type Problem } from '../../src/http/contract.ts'
 import type { HttpDeps } from '../../src/http/deps.ts'
 import { defaultRights } from '../../src/domain/outbox/publish-rights.ts'
 import { CatchUpNotes } from '../../src/intake/catch-up-report.ts'
+import { tokenToucher } from '../../src/http/token-touch.ts'
+import { TokenWatch } from '../../src/http/token-watch.ts'
 import { createHttpServer } from '../../src/http/server.ts'
 import { noMetrics } from '../../src/metrics.ts'
 import { systemRandom } from '../../src/random.ts'
+import { systemScheduler } from '../../src/scheduler.ts'
 import { hashSecret, runToken, scopedToken } from '../../src/secrets.ts'
 import { leaseSecret, makeFakes, startedAt, theRunId, type Fakes } from './fakes.ts'
 
@@ -37,7 +40,10 @@ export function serverUnderTest(): ServerUnderTest {
       scope,
       name: null,
       userId: null,
+      limits: { repositories: null, types: null },
       createdAt: startedAt,
+      expiresAt: null,
+      lastUsedAt: null,
       secretHash: hashSecret('secret'),
     })
   }
@@ -53,6 +59,8 @@ export function serverUnderTest(): ServerUnderTest {
     adminTokenHash: hashSecret(adminToken),
     budgetLimits: { spacingMs: 1000, perMinute: 80, perHour: 0 },
     publishRights: () => defaultRights,
+    touchToken: tokenToucher(fakes.store, { monotonicMs: () => 0 }, pino({ level: 'silent' })),
+    tokenWatch: new TokenWatch(fakes.store, systemScheduler),
     clock: { wallMs: () => startedAt, monotonicMs: () => 0 },
     random: systemRandom,
     log: pino({ level: 'trace' }, { write: (line: string) => void logged.push(line) }),

@@ -10,6 +10,7 @@ import { unannounced } from '../../src/domain/run.ts'
 import { createAuditFeed } from '../../src/audit/feed.ts'
 import type { App } from '../../src/http/app.ts'
 import type { RunView } from '../../src/http/contract.ts'
+import { TokenWatch } from '../../src/http/token-watch.ts'
 import { createHttpServer } from '../../src/http/server.ts'
 import { openIntake } from '../../src/intake/open-intake.ts'
 import { noMetrics } from '../../src/metrics.ts'
@@ -70,6 +71,8 @@ beforeEach(() => {
     adminTokenHash: hashSecret(adminToken),
     budgetLimits: { spacingMs: 1000, perMinute: 80, perHour: 500 },
     publishRights: () => defaultRights,
+    touchToken: () => undefined,
+    tokenWatch: new TokenWatch(store, systemScheduler),
     version: '0.0.0',
     sandbox: true,
     doctor: () => Promise.resolve({ ok: true, findings: [] }),

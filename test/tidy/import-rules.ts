@@ -27,6 +27,7 @@ const directions: readonly Direction[] = [
       'src/inbox-store.ts',
       'src/outbox-store.ts',
       'src/catch-up-store.ts',
+      'src/token-store.ts',
       'src/engine.ts',
       'src/channel.ts',
       'src/executor.ts',
@@ -37,6 +38,7 @@ const directions: readonly Direction[] = [
     only: [
       ...['src/domain/', 'src/store.ts', 'src/inbox-store.ts', 'src/outbox-store.ts'],
       'src/catch-up-store.ts',
+      'src/token-store.ts',
     ],
     fix: 'a port speaks only the domain: move the type it needs to src/domain',
   },
@@ -47,6 +49,7 @@ const directions: readonly Direction[] = [
       'src/inbox-store.ts',
       'src/outbox-store.ts',
       'src/catch-up-store.ts',
+      'src/token-store.ts',
       ...['src/secrets.ts', 'src/clock.ts', 'src/random.ts', 'src/scheduler.ts'],
       ...['src/background-loop.ts'],
       ...['pg', 'node:'],

@@ -62,6 +62,9 @@ const words: Readonly<Record<Exclude<AuditType, keyof typeof deliveryRowWords>, 
       ? `${atStart(workerWords(textOf(row, 'worker')))} had been silent too long; ` +
         `${name(row, run)} waits for the next one`
       : `${name(row, run)} was put back in line${why(row, null)}`,
+  'run.lease_revoked': (row, run) =>
+    `${atStart(actorWords(row.actor))} revoked the token that ` +
+    `${workerWords(textOf(row, 'worker'))} had taken ${name(row, run)} with`,
   'run.head_verified': (row) =>
     `GitHub was asked and says that ${shortSha(textOf(row, 'head_sha') ?? 'it')} is the head`,
   'run.superseded': (row, run) =>
@@ -99,6 +102,8 @@ const words: Readonly<Record<Exclude<AuditType, keyof typeof deliveryRowWords>, 
     `${atStart(actorWords(row.actor))} asked for this webhook to be decided again`,
   'operator.token_created': (row) => `${atStart(actorWords(row.actor))} made a token`,
   'operator.token_deleted': (row) => `${atStart(actorWords(row.actor))} revoked a token`,
+  'access.refused': (row) =>
+    `${outside(textOf(row, 'address') ?? 'somebody', 60)} sent wrong credentials`,
 }
 
 /** `review of 9c1185a` */

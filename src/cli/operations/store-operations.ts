@@ -9,7 +9,7 @@ import { given, pageView } from '../../http/app.ts'
 import { auditView } from '../../http/audit-view.ts'
 import { inboxEntryOf, inboxView } from '../../http/inbox-view.ts'
 import { claimedView, runPage, runView } from '../../http/run-view.ts'
-import { tokenView } from '../../http/token-view.ts'
+import { newTokenOf, tokenView } from '../../http/token-view.ts'
 import { whyView } from '../../http/why-view.ts'
 import type { Log } from '../../log.ts'
 import type { Random } from '../../random.ts'
@@ -67,9 +67,9 @@ export function storeOperations(store: Store, settings: Settings, world: StoreWo
 
     why: async (query) => whyView(await explain(store, query)),
 
-    createToken: async ({ scope, name = null, user_id: userId = null }) => {
+    createToken: async (body) => {
       const secret = makeSecret(world.random)
-      const made = await store.createToken({ scope, name, userId, secret, actor }, null)
+      const made = await store.createToken({ ...newTokenOf(body), secret, actor }, null)
       return { id: made.token.id, token: scopedToken(made.token.id, made.secret) }
     },
     listTokens: async ({ limit, cursor = null }) =>

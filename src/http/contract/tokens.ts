@@ -1,24 +1,57 @@
 /** Scoped tokens on the wire. A token's secret is answered once, when it is made. */
 import { z } from 'zod'
 import { listOf, paging, time } from './answers.ts'
-import { id, line, positive } from './fields.ts'
+import { repositoryPattern } from '../../domain/token-limits.ts'
+import { id, instant, line, positive, runType } from './fields.ts'
 
-export const tokenBody = z.strictObject({
-  scope: z
-    .string()
-    .regex(
-      /^(?:admin|operator|worker|read|bot:[a-z][a-z0-9-]{0,31})$/,
-      'must be admin, operator, worker, read or bot:CHANNEL',
-    )
-    .meta({
-      examples: ['worker'],
-      description:
-        'What it may do. `admin`: everything. `operator`: look, cancel, rerun. `worker`: claim ' +
-        'to complete. `read`: look. `bot:CHANNEL`: deliver for one channel.',
-    }),
-  name: line(200).optional().describe('Whose it is; shown in lists.'),
-  user_id: positive.optional().describe('The number of the person it acts for.'),
-})
+export const tokenBody = z
+  .strictObject({
+    scope: z
+      .string()
+      .regex(
+        /^(?:admin|operator|worker|read|bot:[a-z][a-z0-9-]{0,31})$/,
+        'must be admin, operator, worker, read or bot:CHANNEL',
+      )
+      .meta({
+        examples: ['worker'],
+        description:
+          'What it may do. `admin`: everything. `operator`: look, cancel, rerun. `worker`: claim ' +
+          'to complete. `read`: look. `bot:CHANNEL`: deliver for one channel.',
+      }),
+    name: line(200).optional().describe('Whose it is; shown in lists.'),
+    user_id: positive.optional().describe('The number of the person it acts for.'),
+    repos: z
+      .array(
+        z
+          .string()
+          .toLowerCase()
+          .regex(repositoryPattern, 'must be OWNER/NAME or a start of names like OWNER/*'),
+      )
+      .min(1, 'must name a repository; leave it out for all')
+      .max(100, 'must be at most 100 repositories')
+      .optional()
+      .meta({
+        examples: [['acme/*']],
+        description:
+          'Only these repositories: `owner/name` follows one through renames, `owner/*` ' +
+          'means all that are called so now. For the scopes operator, worker and read.',
+      }),
+    types: z
+      .array(runType)
+      .min(1, 'must name a type; leave it out for all')
+      .max(100, 'must be at most 100 types')
+      .optional()
+      .describe('Only runs of these types. For the scopes operator, worker and read.'),
+    expires_at: instant.optional().describe('When it ends by itself; never when not given.'),
+  })
+  .superRefine(({ scope, repos, types }, context) => {
+    if (['operator', 'worker', 'read'].includes(scope)) return
+    for (const [field, given] of Object.entries({ repos, types })) {
+      if (given === undefined) continue
+      const message = `cannot limit the scope ${scope}; use operator, worker or read`
+      context.addIssue({ code: 'custom', path: [field], message })
+    }
+  })
 
 export const createdToken = z
   .strictObject({
@@ -33,7 +66,11 @@ export const token = z
     scope: z.string().describe('What it may do.'),
     name: z.string().nullable().describe('Whose it is.'),
     user_id: z.int().nullable().describe('The number of the person it acts for.'),
+    repos: z.array(z.string()).nullable().describe('The repositories it is limited to.'),
+    types: z.array(z.string()).nullable().describe('The run types it is limited to.'),
     created_at: time.describe('When it was made.'),
+    expires_at: time.nullable().describe('When it ends by itself.'),
+    last_used_at: time.nullable().describe('When it was last used, to the minute.'),
   })
   .register(z.globalRegistry, { id: 'Token' })
 

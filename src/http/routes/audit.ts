@@ -5,7 +5,7 @@ import { auditView } from '../audit-view.ts'
 import { auditList, auditQuery, auditStreamHeaders, auditStreamQuery } from '../contract.ts'
 import type { HttpDeps } from '../deps.ts'
 import { sendNews } from '../event-stream.ts'
-import { goneSignal } from '../gone-signal.ts'
+import { heldRequest } from '../gone-signal.ts'
 
 export function auditRoutes(app: App, deps: HttpDeps): void {
   listRoute(app, deps)
@@ -38,7 +38,8 @@ function listRoute(app: App, { store }: HttpDeps): void {
   )
 }
 
-function streamRoute(app: App, { auditFeed, stopping }: HttpDeps): void {
+function streamRoute(app: App, deps: HttpDeps): void {
+  const { auditFeed } = deps
   app.get(
     '/v1/audit/stream',
     {
@@ -68,7 +69,7 @@ function streamRoute(app: App, { auditFeed, stopping }: HttpDeps): void {
       const { after: asked = null } = request.query
       // A browser that comes again sends the header, to the address it was first given.
       const after = request.headers['last-event-id'] ?? asked
-      const gone = goneSignal(reply, stopping)
+      const { signal: gone } = heldRequest(request, reply, deps)
       const filter = given({ runId, deliveryId, type, since, until })
       return sendNews(reply, await auditFeed.follow({ after, filter, signal: gone }), gone)
     },

@@ -1,10 +1,12 @@
 /** `POST /v1/runs` and `POST /v1/runs/{id}/rerun`: both ask for work and answer with a decision. */
 import type { ClaimRequest } from '../../runs/runs.ts'
+import { leaseTokenOf } from '../access.ts'
 import { principalOf, type App } from '../app.ts'
 import { claimBody, claimed, noFields, runParams, type ClaimBody } from '../contract.ts'
 import type { HttpDeps } from '../deps.ts'
 import { onceOf } from '../idempotency.ts'
 import { claimedView } from '../run-view.ts'
+import { checkClaim, limitsOf } from '../token-reach.ts'
 import { invalid } from '../validation.ts'
 
 export function claimRoutes(app: App, { runs, store, random }: HttpDeps): void {
@@ -13,6 +15,7 @@ export function claimRoutes(app: App, { runs, store, random }: HttpDeps): void {
     {
       config: {
         access: ['worker'],
+        within: 'itself',
         conflicts: ['key_conflict', 'not_current'],
         answers: {
           200: 'Not yours to process; `reason` says why.',
@@ -31,8 +34,11 @@ export function claimRoutes(app: App, { runs, store, random }: HttpDeps): void {
       },
     },
     async (request, reply) => {
-      const { actor } = principalOf(request)
-      const answer = await runs.claim(claimRequest(request.body), actor, onceOf(request, random))
+      const principal = principalOf(request)
+      const limits = limitsOf(principal)
+      const wanted = { ...claimRequest(request.body), token: leaseTokenOf(principal) }
+      if (limits !== undefined) await checkClaim(store, limits, wanted)
+      const answer = await runs.claim(wanted, principal.actor, onceOf(request, random))
       const view = await claimedView(store, answer)
       return reply.code(answer.shouldProcess ? 201 : 200).send(view)
     },
@@ -43,6 +49,7 @@ export function claimRoutes(app: App, { runs, store, random }: HttpDeps): void {
     {
       config: {
         access: ['operator'],
+        within: 'run',
         conflicts: ['not_current'],
         answers: {
           200: 'Remembered: the next round begins when the present one ends.',

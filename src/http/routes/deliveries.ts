@@ -16,6 +16,7 @@ import {
 import { budgetView, deliveryOf, deliveryPage, oneDelivery } from '../delivery-view.ts'
 import type { HttpDeps } from '../deps.ts'
 import { onceOf } from '../idempotency.ts'
+import { limitsOf } from '../token-reach.ts'
 
 export function deliveryRoutes(app: App, deps: HttpDeps): void {
   lookRoutes(app, deps)
@@ -28,7 +29,7 @@ function lookRoutes(app: App, { store }: HttpDeps): void {
   app.get(
     '/v1/deliveries',
     {
-      config: { access: ['operator', 'worker', 'read'] },
+      config: { access: ['operator', 'worker', 'read'], within: 'itself' },
       schema: {
         operationId: 'listDeliveries',
         tags: ['Deliveries'],
@@ -42,7 +43,8 @@ function lookRoutes(app: App, { store }: HttpDeps): void {
       const { status, wait, channel, run: runId, task, limit, cursor = null } = request.query
       // Nothing belongs to a task yet.
       if (task !== undefined) return reply.code(200).send({ items: [], next_cursor: null })
-      const filter = given({ status, wait, channel, runId })
+      const within = limitsOf(principalOf(request))
+      const filter = given({ status, wait, channel, runId, within })
       const page = await store.outbox.list(filter, { limit, cursor })
       return reply.code(200).send(await deliveryPage(store, page))
     },
@@ -51,7 +53,7 @@ function lookRoutes(app: App, { store }: HttpDeps): void {
   app.get(
     '/v1/deliveries/:id',
     {
-      config: { access: ['operator', 'worker', 'read'] },
+      config: { access: ['operator', 'worker', 'read'], within: 'delivery' },
       schema: {
         operationId: 'getDelivery',
         tags: ['Deliveries'],
@@ -93,7 +95,7 @@ function retryRoutes(app: App, { store, random }: HttpDeps): void {
   app.post(
     '/v1/deliveries/:id/retry',
     {
-      config: { access: ['operator'], conflicts: ['already_sent'] },
+      config: { access: ['operator'], within: 'delivery', conflicts: ['already_sent'] },
       schema: {
         operationId: 'retryDelivery',
         tags: ['Deliveries'],
@@ -119,7 +121,7 @@ function closeRoutes(app: App, { store, random }: HttpDeps): void {
   app.post(
     '/v1/deliveries/:id/skip',
     {
-      config: { access: ['operator'], conflicts: ['already_sent'] },
+      config: { access: ['operator'], within: 'delivery', conflicts: ['already_sent'] },
       schema: {
         operationId: 'skipDelivery',
         tags: ['Deliveries'],
@@ -142,7 +144,7 @@ function closeRoutes(app: App, { store, random }: HttpDeps): void {
   app.post(
     '/v1/deliveries/:id/confirm',
     {
-      config: { access: ['operator'] },
+      config: { access: ['operator'], within: 'delivery' },
       schema: {
         operationId: 'confirmDelivery',
         tags: ['Deliveries'],

@@ -1,6 +1,7 @@
 /** What the holder of a run says: I take one, I still have it, I give it back, it is done. */
 import type { FastifyRequest } from 'fastify'
 import { hashLeaseToken } from '../../secrets.ts'
+import { leaseTokenOf } from '../access.ts'
 import { principalOf, type App } from '../app.ts'
 import {
   completeBody,
@@ -15,9 +16,10 @@ import {
   runParams,
 } from '../contract.ts'
 import type { HttpDeps } from '../deps.ts'
-import { goneSignal } from '../gone-signal.ts'
+import { heldRequest } from '../gone-signal.ts'
 import { onceOf } from '../idempotency.ts'
 import { leasedView, runView, timeView } from '../run-view.ts'
+import { checkRun, limitsOf } from '../token-reach.ts'
 import { invalid } from '../validation.ts'
 
 export function holdRoutes(app: App, deps: HttpDeps): void {
@@ -27,12 +29,14 @@ export function holdRoutes(app: App, deps: HttpDeps): void {
   completeRoute(app, deps)
 }
 
-function leaseRoute(app: App, { runs, store, random, stopping }: HttpDeps): void {
+function leaseRoute(app: App, deps: HttpDeps): void {
+  const { runs, store, random } = deps
   app.post(
     '/v1/runs/lease',
     {
       config: {
         access: ['worker'],
+        within: 'itself',
         answers: { 200: 'A run, which you hold from now on.', 204: 'None is pending.' },
       },
       schema: {
@@ -46,23 +50,28 @@ function leaseRoute(app: App, { runs, store, random, stopping }: HttpDeps): void
     },
     async (request, reply) => {
       const { worker, types, run_id: runId, wait_ms: waitMs, lease_ms: leaseMs } = request.body
-      const signal = goneSignal(reply, stopping)
+      const principal = principalOf(request)
+      const [within, token] = [limitsOf(principal), leaseTokenOf(principal)]
+      if (within !== undefined && runId !== undefined) await checkRun(store, within, runId)
+      const held = heldRequest(request, reply, deps)
       const answer = await runs.lease(
-        { worker, types, runId, waitMs, leaseMs, signal },
-        principalOf(request).actor,
+        { worker, types, runId, waitMs, leaseMs, within, token, signal: held.signal },
+        principal.actor,
         onceOf(request, random),
       )
+      held.check()
       if (answer === null) return reply.code(204).send(null)
       return reply.code(200).send(await leasedView(store, answer))
     },
   )
 }
 
-function heartbeatRoute(app: App, { runs, random, stopping }: HttpDeps): void {
+function heartbeatRoute(app: App, deps: HttpDeps): void {
+  const { runs, random } = deps
   app.post(
     '/v1/runs/:id/heartbeat',
     {
-      config: { access: ['worker', 'run'], conflicts: holderConflicts },
+      config: { access: ['worker', 'run'], within: 'run', conflicts: holderConflicts },
       schema: {
         operationId: 'heartbeatRun',
         tags: ['Work'],
@@ -78,12 +87,13 @@ function heartbeatRoute(app: App, { runs, random, stopping }: HttpDeps): void {
     async (request, reply) => {
       const { lease_token: token, lease_ms: leaseMs, wait_ms: waitMs } = request.body ?? {}
       const leaseHash = leaseHashOf(request, token)
-      const signal = goneSignal(reply, stopping)
+      const held = heldRequest(request, reply, deps)
       const answer = await runs.heartbeat(
-        { runId: request.params.id, leaseHash, leaseMs, waitMs, signal },
+        { runId: request.params.id, leaseHash, leaseMs, waitMs, signal: held.signal },
         principalOf(request).actor,
         onceOf(request, random),
       )
+      held.check()
       return reply.code(200).send({ expires_at: timeView(answer.expiresAt) })
     },
   )
@@ -93,7 +103,7 @@ function releaseRoute(app: App, { runs, store, random }: HttpDeps): void {
   app.post(
     '/v1/runs/:id/release',
     {
-      config: { access: ['worker', 'run'], conflicts: holderConflicts },
+      config: { access: ['worker', 'run'], within: 'run', conflicts: holderConflicts },
       schema: {
         operationId: 'releaseRun',
         tags: ['Work'],
@@ -118,7 +128,7 @@ function completeRoute(app: App, { runs, store, random }: HttpDeps): void {
   app.post(
     '/v1/runs/:id/complete',
     {
-      config: { access: ['worker', 'run'], conflicts: holderConflicts },
+      config: { access: ['worker', 'run'], within: 'run', conflicts: holderConflicts },
       schema: {
         operationId: 'completeRun',
         tags: ['Work'],

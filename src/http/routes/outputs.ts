@@ -31,6 +31,7 @@ function statusRoute(app: App, { store, random }: HttpDeps): void {
     {
       config: {
         access: ['operator', 'worker', 'run'],
+        within: 'run',
         conflicts: ['superseded', 'cancelled', 'lease_lost', 'not_active'],
       },
       schema: {
@@ -76,6 +77,7 @@ function publishRoute(app: App, { store, publishRights: rightsOf }: HttpDeps): v
     {
       config: {
         access: ['operator', 'worker', 'run'],
+        within: 'run',
         conflicts: ['superseded', 'cancelled', 'lease_lost', 'content_differs', 'target_taken'],
         answers: {
           200: 'It was published before, and nothing was done.',

@@ -9,7 +9,7 @@ export function referenceRoutes(app: App): void {
   app.get(
     '/openapi.json',
     {
-      config: { access: anyToken },
+      config: { access: anyToken, within: 'itself' },
       schema: {
         operationId: 'getOpenApi',
         tags: ['Server'],
@@ -24,7 +24,7 @@ export function referenceRoutes(app: App): void {
   app.get(
     '/docs',
     {
-      config: { access: anyToken, asksForToken: true },
+      config: { access: anyToken, within: 'itself', asksForToken: true },
       schema: {
         operationId: 'getDocs',
         tags: ['Server'],

@@ -16,6 +16,7 @@ import {
 import type { HttpDeps } from '../deps.ts'
 import { onceOf } from '../idempotency.ts'
 import { runPage, runView } from '../run-view.ts'
+import { limitsOf } from '../token-reach.ts'
 
 export function runRoutes(app: App, deps: HttpDeps): void {
   listRoutes(app, deps)
@@ -26,12 +27,13 @@ function listRoutes(app: App, { runs, store }: HttpDeps): void {
   app.get(
     '/v1/runs',
     {
-      config: { access: ['operator', 'worker', 'read'] },
+      config: { access: ['operator', 'worker', 'read'], within: 'itself' },
       schema: {
         operationId: 'listRuns',
         tags: ['Runs'],
         summary: 'List runs',
-        description: 'Newest first; filters narrow each other.',
+        description:
+          'Newest first; filters narrow each other. A limited token sees what it reaches.',
         querystring: runsQuery,
         response: { 200: runList },
       },
@@ -42,7 +44,10 @@ function listRoutes(app: App, { runs, store }: HttpDeps): void {
       if (issue !== undefined || task !== undefined) {
         return reply.code(200).send({ items: [], next_cursor: null })
       }
-      const page = await runs.list(runFilter(request.query), { limit, cursor })
+      const page = await runs.list(
+        { ...runFilter(request.query), ...given({ within: limitsOf(principalOf(request)) }) },
+        { limit, cursor },
+      )
       return reply.code(200).send(await runPage(store, page))
     },
   )
@@ -56,7 +61,11 @@ function oneRunRoutes(app: App, { runs, store, random }: HttpDeps): void {
   app.get(
     '/v1/runs/:id',
     {
-      config: { access: ['operator', 'worker', 'read', 'run'], conflicts: runTokenConflicts },
+      config: {
+        access: ['operator', 'worker', 'read', 'run'],
+        within: 'run',
+        conflicts: runTokenConflicts,
+      },
       schema: {
         operationId: 'getRun',
         tags: ['Runs'],
@@ -73,7 +82,11 @@ function oneRunRoutes(app: App, { runs, store, random }: HttpDeps): void {
   app.get(
     '/v1/runs/:id/audit',
     {
-      config: { access: ['operator', 'worker', 'read', 'run'], conflicts: runTokenConflicts },
+      config: {
+        access: ['operator', 'worker', 'read', 'run'],
+        within: 'run',
+        conflicts: runTokenConflicts,
+      },
       schema: {
         operationId: 'listRunAudit',
         tags: ['Runs'],
@@ -95,7 +108,7 @@ function oneRunRoutes(app: App, { runs, store, random }: HttpDeps): void {
   app.post(
     '/v1/runs/:id/cancel',
     {
-      config: { access: ['operator'], conflicts: ['not_active'] },
+      config: { access: ['operator'], within: 'run', conflicts: ['not_active'] },
       schema: {
         operationId: 'cancelRun',
         tags: ['Runs'],

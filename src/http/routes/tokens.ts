@@ -11,9 +11,9 @@ import {
 } from '../contract.ts'
 import type { HttpDeps } from '../deps.ts'
 import { onceOf } from '../idempotency.ts'
-import { tokenView } from '../token-view.ts'
+import { newTokenOf, tokenView } from '../token-view.ts'
 
-export function tokenRoutes(app: App, { store, random }: HttpDeps): void {
+export function tokenRoutes(app: App, { store, random, tokenWatch }: HttpDeps): void {
   app.post(
     '/v1/tokens',
     {
@@ -28,9 +28,8 @@ export function tokenRoutes(app: App, { store, random }: HttpDeps): void {
       },
     },
     async (request, reply) => {
-      const { scope, name = null, user_id: userId = null } = request.body
       const { actor } = principalOf(request)
-      const wanted = { scope, name, userId, secret: makeSecret(random), actor }
+      const wanted = { ...newTokenOf(request.body), secret: makeSecret(random), actor }
       const { token, secret } = await store.createToken(wanted, onceOf(request, random) ?? null)
       return reply.code(201).send({ id: token.id, token: scopedToken(token.id, secret) })
     },
@@ -63,13 +62,17 @@ export function tokenRoutes(app: App, { store, random }: HttpDeps): void {
         operationId: 'deleteToken',
         tags: ['Tokens'],
         summary: 'Revoke a token',
-        description: 'From now on it is 401 everywhere.',
+        description:
+          'From now on it is 401 everywhere. What it holds open ends at once, and so do the ' +
+          'leases and run tokens obtained with it: their runs are given back.',
         params: tokenParams,
         response: { 204: nothing },
       },
     },
     async (request, reply) => {
-      await store.deleteToken(request.params.id, principalOf(request).actor)
+      const { id } = request.params
+      await store.deleteToken(id, principalOf(request).actor)
+      tokenWatch.tell([id])
       return reply.code(204).send(null)
     },
   )

@@ -33,7 +33,11 @@ export function whyRoutes(app: App, { store }: HttpDeps): void {
   app.get(
     '/v1/runs/:id/why',
     {
-      config: { access: ['operator', 'read', 'run'], conflicts: runTokenConflicts },
+      config: {
+        access: ['operator', 'read', 'run'],
+        within: 'run',
+        conflicts: runTokenConflicts,
+      },
       schema: {
         operationId: 'explainRun',
         tags: ['Runs'],

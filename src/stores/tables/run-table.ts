@@ -39,6 +39,8 @@ const run = table<Run>(
     'leaseExpiresAt',
     'holder',
     'worker',
+    'tokenId',
+    'tokenUntil',
     'availableAt',
     'dueAt',
     'attemptsMax',

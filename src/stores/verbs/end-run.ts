@@ -1,7 +1,7 @@
 /** How runs end: by their holder, by a person, or by the sweeper. */
 import type { AuditDraft } from '../../domain/audit.ts'
 import type { Run } from '../../domain/run.ts'
-import { end, exhaust, isActive } from '../../domain/run.ts'
+import { end, exhaust, isActive, tokenHasEnded } from '../../domain/run.ts'
 import { sweep } from '../../domain/sweep.ts'
 import type { Subject } from '../../domain/subject.ts'
 import { ConflictError } from '../../errors.ts'
@@ -21,7 +21,7 @@ export function* completeRun(context: VerbContext, request: CompleteRequest): Ve
   const { run, subject } = yield* lockRun(context, request.runId)
   const { leaseHash } = request
   if (run.completedLeaseHash !== null && sameHash(run.completedLeaseHash, leaseHash)) return run
-  checkHolder(run, leaseHash)
+  checkHolder(run, leaseHash, context.now())
   const ended = end(run, { ...request, state: request.outcome }, context.now())
   const { outcome, verdict, round, attempt } = ended
   const data = {
@@ -102,7 +102,11 @@ export function* sweepRun(context: VerbContext, runId: string): Verb<Run | null>
       return null
     }
     case 'returned': {
-      const audit = { type: 'run.heartbeat_lost', actor: 'sweeper', runId, data: lost } as const
+      const why = tokenHasEnded(run, context.now())
+        ? { why: 'its token was revoked or ran out' }
+        : {}
+      const data = { ...lost, ...why }
+      const audit = { type: 'run.heartbeat_lost', actor: 'sweeper', runId, data } as const
       const [fence] = yield* insertAudits([audit], context.now())
       const [stored] = yield* writeRuns([{ ...swept.run, fence: fence ?? run.fence }])
       yield* announceAnew(context, locked, stored ?? swept.run)

@@ -2,15 +2,17 @@
 import type { LossCode } from '../../domain/hold.ts'
 import { lossOf } from '../../domain/hold.ts'
 import type { Run } from '../../domain/run.ts'
-import { makePending, renew, start } from '../../domain/run.ts'
+import { makePending, renew, start, tokenHasEnded } from '../../domain/run.ts'
+import type { TokenLimits } from '../../domain/token-limits.ts'
 import { ConflictError, runNotFound } from '../../errors.ts'
 import { sameHash } from '../../secrets.ts'
 import type { HeartbeatAnswer, HolderRequest, LeaseAnswer, LeaseRequest } from '../../store.ts'
 import { LostRace } from '../driver.ts'
 import type { Sql, Verb } from '../sql.ts'
-import { sql } from '../sql.ts'
+import { raw, sql } from '../sql.ts'
 import { insertAudits } from '../tables/audit-table.ts'
 import { selectRun, writeRuns } from '../tables/run-table.ts'
+import { inRepositories } from './within-limits.ts'
 import { selectSubject } from '../tables/subject-table.ts'
 import { announceAnew } from './announce.ts'
 import type { VerbContext } from './context.ts'
@@ -19,10 +21,11 @@ import { lockRun } from './context.ts'
 export function* leaseRun(context: VerbContext, request: LeaseRequest): Verb<LeaseAnswer | null> {
   const found =
     request.runId === null
-      ? yield* lockCandidate(context, request.types)
+      ? yield* lockCandidate(context, typesWithin(request), request.within)
       : (yield* lockRun(context, request.runId)).run
   if (found === null) return null
-  const fits = request.types === null || request.types.includes(found.type)
+  const types = typesWithin(request)
+  const fits = types === null || types.includes(found.type)
   if (found.state !== 'pending' || found.availableAt === null || !fits) return null
   const now = context.now()
   const { actor, grant } = request
@@ -40,18 +43,33 @@ export function* leaseRun(context: VerbContext, request: LeaseRequest): Verb<Lea
  * The run that has waited longest, its subject locked; passes over subjects others hold. Types are
  * asked one by one, each by its index: together they would walk the backlog of all others.
  */
-function* lockCandidate(context: VerbContext, types: readonly string[] | null): Verb<Run | null> {
+function* lockCandidate(
+  context: VerbContext,
+  types: readonly string[] | null,
+  within: TokenLimits | undefined,
+): Verb<Run | null> {
+  const reached = within === undefined ? raw('1 = 1') : inRepositories(within, raw('subject.scope'))
   if (types === null) {
-    return yield* lockFirst(context, sql`run.available_at IS NOT NULL ORDER BY run.available_at`)
+    return yield* lockFirst(
+      context,
+      sql`run.available_at IS NOT NULL AND ${reached} ORDER BY run.available_at`,
+    )
   }
   for (const type of yield* byLongestWait(types)) {
     const found = yield* lockFirst(
       context,
-      sql`run.available_at IS NOT NULL AND run.type = ${type} ORDER BY run.type, run.available_at`,
+      sql`run.available_at IS NOT NULL AND run.type = ${type} AND ${reached}
+        ORDER BY run.type, run.available_at`,
     )
     if (found !== null) return found
   }
   return null
+}
+
+function typesWithin({ types, within }: LeaseRequest): readonly string[] | null {
+  const reached = within?.types ?? null
+  if (reached === null || types === null) return types ?? reached
+  return types.filter((type) => reached.includes(type))
 }
 
 /** No type starves another, in whatever order a worker names them. */
@@ -78,7 +96,7 @@ function* lockFirst(context: VerbContext, whereInOrder: Sql): Verb<Run | null> {
 export function* heartbeatRun(context: VerbContext, request: HolderRequest): Verb<HeartbeatAnswer> {
   const run = yield* selectRun(request.runId)
   if (run === null) throw runNotFound(request.runId)
-  checkHolder(run, request.leaseHash)
+  checkHolder(run, request.leaseHash, context.now())
   const leaseMs = request.leaseMs ?? run.leaseMs
   const [renewed] = yield* writeRuns([renew(run, leaseMs, context.now())])
   return { expiresAt: renewed?.leaseExpiresAt ?? 0, fence: run.fence, leaseMs }
@@ -86,7 +104,7 @@ export function* heartbeatRun(context: VerbContext, request: HolderRequest): Ver
 
 export function* releaseRun(context: VerbContext, request: HolderRequest): Verb<Run> {
   const { run } = yield* lockRun(context, request.runId)
-  checkHolder(run, request.leaseHash)
+  checkHolder(run, request.leaseHash, context.now())
   const now = context.now()
   const data = { worker: run.worker, round: run.round, attempt: run.attempt }
   const audit = { type: 'run.released', actor: request.actor, runId: run.id, data } as const
@@ -101,8 +119,9 @@ function* announceHolder(context: VerbContext, run: Run): Verb<void> {
   if (subject !== null) yield* announceAnew(context, { subject }, run)
 }
 
-export function checkHolder(run: Run, leaseHash: string): void {
-  const code = lossOf(run, run.leaseHash !== null && sameHash(run.leaseHash, leaseHash))
+export function checkHolder(run: Run, leaseHash: string, now: number): void {
+  const holds = run.leaseHash !== null && sameHash(run.leaseHash, leaseHash)
+  const code = lossOf(run, holds && !tokenHasEnded(run, now))
   if (code !== null) throw lossError(run, code)
 }
 

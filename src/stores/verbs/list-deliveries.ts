@@ -2,6 +2,7 @@
 import { anchorTarget } from '../../domain/outbox/announce.ts'
 import type { Delivery, DeliveryWait } from '../../domain/outbox/delivery.ts'
 import { deliveryWaits, waitOf } from '../../domain/outbox/delivery.ts'
+import type { TokenLimits } from '../../domain/token-limits.ts'
 import type {
   AnchorOf,
   AnchorPlace,
@@ -12,7 +13,8 @@ import type {
 import type { Page, Paged } from '../../store.ts'
 import { cutPage, pageAfterId } from '../paging.ts'
 import type { Sql, Verb } from '../sql.ts'
-import { join, sql } from '../sql.ts'
+import { join, raw, sql } from '../sql.ts'
+import { inRepositories, ofTypes } from './within-limits.ts'
 import { deliveriesAt, selectDeliveries } from '../tables/delivery-table.ts'
 
 const countMax = 1000
@@ -23,16 +25,25 @@ export function* listDeliveries(
   page: Page,
   now: number,
 ): Verb<Paged<Delivery>> {
-  const { status, wait, channel, runId } = filter
+  const { status, wait, channel, runId, within } = filter
   const where: Sql[] = [pageAfterId(page)]
   if (status !== undefined) where.push(sql`status = ${status}`)
   if (channel !== undefined) where.push(sql`channel = ${channel}`)
   if (runId !== undefined) where.push(sql`run_id = ${runId}`)
   if (wait !== undefined) where.push(waits(wait, now))
+  if (within !== undefined) {
+    where.push(inRepositories(within, raw('repository_id')))
+    if (within.types !== null) where.push(ofRunType(within))
+  }
   const found = yield* selectDeliveries(
     sql`${join(where, ' AND ')} ORDER BY id DESC LIMIT ${page.limit + 1}`,
   )
   return cutPage(found, page, (delivery) => delivery)
+}
+
+function ofRunType(within: TokenLimits): Sql {
+  return sql`EXISTS (SELECT 1 FROM run WHERE run.id = delivery.run_id
+    AND ${ofTypes(within, raw('run.type'))})`
 }
 
 /** The same as `waitOf`, for a filter. */

@@ -6,16 +6,18 @@
 import type { InboxEntry } from '../../domain/inbox.ts'
 import type { Run } from '../../domain/run.ts'
 import type { Subject } from '../../domain/subject.ts'
+import type { TokenLimits } from '../../domain/token-limits.ts'
 import type { ActiveState, Hold, InboxFilter, Page, Paged, RunFilter } from '../../store.ts'
 import { cutPage, pageAfterId, pageAfterNumber } from '../paging.ts'
 import type { Sql, Verb } from '../sql.ts'
 import { join, padded, raw, sql } from '../sql.ts'
 import { selectEntries } from '../tables/inbox-table.ts'
 import { isAhead, selectRuns } from '../tables/run-table.ts'
+import { inRepositories, ofTypes } from './within-limits.ts'
 import { selectSubjects } from '../tables/subject-table.ts'
 
 export function* listRuns(filter: RunFilter, page: Page): Verb<Paged<Run>> {
-  const { repo, pr, state, type, key, headSha } = filter
+  const { repo, pr, state, type, key, headSha, within } = filter
   const where: Sql[] = [pageAfterId(page)]
   if (repo !== undefined && pr !== undefined) where.push(ofPullRequest(repo, pr))
   else if (repo !== undefined) where.push(sql`repo = ${repo}`)
@@ -24,10 +26,17 @@ export function* listRuns(filter: RunFilter, page: Page): Verb<Paged<Run>> {
   if (type !== undefined) where.push(sql`type = ${type}`)
   if (key !== undefined) where.push(sql`key = ${key}`)
   if (headSha !== undefined) where.push(sql`head_sha = ${headSha}`)
+  if (within !== undefined) where.push(ofTypes(within, raw('type')), ofReached(within))
   const found = yield* selectRuns(
     sql`${join(where, ' AND ')} ORDER BY id DESC LIMIT ${page.limit + 1}`,
   )
   return cutPage(found, page, (run) => run)
+}
+
+function ofReached(within: TokenLimits): Sql {
+  if (within.repositories === null) return raw('1 = 1')
+  return sql`EXISTS (SELECT 1 FROM subject WHERE subject.id = run.subject_id
+    AND ${inRepositories(within, raw('subject.scope'))})`
 }
 
 /** By subject, so that a renamed repository's older runs are found too. */

@@ -16,6 +16,7 @@ import { selectRuns, writeRuns } from '../tables/run-table.ts'
 import { lockSubject, writeSubjects } from '../tables/subject-table.ts'
 import { announce } from './announce.ts'
 import type { VerbContext } from './context.ts'
+import { moveTokenLimits } from './tokens.ts'
 import { moveDeliveries } from './move-deliveries.ts'
 
 export function* mergeSubjects(
@@ -38,6 +39,7 @@ export function* mergeSubjects(
     }
   }
   yield* moveDeliveries(context, from.id, into.id, keptIds)
+  yield* moveTokenLimits(from.id, into.id)
   yield* announceMoved(context, into.id, [...keptIds.values()])
   yield* noteMerged(from.id, into.id)
   const data = { from: from.id, into: into.id, name: into.name }

@@ -23,7 +23,7 @@ import { checkHolder } from './hold-run.ts'
 
 export function* publishOwn(context: VerbContext, request: PublishRequest): Verb<PublishAnswer> {
   const { run, subject } = yield* lockRun(context, request.runId)
-  if (request.leaseHash !== null) checkHolder(run, request.leaseHash)
+  if (request.leaseHash !== null) checkHolder(run, request.leaseHash, context.now())
   const refusal = publishRefusal(request, run, request.rightsOf(run.type))
   if (refusal !== null) throw new ForbiddenError(refusal.code, refusal.message, refusal)
   const desire = desireOf(request, run, subject.scope)

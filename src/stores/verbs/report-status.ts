@@ -14,7 +14,7 @@ import { checkHolder } from './hold-run.ts'
 
 export function* reportStatus(context: VerbContext, request: ReportRequest): Verb<Run> {
   const { run, subject } = yield* lockRun(context, request.runId)
-  if (request.leaseHash !== null) checkHolder(run, request.leaseHash)
+  if (request.leaseHash !== null) checkHolder(run, request.leaseHash, context.now())
   else if (!isActive(run)) {
     throw new ConflictError('not_active', `run ${run.id} has already ended: ${run.state}`, {
       hint: 'Only a pending, running or waiting run has a status to report.',

@@ -1,0 +1,52 @@
+/**
+ * Port: the store's part for tokens. A token's secret is answered once, when it is made; the store
+ * has its hash. As with every verb of the store: one transaction with its audit rows.
+ */
+import type { TokenLimits } from './domain/token-limits.ts'
+import type { Once, Page, Paged } from './store.ts'
+
+export interface TokenStore {
+  createToken(token: NewToken, once: Once | null): Promise<CreatedToken>
+  listTokens(page: Page): Promise<Paged<Token>>
+  /** It is refused from now on, and so are the leases that were obtained with it. */
+  deleteToken(id: string, actor: string): Promise<void>
+  token(id: string): Promise<StoredToken | null>
+  /** It was used just now. Written at most once a minute, however often it is asked. */
+  touchToken(id: string): Promise<void>
+  /** Which of these were revoked or have run out. */
+  endedTokens(ids: readonly string[]): Promise<readonly string[]>
+}
+
+export interface Token {
+  readonly id: string
+  readonly scope: string
+  readonly name: string | null
+  readonly userId: number | null
+  readonly limits: TokenLimits
+  readonly createdAt: number
+  /** Null when it does not end by itself. */
+  readonly expiresAt: number | null
+  /** To the minute; null when it never was. */
+  readonly lastUsedAt: number | null
+}
+
+export interface StoredToken extends Token {
+  readonly secretHash: string
+}
+
+export interface NewToken {
+  readonly scope: string
+  readonly name: string | null
+  readonly userId: number | null
+  /** Patterns in lower case; left out or null for all repositories. */
+  readonly repos?: readonly string[] | null
+  readonly types?: readonly string[] | null
+  readonly expiresAt?: number | null
+  readonly secret: string
+  readonly actor: string
+}
+
+export interface CreatedToken {
+  readonly token: Token
+  readonly secret: string
+}
