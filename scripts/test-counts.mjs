@@ -1,11 +1,19 @@
 /**
- * Turns Vitest's JSON report into the numbers of the last line. What must hold: a run that Vitest
- * calls a failure never counts as zero failed, unless no test was found at all.
+ * Turns Vitest's JSON report into the last lines: the slowest files, and how many tests passed. What
+ * must hold: a run that Vitest calls a failure never counts as zero failed, unless no test was found
+ * at all.
  */
+import { relative } from 'node:path'
 
 /**
  * @typedef {{ status: string }} Assertion
- * @typedef {{ status: string, assertionResults: Assertion[] }} FileResult
+ * @typedef {{
+ *   name: string,
+ *   status: string,
+ *   startTime: number,
+ *   endTime: number,
+ *   assertionResults: Assertion[],
+ * }} FileResult
  * @typedef {{ passed: number, failed: number, skipped: number }} Counts
  *
  * @param {{ testResults: FileResult[] } | null} report null when Vitest wrote none
@@ -39,4 +47,25 @@ function failedAsAWhole(file) {
 /** @param {Counts} counts */
 export function summaryLine({ passed, failed, skipped }) {
   return `${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`
+}
+
+const slowMax = 10
+
+/**
+ * The files that took longest, so that whoever adds a slow one sees it.
+ *
+ * @param {{ testResults: FileResult[] } | null} report
+ * @param {string} root that their names are told from
+ * @returns {string[]} lines
+ */
+export function slowestFiles(report, root) {
+  const files = (report?.testResults ?? []).map(({ name, startTime, endTime }) => {
+    return { name: relative(root, name), seconds: (endTime - startTime) / 1000 }
+  })
+  const slowest = files.toSorted((a, b) => b.seconds - a.seconds).slice(0, slowMax)
+  if (slowest.length < 2) return []
+  return [
+    `Slowest of ${files.length} files:`,
+    ...slowest.map(({ name, seconds }) => `${seconds.toFixed(1).padStart(7)} s  ${name}`),
+  ]
 }

@@ -1,29 +1,38 @@
 /**
- * `npm test`: sets up what is missing, PostgreSQL included, and runs the tests. Arguments go to
- * Vitest. The last line says how many passed and failed; the exit code is 0 only when something ran
- * and nothing failed.
+ * `npm test`: sets up what is missing, PostgreSQL included, and runs the tests; `npm run
+ * test:quick` runs those that need no PostgreSQL. Arguments go to Vitest. At the end come the
+ * slowest files; the last line says how many tests passed and failed; the exit code is 0 only when
+ * something ran and nothing failed.
  */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { runChild } from './child.mjs'
+import { root, runChild } from './child.mjs'
 import { setup } from './setup.mjs'
-import { countTests, summaryLine } from './test-counts.mjs'
+import { countTests, slowestFiles, summaryLine } from './test-counts.mjs'
 
+const args = process.argv.slice(2)
 const node = await setup()
-const postgres = await runChild(node, ['test/postgres/install-binaries.ts'])
-const counts = postgres.code === 0 ? await runTests() : { passed: 0, failed: 1, skipped: 0 }
+const counts = (await hasPostgres()) ? await runTests() : { passed: 0, failed: 1, skipped: 0 }
 console.log(summaryLine(counts))
 process.exit(counts.failed === 0 && counts.passed > 0 ? 0 : 1)
+
+async function hasPostgres() {
+  if (args.includes('--project=quick')) return true
+  const { code } = await runChild(node, ['test/postgres/install-binaries.ts'])
+  return code === 0
+}
 
 async function runTests() {
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-test-report-'))
   const reportFile = join(folder, 'report.json')
   const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${reportFile}`]
-  const args = ['node_modules/vitest/vitest.mjs', 'run', ...reporters, ...process.argv.slice(2)]
+  const vitest = ['node_modules/vitest/vitest.mjs', 'run', ...reporters, ...args]
   try {
-    const { code, interrupted } = await runChild(node, args)
-    return countTests(readReport(reportFile), interrupted && code === 0 ? 1 : code)
+    const { code, interrupted } = await runChild(node, vitest)
+    const report = readReport(reportFile)
+    for (const line of slowestFiles(report, root)) console.log(line)
+    return countTests(report, interrupted && code === 0 ? 1 : code)
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }

@@ -11,20 +11,31 @@ interface Counts {
   readonly failed: number
   readonly skipped: number
 }
+interface FileResult {
+  readonly name: string
+  readonly status: string
+  readonly startTime: number
+  readonly endTime: number
+  readonly assertionResults: readonly { readonly status: string }[]
+}
 interface Report {
-  readonly testResults: { status: string; assertionResults: { status: string }[] }[]
+  readonly testResults: readonly FileResult[]
 }
 interface TestCounts {
   readonly countTests: (report: Report | null, exitCode: number) => Counts
   readonly summaryLine: (counts: Counts) => string
+  readonly slowestFiles: (report: Report | null, root: string) => string[]
 }
 
 const script = (name: string): string => new URL(`../scripts/${name}`, import.meta.url).href
-const { countTests, summaryLine } = (await import(script('test-counts.mjs'))) as TestCounts
+const { countTests, slowestFiles, summaryLine } = (await import(
+  script('test-counts.mjs')
+)) as TestCounts
 
 function lineFor(exitCode: number, ...files: [string, ...string[]][]): string {
   const testResults = files.map(([status, ...tests]) => {
-    return { status, assertionResults: tests.map((test) => ({ status: test })) }
+    const assertionResults = tests.map((test) => ({ status: test }))
+    return { name: 'a.test.ts', status, startTime: 0, endTime: 0, assertionResults }
   })
   return summaryLine(countTests({ testResults }, exitCode))
 }
@@ -59,6 +70,29 @@ describe('the last line of the tests', () => {
 
   it('counts a run that ended without a report as failed', () => {
     expect(summaryLine(countTests(null, 1))).toBe('0 passed, 1 failed')
+  })
+})
+
+describe('the slowest files', () => {
+  const took = (name: string, seconds: number): FileResult => ({
+    ...{ name: `/clone/${name}`, status: 'passed', assertionResults: [] },
+    ...{ startTime: 5000, endTime: 5000 + seconds * 1000 },
+  })
+
+  it('are told from the slowest on, ten at most', () => {
+    const files = Array.from({ length: 12 }, (_, at) => took(`test/${at}.test.ts`, at))
+    const lines = slowestFiles({ testResults: files }, '/clone')
+    expect(lines.slice(0, 3)).toEqual([
+      'Slowest of 12 files:',
+      '   11.0 s  test/11.test.ts',
+      '   10.0 s  test/10.test.ts',
+    ])
+    expect(lines).toHaveLength(11)
+  })
+
+  it('are not told of one file, or of a run without a report', () => {
+    expect(slowestFiles({ testResults: [took('a.test.ts', 1)] }, '/clone')).toEqual([])
+    expect(slowestFiles(null, '/clone')).toEqual([])
   })
 })
 

@@ -28,6 +28,11 @@ export interface Ended {
   readonly stderr: string
 }
 
+/** The variables that make no difference to what is tested. */
+function ofTheMachine(...names: readonly string[]): Record<string, string> {
+  return Object.fromEntries(names.map((name) => [name, process.env[name] ?? '']))
+}
+
 /** A command of the program, from its start to its end. */
 export class Command {
   readonly child: ChildProcess
@@ -39,7 +44,7 @@ export class Command {
     const started = 'TEST_PUBLISHING_RULES' in env ? impatientProgram : program
     this.child = spawn(node, [started, ...args], {
       cwd: place.folder,
-      env: { PATH: process.env['PATH'] ?? '', ...place.env, ...env },
+      env: { ...ofTheMachine('PATH', 'TMPDIR', 'NODE_COMPILE_CACHE'), ...place.env, ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     })
     this.child.stdout?.on('data', (text) => (this.#stdout += String(text)))

@@ -1,0 +1,40 @@
+/**
+ * The order of test files: those that take long come first, so that at the end no worker sits idle
+ * while another is in the middle of a long one. `npm test` prints the slowest; keep this in step.
+ */
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
+
+/** The longest first; whatever is not named comes after them, as Vitest orders it. */
+const long = [
+  'test/simulation/simulation.test.ts',
+  'test/chaos/publish-kills.test.ts',
+  'test/chaos/intake-kills.test.ts',
+  'test/scenarios/command-line.test.ts',
+  'test/chaos/storm.test.ts',
+  'test/conformance/store-runs.postgres.test.ts',
+  'test/conformance/publisher.postgres.test.ts',
+  'test/simulation/mutations.test.ts',
+  'test/scenarios/restart.test.ts',
+  'test/scenarios/publishing-absence.test.ts',
+  'test/chaos/publish-stopped.test.ts',
+  'test/chaos/publish-two-servers.test.ts',
+  'test/scenarios/holding.test.ts',
+  'test/chaos/two-servers.test.ts',
+  'test/scenarios/webhook-absence.test.ts',
+  'test/conformance/store-outbox.postgres.test.ts',
+  'test/conformance/store-upkeep.postgres.test.ts',
+  'test/chaos/claims-at-once.test.ts',
+  'test/conformance/why.postgres.test.ts',
+  'test/readme.test.ts',
+  'test/package.test.ts',
+]
+
+export class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rank = ({ moduleId }: TestSpecification): number => {
+      const at = long.findIndex((path) => moduleId.endsWith(`/${path}`))
+      return at === -1 ? long.length : at
+    }
+    return (await super.sort(files)).toSorted((a, b) => rank(a) - rank(b))
+  }
+}
