@@ -21,6 +21,8 @@ export interface Target {
   readonly sha: string | null
   readonly name: string
   readonly markerKey: string
+  /** Keys of what may stand there in its place, as after a restore. */
+  readonly laterKeys: readonly string[]
   /** What was last recorded as ours there. */
   readonly providerId: string | null
 }

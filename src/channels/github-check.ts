@@ -89,12 +89,16 @@ export class CheckChannel implements Channel {
 
   async look({ target, prepared: wanted, since }: LookRequest, sendBy: SendBy): Promise<Sight> {
     const body = wanted.body as CheckBody
-    const checks =
-      target.providerId !== null && since === null
-        ? await this.#get(target, sendBy)
-        : await this.#list(target, body.name, sendBy)
-    const standing = checks.sort((a, b) => b.id - a.id).map((check) => standingOf(check, body))
-    return { standing, unverified: false }
+    const isKnown = target.providerId !== null && since === null
+    if (isKnown && target.laterKeys.length > 0) {
+      const [newest] = await this.#list(target, body, sendBy)
+      const standing = newest === undefined ? [] : [standingOf(newest, body)]
+      return { standing, unverified: false }
+    }
+    const checks = isKnown
+      ? await this.#get(target, sendBy)
+      : await this.#list(target, body, sendBy)
+    return { standing: checks.map((check) => standingOf(check, body)), unverified: false }
   }
 
   placeIsThere(target: Target, sendBy: SendBy): Promise<boolean> {
@@ -113,21 +117,29 @@ export class CheckChannel implements Channel {
     return found === null ? [] : [found.data]
   }
 
-  async #list(target: Target, name: string, sendBy: SendBy): Promise<Check[]> {
+  /**
+   * The newest first. One that is completed cannot show work under way again, so it is not what
+   * that is looked for.
+   */
+  async #list(target: Target, { name, status }: CheckBody, sendBy: SendBy): Promise<Check[]> {
     const { github, authors } = this.#parts
     const { appIds } = await authors()
     const asked = { ref: shaOf(target), check_name: name, filter: 'all' }
     const ours: Check[] = []
+    const keys = [target.markerKey, ...target.laterKeys]
     const pages = eachPage(github, target, checksForm, ofCommit, asked, sendBy)
     for await (const { check_runs } of pages) {
       ours.push(
         ...check_runs.filter(
-          ({ app, external_id }) =>
-            app != null && appIds.has(app.id) && external_id === target.markerKey,
+          (check) =>
+            check.app != null &&
+            appIds.has(check.app.id) &&
+            keys.includes(check.external_id ?? '') &&
+            (check.status !== 'completed' || status === 'completed'),
         ),
       )
     }
-    return ours
+    return ours.sort((a, b) => b.id - a.id)
   }
 }
 

@@ -4,6 +4,9 @@
  */
 import type { Verdict } from './run.ts'
 
+/** How long a subject is remembered after it was last used, with the comment of its runs. */
+export const subjectKeptMs = 365 * 24 * 3_600_000
+
 export interface Subject {
   readonly id: string
   readonly type: string

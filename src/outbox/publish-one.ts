@@ -345,6 +345,7 @@ function targetOf(
     sha,
     name,
     markerKey,
+    laterKeys: delivery.memo.restored?.laterKeys ?? [],
     providerId,
   }
 }

@@ -41,14 +41,12 @@ import {
 export class SqlOutbox implements port.OutboxStore {
   readonly #driver: Driver
   readonly #context: VerbContext
-  readonly #newKey: () => port.MarkerKey
   readonly rules: PublishingRules
 
-  constructor(driver: Driver, context: VerbContext, newKey: () => port.MarkerKey) {
+  constructor(driver: Driver, context: VerbContext) {
     this.#driver = driver
     this.#context = context
     this.rules = context.publishing
-    this.#newKey = newKey
   }
 
   lease(room: port.LeaseRoom): Promise<readonly port.LeasedDelivery[]> {
@@ -146,8 +144,7 @@ export class SqlOutbox implements port.OutboxStore {
   async markerKeys(): Promise<readonly port.MarkerKey[]> {
     const known = await this.#driver.read(markerKeys)
     if (known.length > 0) return known
-    const made = this.#newKey()
-    return await this.#driver.transact(() => ensureMarkerKey(this.#context, made))
+    return await this.#driver.transact(() => ensureMarkerKey(this.#context))
   }
 
   authors(): Promise<readonly port.Author[]> {
@@ -159,7 +156,7 @@ export class SqlOutbox implements port.OutboxStore {
   }
 
   knowsSince(): Promise<number> {
-    return this.#driver.read(knowsSince)
+    return this.#driver.read(() => knowsSince(this.#context.now()))
   }
 
   noteRestore(): Promise<void> {

@@ -42,6 +42,7 @@ import {
 import { noticeBackup } from './verbs/note-restore.ts'
 import type { OnceRules } from './verbs/once.ts'
 import { withOnce } from './verbs/once.ts'
+import { ensureMarkerKey } from './verbs/publisher-identity.ts'
 import { purge } from './verbs/purge.ts'
 import { receiveWebhooks } from './verbs/receive-webhooks.ts'
 import { reportStatus } from './verbs/report-status.ts'
@@ -91,13 +92,14 @@ export class SqlStore extends SqlTokens implements port.Store {
       newId: (prefix) => makeId(prefix, driver.now(), random),
       jitter: () => random.below(1000) / 1000,
       publishing: publishing ?? defaultPublishing,
+      newMarkerKey: () => ({
+        id: random.bytes(4).toString('hex'),
+        secret: random.bytes(32).toString('base64url'),
+      }),
     }
     this.catchUp = new SqlCatchUp(driver)
     this.means = { driver, context: this.#context }
-    this.outbox = new SqlOutbox(driver, this.#context, () => ({
-      id: random.bytes(4).toString('hex'),
-      secret: random.bytes(32).toString('base64url'),
-    }))
+    this.outbox = new SqlOutbox(driver, this.#context)
     const batches = { scheduler, evenSizes: driver.dialect.statementsTravel }
     this.#claims = new Batcher({
       run: (claims, beside) => this.#batch(claims, beside, () => claimRuns(this.#context, claims)),
@@ -351,6 +353,8 @@ export class SqlStore extends SqlTokens implements port.Store {
     const context = this.#context
     return this.#driver.transact(function* () {
       yield* writeStateOnce('first_started_at', String(context.now()))
+      // Before anything can be signed with it: so every backup has it.
+      yield* ensureMarkerKey(context)
       yield* noticeBackup(context)
       return (yield* writeStateOnce('mode', mode)) as port.StoreMode
     })

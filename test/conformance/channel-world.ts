@@ -116,6 +116,7 @@ export class ChannelWorld {
       sha,
       name: 'anchor',
       markerKey: 'a1b2c3:anchor',
+      laterKeys: [],
       providerId: null,
       ...given,
     }

@@ -4,8 +4,9 @@
  */
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { announced, OutboxHand } from './outbox-hand.ts'
+import { completion } from './claims.ts'
 import { TestSubject } from './test-subject.ts'
-import { hour, openWorld, type OpenStore, type World } from './world.ts'
+import { hour, openWorld, second, type OpenStore, type World } from './world.ts'
 
 export function restoring(open: OpenStore): void {
   let world: World
@@ -34,6 +35,22 @@ export function restoring(open: OpenStore): void {
       expect(memo).toMatchObject({ unsettled: true, doubt })
     }
     expect(await hand.told(found[0]!.id)).toContain('delivery.in_doubt')
+  })
+
+  it('what was shown lately is read again once, the newest first, a second apart', async () => {
+    const subject = new TestSubject(world, { announcement: announced })
+    const first = await subject.claim('a')
+    await hand.publish()
+    await world.store.completeRun(completion(first), null)
+    await hand.publish()
+    await world.store.outbox.noteRestore()
+    const found = Object.values(await hand.of(first.run!.id))
+    expect(found.map(({ status }) => status)).toEqual(['SENT', 'SENT', 'SENT'])
+    const newestFirst = found.toSorted((a, b) => (a.id < b.id ? 1 : -1))
+    const reads = newestFirst.map(({ dueAt }) => (dueAt ?? 0) - world.store.now())
+    expect(reads).toEqual([second, 2 * second, 3 * second])
+    const check = found.find(({ name }) => name === 'check')
+    expect(check?.memo.restored?.laterKeys).toHaveLength(5)
   })
 
   it('what was shown and goes on is unsettled, and what ended is left alone', async () => {

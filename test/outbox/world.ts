@@ -48,6 +48,17 @@ export interface WorldOptions {
   /** Publishes as a GitHub App, which alone may write check runs. */
   readonly app?: boolean
   readonly simulator?: Parameters<typeof createGitHubSimulator>[0]
+  /** The store's file; else it is in memory. */
+  readonly path?: string
+  /** Another store on the same GitHub, at the same time. */
+  readonly beside?: Surroundings
+}
+
+export interface Surroundings {
+  readonly time: VirtualTime
+  readonly github: GitHubSimulator
+  /** When the pull request was opened. */
+  readonly createdAt: number
 }
 
 export type World = Awaited<ReturnType<typeof openWorld>>
@@ -55,22 +66,33 @@ export type World = Awaited<ReturnType<typeof openWorld>>
 const noLimits: BudgetLimits = { spacingMs: 0, perMinute: 0, perHour: 0 }
 const log = pino({ level: 'silent' })
 
-export async function openWorld(options: WorldOptions = {}) {
-  const time = new VirtualTime(Date.UTC(2026, 5, 1, 12))
-  const seams = { clock: time, scheduler: time, random: systemRandom }
+function newGitHub(time: VirtualTime, options: WorldOptions): GitHubSimulator {
   const asApp = { app: { id: 12, slug: 'holdfast-bot', privateKey: appKeyPem } }
   const github = createGitHubSimulator({
-    ...seams,
+    clock: time,
+    scheduler: time,
+    random: systemRandom,
     ...(options.app === true && asApp),
     ...options.simulator,
   })
-  const publishing = { ...defaultPublishing, ...options.rules }
-  const store = openSqlite({ path: ':memory:', exclusive: false }, { ...seams, publishing })
-  await withTime(time, store.recordMode('live'))
   github.addRepository(repo)
+  return github
+}
+
+export async function openWorld(options: WorldOptions = {}) {
+  const time = options.beside?.time ?? new VirtualTime(Date.UTC(2026, 5, 1, 12))
+  const seams = { clock: time, scheduler: time, random: systemRandom }
+  const github = options.beside?.github ?? newGitHub(time, options)
+  const publishing = { ...defaultPublishing, ...options.rules }
+  const file = { path: options.path ?? ':memory:', exclusive: false }
+  const store = openSqlite(file, { ...seams, publishing })
+  await withTime(time, store.recordMode('live'))
   await time.pass(second)
-  const createdAt = options.youngThread === false ? time.wallMs() - hour : time.wallMs()
-  github.addPull(repo, { number: 5, headSha: head(1), baseSha, createdAt })
+  const isOld = options.youngThread === false
+  const createdAt = options.beside?.createdAt ?? time.wallMs() - (isOld ? hour : 0)
+  if (options.beside === undefined) {
+    github.addPull(repo, { number: 5, headSha: head(1), baseSha, createdAt })
+  }
   const base = { options, seams, store, github }
   const runs = runsOf(base)
   const opened: Publisher[] = []
@@ -78,6 +100,7 @@ export async function openWorld(options: WorldOptions = {}) {
     time,
     store: store as Store,
     github,
+    createdAt,
     runs,
     /** One more node that publishes from the same store. */
     startPublisher: (fetch = github.fetch): Publisher => {

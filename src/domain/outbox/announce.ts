@@ -128,10 +128,14 @@ function checkDesire(run: Run, common: Common): Desire[] {
       channel: 'github-check',
       name: 'check',
       target: `check ${run.id} ${run.round} ${checkName}`,
-      markerText: `${run.type}\n${run.pair}\ncheck ${run.round}`,
+      markerText: checkMarkerText(run, run.round),
       thread: run.pr,
       sha: headSha,
       content,
     },
   ]
+}
+
+export function checkMarkerText({ type, pair }: Pick<Run, 'type' | 'pair'>, round: number): string {
+  return `${type}\n${pair}\ncheck ${round}`
 }

@@ -119,6 +119,8 @@ export interface Memo {
   readonly scan?: Appointment
   /** Copies to remove once the kept one is up to date. */
   readonly surplus?: readonly string[]
+  /** Only what a restored store has to find out; gone once it was read. */
+  readonly restored?: Restored
   /** We looked whether it was there before the first create. */
   readonly looked?: true
   /** It was made anew under this claim; a second time nobody wants it. */
@@ -135,6 +137,11 @@ export interface Memo {
   readonly preparations?: number
   /** What stands there, or may, says that work is under way: somebody has to close it. */
   readonly showsWork?: true
+}
+
+export interface Restored {
+  /** Keys of later rounds, which may have been begun after the copy was made. */
+  readonly laterKeys: readonly string[]
 }
 
 export interface Doubt {

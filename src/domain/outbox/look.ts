@@ -242,6 +242,8 @@ export function afterSettle(
     const memo = withAppointment(delivery.memo, 'settle', null)
     return { delivery: withDue({ ...delivery, memo }, now), audits: [] }
   }
+  const wasReadAgain = delivery.memo.restored !== undefined
+  if (shown === undefined && wasReadAgain && delivery.final) return settled(delivery, false, now)
   if (shown === undefined && delivery.channel === 'github-comment') {
     const lost = { ...delivery.memo, lost: { looks: 1 } }
     const memo = withAppointment(lost, 'settle', null)
@@ -253,7 +255,7 @@ export function afterSettle(
     const memo = { ...withAppointment(delivery.memo, 'settle', null), rewrites }
     const data = { code: 'not_shown', text: 'it does not show the newest version' }
     return {
-      delivery: reopened({ ...delivery, memo }, now),
+      delivery: reopened({ ...delivery, ...standingId(delivery, shown), memo }, now),
       audits: [tell(delivery, 'delivery.retry_scheduled', data)],
     }
   }
@@ -263,9 +265,20 @@ export function afterSettle(
     const memo = withAppointment(delivery.memo, 'settle', { step, at: Math.max(at, now) })
     return { delivery: withDue({ ...delivery, memo }, now), audits: [] }
   }
+  return settled(delivery, shown?.current === true, now)
+}
+
+/** After a restore it may be another one that shows: a later round's, which nobody would close. */
+function standingId(delivery: Delivery, shown: Seen | undefined): Partial<Delivery> {
+  if (shown === undefined || delivery.memo.restored === undefined) return {}
+  return { providerId: shown.providerId, providerUrl: shown.url ?? delivery.providerUrl }
+}
+
+/** What was removed while nobody knew of it stays away: whoever removed it saw how it ended. */
+function settled(delivery: Delivery, shows: boolean, now: number): Told {
   const cleared = withAppointment(delivery.memo, 'settle', null)
-  const { unsettled: _unsettled, rewrites: _rewrites, ...memo } = cleared
-  const data = { provider_id: delivery.providerId, shows: shown?.current === true }
+  const { unsettled: _unsettled, rewrites: _rewrites, restored: _restored, ...memo } = cleared
+  const data = { provider_id: delivery.providerId, shows }
   return {
     delivery: withDue({ ...delivery, memo }, now),
     audits: [tell(delivery, 'delivery.settled', data)],

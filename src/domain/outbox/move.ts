@@ -46,8 +46,14 @@ export function actionOf({ channel, providerId }: Delivery): 'create' | 'edit' {
   return providerId === null ? 'create' : 'edit'
 }
 
+const foundAgain: readonly Delivery['channel'][] = [
+  'github-comment',
+  'github-review',
+  'github-check',
+]
+
 function looksFirst({ channel, providerId }: Delivery): boolean {
-  return (channel === 'github-comment' || channel === 'github-review') && providerId === null
+  return foundAgain.includes(channel) && providerId === null
 }
 
 function followUp({ memo }: Delivery, now: number): Move {

@@ -1,4 +1,5 @@
 /** What publishers share: the keys markers are signed with, and the accounts that were ours. */
+import { subjectKeptMs } from '../../domain/subject.ts'
 import type { Author, MarkerKey } from '../../outbox-store.ts'
 import type { Verb } from '../sql.ts'
 import { sql } from '../sql.ts'
@@ -12,7 +13,8 @@ export function* markerKeys(): Verb<MarkerKey[]> {
 }
 
 /** Several processes may start at once: the first row stands, and all sign with it. */
-export function* ensureMarkerKey(context: VerbContext, key: MarkerKey): Verb<MarkerKey[]> {
+export function* ensureMarkerKey(context: VerbContext): Verb<MarkerKey[]> {
+  const key = context.newMarkerKey()
   yield* lockState('marker_keys', 'made')
   yield sql`INSERT INTO marker_key (id, secret, created_at)
     SELECT ${key.id}, ${key.secret}, ${context.now()}
@@ -34,8 +36,9 @@ export function* learnAuthor(context: VerbContext, author: Author): Verb<void> {
     ON CONFLICT (kind, github_id) DO NOTHING`
 }
 
-export function* knowsSince(): Verb<number> {
+/** A thread from before may carry a comment that was made before our time, or that we forgot. */
+export function* knowsSince(now: number): Verb<number> {
   const first = Number((yield* readState('first_started_at')) ?? Infinity)
   const restored = Number((yield* readState('restored_at')) ?? 0)
-  return Math.max(first, restored)
+  return Math.max(first, restored, now - subjectKeptMs)
 }

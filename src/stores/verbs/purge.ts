@@ -3,6 +3,7 @@
  * run, never one with something still to deliver, and never a subject that was touched within a
  * year: a purged current key is still known, and so is its comment.
  */
+import { subjectKeptMs } from '../../domain/subject.ts'
 import { makeIdFloor } from '../../ids.ts'
 import type { PurgeAnswer, PurgeLimits } from '../../store.ts'
 import type { Row, Sql, Verb } from '../sql.ts'
@@ -12,7 +13,6 @@ import type { VerbContext } from './context.ts'
 
 const biteMax = 500
 const dayMs = 24 * 60 * 60 * 1000
-const subjectMs = 365 * dayMs
 
 export function* purge(
   context: VerbContext,
@@ -91,10 +91,10 @@ function* deleteWebhooks(before: number): Verb<readonly Row[]> {
 
 /** Ids sort by time, so old subjects are found without an index on a column every claim writes. */
 function* deleteSubjects(now: number): Verb<readonly Row[]> {
-  const unused = sql`touched_at < ${now - subjectMs}
+  const unused = sql`touched_at < ${now - subjectKeptMs}
     AND NOT EXISTS (SELECT 1 FROM run WHERE run.subject_id = subject.id)`
   const gone = yield sql`DELETE FROM subject WHERE id IN (
-    SELECT id FROM subject WHERE id < ${makeIdFloor('sub', now - subjectMs)} AND ${unused}
+    SELECT id FROM subject WHERE id < ${makeIdFloor('sub', now - subjectKeptMs)} AND ${unused}
     LIMIT ${biteMax}) AND ${unused} RETURNING id`
   for (const piece of inPieces(gone.map((row) => row['id'] as string))) {
     yield* deleteAttempts(

@@ -1,0 +1,175 @@
+/**
+ * Goal: a store that was restored from a backup, and one that has forgotten, leave nothing "in
+ * progress" behind and make nothing a second time.
+ * Method: the real store on a file, its backup, and the real publisher as an App against the
+ * simulated GitHub; what is done after the backup is not in the restored store.
+ */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { systemRandom } from '../../src/random.ts'
+import { backupSqlite } from '../../src/stores/drivers/sqlite-backup.ts'
+import type { World } from './world.ts'
+import { context, head, hour, minute, openWorld, repo, second } from './world.ts'
+
+const day = 24 * hour
+
+let folder: string
+const worlds: World[] = []
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'holdfast-restored-'))
+})
+afterEach(async () => {
+  for (const world of worlds.splice(0)) await world.close()
+  rmSync(folder, { recursive: true })
+})
+
+const asApp = { app: true, announcement: { checkName: context } } as const
+
+async function opened(name: string, beside?: World): Promise<World> {
+  const path = join(folder, name)
+  const world = await openWorld({ ...asApp, path, ...(beside !== undefined && { beside }) })
+  worlds.push(world)
+  return world
+}
+
+async function backUp(world: World): Promise<void> {
+  const target = join(folder, 'copy.db')
+  const copied = { target, replace: false, random: systemRandom, onProgress: () => undefined }
+  await world.now(backupSqlite(join(folder, 'live.db'), copied))
+}
+
+/** The first store is lost, the copy takes its place. */
+async function restore(lost: World): Promise<World> {
+  await lost.close()
+  worlds.splice(worlds.indexOf(lost), 1)
+  const restored = await opened('copy.db', lost)
+  restored.startPublisher()
+  return restored
+}
+
+const anchors = ({ github }: World) => github.comments(repo, 5).map(({ body }) => body)
+const checks = ({ github }: World) => github.checkRuns(repo, head(1))
+
+describe('a restored store', () => {
+  it('puts right what a run after the backup had shown as under way', async () => {
+    const first = await opened('live.db')
+    first.startPublisher()
+    const claimed = await first.claim()
+    await first.time.pass(5 * second)
+    await first.complete(claimed, 'The result.')
+    await first.time.pass(5 * second)
+    await backUp(first)
+    await first.claim(1, { rerun: true })
+    await first.time.pass(minute)
+    expect(first.github.latestStatus(repo, head(1), context)?.state).toBe('pending')
+    const restored = await restore(first)
+    await restored.time.pass(hour)
+    expect(restored.github.latestStatus(repo, head(1), context)?.state).toBe('success')
+    expect(anchors(restored)).toHaveLength(1)
+    expect(anchors(restored)[0]).toContain('The result.')
+    expect(checks(restored).map(({ conclusion }) => conclusion)).toEqual(['success', 'success'])
+    for (const { memo, dueAt } of await restored.deliveries()) {
+      expect(memo).not.toHaveProperty('restored')
+      expect(dueAt).toBeNull()
+    }
+  })
+
+  it('finds what was made after the backup, and makes none of it again', async () => {
+    const first = await opened('live.db')
+    first.startPublisher()
+    await backUp(first)
+    const claimed = await first.claim()
+    await first.publish(claimed, 'note', 'github-comment', { form: 'text', body: 'A note.' })
+    await first.time.pass(minute)
+    const restored = await restore(first)
+    const again = await restored.claim()
+    expect(again.reason).toBe('new')
+    await restored.publish(again, 'note', 'github-comment', { form: 'text', body: 'A note.' })
+    await restored.time.pass(minute)
+    await restored.complete(again, 'The result.')
+    await restored.time.pass(hour)
+    expect(checks(restored)).toMatchObject([{ status: 'completed', conclusion: 'success' }])
+    expect(anchors(restored)).toHaveLength(2)
+    expect(anchors(restored)[0]).toContain('The result.')
+  })
+
+  it('makes a new check run where the one it finds is completed', async () => {
+    const first = await opened('live.db')
+    first.startPublisher()
+    await backUp(first)
+    await first.complete(await first.claim())
+    await first.time.pass(minute)
+    const restored = await restore(first)
+    const again = await restored.claim()
+    await restored.time.pass(minute)
+    expect(checks(restored).map(({ status }) => status)).toEqual(['completed', 'in_progress'])
+    await restored.complete(again)
+    await restored.time.pass(minute)
+    expect(checks(restored).map(({ status }) => status)).toEqual(['completed', 'completed'])
+  })
+
+  it('leaves away the comment of an ended run that a person has deleted', async () => {
+    const first = await opened('live.db')
+    first.startPublisher()
+    await first.complete(await first.claim())
+    await first.time.pass(minute)
+    await backUp(first)
+    first.github.deleteCommentAs('octocat', first.github.comments(repo, 5)[0]?.id ?? 0)
+    const restored = await restore(first)
+    await restored.time.pass(hour)
+    expect(anchors(restored)).toEqual([])
+  })
+
+  it('reads each of its recent states once, a second apart, and writes nothing', async () => {
+    const first = await opened('live.db')
+    first.startPublisher()
+    await first.complete(await first.claim())
+    await first.time.pass(minute)
+    await backUp(first)
+    const restored = await restore(first)
+    const before = restored.github.requests.length
+    await restored.time.pass(hour)
+    const asked = restored.github.requests
+      .slice(before)
+      .filter(({ path }) => /issues|commits/.test(path))
+    expect(asked.map(({ method }) => method)).toEqual(['GET', 'GET', 'GET'])
+  })
+
+  it('leaves alone what was shown long before the backup', async () => {
+    const first = await opened('live.db')
+    const publisher = first.startPublisher()
+    await first.complete(await first.claim())
+    await first.time.pass(minute)
+    await first.now(publisher.stop())
+    first.time.jump(8 * day)
+    await first.now(first.store.beat())
+    await backUp(first)
+    const restored = await restore(first)
+    const before = restored.github.requests.length
+    await restored.time.pass(hour)
+    expect(restored.github.requests.length).toBe(before)
+  })
+})
+
+it('a thread older than what the store remembers is looked at before a comment', async () => {
+  const here = await openWorld()
+  worlds.push(here)
+  const publisher = here.startPublisher()
+  await here.complete(await here.claim())
+  await here.time.pass(minute)
+  await here.now(publisher.stop())
+  here.time.jump(400 * day)
+  const limits = { finishedMs: day, supersededMs: day, eventMs: day, auditMs: day }
+  await here.now(here.store.purge(limits, 'test'))
+  await here.now(here.store.purge(limits, 'test'))
+  expect(await here.deliveries()).toEqual([])
+  here.startPublisher()
+  here.github.push(repo, 5, head(2))
+  const later = await here.claim(2)
+  await here.complete(later, 'After a long sleep.')
+  await here.time.pass(hour)
+  expect(anchors(here)).toHaveLength(1)
+  expect(anchors(here)[0]).toContain('After a long sleep.')
+})
