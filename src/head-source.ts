@@ -6,6 +6,7 @@
 export interface PullRequestHead {
   readonly headSha: string
   readonly baseSha: string
+  readonly state: 'open' | 'closed'
   /** The pull request's `updated_at`: at that moment this head was the head. */
   readonly updatedAt: number
 }

@@ -65,11 +65,16 @@ export interface DecidedWebhook {
   readonly reason: string | null
   /** It is given up: without acts it has failed, and was not merely of no use to anybody. */
   readonly givenUp?: boolean
+  /** GitHub was asked how the pull request is, or cannot be: do not answer `look` again. */
+  readonly looked?: boolean
 }
 
 export interface SettledWebhook {
-  /** `elsewhere`: another process has it in hand, or has done it. `behind`: not its turn yet. */
-  readonly result: 'settled' | 'elsewhere' | 'behind'
+  /**
+   * `elsewhere`: another process has it in hand, or has done it. `behind`: not its turn yet.
+   * `look`: another event of the same second says otherwise, so GitHub has to be asked first.
+   */
+  readonly result: 'settled' | 'elsewhere' | 'behind' | 'look'
   readonly entry: InboxEntry | null
   readonly claims: readonly ClaimAnswer[]
   readonly cancelled: readonly Run[]

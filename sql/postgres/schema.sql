@@ -177,6 +177,7 @@ CREATE TABLE inbox (
   last_error text COLLATE "C",
   head_sha text COLLATE "C",
   makes_head integer NOT NULL DEFAULT 0,
+  needs_look bigint NOT NULL DEFAULT 0,
   CONSTRAINT inbox_id_key UNIQUE (id),
   CONSTRAINT inbox_webhook_id_key UNIQUE (webhook_id),
   CONSTRAINT inbox_pkey PRIMARY KEY (arrival),

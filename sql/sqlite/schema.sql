@@ -163,7 +163,7 @@ CREATE TABLE inbox (
   processed_at INTEGER,
   due_at INTEGER,
   tries INTEGER NOT NULL,
-  last_error TEXT, head_sha TEXT, makes_head INTEGER NOT NULL DEFAULT 0,
+  last_error TEXT, head_sha TEXT, makes_head INTEGER NOT NULL DEFAULT 0, needs_look INTEGER NOT NULL DEFAULT 0,
   CONSTRAINT inbox_state_known CHECK (state IN ('waiting', 'processed', 'failed')),
   CONSTRAINT inbox_decision_known CHECK (decision IN ('accepted', 'ignored', 'duplicate')),
   CONSTRAINT inbox_waiting_is_due CHECK ((due_at IS NOT NULL) = (state = 'waiting')),

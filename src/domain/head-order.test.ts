@@ -93,6 +93,11 @@ describe('another head', () => {
   })
 })
 
+it('two heads that replaced each other in the same second are for arrival to decide', () => {
+  const back = claim('b', 5, { beforeSha: 'a' })
+  expect(rankHead(back, headed(5, 5, 'b'), fresh)).toEqual(newer(null, true))
+})
+
 describe('a mention of another head', () => {
   const mention = (eventAt: number | null) => claim('b', eventAt, { headMaking: false })
 

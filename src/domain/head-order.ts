@@ -74,7 +74,9 @@ function rankMention(claim: HeadClaim, subject: Subject, known: HeadKnowledge): 
 }
 
 function rankTie(claim: HeadClaim, subject: Subject, made: number): HeadRank {
-  if (claim.beforeSha !== null && claim.beforeSha === subject.headSha) return newer(made)
-  if (subject.headBefore !== null && subject.headBefore === claim.headSha) return stale
-  return byArrival
+  const follows = claim.beforeSha !== null && claim.beforeSha === subject.headSha
+  const precedes = subject.headBefore !== null && subject.headBefore === claim.headSha
+  // a → b and b → a within a second: each of them follows the other.
+  if (follows === precedes) return byArrival
+  return follows ? newer(made) : stale
 }

@@ -59,6 +59,11 @@ export interface InboxEntry {
   /** When it happened, by GitHub's clock. */
   readonly eventAt: number | null
   readonly prState: 'open' | 'closed' | null
+  /**
+   * Its like came before, and other events of its pull request since: whether it is a repeat, or
+   * the same happened again within a second, only GitHub can tell.
+   */
+  readonly needsLook: boolean
   readonly state: InboxState
   readonly decision: InboxDecision
   readonly reason: string | null

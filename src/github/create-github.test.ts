@@ -17,12 +17,14 @@ const pull = {
   body: {
     head: { sha: 'b'.repeat(40) },
     base: { sha: 'a'.repeat(40) },
+    state: 'open',
     updated_at: '2026-11-15T11:00:00Z',
   },
 }
 const head = {
   headSha: 'b'.repeat(40),
   baseSha: 'a'.repeat(40),
+  state: 'open',
   updatedAt: Date.parse('2026-11-15T11:00:00Z'),
 }
 const toId = (path: string): Said => ({
@@ -33,7 +35,7 @@ const toId = (path: string): Said => ({
 describe('look', () => {
   const call = 'GET /repos/acme/widgets/pulls/5'
 
-  it('tells head, base and when', async () => {
+  it('tells head, base, whether it is open, and when', async () => {
     api.on(call, pull)
     expect(await github.look('acme/widgets', 5)).toEqual(head)
   })

@@ -39,6 +39,7 @@ export interface GitHubOptions extends TransportOptions {
 const pullForm = z.object({
   head: z.object({ sha: z.string().min(1) }),
   base: z.object({ sha: z.string().min(1) }),
+  state: z.enum(['open', 'closed']),
   updated_at: z.iso.datetime({ offset: true }),
 })
 /** `permission` knows three roles only, but also what a custom role amounts to. */
@@ -107,7 +108,8 @@ async function look(ask: Ask, repo: string, pr: number) {
     try {
       const { data } = await ask(at.actor, pullForm, route, { ...at.parameters, pull_number: pr })
       const updatedAt = Date.parse(data.updated_at)
-      return { headSha: data.head.sha, baseSha: data.base.sha, updatedAt }
+      const { head, base, state } = data
+      return { headSha: head.sha, baseSha: base.sha, state, updatedAt }
     } catch (error) {
       if (isGitHubError(error, 'not_found')) return null
       throw error

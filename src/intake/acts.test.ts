@@ -7,6 +7,7 @@ import type { Claim } from '../domain/claim.ts'
 import type { Run } from '../domain/run.ts'
 import { unannounced } from '../domain/run.ts'
 import type { GitHub, RoleAnswer } from '../github.ts'
+import type { PullRequestHead } from '../head-source.ts'
 import { toClaim } from '../runs/claim-request.ts'
 import { withTypeDefaults } from '../settings/type-defaults.ts'
 import { ActMaker, LookFailed } from './acts.ts'
@@ -121,8 +122,42 @@ describe('a pull request', () => {
   })
 })
 
+describe('an event of a pull request that GitHub was asked about', () => {
+  const thread = newThread()
+  const seenAs = (state: 'open' | 'closed', head: string) =>
+    ({ headSha: shaOf(head), baseSha: shaOf('main'), state, updatedAt: now }) as const
+  const actsOn = async (action: string, state: 'open' | 'closed', seen: PullRequestHead) => {
+    const { maker } = makerOf({})
+    const { event: name, payload } = thread.on(action, 'a', 1, { state })
+    const event = readEvent('guid', name, payload)
+    const [act] = await maker.actsFor(event, await maker.routesFor(event), seen)
+    return act
+  }
+  const ignored = (reason: string) => ({ act: 'note', outcome: { result: 'ignored', reason } })
+
+  it('starts nothing on a closed one, and ends nothing on an open one', async () => {
+    const reopened = await actsOn('reopened', 'open', seenAs('closed', 'a'))
+    expect(reopened).toMatchObject(ignored('closed-since'))
+    const closed = await actsOn('closed', 'closed', seenAs('open', 'a'))
+    expect(closed).toMatchObject(ignored('reopened-since'))
+    expect(await actsOn('closed', 'closed', seenAs('closed', 'b'))).toMatchObject({ act: 'cancel' })
+  })
+
+  it('is claimed for the head GitHub names, as its own only if it is', async () => {
+    const own = await actsOn('synchronize', 'open', seenAs('open', 'a'))
+    expect(own).toMatchObject({ claim: { headSha: shaOf('a'), headMaking: true } })
+    const other = await actsOn('synchronize', 'open', seenAs('open', 'b'))
+    expect(other).toMatchObject({ claim: { headSha: shaOf('b'), headMaking: false } })
+  })
+
+  it('cannot be asked about without GitHub, and then arrival decides', async () => {
+    const event = readEvent('guid', 'pull_request', thread.on('opened', 'a', 1).payload)
+    expect(await makerOf({}).maker.seePull(event)).toBeNull()
+  })
+})
+
 describe('a comment', () => {
-  const found = { headSha: shaOf('h'), baseSha: shaOf('b'), updatedAt: now }
+  const found = { headSha: shaOf('h'), baseSha: shaOf('b'), state: 'open', updatedAt: now } as const
 
   it('is claimed for the head GitHub names, and makes no head itself', async () => {
     const github = { look: async () => found }

@@ -4,6 +4,7 @@
  */
 import type { Claim } from '../domain/claim.ts'
 import type { GitHub } from '../github.ts'
+import type { PullRequestHead } from '../head-source.ts'
 import type { ClaimRequest } from '../runs/runs.ts'
 import type { Store, WebhookAct } from '../store.ts'
 import { claimForEvent } from './claim-event.ts'
@@ -53,13 +54,30 @@ export class ActMaker {
     return routeEvent(event, types, account.current())
   }
 
-  /** Rejects with LookFailed when it has to be tried again later. */
-  async actsFor(event: EventFacts, routes: readonly TypeRoute[]): Promise<readonly WebhookAct[]> {
+  /**
+   * How the event's pull request is now; null when nobody can say, and then arrival decides.
+   * Rejects with LookFailed.
+   */
+  async seePull({ repo, number, isPullRequest }: EventFacts): Promise<PullRequestHead | null> {
+    const { github } = this.#options
+    if (github === null || repo === null || number === null || !isPullRequest) return null
+    return await looking(github.look(repo, number))
+  }
+
+  /**
+   * What the event leads to; with `seen`, what it leads to on a pull request that is like that.
+   * Rejects with LookFailed when it has to be tried again later.
+   */
+  async actsFor(
+    event: EventFacts,
+    routes: readonly TypeRoute[],
+    seen: PullRequestHead | null = null,
+  ): Promise<readonly WebhookAct[]> {
     await this.#learnRepository(event)
     const acts: WebhookAct[] = []
     const wanted = event.reconciled ? await this.#unknownAmong(event, routes) : routes
-    for (const route of wanted) acts.push(...(await this.#actsOf(event, route)))
-    return acts
+    for (const route of wanted) acts.push(...(await this.#actsOf(event, route, seen)))
+    return seen === null ? acts : acts.map((act) => unlessChanged(act, seen))
   }
 
   /** Those for whose type this head is not the current one yet: nothing is started twice. */
@@ -95,8 +113,15 @@ export class ActMaker {
     })
   }
 
-  async #actsOf(event: EventFacts, route: TypeRoute): Promise<readonly WebhookAct[]> {
+  async #actsOf(
+    event: EventFacts,
+    route: TypeRoute,
+    seen: PullRequestHead | null,
+  ): Promise<readonly WebhookAct[]> {
     const { type } = route
+    const hasMoved =
+      seen !== null && event.head !== null && event.head.headSha !== seen.headSha.toLowerCase()
+    const headNow = hasMoved ? seen : undefined
     switch (route.to) {
       case 'start':
       case 'rerun': {
@@ -107,11 +132,18 @@ export class ActMaker {
         if (refusal !== null) {
           return [{ act: 'note', outcome: { type, result: 'ignored', ...refusal, runIds: [] } }]
         }
-        return [await this.#claim(event, { type, rerun: route.to === 'rerun', skipReason: null })]
+        return [
+          await this.#claim(event, {
+            type,
+            rerun: route.to === 'rerun',
+            skipReason: null,
+            headNow,
+          }),
+        ]
       }
       case 'skip': {
         if (!bringsHead(event)) return notes(route)
-        return [await this.#claim(event, { type, rerun: false, skipReason: route.reason })]
+        return [await this.#claim(event, { type, rerun: false, skipReason: route.reason, headNow })]
       }
       case 'cancel':
         return [{ act: 'cancel', type, repo: route.repo, pr: route.pr }]
@@ -143,6 +175,16 @@ export class ActMaker {
     if (this.#knownRepositories.size >= knownRepositoriesMax) this.#knownRepositories.clear()
     this.#knownRepositories.set(repo, repoId)
   }
+}
+
+/** The event says that it is open, or closed; GitHub has the last word. */
+function unlessChanged(act: WebhookAct, { state }: PullRequestHead): WebhookAct {
+  const since = (type: string, reason: string): WebhookAct => {
+    return { act: 'note', outcome: { type, result: 'ignored', reason, runIds: [] } }
+  }
+  if (act.act === 'cancel' && state === 'open') return since(act.type, 'reopened-since')
+  const isForOpen = act.act === 'claim' && act.whileOpen
+  return isForOpen && state === 'closed' ? since(act.claim.type, 'closed-since') : act
 }
 
 function notes(route: TypeRoute): readonly WebhookAct[] {

@@ -3,6 +3,7 @@
  * one does not (a comment, a check), they are found: by asking GitHub, or among our own runs.
  */
 import type { GitHub } from '../github.ts'
+import type { PullRequestHead } from '../head-source.ts'
 import type { ClaimRequest } from '../runs/runs.ts'
 import { isTooFarAhead } from '../runs/claim-request.ts'
 import type { RunFilter, Store } from '../store.ts'
@@ -17,6 +18,8 @@ export interface ClaimWish {
   readonly type: string
   readonly rerun: boolean
   readonly skipReason: string | null
+  /** The head that GitHub names now, where it is another than the event's own. */
+  readonly headNow?: Pick<PullRequestHead, 'baseSha' | 'headSha'> | undefined
 }
 
 /** Null when nobody can tell which commits it is about. */
@@ -38,6 +41,12 @@ export async function claimForEvent(
       repo,
       sha,
     }
+  }
+  const { headNow } = wish
+  if (headNow !== undefined && event.number !== null) {
+    const target = { pr: event.number, baseSha: headNow.baseSha, headSha: headNow.headSha }
+    const fromGitHub = { headMaking: false, headFromGitHub: true }
+    return { ...common, kind: 'pull_request', repo, ...target, ...fromGitHub }
   }
   const target = await targetOf(event, repo, wish.type, sources)
   return target === null ? null : { ...common, kind: 'pull_request', repo, ...target }

@@ -244,6 +244,29 @@ describe('while GitHub cannot be asked', () => {
   })
 })
 
+describe('what cannot be decided without a look at GitHub', () => {
+  it('is looked at and settled, whether the entry says so or settling it', async () => {
+    const world = new World()
+    world.unclear.add('tied')
+    const seen: string[] = []
+    world.seePull = async ({ webhookId }) => (seen.push(webhookId), null)
+    for (const id of ['plain', 'tied']) world.add(id)
+    world.add('alike', { needsLook: true })
+    await world.processor.kick()
+    expect(world.states()).toEqual(['processed', 'processed', 'processed'])
+    expect(seen.toSorted()).toEqual(['alike', 'tied'])
+  })
+
+  it('waits while GitHub does not answer', async () => {
+    const world = new World()
+    world.seePull = () => Promise.reject(limited())
+    world.add('alike', { needsLook: true })
+    await world.processor.kick()
+    expect(world.entry('alike')).toMatchObject({ state: 'waiting', tries: 1 })
+    expect(world.putOff).toEqual(['github'])
+  })
+})
+
 describe('a fault of ours', () => {
   it('is tried five times, then given up, and does not hold up its lane', async () => {
     const world = new World()

@@ -19,7 +19,7 @@ import type { Metrics, PutOffReason } from '../metrics.ts'
 import type { RunsService } from '../runs/create-runs.ts'
 import type { Scheduler } from '../scheduler.ts'
 import { delay } from '../scheduler.ts'
-import type { DecidedWebhook, Store } from '../store.ts'
+import type { DecidedWebhook, SettledWebhook, Store } from '../store.ts'
 import type { ActMaker } from './acts.ts'
 import { LookFailed } from './acts.ts'
 import { reasonForNobody } from './door-decision.ts'
@@ -54,7 +54,7 @@ type ProcessorStore = Pick<
 export interface ProcessorOptions {
   readonly store: ProcessorStore
   readonly runs: Pick<RunsService, 'announceClaim' | 'announceSwept'>
-  readonly acts: Pick<ActMaker, 'routesFor' | 'actsFor' | 'failuresFor'>
+  readonly acts: Pick<ActMaker, 'routesFor' | 'actsFor' | 'seePull' | 'failuresFor'>
   readonly scheduler: Scheduler
   readonly log: Log
   readonly metrics: Metrics
@@ -191,14 +191,27 @@ export class Processor {
   }
 
   async #settle(entry: InboxEntry, event: EventFacts, routes: readonly TypeRoute[]): Promise<void> {
-    const decided = await this.#options.acts.actsFor(event, routes)
-    const reason = decided.length === 0 ? reasonForNobody(event) : null
-    await this.#finish({ entryId: entry.id, lane: entry.lane, acts: decided, reason })
+    const { acts } = this.#options
+    const { id: entryId, lane } = entry
+    const decide = async (looked: boolean): Promise<DecidedWebhook> => {
+      const seen = looked ? await acts.seePull(event) : null
+      const decided = await acts.actsFor(event, routes, seen)
+      const reason = decided.length === 0 ? reasonForNobody(event) : null
+      return { entryId, lane, acts: decided, reason, looked }
+    }
+    const { result } = await this.#finish(await decide(entry.needsLook))
+    // An event of the same second says otherwise.
+    if (result === 'look') await this.#finish(await decide(true))
   }
 
-  async #finish(decided: DecidedWebhook): Promise<void> {
+  async #finish(decided: DecidedWebhook): Promise<SettledWebhook> {
+    const settled = await this.#options.store.settleWebhook(decided)
+    this.#announce(settled)
+    return settled
+  }
+
+  #announce({ entry, claims, cancelled }: SettledWebhook): void {
     const { store, runs, metrics, log } = this.#options
-    const { entry, claims, cancelled } = await store.settleWebhook(decided)
     for (const claim of claims) runs.announceClaim(claim)
     if (cancelled.length > 0) runs.announceSwept(cancelled)
     if (entry === null) return

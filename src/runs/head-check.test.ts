@@ -29,6 +29,7 @@ it('settles what GitHub says, in our spelling, and tells who lost', async () => 
   const { check, settled, superseded } = checkWith(async () => ({
     headSha: 'ABC',
     baseSha: 'def',
+    state: 'open',
     updatedAt: 7,
   }))
   check.start(run)

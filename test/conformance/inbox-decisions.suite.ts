@@ -247,6 +247,36 @@ function closing(open: OpenStore): void {
     expect(await subject.state('a')).toBe('running')
   })
 
+  it('and opened within one second is not decided before GitHub was asked', async () => {
+    const subject = new TestSubject(world())
+    const lane = unique('lane')
+    await subject.claim('a', { eventAt: 1 })
+    const closed = await received(world().store, { lane, eventAt: 2, prState: 'closed' })
+    const opened = await received(world().store, { lane, eventAt: 2, prState: 'open' })
+    expect((await settle(closed, cancel(subject))).result).toBe('look')
+    expect(await subject.state('a')).toBe('running')
+    const looked = { ...decided(closed, cancel(subject)), looked: true }
+    expect((await world().store.settleWebhook(looked)).cancelled).toHaveLength(1)
+    const claim = claiming(subject.claimOf('a', { eventAt: 2 }))
+    expect((await settle(opened, claim)).result).toBe('look')
+    const noted = noting(subject.type, 'ignored', 'closed-since')
+    expect((await settle(opened, noted)).result).toBe('settled')
+  })
+
+  it('and whose event came before, with others in between, is looked at first', async () => {
+    const subject = new TestSubject(world())
+    const [lane, eventKey] = [unique('lane'), unique('event')]
+    await subject.claim('a', { eventAt: 1 })
+    for (const key of [eventKey, unique('event')]) {
+      await settle(await received(world().store, { lane, eventKey: key, eventAt: 2 }))
+    }
+    const again = await received(world().store, { lane, eventKey, eventAt: 2 })
+    expect((await settle(again, cancel(subject))).result).toBe('look')
+    const looked = { ...decided(again, cancel(subject)), looked: true }
+    expect((await world().store.settleWebhook(looked)).result).toBe('settled')
+    expect(await subject.state('a')).toBe('cancelled')
+  })
+
   it('is found under the name the repository has now', async () => {
     const subject = new TestSubject(world())
     const id = 800_000_000 + (world().store.now() % 1_000_000)

@@ -76,6 +76,44 @@ function arriving(open: OpenStore): void {
     expect(await toldOf(world(), first)).toEqual(told)
   })
 
+  it('like one before, with another event of its lane in between, is taken in', async () => {
+    const { store } = world()
+    const [eventKey, lane] = [unique('event'), unique('lane')]
+    const first = await received(store, { eventKey, lane })
+    const between = await received(store, { eventKey: unique('event'), lane })
+    const again = newWebhook({ eventKey, lane })
+    const answer = await store.receiveWebhook(again)
+    expect(answer).toMatchObject({ arrived: 'new', entry: { state: 'waiting', needsLook: true } })
+    expect([first, between].map(({ needsLook }) => needsLook)).toEqual([false, false])
+    expect(await store.inboxEntry(answer.storedId)).toEqual(answer.entry)
+    expect(await store.webhookBody(answer.entry.arrival)).not.toBeNull()
+    expect((await store.receiveWebhook(again)).arrived).toBe('again')
+    const repeat = await store.receiveWebhook(newWebhook({ eventKey, lane }))
+    expect(repeat).toMatchObject({ arrived: 'same-event', entry: { id: answer.entry.id } })
+  })
+
+  it('like one before, with only repeats in between, is a repeat', async () => {
+    const { store } = world()
+    const [eventKey, lane] = [unique('event'), unique('lane')]
+    await received(store, { eventKey: unique('event'), lane })
+    const first = await received(store, { eventKey, lane })
+    for (let n = 0; n < 3; n++) {
+      const answer = await store.receiveWebhook(newWebhook({ eventKey, lane }))
+      expect(answer).toMatchObject({ arrived: 'same-event', entry: { id: first.id } })
+    }
+  })
+
+  it('like one before, ten times at once, is taken in once', async () => {
+    const { store } = world()
+    const [eventKey, lane] = [unique('event'), unique('lane')]
+    await received(store, { eventKey, lane })
+    await received(store, { eventKey: unique('event'), lane })
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, () => store.receiveWebhook(newWebhook({ eventKey, lane }))),
+    )
+    expect(answers.filter(({ arrived }) => arrived === 'new')).toHaveLength(1)
+  })
+
   it('fifty times at once is one entry and forty-nine duplicates', async () => {
     const webhook = newWebhook()
     const copies = Array.from({ length: 50 }, () => ({ ...webhook }))

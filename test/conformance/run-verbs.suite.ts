@@ -130,7 +130,12 @@ export function runVerbs(open: OpenStore): void {
     }
 
     const says = (head: string) => (): Promise<PullRequestHead> =>
-      Promise.resolve({ headSha: sha(head).toUpperCase(), baseSha: sha('base'), updatedAt: at(2) })
+      Promise.resolve({
+        headSha: sha(head).toUpperCase(),
+        baseSha: sha('base'),
+        state: 'open',
+        updatedAt: at(2),
+      })
 
     it('is asked for the pull request in question, once, and not when times decide', async () => {
       const asked: string[] = []

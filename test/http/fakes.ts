@@ -103,6 +103,7 @@ export const theEntry: InboxEntry = {
   lane: '42#5',
   eventAt: startedAt - 1000,
   prState: 'open',
+  needsLook: false,
   state: 'processed',
   decision: 'accepted',
   reason: null,

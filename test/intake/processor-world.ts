@@ -7,7 +7,7 @@ import type { InboxEntry } from '../../src/domain/inbox.ts'
 import { decisionOf } from '../../src/domain/inbox.ts'
 import { StoreContendedError, StoreUnavailableError } from '../../src/errors.ts'
 import { LookFailed } from '../../src/intake/acts.ts'
-import { Processor } from '../../src/intake/processor.ts'
+import { Processor, type ProcessorOptions } from '../../src/intake/processor.ts'
 import type { EventFacts } from '../../src/intake/webhook-event.ts'
 import { readEvent } from '../../src/intake/webhook-event.ts'
 import { noMetrics, type PutOffReason } from '../../src/metrics.ts'
@@ -50,6 +50,10 @@ export class World {
   bodyIsDamaged = 0
   /** Settling these fails, or waits; giving one up does not. */
   settling: (id: string) => Promise<void> = async () => undefined
+  /** Settled only after a look at GitHub. */
+  readonly unclear = new Set<string>()
+  /** How its pull request is on GitHub; may throw or wait. */
+  seePull: ProcessorOptions['acts']['seePull'] = async () => null
   /** What an event leads to; may throw or wait. */
   decide: (event: EventFacts) => Promise<readonly WebhookAct[]> | readonly WebhookAct[] = () => []
   readonly processor: Processor
@@ -65,6 +69,9 @@ export class World {
         },
         settleWebhook: async (decided) => {
           if (decided.givenUp !== true) await this.settling(decided.entryId)
+          if (this.unclear.has(decided.entryId) && decided.looked !== true) {
+            return { result: 'look', entry: null, claims: [], cancelled: [] } as const
+          }
           return this.#settle(decided.entryId, decided)
         },
         postponeWebhook: async (id, dueAt, lastError) => {
@@ -86,6 +93,7 @@ export class World {
             this.acted.push(event.webhookId)
           }
         },
+        seePull: async (event) => await this.seePull(event),
         failuresFor: (_routes, reason) => [
           { act: 'note', outcome: { type: 'review', result: 'failed', reason, runIds: [] } },
         ],
@@ -161,6 +169,7 @@ const anEntry: InboxEntry = {
   lane: '',
   eventAt: null,
   prState: null,
+  needsLook: false,
   state: 'waiting',
   decision: 'accepted',
   reason: null,

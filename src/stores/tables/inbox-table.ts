@@ -11,30 +11,34 @@ import { table } from './table.ts'
 
 type StoredEntry = Omit<InboxEntry, 'outcomes'> & { readonly outcomes: string }
 
-const inbox = table<StoredEntry>([
-  'arrival',
-  'id',
-  'webhookId',
-  'event',
-  'action',
-  'repo',
-  'repoId',
-  'number',
-  'sender',
-  'lane',
-  'eventAt',
-  'prState',
-  'state',
-  'decision',
-  'reason',
-  'outcomes',
-  'duplicateOf',
-  'receivedAt',
-  'processedAt',
-  'dueAt',
-  'tries',
-  'lastError',
-])
+const inbox = table<StoredEntry>(
+  [
+    'arrival',
+    'id',
+    'webhookId',
+    'event',
+    'action',
+    'repo',
+    'repoId',
+    'number',
+    'sender',
+    'lane',
+    'eventAt',
+    'prState',
+    'needsLook',
+    'state',
+    'decision',
+    'reason',
+    'outcomes',
+    'duplicateOf',
+    'receivedAt',
+    'processedAt',
+    'dueAt',
+    'tries',
+    'lastError',
+  ],
+  { flags: ['needsLook'] },
+)
 
 export function decodeEntry(row: Row): InboxEntry {
   const stored = inbox.decode(row)
@@ -45,6 +49,7 @@ export interface EntryToInsert {
   readonly id: string
   readonly webhook: NewWebhook
   readonly duplicateOf: string | null
+  readonly needsLook: boolean
   readonly now: number
   readonly dueAt: number | null
 }
@@ -73,7 +78,7 @@ function encodeNew(entry: EntryToInsert): readonly Param[] {
   return [eventKey, head?.sha ?? null, head?.isMade === true ? 1 : 0, ...values]
 }
 
-function newEntry({ id, webhook, duplicateOf, now, dueAt }: EntryToInsert): InboxEntry {
+function newEntry({ id, webhook, duplicateOf, needsLook, now, dueAt }: EntryToInsert): InboxEntry {
   const { body: _body, eventKey: _key, waits: _waits, ...entered } = webhook
   const { caughtUp: _caughtUp, head: _head, ...facts } = entered
   return {
@@ -82,6 +87,7 @@ function newEntry({ id, webhook, duplicateOf, now, dueAt }: EntryToInsert): Inbo
     id,
     state: dueAt === null ? 'processed' : 'waiting',
     duplicateOf,
+    needsLook,
     receivedAt: now,
     processedAt: dueAt === null ? now : null,
     dueAt,
@@ -131,6 +137,20 @@ export function* entriesByEvent(keys: readonly string[]): Verb<Map<string, Inbox
   return new Map(rows.map((row) => [row['event_key'] as string, decodeEntry(row)]))
 }
 
+/** Whether another event of its pull request came after this one. */
+export function* hasLaterEvent({ lane, arrival }: InboxEntry): Verb<boolean> {
+  const rows = yield sql`SELECT id FROM inbox WHERE lane = ${lane} AND arrival > ${arrival}
+    AND duplicate_of IS NULL LIMIT 1`
+  return rows.length > 0
+}
+
+/** What comes with this key from now on is held against a later entry. False: it had none. */
+export function* giveUpEventKey({ id }: InboxEntry): Verb<boolean> {
+  const rows = yield sql`UPDATE inbox SET event_key = NULL
+    WHERE id = ${id} AND event_key IS NOT NULL RETURNING id`
+  return rows.length > 0
+}
+
 /**
  * `earlier` of its lane still waits: then it is not this entry's turn. One that had to be postponed
  * holds nobody up; what it says is judged by its time when its turn comes again.
@@ -150,6 +170,17 @@ export function* lockWaiting(ids: readonly string[], lockFree: Sql): Verb<Waitin
     FROM inbox WHERE id IN (${join(padded(ids))}) AND due_at IS NOT NULL
     ORDER BY arrival ${lockFree}`
   return rows.map((row) => ({ entry: decodeEntry(row), behind: Number(row['behind']) === 1 }))
+}
+
+/**
+ * Of these, the ones that cannot be decided without asking GitHub: their like came before, or an
+ * event of the same second says the opposite of whether the pull request is open.
+ */
+export function* unclearEntries(ids: readonly string[]): Verb<Set<string>> {
+  const rows = yield sql`SELECT id FROM inbox WHERE id IN (${join(padded(ids))})
+    AND (needs_look = 1 OR EXISTS (SELECT 1 FROM inbox AS other WHERE other.lane = inbox.lane
+      AND other.event_at = inbox.event_at AND other.pr_state <> inbox.pr_state))`
+  return new Set(rows.map((row) => row['id'] as string))
 }
 
 /**

@@ -3,6 +3,11 @@
  *
  * What must hold: a GUID is stored once, an event is to be processed once, however many deliveries
  * bring it at the same moment and through how many processes; and every arrival is told of.
+ *
+ * GitHub's times have whole seconds, so the same may happen twice within one and look alike
+ * (closed, reopened, closed). Another GUID with the same key is a repeat only if no other event of
+ * its pull request came in between; else it is taken in, and GitHub is asked before anything is
+ * done.
  */
 import type { AuditDraft } from '../../domain/audit.ts'
 import type { InboxEntry } from '../../domain/inbox.ts'
@@ -15,6 +20,8 @@ import type { EntryToInsert } from '../tables/inbox-table.ts'
 import {
   entriesByEvent,
   entriesByWebhook,
+  giveUpEventKey,
+  hasLaterEvent,
   insertBodies,
   insertEntries,
   selectEntry,
@@ -50,7 +57,7 @@ function* receiveDistinct(
     // order a lane's came.)
     webhooks
       .toSorted((a, b) => (insertOrder(a) < insertOrder(b) ? -1 : 1))
-      .map((webhook) => toInsert(context, webhook, null, now)),
+      .map((webhook) => toInsert(context, webhook, now)),
   )
   const byWebhook = new Map(fresh.map((entry) => [entry.webhookId, entry]))
   const known = webhooks.filter(({ webhookId }) => !byWebhook.has(webhookId))
@@ -104,12 +111,28 @@ function* receiveRepeats(
     const first = firsts.get(webhook.eventKey ?? '')
     // Not in the way any more: purged or rolled back since our insert met it.
     if (first === undefined) throw new LostRace('what was in the way of a webhook is gone')
-    const [added] = yield* insertEntries([toInsert(context, webhook, first.id, now)])
-    if (added === undefined) throw new LostRace('another process stored this webhook')
-    const answer = { arrived: 'same-event', entry: first, storedId: added.id } as const
-    repeats.set(webhook.webhookId, { answer, added })
+    repeats.set(webhook.webhookId, yield* receiveLike(context, webhook, first, now))
   }
   return repeats
+}
+
+/** It looks like an event that is known: told again, or the same happened again. */
+function* receiveLike(
+  context: VerbContext,
+  webhook: NewWebhook,
+  first: InboxEntry,
+  now: number,
+): Verb<Repeat> {
+  const mayBeNew = yield* hasLaterEvent(first)
+  // Another process took one in a moment ago: then that one is what this is held against.
+  if (mayBeNew && !(yield* giveUpEventKey(first))) throw new LostRace('its like came just now')
+  const form = mayBeNew ? { needsLook: true } : { duplicateOf: first.id }
+  const [added] = yield* insertEntries([toInsert(context, webhook, now, form)])
+  if (added === undefined) throw new LostRace('another process stored this webhook')
+  const answer: ReceivedWebhook = mayBeNew
+    ? { arrived: 'new', entry: added, storedId: added.id }
+    : { arrived: 'same-event', entry: first, storedId: added.id }
+  return { answer, added }
 }
 
 /** A GUID that brought a known event is answered with what that event led to. */
@@ -121,16 +144,21 @@ function* firstOf(entry: InboxEntry): Verb<InboxEntry> {
 function toInsert(
   context: VerbContext,
   webhook: NewWebhook,
-  duplicateOf: string | null,
   now: number,
+  { duplicateOf = null, needsLook = false }: Form = {},
 ): EntryToInsert {
   const id = context.newId('inb')
   if (duplicateOf === null) {
     const dueAt = webhook.waits ? now + graceMs : null
-    return { id, webhook, duplicateOf, now, dueAt }
+    return { id, webhook, duplicateOf, needsLook, now, dueAt }
   }
   const repeat = { ...webhook, decision: 'duplicate', reason: 'same-event', outcomes: [] } as const
-  return { id, webhook: repeat, duplicateOf, now, dueAt: null }
+  return { id, webhook: repeat, duplicateOf, needsLook, now, dueAt: null }
+}
+
+interface Form {
+  readonly duplicateOf?: string | null
+  readonly needsLook?: boolean
 }
 
 function told({ arrived, entry, storedId }: ReceivedWebhook, webhook?: NewWebhook): AuditDraft {
@@ -148,7 +176,8 @@ function told({ arrived, entry, storedId }: ReceivedWebhook, webhook?: NewWebhoo
     const decided = { decision, ...(reason !== null && { reason }) }
     return { ...draft, type: 'webhook.caught_up', data: { ...about, ...decided } }
   }
-  return decision === 'ignored'
-    ? { ...draft, type: 'webhook.ignored', data: { ...about, reason } }
-    : { ...draft, type: 'webhook.received', data: about }
+  if (decision === 'ignored')
+    return { ...draft, type: 'webhook.ignored', data: { ...about, reason } }
+  const data = { ...about, ...(entry.needsLook && { alike: true }) }
+  return { ...draft, type: 'webhook.received', data }
 }

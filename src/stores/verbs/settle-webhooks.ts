@@ -15,7 +15,12 @@ import type { BatchAnswer } from '../batcher.ts'
 import { LostRace } from '../driver.ts'
 import type { Verb } from '../sql.ts'
 import { insertAudits } from '../tables/audit-table.ts'
-import { lockWaiting, overtakenEntries, writeEntries } from '../tables/inbox-table.ts'
+import {
+  lockWaiting,
+  overtakenEntries,
+  unclearEntries,
+  writeEntries,
+} from '../tables/inbox-table.ts'
 import { cancelClosed } from './cancel-closed.ts'
 import { claimRuns } from './claim-runs.ts'
 import type { VerbContext } from './context.ts'
@@ -40,7 +45,9 @@ export function* settleWebhooks(
   const ids = decided.map(({ entryId }) => entryId)
   const waiting = yield* lockWaiting(ids, context.dialect.lockFree('inbox'))
   const found = new Map(waiting.map((item) => [item.entry.id, item]))
-  const ready = waiting.filter(({ behind }) => !behind).map(({ entry }) => entry)
+  const next = waiting.filter(({ behind }) => !behind).map(({ entry }) => entry)
+  const unclear = yield* unclearAmong(next, decided)
+  const ready = next.filter(({ id }) => !unclear.has(id))
   const overtaken = ready.length > 0 ? yield* overtakenEntries(ready.map(({ id }) => id)) : null
   const deeds = ready.flatMap((entry) =>
     actsOf(decided, entry).map((act): Deed => {
@@ -60,7 +67,8 @@ export function* settleWebhooks(
   return decided.map(({ entryId }): SettledWebhook => {
     const entry = settled.get(entryId)
     if (entry === undefined) {
-      const result = found.get(entryId)?.behind === true ? 'behind' : 'elsewhere'
+      const isBehind = found.get(entryId)?.behind === true
+      const result = unclear.has(entryId) ? 'look' : isBehind ? 'behind' : 'elsewhere'
       return { result, entry: null, claims: [], cancelled: [] }
     }
     const own = deeds.filter((deed) => deed.entry.id === entryId)
@@ -71,6 +79,19 @@ export function* settleWebhooks(
       cancelled: own.flatMap(({ cancelled }) => cancelled),
     }
   })
+}
+
+/** Only what starts or ends runs by whether the pull request is open has to be clear. */
+function* unclearAmong(
+  entries: readonly InboxEntry[],
+  decided: readonly DecidedWebhook[],
+): Verb<ReadonlySet<string>> {
+  const asking = decided.filter(({ looked, acts }) => {
+    return looked !== true && acts.some((act) => act.act !== 'note')
+  })
+  const ids = new Set(asking.map(({ entryId }) => entryId))
+  const among = entries.filter(({ id }) => ids.has(id)).map(({ id }) => id)
+  return among.length === 0 ? new Set() : yield* unclearEntries(among)
 }
 
 function actsOf(decided: readonly DecidedWebhook[], entry: InboxEntry): readonly WebhookAct[] {
