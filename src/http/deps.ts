@@ -10,6 +10,7 @@ import type { Intake } from '../intake/intake.ts'
 import type { Report } from '../doctor/report.ts'
 import type { Metrics, MetricsPage } from '../metrics.ts'
 import type { Random } from '../random.ts'
+import type { Scheduler } from '../scheduler.ts'
 import type { Runs } from '../runs/runs.ts'
 import type { OutboxStore } from '../outbox-store.ts'
 import type { Store } from '../store.ts'
@@ -38,6 +39,7 @@ export interface HttpDeps {
   readonly metricsPage: MetricsPage
   readonly clock: Clock
   readonly random: Random
+  readonly scheduler: Scheduler
   readonly log: FastifyBaseLogger
   readonly version: string
   /** Rejects while something besides the store is not ready. */

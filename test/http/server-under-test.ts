@@ -63,6 +63,7 @@ export function serverUnderTest(): ServerUnderTest {
     tokenWatch: new TokenWatch(fakes.store, systemScheduler),
     clock: { wallMs: () => startedAt, monotonicMs: () => 0 },
     random: systemRandom,
+    scheduler: systemScheduler,
     log: pino({ level: 'trace' }, { write: (line: string) => void logged.push(line) }),
     version: '1.2.3',
     sandbox: true,

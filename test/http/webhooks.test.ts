@@ -1,6 +1,9 @@
 /**
  * What the webhook door lets through to intake, what it keeps of a delivery, and how it answers.
  */
+import { once } from 'node:events'
+import { request, type IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { sign } from '@octokit/webhooks-methods'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import { InvalidInputError, StoreUnavailableError } from '../../src/errors.ts'
@@ -106,7 +109,7 @@ describe('a refused delivery', () => {
     const wrong = [
       await send('{}', { 'x-hub-signature-256': await sign('guess', '{}') }),
       await send('{', { 'x-hub-signature-256': 'sha256=0' }),
-      await send('', { 'x-github-event': 'bad event' }),
+      await send(''),
     ]
     for (const answer of wrong) {
       expect(problemOf(answer)).toMatchObject({ status: 401, code: 'bad_signature' })
@@ -190,5 +193,31 @@ describe('the inbox', () => {
     expect(fakes.changes).toMatchObject([
       { verb: 'replay', actor: 'admin', request: { entryId: theEntryId }, once: {} },
     ])
+  })
+})
+
+describe('before a body is read', () => {
+  test.each([
+    [{ 'x-hub-signature-256': 'sha256=0' }, 401],
+    [{ 'x-hub-signature-256': `sha1=${'0'.repeat(64)}` }, 401],
+    [{ 'x-github-delivery': 'a b' }, 400],
+    [{ 'x-github-event': 'Pull Request' }, 400],
+  ])('headers like %j are refused', async (over, status) => {
+    await server.listen({ port: 0, host: '127.0.0.1' })
+    const { port } = server.server.address() as AddressInfo
+    const headers = {
+      'x-hub-signature-256': `sha256=${'0'.repeat(64)}`,
+      'x-github-delivery': theWebhookId,
+      'x-github-event': 'push',
+      'content-length': 1000,
+      ...over,
+    }
+    const options = { port, host: '127.0.0.1', method: 'POST', path: '/webhooks/github', headers }
+    // Nothing of the body is ever sent: only the headers can have been judged.
+    const sent = request(options).on('error', () => undefined)
+    sent.flushHeaders()
+    const [answer] = (await once(sent, 'response')) as [IncomingMessage]
+    expect(answer.statusCode).toBe(status)
+    sent.destroy()
   })
 })

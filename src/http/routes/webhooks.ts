@@ -2,26 +2,28 @@
  * `POST /webhooks/github`: GitHub's deliveries.
  *
  * What must hold: the signature is checked over the bytes that came, before anything in them is
- * looked at; nobody without one can make us read a body; what is refused leaves no trace; what is
- * answered 2xx is committed.
+ * looked at; before a body is read its headers have GitHub's form, and all bodies that are not
+ * verified yet share one limited room; what is refused leaves no trace; what is answered 2xx is
+ * committed.
  */
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyRequest } from 'fastify'
 import { InvalidInputError } from '../../errors.ts'
 import type { App } from '../app.ts'
 import { webhookAnswer } from '../contract.ts'
 import type { HttpDeps } from '../deps.ts'
-import { HttpProblem, sendProblem } from '../problem.ts'
+import { HttpProblem } from '../problem.ts'
+import { tooLarge, UnverifiedBodies, webhookBodyLimits } from '../unverified-bodies.ts'
 import { invalid } from '../validation.ts'
 
-/** GitHub sends nothing larger. */
-const bodyBytesMax = 25 * 1024 * 1024
 const signatureHeader = 'x-hub-signature-256'
+const signatureForm = /^sha256=[0-9a-f]{64}$/i
 const guidForm = /^[\x21-\x7e]{1,200}$/
 const eventForm = /^[a-z0-9_]{1,64}$/
 
-export function webhookRoutes(app: App, { intake }: HttpDeps): void {
+export function webhookRoutes(app: App, { intake, scheduler }: HttpDeps): void {
+  const bodies = new UnverifiedBodies(scheduler)
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
+  app.addContentTypeParser('*', (_request, stream, done) => done(null, stream))
   app.post(
     '/webhooks/github',
     {
@@ -36,7 +38,7 @@ export function webhookRoutes(app: App, { intake }: HttpDeps): void {
         },
         refusals: [400, 401, 413],
       },
-      bodyLimit: bodyBytesMax,
+      bodyLimit: webhookBodyLimits.bytesMax,
       schema: {
         operationId: 'receiveGithubWebhook',
         tags: ['Webhooks'],
@@ -48,13 +50,14 @@ export function webhookRoutes(app: App, { intake }: HttpDeps): void {
         response: { 200: webhookAnswer, 202: webhookAnswer },
       },
       onRequest: (request, _reply, done) => done(refusalBeforeBody(request)),
-      errorHandler: sendWebhookProblem,
     },
     async (request, reply) => {
-      const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
-      if (!intake.isSigned(body, headerOf(request, signatureHeader))) throw unsigned()
-      const webhookId = needed(request, 'x-github-delivery', guidForm)
-      const event = needed(request, 'x-github-event', eventForm)
+      const { body, release } = await bodies.read(request.raw)
+      const signed = intake.isSigned(body, headerOf(request, signatureHeader))
+      release()
+      if (!signed) throw unsigned()
+      const webhookId = headerOf(request, 'x-github-delivery') ?? ''
+      const event = headerOf(request, 'x-github-event') ?? ''
       request.webhookId = webhookId
       const headers = githubHeaders(request)
       const answer = await intake.receive({ webhookId, event, headers, body }).catch(asBadRequest)
@@ -69,8 +72,13 @@ export function webhookRoutes(app: App, { intake }: HttpDeps): void {
 }
 
 function refusalBeforeBody(request: FastifyRequest): HttpProblem | undefined {
-  if (Number(headerOf(request, 'content-length') ?? 0) > bodyBytesMax) return tooLarge()
-  return headerOf(request, signatureHeader) === undefined ? unsigned() : undefined
+  const length = Number(headerOf(request, 'content-length') ?? 0)
+  if (length > webhookBodyLimits.bytesMax) return tooLarge()
+  if (!signatureForm.test(headerOf(request, signatureHeader) ?? '')) return unsigned()
+  return (
+    wrongHeader(request, 'x-github-delivery', guidForm) ??
+    wrongHeader(request, 'x-github-event', eventForm)
+  )
 }
 
 function headerOf({ headers }: FastifyRequest, name: string): string | undefined {
@@ -78,11 +86,11 @@ function headerOf({ headers }: FastifyRequest, name: string): string | undefined
   return typeof value === 'string' ? value : undefined
 }
 
-function needed(request: FastifyRequest, name: string, form: RegExp): string {
+function wrongHeader(request: FastifyRequest, name: string, form: RegExp): HttpProblem | undefined {
   const value = headerOf(request, name)
-  if (value !== undefined && form.test(value)) return value
+  if (value !== undefined && form.test(value)) return undefined
   const message = value === undefined ? 'is missing' : 'is not as GitHub sends it'
-  throw invalid(400, [{ field: name, message }])
+  return invalid(400, [{ field: name, message }])
 }
 
 /** What tells of the delivery. Its signature is none of the database's business. */
@@ -101,14 +109,6 @@ function asBadRequest(error: unknown): never {
     ...(hint !== undefined && { hint }),
   })
 }
-
-function sendWebhookProblem(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined
-  void sendProblem(code === 'FST_ERR_CTP_BODY_TOO_LARGE' ? tooLarge() : error, request, reply)
-}
-
-const tooLarge = (): HttpProblem =>
-  new HttpProblem(413, 'body_too_large', 'A webhook is at most 25 MB.')
 
 const unsigned = (): HttpProblem =>
   new HttpProblem(401, 'bad_signature', 'The signature is missing or wrong.', {

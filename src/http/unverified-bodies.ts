@@ -1,0 +1,146 @@
+/**
+ * Reads bodies of which nobody knows yet whether they are signed, in a room of limited size that
+ * all connections share: whoever has no secret cannot make us keep more than that.
+ *
+ * What must hold: only bytes that have arrived take room, not what a sender claims will come. A body
+ * that finds no room is not refused but waits, unread, for a few seconds; then it is a 503, which
+ * GitHub shows as failed and catch-up fetches. Large bodies leave a part of the room to small ones,
+ * and nobody may take longer than GitHub itself would wait for an answer.
+ */
+import type { Readable } from 'node:stream'
+import type { Cancel, Scheduler } from '../scheduler.ts'
+import { HttpProblem } from './problem.ts'
+
+const mib = 1024 * 1024
+
+export interface BodyLimits {
+  /** Of one body. */
+  readonly bytesMax: number
+  /** Of all bodies together. */
+  readonly roomBytes: number
+  /** Of that, what only the first `smallBytes` of each body may use. */
+  readonly keptForSmallBytes: number
+  readonly smallBytes: number
+  readonly waitMs: number
+  readonly readMs: number
+}
+
+/** GitHub sends nothing larger than 25 MB and waits 10 seconds for an answer. */
+export const webhookBodyLimits: BodyLimits = {
+  bytesMax: 25 * mib,
+  roomBytes: 96 * mib,
+  keptForSmallBytes: 32 * mib,
+  smallBytes: mib,
+  waitMs: 5000,
+  readMs: 10_000,
+}
+
+interface Waiter {
+  readonly bytes: number
+  readonly room: number
+  readonly enter: () => void
+}
+
+export class UnverifiedBodies {
+  readonly #limits: BodyLimits
+  readonly #scheduler: Scheduler
+  readonly #waiters = new Set<Waiter>()
+  #used = 0
+
+  constructor(scheduler: Scheduler, limits: BodyLimits = webhookBodyLimits) {
+    this.#scheduler = scheduler
+    this.#limits = limits
+  }
+
+  /** Bytes that are kept now. */
+  get usedBytes(): number {
+    return this.#used
+  }
+
+  /** The whole body, which stops counting when `release` is called. */
+  async read(stream: Readable): Promise<{ readonly body: Buffer; readonly release: () => void }> {
+    const chunks: Buffer[] = []
+    let taken = 0
+    const release = (): void => {
+      this.#used -= taken
+      taken = 0
+      this.#letIn()
+    }
+    try {
+      for await (const chunk of this.#chunks(stream)) {
+        if (taken + chunk.length > this.#limits.bytesMax) throw tooLarge()
+        await this.#enter(taken, chunk.length)
+        taken += chunk.length
+        chunks.push(chunk)
+      }
+    } catch (error) {
+      release()
+      throw error
+    }
+    return { body: Buffer.concat(chunks, taken), release }
+  }
+
+  /** Leaving early does not destroy the stream: its connection has an answer to carry. */
+  async *#chunks(stream: Readable): AsyncGenerator<Buffer, void> {
+    const late = Promise.withResolvers<never>()
+    late.promise.catch(() => undefined)
+    const cancel = this.#scheduler.after(this.#limits.readMs, () => late.reject(tooSlow()))
+    const iterator = stream[Symbol.asyncIterator]() as AsyncIterator<Buffer>
+    try {
+      for (;;) {
+        const next = iterator.next()
+        next.catch(() => undefined)
+        const { done, value } = await Promise.race([next, late.promise])
+        if (done === true) return
+        yield value
+      }
+    } finally {
+      cancel()
+    }
+  }
+
+  /** Takes room for the next bytes of a body that has taken `taken` so far. */
+  async #enter(taken: number, bytes: number): Promise<void> {
+    const { roomBytes, keptForSmallBytes, smallBytes } = this.#limits
+    const isSmall = taken + bytes <= smallBytes
+    const room = isSmall ? roomBytes : roomBytes - keptForSmallBytes
+    if (this.#used + bytes <= room) this.#used += bytes
+    else await this.#waitFor(bytes, room)
+  }
+
+  #waitFor(bytes: number, room: number): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const cancel: Cancel = this.#scheduler.after(this.#limits.waitMs, () => {
+        this.#waiters.delete(waiter)
+        reject(noRoom())
+      })
+      const enter = (): void => {
+        cancel()
+        this.#waiters.delete(waiter)
+        resolve()
+      }
+      const waiter: Waiter = { bytes, room, enter }
+      this.#waiters.add(waiter)
+    })
+  }
+
+  #letIn(): void {
+    for (const { bytes, room, enter } of this.#waiters) {
+      if (this.#used + bytes > room) continue
+      this.#used += bytes
+      enter()
+    }
+  }
+}
+
+export const tooLarge = (): HttpProblem =>
+  new HttpProblem(413, 'body_too_large', 'A webhook is at most 25 MB.')
+
+const tooSlow = (): HttpProblem =>
+  new HttpProblem(408, 'request_timeout', 'The body came too slowly.')
+
+const noRoom = (): HttpProblem =>
+  new HttpProblem(503, 'busy', 'Too many webhooks are arriving at once.', {
+    headers: { 'retry-after': '5' },
+    hint: 'Send it again. What GitHub does not send again is fetched by catch-up.',
+  })
