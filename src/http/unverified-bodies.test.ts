@@ -16,8 +16,9 @@ const limits: BodyLimits = {
 /** Timers fire when a test says so. */
 class HandTimers implements Scheduler {
   readonly timers = new Map<object, { readonly ms: number; readonly task: () => void }>()
-  readonly soon = systemScheduler.soon
-  readonly afterInBackground = systemScheduler.afterInBackground
+  readonly soon = (task: () => void) => systemScheduler.soon(task)
+  readonly afterInBackground = (ms: number, task: () => void) =>
+    systemScheduler.afterInBackground(ms, task)
 
   after(ms: number, task: () => void): () => void {
     const key = {}

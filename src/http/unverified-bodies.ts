@@ -90,9 +90,9 @@ export class UnverifiedBodies {
       for (;;) {
         const next = iterator.next()
         next.catch(() => undefined)
-        const { done, value } = await Promise.race([next, late.promise])
-        if (done === true) return
-        yield value
+        const read = await Promise.race([next, late.promise])
+        if (read.done === true) return
+        yield read.value
       }
     } finally {
       cancel()

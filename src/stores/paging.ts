@@ -1,8 +1,14 @@
-/** Pages, newest first. A cursor is the last item's place, wrapped so that nobody builds on it. */
+/**
+ * Pages, newest first. A cursor is the last item's place, wrapped so that nobody builds on it. A
+ * page ends at its number of items or at its number of bytes, whichever comes first, and has at
+ * least one item; what is beyond it is not read into memory.
+ */
 import { InvalidInputError } from '../errors.ts'
 import type { Page, Paged } from '../store.ts'
-import type { Sql } from './sql.ts'
-import { raw, sql } from './sql.ts'
+import type { Row, Sql, Verb } from './sql.ts'
+import { join, raw, sql } from './sql.ts'
+
+const pageBytesMax = 4 * 1024 * 1024
 
 function encode(place: string | number): string {
   return Buffer.from(`after:${place}`).toString('base64url')
@@ -38,15 +44,46 @@ export function pageAfterPair(page: Page, one: Sql, other: Sql): Sql {
   return sql`(${one}, ${other}) < (${a}, ${b})`
 }
 
-/** `found` holds one item more than the page when there is a next one. */
+export interface RowsOfPage {
+  readonly table: Sql
+  /** Columns that may be large. */
+  readonly large: readonly string[]
+  /** WHERE and ORDER BY. */
+  readonly inOrder: Sql
+  readonly limit: number
+}
+
+/**
+ * How many rows to read for a page and the one after it, found out by the database from their sizes
+ * alone: a thousand rows of a megabyte each must not come here to be counted.
+ */
+export function* rowsToRead({ table, large, inOrder, limit }: RowsOfPage): Verb<number> {
+  const sizes = large.map((column) => raw(`coalesce(octet_length(${column}), 0)`))
+  const rows: readonly Row[] = yield sql`SELECT ${join(sizes, ' + ')} AS bytes FROM ${table}
+    WHERE ${inOrder} LIMIT ${limit + 1}`
+  let bytes = 0
+  const last = rows.findIndex((row) => (bytes += Number(row['bytes'])) > pageBytesMax)
+  return last === -1 ? limit + 1 : Math.max(last + 1, 2)
+}
+
+/** `found` holds at least one item more than the page when there is a next one. */
 export function cutPage<T extends { readonly id: string | number }, U>(
   found: readonly T[],
   page: Page,
   view: (item: T) => U,
   placeOf: (item: T) => string | number = ({ id }) => id,
 ): Paged<U> {
-  const items = found.slice(0, page.limit)
+  const items = found.slice(0, Math.min(page.limit, countWithin(found, pageBytesMax)))
   const last = items.at(-1)
-  const more = found.length > page.limit && last !== undefined
+  const more = found.length > items.length && last !== undefined
   return { items: items.map(view), nextCursor: more ? encode(placeOf(last)) : null }
 }
+
+/** How many from the first on fit, at least one. Written as JSON, as whoever asked will have them. */
+function countWithin(items: readonly unknown[], bytesMax: number): number {
+  let bytes = 0
+  const over = items.findIndex((item) => (bytes += jsonBytes(item)) > bytesMax)
+  return over === -1 ? items.length : Math.max(over, 1)
+}
+
+const jsonBytes = (item: unknown): number => Buffer.byteLength(JSON.stringify(item))

@@ -1,7 +1,7 @@
 /** Goal: lists find what they are asked for, newest first, page by page, each item once. */
 import { describe, expect, it } from 'vitest'
 import type { Page, Paged } from '../../src/store.ts'
-import { unique } from './claims.ts'
+import { completion, pullRequestClaim, unique } from './claims.ts'
 import { TestSubject } from './test-subject.ts'
 import { useWorld, type OpenStore } from './world.ts'
 
@@ -125,6 +125,39 @@ export function lists(open: OpenStore): void {
       const { nextCursor } = await world().store.listRuns({ repo }, { limit: 1, cursor: null })
       const list = world().store.listAudit({}, { limit: 1, cursor: nextCursor })
       await expect(list).rejects.toMatchObject({ code: 'invalid_cursor' })
+    })
+  })
+
+  describe('a page', () => {
+    const mib = 1024 * 1024
+
+    it('ends at 4 MB, with a cursor that loses nothing', async () => {
+      const repo = unique('acme/large')
+      const heads = ['a', 'b', 'c', 'd', 'e', 'f']
+      for (const [n, head] of heads.entries()) {
+        const input = JSON.stringify('x'.repeat(head === 'c' ? 5 * mib : 1.5 * mib))
+        const claim = pullRequestClaim({ repo, pr: n + 1, head }, { input })
+        await world().store.claimRun(claim, null)
+        world().clock.move(1)
+      }
+      const pages = await everyPage(100, (page) => world().store.listRuns({ repo }, page))
+      expect(pages.map((page) => page.length)).toEqual([2, 1, 1, 2])
+      expect(pages.flat().map(({ pr }) => pr)).toEqual([6, 5, 4, 3, 2, 1])
+      for (const page of pages.filter(([run]) => run?.pr !== 3)) {
+        expect(Buffer.byteLength(JSON.stringify(page))).toBeLessThanOrEqual(4 * mib)
+      }
+    })
+
+    it('counts the bytes it is sent in, not those it is stored in', async () => {
+      const repo = unique('acme/escaped')
+      for (let pr = 1; pr <= 3; pr += 1) {
+        const claim = pullRequestClaim({ repo, pr, head: 'a' })
+        const held = await world().store.claimRun(claim, null)
+        const summary = '\u0001'.repeat(0.3 * mib)
+        await world().store.completeRun({ ...completion(held, 'succeeded'), summary }, null)
+      }
+      const pages = await everyPage(100, (page) => world().store.listRuns({ repo }, page))
+      expect(pages.map((page) => page.length)).toEqual([2, 1])
     })
   })
 

@@ -7,7 +7,7 @@
  */
 import type { AuditRow } from '../../domain/audit.ts'
 import type { AuditFilter, Page, Paged } from '../../store.ts'
-import { cutPage, pageAfterNumber, pageAfterPair } from '../paging.ts'
+import { cutPage, pageAfterNumber, pageAfterPair, rowsToRead } from '../paging.ts'
 import type { Sql, Verb } from '../sql.ts'
 import { join, raw, sql } from '../sql.ts'
 import { selectAudits } from '../tables/audit-table.ts'
@@ -61,11 +61,10 @@ export function* listAudit(
   const byTime = filter.since !== undefined || filter.until !== undefined
   const after = byTime ? pageAfterPair(page, at, order) : pageAfterNumber(page, order)
   const newestFirst = byTime ? sql`at DESC, ${order} DESC` : sql`${order} DESC`
-  const found = yield* selectAudits(
-    order,
-    sql`${join([after, ...matching(filter)], ' AND ')}
-      ORDER BY ${newestFirst} LIMIT ${page.limit + 1}`,
-  )
+  const inOrder = sql`${join([after, ...matching(filter)], ' AND ')} ORDER BY ${newestFirst}`
+  const table = raw('audit')
+  const count = yield* rowsToRead({ table, large: ['data'], inOrder, limit: page.limit })
+  const found = yield* selectAudits(order, sql`${inOrder} LIMIT ${count}`)
   const placeOf = (row: AuditRow): string | number =>
     byTime ? `${row.at}.${row.order}` : row.order
   return cutPage(found, page, (row) => row, placeOf)

@@ -11,7 +11,7 @@ import type {
   LingeringDelivery,
 } from '../../outbox-store.ts'
 import type { Page, Paged } from '../../store.ts'
-import { cutPage, pageAfterId } from '../paging.ts'
+import { cutPage, pageAfterId, rowsToRead } from '../paging.ts'
 import type { Sql, Verb } from '../sql.ts'
 import { join, raw, sql } from '../sql.ts'
 import { inRepositories, ofTypes } from './within-limits.ts'
@@ -35,9 +35,10 @@ export function* listDeliveries(
     where.push(inRepositories(within, raw('repository_id')))
     if (within.types !== null) where.push(ofRunType(within))
   }
-  const found = yield* selectDeliveries(
-    sql`${join(where, ' AND ')} ORDER BY id DESC LIMIT ${page.limit + 1}`,
-  )
+  const inOrder = sql`${join(where, ' AND ')} ORDER BY id DESC`
+  const large = ['content', 'memo', 'error_text']
+  const count = yield* rowsToRead({ table: raw('delivery'), large, inOrder, limit: page.limit })
+  const found = yield* selectDeliveries(sql`${inOrder} LIMIT ${count}`)
   return cutPage(found, page, (delivery) => delivery)
 }
 

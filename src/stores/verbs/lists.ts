@@ -8,7 +8,7 @@ import type { Run } from '../../domain/run.ts'
 import type { Subject } from '../../domain/subject.ts'
 import type { TokenLimits } from '../../domain/token-limits.ts'
 import type { ActiveState, Hold, InboxFilter, Page, Paged, RunFilter } from '../../store.ts'
-import { cutPage, pageAfterId, pageAfterNumber } from '../paging.ts'
+import { cutPage, pageAfterId, pageAfterNumber, rowsToRead } from '../paging.ts'
 import type { Sql, Verb } from '../sql.ts'
 import { join, padded, raw, sql } from '../sql.ts'
 import { selectEntries } from '../tables/inbox-table.ts'
@@ -27,10 +27,10 @@ export function* listRuns(filter: RunFilter, page: Page): Verb<Paged<Run>> {
   if (key !== undefined) where.push(sql`key = ${key}`)
   if (headSha !== undefined) where.push(sql`head_sha = ${headSha}`)
   if (within !== undefined) where.push(ofTypes(within, raw('type')), ofReached(within))
-  const found = yield* selectRuns(
-    sql`${join(where, ' AND ')} ORDER BY id DESC LIMIT ${page.limit + 1}`,
-  )
-  return cutPage(found, page, (run) => run)
+  const inOrder = sql`${join(where, ' AND ')} ORDER BY id DESC`
+  const large = ['input', 'result', 'summary', 'error_text', 'reports']
+  const count = yield* rowsToRead({ table: raw('run'), large, inOrder, limit: page.limit })
+  return cutPage(yield* selectRuns(sql`${inOrder} LIMIT ${count}`), page, (run) => run)
 }
 
 function ofReached(within: TokenLimits): Sql {
@@ -68,9 +68,10 @@ export function* listInbox(filter: InboxFilter, page: Page): Verb<Paged<InboxEnt
   if (repo !== undefined) where.push(sql`repo = ${repo}`)
   if (number !== undefined) where.push(sql`number = ${number}`)
   if (webhookId !== undefined) where.push(sql`webhook_id = ${webhookId}`)
-  const found = yield* selectEntries(
-    sql`${join(where, ' AND ')} ORDER BY arrival DESC LIMIT ${page.limit + 1}`,
-  )
+  const inOrder = sql`${join(where, ' AND ')} ORDER BY arrival DESC`
+  const large = ['outcomes', 'last_error']
+  const count = yield* rowsToRead({ table: raw('inbox'), large, inOrder, limit: page.limit })
+  const found = yield* selectEntries(sql`${inOrder} LIMIT ${count}`)
   return cutPage(
     found,
     page,
