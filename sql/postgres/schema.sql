@@ -318,7 +318,7 @@ CREATE INDEX run_due ON holdfast.run USING btree (due_at) WHERE (due_at IS NOT N
 
 CREATE INDEX run_finished ON holdfast.run USING btree (finished_at) WHERE (finished_at IS NOT NULL);
 
-CREATE INDEX run_head_sha ON holdfast.run USING btree (head_sha);
+CREATE INDEX run_head_sha ON holdfast.run USING btree (head_sha, claim_fence);
 
 CREATE UNIQUE INDEX run_key ON holdfast.run USING btree (key, type);
 

@@ -286,7 +286,7 @@ CREATE INDEX run_due ON run (due_at) WHERE due_at IS NOT NULL;
 
 CREATE INDEX run_finished ON run (finished_at) WHERE finished_at IS NOT NULL;
 
-CREATE INDEX run_head_sha ON run (head_sha);
+CREATE INDEX run_head_sha ON run (head_sha, claim_fence);
 
 CREATE UNIQUE INDEX run_key ON run (key, type);
 

@@ -39,6 +39,7 @@ export const auditTypes = [
   'delivery.failed',
   'delivery.skipped',
   'delivery.coalesced',
+  'delivery.target_taken',
   'budget.blocked',
   'repository.identified',
   'repository.renamed',

@@ -10,6 +10,7 @@ import { openPostgresDriver, sessionOptions } from '../../src/stores/open-postgr
 import type { Row, Sql, Verb } from '../../src/stores/sql.ts'
 import { raw, sql } from '../../src/stores/sql.ts'
 import { deliveriesAt, selectAttempts } from '../../src/stores/tables/delivery-table.ts'
+import { selectOthersAt } from '../../src/stores/tables/run-table.ts'
 import type { VerbContext } from '../../src/stores/verbs/context.ts'
 import {
   leaseDeliveries,
@@ -52,6 +53,7 @@ function statements(): [string, Sql][] {
     'what a run has left under way': (function* (): Verb<unknown> {
       return yield sql`SELECT id FROM delivery WHERE run_id = ${'run_7'} AND announces = 1`
     })(),
+    'other runs on a commit': selectOthersAt('rep_7', 'sha 7', 'run_7'),
     'the tries of one': selectAttempts(sql`delivery_id = ${'del_7'} ORDER BY id DESC LIMIT 100`),
   }
   return Object.entries(verbs).flatMap(([name, verb]) =>

@@ -24,6 +24,7 @@ import { restoring } from './restoring.suite.ts'
 import { returningHead } from './returning-head.suite.ts'
 import { runVerbs } from './run-verbs.suite.ts'
 import { tokens } from './tokens.suite.ts'
+import { sharedCommit } from './shared-commit.suite.ts'
 import { unattended } from './unattended.suite.ts'
 import { vitals } from './vitals.suite.ts'
 import type { OpenStore } from './world.ts'
@@ -57,6 +58,7 @@ const parts = {
   },
   outbox(open: OpenStore) {
     describe('what a run announces', () => announcing(open))
+    describe('a commit of two pull requests', () => sharedCommit(open))
     describe('publishing', () => publishing(open))
     describe('operating the outbox', () => operating(open))
     describe('a restore', () => restoring(open))

@@ -61,6 +61,8 @@ export const deliveryRowWords: Readonly<Record<DeliveryType, Words>> = {
       ? `${what(row, delivery)} shows ${versions} more, which changed nothing on GitHub`
       : `${what(row, delivery)} left out ${versions} that a newer one had replaced by then`
   },
+  'delivery.target_taken': (row, delivery) =>
+    `${what(row, delivery)} was not changed: it shows run ${id(row, 'shown_run_id')}`,
   'budget.blocked': (row) =>
     `GitHub told ${outside(textOf(row, 'identity') ?? 'us', 80)} to wait until ` +
     `${outside(textOf(row, 'until') ?? 'later', 40)}${limitReason(row)}`,

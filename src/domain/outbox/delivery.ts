@@ -129,6 +129,8 @@ export interface Memo {
   readonly removedFence?: number
   /** How often a commit status was written: GitHub takes so many and no more. */
   readonly writes?: number
+  /** The claim whose run is shown again, because its successor showed nothing. */
+  readonly givenBack?: number
   /** How often it was sent to no avail, looks not counted. */
   readonly failedSends?: number
   /** How often GitHub refused it and did not say why. */

@@ -34,22 +34,24 @@ export function revise(
   now: number,
   rules: PublishingRules,
 ): Revision | null {
-  const { desire, run } = wish
+  const { desire } = wish
   if (standing === null) {
     const makes = desire.claim === 'take' && !desire.closesOnly
     return makes ? { delivery: begin(wish, newId(), now, rules), audits: [] } : null
   }
-  const fence = run.claimFence
+  const fence = fenceOn(standing, wish.run)
   if (fence < standing.versionFence) return null
   const holds = fence === standing.versionFence
   if (!holds && desire.claim === 'keep') return null
   if (!holds && desire.claim === 'take-standing' && standing.providerId === null) return null
-  const content = contentOf(wish, standing)
+  const run = { ...wish.run, claimFence: fence }
+  const owned = { ...wish, run }
+  const content = contentOf(owned, standing)
   if (holds && desire.closesOnly && neverAnnounced(standing)) {
-    return closeUnannounced(standing, wish, content, now)
+    return closeUnannounced(standing, owned, content, now)
   }
   if (holds && content === standing.content && desire.final === standing.final) return null
-  const revised = nextVersion(standing, wish, content, now, rules)
+  const revised = nextVersion(standing, owned, content, now, rules)
   return {
     delivery: holds && standing.memo.removedFence === fence ? removed(revised, now) : reopen(),
     audits: holds ? [] : takenOver(standing, run),
@@ -58,6 +60,41 @@ export function revise(
   function reopen(): Delivery {
     return { ...revised, ...whenToShow(standing ?? revised, revised, now, rules) }
   }
+}
+
+/** A run that is shown again speaks under the claim that had taken its place. */
+function fenceOn({ memo, versionFence }: Delivery, { claimFence }: Run): number {
+  return memo.givenBack === claimFence ? versionFence : claimFence
+}
+
+/** A newer claim has this place: what this run says is not shown there. */
+export function isTaken(standing: Delivery, run: Run): boolean {
+  return fenceOn(standing, run) < standing.versionFence
+}
+
+/** Said by a run whose place is taken; `shown` is whose it is. */
+export function targetTaken(delivery: Delivery, run: Run, shown: string): AuditDraft {
+  const data = { target: delivery.target, state: run.state, shown_run_id: shown }
+  const about = { runId: run.id, deliveryId: delivery.id, data }
+  return { type: 'delivery.target_taken', actor: 'system', ...about }
+}
+
+/**
+ * The owner ended without a result, and another run has one to show there, or is at it. The version
+ * only grows: a write of the owner that is still under way must not count as newer.
+ */
+export function giveBack(
+  standing: Delivery,
+  wish: Wish,
+  now: number,
+  rules: PublishingRules,
+): Delivery {
+  const { claimFence } = wish.run
+  const owned = { ...wish, run: { ...wish.run, claimFence: standing.versionFence } }
+  const next = nextVersion(standing, owned, contentOf(owned, standing), now, rules)
+  const memo = { ...next.memo, givenBack: claimFence }
+  const revised = { ...next, memo, shownSince: null, markerKey: wish.markerKey }
+  return { ...revised, ...whenToShow(standing, revised, now, rules) }
 }
 
 /**
@@ -127,7 +164,9 @@ function nextVersion(
 ): Delivery {
   const { desire, run } = wish
   const { versionFence } = standing
-  const { failedSends: _sends, unclear: _unclear, ...memo } = standing.memo
+  const { failedSends: _sends, unclear: _unclear, givenBack, ...known } = standing.memo
+  const stays = givenBack !== undefined && run.claimFence === versionFence
+  const memo = stays ? { ...known, givenBack } : known
   return {
     ...standing,
     memo,

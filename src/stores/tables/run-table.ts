@@ -142,3 +142,16 @@ function* updateRun(item: Run): Verb<void> {
     WHERE id = ${item.id} AND rev = ${item.rev - 1} RETURNING id`
   if (written.length === 0) throw new LostRace('a run changed since it was read')
 }
+
+/** Runs with or towards a result on this commit, the newest claim first. */
+export function* selectOthersAt(
+  repositoryId: string,
+  sha: string | null,
+  runId: string,
+): Verb<Run[]> {
+  return yield* selectRuns(sql`head_sha = ${sha} AND id <> ${runId}
+    AND state NOT IN ('cancelled', 'superseded', 'skipped')
+    AND EXISTS (SELECT 1 FROM subject WHERE subject.id = run.subject_id
+      AND subject.scope = ${repositoryId})
+    ORDER BY claim_fence DESC LIMIT 50`)
+}

@@ -3,15 +3,17 @@
  * Order of locks: subjects, then runs, then deliveries.
  */
 import { hash } from 'node:crypto'
-import { desiresOf } from '../../domain/outbox/announce.ts'
-import type { Revision } from '../../domain/outbox/revise.ts'
-import { revise } from '../../domain/outbox/revise.ts'
+import { desiresOf, type Desire } from '../../domain/outbox/announce.ts'
+import type { Delivery } from '../../domain/outbox/delivery.ts'
+import type { Revision, Wish } from '../../domain/outbox/revise.ts'
+import { giveBack, isTaken, revise, targetTaken } from '../../domain/outbox/revise.ts'
 import type { Run } from '../../domain/run.ts'
 import { isActive } from '../../domain/run.ts'
 import type { Subject } from '../../domain/subject.ts'
 import type { Verb } from '../sql.ts'
 import { insertAudits } from '../tables/audit-table.ts'
 import { deliveriesAt, writeDeliveries } from '../tables/delivery-table.ts'
+import { selectOthersAt } from '../tables/run-table.ts'
 import type { VerbContext } from './context.ts'
 import { closeOwnOutput } from './own-output.ts'
 
@@ -33,7 +35,7 @@ export function* announce(context: VerbContext, changes: readonly Change[]): Ver
 
 function* announceState(context: VerbContext, changes: readonly Change[]): Verb<void> {
   const wishes = changes.flatMap(({ run, repositoryId, began }) =>
-    desiresOf(run, repositoryId, began).map((desire) => ({ desire, run, repositoryId })),
+    desiresOf(run, repositoryId, began).map((desire) => wishOf(desire, run, repositoryId)),
   )
   if (wishes.length === 0) return
   const targets = [...new Set(wishes.map(({ desire }) => desire.target))]
@@ -41,18 +43,57 @@ function* announceState(context: VerbContext, changes: readonly Change[]): Verb<
   const revised = new Map<string, Revision>()
   const now = context.now()
   for (const wish of wishes) {
-    const { target, markerText } = wish.desire
+    const { target } = wish.desire
     const before = revised.get(target)
     const found = before?.delivery ?? standing.get(target) ?? null
-    const whole = { ...wish, markerKey: markerKeyOf(markerText) }
-    const next = revise(found, whole, () => context.newId('del'), now, context.publishing)
-    if (next === null) continue
-    // Given up and taken over in one go: it was not given up.
-    const told = (before?.audits ?? []).filter(({ type }) => type !== 'delivery.skipped')
-    const audits = [...told, ...next.audits]
-    revised.set(target, { delivery: next.delivery, audits })
+    const next =
+      found !== null && isTaken(found, wish.run)
+        ? dropped(found, wish.run)
+        : revise(found, wish, () => context.newId('del'), now, context.publishing)
+    if (next !== null) revised.set(target, following(before, next))
+    const shown = revised.get(target)?.delivery ?? found
+    const back = shown === null ? null : yield* shownAgain(context, shown, wish)
+    if (back !== null) revised.set(target, following(revised.get(target), back))
   }
   yield* store(context, [...revised.values()])
+}
+
+function following(before: Revision | undefined, next: Revision): Revision {
+  // Given up and taken over in one go: it was not given up.
+  const told = (before?.audits ?? []).filter(({ type }) => type !== 'delivery.skipped')
+  return { delivery: next.delivery, audits: [...told, ...next.audits] }
+}
+
+/**
+ * The delivery is written all the same: whoever is about to show this run again, because the owner
+ * has ended, must find that it has changed.
+ */
+function dropped(standing: Delivery, run: Run): Revision {
+  return { delivery: standing, audits: [targetTaken(standing, run, standing.runId)] }
+}
+
+/** Two pull requests can share a commit: one that ends without a result hides no other's. */
+function* shownAgain(
+  context: VerbContext,
+  shown: Delivery,
+  { desire, run, repositoryId }: Wish,
+): Verb<Revision | null> {
+  const hasResult = isActive(run) || run.state === 'succeeded' || run.state === 'failed'
+  const isShared = desire.channel === 'github-status' && desire.sha !== null
+  if (hasResult || !isShared || shown.runId !== run.id) return null
+  const others = yield* selectOthersAt(repositoryId, desire.sha, run.id)
+  for (const other of others) {
+    const its = desiresOf(other, repositoryId, false).find(({ target }) => target === desire.target)
+    if (its === undefined) continue
+    const wish = wishOf(its, other, repositoryId)
+    const delivery = giveBack(shown, wish, context.now(), context.publishing)
+    return { delivery, audits: [targetTaken(shown, run, other.id)] }
+  }
+  return null
+}
+
+function wishOf(desire: Desire, run: Run, repositoryId: string): Wish {
+  return { desire, run, repositoryId, markerKey: markerKeyOf(desire.markerText) }
 }
 
 /** The same round goes on: with another holder, or waiting for one. */

@@ -1,0 +1,3 @@
+-- Runs of one commit, the newest claim first.
+DROP INDEX run_head_sha;
+CREATE INDEX run_head_sha ON run (head_sha, claim_fence);
