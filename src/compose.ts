@@ -10,7 +10,7 @@ import { createAuditPlacer } from './audit/placer.ts'
 import { examineAll } from './doctor/doctor.ts'
 import { SetupError } from './errors.ts'
 import type { PublishingRules } from './domain/outbox/schedule.ts'
-import type { GitHubConnection } from './github.ts'
+import type { GitHubConnection, OwnAccount } from './github.ts'
 import { createGitHub } from './github/create-github.ts'
 import type { OnRenamed } from './github/repository-place.ts'
 import { tokenToucher } from './http/token-touch.ts'
@@ -50,6 +50,8 @@ import type { Store } from './store.ts'
 export interface App {
   readonly store: Store
   readonly runs: Runs
+  /** Who we act as, once GitHub was asked; null when it did not say. */
+  ownAccount(): Promise<OwnAccount | null>
   /** Takes requests; resolves when it does. */
   listen(): Promise<{ readonly url: string }>
   /** Finishes what is in hand, then lets go of everything. */
@@ -67,7 +69,7 @@ export interface ComposeOptions extends Partial<Seams> {
   readonly publishing?: Partial<PublishingRules>
 }
 
-/** Null in the sandbox: nobody is asked there. */
+/** Null in the sandbox, whose simulated GitHub is only published to. */
 export function openGitHub(
   settings: Settings,
   options: Seams & {
@@ -145,6 +147,7 @@ export async function compose(settings: Settings, options: ComposeOptions): Prom
   return {
     store,
     runs,
+    ownAccount: intake.ownAccount,
     async listen() {
       // Before anything may be taken from a holder, know how long they could not reach us.
       await store.beat()

@@ -5,16 +5,12 @@
  */
 import type { ChannelName } from './domain/outbox/delivery.ts'
 import type { Role } from './domain/role.ts'
-import type { OnNewer, Verdict } from './domain/run.ts'
+import type { OnNewer } from './domain/run.ts'
 import type { PlainSettings } from './settings/options.ts'
 
 export interface Config extends PlainSettings {
   /** Run types by name. Left out: the type `review`, executed by a remote worker. */
   readonly runs?: Readonly<Record<string, RunTypeConfig>>
-  /** Task types by name. Left out: issues labelled `holdfast` walk plan, deliver and compound. */
-  readonly tasks?: Readonly<Record<string, TaskTypeConfig>>
-  /** Who hears of which events. Default: nobody. */
-  readonly notify?: readonly NotifyRule[]
   /** How single channels behave, by channel name. */
   readonly channels?: Readonly<Record<string, ChannelConfig>>
   readonly retention?: RetentionConfig
@@ -36,15 +32,6 @@ export interface IncomingEvent {
 
 /** True starts it; false or a text does not, and the text is shown as the reason. */
 export type When = (event: IncomingEvent) => boolean | string
-
-/** `command`: the program and its arguments; `env`: names of the variables it may see. */
-export interface CommandConfig {
-  readonly command: readonly string[]
-  readonly env?: readonly string[]
-}
-
-/** A function in this process, a child process, or `remote`: whoever leases it over HTTP. */
-export type RunExecution = RunHandler | CommandConfig | 'remote'
 
 interface TriggerConfig {
   /** What starts it. Default: nothing but a claim. */
@@ -68,10 +55,8 @@ interface ExecutionLimits {
 }
 
 export interface RunTypeConfig extends TriggerConfig, ExecutionLimits {
-  /** Default: `remote`. */
-  readonly run?: RunExecution
-  /** How many of this type one process executes at once. Default: 4. */
-  readonly concurrency?: number
+  /** `remote`, the default: workers lease its runs over HTTP. */
+  readonly run?: 'remote'
   /** What a newer run does to the active one. Default: supersede for pull requests, else queue. */
   readonly onNewer?: OnNewer
   /** One comment per subject (default) or per run; false publishes none. */
@@ -97,39 +82,7 @@ export interface PublishConfig {
   readonly approve?: boolean
 }
 
-export interface PhaseConfig extends ExecutionLimits {
-  readonly name: string
-  /** Default: `remote`. */
-  readonly run?: RunExecution
-  /** Who must agree before the next phase begins, and by when. Default: nobody. */
-  readonly approval?: { readonly by: Role; readonly deadlineMs?: number }
-}
-
-export interface TaskTypeConfig extends TriggerConfig {
-  /** In the order they are walked. Default: plan, deliver, compound, all remote. */
-  readonly phases?: readonly PhaseConfig[]
-  readonly hooks?: TaskHooks
-}
-
-/** Each is called once per phase and round. */
-export interface TaskHooks {
-  readonly onPhaseStarted?: PhaseHook
-  readonly onPhaseComplete?: PhaseHook
-  readonly onPhaseBlocked?: PhaseHook
-}
-export type PhaseHook = (phase: PhaseContext) => void | Promise<void>
-
-export interface NotifyRule {
-  /** Event types, such as `PHASE_BLOCKED` or `run.failed`. */
-  readonly on: readonly string[]
-  /** Recipients by user id, or everybody with a role: `role:owner`. */
-  readonly to: readonly (number | `role:${string}`)[]
-  readonly channels: readonly string[]
-}
-
 export interface ChannelConfig {
-  /** What to do when it is unknown whether a message arrived and nobody can look. */
-  readonly inDoubt?: 'hold' | 'resend'
   /** When something that failed is sent again. Only for GitHub's channels, `github-status` etc. */
   readonly retry?: RetryConfig
 }
@@ -152,94 +105,11 @@ export interface RetentionConfig {
   readonly finishedDays?: number
   /** Default: 7. */
   readonly supersededDays?: number
-  /** Default: 7; at least 4, because GitHub redelivers for 3 days. */
+  /** Default: 7; at least 4, because a delivery can be sent again by hand for 3 days. */
   readonly inboxDays?: number
   /** Default: 90. */
   readonly auditDays?: number
 }
-
-export interface PublishedContent {
-  readonly channel: string
-  readonly body?: string
-  readonly [field: string]: unknown
-}
-
-interface Publisher {
-  /** Publishes once per name and round, however often it is called. */
-  publish(name: string, content: PublishedContent): Promise<void>
-}
-
-export interface PhaseContext extends Publisher {
-  readonly taskId: string
-  readonly repo: string
-  readonly issue: number
-  readonly phase: string
-  readonly round: number
-  /** Why it is blocked; empty otherwise. */
-  readonly reason: string
-}
-
-export interface StepOptions<T> {
-  /** What to do with a step that began and left no result. Default: `repeat`. */
-  readonly inDoubt?: 'repeat' | 'confirm' | 'hold'
-  /** For `confirm`: looks whether it happened; null when it did not. */
-  readonly confirm?: () => Promise<T | null>
-}
-
-export interface StepContext {
-  /** Stable over attempts, for services that take idempotency keys. */
-  readonly key: string
-}
-
-export interface RunContext extends Publisher {
-  readonly id: string
-  readonly key: string
-  readonly type: string
-  readonly repo: string | null
-  readonly pr: number | null
-  readonly issue: number | null
-  readonly baseSha: string | null
-  readonly headSha: string | null
-  readonly attempt: number
-  readonly round: number
-  readonly input: unknown
-  /** Fires when the run is superseded, cancelled, lost or out of time. */
-  readonly signal: AbortSignal
-  readonly github: GitHubClient
-  readonly log: RunLog
-  /** Does it once and returns the recorded result on later attempts. */
-  step<T>(name: string, work: (step: StepContext) => Promise<T> | T): Promise<T>
-  step<T>(
-    name: string,
-    options: StepOptions<T>,
-    work: (step: StepContext) => Promise<T> | T,
-  ): Promise<T>
-  status(text: string): Promise<void>
-}
-
-/** Acts with the token of the run's installation. */
-export interface GitHubClient {
-  request(
-    route: string,
-    parameters?: Readonly<Record<string, unknown>>,
-    // eslint-disable-next-line @typescript-eslint/no-explicit-any -- its form differs per route
-  ): Promise<{ readonly status: number; readonly data: any }>
-}
-
-export type RunLog = Readonly<
-  Record<'debug' | 'info' | 'warn' | 'error', (message: string, fields?: object) => void>
->
-
-export interface RunResult {
-  readonly verdict?: Verdict
-  readonly summary?: string
-  readonly description?: string
-  readonly targetUrl?: string
-  readonly result?: unknown
-}
-
-/** One that returns nothing has succeeded. */
-export type RunHandler = (run: RunContext) => Promise<RunResult | void> | RunResult | void
 
 export function defineConfig(config: Config): Config {
   return config

@@ -1,4 +1,5 @@
 /** What a server tells the person who starts it, in words rather than as log lines. */
+import type { OwnAccount } from '../github.ts'
 import type { MadeSecret, ServerSecrets } from '../settings/first-start.ts'
 import { describeDatabase } from '../settings/describe-settings.ts'
 import { options } from '../settings/options.ts'
@@ -19,40 +20,65 @@ export interface StartedNotice {
   readonly secrets: Pick<ServerSecrets, 'adminTokenPath' | 'unshown' | 'warnings'>
   readonly version: string
   readonly url: string
+  /** Null when GitHub has not said who we are. */
+  readonly account: OwnAccount | null
 }
 
-export function startedText({ settings, secrets, version, url }: StartedNotice): string {
-  const row = (label: string, text: string): string => `  ${label.padEnd(15)} ${text}\n`
+export function startedText(notice: StartedNotice): string {
+  const { settings, secrets, version, url } = notice
   const { adminTokenPath, unshown, warnings } = secrets
   const justShown = unshown.some(({ path }) => path === adminTokenPath)
-  const token = justShown ? '' : row('admin token', adminTokenPlace(adminTokenPath))
-  const [mode = '', ...more] = modeLines(settings)
   return [
     `Holdfast ${version} is up.\n`,
-    row('API', `${url}/docs`),
-    row('webhooks', webhookPlace(settings, url)),
-    token,
-    row('store', describeDatabase(settings)),
-    row('mode', mode),
-    ...more.map((line) => row('', line)),
+    ...rows('API', [`${url}/docs`]),
+    ...rows('webhooks', webhookLines(settings, url)),
+    ...(justShown ? [] : rows('admin token', [adminTokenPlace(adminTokenPath)])),
+    ...rows('store', [describeDatabase(settings)]),
+    ...rows('mode', modeLines(notice)),
+    ...rows('run types', [runTypes(settings)]),
+    ...rows('next', nextSteps(settings)),
     ...warnings.map((warning) => `WARNING: ${warning}\n`),
   ].join('')
+}
+
+function rows(label: string, lines: readonly string[]): readonly string[] {
+  return lines.map((line, at) => `  ${(at === 0 ? label : '').padEnd(15)} ${line}\n`)
 }
 
 function adminTokenPlace(path: string | null): string {
   return path === null ? `as given by ${options.adminToken.env}` : `kept in ${path}`
 }
 
-/** What to give GitHub as the address of the webhook. */
-function webhookPlace({ publicUrl }: Settings, url: string): string {
-  const place = `${publicUrl ?? url}/webhooks/github`
-  return publicUrl === null ? `${place} (as GitHub reaches it)` : place
+/** What to give GitHub as the address of the webhook: only one that GitHub can reach. */
+function webhookLines({ mode, publicUrl }: Settings, url: string): readonly string[] {
+  if (mode === 'sandbox') return [`${url}/webhooks/github`]
+  if (publicUrl !== null && !isLoopback(publicUrl)) return [`${publicUrl}/webhooks/github`]
+  const why = publicUrl === null ? 'is not set' : 'leads to this machine only'
+  return [
+    `${options.publicUrl.env} ${why}, so GitHub has no address to send to.`,
+    'Set it to the address under which GitHub reaches this server.',
+  ]
 }
 
-function modeLines(settings: Settings): readonly string[] {
-  if (settings.mode === 'live') {
-    return ['live, but this version publishes nothing to GitHub yet.']
-  }
+function isLoopback(address: string): boolean {
+  const { hostname } = new URL(address)
+  return /^(localhost|.*\.localhost|127\..*|\[::1\]|0\.0\.0\.0)$/.test(hostname)
+}
+
+function runTypes({ runs }: Settings): string {
+  const names = Object.keys(runs)
+  return names.length === 0 ? 'none: only claims over HTTP start runs' : names.join(', ')
+}
+
+function nextSteps({ mode }: Settings): readonly string[] {
+  const worker = 'Start a worker that leases runs: docs/guides/workers.md'
+  return mode === 'live'
+    ? ['Check credentials, permissions and webhook: holdfast doctor', worker]
+    : ['Send a first webhook: README.md shows how', worker]
+}
+
+function modeLines({ settings, account }: StartedNotice): readonly string[] {
+  if (settings.mode === 'live') return [`live: publishes on GitHub as ${actor(settings, account)}`]
   const { githubToken, githubAppId, githubPrivateKey, githubWebhookSecrets } = options
   const canAct = settings.githubToken !== null || settings.githubAppId !== null
   const missing = canAct
@@ -65,4 +91,10 @@ function modeLines(settings: Settings): readonly string[] {
     `or ${githubAppId.env} with ${githubPrivateKey.env}, and start on a new`,
     'database: a store stays in the mode it began in.',
   ]
+}
+
+function actor({ githubAppId }: Settings, account: OwnAccount | null): string {
+  const credentials = githubAppId === null ? 'a token' : `App ${githubAppId}`
+  if (account === null) return `the account of ${credentials}; GitHub has not named it yet`
+  return `${account.login}${account.kind === 'app' ? '[bot]' : ''} (${credentials})`
 }

@@ -31,16 +31,6 @@ describe('help', () => {
     for (const [, entry] of optionEntries) expect(told).toContain(entry.env)
   })
 
-  test('serve marks what nothing reads yet, and only that', async () => {
-    const world = new FakeWorld()
-    await world.run('serve', '--help')
-    const told = world.stdout.replace(/\s+/g, ' ')
-    for (const [key, { summary, notUsedYet }] of optionEntries) {
-      const marked = told.includes(`${summary} (not used yet`)
-      expect([key, marked]).toEqual([key, notUsedYet === true])
-    }
-  })
-
   test.each(['--version', '-V'])('%s prints the version', async (flag) => {
     const world = new FakeWorld()
     expect(await world.run(flag)).toBe(0)

@@ -13,11 +13,12 @@ export function addServeCommand(
     .summary('take webhooks and serve the HTTP API')
     .description(
       'Takes GitHub webhooks at /webhooks/github and makes runs of them, once each; serves the ' +
-        'HTTP API, through which workers in any language lease, finish and claim runs. It ' +
-        'executes no runs and publishes nothing yet. Logs JSON to standard error; once ready ' +
-        'prints the address it listens on. Stops cleanly on SIGTERM and SIGINT.',
+        'HTTP API, through which workers in any language lease, finish and claim runs; shows ' +
+        'their progress and results on GitHub. It does not execute runs itself. Logs JSON to ' +
+        'standard error; once ready prints the address it listens on. Stops cleanly on SIGTERM ' +
+        'and SIGINT.',
     )
-    .option('--no-work', 'execute no runs here; leave them to workers (not used yet)')
+    .option('--no-work', 'execute no runs in this process (this version never does)')
   addSettingFlags(command)
     .addHelpText(
       'after',

@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { SetupError, StoreUnavailableError } from '../errors.ts'
+import type { OwnAccount } from '../github.ts'
 import { FakeWorld } from '../../test/cli/fake-world.ts'
 
 async function serving(...argv: readonly string[]) {
@@ -87,23 +88,50 @@ describe('a server that comes up', () => {
     expect(world.stderr).toContain('To go live set GITHUB_WEBHOOK_SECRET and either GITHUB_TOKEN')
   })
 
-  test('says what live means so far, and warns of a short token', async () => {
-    const world = new FakeWorld()
-    world.env = {
-      GITHUB_TOKEN: 't',
-      GITHUB_WEBHOOK_SECRET: 's',
-      HOLDFAST_ADMIN_TOKEN: 'short',
-      HOLDFAST_LOG_LEVEL: 'warn',
+  describe('on live credentials', () => {
+    const live = { GITHUB_TOKEN: 't', GITHUB_WEBHOOK_SECRET: 's', HOLDFAST_LOG_LEVEL: 'warn' }
+
+    async function started(env: Record<string, string>, account: OwnAccount | null = null) {
+      const world = new FakeWorld()
+      world.env = { ...live, ...env }
+      world.ownAccount = () => Promise.resolve(account)
+      const exit = world.run('serve')
+      await world.printed.promise
+      world.stop('SIGTERM')
+      expect(await exit).toBe(0)
+      return world.stderr
     }
-    const exit = world.run('serve')
-    await world.printed.promise
-    world.stop('SIGTERM')
-    expect(await exit).toBe(0)
-    expect(world.stderr).not.toContain('sandbox')
-    expect(world.stderr).toContain('live, but this version publishes nothing to GitHub yet')
-    expect(world.stderr).toContain('/webhooks/github (as GitHub reaches it)')
-    expect(world.stderr).toContain('as given by HOLDFAST_ADMIN_TOKEN\n')
-    expect(world.stderr).toMatch(/^WARNING: HOLDFAST_ADMIN_TOKEN has fewer than 16 characters/m)
+
+    test('says that it publishes, as whom, where webhooks go, and what comes next', async () => {
+      const account = { login: 'review-bot', id: 7, appId: null, kind: 'user' } as const
+      const told = await started({ HOLDFAST_PUBLIC_URL: 'https://bot.example' }, account)
+      expect(told).not.toContain('sandbox')
+      expect(told).toContain(
+        '  mode            live: publishes on GitHub as review-bot (a token)\n',
+      )
+      expect(told).toContain('  webhooks        https://bot.example/webhooks/github\n')
+      expect(told).toContain('  run types       review\n')
+      expect(told).toMatch(/next .*holdfast doctor/)
+    })
+
+    test.each([
+      [{}, 'HOLDFAST_PUBLIC_URL is not set, so GitHub has no address to send to.'],
+      [
+        { HOLDFAST_PUBLIC_URL: 'http://localhost:8787' },
+        'HOLDFAST_PUBLIC_URL leads to this machine only, so GitHub has no address to send to.',
+      ],
+    ])('names no address that GitHub cannot reach (%o)', async (env, why) => {
+      const told = await started(env)
+      expect(told).toContain(`  webhooks        ${why}\n`)
+      expect(told).not.toContain('/webhooks/github')
+    })
+
+    test('says when GitHub has not named the account, and warns of a short token', async () => {
+      const told = await started({ HOLDFAST_ADMIN_TOKEN: 'short' })
+      expect(told).toContain('as the account of a token; GitHub has not named it yet\n')
+      expect(told).toContain('as given by HOLDFAST_ADMIN_TOKEN\n')
+      expect(told).toMatch(/^WARNING: HOLDFAST_ADMIN_TOKEN has fewer than 16 characters/m)
+    })
   })
 
   test.each([

@@ -7,6 +7,7 @@
  * Further signals change nothing while it drains: whoever wants it dead at once has SIGKILL.
  */
 import type { App } from '../compose.ts'
+import type { OwnAccount } from '../github.ts'
 import { serverSecrets } from '../settings/first-start.ts'
 import { describeChanges, describeSettings } from '../settings/describe-settings.ts'
 import { loadSettings } from '../settings/load-settings.ts'
@@ -25,6 +26,7 @@ export interface ServeRequest {
 }
 
 const drainMsMax = 30_000
+const accountWaitMs = 2000
 
 export async function serve(world: World, request: ServeRequest): Promise<number> {
   const settings = await loadSettings({ ...request, env: world.env, cwd: world.cwd })
@@ -64,7 +66,8 @@ async function start(world: World, settings: Settings, log: Log): Promise<Starte
       throw listenFailure(error, settings)
     })
     terminal.err(madeSecretsText(secrets.unshown))
-    terminal.err(startedText({ settings, secrets, version, url }))
+    const account = await firstWord(world, app)
+    terminal.err(startedText({ settings, secrets, version, url, account }))
     await secrets.markShown()
     log.info({ version, url, settings: describeChanges(settings) }, 'started')
     log.debug({ settings: describeSettings(settings) }, 'all settings')
@@ -72,6 +75,17 @@ async function start(world: World, settings: Settings, log: Log): Promise<Starte
   } catch (error) {
     await app.close()
     throw error
+  }
+}
+
+/** Who we are on GitHub, if it answers soon: a start does not wait for GitHub. */
+async function firstWord({ scheduler }: World, app: App): Promise<OwnAccount | null> {
+  const { promise: tooLate, resolve } = Promise.withResolvers<null>()
+  const cancel = scheduler.after(accountWaitMs, () => resolve(null))
+  try {
+    return await Promise.race([app.ownAccount(), tooLate])
+  } finally {
+    cancel()
   }
 }
 

@@ -2,14 +2,7 @@
  * The flags of settings, made from the table of settings: nothing about them is written twice.
  */
 import { Option as Flag, type Command } from 'commander'
-import {
-  describeDefault,
-  describeSummary,
-  flagOf,
-  hasFile,
-  hasFlag,
-  optionGroups,
-} from '../settings/option.ts'
+import { describeDefault, flagOf, hasFile, hasFlag, optionGroups } from '../settings/option.ts'
 import { optionEntries, type OptionKey } from '../settings/options.ts'
 
 export function addSettingFlags(command: Command, only?: readonly OptionKey[]): Command {
@@ -21,8 +14,7 @@ export function addSettingFlags(command: Command, only?: readonly OptionKey[]): 
       if (entry.group !== group || !hasFlag(entry)) continue
       if (only !== undefined && !only.includes(key)) continue
       const unit = entry.unit === null ? '' : `${entry.unit}; `
-      const unused = entry.notUsedYet === true ? 'not used yet; ' : ''
-      const facts = `${unused}${unit}${entry.env}; default ${describeDefault(entry)}`
+      const facts = `${unit}${entry.env}; default ${describeDefault(entry)}`
       const told = `${entry.summary} (${facts})`
       command.addOption(
         new Flag(`${flagOf(key)} <value>`, told.replaceAll('`', '')).helpGroup(`${group}:`),
@@ -46,7 +38,7 @@ export function givenFlags(parsed: Readonly<Record<string, unknown>>): Record<st
 export function secretsHelp(): string {
   const rows = optionEntries
     .filter(([, entry]) => !hasFlag(entry))
-    .map(([, entry]) => `  ${entry.env.padEnd(22)} ${describeSummary(entry)}`)
+    .map(([, entry]) => `  ${entry.env.padEnd(22)} ${entry.summary}`)
   return [
     'Secrets come from the environment only, each also as a file named by NAME_FILE:',
     ...rows,

@@ -1,7 +1,6 @@
-/** Settings: what was read, what is set in vain, whether it is live, and how people get in. */
+/** Settings: what was read, whether it is live, and how people get in. */
 import { fine, problem, warning, type Finding } from '../domain/finding.ts'
-import { describeDefault, type Option } from '../settings/option.ts'
-import { adminTokenLengthMin, optionEntries, options } from '../settings/options.ts'
+import { adminTokenLengthMin, options } from '../settings/options.ts'
 import type { Settings } from '../settings/settings.ts'
 import type { SettingsError } from '../settings/settings-error.ts'
 
@@ -19,24 +18,6 @@ export function checkConfigFile({ configFile }: Settings): readonly Finding[] {
   return [fine('configuration', told)]
 }
 
-/** Set by somebody who expects something of it, which will not come yet. */
-export function checkUnused(settings: Settings): readonly Finding[] {
-  const unused = optionEntries.filter(([key, entry]) => {
-    if (entry.notUsedYet !== true || key === 'databaseUrl') return false
-    const value = settings[key]
-    return value !== null && value !== entry.default
-  })
-  return unused.map(([, entry]) => unusedWarning(entry))
-}
-
-function unusedWarning(entry: Option): Finding {
-  return warning(
-    'configuration.unused',
-    `${entry.env} is set, but no part of this version reads it`,
-    `Nothing breaks. Unset it (default: ${describeDefault(entry)}) or wait for a later version.`,
-  )
-}
-
 export function checkMode(settings: Settings): readonly Finding[] {
   if (settings.mode === 'live')
     return [fine('mode', 'live: GitHub is asked with the credentials given')]
@@ -50,7 +31,7 @@ export function checkMode(settings: Settings): readonly Finding[] {
   return [
     warning(
       'mode',
-      'sandbox: nothing is asked of GitHub and nothing is published there',
+      'sandbox: a simulated GitHub inside stands in for the real one',
       `To go live set ${missing.join(', and ')}, and start on a new database.`,
     ),
   ]
@@ -90,7 +71,6 @@ export function checkAdminToken({ adminToken, database }: Settings): readonly Fi
   ]
 }
 
-export function checkQueue({ queueUrl }: Settings): readonly Finding[] {
-  // A queue that is set is told of among what is set in vain.
-  return queueUrl === null ? [fine('queue', 'none: the embedded engine wakes what is due')] : []
+export function checkQueue(): readonly Finding[] {
+  return [fine('queue', 'none: the embedded engine wakes what is due')]
 }

@@ -154,13 +154,6 @@ describe('configuration', () => {
     expect(found[0]).toMatchObject({ check: 'configuration', level: 'problem' })
   })
 
-  test('that is set in vain is a warning', async () => {
-    const { of } = await findings({ env: { HOLDFAST_QUEUE_URL: 'redis://me:hunter2@r.test' } })
-    expect(of('configuration.unused')).toMatchObject({ level: 'warning' })
-    expect(of('configuration.unused')?.detail).toContain('HOLDFAST_QUEUE_URL is set')
-    expect(JSON.stringify(of('configuration.unused'))).not.toContain('hunter2')
-  })
-
   test.each([
     [{}, ['GITHUB_TOKEN, or GITHUB_APP_ID', 'GITHUB_WEBHOOK_SECRET']],
     [{ GITHUB_TOKEN: 't' }, ['set GITHUB_WEBHOOK_SECRET, and start']],

@@ -15,7 +15,6 @@ import {
   checkMode,
   checkPublicUrl,
   checkQueue,
-  checkUnused,
 } from './configuration.ts'
 import { checkAuthors, checkBudgets, checkDeliveries, checkLimits } from './publishing.ts'
 import { checkDataFolder, checkDisk, checkSecretFiles } from './data-folder.ts'
@@ -51,13 +50,12 @@ export async function examineAll(patient: Patient): Promise<Report> {
 function configurationChecks({ settings }: Patient): readonly Check[] {
   return [
     { name: 'configuration', look: () => checkConfigFile(settings) },
-    { name: 'configuration.unused', look: () => checkUnused(settings) },
     { name: 'mode', look: () => checkMode(settings) },
     { name: 'public_url', look: () => checkPublicUrl(settings) },
     { name: 'admin_token', look: () => checkAdminToken(settings) },
     { name: 'data_folder', look: () => checkDataFolder(settings) },
     { name: 'secret_files', look: () => checkSecretFiles(settings) },
-    { name: 'queue', look: () => checkQueue(settings) },
+    { name: 'queue', look: checkQueue },
     { name: 'publishing.limits', look: () => checkLimits(budgetLimits(settings)) },
   ]
 }

@@ -1,6 +1,6 @@
 /** Intake, put together: the door, the processor behind it, and who we are on GitHub. */
 import type { Clock } from '../clock.ts'
-import type { GitHub } from '../github.ts'
+import type { GitHub, OwnAccount } from '../github.ts'
 import { cachedRoles } from '../github/cached-roles.ts'
 import type { Log } from '../log.ts'
 import type { RunsService } from '../runs/create-runs.ts'
@@ -32,6 +32,8 @@ export interface OpenedIntake {
   readonly processor: Processor
   /** Resolves when it has been tried to learn who we are: from now on what enters is processed. */
   readonly ready: Promise<void>
+  /** Who we are, after the first time GitHub was asked; null when it did not say. */
+  ownAccount(): Promise<OwnAccount | null>
   start(): void
   /** Processes what is in hand; the rest is found at the next start. */
   stop(): Promise<void>
@@ -54,6 +56,10 @@ export function openIntake(options: OpenIntakeOptions): OpenedIntake {
     acts,
     processor,
     ready: account.looked,
+    async ownAccount() {
+      await account.looked
+      return account.current()
+    },
     start() {
       account.start()
       void account.kick()

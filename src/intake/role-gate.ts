@@ -28,7 +28,7 @@ export async function refuseSender(
     return { reason: 'sender-is-bot', detail: `${login} is a bot and has no role` }
   }
   if (roles === null) {
-    return { reason: 'role-unknown', detail: 'there is no GitHub to ask for roles in the sandbox' }
+    return { reason: 'role-unknown', detail: 'the sandbox’s simulated GitHub knows no roles' }
   }
   const role = await roles.roleOf(repo, login)
   switch (role) {

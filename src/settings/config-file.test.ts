@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
@@ -98,7 +98,6 @@ describe('what it says', () => {
     ],
     ['{ runs: { review: { timeoutMs: 1.5 } } }', 'runs.review.timeoutMs must be a whole number'],
     ['{ runs: { review: { attempts: 0 } } }', 'runs.review.attempts must be a whole number'],
-    ['{ runs: { review: { concurrency: 0 } } }', 'runs.review.concurrency must be a whole'],
     ["{ runs: { review: { own: 'yes' } } }", 'runs.review.own must be true or false'],
     ["{ runs: { review: { by: 'boss' } } }", 'runs.review.by must be one of read, triage'],
     ['{ runs: { review: { when: true } } }', 'runs.review.when must be a function'],
@@ -106,40 +105,29 @@ describe('what it says', () => {
     ["{ runs: { review: { on: { push: 'x' } } } }", 'runs.review.on.push must be a list'],
     ['{ runs: { review: { on: { push: [1] } } } }', 'runs.review.on.push[0] must be a text'],
     ["{ runs: { review: { on: { 'a b': [] } } } }", 'runs.review.on.a b is no GitHub event name'],
-    ["{ runs: { review: { run: 'local' } } }", 'runs.review.run must be a function, { command'],
-    ['{ runs: { review: { run: {} } } }', 'runs.review.run.command must be a list'],
-    ['{ runs: { review: { run: null } } }', 'runs.review.run must be an object'],
-    ['{ runs: { review: { run: { command: [] } } } }', 'runs.review.run.command must name'],
+    ["{ runs: { review: { run: 'local' } } }", "runs.review.run must be 'remote'"],
     [
-      "{ runs: { review: { run: { command: ['a'], env: ['A=1'] } } } }",
-      'runs.review.run.env[0] must be the name of a variable',
+      '{ runs: { review: { run: async () => {} } } }',
+      "runs.review.run must be 'remote': this version does not execute runs itself",
     ],
     [
-      "{ runs: { review: { run: { comand: ['a'] } } } }",
-      'runs.review.run has the unknown key "comand"; the nearest right one is command',
+      "{ runs: { review: { run: { command: ['a'] } } } }",
+      "runs.review.run must be 'remote': this version does not execute runs itself",
+    ],
+    [
+      '{ runs: { review: { concurrency: 4 } } }',
+      'runs.review has the key "concurrency", which this version does not support: ',
+    ],
+    ['{ tasks: {} }', 'the default export has the key "tasks", which this version does not'],
+    ['{ notify: [] }', 'the default export has the key "notify", which this version does not'],
+    ["{ queueUrl: 'redis://a' }", 'the default export has the key "queueUrl", which this'],
+    [
+      "{ channels: { telegram: { inDoubt: 'hold' } } }",
+      'channels.telegram has the key "inDoubt", which this version does not support: ',
     ],
     ['{ runs: { review: { anchor: true } } }', 'runs.review.anchor must be { per: ... } or false'],
     ["{ runs: { review: { anchor: { per: 'x' } } } }", 'runs.review.anchor.per must be one of'],
     ["{ runs: { review: { status: { context: '' } } } }", 'runs.review.status.context must be'],
-    ['{ tasks: { agent: { phases: [] } } }', 'tasks.agent.phases must have a phase'],
-    [
-      "{ tasks: { agent: { phases: [{ name: 'a' }, { name: 'a' }] } } }",
-      'tasks.agent.phases[1].name is used by another phase',
-    ],
-    [
-      "{ tasks: { agent: { phases: [{ name: 'a', approval: { by: 'x' } }] } } }",
-      'tasks.agent.phases[0].approval.by must be one of',
-    ],
-    [
-      '{ tasks: { agent: { hooks: { onBlocked: () => {} } } } }',
-      'tasks.agent.hooks has the unknown key "onBlocked"; the nearest right one is onPhaseBlocked',
-    ],
-    ['{ tasks: { agent: { hooks: { onPhaseBlocked: 1 } } } }', 'tasks.agent.hooks.onPhaseBlocked'],
-    ['{ notify: {} }', 'notify must be a list'],
-    ["{ notify: [{ on: ['A'], to: ['owner'], channels: ['slack'] }] }", 'notify[0].to[0] must be'],
-    ["{ notify: [{ on: ['A'], to: [0], channels: ['slack'] }] }", 'notify[0].to[0] must be'],
-    ["{ notify: [{ on: ['A'], to: [1], channels: ['Slack'] }] }", 'notify[0].channels[0] must'],
-    ["{ channels: { telegram: { inDoubt: 'x' } } }", 'channels.telegram.inDoubt must be one of'],
     ["{ channels: { 'a b': {} } }", 'channels.a b must be a channel name'],
     ['{ retention: { inboxDays: 3 } }', 'retention.inboxDays must be a whole number from 4'],
     ['{ retention: { days: 3 } }', 'retention has the unknown key "days"'],
@@ -165,9 +153,17 @@ describe('what it says', () => {
   })
 })
 
+test('the example of the reference page loads', async () => {
+  const page = readFileSync(new URL('../../docs/reference/settings.md', import.meta.url), 'utf8')
+  const [, example = ''] = /```ts\n(import \{ defineConfig[^]*?)```/.exec(page) ?? []
+  const config = new URL('../config.ts', import.meta.url).href
+  const settings = await loadText(example.replace("'holdfast'", JSON.stringify(config)))
+  expect(Object.keys(settings.runs)).toEqual(['review', 'docs'])
+})
+
 describe('types', () => {
-  test('without a file there are the review type and the labelled issue', async () => {
-    const { runs, tasks, notify } = await load()
+  test('without a file there is the review type', async () => {
+    const { runs } = await load()
     expect(runs).toEqual({
       review: {
         on: { pull_request: ['opened', 'reopened', 'ready_for_review', 'synchronize', 'edited'] },
@@ -175,8 +171,6 @@ describe('types', () => {
         when: expect.any(Function),
         by: null,
         own: false,
-        run: 'remote',
-        concurrency: 4,
         timeoutMs: 3_600_000,
         pendingTimeoutMs: 3_600_000,
         attempts: 3,
@@ -200,12 +194,6 @@ describe('types', () => {
       true,
       'bot author',
     ])
-    expect(tasks['agent']?.phases.map(({ name }) => name)).toEqual(['plan', 'deliver', 'compound'])
-    const event = { name: 'issues', action: 'labeled', repo: 'a/b', sender: 'c' }
-    const decide = (label: string) =>
-      tasks['agent']?.when?.({ ...event, payload: { label: { name: label } } })
-    expect([decide('holdfast'), decide('bug')]).toEqual([true, 'another label'])
-    expect(notify).toEqual([])
   })
 
   test('a file that does not speak of runs keeps the defaults', async () => {
@@ -213,7 +201,7 @@ describe('types', () => {
   })
 
   test('runs without an entry mean that there are none', async () => {
-    expect((await loadText('export default { runs: {}, tasks: {} }')).runs).toEqual({})
+    expect((await loadText('export default { runs: {} }')).runs).toEqual({})
   })
 
   test('the whole shape is taken over', async () => {
@@ -221,25 +209,12 @@ describe('types', () => {
       runs: {
         review: {
           on: { pull_request: ['opened'] }, rerunOn: { check_run: ['rerequested'] },
-          when: () => 'no', by: 'write', own: true, run: async () => ({ verdict: 'success' }),
-          timeoutMs: 1_800_000, pendingTimeoutMs: 5000, attempts: 2, concurrency: 1,
+          when: () => 'no', by: 'write', own: true, run: 'remote',
+          timeoutMs: 1_800_000, pendingTimeoutMs: 5000, attempts: 2,
           onNewer: 'skip', anchor: false, status: { context: 'acme/review' },
         },
-        docs: {
-          run: { command: ['node', 'build.mjs'], env: ['NOTION_TOKEN'] },
-          anchor: { per: 'run' },
-        },
+        docs: { anchor: { per: 'run' } },
       },
-      tasks: { agent: {
-        on: { issues: ['labeled'] }, by: 'write',
-        phases: [
-          { name: 'plan', run: { command: ['x'] }, approval: { by: 'write', deadlineMs: 5000 } },
-          { name: 'deliver', run: 'remote' },
-        ],
-        hooks: { onPhaseBlocked: () => {} },
-      } },
-      notify: [{ on: ['run.failed'], to: ['role:owner', 42], channels: ['telegram'] }],
-      channels: { telegram: { inDoubt: 'resend' } },
       retention: { finishedDays: 14 },
     }`)
     expect(settings.runs['review']).toMatchObject({
@@ -250,17 +225,9 @@ describe('types', () => {
       statusContext: 'acme/review',
     })
     expect(settings.runs['docs']).toMatchObject({
-      run: { command: ['node', 'build.mjs'], env: ['NOTION_TOKEN'] },
+      anchor: { per: 'run' },
       statusContext: 'holdfast/docs',
     })
-    expect(settings.tasks['agent']?.phases).toMatchObject([
-      { approval: { by: 'write', deadlineMs: 5000 } },
-      { run: 'remote', approval: null },
-    ])
-    expect(settings.notify).toEqual([
-      { on: ['run.failed'], to: ['role:owner', 42], channels: ['telegram'] },
-    ])
-    expect(settings.channels).toEqual({ telegram: { inDoubt: 'resend' } })
     expect(settings.retention).toEqual({
       finishedDays: 14,
       supersededDays: 7,

@@ -3,17 +3,12 @@
  * are what is wrong with the value, to be read after its path: "runs.review.onNewer must be …".
  */
 import { z } from 'zod'
-import {
-  type Config,
-  type NotifyRule,
-  type PhaseHook,
-  type RunHandler,
-  type When,
-} from '../config.ts'
+import type { Config, When } from '../config.ts'
 import { githubChannels } from '../domain/outbox/delivery.ts'
 import { roles } from '../domain/role.ts'
 import { onNewerChoices } from '../domain/run.ts'
 import { closedObject } from './closed-object.ts'
+import { notAvailable } from './not-available.ts'
 import { hasFile } from './option.ts'
 import { optionEntries, timerMsMax } from './options.ts'
 
@@ -49,20 +44,11 @@ const eventFilter = named(
   list(text),
 )
 
-const command = closedObject({
-  command: list(text).min(1, 'must name a program'),
-  env: list(
-    z
-      .string('must be the name of a variable')
-      .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must be the name of a variable'),
-  ).optional(),
-})
-
-const executionMessage = "must be a function, { command: [...] } or 'remote'"
-const handler = callback<RunHandler>()
-const execution = pickSchema((value) => {
-  if (typeof value === 'function') return handler
-  return typeof value === 'object' ? command : z.literal('remote', executionMessage)
+const execution = z.literal('remote', {
+  error: ({ input }) =>
+    typeof input === 'function' || typeof input === 'object'
+      ? "must be 'remote': this version does not execute runs itself, workers lease them over HTTP"
+      : "must be 'remote'",
 })
 
 const trigger = {
@@ -86,11 +72,10 @@ const publish = closedObject({
   labels: list(text).optional(),
   approve: yesOrNo.optional(),
 })
-const runType = closedObject({
+const runTypeShape = {
   ...trigger,
   ...limits,
   run: execution.optional(),
-  concurrency: wholeNumber(1, 1000).optional(),
   onNewer: oneOf(onNewerChoices).optional(),
   anchor: pickSchema((value) =>
     typeof value === 'object' ? anchorPer : z.literal(false, 'must be { per: ... } or false'),
@@ -99,47 +84,14 @@ const runType = closedObject({
     typeof value === 'object' ? statusForm : z.literal(false, 'must be { context: ... } or false'),
   ).optional(),
   publish: publish.optional(),
-})
-
-const phase = closedObject({
-  ...limits,
-  name: typeName,
-  run: execution.optional(),
-  approval: closedObject({
-    by: oneOf(roles),
-    deadlineMs: wholeNumber(1000, timerMsMax).optional(),
-  }).optional(),
-})
-const hook = callback<PhaseHook>().optional()
-const taskType = closedObject({
-  ...trigger,
-  phases: list(phase).min(1, 'must have a phase').superRefine(eachNameOnce).optional(),
-  hooks: closedObject({
-    onPhaseStarted: hook,
-    onPhaseComplete: hook,
-    onPhaseBlocked: hook,
-  }).optional(),
-})
-
-const recipientMessage = "must be a user id or a text like 'role:owner'"
-const recipient = z.custom<NotifyRule['to'][number]>(
-  (value) =>
-    typeof value === 'number'
-      ? Number.isSafeInteger(value) && value > 0
-      : typeof value === 'string' && /^role:\S{1,64}$/.test(value),
-  recipientMessage,
-)
-const notifyRule = closedObject({
-  on: list(text).min(1, 'must name an event'),
-  to: list(recipient).min(1, 'must name a recipient'),
-  channels: list(channelName).min(1, 'must name a channel'),
-})
+}
+const runType = closedObject(runTypeShape, notAvailable)
 
 const days = (min: number) => wholeNumber(min, 36_500).optional()
 const retention = closedObject({
   finishedDays: days(1),
   supersededDays: days(1),
-  // GitHub redelivers for three days; forgetting sooner would take a redelivery for a new event.
+  // For three days a delivery can be sent again by hand; forgotten, it would be a new event.
   inboxDays: days(4),
   auditDays: days(1),
 })
@@ -156,12 +108,12 @@ const retry = closedObject({
 })
 
 const plainSettings: Record<string, z.ZodType> = {}
-const secretKeys = new Map<string, string>()
+const otherKeys = new Map<string, string>(notAvailable)
 for (const [key, entry] of optionEntries) {
   if (entry.secret === 'whole') {
     const file = hasFile(entry) ? ` or ${entry.env}_FILE` : ''
     const message = `sets ${key}, a secret that belongs in the environment: ${entry.env}${file}`
-    secretKeys.set(key, message)
+    otherKeys.set(key, message)
   } else {
     // Checked with the other sources of the setting, so that the message is the same everywhere.
     plainSettings[key] = z.unknown().optional()
@@ -172,20 +124,12 @@ const configObject = closedObject(
   {
     ...plainSettings,
     runs: named(typeName, runType).optional(),
-    tasks: named(typeName, taskType).optional(),
-    notify: list(notifyRule).optional(),
-    channels: named(
-      channelName,
-      closedObject({
-        inDoubt: oneOf(['hold', 'resend']).optional(),
-        retry: retry.optional(),
-      }),
-    )
+    channels: named(channelName, closedObject({ retry: retry.optional() }, notAvailable))
       .superRefine(retriesOfGitHubOnly)
       .optional(),
     retention: retention.optional(),
   },
-  secretKeys,
+  otherKeys,
 )
 
 export const configSchema = configObject as z.ZodType as z.ZodType<Config>
@@ -199,16 +143,6 @@ function retriesOfGitHubOnly(
     const message = `can only be set for ${githubChannels.join(', ')}`
     context.addIssue({ code: 'custom', path: [name, 'retry'], message })
   }
-}
-
-function eachNameOnce(
-  phases: readonly { readonly name: string }[],
-  context: z.RefinementCtx,
-): void {
-  phases.forEach(({ name }, index) => {
-    if (phases.findIndex((other) => other.name === name) === index) return
-    context.addIssue({ code: 'custom', path: [index, 'name'], message: 'is used by another phase' })
-  })
 }
 
 /** Like a union, but the error is that of the one form the value tried to have. */

@@ -22,8 +22,8 @@ export function describeChanges(settings: Settings): Readonly<Record<string, unk
 }
 
 function typeDefaults(): Readonly<Record<string, unknown>> {
-  const { runs, tasks, retention } = withTypeDefaults({})
-  return { runs: Object.keys(runs), tasks: Object.keys(tasks), retention }
+  const { runs, retention } = withTypeDefaults({})
+  return { runs: Object.keys(runs), retention }
 }
 
 export function describeSettings(settings: Settings): Readonly<Record<string, unknown>> {
@@ -49,7 +49,6 @@ export function describeSettings(settings: Settings): Readonly<Record<string, un
   return {
     ...described,
     runs: Object.keys(settings.runs),
-    tasks: Object.keys(settings.tasks),
     retention: settings.retention,
   }
 }

@@ -54,7 +54,7 @@ describe('empty values', () => {
     ])
   })
 
-  test.each(['GITHUB_TOKEN', 'GITHUB_TOKEN_FILE', 'SLACK_BOT_TOKEN', 'SMTP_URL', 'MAIL_FROM'])(
+  test.each(['GITHUB_TOKEN', 'GITHUB_TOKEN_FILE', 'GITHUB_APP_ID'])(
     'an empty %s counts as not set',
     (name) => {
       expect(read({ [name]: '' })).toEqual({ found: new Map(), problems: [] })

@@ -6,6 +6,7 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { nearest } from './nearest.ts'
+import { unavailableVariables } from './not-available.ts'
 import { hasFile } from './option.ts'
 import { optionEntries, type OptionKey } from './options.ts'
 
@@ -94,6 +95,10 @@ function unknownNames(env: Environment): string[] {
     .filter((name) => name.startsWith('HOLDFAST_') && env[name] !== undefined && !known.has(name))
     .sort()
     .map((name) => {
+      const instead = unavailableVariables.get(name)
+      if (instead !== undefined) {
+        return `${name} is set, but this version does not support it: ${instead}. Unset it`
+      }
       const right = String(nearest(name, settingNames))
       return `${name} in the environment is no setting; the nearest right one is ${right}`
     })

@@ -4,15 +4,7 @@
  */
 import type { ValueKind } from './value-kind.ts'
 
-export const optionGroups = [
-  'Server',
-  'Storage',
-  'Access',
-  'Runs',
-  'Publishing',
-  'GitHub',
-  'Other channels',
-] as const
+export const optionGroups = ['Server', 'Storage', 'Access', 'Runs', 'Publishing', 'GitHub'] as const
 export type OptionGroup = (typeof optionGroups)[number]
 
 export type Secrecy = 'no' | 'password' | 'whole'
@@ -40,8 +32,6 @@ export interface Option<
    * Both may be given as a file.
    */
   readonly secret: S
-  /** Checked and kept, but no part of the program reads it so far; help and reference say so. */
-  readonly notUsedYet?: boolean
 }
 
 /** Keeps the types of value, default and secrecy while checking the entry. */
@@ -62,10 +52,6 @@ export function hasFlag(entry: Option): boolean {
 
 export function hasFile(entry: Option): boolean {
   return entry.secret !== 'no'
-}
-
-export function describeSummary(entry: Option): string {
-  return entry.notUsedYet === true ? `${entry.summary} (not used yet)` : entry.summary
 }
 
 export function describeDefault(entry: Option): string {

@@ -5,7 +5,6 @@
  */
 import { option, type Option } from './option.ts'
 import {
-  address,
   choice,
   databaseAddress,
   hostList,
@@ -96,20 +95,6 @@ const storage = {
       'SQLite needs nothing else and serves one process; PostgreSQL lets any number of ' +
       'machines share the work. `sqlite::memory:` forgets everything at exit.',
     secret: 'password',
-  }),
-  queueUrl: option({
-    group: 'Storage',
-    env: 'HOLDFAST_QUEUE_URL',
-    kind: address(['redis', 'rediss'], 'redis://HOST:6379'),
-    unit: null,
-    default: null,
-    defaultText: 'none: the embedded engine',
-    summary: 'Redis that wakes workers on other machines',
-    trade:
-      "Work starts at once on every machine instead of at the sweeper's pace, for one more " +
-      'server to run. Nothing is lost when it is emptied.',
-    secret: 'password',
-    notUsedYet: true,
   }),
 } as const
 
@@ -282,79 +267,6 @@ const github = {
   }),
 } as const
 
-const otherChannels = {
-  telegramBotToken: option({
-    group: 'Other channels',
-    env: 'TELEGRAM_BOT_TOKEN',
-    kind: secret(),
-    unit: null,
-    default: null,
-    defaultText: 'none: not pushed from here',
-    summary: 'Telegram bot that sends messages',
-    trade: 'With it the server pushes; without it a transport bot elsewhere can still pull.',
-    secret: 'whole',
-    notUsedYet: true,
-  }),
-  telegramApiUrl: option({
-    group: 'Other channels',
-    env: 'TELEGRAM_API_URL',
-    kind: webAddress('https://api.telegram.org'),
-    unit: null,
-    default: 'https://api.telegram.org',
-    summary: "Telegram's API, or a simulator",
-    trade: "Whoever answers there receives the bot's token.",
-    secret: 'no',
-    notUsedYet: true,
-  }),
-  slackBotToken: option({
-    group: 'Other channels',
-    env: 'SLACK_BOT_TOKEN',
-    kind: secret(),
-    unit: null,
-    default: null,
-    defaultText: 'none: channel off',
-    summary: 'Slack bot that sends messages',
-    trade: 'Needs the right to write in the channels people are reached in.',
-    secret: 'whole',
-    notUsedYet: true,
-  }),
-  slackApiUrl: option({
-    group: 'Other channels',
-    env: 'SLACK_API_URL',
-    kind: webAddress('https://slack.com/api'),
-    unit: null,
-    default: 'https://slack.com/api',
-    summary: "Slack's API, or a simulator",
-    trade: "Whoever answers there receives the bot's token.",
-    secret: 'no',
-    notUsedYet: true,
-  }),
-  smtpUrl: option({
-    group: 'Other channels',
-    env: 'SMTP_URL',
-    kind: address(['smtp', 'smtps'], 'smtps://USER:PASSWORD@HOST'),
-    unit: null,
-    default: null,
-    defaultText: 'none: channel off',
-    summary: 'Mail server that sends messages',
-    trade: '`smtps:` encrypts from the start; `smtp:` only when the server offers it.',
-    secret: 'whole',
-    notUsedYet: true,
-  }),
-  mailFrom: option({
-    group: 'Other channels',
-    env: 'MAIL_FROM',
-    kind: line('a mail address', /^[^@]+@[^@\s]+$/),
-    unit: null,
-    default: null,
-    defaultText: 'none: channel off',
-    summary: 'Sender of mails',
-    trade: 'The mail server must be allowed to send for it, or mails end as spam.',
-    secret: 'no',
-    notUsedYet: true,
-  }),
-} as const
-
 export const options = {
   ...server,
   ...storage,
@@ -362,7 +274,6 @@ export const options = {
   ...runs,
   ...publishing,
   ...github,
-  ...otherChannels,
 } as const
 
 export type OptionKey = keyof typeof options

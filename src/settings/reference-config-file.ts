@@ -19,15 +19,12 @@ become runs.
 - \`by\`: least role of the sender: \`read\`, \`triage\`, \`write\`, \`maintain\` or \`admin\`;
   GitHub is asked
 - \`own\`: whether pull requests of our own account start it (default \`false\`)
-- \`run\` (not used yet; every run is remote): a function, \`{ command: [...], env: [...] }\` or
-  \`'remote'\` (default). A command sees the variables named in \`env\`, those of its run and
-  nothing else
+- \`run\`: \`'remote'\`, the default: workers lease its runs over HTTP
 - \`timeoutMs\`: how long one holder may work (default 3600000). Shorter ends stuck work sooner
 - \`pendingTimeoutMs\`: how long a run may wait for a worker (default 3600000); then it fails with
   \`no_worker\`
 - \`attempts\`: holders that may be lost in one round (default 3). More survives flaky machines and
   repeats work that kills them
-- \`concurrency\` (not used yet): how many of the type one process executes at once (default 4)
 - \`onNewer\`: what a newer run does to the active one: \`supersede\` (default for pull requests),
   \`queue\` (default for jobs) or \`skip\`
 - \`anchor\`: \`{ per: 'subject' }\` (default) keeps one comment for all runs of a pull request,
@@ -41,21 +38,6 @@ become runs.
   \`approve: true\` lets reviews approve or request changes. \`channels\`, when given, is the whole
   list of channels. No run publishes under a context of a run type or under \`holdfast/\`
 
-### \`tasks\` (not used yet)
-
-Task types by name. Without it issues labelled \`holdfast\` walk \`plan\`, \`deliver\` and
-\`compound\`.
-
-- \`on\`, \`rerunOn\`, \`when\`, \`by\`, \`own\`: as for runs
-- \`phases\`: in their order, each with \`name\`, \`run\`, \`timeoutMs\`, \`pendingTimeoutMs\`,
-  \`attempts\` and \`approval: { by, deadlineMs }\`
-- \`hooks\`: \`onPhaseStarted\`, \`onPhaseComplete\`, \`onPhaseBlocked\`; each is called once per
-  phase and round
-
-### \`notify\` (not used yet)
-
-A list of rules: \`on\` (event types), \`to\` (user ids, or \`role:NAME\`), \`channels\`.
-
 ### \`channels\`
 
 By channel name (\`github-comment\`, \`github-status\`, \`github-check\`,
@@ -63,14 +45,12 @@ By channel name (\`github-comment\`, \`github-status\`, \`github-check\`,
 sent again, \`{ maxRetries, initialMs, factor, maxMs }\`. Each wait is \`factor\` (2)
 times the one before, from \`initialMs\` (1000) up to \`maxMs\` (900,000). After
 \`maxRetries\` it has FAILED; without it, it is tried until the deadline.
-\`inDoubt\` (not used yet) says what to do when nobody can tell whether a message arrived:
-\`hold\` it for a person or \`resend\` it, which may show it twice.
 
 ### \`retention\`
 
 Days after which things are removed; longer costs disk and remembers more: \`finishedDays\` (30),
-\`supersededDays\` (7), \`inboxDays\` (7, at least 4 because GitHub redelivers for 3), \`auditDays\`
-(90).
+\`supersededDays\` (7), \`inboxDays\` (7, at least 4: for 3 days a delivery
+can be sent again, by hand or by catch-up), \`auditDays\` (90).
 
 ### Example
 
@@ -87,7 +67,6 @@ export default defineConfig({
       status: { context: 'acme/review' },
     },
     docs: {
-      run: { command: ['node', 'build.mjs'], env: ['NOTION_TOKEN'] },
       onNewer: 'queue',
       anchor: false,
       status: { context: 'docs/job' },

@@ -4,15 +4,7 @@
  * `npx vitest run --update=all src/settings/reference-page.test.ts`.
  */
 import { configFileSection } from './reference-config-file.ts'
-import {
-  describeDefault,
-  describeSummary,
-  flagOf,
-  hasFile,
-  hasFlag,
-  optionGroups,
-  type Option,
-} from './option.ts'
+import { describeDefault, flagOf, hasFile, hasFlag, optionGroups, type Option } from './option.ts'
 import { optionEntries } from './options.ts'
 
 export function referencePage(): string {
@@ -38,7 +30,7 @@ function section(key: string, entry: Option): string {
   return [
     `### \`${entry.env}\``,
     '',
-    `${describeSummary(entry)}. ${entry.trade}`,
+    `${entry.summary}. ${entry.trade}`,
     '',
     places,
     ...file,
@@ -59,8 +51,6 @@ error that names the nearest right one. Only names that begin with \`HOLDFAST_\`
 environment's other names (\`GITHUB_…\`, \`SLACK_…\`) belong to other programs too, so a misspelt
 one is not noticed. Whether the store is live or a sandbox is told at every start.
 
-What is marked "(not used yet)" is checked and kept, but no part of this version reads it.
-
 A secret has no flag, because everybody on a machine can read command lines, and no config key. Any
 secret \`X\` can be given as \`X_FILE\`, the path of a file that holds it; a file that is missing,
 unreadable or empty is an error, and so is giving both.
@@ -69,6 +59,6 @@ An empty \`HOLDFAST_…\` variable is an error. The other names are shared with 
 there an empty one counts as not set.
 
 Holdfast is **live** when it has credentials to act with (\`GITHUB_TOKEN\`, or \`GITHUB_APP_ID\`
-with \`GITHUB_PRIVATE_KEY\`) and \`GITHUB_WEBHOOK_SECRET\`; else it is in **sandbox** mode and
-publishes nothing. A store stays in the mode it began in.
+with \`GITHUB_PRIVATE_KEY\`) and \`GITHUB_WEBHOOK_SECRET\`; else it is in **sandbox** mode, where a
+simulated GitHub inside stands in for the real one. A store stays in the mode it began in.
 `

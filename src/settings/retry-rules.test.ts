@@ -20,7 +20,7 @@ it('without a number of retries it goes on in the background', () => {
 })
 
 it('a channel that says nothing of retries has none of its own', () => {
-  expect(retryRules({ telegram: { inDoubt: 'resend' }, 'github-check': {} })).toEqual({})
+  expect(retryRules({ 'github-check': {} })).toEqual({})
   expect(retryRules({ 'github-check': { retry: {} } })['github-check']?.quickMs).toEqual(
     defaultPublishing.retry.quickMs,
   )

@@ -2,16 +2,7 @@
  * The settings as the program uses them: checked, complete and never changed again. Nothing below
  * the doors reads the environment or the config file; it is handed this.
  */
-import type {
-  ChannelConfig,
-  EventFilter,
-  NotifyRule,
-  PhaseConfig,
-  RetentionConfig,
-  RunExecution,
-  TaskHooks,
-  When,
-} from '../config.ts'
+import type { ChannelConfig, EventFilter, RetentionConfig, When } from '../config.ts'
 import type { PublishRights } from '../domain/outbox/publish-rights.ts'
 import type { Role } from '../domain/role.ts'
 import type { OnNewer } from '../domain/run.ts'
@@ -33,8 +24,6 @@ export interface Settings extends Omit<OptionValues, 'databaseUrl' | 'githubWebh
   /** The config file that was read; null when there is none. */
   readonly configFile: string | null
   readonly runs: Readonly<Record<string, RunTypeSettings>>
-  readonly tasks: Readonly<Record<string, TaskTypeSettings>>
-  readonly notify: readonly NotifyRule[]
   readonly channels: Readonly<Record<string, ChannelConfig>>
   readonly retention: Readonly<Required<RetentionConfig>>
 }
@@ -56,8 +45,6 @@ export interface ExecutionSettings {
 }
 
 export interface RunTypeSettings extends TriggerSettings, ExecutionSettings {
-  readonly run: RunExecution
-  readonly concurrency: number
   /** Null leaves it to the kind of the run: see `runPolicy`. */
   readonly onNewer: OnNewer | null
   readonly anchor: { readonly per: 'subject' | 'run' } | false
@@ -69,14 +56,3 @@ export interface RunTypeSettings extends TriggerSettings, ExecutionSettings {
 }
 
 export type PublishSettings = Omit<PublishRights, 'reserved'>
-
-export interface PhaseSettings extends ExecutionSettings {
-  readonly name: string
-  readonly run: RunExecution
-  readonly approval: NonNullable<PhaseConfig['approval']> | null
-}
-
-export interface TaskTypeSettings extends TriggerSettings {
-  readonly phases: readonly PhaseSettings[]
-  readonly hooks: TaskHooks
-}

@@ -1,15 +1,9 @@
 /**
- * What run types and task types are when the config file leaves something out, or is not there.
+ * What run types are when the config file leaves something out, or is not there.
  */
-import type { Config, PhaseConfig, RunTypeConfig, TaskTypeConfig } from '../config.ts'
+import type { Config, RunTypeConfig } from '../config.ts'
 import { publishSettings } from './publish-rights.ts'
-import type {
-  ExecutionSettings,
-  PhaseSettings,
-  RunTypeSettings,
-  Settings,
-  TaskTypeSettings,
-} from './settings.ts'
+import type { ExecutionSettings, RunTypeSettings, Settings } from './settings.ts'
 
 const hourMs = 3_600_000
 
@@ -24,27 +18,11 @@ const reviewType: RunTypeConfig = {
   },
 }
 
-const labelledIssue: TaskTypeConfig = {
-  on: { issues: ['labeled'] },
-  when: (event) => {
-    const { label } = event.payload as { readonly label?: { readonly name: string } }
-    return label?.name === 'holdfast' || 'another label'
-  },
-}
-
-const defaultPhases: readonly PhaseConfig[] = [
-  { name: 'plan' },
-  { name: 'deliver' },
-  { name: 'compound' },
-]
-
-export type TypeSettings = Pick<Settings, 'runs' | 'tasks' | 'notify' | 'channels' | 'retention'>
+export type TypeSettings = Pick<Settings, 'runs' | 'channels' | 'retention'>
 
 export function withTypeDefaults(config: Config): TypeSettings {
   return {
     runs: mapValues(config.runs ?? { review: reviewType }, runType),
-    tasks: mapValues(config.tasks ?? { agent: labelledIssue }, taskType),
-    notify: config.notify ?? [],
     channels: config.channels ?? {},
     retention: {
       finishedDays: config.retention?.finishedDays ?? 30,
@@ -59,8 +37,6 @@ function runType(config: RunTypeConfig, name: string): RunTypeSettings {
   return {
     ...trigger(config),
     ...executionLimits(config),
-    run: config.run ?? 'remote',
-    concurrency: config.concurrency ?? 4,
     onNewer: config.onNewer ?? null,
     anchor: config.anchor ?? { per: 'subject' },
     statusContext: config.status === false ? null : (config.status?.context ?? `holdfast/${name}`),
@@ -69,24 +45,7 @@ function runType(config: RunTypeConfig, name: string): RunTypeSettings {
   }
 }
 
-function taskType(config: TaskTypeConfig): TaskTypeSettings {
-  return {
-    ...trigger(config),
-    phases: (config.phases ?? defaultPhases).map(phase),
-    hooks: config.hooks ?? {},
-  }
-}
-
-function phase(config: PhaseConfig): PhaseSettings {
-  return {
-    ...executionLimits(config),
-    name: config.name,
-    run: config.run ?? 'remote',
-    approval: config.approval ?? null,
-  }
-}
-
-function trigger(config: RunTypeConfig | TaskTypeConfig) {
+function trigger(config: RunTypeConfig) {
   return {
     on: config.on ?? {},
     rerunOn: config.rerunOn ?? {},

@@ -90,10 +90,12 @@ export class FakeWorld implements World {
 
   listen: App['listen'] = () => Promise.resolve({ url: 'http://127.0.0.1:8787' })
   close: App['close'] = () => Promise.resolve()
+  ownAccount: App['ownAccount'] = () => Promise.resolve(null)
 
   compose: World['compose'] = (settings, options) => {
     this.composed = { settings, options }
     const app = {
+      ownAccount: () => this.ownAccount(),
       listen: () => this.listen(),
       close: async () => {
         this.closes++
