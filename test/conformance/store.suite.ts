@@ -15,6 +15,7 @@ import { inboxDecisions } from './inbox-decisions.suite.ts'
 import { inbox } from './inbox.suite.ts'
 import { lists } from './lists.suite.ts'
 import { once } from './once.suite.ts'
+import { merging } from './outbox-merging.suite.ts'
 import { operating } from './outbox-operating.suite.ts'
 import { publishing } from './outbox-publishing.suite.ts'
 import { announcing } from './outbox.suite.ts'
@@ -61,6 +62,7 @@ const parts = {
     describe('a commit of two pull requests', () => sharedCommit(open))
     describe('publishing', () => publishing(open))
     describe('operating the outbox', () => operating(open))
+    describe('merging deliveries', () => merging(open))
     describe('a restore', () => restoring(open))
   },
 }

@@ -3,10 +3,11 @@
  * one repository.
  * Method: the real store, channels and publisher against the simulated GitHub.
  */
+import { createHmac } from 'node:crypto'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { Claimed } from '../../src/runs/runs.ts'
 import type { World } from './world.ts'
-import { context, creates, head, minute, openWorld, repo, second } from './world.ts'
+import { context, creates, head, hour, minute, openWorld, repo, second } from './world.ts'
 
 let world: World | undefined
 afterEach(async () => await world?.close())
@@ -59,4 +60,73 @@ it('two names of one repository: they are one before anything is written there t
   expect(creates(here.github)).toBe(1)
   expect(here.github.latestStatus(now, head(1), context)?.state).toBe('error')
   expect(here.github.latestStatus(now, head(2), context)?.state).toBe('success')
+})
+
+describe('what an earlier version left in doubt under another name', () => {
+  const now = 'acme/gadgets'
+
+  /** It signed over our own id of the repository, and wrote without knowing GitHub's. */
+  async function sendUnanswered(here: World): Promise<void> {
+    const { outbox } = here.store
+    const due = await here.now(outbox.lease({ limit: 10, progressMax: 10 }))
+    const leased = due.find(({ delivery }) => delivery.name === 'anchor')!
+    const { hold, delivery } = leased
+    const begun = await here.now(
+      outbox.beginAttempt({
+        ...{ hold, action: 'create', providerId: null, identity: 'github:user' },
+        ...{ versionFence: delivery.versionFence, versionSeq: delivery.versionSeq },
+        limits: { spacingMs: 0, perMinute: 0, perHour: 0 },
+      }),
+    )
+    if (begun.result !== 'begun') throw new Error(begun.result)
+    const [key] = await here.now(outbox.markerKeys())
+    const { repositoryId, thread, markerKey } = delivery
+    const signed = JSON.stringify(['holdfast:1', repositoryId, thread, markerKey])
+    const signature = createHmac('sha256', key!.secret).update(signed).digest('base64url')
+    const body = `Running.\n\n<!-- holdfast:1 ${key!.id} ${markerKey} ${signature} -->`
+    here.github.commentAs('holdfast-bot', now, 5, body)
+    const trouble = { code: 'unanswered', text: 'no answer' }
+    const end = { what: 'in_doubt', trouble, after: null, looks: 2 } as const
+    const facts = { httpStatus: null, requestId: null, githubRequestId: null }
+    const report = { attempt: begun.attempt, identity: 'github:user', end, ...facts }
+    await here.now(outbox.endAttempt(hold, report))
+  }
+
+  async function expectOneAnchor(here: World): Promise<void> {
+    await here.time.pass(3 * hour)
+    const live = here.github.comments(now, 5)
+    expect(live).toHaveLength(1)
+    expect(live[0]?.body).toContain('The newer result.')
+    expect((await here.deliveries()).filter(({ wait }) => wait === 'held')).toEqual([])
+  }
+
+  it('the newer run’s comment is found and kept, also when another one stands', async () => {
+    const [here] = await begun()
+    const { id } = here.github.repository(repo)
+    here.github.rename(repo, now)
+    here.github.push(now, 5, head(2))
+    await here.now(here.stopPublishers())
+    const newer = await here.claim(2, { repo: now })
+    await sendUnanswered(here)
+    await here.now(here.store.learnRepository(now, id))
+    here.startPublisher()
+    await here.complete(newer, 'The newer result.')
+    await expectOneAnchor(here)
+  })
+
+  it('the older run’s comment is found, and shows the newer run', async () => {
+    const here = await openWorld()
+    world = here
+    const { id } = here.github.repository(repo)
+    here.github.rename(repo, now)
+    await here.claim(1)
+    await sendUnanswered(here)
+    here.github.push(now, 5, head(2))
+    await here.now(here.store.learnRepository(now, id))
+    const newer = await here.claim(2, { repo: now })
+    await here.now(here.store.learnRepository(repo, id))
+    here.startPublisher()
+    await here.complete(newer, 'The newer result.')
+    await expectOneAnchor(here)
+  })
 })

@@ -112,6 +112,7 @@ export async function openWorld(options: WorldOptions = {}) {
     /** What a worker or an API caller does. Time passes only as far as the store needs it to. */
     now: <T>(work: Promise<T>): Promise<T> => withTime(time, work),
     ...actsOf(time, store, runs, createdAt),
+    stopPublishers: () => Promise.all(opened.map((publisher) => publisher.stop())),
     async close() {
       const stopped = Promise.all(opened.map((publisher) => publisher.stop()))
       await withTime(time, stopped)

@@ -135,7 +135,12 @@ export function afterLateEnd(
   return unsettled(delivery, attempt.action === 'create', around)
 }
 
-function unsettled(delivery: Delivery, mayBeTwo: boolean, { now, rules }: Circumstances): Delivery {
+/** Something may still arrive there: it is read again, and searched where it may stand twice. */
+export function unsettled(
+  delivery: Delivery,
+  mayBeTwo: boolean,
+  { now, rules }: Circumstances,
+): Delivery {
   const marked = { ...delivery.memo, unsettled: true as const }
   const scan = mayBeTwo && canStandTwice(delivery) ? { step: 0, at: now + 1000 } : null
   const scanned = scan === null ? marked : withAppointment(marked, 'scan', scan)

@@ -8,6 +8,7 @@ import { block, takeWrite } from '../../domain/outbox/budget.ts'
 import type { Attempt, Delivery } from '../../domain/outbox/delivery.ts'
 import { isOpen } from '../../domain/outbox/delivery.ts'
 import { withoutPreparations, withShown } from '../../domain/outbox/follow-up.ts'
+import { givenUpTarget } from '../../domain/outbox/merge.ts'
 import type { AttemptEnd, Finding } from '../../domain/outbox/outcome.ts'
 import { ofAnEarlierVersion } from '../../domain/outbox/outcome.ts'
 import { isProgress } from '../../domain/outbox/revise.ts'
@@ -17,6 +18,7 @@ import { insertAudits } from '../tables/audit-table.ts'
 import { lockBudget, writeBudget } from '../tables/budget-table.ts'
 import {
   insertAttempt,
+  deliveriesAt,
   keepLateOutcome,
   selectDelivery,
   writeDeliveries,
@@ -108,7 +110,15 @@ function* keepLate(
   yield* keepLateOutcome(endedAttempt(report, true, now))
   const mayHaveWritten = report.end.what === 'sent' || report.end.what === 'in_doubt'
   if (delivery === null || !mayHaveWritten) return
-  yield* writeDeliveries([afterLateEnd(delivery, report.attempt, circumstancesOf(context))])
+  const concerned = yield* standingFor(delivery)
+  yield* writeDeliveries([afterLateEnd(concerned, report.attempt, circumstancesOf(context))])
+}
+
+/** One that gave up its target has nothing to look after: whoever has the target does. */
+function* standingFor(delivery: Delivery): Verb<Delivery> {
+  const target = givenUpTarget(delivery)
+  if (target === null) return delivery
+  return (yield* deliveriesAt([target])).get(target) ?? delivery
 }
 
 function endedAttempt(report: AttemptReport, late: boolean, now: number): Attempt {

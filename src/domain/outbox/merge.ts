@@ -1,0 +1,87 @@
+/**
+ * Two deliveries turned out to have one target, because two names were one repository. The newer
+ * version stands; whatever the other one may have left on GitHub is the standing one's to find.
+ */
+import { unsettled } from './advance.ts'
+import type { Attempt, Delivery } from './delivery.ts'
+import { isOpen } from './delivery.ts'
+import { canStandTwice, close, free, withDue } from './follow-up.ts'
+import type { Circumstances } from './outcome.ts'
+
+export interface Merged {
+  readonly winner: Delivery
+  readonly loser: Delivery
+}
+
+/** `underWay`: the attempt of the loser that nobody has ended yet. */
+export function mergeDeliveries(
+  winner: Delivery,
+  loser: Delivery,
+  underWay: Attempt | null,
+  around: Circumstances,
+): Merged {
+  const { now } = around
+  const closed = close(free(loser), 'SKIPPED', 'target_taken', now)
+  const target = `${winner.target}${copyMark(loser)}`
+  const kept = withDue({ ...winner, ...oneComment(winner, loser, now) }, now)
+  const since = createdUnanswered(loser, underWay)
+  return {
+    winner:
+      since !== null
+        ? inDoubtToo(kept, since, around)
+        : loser.memo.unsettled === true
+          ? unsettled(kept, loser.memo.scan !== undefined, around)
+          : kept,
+    loser: { ...closed, announces: false, memo: {}, dueAt: null, target },
+  }
+}
+
+const copyMark = ({ id }: Pick<Delivery, 'id'>): string => ` (copy ${id})`
+
+/** The target that this one gave up; null while it has its own. */
+export function givenUpTarget(delivery: Pick<Delivery, 'id' | 'target'>): string | null {
+  const mark = copyMark(delivery)
+  return delivery.target.endsWith(mark) ? delivery.target.slice(0, -mark.length) : null
+}
+
+/** Rule 6: of two comments the lower id stays, and is brought up to date before the other goes. */
+function oneComment(winner: Delivery, loser: Delivery, now: number): Partial<Delivery> {
+  if (winner.channel !== 'github-comment' || loser.providerId === null) return {}
+  const ids = [winner.providerId, loser.providerId].filter((id) => id !== null)
+  const [lower = loser.providerId, ...copies] = ids.toSorted((a, b) => Number(a) - Number(b))
+  const surplus = [...copies, ...(winner.memo.surplus ?? []), ...(loser.memo.surplus ?? [])]
+  const memo = surplus.length === 0 ? winner.memo : { ...winner.memo, surplus }
+  const kept = { providerId: lower, sentHash: null, memo }
+  if (lower === winner.providerId || winner.status !== 'SENT') return kept
+  return { ...kept, status: 'PENDING', wait: 'due', closedAt: null, priority: 0, dueAt: now }
+}
+
+/** When the loser began a create that nobody has answered. */
+function createdUnanswered({ memo }: Delivery, underWay: Attempt | null): number | null {
+  const times = [
+    ...(memo.doubt?.action === 'create' ? [memo.doubt.since] : []),
+    ...(underWay?.action === 'create' ? [underWay.startedAt] : []),
+  ]
+  return times.length === 0 ? null : Math.min(...times)
+}
+
+/**
+ * What the loser sent may stand there or arrive yet. One that knows its own is searched for a copy;
+ * one that would create looks first.
+ */
+function inDoubtToo(winner: Delivery, since: number, around: Circumstances): Delivery {
+  // A search goes back to when it was made.
+  const older = { ...winner, createdAt: Math.min(winner.createdAt, since) }
+  const searched = unsettled(older, true, around)
+  const creates = isOpen(winner) && winner.providerId === null && winner.wait !== 'held'
+  if (!creates || winner.attemptId !== null || !canStandTwice(winner)) return searched
+  const { doubt } = searched.memo
+  const oldest = Math.min(doubt?.since ?? since, since)
+  return {
+    // Whoever is about to create it has to look instead.
+    ...free(searched),
+    wait: 'in_doubt',
+    dueAt: around.now,
+    memo: { ...searched.memo, doubt: { action: 'create', since: oldest, looks: 0 } },
+  }
+}
