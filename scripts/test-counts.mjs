@@ -1,7 +1,7 @@
 /**
- * Turns Vitest's JSON report into the last lines: the slowest files, and how many tests passed. What
- * must hold: a run that Vitest calls a failure never counts as zero failed, unless no test was found
- * at all.
+ * Turns Vitest's JSON report into the last lines: the slowest files, and how many tests passed.
+ * What must hold: a run that Vitest calls a failure never counts as zero failed, unless no test was
+ * found at all.
  */
 import { relative } from 'node:path'
 

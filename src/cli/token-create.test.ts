@@ -44,9 +44,11 @@ describe('what is asked for', () => {
 
   test('limits and an end are passed on', async () => {
     const world = new FakeWorld()
+    const now = 1_767_225_600_000
+    Object.assign(world, { clock: { ...world.clock, wallMs: () => now } })
     const limits = ['--repo', 'Acme/*', '--repo', 'acme/app', '--type', 'review']
     expect(await create(world, '--scope', 'worker', ...limits, '--expires', '30d')).toBe(0)
-    const expiresAt = world.clock.wallMs() + 30 * 86_400_000
+    const expiresAt = now + 30 * 86_400_000
     expect(world.madeTokens).toMatchObject([
       { repos: ['acme/*', 'acme/app'], types: ['review'], expiresAt },
     ])
