@@ -9,6 +9,8 @@ export interface PullRequestHead {
   readonly state: 'open' | 'closed'
   /** The pull request's `updated_at`: at that moment this head was the head. */
   readonly updatedAt: number
+  /** The last push to any branch of the head's repository; null where GitHub does not say. */
+  readonly pushedAt: number | null
 }
 
 export interface HeadSource {

@@ -1,6 +1,7 @@
 /** Port: the inbox's part of the store. What comes in, what is decided about it, what waits. */
 import type { Claim } from './domain/claim.ts'
 import type { InboxDecision, InboxEntry, InboxState, TypeOutcome } from './domain/inbox.ts'
+import type { AskingComment } from './domain/outbox/refusal.ts'
 import type { Run } from './domain/run.ts'
 import type { ClaimAnswer } from './store.ts'
 
@@ -54,6 +55,8 @@ export type WebhookAct =
       /** Only while the pull request is open: a later event may have closed it. */
       readonly whileOpen: boolean
     }
+  /** A comment asked for it, but the head may be newer than the comment: the thread is told. */
+  | { readonly act: 'refuse'; readonly claim: Claim; readonly comment: AskingComment }
   | { readonly act: 'cancel'; readonly type: string; readonly repo: string; readonly pr: number }
   | { readonly act: 'note'; readonly outcome: TypeOutcome }
 

@@ -37,7 +37,11 @@ export interface GitHubOptions extends TransportOptions {
 }
 
 const pullForm = z.object({
-  head: z.object({ sha: z.string().min(1) }),
+  head: z.object({
+    sha: z.string().min(1),
+    // Null when the fork was deleted.
+    repo: z.object({ pushed_at: z.iso.datetime({ offset: true }).nullish() }).nullish(),
+  }),
   base: z.object({ sha: z.string().min(1) }),
   state: z.enum(['open', 'closed']),
   updated_at: z.iso.datetime({ offset: true }),
@@ -109,7 +113,9 @@ async function look(ask: Ask, repo: string, pr: number) {
       const { data } = await ask(at.actor, pullForm, route, { ...at.parameters, pull_number: pr })
       const updatedAt = Date.parse(data.updated_at)
       const { head, base, state } = data
-      return { headSha: head.sha, baseSha: base.sha, state, updatedAt }
+      const pushed = head.repo?.pushed_at ?? null
+      const pushedAt = pushed === null ? null : Date.parse(pushed)
+      return { headSha: head.sha, baseSha: base.sha, state, updatedAt, pushedAt }
     } catch (error) {
       if (isGitHubError(error, 'not_found')) return null
       throw error

@@ -38,6 +38,7 @@ function makerOf({ types, github = null, role, runs = [] }: Known = {}) {
       listRuns: async () => ({ items: runs as readonly Run[], nextCursor: null }),
       run: async () => null,
       subjectsOf: async () => [],
+      catchUp: { heardHeads: async () => [] },
       learnRepository: async (...repository) => void learnt.push(repository),
     },
     github,
@@ -68,6 +69,7 @@ const comment = {
   action: 'created',
   issue: { number: 7, pull_request: {}, updated_at: '2025-12-31T00:00:00Z' },
   repository: thread.repository,
+  comment: { id: 3, created_at: '2025-12-31T00:00:00Z', user: person('mona') },
   sender: person('mona'),
 }
 
@@ -125,7 +127,13 @@ describe('a pull request', () => {
 describe('an event of a pull request that GitHub was asked about', () => {
   const thread = newThread()
   const seenAs = (state: 'open' | 'closed', head: string) =>
-    ({ headSha: shaOf(head), baseSha: shaOf('main'), state, updatedAt: now }) as const
+    ({
+      headSha: shaOf(head),
+      baseSha: shaOf('main'),
+      state,
+      updatedAt: now,
+      pushedAt: null,
+    }) as const
   const actsOn = async (action: string, state: 'open' | 'closed', seen: PullRequestHead) => {
     const { maker } = makerOf({})
     const { event: name, payload } = thread.on(action, 'a', 1, { state })
@@ -157,7 +165,9 @@ describe('an event of a pull request that GitHub was asked about', () => {
 })
 
 describe('a comment', () => {
-  const found = { headSha: shaOf('h'), baseSha: shaOf('b'), state: 'open', updatedAt: now } as const
+  const pushedAt = Date.UTC(2025, 11, 30)
+  const commits = { headSha: shaOf('h'), baseSha: shaOf('b') }
+  const found = { ...commits, state: 'open', updatedAt: now, pushedAt } as const
 
   it('is claimed for the head GitHub names, and makes no head itself', async () => {
     const github = { look: async () => found }
@@ -166,11 +176,39 @@ describe('a comment', () => {
   })
 
   it('is claimed for our newest run where GitHub cannot be asked or knows nothing', async () => {
-    const runs = [{ pr: 7, baseSha: shaOf('b'), headSha: shaOf('own') }]
+    const orderAt = Date.UTC(2025, 11, 30)
+    const runs = [{ pr: 7, baseSha: shaOf('b'), headSha: shaOf('own'), orderAt }]
     for (const github of [null, { look: async () => null }]) {
       const claim = await claimOf({ types: commenting, github, runs }, 'issue_comment', comment)
       expect(claim.headSha).toBe(shaOf('own'))
     }
+  })
+
+  it.each([
+    ['may have been pushed after it', { ...found, pushedAt: now }],
+    ['was pushed nobody knows when', { ...found, pushedAt: null }],
+  ])('is refused for a head that %s', async (_what, head) => {
+    const github = { look: async () => head }
+    expect(await acts({ types: commenting, github }, 'issue_comment', comment)).toMatchObject([
+      { act: 'refuse', claim: { headSha: shaOf('h') }, comment: { id: 3, author: 'mona' } },
+    ])
+  })
+
+  it('is refused for our newest run where nobody knows since when it is the head', async () => {
+    const runs = [{ pr: 7, baseSha: shaOf('b'), headSha: shaOf('own'), orderAt: null }]
+    expect(await acts({ types: commenting, runs }, 'issue_comment', comment)).toMatchObject([
+      { act: 'refuse', claim: { headSha: shaOf('own') } },
+    ])
+  })
+
+  it('edited later counts from when it was written', async () => {
+    const edited = { ...comment.comment, updated_at: '2025-12-31T12:00:00Z' }
+    const github = { look: async () => ({ ...found, pushedAt: Date.UTC(2025, 11, 31, 6) }) }
+    const types = { chat: { on: { issue_comment: ['edited'] } } }
+    const payload = { ...comment, action: 'edited', comment: edited }
+    expect(await acts({ types, github }, 'issue_comment', payload)).toMatchObject([
+      { act: 'refuse' },
+    ])
   })
 
   it('is ignored when nobody knows its head', async () => {

@@ -2,6 +2,7 @@
  * What a routed event leads to, as acts for the store: asks GitHub what only GitHub knows (roles, a
  * comment's head), and makes the claims. Changes nothing but what is known of repositories.
  */
+import type { CatchUpStore } from '../catch-up-store.ts'
 import type { Claim } from '../domain/claim.ts'
 import type { GitHub } from '../github.ts'
 import type { PullRequestHead } from '../head-source.ts'
@@ -29,7 +30,9 @@ export class LookFailed extends Error {
 
 export interface ActMakerOptions {
   readonly types: RunTypes
-  readonly store: Pick<Store, 'listRuns' | 'run' | 'subjectsOf' | 'now' | 'learnRepository'>
+  readonly store: Pick<Store, 'listRuns' | 'run' | 'subjectsOf' | 'now' | 'learnRepository'> & {
+    readonly catchUp: Pick<CatchUpStore, 'heardHeads'>
+  }
   /** Null in the sandbox. */
   readonly github: Pick<GitHub, 'look'> | null
   readonly roles: RoleSource | null
@@ -154,17 +157,19 @@ export class ActMaker {
 
   async #claim(event: EventFacts, wish: Parameters<typeof claimForEvent>[1]): Promise<WebhookAct> {
     const { store, github, toClaim, types } = this.#options
-    const request = await claimForEvent(event, wish, {
+    const found = await claimForEvent(event, wish, {
       store,
       github: github && { look: (repo, pr) => looking(github.look(repo, pr)) },
     })
     const { type } = wish
-    if (request === null) {
+    if (found === null) {
       const outcome = { type, result: 'ignored', reason: 'head-unknown', runIds: [] } as const
       return { act: 'note', outcome }
     }
     const settings = types[type]
-    const claim = toClaim(request, `github:${event.sender?.login ?? 'ghost'}`)
+    const claim = toClaim(found.request, `github:${event.sender?.login ?? 'ghost'}`)
+    const { tooNewFor } = found
+    if (tooNewFor !== null) return { act: 'refuse', claim, comment: tooNewFor }
     return { act: 'claim', claim, whileOpen: settings !== undefined && followsOpen(settings) }
   }
 

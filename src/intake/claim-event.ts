@@ -2,15 +2,21 @@
  * From a routed event to the claim it makes. Most events carry the pull request's commits; where
  * one does not (a comment, a check), they are found: by asking GitHub, or among our own runs.
  */
+import type { CatchUpStore } from '../catch-up-store.ts'
+import { isBeforeComment, type NamedHead } from '../domain/comment-head.ts'
+import type { HeardHead } from '../domain/inbox.ts'
+import type { AskingComment } from '../domain/outbox/refusal.ts'
 import type { GitHub } from '../github.ts'
 import type { PullRequestHead } from '../head-source.ts'
 import type { ClaimRequest } from '../runs/runs.ts'
 import { isTooFarAhead } from '../runs/claim-request.ts'
 import type { RunFilter, Store } from '../store.ts'
-import { storedName, type EventFacts } from './webhook-event.ts'
+import { isCommand, laneOf, storedName, type EventFacts } from './webhook-event.ts'
 
 export interface ClaimSources {
-  readonly store: Pick<Store, 'listRuns' | 'now'>
+  readonly store: Pick<Store, 'listRuns' | 'subjectsOf' | 'now'> & {
+    readonly catchUp: Pick<CatchUpStore, 'heardHeads'>
+  }
   readonly github: Pick<GitHub, 'look'> | null
 }
 
@@ -19,7 +25,13 @@ export interface ClaimWish {
   readonly rerun: boolean
   readonly skipReason: string | null
   /** The head that GitHub names now, where it is another than the event's own. */
-  readonly headNow?: Pick<PullRequestHead, 'baseSha' | 'headSha'> | undefined
+  readonly headNow?: PullRequestHead | undefined
+}
+
+export interface FoundClaim {
+  readonly request: ClaimRequest
+  /** The comment that asked for it, where the head may be newer than that comment. */
+  readonly tooNewFor: AskingComment | null
 }
 
 /** Null when nobody can tell which commits it is about. */
@@ -27,29 +39,41 @@ export async function claimForEvent(
   event: EventFacts,
   wish: ClaimWish,
   sources: ClaimSources,
-): Promise<ClaimRequest | null> {
+): Promise<FoundClaim | null> {
   const { repo, push } = event
   if (repo === null) return null
   const common = commonOf(event, wish, sources.store.now())
   if (push !== null) {
     const { ref, sha } = push
-    return {
-      ...common,
-      kind: 'job',
-      key: `${repo}:push:${ref}:sha-${sha}`,
-      subject: ref,
-      repo,
-      sha,
-    }
+    const key = `${repo}:push:${ref}:sha-${sha}`
+    return { request: { ...common, kind: 'job', key, subject: ref, repo, sha }, tooNewFor: null }
   }
-  const { headNow } = wish
-  if (headNow !== undefined && event.number !== null) {
-    const target = { pr: event.number, baseSha: headNow.baseSha, headSha: headNow.headSha }
-    const fromGitHub = { headMaking: false, headFromGitHub: true }
-    return { ...common, kind: 'pull_request', repo, ...target, ...fromGitHub }
-  }
-  const target = await targetOf(event, repo, wish.type, sources)
-  return target === null ? null : { ...common, kind: 'pull_request', repo, ...target }
+  const found = await targetOf(event, repo, wish, sources)
+  if (found === null) return null
+  const { target, head } = found
+  const request = { ...common, kind: 'pull_request', repo, ...target } as const
+  const isTooNew = await mayBeNewer(event, repo, target.pr, head, sources)
+  return { request, tooNewFor: isTooNew ? event.comment : null }
+}
+
+/** How many events of a pull request are looked through for its heads. */
+const heardMax = 200
+
+async function mayBeNewer(
+  event: EventFacts,
+  repo: string,
+  pr: number,
+  head: NamedHead,
+  { store }: ClaimSources,
+): Promise<boolean> {
+  const { comment } = event
+  if (comment === null || !isCommand(event.name)) return false
+  const heard = await store.catchUp.heardHeads({ lane: laneOf(event) }, heardMax)
+  // The inbox forgets after days; a subject keeps its head and the time it was verified for.
+  const kept = (await store.subjectsOf(repo, pr)).flatMap(({ headSha, headAt }): HeardHead[] =>
+    headSha === null || headAt === null ? [] : [{ headSha, at: headAt, by: 'mention' }],
+  )
+  return !isBeforeComment(comment.writtenAt, head, [...heard, ...kept])
 }
 
 function commonOf(event: EventFacts, { type, rerun, skipReason }: ClaimWish, now: number) {
@@ -78,27 +102,34 @@ interface Target {
   readonly baseSha: string
   readonly headSha: string
   readonly beforeSha?: string
+  readonly headMaking?: false
   readonly headFromGitHub: boolean
+}
+
+interface FoundTarget {
+  readonly target: Target
+  readonly head: NamedHead
 }
 
 async function targetOf(
   event: EventFacts,
   repo: string,
-  type: string,
+  { type, headNow }: ClaimWish,
   { store, github }: ClaimSources,
-): Promise<Target | null> {
+): Promise<FoundTarget | null> {
   const { number, head, check } = event
+  if (headNow !== undefined && number !== null) return asLooked(number, headNow)
   if (number !== null && head !== null) {
-    const { baseSha, headSha, beforeSha } = head
+    const { baseSha, headSha, beforeSha, pushedAt } = head
     const before = beforeSha !== null && { beforeSha }
-    return { pr: number, baseSha, headSha, ...before, headFromGitHub: true }
+    return {
+      target: { pr: number, baseSha, headSha, ...before, headFromGitHub: true },
+      head: { headSha, updatedAt: event.eventAt, pushedAt },
+    }
   }
   if (number !== null) {
     const found = github === null ? null : await github.look(repo, number)
-    if (found !== null) {
-      const { baseSha, headSha } = found
-      return { pr: number, baseSha, headSha, headFromGitHub: true }
-    }
+    if (found !== null) return asLooked(number, found)
     return await newestRun(store, { repo, pr: number, type })
   }
   if (check === null) return null
@@ -106,10 +137,20 @@ async function targetOf(
   return await newestRun(store, { repo, headSha, type, ...(pr !== null && { pr }) })
 }
 
-async function newestRun(store: ClaimSources['store'], of: RunFilter): Promise<Target | null> {
+function asLooked(pr: number, head: PullRequestHead): FoundTarget {
+  const headSha = head.headSha.toLowerCase()
+  const commits = { baseSha: head.baseSha, headSha }
+  const target = { pr, ...commits, headMaking: false, headFromGitHub: true } as const
+  return { target, head: { ...head, headSha } }
+}
+
+async function newestRun(store: ClaimSources['store'], of: RunFilter): Promise<FoundTarget | null> {
   const { items } = await store.listRuns(of, { limit: 1, cursor: null })
   const [run] = items
   if (run?.pr == null || run.baseSha === null || run.headSha === null) return null
-  const { pr, baseSha, headSha } = run
-  return { pr, baseSha, headSha, headFromGitHub: false }
+  const { pr, baseSha, headSha, orderAt } = run
+  return {
+    target: { pr, baseSha, headSha, headFromGitHub: false },
+    head: { headSha, updatedAt: orderAt, pushedAt: null },
+  }
 }

@@ -282,8 +282,14 @@ describe('what has nothing to work on', () => {
   })
 
   it('a comment on a pull request has', () => {
-    const comment = bare({ action: 'created', issue: { number: 7, pull_request: {} } })
+    const issue = { number: 7, pull_request: {} }
+    const written = { id: 1, created_at: '2024-01-01T00:00:00Z' }
+    const comment = bare({ action: 'created', issue, comment: written })
     expect(route('issue_comment', comment, types)).toMatchObject([{ to: 'start' }])
+    const timeless = bare({ action: 'created', issue, comment: { id: 1 } })
+    expect(route('issue_comment', timeless, types)).toMatchObject([
+      { reason: 'incomplete-payload', detail: 'comment.created_at is missing' },
+    ])
   })
 })
 

@@ -4,6 +4,7 @@
  * part may be absent; what is missing is decided on later, with a reason.
  */
 import { hash } from 'node:crypto'
+import type { AskingComment } from '../domain/outbox/refusal.ts'
 import { numberAt, repoAt, shaAt, textAt, timeAt, valueAt } from './payload.ts'
 
 /** What we find on GitHub though no webhook told it is stored as an event of this name. */
@@ -30,6 +31,8 @@ export interface EventFacts {
   readonly prState: 'open' | 'closed' | null
   readonly baseChanged: boolean
   readonly check: CheckFacts | null
+  /** The comment or review that it is about. */
+  readonly comment: AskingComment | null
   readonly push: PushFacts | null
   /** When it happened, by GitHub's clock. */
   readonly eventAt: number | null
@@ -52,6 +55,8 @@ export interface PullRequestCommits {
   readonly headSha: string
   /** What the head replaced. */
   readonly beforeSha: string | null
+  /** The last push to any branch of the head's repository. */
+  readonly pushedAt: number | null
 }
 
 export interface CheckFacts {
@@ -90,6 +95,7 @@ export function readEvent(webhookId: string, stored: string, payload: unknown): 
     prState: name === 'pull_request' ? stateOf(payload) : null,
     baseChanged: valueAt(payload, 'changes', 'base') !== undefined,
     check: checkOf(payload),
+    comment: commentOf(payload),
     push: name === 'push' ? pushOf(payload) : null,
     eventAt: updatedAt(payload),
     threadCreatedAt:
@@ -161,6 +167,15 @@ function senderOf(payload: unknown): Sender | null {
   return { login, id, type: textAt(payload, 'sender', 'type') }
 }
 
+/** Somebody writes what is to be done, for commits that they have seen. */
+export const isCommand = (name: string): boolean => commandEvents.has(name)
+
+const commandEvents = new Set([
+  'issue_comment',
+  'pull_request_review',
+  'pull_request_review_comment',
+])
+
 /** In the order in which a person would look for them. */
 function missingPart(
   name: string,
@@ -171,6 +186,8 @@ function missingPart(
   if (repo === null) return 'repository.full_name'
   if (name === 'push' && textAt(payload, 'ref') === null) return 'ref'
   if (name === 'push' && shaAt(payload, 'after') === null) return 'after'
+  const isOnPull = hasPr || isObject(valueAt(payload, 'issue', 'pull_request'))
+  if (isOnPull && isCommand(name) && commentOf(payload) === null) return 'comment.created_at'
   if (!hasPr) return null
   if (numberAt(payload, 'pull_request', 'number') === null) return 'pull_request.number'
   if (shaAt(payload, 'pull_request', 'head', 'sha') === null) return 'pull_request.head.sha'
@@ -182,7 +199,8 @@ function commitsOf(payload: unknown): PullRequestCommits | null {
   const baseSha = shaAt(payload, 'pull_request', 'base', 'sha')
   const headSha = shaAt(payload, 'pull_request', 'head', 'sha')
   if (baseSha === null || headSha === null) return null
-  return { baseSha, headSha, beforeSha: shaAt(payload, 'before') }
+  const pushedAt = timeAt(payload, 'pull_request', 'head', 'repo', 'pushed_at')
+  return { baseSha, headSha, beforeSha: shaAt(payload, 'before'), pushedAt }
 }
 
 function stateOf(payload: unknown): 'open' | 'closed' | null {
@@ -196,6 +214,17 @@ function checkOf(payload: unknown): CheckFacts | null {
     if (headSha === null) continue
     const pr = onlyPullRequest(valueAt(payload, part, 'pull_requests'))
     return { headSha, name: textAt(payload, part, 'name'), pr }
+  }
+  return null
+}
+
+/** An edit makes it no later than it was written: that could only let a newer head through. */
+function commentOf(payload: unknown): AskingComment | null {
+  for (const part of ['comment', 'review']) {
+    const id = numberAt(payload, part, 'id')
+    const writtenAt = timeAt(payload, part, 'created_at') ?? timeAt(payload, part, 'submitted_at')
+    if (id === null || writtenAt === null) continue
+    return { id, writtenAt, author: textAt(payload, part, 'user', 'login') ?? 'ghost' }
   }
   return null
 }

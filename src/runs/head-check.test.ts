@@ -31,6 +31,7 @@ it('settles what GitHub says, in our spelling, and tells who lost', async () => 
     baseSha: 'def',
     state: 'open',
     updatedAt: 7,
+    pushedAt: null,
   }))
   check.start(run)
   await check.settled()

@@ -10,6 +10,7 @@ import { useWorld, type OpenStore } from './world.ts'
 
 export function inboxDecisions(open: OpenStore): void {
   describe('of any event', () => settling(open))
+  describe('of a comment older than the head', () => refusing(open))
   describe('of a pull request that was closed', () => closing(open))
 }
 
@@ -147,6 +148,56 @@ function settling(open: OpenStore): void {
     expect(answers.every(({ result }) => result === 'settled')).toBe(true)
     for (const subject of subjects) expect(await subject.state('a')).toBe('pending')
     expect(answers.at(-1)?.entry?.reason).toBe('not-current')
+  })
+}
+
+function refusing(open: OpenStore): void {
+  const world = useWorld(open)
+  const comment = { id: 77, writtenAt: 10_000, author: 'mona' }
+  const refuse = async (subject: TestSubject, head: string, eventAt = 10_000) => {
+    const entry = await received(world().store, { event: 'issue_comment', repoId: null })
+    const claim = { ...subject.claimOf(head, { headMaking: false, eventAt }), lease: null }
+    return await world().store.settleWebhook(decided(entry, { act: 'refuse', claim, comment }))
+  }
+  const saidOn = async (subject: TestSubject) => {
+    const { subjectId } = await subject.run('a')
+    const { items } = await world().store.outbox.list({}, { limit: 1000, cursor: null })
+    return items.filter((item) => item.subjectId === subjectId)
+  }
+
+  it('leaves a skipped run for the record, and one message on the thread', async () => {
+    const subject = new TestSubject(world())
+    const { entry, claims } = await refuse(subject, 'a')
+    const run = await subject.run('a')
+    expect(claims).toEqual([])
+    expect(entry).toMatchObject({
+      ...{ state: 'processed', decision: 'ignored', reason: 'head-newer-than-comment' },
+      outcomes: [{ result: 'ignored', reason: 'head-newer-than-comment', runIds: [run.id] }],
+    })
+    expect(run).toMatchObject({ state: 'skipped', errorCode: 'head-newer-than-comment' })
+    await refuse(subject, 'a')
+    const said = await saidOn(subject)
+    expect(said).toMatchObject([
+      { kind: 'message', channel: 'github-comment', thread: 5, status: 'PENDING', runId: run.id },
+    ])
+  })
+
+  it('takes no place: the head at work goes on, and a push of this one starts it', async () => {
+    const subject = new TestSubject(world())
+    await subject.claim('old', { eventAt: 1 })
+    await refuse(subject, 'a')
+    expect(await subject.state('old')).toBe('running')
+    const pushed = await subject.claim('a', { eventAt: 9 })
+    expect(pushed).toMatchObject({ reason: 'retry', process: true })
+  })
+
+  it('leaves a run that is there as it is', async () => {
+    const subject = new TestSubject(world())
+    await subject.bring('a', 'failed', { eventAt: 1 })
+    const before = await subject.run('a')
+    await refuse(subject, 'a')
+    expect(await subject.run('a')).toEqual(before)
+    expect(await saidOn(subject)).toHaveLength(1)
   })
 }
 

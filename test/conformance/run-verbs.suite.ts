@@ -135,6 +135,7 @@ export function runVerbs(open: OpenStore): void {
         baseSha: sha('base'),
         state: 'open',
         updatedAt: at(2),
+        pushedAt: null,
       })
 
     it('is asked for the pull request in question, once, and not when times decide', async () => {

@@ -45,6 +45,10 @@ export const intakeReasons: Readonly<Record<string, IntakeReason>> = {
     replay: true,
     doctor: true,
   },
+  'head-newer-than-comment': {
+    because: 'the commit may have been pushed after the comment was written',
+    remedy: 'Check the commit, then write the comment again',
+  },
   'head-known': { because: 'this commit has its run already' },
   'closed-since': {
     because: 'the pull request was closed since',

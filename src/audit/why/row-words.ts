@@ -148,6 +148,9 @@ function skipped(row: AuditRow, run: Run | null): string {
   const reason = textOf(row, 'reason')
   if (reason === null)
     return `its holder found nothing to do and skipped ${name(row, run)}${tryOf(row)}`
+  if (reason === 'head-newer-than-comment') {
+    return `nothing was started for ${name(row, run)}: it may be newer than the comment that asked`
+  }
   const about = { ...aboutClaim(row, run), left: null, said: reason }
   return reason === 'stale-event' || reason === 'busy'
     ? claimWords[reason](about)

@@ -142,6 +142,9 @@ function cancelWords(run: Run, rows: readonly AuditRow[]): string {
 
 function skipWords({ errorCode, errorText }: Run): string {
   if (errorCode === 'stale-event') return ', because a newer head was known already'
+  if (errorCode === 'head-newer-than-comment') {
+    return ', because its commit may be newer than the comment that asked for it'
+  }
   if (errorCode === 'busy') return ', because another run was at work on the same subject'
   if (errorCode === 'skipped' && errorText !== null) {
     return errorText === 'filtered'

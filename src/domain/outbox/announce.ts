@@ -51,9 +51,11 @@ export function desiresOf(run: Run, repositoryId: string, began: boolean): reado
 
 type Common = Pick<Desire, 'kind' | 'final' | 'announces' | 'claim' | 'closesOnly'>
 
-/** Stored for the record only: an older event, or one that came while another was worked on. */
+const notTaken: readonly string[] = ['stale-event', 'busy', 'head-newer-than-comment']
+
+/** Stored for the record only: it never became the subject's current run. */
 function wasNeverTaken({ state, errorCode }: Run): boolean {
-  return state === 'skipped' && (errorCode === 'stale-event' || errorCode === 'busy')
+  return state === 'skipped' && notTaken.includes(errorCode ?? '')
 }
 
 function anchorDesire(run: Run, common: Common): Desire[] {

@@ -39,6 +39,9 @@ function expected(run: RunFact): Shown | null {
 }
 
 /** What a lasting refusal by GitHub leaves; only where the world had one. */
+/** Runs that are stored for the record only: they announce nothing. */
+const neverTaken: readonly string[] = ['stale-event', 'busy', 'head-newer-than-comment']
+
 export function isExcused({ status, reason }: DeliveryFact, world: World): boolean {
   const refused = world.injected.has('thread locked') || world.injected.has('permission lost')
   return status === 'FAILED' && refused && refusals.has(reason ?? '')
@@ -86,7 +89,7 @@ function ownerOf(delivery: DeliveryFact, facts: Facts): RunFact | undefined {
         run.head_sha === delivery.sha &&
         run.subject_id === delivery.subject_id &&
         run.status_context !== null &&
-        !['stale-event', 'busy'].includes(run.error_code ?? ''),
+        !neverTaken.includes(run.error_code ?? ''),
     )
     .toSorted((a, b) => a.claim_fence - b.claim_fence)
     .at(-1)
@@ -152,7 +155,7 @@ function anchorOwner(delivery: DeliveryFact, facts: Facts): RunFact | undefined 
   }
   return facts.runs
     .filter((run) => run.subject_id === delivery.subject_id)
-    .filter((run) => !['stale-event', 'busy'].includes(run.error_code ?? ''))
+    .filter((run) => !neverTaken.includes(run.error_code ?? ''))
     .toSorted((a, b) => a.claim_fence - b.claim_fence)
     .at(-1)
 }

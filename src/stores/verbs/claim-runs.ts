@@ -80,7 +80,10 @@ export function* claimPlaced(
  * Finds and locks each claim's subject. Leaves out what shares its subject or its key with an
  * earlier claim: neither would see what the other writes.
  */
-function* placeClaims(context: VerbContext, claims: readonly Claim[]): Verb<Map<number, Placed>> {
+export function* placeClaims(
+  context: VerbContext,
+  claims: readonly Claim[],
+): Verb<Map<number, Placed>> {
   const now = context.now()
   const byNumber = yield* repositoryIds(claims.flatMap(({ repoId }) => repoId ?? []))
   const numbered = ({ repoId }: Claim): string | undefined =>

@@ -9,6 +9,7 @@ import type { AuditDraft } from '../../domain/audit.ts'
 import type { Claim } from '../../domain/claim.ts'
 import type { InboxEntry, TypeOutcome } from '../../domain/inbox.ts'
 import { decisionOf } from '../../domain/inbox.ts'
+import { headNewerThanComment } from '../../domain/outbox/refusal.ts'
 import type { Run } from '../../domain/run.ts'
 import type { ClaimAnswer, DecidedWebhook, SettledWebhook, WebhookAct } from '../../store.ts'
 import type { BatchAnswer } from '../batcher.ts'
@@ -23,6 +24,7 @@ import {
 } from '../tables/inbox-table.ts'
 import { cancelClosed } from './cancel-closed.ts'
 import { claimRuns } from './claim-runs.ts'
+import { refuseComment } from './refuse-comment.ts'
 import type { VerbContext } from './context.ts'
 
 type ClaimAct = Extract<WebhookAct, { readonly act: 'claim' }>
@@ -109,6 +111,10 @@ function* perform(context: VerbContext, deeds: readonly Deed[]): Verb<void> {
   }
   yield* claimAll(context, claims)
   for (const deed of deeds) {
+    if (deed.act.act === 'refuse') {
+      const run = yield* refuseComment(context, deed.act.claim, deed.act.comment)
+      deed.outcome = { ...ignored(deed, headNewerThanComment), runIds: [run.id] }
+    }
     if (deed.act.act !== 'cancel') continue
     if (deed.overtaken) deed.outcome = ignored(deed, 'reopened-since')
     else {
@@ -167,8 +173,12 @@ function record(deed: Deed, answer: BatchAnswer<ClaimAnswer>): void {
 }
 
 function ignored({ act }: Deed, reason: string): TypeOutcome {
-  const type = act.act === 'claim' ? act.claim.type : act.act === 'cancel' ? act.type : ''
-  return { type, result: 'ignored', reason, runIds: [] }
+  return { type: typeOf(act), result: 'ignored', reason, runIds: [] }
+}
+
+function typeOf(act: WebhookAct): string {
+  if (act.act === 'note') return act.outcome.type
+  return act.act === 'cancel' ? act.type : act.claim.type
 }
 
 function cancelOutcome(type: string, cancelled: readonly Run[]): TypeOutcome {

@@ -27,6 +27,9 @@ export const english: Words = {
     superseded: 'A newer commit took its place before it was done.',
     filtered: 'The rules for this kind of work left it out.',
   },
+  headNewer: (type, sha, author, time) =>
+    `Not started: ${type}. \`${author}\` asked for it at ${time}, and commit ${sha} may have ` +
+    'been pushed after that. Check the commit, then comment again.',
   status: {
     pending: 'Waiting for the result',
     outcome: {

@@ -44,6 +44,8 @@ export interface Words {
   readonly standing: Readonly<Record<Standing, string>>
   /** Whole sentences. */
   readonly reason: Readonly<Record<OwnReason | 'superseded' | 'filtered', string>>
+  /** A comment that asked for work was not followed. */
+  readonly headNewer: (type: string, sha: string, author: string, time: string) => string
   readonly status: StatusWords
   readonly anchor: AnchorWords
 }

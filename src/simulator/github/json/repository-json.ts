@@ -72,7 +72,7 @@ export function repositoryJson(world: World, repository: Repository): Json {
     ...minimalRepositoryJson(repository),
     created_at: world.stamp(repository.createdAt),
     updated_at: world.stamp(repository.createdAt),
-    pushed_at: world.stamp(repository.createdAt),
+    pushed_at: world.stamp(repository.pushedAt),
     git_url: `git://github.com/${name}.git`,
     ssh_url: `git@github.com:${name}.git`,
     clone_url: `${siteUrl}/${name}.git`,

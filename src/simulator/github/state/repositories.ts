@@ -17,6 +17,8 @@ export interface Repository {
   name: string
   readonly private: boolean
   readonly createdAt: number
+  /** The last push to any of its branches. */
+  pushedAt: number
   /** By lower-cased name. */
   readonly labels: Map<string, Label>
   readonly threads: Map<number, Thread>
@@ -51,6 +53,7 @@ export function addRepository(world: World, fullName: string, options: NewReposi
     name,
     private: options.private ?? false,
     createdAt: world.nowMs(),
+    pushedAt: world.nowMs(),
     labels: new Map(),
     threads: new Map(),
     statuses: [],

@@ -67,6 +67,7 @@ export function addPull(world: World, repository: Repository, given: NewPull): T
   noteCommit(world, repository, given.headSha)
   noteCommit(world, repository, given.baseSha)
   const number = given.number ?? nextNumber(repository)
+  repository.pushedAt = given.createdAt ?? world.nowMs()
   return open(
     world,
     repository,
@@ -136,6 +137,7 @@ export function pushTo(
   const sender = options.by === undefined ? thread.author : userNamed(world, options.by)
   noteCommit(world, thread.repository, headSha)
   pull.headSha = headSha
+  thread.repository.pushedAt = world.nowMs()
   thread.updatedAt = world.nowMs()
   // GitHub points old reviews at the new head when theirs is no longer part of the branch.
   if (options.force === true) for (const review of pull.reviews) review.commitId = headSha

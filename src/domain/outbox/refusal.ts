@@ -1,0 +1,43 @@
+/**
+ * What is said on the thread when a comment asked for work and got none. One message for each
+ * comment, however many types refused it.
+ */
+import type { Run } from '../run.ts'
+import type { Locale } from './anchor-view.ts'
+import type { Desire } from './announce.ts'
+import { wordsOf } from './words/words-of.ts'
+
+export const headNewerThanComment = 'head-newer-than-comment'
+
+/** The comment, or the review, that asked. */
+export interface AskingComment {
+  readonly id: number
+  readonly writtenAt: number
+  readonly author: string
+}
+
+export function refusalTarget(repositoryId: string, { id }: AskingComment): string {
+  return `refusal ${repositoryId} comment ${id}`
+}
+
+export function refusalDesire(run: Run, repositoryId: string, comment: AskingComment): Desire {
+  const words = wordsOf(run.locale as Locale)
+  const author = comment.author.replaceAll(/[^\w[\]-]/g, '')
+  const time = new Date(comment.writtenAt).toISOString().slice(11, 19)
+  const body = words.headNewer(run.type, run.headSha?.slice(0, 7) ?? '', author, `${time} UTC`)
+  return {
+    channel: 'github-comment',
+    kind: 'message',
+    // With a space in it: what a run publishes itself cannot have this name.
+    name: `refusal ${comment.id}`,
+    target: refusalTarget(repositoryId, comment),
+    markerText: `refusal\n${run.subject}\ncomment ${comment.id}`,
+    thread: run.pr,
+    sha: null,
+    content: { form: 'text', body },
+    final: true,
+    announces: false,
+    claim: 'take',
+    closesOnly: false,
+  }
+}

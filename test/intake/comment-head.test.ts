@@ -1,0 +1,83 @@
+/**
+ * Goal: a comment that asks for work is applied only to commits that were there when it was
+ * written; who pushes right after a maintainer's comment gets nothing, and the thread says so once.
+ * Method: whole servers on both databases, against the simulated GitHub, webhooks held back.
+ */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { until } from '../scenarios/until.ts'
+import { databases, LossyWorld } from './lossy-world.ts'
+
+const page = { limit: 100, cursor: null }
+const refused = /^Not started: chat\. `octocat` asked for it at \d\d:\d\d:\d\d UTC, and commit 0000/
+
+let world: LossyWorld
+afterEach(() => world.stop())
+
+describe.each(databases)('on %s', (database) => {
+  beforeEach(async () => {
+    const on = { issue_comment: ['created'] }
+    const config = {
+      runs: { chat: { on, run: 'remote', anchor: false }, other: { on, run: 'remote' } },
+    } as const
+    world = new LossyWorld({ database, asUser: true, config })
+    await world.start()
+    world.openPull(1)
+    await world.hook.settled()
+  })
+
+  const reasons = async () => {
+    const { items } = await world.server.app.store.listInbox({ event: 'issue_comment' }, page)
+    return items.flatMap(({ outcomes }) => outcomes.map(({ reason }) => reason))
+  }
+  const said = () =>
+    world.github
+      .comments(world.name, 1)
+      .map(({ body }) => body)
+      .filter((body) => body.startsWith('Not started'))
+  const saidOnce = () =>
+    until(
+      async () => said(),
+      (bodies) => bodies.length > 0,
+    )
+
+  it.each(['heard', 'not heard yet'])(
+    'a push right after the comment, %s, is refused, once on the thread',
+    async (how) => {
+      world.hook.disturb({ how: 'hold', event: 'issue_comment' })
+      world.comment(1, '/review')
+      if (how === 'not heard yet') world.hook.disturb({ how: 'hold', action: 'synchronize' })
+      world.push(1, 101)
+      await world.hook.settled()
+      world.hook.release('oldest first')
+      expect(await world.runs()).toEqual(['#1 101 skipped', '#1 101 skipped'])
+      expect(await reasons()).toEqual(['head-newer-than-comment', 'head-newer-than-comment'])
+      expect(await saidOnce()).toEqual([expect.stringMatching(refused)])
+      // Looked at and asked for again, it is done.
+      world.comment(1, '/review')
+      expect(await world.runs()).toEqual(['#1 101 pending', '#1 101 pending'])
+      await world.server.app.store.outbox.list({}, page)
+      expect(said()).toHaveLength(1)
+    },
+  )
+
+  it('a push in the same second cannot be told from a later one, and is refused', async () => {
+    world.hook.disturb({ how: 'hold', event: 'issue_comment' })
+    world.then(() => {
+      world.github.push(world.name, 1, '101'.padStart(40, '0'), { by: 'octocat' })
+      world.github.commentAs('octocat', world.name, 1, '/review')
+    })
+    await world.hook.settled()
+    world.hook.release()
+    expect(await world.runs()).toEqual(['#1 101 skipped', '#1 101 skipped'])
+  })
+
+  it('a push before the comment is done, also when its webhook comes after it', async () => {
+    world.hook.disturb({ how: 'hold', action: 'synchronize' })
+    world.push(1, 101)
+    world.comment(1, '/review')
+    expect(await world.runs()).toEqual(['#1 101 pending', '#1 101 pending'])
+    world.hook.release()
+    expect(await world.runs()).toEqual(['#1 101 pending', '#1 101 pending'])
+    expect(said()).toEqual([])
+  })
+})
