@@ -90,8 +90,10 @@ export interface Store extends TokenStore {
   sweepRun(runId: string): Promise<Run | null>
   /** Says the store is being served, and notices when it was not. */
   beat(): Promise<void>
-  /** Whether a server has ever beaten here. */
-  isServed(): Promise<boolean>
+  /** The same for a program that serves nobody: it notices when the store was away. */
+  watch(): Promise<void>
+  /** A server's last sign of life, stale by a few seconds; null when none ever served. */
+  servedAt(): Promise<number | null>
   /** For `doctor`. Bounded, however much there is. */
   vitals(): Promise<StoreVitals>
 

@@ -151,7 +151,7 @@ export interface Run extends Announcement {
 
 /**
  * A stretch in which holders could not reach us: the server was down, the store was away, the
- * machine slept or its clock jumped. What ran out in it gets one full lease more.
+ * machine slept or its clock jumped. What ran out in it gets one full lease more: see `endOf`.
  */
 export interface Interruption {
   readonly beganAt: number
@@ -160,7 +160,7 @@ export interface Interruption {
 
 export interface Moment {
   readonly now: number
-  /** The recent ones, oldest first. */
+  /** The recent ones, in the order in which they ended. */
   readonly interruptions: readonly Interruption[]
 }
 
@@ -195,14 +195,24 @@ export function isAhead(run: Run): boolean {
 }
 
 /**
- * When `at` is really over: whoever had not run out when we went absent has a full lease from our
- * return on, however often we go.
+ * When `at` is really over. Whoever had not run out when we went absent has a full lease from our
+ * return on; a further absence only stops the clock of that lease. So a dead holder is found after
+ * two leases and the absences at the latest, however many short ones there were.
  */
 export function endOf(at: number, run: Run, moment: Moment): number {
-  return moment.interruptions.reduce(
-    (end, gap) => (end > gap.beganAt ? Math.max(end, gap.endedAt + run.leaseMs) : end),
-    at,
-  )
+  let end = at
+  let backAt = -Infinity
+  for (const { beganAt, endedAt } of moment.interruptions) {
+    if (end <= beganAt) continue
+    const isFirst = backAt === -Infinity
+    const extended = isFirst
+      ? Math.max(end, endedAt + run.leaseMs)
+      : end + Math.max(0, endedAt - Math.max(beganAt, backAt))
+    // One that ended before the lease was renewed gives nothing, and uses nothing up.
+    if (extended > end) backAt = endedAt
+    end = extended
+  }
+  return end
 }
 
 export function hasPassed(at: number | null, run: Run, moment: Moment): boolean {
@@ -256,8 +266,14 @@ export function start(run: Run, lease: LeaseGrant, now: number): Run {
   }
 }
 
+/**
+ * Never lowers what the holder was promised, whatever the clock it is renewed by, unless the holder
+ * itself asks for a shorter lease than it has.
+ */
 export function renew(run: Run, leaseMs: number, now: number): Run {
-  const leaseExpiresAt = Math.min(now + leaseMs, run.tokenUntil ?? Infinity)
+  const promisedAt = leaseMs < run.leaseMs ? null : run.leaseExpiresAt
+  const wantedAt = Math.max(now + leaseMs, promisedAt ?? 0)
+  const leaseExpiresAt = Math.min(wantedAt, run.tokenUntil ?? Infinity)
   const dueAt = Math.min(leaseExpiresAt, run.deadlineAt ?? leaseExpiresAt)
   return { ...run, leaseMs, leaseExpiresAt, dueAt }
 }

@@ -9,6 +9,8 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { systemClock } from '../clock.ts'
+import { systemScheduler } from '../scheduler.ts'
 import type { Holdfast } from './holdfast.ts'
 import { openHoldfast } from './open-holdfast.ts'
 
@@ -92,6 +94,25 @@ describe('the gate', () => {
     const first = await one.checkAndClaimRun(claim)
     await two.checkAndClaimRun({ ...claim, headSha: 'c'.repeat(40) })
     expect(await aborted(first.signal)).toMatchObject({ code: 'superseded' })
+  })
+})
+
+describe('a store that was away for longer than a lease', () => {
+  it('leaves the run to its holder: another instance hears duplicate', async () => {
+    let movedMs = 0
+    const clock = {
+      wallMs: () => systemClock.wallMs() + movedMs,
+      monotonicMs: () => systemClock.monotonicMs() + movedMs,
+    }
+    // Its renewals do not get through.
+    const scheduler = { ...systemScheduler, after: () => () => undefined }
+    const one = await openHoldfast({ databaseUrl }, { clock, scheduler })
+    const two = await openHoldfast({ databaseUrl }, { clock })
+    opened.push(one, two)
+    const held = await one.checkAndClaimRun(claim)
+    movedMs = 10 * 60_000
+    expect(await two.checkAndClaimRun(claim)).toMatchObject({ reason: 'duplicate' })
+    expect(await held.complete()).toMatchObject({ state: 'succeeded' })
   })
 })
 

@@ -48,7 +48,9 @@ export async function openHoldfast(config: Config, options: OpenOptions = {}): P
   const settings = await loadSettings({ env: {}, cwd: process.cwd(), inline: config })
   const store = await openStore(settings, { ...seams, log })
   // What it announces is published by a server; without one nobody ever would.
-  const isServed = await store.isServed()
+  const isServed = (await store.servedAt()) !== null
+  // Before anything may be taken from a holder, know how long they could not reach the store.
+  await store.watch()
   return new EmbeddedHoldfast(settings, store, seams, log, isServed)
 }
 

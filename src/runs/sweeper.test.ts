@@ -4,6 +4,8 @@ import type { Run } from '../domain/run.ts'
 import { systemScheduler } from '../scheduler.ts'
 import { createSweeper } from './sweeper.ts'
 
+const minute = 60_000
+const hour = 60 * minute
 const say = (): void => undefined
 const log = { debug: say, info: say, warn: say, error: say }
 
@@ -11,9 +13,11 @@ const log = { debug: say, info: say, warn: say, error: say }
 function sweeperOver(due: string[], sweep: (id: string) => Run | null, serves = true) {
   const told: string[][] = []
   const asked: string[] = []
-  const served = { yes: false }
+  const served: { at: number | null } = { at: null }
   const store = {
-    isServed: async () => served.yes,
+    now: () => hour,
+    watch: async () => undefined,
+    servedAt: async () => served.at,
     dueRuns: async (limit: number) => due.slice(0, limit),
     sweepRun: async (id: string) => {
       asked.push(id)
@@ -62,9 +66,16 @@ it('asks once a pass for what cannot be swept, and gets to the rest behind it', 
   expect(asked).toHaveLength(250)
 })
 
-it('leaves a store that a server has served to its server', async () => {
+it('leaves a store that a server looks after to its server', async () => {
   const { sweeper, asked, served } = sweeperOver(['a'], () => swept, false)
-  served.yes = true
+  served.at = hour - 9 * minute
   await sweeper.kick()
   expect(asked).toEqual([])
+})
+
+it('sweeps by itself when the last server has been gone for long', async () => {
+  const { sweeper, asked, served } = sweeperOver(['a'], () => swept, false)
+  served.at = hour - 11 * minute
+  await sweeper.kick()
+  expect(asked).toEqual(['a'])
 })

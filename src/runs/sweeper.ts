@@ -5,6 +5,7 @@
 import type { BackgroundLoop } from '../background-loop.ts'
 import { backgroundLoop } from '../background-loop.ts'
 import type { Run } from '../domain/run.ts'
+import { isServedRecently } from '../domain/served.ts'
 import type { Log } from '../log.ts'
 import type { Scheduler } from '../scheduler.ts'
 import type { Store } from '../store.ts'
@@ -13,12 +14,12 @@ const everyMs = 1000
 const biteMax = 100
 
 export interface SweeperOptions {
-  readonly store: Pick<Store, 'isServed' | 'dueRuns' | 'sweepRun'>
+  readonly store: Pick<Store, 'now' | 'watch' | 'servedAt' | 'dueRuns' | 'sweepRun'>
   readonly scheduler: Scheduler
   readonly log: Log
   /**
-   * A server knows when holders could not reach it and gives them time. A program that embeds the
-   * library does not: it sweeps only a store that no server has ever served.
+   * A server says itself that it is there. A program that embeds the library only watches, and
+   * sweeps only while no server looks after the store.
    */
   readonly serves: boolean
   readonly onSwept: (runs: readonly Run[]) => void
@@ -34,7 +35,10 @@ export function createSweeper(options: SweeperOptions): BackgroundLoop {
   }
 
   async function pass(): Promise<void> {
-    if (!options.serves && (await store.isServed())) return
+    if (!options.serves) {
+      await store.watch()
+      if (isServedRecently(await store.servedAt(), store.now())) return
+    }
     const failing = new Set<string>()
     for (;;) {
       // One that cannot be swept is left to the next pass, and must not hide the others.

@@ -1,41 +1,78 @@
 /**
  * Notices when holders could not have reached us: this process was down, asleep or stuck, the
- * store was away, or its clock jumped. All four look the same from here: the time between two
- * beats is longer than it should be. Leases that ran out in such a gap get one full lease more.
+ * store was away, or its clock jumped ahead. All four look the same from here: the time between two
+ * beats is longer than it should be. And notices when the clock was set back.
  */
 import type { Interruption } from '../domain/run.ts'
 
 /** Beats come every second; a gap this long means that some did not happen. */
 const gapMs = 3000
-/** The longest lease: after it, a gap can excuse nobody any more. */
-const memoryMs = 3_600_000
+/** Twice the longest lease: after it, a gap can excuse nobody any more. */
+const memoryMs = 7_200_000
+const keptMax = 100
 
 export class Continuity {
   #lastBeatAt: number | null = null
   #interruptions: readonly Interruption[] = []
+  #setBackMs = 0
 
+  /** In the order in which they ended. */
   get interruptions(): readonly Interruption[] {
     return this.#interruptions
   }
 
-  /** At the start: everything since the last sign of life of any server is a gap. */
-  begin(aliveAt: number | null, now: number): void {
-    this.#lastBeatAt = now
-    // A sign of life from the future: the clock was set back, and nobody knows for how long we
-    // were away. Then everything still running counts as run out while we were.
-    if (aliveAt !== null) this.#note({ beganAt: aliveAt < now ? aliveAt : -Infinity, endedAt: now })
+  /** By how much the clock went back since `mended`; 0 when it did not. */
+  get setBackMs(): number {
+    return this.#setBackMs
   }
 
-  /** The store answered at `now`. Counts only after `begin`: who serves nobody misses nobody. */
+  /** What the clock that was ahead left behind is put right. */
+  mended(): void {
+    this.#setBackMs = 0
+  }
+
+  /** Everything since `aliveAt` is a gap: the last sign of life of any server, or null. */
+  begin(aliveAt: number | null, now: number): void {
+    this.#lastBeatAt = now
+    if (aliveAt === null) return
+    this.#noteSetBack(aliveAt, now)
+    // A sign of life from the future: nobody knows for how long we were away. Then everything still
+    // running counts as run out while we were.
+    this.#note([{ beganAt: aliveAt < now ? aliveAt : 0, endedAt: now }], now)
+  }
+
+  /** The store answered at `now`. Counts only after `begin`. */
   beat(now: number): void {
     const last = this.#lastBeatAt
     if (last === null) return
     this.#lastBeatAt = now
-    if (now - last >= gapMs) this.#note({ beganAt: last, endedAt: now })
+    this.#noteSetBack(last, now)
+    if (now - last >= gapMs) this.#note([{ beganAt: last, endedAt: now }], now)
   }
 
-  #note(gap: Interruption): void {
-    const recent = this.#interruptions.filter(({ endedAt }) => gap.endedAt - endedAt < memoryMs)
-    this.#interruptions = [...recent, gap]
+  /** What others have noticed, or we before our restart. */
+  learn(others: readonly Interruption[], now: number): void {
+    this.#note(others, now)
   }
+
+  #noteSetBack(before: number, now: number): void {
+    if (before - now < gapMs) return
+    this.#setBackMs = Math.max(this.#setBackMs, before - now)
+    this.#note([], now)
+  }
+
+  #note(more: readonly Interruption[], now: number): void {
+    this.#interruptions = recentOf([...this.#interruptions, ...more], now)
+  }
+}
+
+/** Each once, none of them in the future, and no more than can still matter. */
+export function recentOf(all: readonly Interruption[], now: number): readonly Interruption[] {
+  const byText = new Map<string, Interruption>()
+  for (const { beganAt, endedAt } of all) {
+    const gap = { beganAt, endedAt: Math.min(endedAt, now) }
+    const isRecent = now - gap.endedAt < memoryMs && gap.beganAt < gap.endedAt
+    if (isRecent) byText.set(`${gap.beganAt} ${gap.endedAt}`, gap)
+  }
+  return [...byText.values()].toSorted((a, b) => a.endedAt - b.endedAt).slice(-keptMax)
 }

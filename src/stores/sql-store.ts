@@ -13,9 +13,9 @@ import type * as port from '../store.ts'
 import type { PublishingRules } from '../domain/outbox/schedule.ts'
 import { defaultPublishing } from '../domain/outbox/schedule.ts'
 import { Batcher } from './batcher.ts'
-import { Continuity } from './continuity.ts'
 import type { Driver, OnTogether } from './driver.ts'
 import { LostRace } from './driver.ts'
+import { Presence } from './presence.ts'
 import type { Verb } from './sql.ts'
 import { SqlCatchUp } from './sql-catch-up.ts'
 import { SqlOutbox } from './sql-outbox.ts'
@@ -39,6 +39,7 @@ import {
   runAhead,
   subjectsOf,
 } from './verbs/lists.ts'
+import { mendTimes } from './verbs/mend-times.ts'
 import { noticeBackup } from './verbs/note-restore.ts'
 import type { OnceRules } from './verbs/once.ts'
 import { withOnce } from './verbs/once.ts'
@@ -48,12 +49,10 @@ import { receiveWebhooks } from './verbs/receive-webhooks.ts'
 import { reportStatus } from './verbs/report-status.ts'
 import { learnRepository } from './verbs/repositories.ts'
 import { settleWebhooks } from './verbs/settle-webhooks.ts'
-import { readState, writeState, writeStateOnce } from './verbs/state.ts'
+import { readState, writeStateOnce } from './verbs/state.ts'
 import { storeVitals } from './verbs/vitals.ts'
 import { postponeWebhook, replayWebhook } from './verbs/wait-webhook.ts'
 
-/** How stale the stored sign of life may be; writing it on every beat would cost an fsync each. */
-const aliveEveryMs = 5000
 const batchPatienceMs = 2000
 
 export interface SqlStoreOptions {
@@ -69,12 +68,11 @@ export class SqlStore extends SqlTokens implements port.Store {
   readonly #claims: Batcher<Claim, port.ClaimAnswer>
   readonly #received: Batcher<port.NewWebhook, port.ReceivedWebhook>
   readonly #settled: Batcher<port.DecidedWebhook, port.SettledWebhook>
-  readonly #continuity = new Continuity()
+  readonly #presence: Presence
   readonly outbox: SqlOutbox
   readonly catchUp: SqlCatchUp
   protected readonly means: SqlTokens['means']
   readonly #onTogether: OnTogether | undefined
-  #aliveAt: number | null = null
 
   constructor(driver: Driver, { random, scheduler, onTogether, publishing }: SqlStoreOptions) {
     super()
@@ -83,12 +81,7 @@ export class SqlStore extends SqlTokens implements port.Store {
     this.#context = {
       dialect: driver.dialect,
       now: () => driver.now(),
-      moment: () => {
-        // Whoever decides first after a gap must know of it, not only the next beat.
-        const now = driver.now()
-        this.#continuity.beat(now)
-        return { now, interruptions: this.#continuity.interruptions }
-      },
+      moment: () => this.#presence.moment(),
       newId: (prefix) => makeId(prefix, driver.now(), random),
       jitter: () => random.below(1000) / 1000,
       publishing: publishing ?? defaultPublishing,
@@ -99,6 +92,7 @@ export class SqlStore extends SqlTokens implements port.Store {
     }
     this.catchUp = new SqlCatchUp(driver)
     this.means = { driver, context: this.#context }
+    this.#presence = new Presence(driver, (by) => mendTimes(driver, this.#context, by))
     this.outbox = new SqlOutbox(driver, this.#context)
     const batches = { scheduler, evenSizes: driver.dialect.statementsTravel }
     this.#claims = new Batcher({
@@ -275,28 +269,21 @@ export class SqlStore extends SqlTokens implements port.Store {
     }
   }
 
-  async isServed(): Promise<boolean> {
-    return (await this.#driver.read(() => readState('alive_at'))) !== null
+  async servedAt(): Promise<number | null> {
+    const stored = await this.#driver.read(() => readState('alive_at'))
+    return stored === null ? null : Number(stored)
   }
 
   vitals(): Promise<port.StoreVitals> {
     return this.#driver.read(() => storeVitals(this.#driver.now()))
   }
 
-  async beat(): Promise<void> {
-    if (this.#aliveAt === null) {
-      const stored = await this.#driver.read(() => readState('alive_at'))
-      this.#continuity.begin(stored === null ? null : Number(stored), this.#driver.now())
-    } else {
-      await this.#driver.ping()
-      this.#continuity.beat(this.#driver.now())
-    }
-    const now = this.#driver.now()
-    // A clock that was set back must not keep the sign of life in the future.
-    const sinceAlive = this.#aliveAt === null ? Infinity : Math.abs(now - this.#aliveAt)
-    if (sinceAlive < aliveEveryMs) return
-    await this.#driver.transact(() => writeState('alive_at', String(now)))
-    this.#aliveAt = now
+  beat(): Promise<void> {
+    return this.#presence.beat()
+  }
+
+  watch(): Promise<void> {
+    return this.#presence.watch()
   }
 
   purge(limits: port.PurgeLimits, actor: string): Promise<port.PurgeAnswer> {

@@ -5,7 +5,7 @@
  * stays below the minute and a half after which a database's clock counts as unknown.
  */
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { grant, leaseRequest } from './claims.ts'
+import { grant, holderOf, leaseRequest } from './claims.ts'
 import { TestSubject } from './test-subject.ts'
 import { openWorld, second, type OpenStore, type World } from './world.ts'
 
@@ -78,14 +78,38 @@ export function continuity(open: OpenStore): void {
     expect(await early.claim('a')).toMatchObject({ reason: 'reclaimed' })
   })
 
-  it('a second absence before the extra lease is over starts it again', async () => {
+  it('a second absence before the extra lease is over stops its clock', async () => {
     const subject = await claimed()
     await absent(15)
     await live(3)
     await absent(15)
     expect(await subject.claim('a')).toMatchObject({ reason: 'duplicate' })
-    await live(10)
+    await live(6)
+    expect(await subject.claim('a')).toMatchObject({ reason: 'duplicate' })
+    await live(1)
     expect(await subject.claim('a')).toMatchObject({ reason: 'reclaimed' })
+  })
+
+  it('many short absences do not add up: a dead holder is found in bounded time', async () => {
+    const subject = await claimed()
+    let passed = 0
+    let reason = 'duplicate'
+    while (reason === 'duplicate' && passed < 80) {
+      await live(6)
+      await absent(3)
+      passed += 9
+      reason = (await subject.claim('a')).reason
+    }
+    // One lease, one more, and the absences in between.
+    expect([reason, passed]).toEqual(['reclaimed', 27])
+  })
+
+  it('a renewal by a clock that is behind never lowers what was promised', async () => {
+    const subject = new TestSubject(world)
+    const held = await subject.claim('a', { lease: short('caller'), leaseMs })
+    world.clock.move(-30 * second)
+    const renewed = await world.store.heartbeatRun(holderOf(held), null)
+    expect(renewed.expiresAt).toBe(held.lease!.expiresAt)
   })
 
   it('the sweeper waits as well before it gives a worker’s run back', async () => {

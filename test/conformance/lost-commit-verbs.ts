@@ -175,6 +175,11 @@ export const outboxVerbs: Readonly<Record<string, Scenario>> = {
     const finding = { what: 'budget', until: store.now() + 1 } as const
     return await ask(() => store.outbox.record(leased.hold, finding))
   },
+  notePreparation: async (store, ask) => {
+    const { hand } = await oneDue(store)
+    const leased = await hand.leaseNamed('status')
+    return await ask(() => store.outbox.notePreparation(leased.hold))
+  },
   takeOverLeases: async (store, ask) => {
     const { hand } = await oneDue(store)
     const leased = await hand.lease()
@@ -240,6 +245,7 @@ export const reads = {
     'webhookBody',
     'listInbox',
     'knownWebhooks',
+    'heardHeads',
     'inboxBacklog',
     'run',
     'subject',
@@ -249,7 +255,8 @@ export const reads = {
     'lostHolds',
     'activeRuns',
     'dueRuns',
-    'isServed',
+    'servedAt',
+    'watch',
     'vitals',
     'listAudit',
     'auditAfter',

@@ -11,6 +11,7 @@ import { systemRandom } from '../../src/random.ts'
 import { systemScheduler } from '../../src/scheduler.ts'
 import type { Store } from '../../src/store.ts'
 import { openPostgres } from '../../src/stores/open-postgres.ts'
+import { SqlCatchUp } from '../../src/stores/sql-catch-up.ts'
 import { SqlOutbox } from '../../src/stores/sql-outbox.ts'
 import { SqlStore } from '../../src/stores/sql-store.ts'
 import { SqlTokens } from '../../src/stores/sql-tokens.ts'
@@ -76,7 +77,8 @@ function comparable(value: unknown): unknown {
   ) as unknown
 }
 
-describe.each(Object.entries({ ...runVerbs, ...outboxVerbs }))('%s', (_name, scenario) => {
+// The outbox first: what a start makes, its first key, is still to be made then.
+describe.each(Object.entries({ ...outboxVerbs, ...runVerbs }))('%s', (_name, scenario) => {
   it('answers the same, and is done once', async () => {
     const [whole, ...others] = await Promise.all(places.map((place) => play(place, scenario)))
     for (const other of others) expect(other).toEqual(whole)
@@ -88,7 +90,8 @@ it('every verb of the store is tried here or only reads', () => {
     Object.getOwnPropertyNames(of.prototype).filter((name) => name !== 'constructor')
   const tried = (verbs: object): string[] => Object.keys(verbs).map((name) => name.split(',')[0]!)
   const known = [...tried(runVerbs), ...reads.store]
-  expect(new Set(known)).toEqual(new Set([...methods(SqlStore), ...methods(SqlTokens)]))
+  const all = [SqlStore, SqlTokens, SqlCatchUp].flatMap(methods)
+  expect(new Set(known)).toEqual(new Set(all))
   expect(new Set([...tried(outboxVerbs), ...reads.outbox])).toEqual(new Set(methods(SqlOutbox)))
 })
 

@@ -77,3 +77,60 @@ it('a clock that was set back before the absence does not hide it', async () => 
   await serve()
   expect(await reasonOf(subject)).toBe('duplicate')
 })
+
+it('a second restart within that lease keeps what the first one granted', async () => {
+  const subject = new TestSubject(world)
+  await subject.claim('a')
+  await world.close()
+  clock.move(2 * leaseMs)
+  await serve()
+  for (let passed = 0; passed < 8; passed++) {
+    clock.move(second)
+    await world.store.beat()
+  }
+  await world.close()
+  clock.move(2 * second)
+  await serve()
+  expect(await reasonOf(subject)).toBe('duplicate')
+  for (let passed = 0; passed < leaseMs; passed += second) {
+    clock.move(second)
+    await world.store.beat()
+  }
+  expect(await reasonOf(subject)).toBe('reclaimed')
+})
+
+it('a clock that was set back while nobody served leaves no lease in the future', async () => {
+  const subject = new TestSubject(world)
+  await subject.claim('a')
+  await world.close()
+  clock.move(-hour)
+  await serve()
+  expect(await reasonOf(subject)).toBe('duplicate')
+  for (let passed = 0; passed < leaseMs; passed += second) {
+    clock.move(second)
+    await world.store.beat()
+  }
+  expect(await reasonOf(subject)).toBe('reclaimed')
+})
+
+it('a program without a server gives holders time while their server restarts', async () => {
+  const subject = new TestSubject(world)
+  await subject.claim('a')
+  await world.close()
+  const embedded = openSqlite(
+    { path: join(folder, 'store.db'), exclusive: false },
+    seamsWith(clock),
+  )
+  world = { store: embedded, clock, close: () => embedded.close() }
+  await embedded.watch()
+  async function watchFor(seconds: number): Promise<void> {
+    for (let passed = 0; passed < seconds; passed++) {
+      clock.move(second)
+      await embedded.watch()
+    }
+  }
+  await watchFor(2 * 60)
+  expect(await reasonOf(subject)).toBe('duplicate')
+  await watchFor(8 * 60)
+  expect(await reasonOf(subject)).toBe('reclaimed')
+})

@@ -7,6 +7,7 @@ import { anyOrder } from './any-order.suite.ts'
 import { auditOrder } from './audit-order.suite.ts'
 import { catchingUp } from './catching-up.suite.ts'
 import { claimTable } from './claim-table.suite.ts'
+import { clockSetBack } from './clock-set-back.suite.ts'
 import { continuity } from './continuity.suite.ts'
 import { crossing } from './crossing.suite.ts'
 import { headOrder } from './head-order.suite.ts'
@@ -52,6 +53,7 @@ const parts = {
   },
   upkeep(open: OpenStore) {
     describe('an absence', () => continuity(open))
+    describe('a clock that is set back', () => clockSetBack(open))
     describe('retention', () => purging(open))
     describe('lists', () => lists(open))
     describe('the order of the audit', () => auditOrder(open))

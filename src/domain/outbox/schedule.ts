@@ -108,7 +108,8 @@ export function windowMs(shownMs: number, { coalesceMs }: PublishingRules): numb
 export function showAt(delivery: Delivery, now: number, rules: PublishingRules): number {
   const { final, sentAt, sentFence, versionFence, shownSince } = delivery
   if (final || sentAt === null || sentFence !== versionFence) return now
-  return Math.max(now, sentAt + windowMs(now - (shownSince ?? now), rules))
+  // A clock that was set back must not hold it up until it has caught up again.
+  return Math.max(now, Math.min(sentAt, now) + windowMs(now - (shownSince ?? now), rules))
 }
 
 export function isFresh(

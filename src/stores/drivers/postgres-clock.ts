@@ -2,6 +2,10 @@
  * The store's one clock on PostgreSQL is the server's, so that nodes whose own clocks differ agree
  * on when a lease ends. Between measurements it runs on this machine's monotonic clock, which no
  * one can set.
+ *
+ * That clock stands still while the machine is suspended. The wall clock does not: when the two
+ * have moved by different amounts, one of them jumped, and the server is asked again before
+ * anything is decided by its time.
  */
 import type { BackgroundLoop } from '../../background-loop.ts'
 import { backgroundLoop } from '../../background-loop.ts'
@@ -15,6 +19,8 @@ const knownForMs = 90_000
 /** A longer answer has waited for a connection or a busy machine; it says little of the clock. */
 const roundTripMsGood = 20
 const samplesMax = 5
+/** Both are slewed alike; so far apart, one of them jumped. */
+const divergenceMsMax = 1000
 
 export class ServerClock {
   readonly #clock: Clock
@@ -22,6 +28,9 @@ export class ServerClock {
   readonly #loop: BackgroundLoop
   #offset: number | null = null
   #measuredAt = -Infinity
+  /** Wall clock minus monotonic clock when it was measured. */
+  #apartMs = 0
+  #measuring: Promise<void> | null = null
 
   constructor(clock: Clock, scheduler: Scheduler, askServer: () => Promise<number>) {
     this.#clock = clock
@@ -57,7 +66,23 @@ export class ServerClock {
       shortestMs = after - before
       this.#offset = server - (before + after) / 2
       this.#measuredAt = after
+      this.#apartMs = this.#clock.wallMs() - after
     }
+  }
+
+  /** False when this machine's clocks say that it slept, or that one of them was set. */
+  isSteady(): boolean {
+    const apartMs = this.#clock.wallMs() - this.#clock.monotonicMs()
+    return Math.abs(apartMs - this.#apartMs) <= divergenceMsMax
+  }
+
+  /** Resolves when the server's time may be gone by; everybody waits for one measurement. */
+  async steady(): Promise<void> {
+    if (this.isSteady()) return
+    this.#measuring ??= this.measure().finally(() => {
+      this.#measuring = null
+    })
+    await this.#measuring
   }
 
   isKnown(): boolean {

@@ -276,6 +276,7 @@ describe('the clock', () => {
   /** A node whose own clocks are elsewhere, and whose background work is fired by hand. */
   async function openNode(offsetMs: number) {
     let skewMs = offsetMs
+    let sleptMs = 0
     const tasks: (() => void)[] = []
     const scheduler: Scheduler = {
       ...systemScheduler,
@@ -286,12 +287,14 @@ describe('the clock', () => {
     }
     const clock = {
       wallMs: () => systemClock.wallMs() + skewMs,
-      monotonicMs: () => systemClock.monotonicMs() + skewMs,
+      monotonicMs: () => systemClock.monotonicMs() + skewMs - sleptMs,
     }
     const node = await openPostgresDriver(database.url, { clock, scheduler, random: systemRandom })
     others.push(node)
     const jump = (ms: number): void => void (skewMs += ms)
-    return { node, jump, measure: () => tasks.shift()!(), measures: tasks }
+    /** As a suspended machine sees it: its monotonic clock stood still meanwhile. */
+    const sleep = (ms: number): void => void (sleptMs += ms)
+    return { node, jump, sleep, measure: () => tasks.shift()!(), measures: tasks }
   }
 
   it('is the server’s on nodes whose clocks differ by a minute', async () => {
@@ -325,6 +328,33 @@ describe('the clock', () => {
     while (measures.length === 0) await outside.query('SELECT pg_sleep(0.01)')
     await node.ping()
     expect(Math.abs(node.now() - (await serverNow()))).toBeLessThan(50)
+  })
+
+  it('is compared again before it is used by a machine that slept', async () => {
+    const { node, sleep } = await openNode(0)
+    const now = () =>
+      node.transact(function* (): Verb<number> {
+        yield raw('SELECT 1')
+        return node.now()
+      })
+    sleep(600_000)
+    expect(Math.abs((await now()) - (await serverNow()))).toBeLessThan(50)
+    sleep(600_000)
+    await node.ping()
+    expect(Math.abs(node.now() - (await serverNow()))).toBeLessThan(50)
+  })
+
+  it('that a machine slept by in the middle of a verb is not decided by', async () => {
+    const { node, sleep } = await openNode(0)
+    let runs = 0
+    const decidedAt = await node.transact(function* (): Verb<number> {
+      runs++
+      yield write('k', `run ${runs}`)
+      if (runs === 1) sleep(600_000)
+      return node.now()
+    })
+    expect([runs, await stored()]).toEqual([2, { k: 'run 2' }])
+    expect(Math.abs(decidedAt - (await serverNow()))).toBeLessThan(50)
   })
 
   it('is right when it was compared while every connection was in use', async () => {

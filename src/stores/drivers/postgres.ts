@@ -59,7 +59,9 @@ export class PostgresDriver implements Driver {
     const until = clock.monotonicMs() + patience
     for (let tries = 1; ; tries++) {
       try {
-        return await this.#withClient((client) => transaction(client, makeVerb()))
+        await this.#steadyClock()
+        const isSteady = (): boolean => this.#options.serverClock.isSteady()
+        return await this.#withClient((client) => transaction(client, makeVerb(), isSteady))
       } catch (error) {
         if (error instanceof UnansweredCommit) {
           if ((await this.#fateOf(error)) === 'committed') return error.value as T
@@ -73,6 +75,7 @@ export class PostgresDriver implements Driver {
   }
 
   async read<T>(makeVerb: () => Verb<T>): Promise<T> {
+    await this.#steadyClock()
     try {
       return await this.#withClient((client) => drive(client, makeVerb()))
     } catch (error) {
@@ -88,12 +91,23 @@ export class PostgresDriver implements Driver {
   }
 
   async ping(): Promise<void> {
+    await this.#steadyClock()
     if (!this.#options.serverClock.isKnown()) {
       throw new StoreUnavailableError('store_clock_unknown', "the database's clock is not known")
     }
     await this.read(function* () {
       yield raw('SELECT 1')
     })
+  }
+
+  async #steadyClock(): Promise<void> {
+    const { serverClock } = this.#options
+    if (serverClock.isSteady()) return
+    try {
+      await serverClock.steady()
+    } catch (error) {
+      throw connectFailure(error, false)
+    }
   }
 
   async close(): Promise<void> {
@@ -128,10 +142,16 @@ export class PostgresDriver implements Driver {
   }
 }
 
-async function transaction<T>(client: PoolClient, verb: Verb<T>): Promise<T> {
+async function transaction<T>(
+  client: PoolClient,
+  verb: Verb<T>,
+  isSteady: () => boolean,
+): Promise<T> {
   await send(client, raw('BEGIN'))
   try {
     const value = await drive(client, verb)
+    // The machine slept meanwhile: what was decided was decided by a time of before.
+    if (!isSteady()) throw new LostRace('the clock has to be measured again')
     const [row] = await send(client, transactionId)
     await commit(client, row?.['id'] as string | null, value)
     return value

@@ -8,6 +8,7 @@ export type StateKey =
   | 'restored_at'
   | 'is_backup'
   | 'alive_at'
+  | 'interruptions'
   | 'audit_order'
   | 'marker_keys'
 

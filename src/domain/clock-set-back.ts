@@ -1,0 +1,92 @@
+/**
+ * A clock that was ahead and is set right leaves times behind that lie in the future for as long as
+ * it was ahead: leases of the dead, retries, blocks. None of them may be further away than it could
+ * have been if it was set now.
+ *
+ * What must hold: nobody loses a lease by it (a full one from now on is left), and nothing is sent
+ * because of it that would not have been sent later anyway.
+ */
+import type { Budget } from './outbox/budget.ts'
+import type { Delivery, Memo } from './outbox/delivery.ts'
+import type { PublishingRules } from './outbox/schedule.ts'
+import type { Run } from './run.ts'
+
+export interface SetBack {
+  readonly now: number
+  /** By how much the clock went back, as far as we could see. */
+  readonly byMs: number
+}
+
+/** Every step that is due looks at everything again, so one too many costs nothing. */
+const lookAgainMs = 60_000
+const dayMs = 86_400_000
+
+/** The same run when nothing of it lies too far ahead. */
+export function runAfterSetBack(run: Run, { now }: SetBack): Run {
+  const { leaseExpiresAt, deadlineAt, dueAt, availableAt } = run
+  const waitMs = run.state === 'pending' ? run.pendingTimeoutMs : run.leaseMs
+  return changed(run, {
+    leaseExpiresAt: atMost(leaseExpiresAt, now + run.leaseMs),
+    deadlineAt: atMost(deadlineAt, now + run.timeoutMs),
+    dueAt: atMost(dueAt, now + waitMs),
+    availableAt: atMost(availableAt, now),
+  })
+}
+
+/** The same delivery when nothing of it lies too far ahead. */
+export function deliveryAfterSetBack(
+  delivery: Delivery,
+  setBack: SetBack,
+  rules: PublishingRules,
+): Delivery {
+  const { now } = setBack
+  const memo = memoAfterSetBack(delivery.memo, setBack, rules)
+  return changed(delivery, {
+    // The budget itself says how long it is waited for.
+    dueAt: atMost(delivery.dueAt, delivery.wait === 'budget' ? now : now + lookAgainMs),
+    leasedUntil: atMost(delivery.leasedUntil, now + rules.deliveryLeaseMs),
+    deadlineAt: Math.min(delivery.deadlineAt, now + rules.deadlineMs[delivery.kind]),
+    createdAt: Math.min(delivery.createdAt, now),
+    changedAt: Math.min(delivery.changedAt, now),
+    sentAt: atMost(delivery.sentAt, now),
+    shownSince: atMost(delivery.shownSince, now),
+    memo,
+  })
+}
+
+function memoAfterSetBack(memo: Memo, { now, byMs }: SetBack, rules: PublishingRules): Memo {
+  const { scan, settle, doubt } = memo
+  const last = now + Math.max(...rules.scanAfterMs, ...rules.settleAfterMs)
+  const isOff = [scan, settle].some((appointment) => (appointment?.at ?? 0) > last)
+  const isAhead = doubt !== undefined && doubt.since > now
+  if (!isOff && !isAhead) return memo
+  return {
+    ...memo,
+    ...(scan !== undefined && { scan: { ...scan, at: Math.min(scan.at, last) } }),
+    ...(settle !== undefined && { settle: { ...settle, at: Math.min(settle.at, last) } }),
+    // What is looked for from too late a moment on is not found, and made twice.
+    ...(isAhead && { doubt: { ...doubt, since: Math.min(doubt.since - byMs, now) - dayMs } }),
+  }
+}
+
+/** One that was written by the clock that was ahead is as long as it was meant to be. */
+export function budgetAfterSetBack(budget: Budget, { now }: SetBack): Budget {
+  const aheadMs = budget.updatedAt - now
+  if (aheadMs <= 0) return budget
+  const { blockedUntil, lastWriteAt } = budget
+  return {
+    ...budget,
+    blockedUntil: blockedUntil === null ? null : blockedUntil - aheadMs,
+    lastWriteAt: atMost(lastWriteAt, now),
+    updatedAt: now,
+  }
+}
+
+function atMost(at: number | null, limit: number): number | null {
+  return at === null ? null : Math.min(at, limit)
+}
+
+function changed<T extends object>(before: T, parts: Partial<T>): T {
+  const keys = Object.keys(parts) as (keyof T)[]
+  return keys.every((key) => parts[key] === before[key]) ? before : { ...before, ...parts }
+}

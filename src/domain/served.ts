@@ -1,0 +1,11 @@
+/**
+ * Whether a server looks after the store. One that was active a short while ago probably restarts:
+ * until it is back nobody can reach it, so nothing is taken from those who try. One that has been
+ * away for longer is not coming back soon, and programs that embed the library do its work.
+ */
+
+const recentMs = 10 * 60_000
+
+export function isServedRecently(servedAt: number | null, now: number): boolean {
+  return servedAt !== null && Math.abs(now - servedAt) < recentMs
+}

@@ -1,0 +1,60 @@
+/**
+ * Puts right what a clock that was ahead has left in the future. In bites, each a transaction of
+ * its own: whoever dies in between has not said that it is there, so the next one begins anew.
+ */
+import type { SetBack } from '../../domain/clock-set-back.ts'
+import {
+  budgetAfterSetBack,
+  deliveryAfterSetBack,
+  runAfterSetBack,
+} from '../../domain/clock-set-back.ts'
+import type { Driver } from '../driver.ts'
+import type { Sql, Verb } from '../sql.ts'
+import { join, padded, sql } from '../sql.ts'
+import { lockBudget, selectBudgets, writeBudget } from '../tables/budget-table.ts'
+import { selectDeliveries, writeDeliveries } from '../tables/delivery-table.ts'
+import { selectRuns, writeRuns } from '../tables/run-table.ts'
+import type { VerbContext } from './context.ts'
+
+const biteMax = 200
+/** A webhook that waits is looked at again at the latest then. */
+const webhookMs = 60_000
+
+export async function mendTimes(
+  driver: Driver,
+  { publishing }: VerbContext,
+  setBack: SetBack,
+): Promise<void> {
+  const { now } = setBack
+  await driver.transact(function* (): Verb<void> {
+    yield sql`UPDATE inbox SET due_at = ${now + webhookMs}
+      WHERE due_at IS NOT NULL AND due_at > ${now + webhookMs}`
+    for (const { identity } of yield* selectBudgets()) {
+      const budget = yield* lockBudget(identity, now)
+      yield* writeBudget(budgetAfterSetBack(budget, setBack))
+    }
+  })
+  const runs = sql`SELECT id FROM run WHERE due_at IS NOT NULL AND due_at > ${now}`
+  await inBites(driver, runs, function* (ids) {
+    const found = yield* selectRuns(sql`id IN (${ids})`)
+    const mended = found.map((run) => runAfterSetBack(run, setBack))
+    yield* writeRuns(mended.filter((run, i) => run !== found[i]))
+  })
+  const deliveries = sql`SELECT id FROM delivery WHERE status = 'PENDING' UNION
+    SELECT id FROM delivery WHERE due_at IS NOT NULL AND priority IN (0, 1) AND due_at > ${now}`
+  await inBites(driver, deliveries, function* (ids) {
+    const found = yield* selectDeliveries(sql`id IN (${ids})`)
+    const mended = found.map((delivery) => deliveryAfterSetBack(delivery, setBack, publishing))
+    yield* writeDeliveries(mended.filter((delivery, i) => delivery !== found[i]))
+  })
+}
+
+async function inBites(driver: Driver, which: Sql, mend: (ids: Sql) => Verb<void>): Promise<void> {
+  const ids = await driver.read(function* (): Verb<string[]> {
+    return (yield which).map((row) => row['id'] as string)
+  })
+  for (let from = 0; from < ids.length; from += biteMax) {
+    const bite = ids.slice(from, from + biteMax)
+    await driver.transact(() => mend(join(padded(bite))))
+  }
+}

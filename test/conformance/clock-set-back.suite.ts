@@ -1,0 +1,105 @@
+/**
+ * Goal: a clock that was ahead and is set right keeps nothing waiting for as long as it was ahead:
+ * neither the lease of a dead holder, nor a run nobody takes, a retry, a block or a webhook.
+ * Method: everything is set by a clock that then goes back by a month. Time goes on from there.
+ */
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { grant } from './claims.ts'
+import { announced, identity, noAnswer, OutboxHand } from './outbox-hand.ts'
+import { TestSubject } from './test-subject.ts'
+import { received } from './webhooks.ts'
+import { day, minute, openWorld, second, type OpenStore, type World } from './world.ts'
+
+export function clockSetBack(open: OpenStore): void {
+  let world: World
+  beforeEach(async () => {
+    world = await openWorld(open)
+    await world.store.beat()
+  })
+  afterEach(() => world.close())
+
+  async function setBack(): Promise<void> {
+    world.clock.move(-30 * day)
+    await world.store.beat()
+  }
+
+  async function live(seconds: number): Promise<void> {
+    for (let passed = 0; passed < seconds; passed++) {
+      world.clock.move(second)
+      await world.store.beat()
+    }
+  }
+
+  it('a lease ends one lease later at the latest, and its holder keeps it until then', async () => {
+    const subject = new TestSubject(world)
+    const leaseMs = 10 * second
+    await subject.claim('a', { lease: grant({ ms: leaseMs }), leaseMs })
+    await setBack()
+    await live(9)
+    expect(await subject.claim('a')).toMatchObject({ reason: 'duplicate' })
+    await live(1)
+    expect(await subject.claim('a')).toMatchObject({ reason: 'reclaimed' })
+  })
+
+  it('an absence that the clock made up excuses nobody in the future', async () => {
+    const subject = new TestSubject(world)
+    const leaseMs = 10 * second
+    await subject.claim('a', { lease: grant({ ms: leaseMs }), leaseMs })
+    world.clock.move(80 * second)
+    await world.store.beat()
+    world.clock.move(-80 * second)
+    await world.store.beat()
+    await live(10)
+    expect(await subject.claim('a')).toMatchObject({ reason: 'reclaimed' })
+  })
+
+  it('a run nobody takes fails when it would have, and the sweeper sees it', async () => {
+    const subject = new TestSubject(world, { pendingTimeoutMs: 5 * second })
+    const { run } = await subject.claim('a', { lease: null })
+    await setBack()
+    await live(5)
+    expect(await world.store.dueRuns(10)).toContain(run!.id)
+    expect(await world.store.sweepRun(run!.id)).toMatchObject({ errorCode: 'no_worker' })
+  })
+
+  it('a retry, a look and a deadline are near again, and a look begins early enough', async () => {
+    const subject = new TestSubject(world, { announcement: announced })
+    const { run } = await subject.claim('a')
+    const hand = new OutboxHand(world.store)
+    const anchor = await hand.leaseNamed('anchor')
+    await hand.send(anchor, noAnswer)
+    await setBack()
+    const now = world.store.now()
+    const { dueAt, deadlineAt, memo } = await hand.named(run!.id, 'anchor')
+    expect(dueAt).toBeLessThanOrEqual(now + minute)
+    expect(deadlineAt).toBeLessThanOrEqual(now + 7 * day)
+    expect(memo.doubt!.since).toBeLessThanOrEqual(now)
+  })
+
+  it('a block is as long as it was meant to be', async () => {
+    await world.store.outbox.blockIdentity(identity, world.store.now() + minute, 'limit')
+    await setBack()
+    const until = await world.store.outbox.blockedUntil(identity)
+    expect(until).toBeGreaterThan(world.store.now() + minute - second)
+    expect(until).toBeLessThanOrEqual(world.store.now() + minute)
+  })
+
+  it('a block that was set by a clock that was right is left as it is', async () => {
+    const until = world.store.now() + 40 * day
+    await world.store.outbox.blockIdentity(identity, until, 'limit')
+    world.clock.move(30 * second)
+    await world.store.beat()
+    world.clock.move(-20 * second)
+    await world.store.beat()
+    expect(await world.store.outbox.blockedUntil(identity)).toBe(until)
+  })
+
+  it('a webhook that waits is looked at within a minute', async () => {
+    const entry = await received(world.store)
+    await world.store.postponeWebhook(entry.id, world.store.now() + 5 * second, 'not now')
+    await setBack()
+    await live(60)
+    const due = await world.store.dueWebhooks(10)
+    expect(due.map(({ id }) => id)).toEqual([entry.id])
+  })
+}
