@@ -1,7 +1,7 @@
 /**
  * Everything a fresh clone needs before it can run: the packages of the lock file, and Node 24,
- * which comes as one of them. Writes to stderr only, so that what follows has stdout to itself.
- * Plain JavaScript for Node 20, because that may be all there is.
+ * which is one of them (scripts/node/package.json). Writes to stderr only, so that what follows has
+ * stdout to itself. Plain JavaScript for Node 20, because that may be all there is.
  */
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -21,8 +21,8 @@ export async function setup() {
   fail(
     `Holdfast needs Node ${oldestMajor} or newer; ${ownNode} is missing or does not run, ` +
       `and this is Node ${process.versions.node}.\n` +
-      'npm brings it with an install script of the package "node". Let it run:\n' +
-      '  npm rebuild node --ignore-scripts=false',
+      `No package has one that runs on this ${process.platform}-${process.arch}. ` +
+      'Install it from https://nodejs.org/download and run this again.',
   )
 }
 
@@ -35,6 +35,8 @@ function packagesAreCurrent() {
   if (!existsSync(record)) return false
   const wanted = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')).packages
   const installed = JSON.parse(readFileSync(record, 'utf8')).packages
+  // Its package is optional for npm, which has one for each platform, but not for us.
+  if (Object.values(wanted).some(isOwnNode) && !existsSync(ownNode)) return false
   return Object.entries(wanted).every(([path, entry]) => {
     if (path === '') return true
     // A package for another platform is in the lock file and rightly not on this disk.
@@ -44,9 +46,14 @@ function packagesAreCurrent() {
   })
 }
 
+function isOwnNode({ bin, os, cpu }) {
+  return bin?.node !== undefined && os === process.platform && cpu === process.arch
+}
+
 async function installPackages() {
   console.error('installing packages (npm ci)')
-  const args = ['ci', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error']
+  const wanted = ['--include=dev', '--include=optional', '--ignore-scripts']
+  const args = ['ci', ...wanted, '--no-audit', '--no-fund', '--loglevel=error']
   const { code, output, interrupted } = await runChild('npm', args, { quiet: true })
   if (interrupted) process.exit(code === 0 ? 1 : code)
   if (code !== 0) fail(`${output}\nnpm ci failed; the lines above say why.`)

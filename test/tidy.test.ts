@@ -7,7 +7,12 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { machineIsHandedIn } from './tidy/banned-calls.ts'
 import { dialectsStayHome, importDirection, storesAreNamedOnce } from './tidy/import-rules.ts'
-import { missingEntries, resolvedAddresses, type PackageEntries } from './tidy/package-rules.ts'
+import {
+  looseEnds,
+  missingEntries,
+  resolvedAddresses,
+  type PackageEntries,
+} from './tidy/package-rules.ts'
 import { readSources, repository, sourceOf, type Rule } from './tidy/source.ts'
 import {
   everyTestRuns,
@@ -192,6 +197,19 @@ describe('package rules', () => {
     const lock = '{\n  "a": {\n    "resolved": "https://example.org/a.tgz"\n  }\n}'
     expect(resolvedAddresses(lock)[0]).toContain('package-lock.json:3 ')
     expect(resolvedAddresses('{ "description": "resolved: yes" }')).toEqual([])
+    expect(resolvedAddresses('  "resolved": "scripts/node",')).toEqual([])
+  })
+
+  it('a package without a checksum is found, and one that runs something when installed', () => {
+    const lock = (packages: object) => JSON.stringify({ packages: { '': {}, ...packages } })
+    const integrity = 'sha512-AAAA'
+    expect(looseEnds(lock({ 'node_modules/a': {} }))[0]).toContain(
+      'node_modules/a has no integrity',
+    )
+    const scripted = { 'node_modules/a': { integrity, hasInstallScript: true } }
+    expect(looseEnds(lock(scripted))[0]).toContain('node_modules/a has an install script')
+    const ours = { 'node_modules/b': { resolved: 'scripts/b', link: true }, 'scripts/b': {} }
+    expect(looseEnds(lock({ 'node_modules/a': { integrity }, ...ours }))).toEqual([])
   })
 })
 
@@ -228,6 +246,21 @@ describe('the repository', () => {
 
   it('locks packages without the address of a registry', () => {
     expect(resolvedAddresses(read('package-lock.json'))).toEqual([])
+  })
+
+  it('installs nothing that is not locked, and runs nothing while it installs', () => {
+    expect(looseEnds(read('package-lock.json'))).toEqual([])
+    expect(JSON.parse(read('package.json'))).not.toHaveProperty('allowScripts')
+  })
+
+  it('locks a Node for every platform that people work on', () => {
+    const { packages } = JSON.parse(read('package-lock.json')) as {
+      packages: Record<string, { bin?: { node?: string }; os?: string; cpu?: string }>
+    }
+    const nodes = Object.values(packages).filter(({ bin }) => bin?.node !== undefined)
+    const platforms = nodes.map(({ os, cpu }) => `${os}-${cpu}`).toSorted()
+    const linux = ['linux-arm64', 'linux-x64']
+    expect(platforms).toEqual(['darwin-arm64', 'darwin-x64', ...linux, 'win32-x64'])
   })
 
   function read(path: string): string {

@@ -52,7 +52,7 @@ export const machineIsHandedIn: Rule = (source) => {
   if (!/^src\/.*\.ts$/.test(source.path) || isTest(source.path)) return []
   return bans
     .filter((ban) => !ban.homes.includes(source.path))
-    .flatMap((ban) => [...nodesOf(source)].flatMap((node) => findingsOf(source, node, ban)))
+    .flatMap((ban) => nodesOf(source).flatMap((node) => findingsOf(source, node, ban)))
 }
 
 function findingsOf(source: Source, node: ts.Node, ban: Ban): Finding[] {

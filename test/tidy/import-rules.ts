@@ -82,7 +82,7 @@ interface Import {
 }
 
 export function importsOf(source: Source): Import[] {
-  return [...nodesOf(source)].flatMap((node) => {
+  return nodesOf(source).flatMap((node) => {
     const specifier = specifierOf(node)
     if (specifier === undefined || !ts.isStringLiteralLike(specifier)) return []
     const { text } = specifier

@@ -32,8 +32,35 @@ function targetsOf(target: ExportTarget): string[] {
 /** The lock file must install from whatever registry a machine uses. */
 export function resolvedAddresses(lockText: string): Finding[] {
   return lockText.split('\n').flatMap((line, index) => {
-    if (!/^\s*"resolved":/.test(line)) return []
+    // A package in this repository is found by its path, which is no address.
+    if (!/^\s*"resolved": "[a-z+]+:/.test(line)) return []
     const remedy = 'run npm with --omit-lockfile-registry-resolved'
     return [`package-lock.json:${index + 1} names a registry's address; ${remedy}`]
+  })
+}
+
+interface LockedPackage {
+  readonly integrity?: string
+  readonly hasInstallScript?: boolean
+  readonly link?: boolean
+}
+
+/**
+ * What is installed is what was locked: each package has its checksum, and none may run a program
+ * while it is installed, which could fetch anything.
+ */
+export function looseEnds(lockText: string): Finding[] {
+  const { packages } = JSON.parse(lockText) as { packages: Record<string, LockedPackage> }
+  return Object.entries(packages).flatMap(([path, { integrity, hasInstallScript, link }]) => {
+    if (!path.startsWith('node_modules/') || link === true) return []
+    const findings: Finding[] = []
+    if (integrity === undefined) {
+      findings.push(`package-lock.json: ${path} has no integrity; run npm install anew`)
+    }
+    if (hasInstallScript === true) {
+      const remedy = 'use one that needs none, or do without it'
+      findings.push(`package-lock.json: ${path} has an install script; ${remedy}`)
+    }
+    return findings
   })
 }

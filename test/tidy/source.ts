@@ -49,13 +49,18 @@ export function findingOnLine(source: Source, line: number, message: string): Fi
   return `${source.path}:${line} ${message}`
 }
 
-/** Every node of the file, parents before their children. */
-export function* nodesOf(source: Source): Generator<ts.Node, void> {
-  const waiting: ts.Node[] = [source.syntax]
-  for (let node = waiting.pop(); node !== undefined; node = waiting.pop()) {
-    yield node
-    const children: ts.Node[] = []
-    ts.forEachChild(node, (child) => void children.push(child))
-    waiting.push(...children.reverse())
+const walked = new WeakMap<Source, readonly ts.Node[]>()
+
+/** Every node of the file, parents before their children; found once for all rules. */
+export function nodesOf(source: Source): readonly ts.Node[] {
+  const known = walked.get(source)
+  if (known !== undefined) return known
+  const nodes: ts.Node[] = []
+  const add = (node: ts.Node): void => {
+    nodes.push(node)
+    ts.forEachChild(node, add)
   }
+  add(source.syntax)
+  walked.set(source, nodes)
+  return nodes
 }

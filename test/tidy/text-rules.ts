@@ -31,7 +31,7 @@ export const fileLength: Rule = (source) => {
 /** Suites of tests are lists and may be long; functions that decide or do something may not. */
 export const functionLength: Rule = (source) => {
   if (isTest(source.path)) return []
-  return [...nodesOf(source)].flatMap((node) => {
+  return nodesOf(source).flatMap((node) => {
     if (!ts.isFunctionLike(node) || !('body' in node) || node.body === undefined) return []
     const { line: first } = source.syntax.getLineAndCharacterOfPosition(node.getStart())
     const { line: last } = source.syntax.getLineAndCharacterOfPosition(node.getEnd())
@@ -76,7 +76,7 @@ const testFunctions = ['it', 'test', 'describe', 'suite']
 const partialRuns = ['skip', 'only', 'todo']
 
 export const everyTestRuns: Rule = (source) =>
-  [...nodesOf(source)].flatMap((node) => {
+  nodesOf(source).flatMap((node) => {
     if (!ts.isPropertyAccessExpression(node) || !ts.isIdentifier(node.expression)) return []
     const { expression, name } = node
     if (!testFunctions.includes(expression.text) || !partialRuns.includes(name.text)) return []
