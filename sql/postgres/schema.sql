@@ -359,6 +359,7 @@ CREATE TABLE subject (
   created_at bigint NOT NULL,
   touched_at bigint NOT NULL,
   thread_created_at bigint,
+  current_ended text COLLATE "C",
   CONSTRAINT subject_pkey PRIMARY KEY (id),
   CONSTRAINT subject_order_below_floor CHECK (((head_at IS NULL) OR (head_at <= floor_at)))
 );

@@ -327,7 +327,7 @@ CREATE TABLE subject (
   finished_head_sha TEXT,
   finished_verdict TEXT,
   created_at INTEGER NOT NULL,
-  touched_at INTEGER NOT NULL, thread_created_at INTEGER,
+  touched_at INTEGER NOT NULL, thread_created_at INTEGER, current_ended TEXT,
   CONSTRAINT subject_order_below_floor CHECK (head_at IS NULL OR head_at <= floor_at)
 ) STRICT;
 

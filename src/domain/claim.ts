@@ -14,103 +14,25 @@
  *   8  same key, superseded, current again           returned: round + 1
  *   9  nothing for the key                           new, superseded-prior, queued, busy
  *
+ * A current key whose run was purged is decided by how it last ended: succeeded is row 6, anything
+ * else row 7, for events that make a head.
+ *
  * A claim that a rule of its type says no to (`skipReason`) makes its head the head all the same:
  * a key without a row is stored as skipped, and nothing is worked on.
  *
  * Pure: no clock, no ids made here, no SQL.
  */
 import type { AuditDraft } from './audit.ts'
+import type { Claim, ClaimReason, ClaimRefusal, ClaimSight, ClaimVerdict } from './claim-terms.ts'
 import type { HeadRank } from './head-order.ts'
 import { rankHead } from './head-order.ts'
 import { newRun, withTrigger } from './new-run.ts'
-import type { LeaseGrant, Moment, Run, RunPolicy } from './run.ts'
+import type { Moment, Run } from './run.ts'
 import * as runs from './run.ts'
 import type { Subject } from './subject.ts'
 
-export const claimReasons = [
-  'new',
-  'superseded-prior',
-  'reclaimed',
-  'rerun',
-  'retry',
-  'returned',
-  'restored',
-  'duplicate',
-  'stale-event',
-  'queued',
-  'busy',
-  'skipped',
-] as const
-export type ClaimReason = (typeof claimReasons)[number]
-
-export interface Claim {
-  readonly type: string
-  readonly policy: RunPolicy
-  /** `owner/name` in lower case; null for a job without a repository. */
-  readonly repo: string | null
-  /** GitHub's number of the repository, when an event brought it: names are given away. */
-  readonly repoId: number | null
-  readonly subjectName: string
-  readonly key: string
-  readonly pair: string
-  readonly pr: number | null
-  readonly baseSha: string | null
-  readonly headSha: string | null
-  readonly beforeSha: string | null
-  /** When the pull request was opened, where the event says so. */
-  readonly threadCreatedAt: number | null
-  readonly headMaking: boolean
-  /** GitHub itself named this commit as the head, in its event or when it was asked. */
-  readonly headFromGitHub: boolean
-  readonly eventAt: number | null
-  readonly webhookId: string | null
-  readonly event: string | null
-  readonly action: string | null
-  readonly sender: string | null
-  /** A person asked for it to be done again. */
-  readonly rerun: boolean
-  /** Why its type's own rule wants no work on it; null when it does. */
-  readonly skipReason: string | null
-  readonly input: string | null
-  /** The claimer's lease, or null to leave the run pending for a worker. */
-  readonly lease: LeaseGrant | null
-  readonly leaseMs: number
-  readonly actor: string
-}
-
-/** What the store saw after it held the subject's lock. */
-export interface ClaimSight {
-  readonly subject: Subject
-  readonly same: Run | null
-  /** The subject's other active runs: all where the claim supersedes, else the one ahead. */
-  readonly others: readonly Run[]
-  /** A run of this type that has the key under another subject. */
-  readonly foreign: Run | null
-  /** This webhook was already decided on for this subject. */
-  readonly eventSeen: boolean
-}
-
-export interface ClaimVerdict {
-  readonly reason: ClaimReason
-  readonly process: boolean
-  /**
-   * The run as it should be; null when its row was purged. With `drawsFence` its fence is the id
-   * of the first of `audits`.
-   */
-  readonly run: Run | null
-  readonly drawsFence: boolean
-  readonly changed: boolean
-  readonly superseded: readonly Run[]
-  readonly subject: Subject
-  readonly audits: readonly AuditDraft[]
-  /** Arrival decided between two heads: GitHub should be asked. */
-  readonly unclear: boolean
-}
-
-export interface ClaimRefusal {
-  readonly refused: 'key_conflict' | 'not_current'
-  readonly currentRunId: string | null
-}
+export { claimReasons } from './claim-terms.ts'
+export type * from './claim-terms.ts'
 
 /** Everything the rows of the table look at. */
 interface Scene {
@@ -139,7 +61,7 @@ export function decideClaim(
   if (rank.rank === 'stale') return staleEvent(scene)
   if (same !== null) return knownKey(scene, same)
   // A purged run's key is still known to its subject.
-  if (isCurrent && !claim.rerun) return skip(scene, 'duplicate', null)
+  if (isCurrent && !claim.rerun && !asksForPurged(scene)) return skip(scene, 'duplicate', null)
   return newKey(scene)
 }
 
@@ -219,6 +141,14 @@ function asksForMore(scene: Scene, same: Run): boolean {
   return !scene.sight.eventSeen && !older
 }
 
+/** The same of a current key whose run was purged: what did not succeed is not done for ever. */
+function asksForPurged({ claim, sight }: Scene): boolean {
+  const { currentEnded, headAt } = sight.subject
+  if (currentEnded === 'succeeded' || claim.skipReason !== null) return false
+  const older = claim.eventAt !== null && headAt !== null && claim.eventAt < headAt
+  return makesHead(claim, sight) && !older
+}
+
 /** Behind the one that works or may be leased; runs that queue themselves are not in the way. */
 function mustQueue({ claim, sight }: Scene): boolean {
   return claim.policy.onNewer === 'queue' && sight.others.some(runs.isAhead)
@@ -233,8 +163,9 @@ function newKey(scene: Scene): ClaimVerdict {
   if (claim.skipReason !== null) return skipByRule(scene, fresh, claim.skipReason)
   if (mustQueue(scene)) return queue(scene, fresh)
   // Only a purged row can be asked for again without being there.
-  const purged = claim.rerun && sight.subject.currentPair === claim.pair
-  return work(scene, fresh, purged ? 'rerun' : others.length > 0 ? 'superseded-prior' : 'new')
+  const isPurged = sight.subject.currentPair === claim.pair
+  if (isPurged) return work(scene, fresh, claim.rerun ? 'rerun' : 'retry')
+  return work(scene, fresh, others.length > 0 ? 'superseded-prior' : 'new')
 }
 
 /** Nothing is done, but it is said: a skip without a trace could not be explained later. */
@@ -348,6 +279,7 @@ function asCurrent(scene: Scene, run: Run): Subject {
     ...subject,
     currentRunId: run.id,
     currentPair: run.pair,
+    currentEnded: runs.isActive(run) ? null : run.state,
     headSha: run.headSha,
     headBefore,
   })

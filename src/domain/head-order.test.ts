@@ -18,6 +18,7 @@ const nothing: Subject = {
   finishedRunId: null,
   finishedHeadSha: null,
   finishedVerdict: null,
+  currentEnded: null,
   threadCreatedAt: null,
   createdAt: 0,
   touchedAt: 0,

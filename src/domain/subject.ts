@@ -2,7 +2,7 @@
  * A subject: what runs are about. Its row is what every claim locks first, and it remembers more
  * than its runs do: which key is current, in which order heads came, which head was last finished.
  */
-import type { Verdict } from './run.ts'
+import { isActive, type Run, type RunState, type Verdict } from './run.ts'
 
 /** How long a subject is remembered after it was last used, with the comment of its runs. */
 export const subjectKeptMs = 365 * 24 * 3_600_000
@@ -16,6 +16,11 @@ export interface Subject {
   readonly name: string
   readonly currentRunId: string | null
   readonly currentPair: string | null
+  /**
+   * How the current key's run last ended: it outlives the run. Null while the run has not ended,
+   * and where it was purged before this was kept and is not known to have succeeded.
+   */
+  readonly currentEnded: RunState | null
   readonly headSha: string | null
   /** What the current head replaced, when its event said so. */
   readonly headBefore: string | null
@@ -30,4 +35,20 @@ export interface Subject {
   readonly threadCreatedAt: number | null
   readonly createdAt: number
   readonly touchedAt: number
+}
+
+/** What a subject remembers of the end of one of its runs. */
+export function withEnd(subject: Subject, run: Run): Subject {
+  if (isActive(run)) return subject
+  const { id, state, headSha, verdict } = run
+  return {
+    ...subject,
+    ...(subject.currentRunId === id && { currentEnded: state }),
+    // Only work that came to a result is "last finished"; a supersession later does not undo it.
+    ...(state === 'succeeded' && {
+      finishedRunId: id,
+      finishedHeadSha: headSha,
+      finishedVerdict: verdict,
+    }),
+  }
 }

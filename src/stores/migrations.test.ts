@@ -6,7 +6,7 @@ import { freshDatabase, type TestDatabase } from '../../test/postgres/fresh-data
 import { migratePostgres } from './drivers/postgres-migrate.ts'
 import { migrateSqlite } from './drivers/sqlite-migrate.ts'
 import type { Migration } from './migrations.ts'
-import { missingMigrations } from './migrations.ts'
+import { loadMigrations, missingMigrations } from './migrations.ts'
 
 const migration = (version: number, text: string): Migration => ({ version, name: 'x', text })
 const good = [
@@ -54,6 +54,27 @@ describe('SQLite', () => {
     migrateSqlite(db, good, 0)
     expect(() => migrateSqlite(db, bad, 0)).toThrow(/already exists/)
     expect(tables()).toEqual(['migration', 'one', 'two'])
+  })
+
+  it('learns of keys purged before it was kept how they ended, as far as that is known', () => {
+    const all = loadMigrations('sqlite')
+    migrateSqlite(
+      db,
+      all.filter(({ version }) => version < 7),
+      0,
+    )
+    const insert = db.prepare(`INSERT INTO subject (id, type, scope, name, current_run_id,
+      current_pair, finished_run_id, created_at, touched_at)
+      VALUES (?, 't', '', ?, ?, 'p', ?, 0, 0)`)
+    insert.run('sub_done', 'done', 'run_1', 'run_1')
+    insert.run('sub_other', 'other', 'run_2', 'run_1')
+    insert.run('sub_none', 'none', null, null)
+    migrateSqlite(db, all, 0)
+    expect(db.prepare('SELECT id, current_ended FROM subject ORDER BY id').all()).toEqual([
+      { id: 'sub_done', current_ended: 'succeeded' },
+      { id: 'sub_none', current_ended: null },
+      { id: 'sub_other', current_ended: null },
+    ])
   })
 
   it('refuses a store from a newer program and changes nothing', () => {

@@ -6,6 +6,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest'
 import { purgeAll, purgeLimits } from '../../src/runs/purge.ts'
 import { unique } from './claims.ts'
 import { activeWays, endedWays, TestSubject } from './test-subject.ts'
+import { decided, received } from './webhooks.ts'
 import { day, openWorld, type OpenStore, type World } from './world.ts'
 
 const limits = purgeLimits({ finishedDays: 30, supersededDays: 7, inboxDays: 7, auditDays: 90 })
@@ -111,6 +112,53 @@ export function purging(open: OpenStore): void {
     const nothing = { process: false, run: null, lease: null, supersededKeys: [] }
     expect(again).toMatchObject({ reason: 'duplicate', runKey, ...nothing })
     expect(await subject.claim('b', { eventAt: 5 })).toMatchObject({ reason: 'stale-event' })
+  })
+
+  it.each(['failed', 'cancelled', 'skipped'] as const)(
+    'a purged current key that was %s is worked on again by a new event, and by no other',
+    async (way) => {
+      const subject = make()
+      await subject.bring('a', way, { eventAt: 5, webhookId: unique('w') })
+      world.clock.move(31 * day)
+      await purge()
+      await expect(subject.run('a')).rejects.toThrow()
+      const nothing = { reason: 'duplicate', process: false, run: null }
+      expect(await subject.claim('a', { eventAt: 4 })).toMatchObject(nothing)
+      expect(await subject.claim('a', { eventAt: 6, headMaking: false })).toMatchObject(nothing)
+      const reopened = await subject.claim('a', { eventAt: 6, webhookId: unique('w') })
+      expect(reopened).toMatchObject({ reason: 'retry', process: true, run: { state: 'running' } })
+      await subject.complete(reopened)
+      world.clock.move(31 * day)
+      await purge()
+      expect(await subject.claim('a', { eventAt: 7 })).toMatchObject(nothing)
+    },
+  )
+
+  it('a job that failed is not done for ever, though its run was purged', async () => {
+    const subject = new TestSubject(world, { kind: 'job' })
+    await subject.bring('a', 'failed')
+    world.clock.move(31 * day)
+    await purge()
+    expect(await subject.claim('a')).toMatchObject({ reason: 'retry', process: true })
+  })
+
+  it('a success that was run again and failed counts as failed when it is purged', async () => {
+    const subject = make()
+    await subject.bring('a', 'succeeded', { eventAt: 5 })
+    await subject.complete(await subject.claim('a', { rerun: true, headMaking: false }), 'failed')
+    world.clock.move(31 * day)
+    await purge()
+    expect(await subject.claim('a', { eventAt: 6 })).toMatchObject({ reason: 'retry' })
+  })
+
+  it('a run that a closed pull request cancelled while it queued counts as cancelled', async () => {
+    const subject = new TestSubject(world, { onNewer: 'queue' })
+    await subject.claim('a', { eventAt: 1, lease: null })
+    await subject.claim('b', { eventAt: 2, lease: null })
+    const entry = await received(world.store, { eventAt: 9, prState: 'closed' })
+    const { type, repo } = subject
+    await world.store.settleWebhook(decided(entry, { act: 'cancel', type, repo, pr: 5 }))
+    expect((await subject.subject()).currentEnded).toBe('cancelled')
   })
 
   it('a person may ask for a purged current key again', async () => {

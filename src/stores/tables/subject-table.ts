@@ -12,6 +12,7 @@ const subject = table<Subject>([
   'name',
   'currentRunId',
   'currentPair',
+  'currentEnded',
   'headSha',
   'headBefore',
   'headAt',

@@ -1,9 +1,10 @@
 /** How runs end: by their holder, by a person, or by the sweeper. */
+import { isDeepStrictEqual } from 'node:util'
 import type { AuditDraft } from '../../domain/audit.ts'
 import type { Run } from '../../domain/run.ts'
 import { end, exhaust, isActive, tokenHasEnded } from '../../domain/run.ts'
 import { sweep } from '../../domain/sweep.ts'
-import type { Subject } from '../../domain/subject.ts'
+import { withEnd } from '../../domain/subject.ts'
 import { ConflictError } from '../../errors.ts'
 import { sameHash } from '../../secrets.ts'
 import type { CompleteRequest } from '../../store.ts'
@@ -37,22 +38,8 @@ export function* completeRun(context: VerbContext, request: CompleteRequest): Ve
     runId: run.id,
     data,
   } as const
-  const known = request.outcome === 'succeeded' ? yield* rememberFinished(subject, ended) : subject
   const completed = { ...ended, completedLeaseHash: leaseHash }
-  return yield* storeEnd(context, { run, subject: known }, completed, audit)
-}
-
-/** Only work that came to a result is "last finished"; a supersession later does not undo it. */
-function* rememberFinished(subject: Subject, run: Run): Verb<Subject> {
-  const { id, headSha, verdict } = run
-  const known = {
-    ...subject,
-    finishedRunId: id,
-    finishedHeadSha: headSha,
-    finishedVerdict: verdict,
-  }
-  yield* writeSubjects([known])
-  return known
+  return yield* storeEnd(context, { run, subject }, completed, audit)
 }
 
 export function* cancelRun(context: VerbContext, runId: string, actor: string): Verb<Run> {
@@ -136,15 +123,18 @@ export function* failExhausted(
   yield* storeEnd(context, { run, subject }, failed, audit)
 }
 
-/** `before` is what was locked; its subject already knows what this end means for it. */
+/** `locked` is the run and its subject as they were before. */
 function* storeEnd(
   context: VerbContext,
-  before: LockedRun,
+  locked: LockedRun,
   ended: Run,
   audit: AuditDraft,
 ): Verb<Run> {
   yield* insertAudits([audit], context.now())
   const [stored] = yield* writeRuns([ended])
+  const subject = withEnd(locked.subject, ended)
+  if (!isDeepStrictEqual(subject, locked.subject)) yield* writeSubjects([subject])
+  const before = { run: locked.run, subject }
   yield* announceAnew(context, before, stored ?? ended)
   return yield* afterEnd(context, before, stored ?? ended)
 }

@@ -150,6 +150,7 @@ function withHeadOf(kept: Subject, newer: Subject, head: Run | undefined): Subje
     ...kept,
     currentRunId: head?.id ?? newer.currentRunId,
     currentPair: newer.currentPair,
+    currentEnded: head === undefined ? newer.currentEnded : isActive(head) ? null : head.state,
     headSha: newer.headSha,
     headBefore: newer.headBefore,
     headAt: newer.headAt,
