@@ -13,6 +13,8 @@ import type { PublishingRules } from './domain/outbox/schedule.ts'
 import type { GitHubConnection, OwnAccount } from './github.ts'
 import { createGitHub } from './github/create-github.ts'
 import type { OnRenamed } from './github/repository-place.ts'
+import { FailedAccess } from './http/failed-access.ts'
+import { hostCheck } from './http/host-check.ts'
 import { tokenToucher } from './http/token-touch.ts'
 import { TokenWatch } from './http/token-watch.ts'
 import { createHttpServer } from './http/server.ts'
@@ -182,6 +184,9 @@ type MadeForTheDoor =
   | 'adminTokenHash'
   | 'budgetLimits'
   | 'publishRights'
+  | 'isOurHost'
+  | 'failedAccess'
+  | 'trustedProxies'
   | 'touchToken'
   | 'tokenWatch'
   | 'version'
@@ -197,6 +202,9 @@ function openDoor(settings: Settings, options: ComposeOptions, parts: DoorParts)
     adminTokenHash: hashSecret(adminToken),
     budgetLimits: budgetLimits(settings),
     publishRights: publishRights(settings),
+    isOurHost: hostCheck(settings),
+    failedAccess: new FailedAccess(store, parts.scheduler, log),
+    trustedProxies: settings.trustedProxies,
     touchToken: tokenToucher(store, clock, log),
     tokenWatch: new TokenWatch(store, parts.scheduler),
     version,

@@ -13,8 +13,16 @@ export interface TokenStore {
   token(id: string): Promise<StoredToken | null>
   /** It was used just now. Written at most once a minute, however often it is asked. */
   touchToken(id: string): Promise<void>
+  /** Wrong tokens and signatures of the last minute, for the audit. */
+  noteRefusals(refusals: readonly Refusals[]): Promise<void>
   /** Which of these were revoked or have run out. */
   endedTokens(ids: readonly string[]): Promise<readonly string[]>
+}
+
+export interface Refusals {
+  /** Where they came from. */
+  readonly address: string
+  readonly count: number
 }
 
 export interface Token {

@@ -2,6 +2,7 @@
 import type { OwnAccount } from '../github.ts'
 import type { MadeSecret, ServerSecrets } from '../settings/first-start.ts'
 import { describeDatabase } from '../settings/describe-settings.ts'
+import { isLoopbackName } from '../settings/loopback.ts'
 import { options } from '../settings/options.ts'
 import type { Settings } from '../settings/settings.ts'
 
@@ -62,7 +63,7 @@ function webhookLines({ mode, publicUrl }: Settings, url: string): readonly stri
 
 function isLoopback(address: string): boolean {
   const { hostname } = new URL(address)
-  return /^(localhost|.*\.localhost|127\..*|\[::1\]|0\.0\.0\.0)$/.test(hostname)
+  return hostname === '0.0.0.0' || isLoopbackName(hostname)
 }
 
 function runTypes({ runs }: Settings): string {

@@ -1,6 +1,6 @@
 /** Settings: what was read, whether it is live, and how people get in. */
 import { fine, problem, warning, type Finding } from '../domain/finding.ts'
-import { adminTokenLengthMin, options } from '../settings/options.ts'
+import { options, secretLengthMin } from '../settings/options.ts'
 import type { Settings } from '../settings/settings.ts'
 import type { SettingsError } from '../settings/settings-error.ts'
 
@@ -61,11 +61,11 @@ export function checkAdminToken({ adminToken, database }: Settings): readonly Fi
       ),
     ]
   }
-  if (adminToken.length >= adminTokenLengthMin) return [fine('admin_token', `${env} is set`)]
+  if (adminToken.length >= secretLengthMin) return [fine('admin_token', `${env} is set`)]
   return [
-    warning(
+    problem(
       'admin_token',
-      `${env} has fewer than ${adminTokenLengthMin} characters and can be guessed`,
+      `${env} has fewer than ${secretLengthMin} characters, and a server does not start with it`,
       'Make a better one: openssl rand -base64 32',
     ),
   ]

@@ -30,9 +30,9 @@ export async function checkDataFolder({ dataDir }: Settings): Promise<readonly F
   }
   if (isClosed(mode)) return [fine('data_folder', `${dataDir} is ours alone`)]
   return [
-    warning(
+    problem(
       'data_folder',
-      `${dataDir} has mode ${modeText(mode)}, so others can look into it`,
+      `${dataDir} has mode ${modeText(mode)}, so others can look into it, and no server starts`,
       `Close it: chmod 700 ${dataDir}`,
     ),
   ]

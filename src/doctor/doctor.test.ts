@@ -164,7 +164,7 @@ describe('configuration', () => {
   })
 
   test.each([
-    [{ HOLDFAST_ADMIN_TOKEN: 'short' }, 'warning'],
+    [{ HOLDFAST_ADMIN_TOKEN: 'short' }, 'problem'],
     [{ HOLDFAST_ADMIN_TOKEN: 'long-enough-to-be-safe' }, 'ok'],
     [{ HOLDFAST_DATABASE_URL: 'postgres://db.test/x' }, 'problem'],
   ])('with %o has an admin token that is %s', async (env, level) => {
@@ -194,7 +194,7 @@ describe('files', () => {
     const { of } = await findings()
     expect(of('admin_token')).toMatchObject({ level: 'problem' })
     expect(of('admin_token')?.remedy).toContain(`chmod 600 ${token}`)
-    expect(of('data_folder')).toMatchObject({ level: 'warning' })
+    expect(of('data_folder')).toMatchObject({ level: 'problem' })
     expect(of('data_folder')?.remedy).toContain('chmod 700')
     chmodSync(token, 0o600)
     expect((await findings()).levels['admin_token']).toBe('ok')

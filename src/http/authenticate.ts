@@ -25,7 +25,7 @@ export async function authenticate(
   if (bearer === null) throw unauthorized('This needs a bearer token.')
   if (sameHash(hashSecret(bearer), deps.adminTokenHash)) return { kind: 'admin', actor: 'admin' }
   const parsed = parseBearer(bearer)
-  if (parsed === null) throw unauthorized()
+  if (parsed === null) throw new UnknownToken()
   return parsed.kind === 'scoped'
     ? await byScopedToken(deps, parsed)
     : await byRunToken(deps, parsed, request)
@@ -36,7 +36,7 @@ async function byScopedToken(
   { id, secret }: ParsedBearer,
 ): Promise<Principal> {
   const token = await store.token(id)
-  if (token === null || !sameHash(hashSecret(secret), token.secretHash)) throw unauthorized()
+  if (token === null || !sameHash(hashSecret(secret), token.secretHash)) throw new UnknownToken()
   const { scope, limits, expiresAt } = token
   if (expiresAt !== null && expiresAt <= store.now()) throw unauthorized('This token has expired.')
   touchToken(id)
@@ -49,12 +49,12 @@ async function byRunToken(
   request: FastifyRequest,
 ): Promise<Principal> {
   const run = await store.run(id)
-  if (run === null) throw unauthorized()
+  if (run === null) throw new UnknownToken()
   const hash = hashSecret(secret)
   const repeated = run.completedLeaseHash !== null && sameHash(hash, run.completedLeaseHash)
   if (repeated && completes(request)) return runPrincipal(run, hash)
   const held = run.leaseHash !== null && sameHash(hash, run.leaseHash)
-  if (!held && !wasHeldBefore(run, hash)) throw unauthorized()
+  if (!held && !wasHeldBefore(run, hash)) throw new UnknownToken()
   if (run.state === 'superseded') {
     throw new ConflictError('superseded', 'A newer head has taken over; this run is superseded.')
   }
@@ -84,12 +84,21 @@ function completes(request: FastifyRequest): boolean {
   return request.method === 'POST' && request.routeOptions.url === '/v1/runs/:id/complete'
 }
 
-function unauthorized(detail = 'The bearer token is not known here.'): HttpProblem {
-  return new HttpProblem(401, 'unauthorized', detail, {
-    headers: { 'www-authenticate': 'Bearer' },
-    hint:
-      'Send a token as "Authorization: Bearer TOKEN". The admin token is what ' +
-      'HOLDFAST_ADMIN_TOKEN says, else it is in the file admin-token of the data folder; ' +
-      '"holdfast token create --scope SCOPE" makes others.',
-  })
+function unauthorized(detail: string): HttpProblem {
+  return new HttpProblem(401, 'unauthorized', detail, askForToken)
+}
+
+/** Somebody may be guessing; a token that was right once is told apart from that. */
+export class UnknownToken extends HttpProblem {
+  constructor() {
+    super(401, 'unauthorized', 'The bearer token is not known here.', askForToken)
+  }
+}
+
+const askForToken = {
+  headers: { 'www-authenticate': 'Bearer' },
+  hint:
+    'Send a token as "Authorization: Bearer TOKEN". The admin token is what ' +
+    'HOLDFAST_ADMIN_TOKEN says, else it is in the file admin-token of the data folder; ' +
+    '"holdfast token create --scope SCOPE" makes others.',
 }

@@ -15,6 +15,8 @@ import type { Runs } from '../runs/runs.ts'
 import type { OutboxStore } from '../outbox-store.ts'
 import type { Store } from '../store.ts'
 import type { TokenStore } from '../token-store.ts'
+import type { FailedAccess } from './failed-access.ts'
+import type { IsOurHost } from './host-check.ts'
 import type { TouchToken } from './token-touch.ts'
 import type { TokenWatch } from './token-watch.ts'
 
@@ -31,6 +33,11 @@ export interface HttpDeps {
   readonly budgetLimits: BudgetLimits
   /** `hashSecret` of the admin token. */
   readonly adminTokenHash: string
+  /** Whether a `Host` header names this server. */
+  readonly isOurHost: IsOurHost
+  readonly failedAccess: FailedAccess
+  /** Addresses and ranges of proxies that tell whom a request is from. */
+  readonly trustedProxies: readonly string[] | null
   /** Notes that a token was used; nobody waits for it. */
   readonly touchToken: TouchToken
   /** Ends what is held open with a token that ends. */

@@ -14,7 +14,7 @@ import Fastify, {
 import { serializerCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod'
 import { reaches } from './access.ts'
 import type { App } from './app.ts'
-import { authenticate } from './authenticate.ts'
+import { authenticate, UnknownToken } from './authenticate.ts'
 import { answerClientError } from './client-error.ts'
 import type { HttpDeps } from './deps.ts'
 import { drainOnClose } from './drain.ts'
@@ -97,6 +97,7 @@ function createServer(deps: HttpDeps): FastifyInstance {
     genReqId: makeRequestId,
     bodyLimit: bodyBytesMax,
     requestTimeout: requestTimeoutMs,
+    ...(deps.trustedProxies !== null && { trustProxy: [...deps.trustedProxies] }),
     forceCloseConnections: 'idle',
     return503OnClosing: false,
     // A path parameter of any length is refused by its schema, under its name.
@@ -107,7 +108,10 @@ function createServer(deps: HttpDeps): FastifyInstance {
       describeReply(request, reply)
       authenticate(deps, request).then(
         () => sendProblem(error, request, reply),
-        (refusal: unknown) => sendProblem(refusal, request, reply),
+        (refusal: unknown) => {
+          if (refusal instanceof UnknownToken) void deps.failedAccess.refused(request.ip)
+          return sendProblem(refusal, request, reply)
+        },
       )
     },
   })
@@ -151,6 +155,7 @@ function guardRequests(server: FastifyInstance, deps: HttpDeps): void {
     describeReply(request, reply)
     const { access, asksForToken } = request.routeOptions.config
     if (access === 'public') return
+    if (!deps.isOurHost(request.headers.host)) throw wrongHost(request.headers.host)
     if (isFrontDoor(request)) return reply.redirect('/docs', 302)
     // GitHub has no token: a wrong address must not look like a wrong secret.
     if (request.url.startsWith('/webhooks/')) refuseUnknown(server, request)
@@ -158,6 +163,7 @@ function guardRequests(server: FastifyInstance, deps: HttpDeps): void {
       request.principal = await authenticate(deps, request)
     } catch (error) {
       const unknown = error instanceof HttpProblem && error.status === 401
+      if (error instanceof UnknownToken) await deps.failedAccess.refused(request.ip)
       if (!unknown || asksForToken !== true || !wantsHtml(request)) throw error
       return sendDocs(reply.code(401).header('www-authenticate', 'Bearer'))
     }
@@ -166,7 +172,15 @@ function guardRequests(server: FastifyInstance, deps: HttpDeps): void {
     await checkReach(deps.store, request.principal, request)
     refuseUntypedBody(request)
   })
+  server.addHook('onClose', () => deps.failedAccess.flush())
   server.setNotFoundHandler((request) => refuseUnknown(server, request))
+}
+
+function wrongHost(host: string | undefined): HttpProblem {
+  const detail = `This server is not called ${JSON.stringify(host ?? '')}.`
+  return new HttpProblem(421, 'wrong_host', detail, {
+    hint: 'Use its address, or set HOLDFAST_PUBLIC_URL to the one people use.',
+  })
 }
 
 /** There is no page there; a browser is sent to the one there is. */

@@ -2,7 +2,7 @@
  * Reads bodies of which nobody knows yet whether they are signed, in a room of limited size that
  * all connections share: whoever has no secret cannot make us keep more than that.
  *
- * What must hold: only bytes that have arrived take room, not what a sender claims will come. A body
+ * What must hold: only bytes that have arrived take room, not what a sender says will come. A body
  * that finds no room is not refused but waits, unread, for a few seconds; then it is a 503, which
  * GitHub shows as failed and catch-up fetches. Large bodies leave a part of the room to small ones,
  * and nobody may take longer than GitHub itself would wait for an answer.

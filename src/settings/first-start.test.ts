@@ -5,6 +5,7 @@ import {
   readdirSync,
   readFileSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -72,11 +73,15 @@ describe('the first start', () => {
   })
 
   test('makes nothing that was given', async () => {
-    const env = { HOLDFAST_ADMIN_TOKEN: 'given-admin-token', GITHUB_WEBHOOK_SECRET: 'one,two' }
+    const webhookSecrets = ['one-webhook-secret', 'another-webhook-secret']
+    const env = {
+      HOLDFAST_ADMIN_TOKEN: 'given-admin-token',
+      GITHUB_WEBHOOK_SECRET: webhookSecrets.join(','),
+    }
     expect(await start(env)).toMatchObject({
       adminToken: 'given-admin-token',
       adminTokenPath: null,
-      webhookSecrets: ['one', 'two'],
+      webhookSecrets,
       unshown: [],
       warnings: [],
     })
@@ -96,7 +101,11 @@ describe('the first start', () => {
     const env = { HOLDFAST_DATABASE_URL: 'postgres://db/x' }
     await expect(start(env)).rejects.toThrow(SettingsError)
     await expect(start(env)).rejects.toThrow('HOLDFAST_ADMIN_TOKEN is required with PostgreSQL')
-    const given = await start({ ...env, HOLDFAST_ADMIN_TOKEN: 'a', GITHUB_WEBHOOK_SECRET: 'b' })
+    const secrets = {
+      HOLDFAST_ADMIN_TOKEN: 'a'.repeat(16),
+      GITHUB_WEBHOOK_SECRET: 'b'.repeat(16),
+    }
+    const given = await start({ ...env, ...secrets })
     expect(given.unshown).toEqual([])
     expect(readdirSync(cwd)).toEqual([])
   })
@@ -111,13 +120,13 @@ describe('what an earlier start left', () => {
   })
 
   test('a draft alone does not count as the secret', async () => {
-    mkdirSync(dataDir)
+    mkdirSync(dataDir, { mode: 0o700 })
     writeFileSync(join(dataDir, '.admin-token.draft-abc'), 'half')
     expect((await start()).adminToken).toMatch(/^hfa_/)
   })
 
   test.each(['', '\n'])('a file of %j is refused with the remedy', async (text) => {
-    mkdirSync(dataDir)
+    mkdirSync(dataDir, { mode: 0o700 })
     writeFileSync(join(dataDir, 'admin-token'), text, { mode: 0o600 })
     const error: unknown = await start().catch((reason: unknown) => reason)
     expect(error).toBeInstanceOf(SetupError)
@@ -137,7 +146,7 @@ describe('what an earlier start left', () => {
   })
 
   test('a folder in the place of the file is refused with the remedy', async () => {
-    mkdirSync(join(dataDir, 'admin-token'), { recursive: true })
+    mkdirSync(join(dataDir, 'admin-token'), { recursive: true, mode: 0o700 })
     const error: unknown = await start().catch((reason: unknown) => reason)
     expect(error).toBeInstanceOf(SetupError)
     expect((error as SetupError).hint).toContain('HOLDFAST_ADMIN_TOKEN')
@@ -151,17 +160,52 @@ describe('what an earlier start left', () => {
     expect((error as SetupError).hint).toContain('HOLDFAST_DATA_DIR')
   })
 
-  test('a folder that is already there keeps its mode, with a warning', async () => {
-    mkdirSync(dataDir, { mode: 0o750 })
-    const { warnings } = await start()
-    expect(modeOf(dataDir)).toBe(0o750)
-    expect(warnings).toEqual([expect.stringContaining(`chmod 700 ${dataDir}`)])
-  })
+  test.each([0o750, 0o705, 0o777])(
+    'a folder of mode %o is refused with the remedy',
+    async (mode) => {
+      mkdirSync(dataDir)
+      chmodSync(dataDir, mode)
+      const error: unknown = await start().catch((reason: unknown) => reason)
+      expect(error).toMatchObject({ code: 'data_folder_open' })
+      expect((error as SetupError).hint).toContain(`chmod 700 ${dataDir}`)
+      expect(readdirSync(dataDir)).toEqual([])
+      chmodSync(dataDir, 0o700)
+      expect((await start()).warnings).toEqual([])
+    },
+  )
 
-  test('a short admin token is warned of by its name, not its value', async () => {
-    const { warnings } = await start({ HOLDFAST_ADMIN_TOKEN: 'hunter2' })
-    expect(warnings).toEqual([expect.stringMatching(/^HOLDFAST_ADMIN_TOKEN has fewer than 16/)])
-    expect(warnings.join()).not.toContain('hunter2')
+  test.each(['HOLDFAST_ADMIN_TOKEN', 'GITHUB_WEBHOOK_SECRET'])(
+    'a short %s is refused by its name, not its value',
+    async (name) => {
+      const short = 'hunter2-hunter2'
+      const error: unknown = await start({ [name]: short }).catch((reason: unknown) => reason)
+      expect(error).toBeInstanceOf(SettingsError)
+      expect((error as SettingsError).message).toContain(`${name} has fewer than 16 characters`)
+      expect((error as SettingsError).message).not.toContain(short)
+      await start({ [name]: `${short}-` })
+    },
+  )
+
+  test.each(['admin-token', 'webhook-secret'])(
+    'a link in place of %s is not followed',
+    async (name) => {
+      mkdirSync(dataDir, { mode: 0o700 })
+      const elsewhere = join(cwd, 'elsewhere')
+      writeFileSync(elsewhere, 'planted-by-somebody', { mode: 0o644 })
+      symlinkSync(elsewhere, join(dataDir, name))
+      const error: unknown = await start().catch((reason: unknown) => reason)
+      expect((error as SetupError).message).toContain('is a symbolic link')
+      expect(modeOf(elsewhere)).toBe(0o644)
+    },
+  )
+
+  test('a link in place of the mark empties nothing', async () => {
+    mkdirSync(dataDir, { mode: 0o700 })
+    const elsewhere = join(cwd, 'elsewhere')
+    writeFileSync(elsewhere, 'important')
+    symlinkSync(elsewhere, join(dataDir, '.admin-token.not-shown'))
+    await expect(start()).rejects.toThrow(SetupError)
+    expect(readFileSync(elsewhere, 'utf8')).toBe('important')
   })
 })
 

@@ -10,7 +10,7 @@ import type { Random } from '../random.ts'
 import { makeSecret } from '../secrets.ts'
 import { keepSecret, markShown, type KeptSecret } from './kept-secret.ts'
 import { makeFolder } from './make-folder.ts'
-import { adminTokenLengthMin, options } from './options.ts'
+import { options, secretLengthMin } from './options.ts'
 import type { Settings } from './settings.ts'
 import { SettingsError } from './settings-error.ts'
 
@@ -38,6 +38,7 @@ export async function serverSecrets(settings: Settings, random: Random): Promise
       hint: 'Every machine on one database needs the same: openssl rand -base64 32',
     })
   }
+  refuseShortSecrets(settings)
   await makeDatabaseFolder(settings)
   const kept: (KeptSecret & { readonly label: string })[] = []
   const keep = async (name: string, label: string, prefix: string, setting: string) => {
@@ -62,11 +63,7 @@ export async function serverSecrets(settings: Settings, random: Random): Promise
     adminTokenPath: admin?.path ?? null,
     webhookSecrets,
     unshown: unshown.map(({ label, value, path }) => ({ label, value, path })),
-    warnings: [
-      ...kept.flatMap(({ warning }) => warning ?? []),
-      ...(await openFolderWarning(settings.dataDir)),
-      ...shortTokenWarning(settings.adminToken),
-    ],
+    warnings: kept.flatMap(({ warning }) => warning ?? []),
     async markShown() {
       for (const secret of unshown) await markShown(secret)
     },
@@ -84,9 +81,10 @@ export async function makeDatabaseFolder({ database, dataDir }: Settings): Promi
   }
 }
 
-/** Only ours to read. A folder that is already there keeps the mode its owner chose. */
+/** Only ours to read, also when it was there before: the database and secrets are in it. */
 async function makeDataFolder(path: string): Promise<void> {
   await orRefuse(path, `The data folder ${path}`, options.dataDir.env)
+  await refuseOpenFolder(path)
 }
 
 async function orRefuse(path: string, named: string, setting: string): Promise<void> {
@@ -100,22 +98,29 @@ async function orRefuse(path: string, named: string, setting: string): Promise<v
   }
 }
 
-async function openFolderWarning(path: string): Promise<string[]> {
+async function refuseOpenFolder(path: string): Promise<void> {
   // Windows has no such modes and reports all folders as open to everybody.
-  if (process.platform === 'win32') return []
-  const found = await stat(path).catch(() => null)
-  if (found === null || (found.mode & 0o077) === 0) return []
-  const mode = `0${(found.mode & 0o777).toString(8)}`
-  return [
-    `The data folder ${path} has mode ${mode}, so others can look into it. ` +
-      `Close it: chmod 700 ${path}`,
-  ]
+  if (process.platform === 'win32') return
+  const { mode } = await stat(path)
+  if ((mode & 0o077) === 0) return
+  throw new SetupError(
+    'data_folder_open',
+    `The data folder ${path} has mode 0${(mode & 0o777).toString(8)}, so other users of this ` +
+      'machine can look into it',
+    { hint: `Close it: chmod 700 ${path}. Replace its secrets if somebody may have read them.` },
+  )
 }
 
-function shortTokenWarning(token: string | null): string[] {
-  if (token === null || token.length >= adminTokenLengthMin) return []
-  return [
-    `${options.adminToken.env} has fewer than ${adminTokenLengthMin} characters and can be ` +
-      'guessed. Make a better one: openssl rand -base64 32',
+function refuseShortSecrets({ adminToken, githubWebhookSecrets }: Settings): void {
+  const short = [
+    ...(adminToken !== null && adminToken.length < secretLengthMin ? [options.adminToken.env] : []),
+    ...(githubWebhookSecrets.some((secret) => secret.length < secretLengthMin)
+      ? [options.githubWebhookSecrets.env]
+      : []),
   ]
+  if (short.length === 0) return
+  throw new SettingsError(
+    short.map((name) => `${name} has fewer than ${secretLengthMin} characters and can be guessed`),
+    { hint: 'Make a better one: openssl rand -base64 32' },
+  )
 }

@@ -7,7 +7,8 @@
  * A secret is never lost unseen: a mark beside it, set before it exists, says that nobody was shown
  * it, and stays until somebody was. A crash in between shows it twice, which harms nobody.
  */
-import { chmod, link, open, readdir, readFile, stat, unlink } from 'node:fs/promises'
+import { constants } from 'node:fs'
+import { link, lstat, open, readdir, unlink, type FileHandle } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { SetupError } from '../errors.ts'
 import type { Random } from '../random.ts'
@@ -38,7 +39,7 @@ export async function keepSecret(options: KeepSecretOptions): Promise<KeptSecret
       await removeLeftovers(options)
       return { path, unshown: await isThere(markOf(path)), ...existing }
     }
-    await (await open(markOf(path), 'w', 0o600)).close()
+    await (await open(markOf(path), markFlags, 0o600)).close()
     await publishNew(path, options)
     const kept = await readKept(path, options)
     if (kept === null) throw new Error('the file vanished while it was made')
@@ -57,11 +58,14 @@ export async function markShown({ path }: Pick<KeptSecret, 'path'>): Promise<voi
   await unlinkIfThere(markOf(path))
 }
 
+/** A link there is not followed: what it leads to would be made or emptied. */
+const markFlags = constants.O_CREAT | constants.O_WRONLY | constants.O_NOFOLLOW
+
 const markOf = (path: string): string => join(dirname(path), `.${basename(path)}.not-shown`)
 
 async function isThere(path: string): Promise<boolean> {
   try {
-    await stat(path)
+    await lstat(path)
     return true
   } catch (error) {
     if (isCode(error, 'ENOENT')) return false
@@ -73,28 +77,48 @@ async function readKept(
   path: string,
   options: KeepSecretOptions,
 ): Promise<Pick<KeptSecret, 'value' | 'warning'> | null> {
-  let text: string
+  const file = await openKept(path)
+  if (file === null) return null
   try {
-    text = await readFile(path, 'utf8')
+    return await readSecret(file, path, options)
+  } finally {
+    await file.close()
+  }
+}
+
+/** Null when it is not there. A link would lead out of the folder that is ours alone. */
+async function openKept(path: string): Promise<FileHandle | null> {
+  try {
+    return await open(path, constants.O_RDONLY | constants.O_NOFOLLOW)
   } catch (error) {
     if (isCode(error, 'ENOENT')) return null
-    throw error
+    if (!isCode(error, 'ELOOP')) throw error
+    throw new SetupError('secret_file', `${path} is a symbolic link, which is not followed`, {
+      hint: 'Put the file itself there, or remove the link to have a new secret made.',
+    })
   }
-  const value = text.trim()
+}
+
+async function readSecret(
+  file: FileHandle,
+  path: string,
+  options: KeepSecretOptions,
+): Promise<Pick<KeptSecret, 'value' | 'warning'>> {
+  const value = (await file.readFile('utf8')).trim()
   if (value === '') {
     throw new SetupError('secret_file', `${path} is empty, so there is no secret in it`, {
       hint: `Delete it to have a new one made, or set ${options.setting}.`,
     })
   }
-  return { value, warning: await closeToOthers(path) }
+  return { value, warning: await closeToOthers(file, path) }
 }
 
-async function closeToOthers(path: string): Promise<string | null> {
+async function closeToOthers(file: FileHandle, path: string): Promise<string | null> {
   // Windows has no such modes and reports all files as open to everybody.
   if (process.platform === 'win32') return null
-  const mode = (await stat(path)).mode & 0o777
+  const mode = (await file.stat()).mode & 0o777
   if ((mode & 0o077) === 0) return null
-  await chmod(path, 0o600)
+  await file.chmod(0o600)
   return (
     `${path} had mode 0${mode.toString(8)}, so others could read the secret in it; ` +
     'it has mode 0600 now. Replace the secret if others use this machine.'

@@ -158,12 +158,29 @@ describe('other values', () => {
     ['GITHUB_WEBHOOK_SECRET', 'one,,two'],
     ['GITHUB_WEBHOOK_SECRET', ','],
     ['GITHUB_API_URL', 'api.github.com'],
+    ['HOLDFAST_TRUSTED_PROXIES', 'proxy.example'],
+    ['HOLDFAST_TRUSTED_PROXIES', '10.0.0.0/33'],
   ])('%s may not be %j', async (name, text) => {
     const problems = await problemsOf({ env: { [name]: text } })
     expect(problems).toHaveLength(1)
     expect(problems[0]).toContain(`${name} (from the environment)`)
     expect(problems[0]).toContain('must be')
   })
+
+  test.each(['http://github.example/api/v3', 'http://127.0.0.1.example', 'http://10.0.0.1'])(
+    'GITHUB_API_URL may not be %s, where anybody on the way reads the credentials',
+    async (GITHUB_API_URL) => {
+      const problems = await problemsOf({ env: { GITHUB_API_URL } })
+      expect(problems).toEqual([expect.stringContaining('unencrypted to another machine')])
+    },
+  )
+
+  test.each(['http://localhost:1', 'http://127.0.0.1:1', 'http://[::1]:1', 'https://ghe.example'])(
+    'GITHUB_API_URL may be %s',
+    async (GITHUB_API_URL) => {
+      expect((await load({ env: { GITHUB_API_URL } })).githubApiUrl).toBe(GITHUB_API_URL)
+    },
+  )
 
   test.each([
     ['HOLDFAST_ADMIN_TOKEN', 'hunter2 hunter2'],

@@ -10,6 +10,7 @@ import type { StoreMode } from '../store.ts'
 import { checkConfig, loadConfigFile } from './config-file.ts'
 import { readEnvironment, type Environment, type FoundText } from './environment.ts'
 import { freezeDeep } from './freeze-deep.ts'
+import { isLoopbackName } from './loopback.ts'
 import { nearest } from './nearest.ts'
 import { flagOf, hasFlag, type Option } from './option.ts'
 import { optionEntries, options, type OptionKey, type OptionValues } from './options.ts'
@@ -56,7 +57,11 @@ export async function loadSettings(sources: SettingsSources): Promise<Settings> 
     values[key] = given.length > 0 ? given[0] : entry.default
   }
   const types = withTypeDefaults(file.config)
-  problems.push(...appProblems(values), ...contextProblems(types.runs, file.path ?? embedder))
+  problems.push(
+    ...appProblems(values),
+    ...plainApiProblems(values),
+    ...contextProblems(types.runs, file.path ?? embedder),
+  )
   if (problems.length > 0) throw new SettingsError(problems)
 
   const { databaseUrl, ...plain } = values as OptionValues
@@ -139,6 +144,17 @@ function appProblems(values: Readonly<Record<string, unknown>>): string[] {
     ? [githubAppId.env, githubPrivateKey.env]
     : [githubPrivateKey.env, githubAppId.env]
   return [`${given} is given without ${missing}; a GitHub App needs both`]
+}
+
+/** The credentials go there: whoever is on the way could read them. */
+function plainApiProblems({ githubApiUrl }: Readonly<Record<string, unknown>>): string[] {
+  if (typeof githubApiUrl !== 'string') return []
+  const { protocol, hostname } = new URL(githubApiUrl)
+  if (protocol === 'https:' || isLoopbackName(hostname)) return []
+  return [
+    `${options.githubApiUrl.env} is ${githubApiUrl}, which would send the GitHub credentials ` +
+      'unencrypted to another machine; use https',
+  ]
 }
 
 function placeDatabase(given: Database | null, cwd: string, dataDir: string): Database {

@@ -5,6 +5,7 @@
  */
 import { option, type Option } from './option.ts'
 import {
+  addressList,
   choice,
   databaseAddress,
   hostList,
@@ -21,8 +22,8 @@ import {
 /** The longest a timer can wait. */
 export const timerMsMax = 2_147_483_647
 const dayMs = 86_400_000
-/** A server warns of a shorter one. */
-export const adminTokenLengthMin = 16
+/** A server does not start with a shorter admin token or webhook secret. */
+export const secretLengthMin = 16
 
 const server = {
   host: option({
@@ -102,7 +103,7 @@ const access = {
   adminToken: option({
     group: 'Access',
     env: 'HOLDFAST_ADMIN_TOKEN',
-    kind: secret(`best ${adminTokenLengthMin} characters or more: a server warns of fewer`),
+    kind: secret(`of ${secretLengthMin} characters or more for a server`),
     unit: null,
     default: null,
     defaultText:
@@ -111,6 +112,22 @@ const access = {
     summary: 'Bearer token that may do everything',
     trade: 'Long and random is the only protection it has: `openssl rand -base64 32` makes one.',
     secret: 'whole',
+  }),
+} as const
+
+const proxies = {
+  trustedProxies: option({
+    group: 'Access',
+    env: 'HOLDFAST_TRUSTED_PROXIES',
+    kind: addressList(),
+    unit: null,
+    default: null,
+    defaultText: 'none: the address of the connection counts',
+    summary: 'Proxies whose X-Forwarded-For is believed',
+    trade:
+      'The audit of failed sign-ins names the address it gives. Name only proxies of yours: ' +
+      'whoever is listed can claim any address.',
+    secret: 'no',
   }),
 } as const
 
@@ -213,7 +230,9 @@ const github = {
     unit: null,
     default: 'https://api.github.com',
     summary: "GitHub's API: another one for GitHub Enterprise or a simulator",
-    trade: 'Whoever answers there receives the credentials below.',
+    trade:
+      'Whoever answers there receives the credentials below, so plain http is accepted for this ' +
+      'machine only.',
     secret: 'no',
   }),
   githubToken: option({
@@ -262,7 +281,9 @@ const github = {
       'none: sandbox mode, where one is made at first start, kept as `webhook-secret` in the ' +
       'data folder and shown once',
     summary: 'Secret that webhooks are signed with',
-    trade: 'Several, separated by commas, are accepted while rotating; remove the old one after.',
+    trade:
+      'Several, separated by commas, are accepted while rotating; remove the old one after. ' +
+      `Each has ${secretLengthMin} characters or more.`,
     secret: 'whole',
   }),
 } as const
@@ -271,6 +292,7 @@ export const options = {
   ...server,
   ...storage,
   ...access,
+  ...proxies,
   ...runs,
   ...publishing,
   ...github,

@@ -3,6 +3,7 @@
  * schema for text (flags, environment, secret files) and one for the config file, so that a value
  * means the same wherever it comes from. Text arrives trimmed.
  */
+import { isIP } from 'node:net'
 import { z } from 'zod'
 
 export interface ValueKind<T> {
@@ -97,6 +98,26 @@ export function databaseAddress(): ValueKind<Database> {
 export function secret(advice?: string): ValueKind<string> {
   const allowed = ['one line without blanks', advice].filter(Boolean).join(', ')
   return textKind(allowed, false, z.string().regex(/^[^\s\p{Cc}]+$/u))
+}
+
+/** IP addresses and ranges such as `10.0.0.0/8`. */
+export function addressList(): ValueKind<readonly string[]> {
+  const list = z.array(z.string().refine(isAddressRange))
+  const fromText = z
+    .string()
+    .transform((text) => text.split(',').map((part) => part.trim()))
+    .pipe(list)
+  const allowed = 'IP addresses or ranges like 10.0.0.0/8, separated by commas'
+  return { allowed, mayShow: true, fromText, fromConfig: list }
+}
+
+function isAddressRange(text: string): boolean {
+  const [address = '', bits, ...more] = text.split('/')
+  const version = isIP(address)
+  if (version === 0 || more.length > 0) return false
+  return (
+    bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128))
+  )
 }
 
 export function secretList(): ValueKind<readonly string[]> {

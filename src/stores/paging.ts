@@ -79,7 +79,7 @@ export function cutPage<T extends { readonly id: string | number }, U>(
   return { items: items.map(view), nextCursor: more ? encode(placeOf(last)) : null }
 }
 
-/** How many from the first on fit, at least one. Written as JSON, as whoever asked will have them. */
+/** How many from the first on fit, at least one; counted as JSON, as they will be sent. */
 function countWithin(items: readonly unknown[], bytesMax: number): number {
   let bytes = 0
   const over = items.findIndex((item) => (bytes += jsonBytes(item)) > bytesMax)

@@ -9,6 +9,7 @@ import {
   deleteToken,
   endedTokens,
   listTokens,
+  noteRefusals,
   selectToken,
   touchToken,
 } from './verbs/tokens.ts'
@@ -37,6 +38,11 @@ export abstract class SqlTokens implements port.TokenStore {
   touchToken(id: string): Promise<void> {
     const { driver, context } = this.means
     return driver.transact(() => touchToken(context, id))
+  }
+
+  noteRefusals(refusals: readonly port.Refusals[]): Promise<void> {
+    const { driver, context } = this.means
+    return driver.transact(() => noteRefusals(context, refusals))
   }
 
   endedTokens(ids: readonly string[]): Promise<readonly string[]> {

@@ -133,6 +133,7 @@ export const runVerbs: Readonly<Record<string, Scenario>> = {
     await ask(() => store.touchToken(id))
     return (await store.token(id))?.lastUsedAt !== null
   },
+  noteRefusals: (store, ask) => ask(() => store.noteRefusals([{ address: '192.0.2.1', count: 3 }])),
   learnRepository: (store, ask) =>
     ask(() => store.learnRepository(`acme/repo-${nextPull()}`, 1_000_000 + nextPull())),
   recordMode: (store, ask) => ask(() => store.recordMode('live')),

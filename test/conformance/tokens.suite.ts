@@ -177,6 +177,16 @@ export function tokens(open: OpenStore): void {
     })
   })
 
+  it('or signature that was wrong is told in the audit, by address', async () => {
+    const refusals = [
+      { address: '192.0.2.7', count: 12 },
+      { address: 'other addresses', count: 400 },
+    ]
+    await world.store.noteRefusals(refusals)
+    const { items } = await world.store.listAudit({ type: 'access.refused' }, page)
+    expect(items.toReversed().map(({ data }) => data)).toEqual(refusals)
+  })
+
   it('ends nothing that was obtained otherwise, however long ago', async () => {
     const subject = new TestSubject(world)
     const held = await subject.claim('a')

@@ -15,9 +15,10 @@ import { isSignedBy } from '../../src/intake/signature.ts'
 import type { ClaimRequest, Runs } from '../../src/runs/runs.ts'
 import { hashSecret, leaseToken, runToken } from '../../src/secrets.ts'
 import type { Once, StoredToken } from '../../src/store.ts'
-import type { TokenStore } from '../../src/token-store.ts'
+import type { Refusals } from '../../src/token-store.ts'
 import { startedAt, theRunId } from './fake-facts.ts'
 import { fakeOutbox } from './fake-outbox.ts'
+import { fakeTokens } from './fake-tokens.ts'
 
 export { startedAt, theRunId }
 
@@ -132,6 +133,7 @@ export interface Fakes {
   readonly tokens: Map<string, StoredToken>
   /** Ids of tokens that were noted as used. */
   readonly touched: string[]
+  readonly refusals: Refusals[]
   /** What lists of runs and deliveries were asked for. */
   readonly filters: object[]
   /** The repository that the run's subject is in. */
@@ -151,6 +153,7 @@ export function makeFakes(): Fakes {
     changes: [],
     tokens: new Map(),
     touched: [],
+    refusals: [],
     filters: [],
     subjectScope: null,
     run: theRun,
@@ -263,47 +266,6 @@ async function held(state: State, signal: AbortSignal | undefined): Promise<void
     signal.addEventListener('abort', () => resolve())
     state.holding.resolve()
   })
-}
-
-type TokenVerbs = keyof TokenStore
-
-function fakeTokens(state: State): Pick<HttpStore, TokenVerbs> {
-  const check = (): void => {
-    if (state.failure !== null) throw state.failure
-  }
-  return {
-    async token(id) {
-      check()
-      return state.tokens.get(id) ?? null
-    },
-    async createToken(token, once) {
-      check()
-      const { actor } = token
-      state.changes.push({ verb: 'createToken', request: token, actor, once: once ?? undefined })
-      const { scope, name, userId, types = null, expiresAt = null, secret } = token
-      const repositories = token.repos?.map((pattern) => ({ pattern, repositoryId: null })) ?? null
-      const times = { createdAt: startedAt, expiresAt, lastUsedAt: null }
-      const limits = { repositories, types }
-      return { token: { id: 'tok_new', scope, name, userId, limits, ...times }, secret }
-    },
-    async listTokens() {
-      check()
-      return { items: [...state.tokens.values()], nextCursor: null }
-    },
-    async deleteToken(id, actor) {
-      check()
-      if (!state.tokens.has(id)) throw new NotFoundError('token_not_found', `no token ${id}`)
-      state.changes.push({ verb: 'deleteToken', request: { id }, actor, once: undefined })
-    },
-    async touchToken(id) {
-      check()
-      state.touched.push(id)
-    },
-    async endedTokens(ids) {
-      check()
-      return ids.filter((id) => !state.tokens.has(id))
-    },
-  }
 }
 
 function fakeStore(state: State): HttpStore {

@@ -11,6 +11,7 @@ import type { HttpDeps } from '../../src/http/deps.ts'
 import { defaultRights } from '../../src/domain/outbox/publish-rights.ts'
 import { CatchUpNotes } from '../../src/intake/catch-up-report.ts'
 import { tokenToucher } from '../../src/http/token-touch.ts'
+import { FailedAccess } from '../../src/http/failed-access.ts'
 import { TokenWatch } from '../../src/http/token-watch.ts'
 import { createHttpServer } from '../../src/http/server.ts'
 import { noMetrics } from '../../src/metrics.ts'
@@ -18,6 +19,12 @@ import { systemRandom } from '../../src/random.ts'
 import { systemScheduler } from '../../src/scheduler.ts'
 import { hashSecret, runToken, scopedToken } from '../../src/secrets.ts'
 import { leaseSecret, makeFakes, startedAt, theRunId, type Fakes } from './fakes.ts'
+
+/** Nobody waits for a refusal to be slowed down. */
+const hurried = {
+  ...systemScheduler,
+  after: (_ms: number, task: () => void) => systemScheduler.after(0, task),
+}
 
 export const adminToken = 'an-admin-token-of-good-length'
 export const scopes = ['admin', 'operator', 'worker', 'read', 'bot:telegram'] as const
@@ -59,6 +66,9 @@ export function serverUnderTest(): ServerUnderTest {
     adminTokenHash: hashSecret(adminToken),
     budgetLimits: { spacingMs: 1000, perMinute: 80, perHour: 0 },
     publishRights: () => defaultRights,
+    isOurHost: () => true,
+    failedAccess: new FailedAccess(fakes.store, hurried, pino({ level: 'silent' })),
+    trustedProxies: null,
     touchToken: tokenToucher(fakes.store, { monotonicMs: () => 0 }, pino({ level: 'silent' })),
     tokenWatch: new TokenWatch(fakes.store, systemScheduler),
     clock: { wallMs: () => startedAt, monotonicMs: () => 0 },

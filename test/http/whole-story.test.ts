@@ -10,6 +10,7 @@ import { unannounced } from '../../src/domain/run.ts'
 import { createAuditFeed } from '../../src/audit/feed.ts'
 import type { App } from '../../src/http/app.ts'
 import type { RunView } from '../../src/http/contract.ts'
+import { FailedAccess } from '../../src/http/failed-access.ts'
 import { TokenWatch } from '../../src/http/token-watch.ts'
 import { createHttpServer } from '../../src/http/server.ts'
 import { openIntake } from '../../src/intake/open-intake.ts'
@@ -71,6 +72,9 @@ beforeEach(() => {
     adminTokenHash: hashSecret(adminToken),
     budgetLimits: { spacingMs: 1000, perMinute: 80, perHour: 500 },
     publishRights: () => defaultRights,
+    isOurHost: () => true,
+    failedAccess: new FailedAccess(store, systemScheduler, log),
+    trustedProxies: null,
     touchToken: () => undefined,
     tokenWatch: new TokenWatch(store, systemScheduler),
     version: '0.0.0',

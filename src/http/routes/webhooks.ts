@@ -20,7 +20,8 @@ const signatureForm = /^sha256=[0-9a-f]{64}$/i
 const guidForm = /^[\x21-\x7e]{1,200}$/
 const eventForm = /^[a-z0-9_]{1,64}$/
 
-export function webhookRoutes(app: App, { intake, scheduler }: HttpDeps): void {
+export function webhookRoutes(app: App, deps: HttpDeps): void {
+  const { intake, scheduler, failedAccess } = deps
   const bodies = new UnverifiedBodies(scheduler)
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (_request, stream, done) => done(null, stream))
@@ -49,13 +50,20 @@ export function webhookRoutes(app: App, { intake, scheduler }: HttpDeps): void {
           'again, it is recognised. 401 for a wrong signature, 413 for more than 25 MB.',
         response: { 200: webhookAnswer, 202: webhookAnswer },
       },
-      onRequest: (request, _reply, done) => done(refusalBeforeBody(request)),
+      onRequest: async (request) => {
+        const refusal = refusalBeforeBody(request)
+        if (refusal?.status === 401) await failedAccess.refused(request.ip)
+        if (refusal !== undefined) throw refusal
+      },
     },
     async (request, reply) => {
       const { body, release } = await bodies.read(request.raw)
       const signed = intake.isSigned(body, headerOf(request, signatureHeader))
       release()
-      if (!signed) throw unsigned()
+      if (!signed) {
+        await failedAccess.refused(request.ip)
+        throw unsigned()
+      }
       const webhookId = headerOf(request, 'x-github-delivery') ?? ''
       const event = headerOf(request, 'x-github-event') ?? ''
       request.webhookId = webhookId

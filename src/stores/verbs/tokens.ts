@@ -5,7 +5,7 @@ import { isNameStart } from '../../domain/token-limits.ts'
 import { InvalidInputError, NotFoundError } from '../../errors.ts'
 import { hashSecret } from '../../secrets.ts'
 import type { Page, Paged } from '../../store.ts'
-import type { CreatedToken, NewToken, StoredToken, Token } from '../../token-store.ts'
+import type { CreatedToken, NewToken, Refusals, StoredToken, Token } from '../../token-store.ts'
 import { cutPage, pageAfterId } from '../paging.ts'
 import type { Row, Verb } from '../sql.ts'
 import { join, padded, raw, sql, tuples } from '../sql.ts'
@@ -157,6 +157,16 @@ export function* touchToken(context: VerbContext, id: string): Verb<void> {
   const now = context.now()
   yield sql`UPDATE token SET last_used_at = ${now} WHERE id = ${id}
     AND (last_used_at IS NULL OR last_used_at <= ${now - touchEveryMs} OR last_used_at > ${now})`
+}
+
+export function* noteRefusals(context: VerbContext, refusals: readonly Refusals[]): Verb<void> {
+  const drafts = refusals.map((data): AuditDraft => ({
+    type: 'access.refused',
+    actor: 'system',
+    runId: null,
+    data: { ...data },
+  }))
+  yield* insertAudits(drafts, context.now())
 }
 
 export function* endedTokens(ids: readonly string[], now: number): Verb<string[]> {

@@ -1,0 +1,56 @@
+/** A stand-in for the tokens behind the HTTP door. */
+import { NotFoundError } from '../../src/errors.ts'
+import type { StoredToken } from '../../src/store.ts'
+import type { Refusals, TokenStore } from '../../src/token-store.ts'
+import { startedAt } from './fake-facts.ts'
+import type { Change } from './fakes.ts'
+
+interface State {
+  readonly failure: Error | null
+  readonly changes: Change[]
+  readonly tokens: Map<string, StoredToken>
+  readonly touched: string[]
+  readonly refusals: Refusals[]
+}
+
+export function fakeTokens(state: State): TokenStore {
+  const check = (): void => {
+    if (state.failure !== null) throw state.failure
+  }
+  return {
+    async token(id) {
+      check()
+      return state.tokens.get(id) ?? null
+    },
+    async createToken(token, once) {
+      check()
+      const { actor } = token
+      state.changes.push({ verb: 'createToken', request: token, actor, once: once ?? undefined })
+      const { scope, name, userId, types = null, expiresAt = null, secret } = token
+      const repositories = token.repos?.map((pattern) => ({ pattern, repositoryId: null })) ?? null
+      const times = { createdAt: startedAt, expiresAt, lastUsedAt: null }
+      const limits = { repositories, types }
+      return { token: { id: 'tok_new', scope, name, userId, limits, ...times }, secret }
+    },
+    async listTokens() {
+      check()
+      return { items: [...state.tokens.values()], nextCursor: null }
+    },
+    async deleteToken(id, actor) {
+      check()
+      if (!state.tokens.has(id)) throw new NotFoundError('token_not_found', `no token ${id}`)
+      state.changes.push({ verb: 'deleteToken', request: { id }, actor, once: undefined })
+    },
+    async touchToken(id) {
+      check()
+      state.touched.push(id)
+    },
+    async noteRefusals(refusals) {
+      state.refusals.push(...refusals)
+    },
+    async endedTokens(ids) {
+      check()
+      return ids.filter((id) => !state.tokens.has(id))
+    },
+  }
+}
