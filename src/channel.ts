@@ -59,6 +59,12 @@ export interface Sight {
   readonly unverified: boolean
 }
 
+/**
+ * Whose something on GitHub is: `ours`, or why not. `absent`: it is not there. `foreign`: somebody
+ * else made it. `elsewhere`: not on this thread or commit. `another`: it is another delivery's.
+ */
+export type Ownership = 'ours' | 'absent' | 'foreign' | 'elsewhere' | 'another'
+
 export interface LookRequest {
   readonly target: Target
   readonly prepared: Prepared
@@ -79,6 +85,8 @@ export interface Channel {
   look(request: LookRequest, sendBy: SendBy): Promise<Sight>
   /** Whether the thread or commit can be seen: tells a lost one from a lost permission. */
   placeIsThere(target: Target, sendBy: SendBy): Promise<boolean>
+  /** Whether this target may take it for its own. */
+  ownershipOf(target: Target, providerId: string, sendBy: SendBy): Promise<Ownership>
   /** Removes a copy of ours; gone already is fine. Only where copies can be made and removed. */
   remove?(target: Target, providerId: string, sendBy: SendBy): Promise<void>
 }

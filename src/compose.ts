@@ -31,9 +31,10 @@ import {
   type OpenStoreOptions,
   type Seams,
 } from './open-store.ts'
-import { openOutbox } from './outbox/open-outbox.ts'
+import { openIsOurs, openOutbox } from './outbox/open-outbox.ts'
 import { noMetrics } from './metrics.ts'
 import { createPrometheusMetrics } from './metrics/prometheus.ts'
+import type { CheckIsOurs } from './outbox/is-ours.ts'
 import { createReconciler } from './outbox/reconciler.ts'
 import { createRuns, type RunsService } from './runs/create-runs.ts'
 import { createPulse } from './runs/pulse.ts'
@@ -132,16 +133,15 @@ export async function compose(settings: Settings, options: ComposeOptions): Prom
   const shared = { ...seams, store, runs, log, metrics, types: settings.runs }
   const intake = openIntake({ ...shared, secrets: options.webhookSecrets, github })
   const catchUp = createCatchUp({ ...shared, intake, github })
-  const publisher = openOutbox({
-    ...shared,
-    github: github ?? openSandbox({ ...seams, log, version }),
-    ...publishingSettings(settings),
-  })
+  const connection = github ?? openSandbox({ ...seams, log, version })
+  const published = { ...shared, github: connection, ...publishingSettings(settings) }
+  const publisher = openOutbox(published)
   const stopping = new AbortController()
   const http = openDoor(settings, options, {
     ...shared,
     intake: intake.intake,
     catchUp: () => catchUp.now(),
+    checkIsOurs: openIsOurs(published),
     metricsPage: metrics,
     github,
     stopping: stopping.signal,
@@ -250,6 +250,23 @@ export async function catchUpBeside(
 function publishingSettings(settings: Settings) {
   const { publicUrl, imageHosts } = settings
   return { publicUrl, imageHosts: imageHosts ?? [], limits: budgetLimits(settings) }
+}
+
+/** Asks GitHub, beside whoever serves the store, whether something there is a delivery's own. */
+export async function checkIsOursBeside(
+  store: Store,
+  settings: Settings,
+  options: Parameters<typeof openGitHub>[1],
+  ...asked: Parameters<CheckIsOurs>
+): Promise<void> {
+  const github = openGitHub(settings, options)
+  if (github === null) {
+    throw new SetupError('not_checked', "A sandbox's GitHub exists only inside its server", {
+      hint: 'Ask that server: --url http://HOST:PORT, or leave the id out.',
+    })
+  }
+  const { clock } = options
+  await openIsOurs({ store, github, clock, publicUrl: settings.publicUrl })(...asked)
 }
 
 async function openServedStore(settings: Settings, options: OpenStoreOptions): Promise<Store> {

@@ -47,6 +47,7 @@ export interface OutboxStore {
   publish(request: PublishRequest, once: Once | null): Promise<PublishAnswer>
 
   delivery(id: string): Promise<Delivery | null>
+  placed(id: string): Promise<PlacedDelivery | null>
   attemptsOf(deliveryId: string): Promise<readonly Attempt[]>
   list(filter: DeliveryFilter, page: Page): Promise<Paged<Delivery>>
   /** GitHub's id and address of the runs' anchor comments, by run id. */
@@ -58,6 +59,7 @@ export interface OutboxStore {
   /** Answers how many were reopened. */
   retryMany(filter: RetryFilter, actor: string, once: Once | null): Promise<number>
   skip(id: string, reason: string, actor: string, once: Once | null): Promise<Delivery>
+  /** Whoever gives an id has checked on GitHub that it is this delivery's (outbox/is-ours). */
   confirm(
     id: string,
     providerId: string | null,
@@ -84,11 +86,15 @@ export interface LeaseRoom {
   readonly progressMax: number
 }
 
-export interface LeasedDelivery {
-  readonly delivery: Delivery
+export interface LeasedDelivery extends PlacedDelivery {
   readonly hold: DeliveryHold
   /** Whoever had it before never came back, and had not begun to send it. */
   readonly wasLost: boolean
+}
+
+/** With what is known of its place. */
+export interface PlacedDelivery {
+  readonly delivery: Delivery
   /** As last heard. */
   readonly repo: string
   /** Null until it is learnt, which has to be before anything is written there. */

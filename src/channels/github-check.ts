@@ -10,6 +10,7 @@ import type {
   Channel,
   CheckContent,
   LookRequest,
+  Ownership,
   Prepared,
   SendBy,
   Sight,
@@ -46,6 +47,7 @@ const checkForm = z.object({
   external_id: z.string().nullish(),
   html_url: z.string().nullish(),
   details_url: z.string().nullish(),
+  head_sha: z.string().nullish(),
   status: z.string(),
   conclusion: z.string().nullish(),
   output: z.object({ title: z.string().nullish(), summary: z.string().nullish() }).nullish(),
@@ -99,6 +101,16 @@ export class CheckChannel implements Channel {
       ? await this.#get(target, sendBy)
       : await this.#list(target, body, sendBy)
     return { standing: checks.map((check) => standingOf(check, body)), unverified: false }
+  }
+
+  async ownershipOf(target: Target, providerId: string, sendBy: SendBy): Promise<Ownership> {
+    const [check] = await this.#get({ ...target, providerId }, sendBy)
+    if (check === undefined) return 'absent'
+    const { appIds } = await this.#parts.authors()
+    if (check.app == null || !appIds.has(check.app.id)) return 'foreign'
+    if (check.head_sha !== shaOf(target)) return 'elsewhere'
+    const key = check.external_id ?? ''
+    return key === '' || key === target.markerKey ? 'ours' : 'another'
   }
 
   placeIsThere(target: Target, sendBy: SendBy): Promise<boolean> {

@@ -9,6 +9,7 @@ import { z } from 'zod'
 import type {
   Channel,
   LookRequest,
+  Ownership,
   Prepared,
   SendBy,
   Sight,
@@ -20,7 +21,7 @@ import { renderAnchor } from './anchor/render-anchor.ts'
 import { authorForm, isByUs } from './authors.ts'
 import { cutBody } from './cut-body.ts'
 import { eachPage } from './each-page.ts'
-import { judgeMarker, withMarker, withoutMarker } from './marker.ts'
+import { isMarkedForAnother, judgeMarker, withMarker, withoutMarker } from './marker.ts'
 import type { ChannelParts } from './parts.ts'
 import {
   bodyMax,
@@ -43,6 +44,7 @@ const commentForm = authorForm.extend({
   id: z.number(),
   html_url: z.string().nullish(),
   body: z.string().nullish(),
+  issue_url: z.string().nullish(),
 })
 type Comment = z.infer<typeof commentForm>
 
@@ -106,6 +108,15 @@ export class CommentChannel implements Channel {
 
   placeIsThere(target: Target, sendBy: SendBy): Promise<boolean> {
     return threadIsThere(this.#parts.github, target, sendBy)
+  }
+
+  async ownershipOf(target: Target, providerId: string, sendBy: SendBy): Promise<Ownership> {
+    const comment = await this.#get({ ...target, providerId }, sendBy)
+    if (comment === null) return 'absent'
+    if (!isByUs(comment, await this.#parts.authors())) return 'foreign'
+    const [, thread] = /\/issues\/(\d+)$/.exec(comment.issue_url ?? '') ?? []
+    if (thread !== String(threadOf(target))) return 'elsewhere'
+    return isMarkedForAnother(comment.body ?? '', target) ? 'another' : 'ours'
   }
 
   async remove(target: Target, providerId: string, sendBy: SendBy): Promise<void> {

@@ -10,6 +10,7 @@ import type {
   Channel,
   LabelContent,
   LookRequest,
+  Ownership,
   Prepared,
   SendBy,
   Sight,
@@ -57,6 +58,11 @@ export class LabelChannel implements Channel {
     const isThere = await this.#isThere(target, label, sendBy)
     const standing = { providerId: label, url: null, current: isThere === present }
     return { standing: isThere || !present ? [standing] : [], unverified: false }
+  }
+
+  /** A label is known by its name, and is anybody's. */
+  async ownershipOf(target: Target, providerId: string, sendBy: SendBy): Promise<Ownership> {
+    return (await this.#isThere(target, providerId, sendBy)) ? 'ours' : 'absent'
   }
 
   placeIsThere(target: Target, sendBy: SendBy): Promise<boolean> {

@@ -8,6 +8,7 @@ import { z } from 'zod'
 import type {
   Channel,
   LookRequest,
+  Ownership,
   Prepared,
   ReviewComment,
   SendBy,
@@ -19,9 +20,17 @@ import { authorForm, isByUs } from './authors.ts'
 import { cutBody } from './cut-body.ts'
 import { eachPage } from './each-page.ts'
 import type { ImageHosts } from './inert-prose.ts'
-import { judgeMarker, withMarker, withoutMarker } from './marker.ts'
+import { isMarkedForAnother, judgeMarker, withMarker, withoutMarker } from './marker.ts'
 import type { ChannelParts } from './parts.ts'
-import { bodyMax, contentOf, prepared, threadIsThere, threadOf, writtenForm } from './parts.ts'
+import {
+  bodyMax,
+  contentOf,
+  prepared,
+  threadIsThere,
+  threadOf,
+  unlessGone,
+  writtenForm,
+} from './parts.ts'
 import { safeText } from './safe-text.ts'
 import { reviewContent } from './stored-contents.ts'
 
@@ -98,6 +107,16 @@ export class ReviewChannel implements Channel {
       }
     }
     return { standing: [], unverified }
+  }
+
+  async ownershipOf(target: Target, providerId: string, sendBy: SendBy): Promise<Ownership> {
+    const { github, authors } = this.#parts
+    const place = { pull_number: threadOf(target), review_id: providerId }
+    const route = `GET ${ofPull}/{review_id}`
+    const found = await unlessGone(github.call(target, reviewForm, route, place, sendBy))
+    if (found === null) return 'absent'
+    if (!isByUs(found.data, await authors())) return 'foreign'
+    return isMarkedForAnother(found.data.body ?? '', target) ? 'another' : 'ours'
   }
 
   placeIsThere(target: Target, sendBy: SendBy): Promise<boolean> {

@@ -6,7 +6,16 @@
  * newest of its context, by whomever: a status that somebody else put over ours is not current.
  */
 import { z } from 'zod'
-import type { Channel, LookRequest, Prepared, SendBy, Sight, Target, Written } from '../channel.ts'
+import type {
+  Channel,
+  LookRequest,
+  Ownership,
+  Prepared,
+  SendBy,
+  Sight,
+  Target,
+  Written,
+} from '../channel.ts'
 import { eachPage } from './each-page.ts'
 import type { ChannelParts } from './parts.ts'
 import { commitIsThere, contentOf, plainLine, prepared, shaOf, sinceOf } from './parts.ts'
@@ -83,6 +92,16 @@ export class StatusChannel implements Channel {
       return { standing, unverified: false }
     }
     return { standing: [], unverified: false }
+  }
+
+  /** A status has no address of its own; its context is the delivery's, or it is another's. */
+  async ownershipOf(target: Target, providerId: string, sendBy: SendBy): Promise<Ownership> {
+    const { userIds } = await this.#parts.authors()
+    for await (const status of this.#newestFirst(target, null, sendBy)) {
+      if (String(status.id) !== providerId) continue
+      return status.creator != null && userIds.has(status.creator.id) ? 'ours' : 'foreign'
+    }
+    return 'absent'
   }
 
   placeIsThere(target: Target, sendBy: SendBy): Promise<boolean> {

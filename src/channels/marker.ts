@@ -50,6 +50,12 @@ export function judgeMarker(body: string, of: Marked, { current, all }: MarkerKe
   return isOurs ? 'verified' : 'unverified'
 }
 
+/** Whether it says of itself that it is another delivery's, whoever signed it. */
+export function isMarkedForAnother(body: string, { markerKey }: Marked): boolean {
+  const [, key] = lastOf(body) ?? []
+  return key !== undefined && key !== written(markerKey)
+}
+
 /** The text alone, as it compares: line ends and blanks around it get lost on the way. */
 export function withoutMarker(body: string): string {
   const marker = lastOf(body)

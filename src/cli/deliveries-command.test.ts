@@ -138,9 +138,18 @@ describe('deliveries', () => {
     const status = await stored('status')
     const skipped = await at.command('deliveries', 'skip', anchor.id, '--reason', 'not wanted')
     expect(skipped.stdout).toBe(`${anchor.id} (acme/widgets#5) is SKIPPED not wanted.\n`)
-    const confirmed = await at.command(
-      ...['deliveries', 'confirm', status.id, '--provider-message-id', '41', '--json'],
-    )
+    const confirm = ['deliveries', 'confirm', status.id, '--provider-message-id', '41', '--json']
+    // Without credentials GitHub cannot be asked whether it is ours.
+    const refused = await at.command(...confirm)
+    expect(refused).toMatchObject({ stdout: '' })
+    expect(refused.code).not.toBe(0)
+    expect(refused.stderr).toContain('--url')
+    const asked: string[] = []
+    at.world.checkIsOursBeside = async (_store, _settings, _options, ...what) => {
+      asked.push(...what)
+    }
+    const confirmed = await at.command(...confirm)
+    expect(asked).toEqual([status.id, '41'])
     expect(JSON.parse(confirmed.stdout)).toMatchObject({
       status: 'SENT',
       provider_message_id: '41',

@@ -30,6 +30,8 @@ function realWorld(): World {
     openStore: async (...args) => (await import('../open-store.ts')).openStore(...args),
     lookAtDatabase: async (...args) => (await import('../open-store.ts')).lookAtDatabase(...args),
     openGitHub: async (...args) => (await import('../compose.ts')).openGitHub(...args),
+    checkIsOursBeside: async (...args) =>
+      (await import('../compose.ts')).checkIsOursBeside(...args),
     catchUpBeside: async (...args) => (await import('../compose.ts')).catchUpBeside(...args),
     backupDatabase: async (...args) => (await import('../open-store.ts')).backupDatabase(...args),
   }

@@ -2,7 +2,7 @@
  * Everything a command touches outside itself, handed in so that tests own all of it. What
  * opens a store or a server is loaded only when a command needs it, which keeps `--help` quick.
  */
-import type { catchUpBeside, compose, openGitHub } from '../compose.ts'
+import type { catchUpBeside, checkIsOursBeside, compose, openGitHub } from '../compose.ts'
 import type { backupDatabase, lookAtDatabase, openStore } from '../open-store.ts'
 import type { Clock } from '../clock.ts'
 import type { Random } from '../random.ts'
@@ -26,5 +26,6 @@ export interface World {
   readonly lookAtDatabase: typeof lookAtDatabase
   readonly backupDatabase: typeof backupDatabase
   readonly catchUpBeside: typeof catchUpBeside
+  readonly checkIsOursBeside: typeof checkIsOursBeside
   openGitHub(...args: Parameters<typeof openGitHub>): Promise<ReturnType<typeof openGitHub>>
 }

@@ -12,6 +12,7 @@ import type { Metrics, MetricsPage } from '../metrics.ts'
 import type { Random } from '../random.ts'
 import type { Scheduler } from '../scheduler.ts'
 import type { Runs } from '../runs/runs.ts'
+import type { CheckIsOurs } from '../outbox/is-ours.ts'
 import type { OutboxStore } from '../outbox-store.ts'
 import type { Store } from '../store.ts'
 import type { TokenStore } from '../token-store.ts'
@@ -29,6 +30,8 @@ export interface HttpDeps {
   readonly auditFeed: AuditFeed
   /** What runs of a type may publish. */
   readonly publishRights: (type: string) => PublishRights
+  /** Rejects where what an operator names on GitHub is not that delivery's. */
+  readonly checkIsOurs: CheckIsOurs
   /** What each identity may write. */
   readonly budgetLimits: BudgetLimits
   /** `hashSecret` of the admin token. */

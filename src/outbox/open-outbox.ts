@@ -8,6 +8,8 @@ import type { Log } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
 import type { Scheduler } from '../scheduler.ts'
 import type { Store } from '../store.ts'
+import type { CheckIsOurs } from './is-ours.ts'
+import { createIsOurs } from './is-ours.ts'
 import { createOwnAuthors } from './own-authors.ts'
 import { createPlaces } from './places.ts'
 import type { Publisher } from './publisher.ts'
@@ -27,6 +29,17 @@ export interface OpenOutboxOptions {
 }
 
 export function openOutbox(options: OpenOutboxOptions): Publisher {
+  return createPublisher({ ...options, ...publishingParts(options) })
+}
+
+export type IsOursOptions = Pick<OpenOutboxOptions, 'store' | 'github' | 'publicUrl' | 'clock'>
+
+/** For whoever is told by a person what stands on GitHub. */
+export function openIsOurs(options: IsOursOptions): CheckIsOurs {
+  return createIsOurs({ store: options.store, ...publishingParts(options) })
+}
+
+function publishingParts(options: IsOursOptions & Pick<OpenOutboxOptions, 'imageHosts'>) {
   const { store, github, publicUrl, clock } = options
   const authors = createOwnAuthors(github, store.outbox, clock)
   const channels = createGitHubChannels({
@@ -42,5 +55,5 @@ export function openOutbox(options: OpenOutboxOptions): Publisher {
     },
   })
   const places = createPlaces({ github, store, clock })
-  return createPublisher({ ...options, channels, authors, places })
+  return { channels, authors, places }
 }

@@ -11,12 +11,12 @@ import type { Finding } from '../domain/outbox/outcome.ts'
 import type { GitHubCalls } from '../github.ts'
 import { isGitHubError } from '../github/errors.ts'
 import { learnRename } from '../intake/learn-rename.ts'
-import type { LeasedDelivery } from '../outbox-store.ts'
+import type { PlacedDelivery } from '../outbox-store.ts'
 import type { Store } from '../store.ts'
 import { failureOfLook } from './outcome-of.ts'
 
 export interface Places {
-  learn(leased: Pick<LeasedDelivery, 'repo' | 'delivery'>): Promise<Finding>
+  learn(leased: Pick<PlacedDelivery, 'repo' | 'delivery'>): Promise<Finding>
 }
 
 interface PlacesParts {

@@ -28,6 +28,7 @@ import type { LookFailure } from './outcome-of.ts'
 import { brokenOff, endOfError, failureOfLook } from './outcome-of.ts'
 import type { OwnAuthors } from './own-authors.ts'
 import type { Places } from './places.ts'
+import { targetOf } from './target-of.ts'
 
 /** A shorter wait for the budget is not worth giving a delivery back. */
 const shortWaitMs = 1500
@@ -328,25 +329,6 @@ async function prepare(
     }
     const failed = { code: 'preparation_failed', text: trouble.text }
     return { what: 'unprepared', trouble: failed, counted }
-  }
-}
-
-function targetOf(
-  { delivery, repo, ownRepositoryIds }: LeasedDelivery,
-  repoGithubId: number,
-): Target {
-  const { id, thread, sha, name, markerKey, providerId } = delivery
-  return {
-    deliveryId: id,
-    repo,
-    repoGithubId,
-    ownRepositoryIds,
-    thread,
-    sha,
-    name,
-    markerKey,
-    laterKeys: delivery.memo.restored?.laterKeys ?? [],
-    providerId,
   }
 }
 

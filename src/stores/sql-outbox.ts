@@ -18,7 +18,7 @@ import {
   recordFinding,
 } from './verbs/attempt-delivery.ts'
 import type { VerbContext } from './verbs/context.ts'
-import { leaseDeliveries, nextDueAt, takeOverLeases } from './verbs/lease-deliveries.ts'
+import { leaseDeliveries, nextDueAt, takeOverLeases, withPlaces } from './verbs/lease-deliveries.ts'
 import { anchorsOf, listDeliveries, outboxBacklog } from './verbs/list-deliveries.ts'
 import { noteRestore } from './verbs/note-restore.ts'
 import { withOnce } from './verbs/once.ts'
@@ -96,6 +96,13 @@ export class SqlOutbox implements port.OutboxStore {
 
   delivery(id: string): Promise<Delivery | null> {
     return this.#driver.read(() => selectDelivery(id))
+  }
+
+  placed(id: string): Promise<port.PlacedDelivery | null> {
+    return this.#driver.read(function* () {
+      const delivery = yield* selectDelivery(id)
+      return delivery === null ? null : ((yield* withPlaces([delivery]))[0] ?? null)
+    })
   }
 
   attemptsOf(deliveryId: string): Promise<readonly Attempt[]> {

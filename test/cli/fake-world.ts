@@ -2,7 +2,7 @@
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { catchUpBeside } from '../../src/compose.ts'
+import { catchUpBeside, checkIsOursBeside } from '../../src/compose.ts'
 import { backupDatabase, lookAtDatabase } from '../../src/open-store.ts'
 import type { App, ComposeOptions } from '../../src/compose.ts'
 import type { Settings } from '../../src/settings/settings.ts'
@@ -131,6 +131,7 @@ export class FakeWorld implements World {
   lookAtDatabase: World['lookAtDatabase'] = lookAtDatabase
   backupDatabase: World['backupDatabase'] = backupDatabase
   catchUpBeside: World['catchUpBeside'] = catchUpBeside
+  checkIsOursBeside: World['checkIsOursBeside'] = checkIsOursBeside
 
   run(...argv: readonly string[]): Promise<number> {
     return runCommandLine(argv, this)

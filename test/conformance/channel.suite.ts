@@ -10,6 +10,7 @@ import {
   ChannelWorld,
   repo,
   baseSha,
+  inTime,
   secondKey,
   sha,
   thread,
@@ -147,6 +148,20 @@ export function exerciseChannel(the: ChannelCase, identity: Identity, way: Way):
       const newer = world.github.repository(repo).id
       const place = { repoGithubId: newer }
       expect((await world.look(the.name, the.first, place, 0)).standing).toEqual([])
+    })
+
+    it('knows its own from what is not there, somebody else’s or another delivery’s', async () => {
+      const whose = (id: string, given = {}) =>
+        world.channel(the.name).ownershipOf(world.target(given), id, inTime)
+      const { providerId } = await world.write(the.name, the.first)
+      expect(await whose(providerId)).toBe('ours')
+      expect(await whose('1')).toBe('absent')
+      const isMarked = the.name !== 'github-status' && the.name !== 'github-label'
+      if (isMarked) expect(await whose(providerId, { markerKey: 'other' })).toBe('another')
+      // Only an App writes check runs, and a label is anybody's.
+      if (the.name === 'github-check' || the.name === 'github-label') return
+      const theirs = await world.writeAsStranger(the.name, the.first)
+      expect(await whose(theirs.providerId)).toBe('foreign')
     })
 
     it('knows a place that is there from one that is not', async () => {

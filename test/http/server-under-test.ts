@@ -64,6 +64,7 @@ export function serverUnderTest(): ServerUnderTest {
     metricsPage: { contentType: 'text/plain', text: async () => '' },
     auditFeed: fakes.auditFeed,
     adminTokenHash: hashSecret(adminToken),
+    checkIsOurs: async () => undefined,
     budgetLimits: { spacingMs: 1000, perMinute: 80, perHour: 0 },
     publishRights: () => defaultRights,
     isOurHost: () => true,

@@ -61,6 +61,7 @@ beforeEach(() => {
     metrics: noMetrics,
   })
   server = createHttpServer({
+    checkIsOurs: async () => undefined,
     ...seams,
     runs,
     intake: intake.intake,

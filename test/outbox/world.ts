@@ -13,7 +13,7 @@ import type { Announcement, RunPolicy } from '../../src/domain/run.ts'
 import { createGitHub } from '../../src/github/create-github.ts'
 import { learnRename } from '../../src/intake/learn-rename.ts'
 import { noMetrics } from '../../src/metrics.ts'
-import { openOutbox } from '../../src/outbox/open-outbox.ts'
+import { openIsOurs, openOutbox } from '../../src/outbox/open-outbox.ts'
 import type { Publisher } from '../../src/outbox/publisher.ts'
 import type { Random } from '../../src/random.ts'
 import { systemRandom } from '../../src/random.ts'
@@ -112,6 +112,8 @@ export async function openWorld(options: WorldOptions = {}) {
     /** What a worker or an API caller does. Time passes only as far as the store needs it to. */
     now: <T>(work: Promise<T>): Promise<T> => withTime(time, work),
     ...actsOf(time, store, runs, createdAt),
+    /** What a server or the command line asks before it takes an operator's word. */
+    checkIsOurs: openIsOurs({ store, github: connectionOf(base), clock: time, publicUrl: null }),
     stopPublishers: () => Promise.all(opened.map((publisher) => publisher.stop())),
     async close() {
       const stopped = Promise.all(opened.map((publisher) => publisher.stop()))
@@ -210,8 +212,8 @@ function runsOf({ options, seams, store }: Base) {
   })
 }
 
-function publisherOf({ options, seams, store }: Base, fetch: typeof globalThis.fetch): Publisher {
-  const connection = createGitHub({
+function connectionOf({ options, seams, store, github }: Base, fetch = github.fetch) {
+  return createGitHub({
     ...seams,
     apiUrl: 'http://github.localhost',
     publicUrl: null,
@@ -222,6 +224,11 @@ function publisherOf({ options, seams, store }: Base, fetch: typeof globalThis.f
     credentials: options.app === true ? { appId: '12', privateKey: appKeyPem } : { token: 'token' },
     onRenamed: (...told) => void learnRename(store, ...told),
   })
+}
+
+function publisherOf(base: Base, fetch: typeof globalThis.fetch): Publisher {
+  const { options, seams, store } = base
+  const connection = connectionOf(base, fetch)
   return openOutbox({
     ...seams,
     store,

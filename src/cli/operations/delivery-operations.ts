@@ -4,6 +4,7 @@
  */
 import { given } from '../../http/app.ts'
 import { budgetView, deliveryOf, deliveryPage, oneDelivery } from '../../http/delivery-view.ts'
+import type { CheckIsOurs } from '../../outbox/is-ours.ts'
 import { budgetLimits } from '../../settings/budget-limits.ts'
 import type { Settings } from '../../settings/settings.ts'
 import type { Store } from '../../store.ts'
@@ -23,7 +24,11 @@ type DeliveryOperations = Pick<
   | 'budgets'
 >
 
-export function deliveryOperations(store: Store, settings: Settings): DeliveryOperations {
+export function deliveryOperations(
+  store: Store,
+  settings: Settings,
+  checkIsOurs: CheckIsOurs,
+): DeliveryOperations {
   const { outbox } = store
   return {
     listDeliveries: async ({ status, wait, channel, run: runId, limit, cursor = null }) => {
@@ -37,8 +42,10 @@ export function deliveryOperations(store: Store, settings: Settings): DeliveryOp
     },
     skipDelivery: async (id, reason) =>
       oneDelivery(store, await outbox.skip(id, reason, actor, null)),
-    confirmDelivery: async (id, { provider_message_id: providerId = null }) =>
-      oneDelivery(store, await outbox.confirm(id, providerId, actor, null)),
+    confirmDelivery: async (id, { provider_message_id: providerId = null }) => {
+      if (providerId !== null) await checkIsOurs(id, providerId)
+      return await oneDelivery(store, await outbox.confirm(id, providerId, actor, null))
+    },
     budgets: async () => {
       const limits = budgetLimits(settings)
       const budgets = await outbox.budgets()

@@ -57,7 +57,12 @@ async function openOperations(
   const { clock, random, scheduler, terminal } = world
   // What fails rejects, so there is nothing to log.
   const log = makeLog('silent', terminal)
-  return storeOperations(store, settings, { clock, random, scheduler, log })
+  const seams = { clock, random, scheduler, log }
+  const asking = { ...seams, fetch: world.fetch, version: world.version }
+  return storeOperations(store, settings, {
+    ...seams,
+    checkIsOurs: (...asked) => world.checkIsOursBeside(store, settings, asking, ...asked),
+  })
 }
 
 /** Opened beside whoever serves it. `make` lets a SQLite file be made that is not there. */

@@ -12,6 +12,7 @@ import { claimedView, runPage, runView } from '../../http/run-view.ts'
 import { newTokenOf, tokenView } from '../../http/token-view.ts'
 import { whyView } from '../../http/why-view.ts'
 import type { Log } from '../../log.ts'
+import type { CheckIsOurs } from '../../outbox/is-ours.ts'
 import type { Random } from '../../random.ts'
 import { createRuns } from '../../runs/create-runs.ts'
 import type { Scheduler } from '../../scheduler.ts'
@@ -31,6 +32,8 @@ export interface StoreWorld {
   readonly random: Random
   readonly scheduler: Scheduler
   readonly log: Log
+  /** Asks GitHub, as the settings say. */
+  readonly checkIsOurs: CheckIsOurs
 }
 
 export function storeOperations(store: Store, settings: Settings, world: StoreWorld): Operations {
@@ -63,7 +66,7 @@ export function storeOperations(store: Store, settings: Settings, world: StoreWo
     inboxEntry: (id) => inboxEntryOf(store, id),
     replayInboxEntry: async (id) => inboxView(await store.replayWebhook(id, actor, null)),
 
-    ...deliveryOperations(store, settings),
+    ...deliveryOperations(store, settings, world.checkIsOurs),
 
     why: async (query) => whyView(await explain(store, query)),
 

@@ -53,7 +53,8 @@ export function hasArrived(delivery: Delivery, providerId: string | null, now: n
   const { versionFence, versionSeq } = delivery
   // As long as nobody knows which one it is, the next version has to look for it.
   const isKnown = (providerId ?? delivery.providerId) !== null
-  const memo = isKnown || doubt === undefined ? rest : { ...rest, doubt }
+  const sought = doubt ?? ({ action: 'create', since: delivery.createdAt, looks: 0 } as const)
+  const memo = isKnown ? rest : { ...rest, doubt: sought }
   return close(
     {
       ...letGo(delivery),

@@ -8,6 +8,8 @@ export const conflictCodes = {
   not_active: 'the run has ended; only an active one can be cancelled or has a status to report',
   already_sent: 'it was sent, which is final; publish something new instead',
   content_differs: 'this name was published with other content in this round; use another name',
+  not_ours: 'GitHub shows that this is not what the delivery published; give the right id or none',
+  not_checked: 'GitHub could not be asked whether it is ours; try again, or leave the id out',
   target_taken: 'a newer run publishes there now; stop working on the run',
 } as const
 

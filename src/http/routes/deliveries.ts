@@ -117,7 +117,7 @@ function retryRoutes(app: App, { store, random }: HttpDeps): void {
   )
 }
 
-function closeRoutes(app: App, { store, random }: HttpDeps): void {
+function closeRoutes(app: App, { store, random, checkIsOurs }: HttpDeps): void {
   app.post(
     '/v1/deliveries/:id/skip',
     {
@@ -144,12 +144,19 @@ function closeRoutes(app: App, { store, random }: HttpDeps): void {
   app.post(
     '/v1/deliveries/:id/confirm',
     {
-      config: { access: ['operator'], within: 'delivery' },
+      config: {
+        access: ['operator'],
+        within: 'delivery',
+        conflicts: ['not_ours', 'not_checked'],
+      },
       schema: {
         operationId: 'confirmDelivery',
         tags: ['Deliveries'],
         summary: 'Confirm a delivery',
-        description: 'You looked: it is there. It counts as sent. A repeat answers the same.',
+        description:
+          'You looked: it is there. It counts as sent. With an id, GitHub is asked whether our ' +
+          'account made it on that thread or commit: the next version overwrites it. Without ' +
+          'one, the next version looks for it. A repeat answers the same.',
         params: deliveryParams,
         body: confirmBody,
         response: { 200: delivery },
@@ -159,6 +166,7 @@ function closeRoutes(app: App, { store, random }: HttpDeps): void {
       const { actor } = principalOf(request)
       const once = onceOf(request, random) ?? null
       const providerId = request.body?.provider_message_id ?? null
+      if (providerId !== null) await checkIsOurs(request.params.id, providerId)
       const confirmed = await store.outbox.confirm(request.params.id, providerId, actor, once)
       return reply.code(200).send(await oneDelivery(store, confirmed))
     },

@@ -4,7 +4,7 @@
  */
 import type { Attempt, Delivery } from '../../domain/outbox/delivery.ts'
 import { afterFinding, afterTakeover } from '../../domain/outbox/advance.ts'
-import type { DeliveryHold, LeasedDelivery, LeaseRoom } from '../../outbox-store.ts'
+import type { DeliveryHold, LeasedDelivery, LeaseRoom, PlacedDelivery } from '../../outbox-store.ts'
 import type { Verb } from '../sql.ts'
 import { join, padded, sql } from '../sql.ts'
 import { insertAudits } from '../tables/audit-table.ts'
@@ -50,8 +50,11 @@ export function* leaseDeliveries(
     const leaseId = context.newId('req')
     taken.push({ ...known, leaseId, leasedUntil, dueAt: leasedUntil, attemptId: null })
   }
-  const leased = yield* withPlaces(yield* writeDeliveries(taken))
-  return leased.map((one) => ({ ...one, wasLost: lost.has(one.delivery.id) }))
+  const placed = yield* withPlaces(yield* writeDeliveries(taken))
+  return placed.map((one) => {
+    const { delivery } = one
+    return { ...one, hold: holdOf(delivery), wasLost: lost.has(delivery.id) }
+  })
 }
 
 /** Nobody came back from preparing it, as often as that may happen. */
@@ -82,7 +85,7 @@ function lost(attempt: Attempt, now: number): Attempt {
   return { ...attempt, endedAt: now, outcome: 'in_doubt', errorCode: 'holder_lost', errorText }
 }
 
-function* withPlaces(deliveries: readonly Delivery[]): Verb<Omit<LeasedDelivery, 'wasLost'>[]> {
+export function* withPlaces(deliveries: readonly Delivery[]): Verb<PlacedDelivery[]> {
   if (deliveries.length === 0) return []
   const repositoryIds = padded([...new Set(deliveries.map((item) => item.repositoryId))])
   const repositories = yield sql`SELECT id, name, github_id FROM repository
@@ -96,7 +99,6 @@ function* withPlaces(deliveries: readonly Delivery[]): Verb<Omit<LeasedDelivery,
     const subject = subjects.find((row) => row['id'] === delivery.subjectId)
     return {
       delivery,
-      hold: holdOf(delivery),
       repo: (repository?.['name'] ?? '') as string,
       repoGithubId: (repository?.['github_id'] ?? null) as number | null,
       ownRepositoryIds: [

@@ -1,0 +1,113 @@
+/**
+ * Goal: an operator's word that something has arrived is taken only for what this delivery may own:
+ * made by our account, on that thread or commit, and not another delivery's.
+ * Method: the real store, channels and publisher as an App against the simulated GitHub.
+ */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { Delivery } from '../../src/domain/outbox/delivery.ts'
+import type { World } from './world.ts'
+import { baseSha, context, head, hour, minute, openWorld, repo, second } from './world.ts'
+
+let here: World
+beforeEach(async () => {
+  here = await openWorld({ app: true, announcement: { checkName: context } })
+  here.startPublisher()
+})
+afterEach(() => here.close())
+
+/** Its anchor could not be written, and waits for an operator. */
+async function claimLocked() {
+  here.github.lock(repo, 5)
+  const claimed = await here.claim()
+  await here.time.pass(5 * second)
+  here.github.unlock(repo, 5)
+  const anchor = await here.delivery('anchor')
+  expect(anchor).toMatchObject({ status: 'FAILED' })
+  return { claimed, anchor: anchor! }
+}
+
+/** As the HTTP door and the command line do it. */
+async function confirm({ id }: Delivery, providerId: string | number): Promise<Delivery> {
+  await here.now(here.checkIsOurs(id, String(providerId)))
+  return await here.now(here.store.outbox.confirm(id, String(providerId), 'operator', null))
+}
+
+const bot = 'holdfast-bot[bot]'
+
+describe('a comment', () => {
+  it('of a person is refused, and not overwritten', async () => {
+    const text = 'My careful analysis.'
+    const bobs = here.github.commentAs('bob', repo, 5, text)
+    const { claimed, anchor } = await claimLocked()
+    await expect(confirm(anchor, bobs.id)).rejects.toMatchObject({
+      code: 'not_ours',
+      message: expect.stringContaining('somebody else made it') as string,
+    })
+    await here.complete(claimed)
+    await here.time.pass(minute)
+    expect(here.github.comments(repo, 5).find(({ id }) => id === bobs.id)?.body).toBe(text)
+  })
+
+  it('of ours on that thread is taken, and the next version edits it', async () => {
+    const { claimed, anchor } = await claimLocked()
+    const ours = here.github.commentAs(bot, repo, 5, 'Somebody edited the marker away.')
+    expect(await confirm(anchor, ours.id)).toMatchObject({ status: 'SENT' })
+    await here.complete(claimed, 'The result.')
+    await here.time.pass(hour)
+    expect(here.github.comments(repo, 5)).toHaveLength(1)
+    expect(here.github.comments(repo, 5)[0]?.body).toContain('The result.')
+  })
+
+  it('of ours on another thread, or of another repository, is refused', async () => {
+    here.github.addPull(repo, { number: 6, headSha: head(6), baseSha })
+    here.github.addRepository('acme/other')
+    here.github.addPull('acme/other', { number: 5, headSha: head(6), baseSha })
+    const elsewhere = here.github.commentAs(bot, repo, 6, 'Ours.')
+    const abroad = here.github.commentAs(bot, 'acme/other', 5, 'Ours.')
+    const { anchor } = await claimLocked()
+    await expect(confirm(anchor, elsewhere.id)).rejects.toMatchObject({ code: 'not_ours' })
+    await expect(confirm(anchor, abroad.id)).rejects.toMatchObject({ code: 'not_ours' })
+    await expect(confirm(anchor, 1)).rejects.toMatchObject({ code: 'not_ours' })
+  })
+
+  it('that another delivery has published is refused', async () => {
+    const { claimed, anchor } = await claimLocked()
+    await here.publish(claimed, 'note', 'github-comment', { form: 'text', body: 'A note.' })
+    await here.time.pass(minute)
+    const note = await here.delivery('note')
+    await expect(confirm(anchor, note?.providerId ?? '')).rejects.toMatchObject({
+      code: 'not_ours',
+      message: expect.stringContaining('another delivery') as string,
+    })
+  })
+
+  it('without an id is looked for by the next version, not made again', async () => {
+    const { claimed, anchor } = await claimLocked()
+    await here.now(here.store.outbox.confirm(anchor.id, null, 'operator', null))
+    const { memo } = (await here.delivery('anchor'))!
+    expect(memo.doubt).toMatchObject({ action: 'create' })
+    await here.complete(claimed, 'The result.')
+    await here.time.pass(minute)
+    const [looked] = here.github.requests.filter(({ path }) => path.endsWith('/issues/5/comments'))
+    expect(looked).toBeDefined()
+    expect(here.github.comments(repo, 5)).toHaveLength(1)
+  })
+
+  it('cannot be taken while GitHub cannot be asked', async () => {
+    const { anchor } = await claimLocked()
+    const ours = here.github.commentAs(bot, repo, 5, 'Ours.')
+    const { faults } = here.github
+    const route = 'GET /repos/{owner}/{repo}/issues/comments/{comment_id}'
+    faults.add({ on: { route, times: 1 }, fault: faults.serverError(502) })
+    await expect(confirm(anchor, ours.id)).rejects.toMatchObject({ code: 'not_checked' })
+    expect(await confirm(anchor, ours.id)).toMatchObject({ status: 'SENT' })
+  })
+
+  it('that was sent already needs no second check', async () => {
+    const { anchor } = await claimLocked()
+    const ours = here.github.commentAs(bot, repo, 5, 'Ours.')
+    await confirm(anchor, ours.id)
+    here.github.deleteCommentAs('octocat', ours.id)
+    expect(await confirm(anchor, ours.id)).toMatchObject({ providerId: String(ours.id) })
+  })
+})
