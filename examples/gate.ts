@@ -11,6 +11,8 @@ const pullRequest = {
   prNumber: 7,
   baseSha: 'b'.repeat(40),
   headSha: 'a'.repeat(40),
+  // GitHub's time of the event (`pull_request.updated_at`): it says which of two heads is newer.
+  eventAt: new Date('2026-01-31T12:00:00Z'),
 }
 
 const gate = await holdfast.checkAndClaimRun({
@@ -25,8 +27,13 @@ const again = await holdfast.checkAndClaimRun({ ...pullRequest, action: 'opened'
 console.log(`second delivery: ${again.shouldProcess ? 'work' : 'skip'} (${again.reason})`)
 
 // A force-push makes a new head: the old run's signal aborts, wherever its worker is.
-const pushed = { ...pullRequest, headSha: 'c'.repeat(40) }
-const newer = await holdfast.checkAndClaimRun({ ...pushed, action: 'synchronize' })
+const newer = await holdfast.checkAndClaimRun({
+  ...pullRequest,
+  headSha: 'c'.repeat(40),
+  action: 'synchronize',
+  beforeSha: pullRequest.headSha,
+  eventAt: new Date('2026-01-31T12:05:00Z'),
+})
 console.log(`force-push: ${newer.shouldProcess ? 'work' : 'skip'} (${newer.reason})`)
 await new Promise((resolve) => {
   if (gate.signal.aborted) resolve(null)

@@ -39,6 +39,7 @@ openHoldfast({ databaseUrl: 'sqlite::memory:' }).then(async (holdfast) => {
     baseSha: 'b'.repeat(40),
     headSha: 'a'.repeat(40),
     action: 'opened',
+    eventAt: new Date('2026-01-31T12:00:00Z'),
   })
   console.log(gate.reason)
   await holdfast.close()

@@ -53,6 +53,29 @@ function aborted(signal: AbortSignal): Promise<unknown> {
 }
 
 describe('the gate', () => {
+  it('takes a push of the same second for newer, though the claim before had milliseconds', async () => {
+    const holdfast = await open()
+    const second = Date.UTC(2026, 0, 31, 12)
+    await holdfast.checkAndClaimRun({ ...claim, action: 'opened', eventAt: new Date(second + 700) })
+    const pushed = await holdfast.checkAndClaimRun({
+      ...claim,
+      headSha: 'c'.repeat(40),
+      action: 'synchronize',
+      beforeSha: claim.headSha,
+      eventAt: new Date(second),
+    })
+    expect(pushed).toMatchObject({ reason: 'superseded-prior', shouldProcess: true })
+  })
+
+  it('orders claims by the times of their events, whichever comes first', async () => {
+    const holdfast = await open()
+    const at = (seconds: number) => new Date(Date.UTC(2026, 0, 31, 12, 0, seconds))
+    const newer = { ...claim, headSha: 'c'.repeat(40), action: 'synchronize', eventAt: at(2) }
+    await holdfast.checkAndClaimRun({ ...newer, beforeSha: claim.headSha })
+    const late = await holdfast.checkAndClaimRun({ ...claim, action: 'opened', eventAt: at(1) })
+    expect(late).toMatchObject({ reason: 'stale-event', shouldProcess: false })
+  })
+
   it('lets one of two instances on one database through', async () => {
     const [one, two] = [await open(), await open()]
     const gates = await Promise.all([one.checkAndClaimRun(claim), two.checkAndClaimRun(claim)])

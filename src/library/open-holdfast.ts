@@ -22,6 +22,7 @@ import { GrantedLeases } from './granted-leases.ts'
 import type { Gate, GateOptions, Holdfast, PublicRun, Published } from './holdfast.ts'
 import { publicRun } from './holdfast.ts'
 import { KeptLease } from './kept-lease.ts'
+import { orderWarning } from './order-warning.ts'
 import { RecentMap } from './recent-map.ts'
 import type { CheckedClaim, Completion, Output, RunClaim } from './requests.ts'
 import { checkClaim, checkCompletion, checkOutput, checkReport } from './requests.ts'
@@ -34,7 +35,10 @@ const quiet: Log = { debug: ignore, info: ignore, warn: ignore, error: ignore }
 type GateVerbs = Pick<Gate, 'complete' | 'report' | 'publish'>
 
 export interface OpenOptions extends Partial<Seams> {
-  /** Where warnings go, such as a lease that could not be renewed. Default: nowhere. */
+  /**
+   * Where warnings go, such as a lease that could not be renewed. Default: nowhere, but for one
+   * warning of the process when a claim does not say when its event happened.
+   */
   readonly log?: Log
 }
 
@@ -43,15 +47,21 @@ export interface OpenOptions extends Partial<Seams> {
  * `config.dataDir`). The environment and `holdfast.config.ts` are not read.
  */
 export async function openHoldfast(config: Config, options: OpenOptions = {}): Promise<Holdfast> {
-  const { log = quiet, ...given } = options
-  const seams = { ...systemSeams, ...given }
+  const { log = quiet, ...ownSeams } = options
+  const seams = { ...systemSeams, ...ownSeams }
   const settings = await loadSettings({ env: {}, cwd: process.cwd(), inline: config })
   const store = await openStore(settings, { ...seams, log })
   // What it announces is published by a server; without one nobody ever would.
   const isServed = (await store.servedAt()) !== null
   // Before anything may be taken from a holder, know how long they could not reach the store.
   await store.watch()
-  return new EmbeddedHoldfast(settings, store, seams, log, isServed)
+  const given = { isServed, warnAbout: orderWarning(options.log) }
+  return new EmbeddedHoldfast(settings, store, seams, log, given)
+}
+
+interface Circumstances {
+  readonly isServed: boolean
+  readonly warnAbout: (claim: CheckedClaim) => void
 }
 
 class EmbeddedHoldfast implements Holdfast {
@@ -60,13 +70,21 @@ class EmbeddedHoldfast implements Holdfast {
   readonly #runs: RunsService
   readonly #seams: Seams
   readonly #log: Log
+  readonly #warnAbout: (claim: CheckedClaim) => void
   readonly #sweeper: ReturnType<typeof createSweeper>
   readonly #granted = new GrantedLeases()
   /** Keys that were let through without a claim, because the store could not be reached. */
   readonly #unclaimed = new RecentMap<true>()
   #closing = false
 
-  constructor(settings: Settings, store: Store, seams: Seams, log: Log, isServed: boolean) {
+  constructor(
+    settings: Settings,
+    store: Store,
+    seams: Seams,
+    log: Log,
+    { isServed, warnAbout }: Circumstances,
+  ) {
+    this.#warnAbout = warnAbout
     this.#settings = settings
     this.#store = store
     this.#seams = seams
@@ -95,6 +113,7 @@ class EmbeddedHoldfast implements Holdfast {
 
   async checkAndClaimRun(claim: RunClaim, options: GateOptions = {}): Promise<Gate> {
     const checked = checkClaim(claim)
+    this.#warnAbout(checked)
     try {
       const claimed = await this.#runs.claim(requestOf(checked), actor)
       return this.#gate(checked, claimed)

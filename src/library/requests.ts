@@ -20,7 +20,7 @@ const claimSchema = z.strictObject({
   deliveryId: field.line(200).optional(),
   /** The event's action; left out it counts as one that made this head the head. */
   action: field.line(100).optional(),
-  /** When GitHub says it happened. Without it arrival order holds. */
+  /** When GitHub says it happened, to the second. Without it arrival order holds. */
   eventAt: z.date().optional(),
   /** What the head replaced: `before` of a synchronize event. */
   beforeSha: field.sha.optional(),

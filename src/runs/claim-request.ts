@@ -47,7 +47,7 @@ export function toClaim(request: ClaimRequest, setting: ClaimSetting): Claim {
     threadCreatedAt: request.threadCreatedAt ?? null,
     headMaking: rerun !== true && (request.headMaking ?? makesHead(action)),
     headFromGitHub: request.headFromGitHub ?? false,
-    eventAt: eventAt ?? null,
+    eventAt: eventAt === undefined ? null : wholeSecond(eventAt),
     webhookId: request.webhookId ?? null,
     event: request.event ?? null,
     action: action ?? null,
@@ -59,6 +59,11 @@ export function toClaim(request: ClaimRequest, setting: ClaimSetting): Claim {
     leaseMs: setting.leaseMs,
     actor: setting.actor,
   }
+}
+
+/** GitHub's times have no more: with more, a webhook of the same second would seem older. */
+function wholeSecond(ms: number): number {
+  return ms - (ms % 1000)
 }
 
 function makesHead(action: string | undefined): boolean {

@@ -33,7 +33,10 @@ const claimCommon = {
   sender: line(100).optional().describe('Login of who caused the event.'),
   event_at: instant
     .optional()
-    .describe("GitHub's time of the event: which of two heads is newer. Else arrival decides."),
+    .describe(
+      "GitHub's time of the event, cut to whole seconds: which of two heads is newer. Else " +
+        'arrival decides.',
+    ),
   rerun: z.boolean().optional().describe('A person asks for it to be done again.'),
   input: anyJson.optional().describe('Any JSON for the one who does the work, at most 256 KB.'),
   lease: z
