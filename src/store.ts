@@ -57,6 +57,11 @@ export interface Store extends TokenStore {
   leaseRun(request: LeaseRequest, once: Once | null): Promise<LeaseAnswer | null>
   /** Renews the lease, or throws the ConflictError that tells the holder to stop. */
   heartbeatRun(request: HolderRequest, once: Once | null): Promise<HeartbeatAnswer>
+  /**
+   * Of these types, those with a run that is free to be leased; with `any`, the type of the one
+   * that waits longest as well. Never grows with how many wait.
+   */
+  availableTypes(types: readonly string[], any: boolean): Promise<readonly string[]>
   /** Gives a run back without counting an attempt. */
   releaseRun(request: HolderRequest, once: Once | null): Promise<Run>
   /** The holder's end of a run. A repeat by the same holder answers the same. */

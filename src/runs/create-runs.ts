@@ -72,7 +72,7 @@ class StoreRuns implements RunsService {
   constructor(options: RunsOptions) {
     const { store, scheduler, headSource, log } = options
     this.#options = options
-    this.#bell = new PendingBell(scheduler)
+    this.#bell = new PendingBell(store, scheduler)
     this.#watch = new HoldWatch(store, scheduler)
     this.#headCheck =
       headSource === null
@@ -144,12 +144,20 @@ class StoreRuns implements RunsService {
       actor,
     }
     const until = clock.monotonicMs() + (request.waitMs ?? 0)
+    // The bell knows types only: whoever wants one certain run, or may not take every run of a
+    // type, looks again by itself.
+    const isPicky = runId !== undefined || request.within !== undefined
     for (;;) {
       const answer = await store.leaseRun(wanted, once ?? null)
-      if (answer !== null) return leasedView(answer)
+      if (answer !== null) {
+        // Where one was, there may be more.
+        this.#bell.ring(answer.run.type)
+        return leasedView(answer)
+      }
       const left = until - clock.monotonicMs()
       if (left <= 0) return null
-      await this.#bell.wait(types, Math.min(left, leasePollMs), signal)
+      const waitMs = isPicky ? Math.min(left, leasePollMs) : left
+      await this.#bell.wait({ types, isPicky }, waitMs, signal)
       // Nobody is there to take it any more: leasing now would only lose the run.
       if (signal?.aborted === true) return null
     }

@@ -3,13 +3,14 @@ import { systemScheduler } from '../scheduler.ts'
 import { PendingBell } from './pending-bell.ts'
 
 const long = 60_000
+const nothing = { availableTypes: () => Promise.resolve([]) }
 
 /** Which of the waiting have been woken, by name. */
-function waiting(bell: PendingBell, waiters: Record<string, string[] | undefined>) {
+function waiting(bell: PendingBell, waiters: Record<string, readonly string[] | undefined>) {
   const woken: string[] = []
   const stop = new AbortController()
   const all = Object.entries(waiters).map(([name, types]) =>
-    bell.wait(types, long, stop.signal).then(() => {
+    bell.wait({ types, isPicky: name.startsWith('picky') }, long, stop.signal).then(() => {
       if (!stop.signal.aborted) woken.push(name)
     }),
   )
@@ -26,7 +27,7 @@ function waiting(bell: PendingBell, waiters: Record<string, string[] | undefined
 }
 
 it('one ring wakes one worker, the one that has waited longest', async () => {
-  const bell = new PendingBell(systemScheduler)
+  const bell = new PendingBell(nothing, systemScheduler)
   const workers = waiting(bell, { first: undefined, second: undefined })
   bell.ring('review')
   expect(await workers.woken()).toEqual(['first'])
@@ -37,15 +38,53 @@ it('one ring wakes one worker, the one that has waited longest', async () => {
 })
 
 it('a ring passes over workers of other types', async () => {
-  const bell = new PendingBell(systemScheduler)
+  const bell = new PendingBell(nothing, systemScheduler)
   const workers = waiting(bell, { docs: ['docs'], review: ['lint', 'review'] })
   bell.ring('review')
   expect(await workers.woken()).toEqual(['review'])
   await workers.end()
 })
 
+it('a worker that may take every run is woken before one that may not', async () => {
+  const bell = new PendingBell(nothing, systemScheduler)
+  const workers = waiting(bell, { picky: undefined, free: undefined })
+  bell.ring('review')
+  expect(await workers.woken()).toEqual(['free'])
+  bell.ring('review')
+  expect(await workers.woken()).toEqual(['free', 'picky'])
+  await workers.end()
+})
+
 it('a wait ends by itself, and at once for somebody who has gone', async () => {
-  const bell = new PendingBell(systemScheduler)
-  await bell.wait(undefined, 1)
-  await bell.wait(undefined, long, AbortSignal.abort())
+  const bell = new PendingBell(nothing, systemScheduler)
+  await bell.wait({ types: undefined, isPicky: false }, 1)
+  await bell.wait({ types: undefined, isPicky: false }, long, AbortSignal.abort())
+})
+
+it('one look at the store serves all that wait, and none is made while nobody does', async () => {
+  const timers: (() => void)[] = []
+  const scheduler = {
+    ...systemScheduler,
+    afterInBackground: (_ms: number, task: () => void) => {
+      timers.push(task)
+      return () => undefined
+    },
+  }
+  const asked: { types: readonly string[]; any: boolean }[] = []
+  const store = {
+    availableTypes: (types: readonly string[], any: boolean) => {
+      asked.push({ types, any })
+      return Promise.resolve(['review'])
+    },
+  }
+  const bell = new PendingBell(store, scheduler)
+  expect(timers).toHaveLength(0)
+  const crowd = Array.from({ length: 500 }, (_, i) => [`w${i}`, ['review', 'lint']] as const)
+  const workers = waiting(bell, Object.fromEntries([...crowd, ['last', undefined]]))
+  expect(timers).toHaveLength(1)
+  timers.shift()?.()
+  expect(await workers.woken()).toEqual(['w0'])
+  expect(asked).toEqual([{ types: ['review', 'lint'], any: true }])
+  expect(timers).toHaveLength(1)
+  await workers.end()
 })

@@ -1,34 +1,49 @@
 /**
- * Wakes a worker that waits for a run. A hint, never the truth: whoever is woken asks the store,
- * and whoever is not woken asks it again after a moment. One run wakes one worker, so that a crowd
- * of idle ones costs nothing.
+ * Wakes workers that wait for a run. A hint, never the truth: whoever is woken asks the store. One
+ * run wakes one worker, and a worker that got one wakes the next, so that a crowd of idle ones
+ * costs nothing. Runs that another process made available are found by one look at the store for
+ * all that wait here together.
  */
-import type { Scheduler } from '../scheduler.ts'
+import type { Cancel, Scheduler } from '../scheduler.ts'
+import type { Store } from '../store.ts'
 
-interface Waiter {
+const pollMs = 500
+
+export interface Wanted {
+  /** Undefined takes any. */
   readonly types: readonly string[] | undefined
+  /** It may not be able to take every run of these types: others are woken first. */
+  readonly isPicky: boolean
+}
+
+interface Waiter extends Wanted {
   readonly wake: () => void
 }
 
 export class PendingBell {
+  readonly #store: Pick<Store, 'availableTypes'>
   readonly #scheduler: Scheduler
   readonly #waiters = new Set<Waiter>()
+  #cancelPoll: Cancel | null = null
 
-  constructor(scheduler: Scheduler) {
+  constructor(store: Pick<Store, 'availableTypes'>, scheduler: Scheduler) {
+    this.#store = store
     this.#scheduler = scheduler
   }
 
   /** A run of this type may have become free to be leased. */
   ring(type: string): void {
+    let picky: Waiter | null = null
     for (const waiter of this.#waiters) {
       if (waiter.types !== undefined && !waiter.types.includes(type)) continue
-      waiter.wake()
-      return
+      if (!waiter.isPicky) return waiter.wake()
+      picky ??= waiter
     }
+    picky?.wake()
   }
 
-  /** Resolves at the next ring for one of these types, after `ms`, or when `stop` aborts. */
-  wait(types: readonly string[] | undefined, ms: number, stop?: AbortSignal): Promise<void> {
+  /** Resolves at the next ring for one of its types, after `ms`, or when `stop` aborts. */
+  wait(wanted: Wanted, ms: number, stop?: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
       if (stop?.aborted === true) return resolve()
       const wake = (): void => {
@@ -37,10 +52,34 @@ export class PendingBell {
         stop?.removeEventListener('abort', wake)
         resolve()
       }
-      const waiter: Waiter = { types, wake }
+      const waiter: Waiter = { ...wanted, wake }
       const cancelTimer = this.#scheduler.after(ms, wake)
       stop?.addEventListener('abort', wake)
       this.#waiters.add(waiter)
+      this.#poll()
     })
+  }
+
+  #poll(): void {
+    if (this.#cancelPoll !== null || this.#waiters.size === 0) return
+    this.#cancelPoll = this.#scheduler.afterInBackground(pollMs, () => {
+      void this.#look().finally(() => {
+        this.#cancelPoll = null
+        this.#poll()
+      })
+    })
+  }
+
+  async #look(): Promise<void> {
+    // The picky ones look by themselves.
+    const waiters = [...this.#waiters].filter(({ isPicky }) => !isPicky)
+    if (waiters.length === 0) return
+    const named = waiters.every(({ types }) => types !== undefined)
+    const types = [...new Set(waiters.flatMap((waiter) => waiter.types ?? []))]
+    try {
+      for (const type of await this.#store.availableTypes(types, !named)) this.ring(type)
+    } catch {
+      // The store is away: whoever waits learns of it when the wait is over.
+    }
   }
 }

@@ -239,3 +239,38 @@ it('is drained when everybody has an answer', async () => {
   await batches[0]!.answer()
   await Promise.all([claimed, draining])
 })
+
+it('a request of a key that was put back does not join it in one batch', async () => {
+  const { batcher, batches } = batcherByHand()
+  const all = [1, 2, 3].map((pr) => batcher.ask(claim(`n${pr}`, pr)))
+  await nextTurn()
+  // Two of three make a batch; the third was put back, and now another of its key comes.
+  all.push(batcher.ask(claim('n3-again', 3)))
+  await nextTurn()
+  for (let i = 0; i < batches.length; i++) {
+    await batches[i]!.answer()
+    await nextTurn()
+  }
+  expect(batches.map(({ names }) => names)).toEqual([['n1', 'n2'], ['n3'], ['n3-again']])
+  await Promise.all(all)
+})
+
+it('takes time in proportion for many requests of one key', async () => {
+  const cpuMsFor = async (count: number): Promise<number> => {
+    const batcher = new Batcher<Claim, ClaimAnswer>({
+      run: (claims) => Promise.resolve(claims.map(answerOf)),
+      ...claimsOptions,
+      keyOf: () => 'one',
+      scheduler: { ...systemScheduler, soon: queueMicrotask },
+    })
+    const request = claim('a', 1)
+    const before = process.cpuUsage()
+    await Promise.all(Array.from({ length: count }, () => batcher.ask(request)))
+    const { user, system } = process.cpuUsage(before)
+    return (user + system) / 1000
+  }
+  await cpuMsFor(1000)
+  const few = Math.min(await cpuMsFor(10_000), await cpuMsFor(10_000))
+  // Four times as many; where time grows with the square, sixteen times as long.
+  expect(await cpuMsFor(40_000)).toBeLessThan(10 * few)
+})

@@ -7,10 +7,12 @@
  *
  * What must hold: a batch has one request per key (a claim's is its subject), requests of one key
  * keep their order, one that makes its batch fail takes no other down with it, and one that others
- * hold up holds up nobody else: it is soon taken out of the batches and done beside them.
+ * hold up holds up nobody else: it is soon taken out of the batches and done beside them. The work
+ * per request does not grow with how many wait, whatever their keys.
  */
 import { StoreContendedError, StoreUnavailableError } from '../errors.ts'
 import type { Scheduler } from '../scheduler.ts'
+import { Fifo } from './fifo.ts'
 import { wholePieces } from './sql.ts'
 
 /** `deferred`: another of this batch stands in its way; ask again in the next one. */
@@ -51,7 +53,12 @@ export interface Linger {
 
 export class Batcher<Request, Answer extends object> {
   readonly #options: BatcherOptions<Request, Answer>
-  #queue: Waiting<Request, Answer>[] = []
+  /** Those that wait, by key; a key without any has no entry. */
+  readonly #lanes = new Map<string, Fifo<Waiting<Request, Answer>>>()
+  #waiting = 0
+  /** Keys of which one waits and none is under way, in two sets: `#first` goes first. */
+  #first: ReadonlySet<string> = new Set()
+  readonly #ready = new Set<string>()
   #underWay = 0
   readonly #keysUnderWay = new Set<string>()
   #planned = false
@@ -63,13 +70,16 @@ export class Batcher<Request, Answer extends object> {
 
   ask(request: Request): Promise<Answer> {
     return new Promise((resolve, reject) => {
-      this.#queue.push({ request, key: this.#options.keyOf(request), resolve, reject })
+      const key = this.#options.keyOf(request)
+      this.#laneOf(key).push({ request, key, resolve, reject })
+      this.#waiting++
+      if (!this.#keysUnderWay.has(key) && !this.#first.has(key)) this.#ready.add(key)
       this.#plan()
     })
   }
 
   get isBusy(): boolean {
-    return this.#queue.length > 0 || this.#keysUnderWay.size > 0
+    return this.#waiting > 0 || this.#keysUnderWay.size > 0
   }
 
   /** Resolves when everybody who came has an answer. */
@@ -81,13 +91,13 @@ export class Batcher<Request, Answer extends object> {
   }
 
   #releaseDrainers(): void {
-    if (this.#queue.length > 0 || this.#keysUnderWay.size > 0) return
+    if (this.isBusy) return
     for (const release of this.#drainers.splice(0)) release()
   }
 
   #plan(): void {
     const { underWayMax, linger, gatherTurns, scheduler } = this.#options
-    if (this.#planned || this.#underWay >= underWayMax || this.#queue.length === 0) return
+    if (this.#planned || this.#underWay >= underWayMax || this.#waiting === 0) return
     this.#planned = true
     const leave = (): void => {
       this.#planned = false
@@ -99,14 +109,14 @@ export class Batcher<Request, Answer extends object> {
     }
     if (linger !== undefined) this.#lingerOn(linger, leave, 1)
     else if (gatherTurns === undefined) scheduler.soon(leave)
-    else this.#gather(leave, this.#queue.length, gatherTurns)
+    else this.#gather(leave, this.#waiting, gatherTurns)
   }
 
   /** For as long as every turn of the event loop brings more. */
   #gather(leave: () => void, before: number, turnsLeft: number): void {
     const { scheduler, batchMax } = this.#options
     scheduler.soon(() => {
-      const now = this.#queue.length
+      const now = this.#waiting
       if (now === before || now >= batchMax || turnsLeft <= 1) leave()
       else this.#gather(leave, now, turnsLeft - 1)
     })
@@ -119,24 +129,53 @@ export class Batcher<Request, Answer extends object> {
     })
   }
 
-  /** The next ones in order, passing over keys that are in it or under way already. */
+  /** The next ones in order, one of each key that is not under way. */
   #takeBatch(): readonly Waiting<Request, Answer>[] {
     const { batchMax, evenSizes } = this.#options
-    const taken = new Set(this.#keysUnderWay)
     const batch: Waiting<Request, Answer>[] = []
-    this.#queue = this.#queue.filter((waiting) => {
-      if (batch.length >= batchMax || taken.has(waiting.key)) return true
-      taken.add(waiting.key)
-      batch.push(waiting)
-      return false
-    })
+    for (const key of this.#nextKeys(batchMax)) {
+      const waiting = this.#laneOf(key).take()
+      if (waiting !== undefined) batch.push(waiting)
+    }
+    this.#waiting -= batch.length
+    for (const { key } of batch) this.#keysUnderWay.add(key)
     // What is cut off leads the next batch.
-    if (evenSizes) this.#queue.unshift(...batch.splice(wholePieces(batch.length)))
+    if (evenSizes) this.#return(batch.splice(wholePieces(batch.length)))
     return batch
   }
 
+  #nextKeys(most: number): readonly string[] {
+    const first = [...this.#first]
+    const keys = first.slice(0, most)
+    this.#first = new Set(first.slice(most))
+    for (const key of this.#ready) {
+      if (keys.length >= most) break
+      this.#ready.delete(key)
+      keys.push(key)
+    }
+    return keys
+  }
+
+  #laneOf(key: string): Fifo<Waiting<Request, Answer>> {
+    let lane = this.#lanes.get(key)
+    if (lane === undefined) {
+      lane = new Fifo()
+      this.#lanes.set(key, lane)
+    }
+    return lane
+  }
+
+  /** To the head of their lanes and of the next batch. */
+  #return(taken: readonly Waiting<Request, Answer>[]): void {
+    for (const waiting of taken) {
+      this.#laneOf(waiting.key).putBack(waiting)
+      this.#keysUnderWay.delete(waiting.key)
+    }
+    this.#waiting += taken.length
+    this.#first = new Set([...taken.map(({ key }) => key), ...this.#first])
+  }
+
   async #send(batch: readonly Waiting<Request, Answer>[]): Promise<void> {
-    for (const { key } of batch) this.#keysUnderWay.add(key)
     this.#underWay++
     try {
       const answers = await this.#options.run(
@@ -144,8 +183,8 @@ export class Batcher<Request, Answer extends object> {
         false,
       )
       const deferred = batch.filter((waiting, i) => !settle(waiting, answers[i]))
-      this.#queue.unshift(...deferred)
-      this.#leave(batch)
+      this.#leave(batch.filter((waiting) => !deferred.includes(waiting)))
+      this.#return(deferred)
     } catch (error) {
       const isHeldUp = error instanceof StoreContendedError && error.code === 'store_contended'
       const isAway = error instanceof StoreUnavailableError
@@ -165,17 +204,22 @@ export class Batcher<Request, Answer extends object> {
   async #sendAlone(waiting: Waiting<Request, Answer>): Promise<void> {
     try {
       const [answer] = await this.#options.run([waiting.request], true)
-      if (!settle(waiting, answer)) this.#queue.unshift(waiting)
+      if (settle(waiting, answer)) this.#leave([waiting])
+      else this.#return([waiting])
     } catch (error) {
       waiting.reject(error)
+      this.#leave([waiting])
     }
-    this.#leave([waiting])
     this.#plan()
     this.#releaseDrainers()
   }
 
   #leave(batch: readonly Waiting<Request, Answer>[]): void {
-    for (const { key } of batch) this.#keysUnderWay.delete(key)
+    for (const { key } of batch) {
+      this.#keysUnderWay.delete(key)
+      if (this.#laneOf(key).length > 0) this.#ready.add(key)
+      else this.#lanes.delete(key)
+    }
   }
 }
 

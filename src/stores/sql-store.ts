@@ -12,11 +12,12 @@ import type { Scheduler } from '../scheduler.ts'
 import type * as port from '../store.ts'
 import type { PublishingRules } from '../domain/outbox/schedule.ts'
 import { defaultPublishing } from '../domain/outbox/schedule.ts'
-import { Batcher } from './batcher.ts'
 import type { Driver, OnTogether } from './driver.ts'
 import { LostRace } from './driver.ts'
 import { Presence } from './presence.ts'
+import { Turns } from './turns.ts'
 import type { Verb } from './sql.ts'
+import { SqlBatches } from './sql-batches.ts'
 import { SqlCatchUp } from './sql-catch-up.ts'
 import { SqlOutbox } from './sql-outbox.ts'
 import { SqlTokens } from './sql-tokens.ts'
@@ -29,7 +30,7 @@ import { rerunRun, settleHead } from './verbs/claim-again.ts'
 import { claimRuns, subjectOf } from './verbs/claim-runs.ts'
 import type { VerbContext } from './verbs/context.ts'
 import { cancelRun, completeRun, sweepRun } from './verbs/end-run.ts'
-import { heartbeatRun, leaseRun, releaseRun } from './verbs/hold-run.ts'
+import { availableTypes, heartbeatRun, leaseRun, releaseRun } from './verbs/hold-run.ts'
 import {
   activeRuns,
   dueRuns,
@@ -45,15 +46,15 @@ import type { OnceRules } from './verbs/once.ts'
 import { withOnce } from './verbs/once.ts'
 import { ensureMarkerKey } from './verbs/publisher-identity.ts'
 import { purge } from './verbs/purge.ts'
-import { receiveWebhooks } from './verbs/receive-webhooks.ts'
 import { reportStatus } from './verbs/report-status.ts'
 import { learnRepository } from './verbs/repositories.ts'
-import { settleWebhooks } from './verbs/settle-webhooks.ts'
 import { readState, writeStateOnce } from './verbs/state.ts'
 import { storeVitals } from './verbs/vitals.ts'
 import { postponeWebhook, replayWebhook } from './verbs/wait-webhook.ts'
 
-const batchPatienceMs = 2000
+/** Of a pool's ten connections: the others are for heartbeats, webhooks, batches and reads. */
+const mostInTurn = 5
+const turnPatienceMs = 30_000
 
 export interface SqlStoreOptions {
   readonly random: Random
@@ -65,19 +66,17 @@ export interface SqlStoreOptions {
 export class SqlStore extends SqlTokens implements port.Store {
   readonly #driver: Driver
   readonly #context: VerbContext
-  readonly #claims: Batcher<Claim, port.ClaimAnswer>
-  readonly #received: Batcher<port.NewWebhook, port.ReceivedWebhook>
-  readonly #settled: Batcher<port.DecidedWebhook, port.SettledWebhook>
+  readonly #batches: SqlBatches
   readonly #presence: Presence
+  /** Null where one transaction follows the other anyway. */
+  readonly #turns: Turns | null
   readonly outbox: SqlOutbox
   readonly catchUp: SqlCatchUp
   protected readonly means: SqlTokens['means']
-  readonly #onTogether: OnTogether | undefined
 
   constructor(driver: Driver, { random, scheduler, onTogether, publishing }: SqlStoreOptions) {
     super()
     this.#driver = driver
-    this.#onTogether = onTogether
     this.#context = {
       dialect: driver.dialect,
       now: () => driver.now(),
@@ -90,36 +89,18 @@ export class SqlStore extends SqlTokens implements port.Store {
         secret: random.bytes(32).toString('base64url'),
       }),
     }
+    const turns = { scheduler, mostAtOnce: mostInTurn, patienceMs: turnPatienceMs }
+    this.#turns = driver.dialect.statementsTravel ? new Turns(turns) : null
     this.catchUp = new SqlCatchUp(driver)
     this.means = { driver, context: this.#context }
     this.#presence = new Presence(driver, (by) => mendTimes(driver, this.#context, by))
     this.outbox = new SqlOutbox(driver, this.#context)
-    const batches = { scheduler, evenSizes: driver.dialect.statementsTravel }
-    this.#claims = new Batcher({
-      run: (claims, beside) => this.#batch(claims, beside, () => claimRuns(this.#context, claims)),
-      keyOf: subjectOf,
-      ...batches,
-      batchMax: 32,
-      underWayMax: 2,
-    })
-    this.#received = new Batcher({
-      run: (webhooks, beside) =>
-        this.#batch(webhooks, beside, () => receiveWebhooks(this.#context, webhooks)),
-      keyOf: ({ lane }) => lane,
-      ...batches,
-      batchMax: 64,
-      underWayMax: 2,
-      gatherTurns: 8,
-    })
-    this.#settled = new Batcher({
-      run: (decided, beside) =>
-        this.#batch(decided, beside, () => settleWebhooks(this.#context, decided)),
-      keyOf: ({ lane }) => lane,
-      ...batches,
-      batchMax: 64,
-      underWayMax: 2,
-      // Their senders have been answered; those who have not go first.
-      linger: { ms: 20, while: () => this.#received.isBusy, timesMax: 50 },
+    this.#batches = new SqlBatches({
+      driver,
+      context: this.#context,
+      scheduler,
+      onTogether,
+      inTurn: (key, work) => this.#inTurn(key, work),
     })
   }
 
@@ -132,37 +113,39 @@ export class SqlStore extends SqlTokens implements port.Store {
   }
 
   async close(): Promise<void> {
-    for (const batcher of [this.#received, this.#settled, this.#claims]) await batcher.drain()
+    await this.#batches.drain()
     await this.#driver.close()
   }
 
   claimRun(claim: Claim, once: port.Once | null): Promise<port.ClaimAnswer> {
-    if (once === null) return this.#claims.ask(claim)
+    if (once === null) return this.#batches.claims.ask(claim)
     const context = this.#context
-    return this.#once(once, () => claimAlone(context, claim), {
-      holdOf: ({ process, run }) => (process ? run : null),
-    })
+    return this.#inTurn(subjectOf(claim), () =>
+      this.#once(once, () => claimAlone(context, claim), {
+        holdOf: ({ process, run }) => (process ? run : null),
+      }),
+    )
   }
 
-  #batch<T>(
-    requests: readonly unknown[],
-    beside: boolean,
-    verb: () => Verb<readonly T[]>,
-  ): Promise<readonly T[]> {
-    // A batch that somebody holds up is soon split, so that the others need not wait for that one.
-    const patienceMs = beside ? undefined : batchPatienceMs
-    this.#onTogether?.('batch', requests.length)
-    return this.#driver.transact(verb, patienceMs)
+  /** For a verb that may have to wait for the lock of this key. */
+  #inTurn<T>(key: string, work: () => Promise<T>): Promise<T> {
+    return this.#turns === null ? work() : this.#turns.take(key, work)
   }
 
   settleHead(settled: port.SettledHead): Promise<port.SettleAnswer> {
-    return this.#driver.transact(() => settleHead(this.#context, settled))
+    return this.#inTurn(settled.runId, () =>
+      this.#driver.transact(() => settleHead(this.#context, settled)),
+    )
   }
 
   leaseRun(request: port.LeaseRequest, once: port.Once | null): Promise<port.LeaseAnswer | null> {
     return this.#once(once, () => leaseRun(this.#context, request), {
       holdOf: (answer) => answer?.run ?? null,
     })
+  }
+
+  availableTypes(types: readonly string[], any: boolean): Promise<readonly string[]> {
+    return this.#driver.read(() => availableTypes(types, any))
   }
 
   heartbeatRun(request: port.HolderRequest, once: port.Once | null): Promise<port.HeartbeatAnswer> {
@@ -173,31 +156,31 @@ export class SqlStore extends SqlTokens implements port.Store {
   }
 
   releaseRun(request: port.HolderRequest, once: port.Once | null): Promise<Run> {
-    return this.#once(once, () => releaseRun(this.#context, request))
+    return this.#onceOf(request.runId, once, () => releaseRun(this.#context, request))
   }
 
   completeRun(request: port.CompleteRequest, once: port.Once | null): Promise<Run> {
-    return this.#once(once, () => completeRun(this.#context, request))
+    return this.#onceOf(request.runId, once, () => completeRun(this.#context, request))
   }
 
   reportStatus(request: port.ReportRequest, once: port.Once | null): Promise<Run> {
-    return this.#once(once, () => reportStatus(this.#context, request))
+    return this.#onceOf(request.runId, once, () => reportStatus(this.#context, request))
   }
 
   cancelRun(runId: string, actor: string, once: port.Once | null): Promise<Run> {
-    return this.#once(once, () => cancelRun(this.#context, runId, actor))
+    return this.#onceOf(runId, once, () => cancelRun(this.#context, runId, actor))
   }
 
   rerunRun(runId: string, actor: string, once: port.Once | null): Promise<port.ClaimAnswer> {
-    return this.#once(once, () => rerunRun(this.#context, runId, actor))
+    return this.#onceOf(runId, once, () => rerunRun(this.#context, runId, actor))
   }
 
   receiveWebhook(webhook: port.NewWebhook): Promise<port.ReceivedWebhook> {
-    return this.#received.ask(webhook)
+    return this.#batches.received.ask(webhook)
   }
 
   settleWebhook(decided: port.DecidedWebhook): Promise<port.SettledWebhook> {
-    return this.#settled.ask(decided)
+    return this.#batches.settled.ask(decided)
   }
 
   postponeWebhook(entryId: string, dueAt: number, why: string): Promise<void> {
@@ -262,7 +245,7 @@ export class SqlStore extends SqlTokens implements port.Store {
 
   async sweepRun(runId: string): Promise<Run | null> {
     try {
-      return await this.#driver.transact(() => sweepRun(this.#context, runId))
+      return await this.#onceOf(runId, null, () => sweepRun(this.#context, runId))
     } catch (error) {
       if (error instanceof NotFoundError) return null
       throw error
@@ -350,6 +333,11 @@ export class SqlStore extends SqlTokens implements port.Store {
   async firstStartedAt(): Promise<number | null> {
     const stored = await this.#driver.read(() => readState('first_started_at'))
     return stored === null ? null : Number(stored)
+  }
+
+  /** What changes a run waits for its turn. */
+  #onceOf<T>(runId: string, once: port.Once | null, verb: () => Verb<T>): Promise<T> {
+    return this.#inTurn(runId, () => this.#once(once, verb))
   }
 
   #once<T>(once: port.Once | null, verb: () => Verb<T>, rules: OnceRules<T> = {}): Promise<T> {

@@ -74,7 +74,19 @@ function typesWithin({ types, within }: LeaseRequest): readonly string[] | null 
 
 /** No type starves another, in whatever order a worker names them. */
 function* byLongestWait(types: readonly string[]): Verb<readonly string[]> {
-  if (types.length < 2) return types
+  return types.length < 2 ? types : yield* withRuns(types)
+}
+
+export function* availableTypes(types: readonly string[], any: boolean): Verb<readonly string[]> {
+  const found = yield* withRuns(types)
+  if (!any) return found
+  const [row] = yield sql`SELECT type FROM run WHERE available_at IS NOT NULL
+    ORDER BY available_at LIMIT 1`
+  return row === undefined ? found : [...new Set([...found, row['type'] as string])]
+}
+
+/** Of these types, those with a run that can be leased; the one that waits longest first. */
+function* withRuns(types: readonly string[]): Verb<readonly string[]> {
   const waiting: { type: string; since: number }[] = []
   for (const type of new Set(types)) {
     const [row] = yield sql`SELECT available_at FROM run

@@ -1,0 +1,59 @@
+/**
+ * Goal: one subject that somebody holds keeps nobody else waiting.
+ * Method: a connection of another program locks a subject's row and keeps it. Many callers with an
+ * Idempotency-Key, which no batch gathers, want that subject; meanwhile a webhook, a heartbeat and a
+ * ping of others must be answered while the lock is still held.
+ */
+import pg from 'pg'
+import { expect, it, vi } from 'vitest'
+import type { Once } from '../../src/store.ts'
+import { sessionOptions } from '../../src/stores/open-postgres.ts'
+import { newWebhook } from '../conformance/webhooks.ts'
+import { freshDatabase } from '../postgres/fresh-database.ts'
+import { claimOf } from './claims.ts'
+import { openStore } from './open-store.ts'
+
+vi.setConfig({ testTimeout: 60_000 })
+
+const once = (name: string): Once => ({
+  keyHash: name,
+  bodyHash: 'body',
+  seal: (text) => text,
+  open: (sealed) => sealed,
+})
+
+it('callers of a held subject leave connections to everybody else', async () => {
+  const database = await freshDatabase()
+  const store = await openStore({ kind: 'postgres', url: database.url })
+  const claim = (pr: number) => {
+    const secret = `s${pr}`
+    return claimOf({ pr, head: 'a', secret, leaseMs: 60_000, actor: 'test', now: store.now() })
+  }
+  await store.claimRun(claim(1), null)
+  const other = await store.claimRun(claim(2), null)
+  const holder = new pg.Client({ connectionString: database.url, options: sessionOptions })
+  await holder.connect()
+  await holder.query('BEGIN')
+  await holder.query(`UPDATE subject SET touched_at = touched_at WHERE name = 'pr-1'`)
+
+  let answered = 0
+  const wanting = Array.from({ length: 40 }, async (_, i) => {
+    const { reason } = await store.claimRun(claim(1), once(`k${i}`))
+    answered += 1
+    return reason
+  })
+  const { id: runId = '', leaseHash } = other.run ?? {}
+  const heartbeat = { runId, leaseHash: leaseHash ?? '', leaseMs: null, actor: 'test' }
+  await Promise.all([
+    store.ping(),
+    store.heartbeatRun(heartbeat, null),
+    store.receiveWebhook(newWebhook()),
+  ])
+  expect(answered).toBe(0)
+
+  await holder.query('COMMIT')
+  await holder.end()
+  expect(new Set(await Promise.all(wanting))).toEqual(new Set(['duplicate']))
+  await store.close()
+  await database.drop()
+})
