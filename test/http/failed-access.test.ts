@@ -2,6 +2,9 @@
  * Goal: wrong tokens and signatures are told in the audit with the address they came from, right
  * ones are not held up by them, and a name that is not the server's gets no answer from it.
  */
+import { once } from 'node:events'
+import { request, type IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { afterEach, describe, expect, test } from 'vitest'
 import { createHttpServer } from '../../src/http/server.ts'
 import type { HttpDeps } from '../../src/http/deps.ts'
@@ -52,6 +55,19 @@ describe('failed authentication', () => {
     await server.close()
     expect(fakes.refusals).toEqual([{ address, count: 1 }])
   })
+})
+
+test('a body without a right token is not waited for', async () => {
+  const { server } = start()
+  await server.listen({ port: 0, host: '127.0.0.1' })
+  const { port } = server.server.address() as AddressInfo
+  const headers = { ...bearer('guess'), 'content-type': 'application/json', 'content-length': 9 }
+  // Nothing of the body is ever sent.
+  const sent = request({ port, host: '127.0.0.1', method: 'POST', path: '/v1/runs', headers })
+  sent.on('error', () => undefined).flushHeaders()
+  const [answer] = (await once(sent, 'response')) as [IncomingMessage]
+  expect(answer.statusCode).toBe(401)
+  sent.destroy()
 })
 
 describe('a name that is not the server’s', () => {

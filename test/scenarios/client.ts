@@ -53,7 +53,7 @@ export class Client {
   }
 
   async call(
-    method: 'GET' | 'POST' | 'PUT',
+    method: 'GET' | 'POST' | 'PUT' | 'DELETE',
     path: string,
     body?: object,
     headers: Readonly<Record<string, string>> = {},
