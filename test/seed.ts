@@ -4,3 +4,16 @@
  * tries other cases.
  */
 export const seed = Number(process.env['TEST_SEED'] ?? 1)
+
+export type Below = (below: number) => number
+
+/** Mulberry32: small, and good enough to shuffle. */
+export function seeded(seed: number): Below {
+  let state = seed
+  return (below) => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32) * below)
+  }
+}

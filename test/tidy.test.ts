@@ -14,8 +14,8 @@ import {
   type PackageEntries,
 } from './tidy/package-rules.ts'
 import { readSources, repository, sourceOf, type Rule } from './tidy/source.ts'
+import { chanceHasASeed, everyTestRuns } from './tidy/test-rules.ts'
 import {
-  everyTestRuns,
   fileLength,
   functionLength,
   kebabCaseNames,
@@ -73,14 +73,42 @@ describe('text rules', () => {
     const findings = find(nothingLeftOver, 'src/a.ts', `// fine\n// ${word} later\n`)
     expect(findings).toEqual([`src/a.ts:2 ${word}: do it now, or write an issue and remove it`])
   })
+})
 
-  it.each(['it.skip', 'it.only', 'describe.skip', 'test.only', 'it.todo'])(
-    '%s is found',
-    (call) => {
-      expect(find(everyTestRuns, 'src/a.test.ts', `${call}('x', () => {})`)).toHaveLength(1)
-      expect(find(everyTestRuns, 'src/a.test.ts', `// ${call}\nit('${call}', f)`)).toEqual([])
-    },
-  )
+describe('test rules', () => {
+  it.each([
+    ...['it.skip', 'it.only', 'describe.skip', 'test.only', 'it.todo', 'it.fails'],
+    ...['it.runIf(canMount)', 'describe.skipIf(isMac)', 'it.concurrent.skip'],
+  ])('%s is found', (call) => {
+    expect(find(everyTestRuns, 'src/a.test.ts', `${call}('x', () => {})`)).toHaveLength(1)
+    expect(find(everyTestRuns, 'src/a.test.ts', `// ${call}\nit('${call}', f)`)).toEqual([])
+  })
+
+  it('a test that skips itself says why', () => {
+    expect(find(everyTestRuns, 'src/a.test.ts', 'context.skip()')).toHaveLength(1)
+    expect(find(everyTestRuns, 'src/a.test.ts', "context.skip('needs Linux')")).toEqual([])
+    expect(find(everyTestRuns, 'src/a.test.ts', "outbox.skip(id, 'no')")).toEqual([])
+  })
+
+  it.each([
+    'const at = Math.random()',
+    'fc.assert(fc.property(a, b))',
+    'fc.assert(fc.property(a, b), { numRuns: 30 })',
+    'fc.sample(text, 5)',
+    'const options = { seed, interruptAfterTimeLimit: 8000 }',
+  ])('%s is chance without a seed, or ends by the clock', (text) => {
+    expect(find(chanceHasASeed, 'src/a.test.ts', text)).toHaveLength(1)
+    expect(find(chanceHasASeed, 'test/chaos/a.ts', text)).toHaveLength(1)
+  })
+
+  it.each([
+    'fc.assert(fc.property(a, b), { seed: 3 })',
+    'fc.sample(text, { numRuns: 5, seed })',
+    'const guid = randomUUID()',
+    "const text = 'Math.random()'",
+  ])('%s is fine', (text) => {
+    expect(find(chanceHasASeed, 'src/a.test.ts', text)).toEqual([])
+  })
 })
 
 describe('what is asked of the machine', () => {
@@ -224,7 +252,8 @@ describe('the repository', () => {
     'names its files in kebab-case': kebabCaseNames,
     'opens every file with a comment': opensWithComment,
     'has nothing left over': nothingLeftOver,
-    'skips no test': everyTestRuns,
+    'skips no test without a word': everyTestRuns,
+    'has a seed for chance in tests': chanceHasASeed,
     'asks the machine for time, chance and timers in one place each': machineIsHandedIn,
     'imports in one direction': importDirection,
     'names concrete stores where they are opened alone': storesAreNamedOnce,

@@ -11,6 +11,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { Run } from '../../src/domain/run.ts'
 import { isActive } from '../../src/domain/run.ts'
 import { freshDatabase, type TestDatabase } from '../postgres/fresh-database.ts'
+import { seed, seeded } from '../seed.ts'
 import { startTogether } from './child.ts'
 import type { ClaimConfig, ClaimTold } from './claim-program.ts'
 import { claimOf, sha } from './claims.ts'
@@ -142,9 +143,11 @@ describe.each(['postgres', 'sqlite'] as const)('on %s', (kind) => {
   })
 })
 
+const below = seeded(seed)
+
 function shuffled(claims: Claims): Claims {
   return claims
-    .map((claim) => ({ claim, at: Math.random() }))
+    .map((claim) => ({ claim, at: below(1_000_000) }))
     .toSorted((a, b) => a.at - b.at)
     .map(({ claim }) => claim)
 }

@@ -12,13 +12,14 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect, it, vi } from 'vitest'
 import { freshDatabase } from '../postgres/fresh-database.ts'
+import { seed, seeded } from '../seed.ts'
 import { Client } from '../scenarios/client.ts'
 import { adminToken } from '../scenarios/server.ts'
 import { until } from '../scenarios/until.ts'
 import { checkIntake, countInherited, lookFromOutside } from './check-intake.ts'
 import { MortalServer } from './mortal-server.ts'
 import { postWebhook } from './post-webhook.ts'
-import { seeded, WebhookPlan, webhookSecret, type PlannedDelivery } from './webhook-plan.ts'
+import { WebhookPlan, webhookSecret, type PlannedDelivery } from './webhook-plan.ts'
 
 // Eighty processes on a busy machine take their time to start.
 vi.setConfig({ testTimeout: 240_000 })
@@ -35,7 +36,7 @@ interface Survived {
   readonly inherited: number
 }
 
-async function survive(databaseUrl: string, kills: number, seed: number): Promise<Survived> {
+async function survive(databaseUrl: string, kills: number): Promise<Survived> {
   const below = seeded(seed)
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-kills-'))
   const server = new MortalServer({
@@ -102,16 +103,9 @@ async function survive(databaseUrl: string, kills: number, seed: number): Promis
   }
 }
 
-const seedNow = (): number => Date.now() % 1_000_000
-
 it('fifty kills on SQLite lose no webhook and make no second run', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-kills-file-'))
-  const seed = seedNow()
-  const { violations, lost, inherited } = await survive(
-    `sqlite:${join(folder, 'holdfast.db')}`,
-    50,
-    seed,
-  )
+  const { violations, lost, inherited } = await survive(`sqlite:${join(folder, 'holdfast.db')}`, 50)
   rmSync(folder, { recursive: true })
   expect(violations, `seed ${seed}`).toEqual([])
   // Else nothing was under way when it was killed, and the test shows nothing.
@@ -121,8 +115,7 @@ it('fifty kills on SQLite lose no webhook and make no second run', async () => {
 
 it('twenty-five kills on PostgreSQL lose no webhook and make no second run', async () => {
   const database = await freshDatabase()
-  const seed = seedNow()
-  const { violations, lost, inherited } = await survive(database.url, 25, seed)
+  const { violations, lost, inherited } = await survive(database.url, 25)
   await database.drop()
   expect(violations, `seed ${seed}`).toEqual([])
   expect(lost, `seed ${seed}`).toBeGreaterThan(12)

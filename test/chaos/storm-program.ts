@@ -7,6 +7,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { ConflictError } from '../../src/errors.ts'
 import { hashSecret } from '../../src/secrets.ts'
 import type { Store } from '../../src/store.ts'
+import { seeded } from '../seed.ts'
 import { settings, untilLetGo } from './child.ts'
 import { claimOf, grantOf } from './claims.ts'
 import { withAborts, withoutLocks } from './faulty-driver.ts'
@@ -23,15 +24,18 @@ export interface StormConfig {
   /** The time of event 0; one second of GitHub's time passes per event. */
   readonly firstEventAt: number
   readonly broken: boolean
+  readonly seed: number
+  /** How many take part, which is how fast the steps of all go compared to one's own. */
+  readonly processes: number
 }
 
-/** When the storm began and ends, on the shared monotonic clock. */
-export interface StormTimes {
-  readonly beganAt: number
-  readonly endsAt: number
+/** The word to begin. Any further word is to stop. */
+export interface StormStart {
+  /** Steps that were taken before this process began. */
+  readonly stepsBefore: number
 }
 
-const eventEveryMs = 60
+const stepsPerEvent = 12
 
 interface Grant {
   readonly runId: string
@@ -41,14 +45,18 @@ interface Grant {
 
 const config = settings() as StormConfig
 const driver = await openDriver(config.database)
-const faulty = withAborts(config.broken ? withoutLocks(driver) : driver, seams.random)
+const below = seeded(config.seed)
+const chance = { ...seams.random, below }
+const faulty = withAborts(config.broken ? withoutLocks(driver) : driver, chance)
 const store: Store = storeOver(faulty)
 const log = openLog(config.folder, config.name)
-const below = (n: number): number => seams.random.below(n)
 const grants: Grant[] = []
 const runIds: string[] = []
 let actors = 0
-const times = (await untilLetGo()) as StormTimes
+let steps = 0
+let isOver = false
+const { stepsBefore } = (await untilLetGo()) as StormStart
+process.on('message', () => (isOver = true))
 
 /** Asks the store, with a line before and after; null when it was refused. */
 async function ask<T>(
@@ -73,7 +81,7 @@ async function ask<T>(
 
 async function claim(): Promise<void> {
   const pr = below(config.pullRequests)
-  const newest = Math.floor((monotonicMs() - times.beganAt) / eventEveryMs)
+  const newest = Math.floor((stepsBefore + steps * config.processes) / stepsPerEvent)
   const event = Math.max(0, newest + below(11) - 5)
   const actor = `${config.name}-${actors++}`
   const secret = below(4) > 0 ? actor : null
@@ -199,13 +207,15 @@ async function sweep(): Promise<void> {
 }
 
 async function work(): Promise<void> {
-  while (monotonicMs() < times.endsAt) {
-    const chance = below(100)
-    if (chance < 55) await claim()
-    else if (chance < 70) await lease()
-    else if (chance < 80) await sweep().catch(() => undefined)
-    else if (chance < 90) await cancelOrRerun()
+  while (!isOver) {
+    const which = below(100)
+    if (which < 55) await claim()
+    else if (which < 70) await lease()
+    else if (which < 80) await sweep().catch(() => undefined)
+    else if (which < 90) await cancelOrRerun()
     else await haunt()
+    steps++
+    process.send?.({ kind: 'step' })
   }
 }
 

@@ -1,14 +1,19 @@
-/** Lets a storm of processes loose on one store, kills some of them, and gathers what is left. */
+/**
+ * Lets a storm of processes loose on one store, kills some of them, and gathers what is left. It is
+ * measured in steps, not in seconds, and chance has a seed: a slow machine takes longer for the
+ * same storm.
+ */
+import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as pause } from 'node:timers/promises'
+import { seed, seeded } from '../seed.ts'
 import { checkAudit } from './check-audit.ts'
 import { checkLogs } from './check-logs.ts'
 import { startChild, type Child } from './child.ts'
 import type { Database } from './open-store.ts'
-import { monotonicMs, readLogs, type Logged } from './storm-log.ts'
-import type { StormConfig, StormTimes } from './storm-program.ts'
+import { readLogs, type Logged } from './storm-log.ts'
+import type { StormConfig, StormStart } from './storm-program.ts'
 import { readTables } from './storm-tables.ts'
 
 export interface StormOptions {
@@ -16,11 +21,12 @@ export interface StormOptions {
   readonly processes: number
   readonly workers: number
   readonly pullRequests: number
-  readonly forMs: number
-  /** One of the processes is killed and replaced this often; null for never. */
-  readonly killEveryMs: number | null
-  /** After so many kills the storm is over, and the tables were looked at after each of them. */
-  readonly killsMax?: number
+  /** Taken by all together, at the least. */
+  readonly steps: number
+  /** How many processes are killed and replaced, the last one only killed. */
+  readonly kills: number
+  /** The tables are looked at after each kill too; for one process, or others write meanwhile. */
+  readonly lookOften?: boolean
   readonly broken?: boolean
 }
 
@@ -28,7 +34,6 @@ export interface StormResult {
   readonly violations: readonly string[]
   readonly grants: number
   readonly refusals: number
-  readonly kills: number
 }
 
 export async function runStorm(options: StormOptions): Promise<StormResult> {
@@ -41,27 +46,19 @@ export async function runStorm(options: StormOptions): Promise<StormResult> {
 }
 
 async function runIn(folder: string, options: StormOptions): Promise<StormResult> {
-  const { database, workers, pullRequests, broken = false } = options
+  const { database } = options
   const firstEventAt = Math.floor(Date.now() / 1000) * 1000 - 3_600_000
-  let started = 0
-  const start = (): Child =>
-    startChild('storm-program.ts', {
-      ...{ database, folder, workers, pullRequests, broken, firstEventAt },
-      ...{ name: `p${started++}`, leaseMs: 250 },
-    } satisfies StormConfig)
-  const children = Array.from({ length: options.processes }, start)
-  await Promise.all(children.map(({ ready }) => ready))
-  const beganAt = monotonicMs()
-  const times: StormTimes = { beganAt, endsAt: beganAt + options.forMs }
-  for (const child of children) child.go(times)
+  const storm = new Storm(folder, options, firstEventAt)
   const betweenKills: string[] = []
-  const kills = await killSome(children, start, options, {
-    times,
-    async look() {
+  await storm.begin()
+  for (let kill = 1; kill <= options.kills; kill++) {
+    const isLast = kill === options.kills
+    await storm.killOne(!isLast, async () => {
+      if (options.lookOften !== true) return
       betweenKills.push(...checkAudit(await readTables(database)))
-    },
-  })
-  await Promise.all(children.map(({ ended }) => ended))
+    })
+  }
+  await storm.end()
   const logs = readLogs(folder)
   const tables = await readTables(database)
   const count = (phase: Logged['phase']): number => logs.filter((l) => l.phase === phase).length
@@ -73,28 +70,91 @@ async function runIn(folder: string, options: StormOptions): Promise<StormResult
     ],
     grants: logs.filter(({ granted }) => granted === true).length,
     refusals: count('refused'),
-    kills,
   }
 }
 
-async function killSome(
-  children: Child[],
-  start: () => Child,
-  { killEveryMs, killsMax = Infinity }: StormOptions,
-  watch: { readonly times: StormTimes; look(): Promise<void> },
-): Promise<number> {
-  if (killEveryMs === null) return 0
-  let kills = 0
-  while (monotonicMs() < watch.times.endsAt - killEveryMs) {
-    const place = Math.floor(Math.random() * children.length)
-    const next = kills + 1 < killsMax ? start() : null
-    await Promise.all([next?.ready, pause(Math.random() * killEveryMs * 2)])
-    await children[place]?.kill()
-    kills++
-    if (killsMax < Infinity) await watch.look()
-    if (next === null) break
-    children[place] = next
-    next.go(watch.times)
+class Storm {
+  readonly #folder: string
+  readonly #options: StormOptions
+  readonly #firstEventAt: number
+  readonly #below = seeded(seed)
+  readonly #children: Child[]
+  #started = 0
+  #steps = 0
+  #onStep = (): void => undefined
+
+  constructor(folder: string, options: StormOptions, firstEventAt: number) {
+    this.#folder = folder
+    this.#options = options
+    this.#firstEventAt = firstEventAt
+    this.#children = Array.from({ length: options.processes }, () => this.#start())
   }
-  return kills
+
+  async begin(): Promise<void> {
+    await Promise.all(this.#children.map(({ ready }) => ready))
+    for (const child of this.#children) this.#letGo(child)
+  }
+
+  /** After some steps, whatever it is doing then. `look` comes before its successor. */
+  async killOne(replaced: boolean, look: () => Promise<void>): Promise<void> {
+    const place = this.#below(this.#children.length)
+    const apart = Math.floor((2 * this.#options.steps) / (this.#options.kills + 1))
+    const next = replaced ? this.#start() : null
+    await next?.ready
+    await this.#stepsReach(this.#steps + 1 + this.#below(apart))
+    await this.#children[place]?.kill()
+    await look()
+    if (next === null) this.#children.splice(place, 1)
+    else {
+      this.#children[place] = next
+      this.#letGo(next)
+    }
+  }
+
+  async end(): Promise<void> {
+    if (this.#children.length > 0) await this.#stepsReach(this.#options.steps)
+    for (const child of this.#children) child.go()
+    await Promise.all(this.#children.map(({ ended }) => ended))
+  }
+
+  #start(): Child {
+    const { database, workers, pullRequests, processes, broken = false } = this.#options
+    const number = this.#started++
+    const child = startChild('storm-program.ts', {
+      ...{ database, folder: this.#folder, workers, pullRequests, processes, broken },
+      ...{ firstEventAt: this.#firstEventAt, name: `p${number}`, leaseMs: 250 },
+      seed: seed * 1000 + number,
+    } satisfies StormConfig)
+    child.process.on('message', (said) => {
+      if ((said as { readonly kind: string }).kind !== 'step') return
+      this.#steps++
+      this.#onStep()
+    })
+    return child
+  }
+
+  #letGo(child: Child): void {
+    child.go({ stepsBefore: this.#steps } satisfies StormStart)
+  }
+
+  /** Rejects when a process ends by itself, for then the steps may never come. */
+  async #stepsReach(steps: number): Promise<void> {
+    if (this.#steps >= steps) return
+    const reached = new Promise<void>((resolve) => {
+      this.#onStep = () => {
+        if (this.#steps >= steps) resolve()
+      }
+    })
+    const over = new AbortController()
+    const ends = this.#children.map(async (child) => {
+      await once(child.process, 'exit', { signal: over.signal })
+      throw new Error('a process of the storm ended by itself')
+    })
+    try {
+      await Promise.race([reached, ...ends])
+    } finally {
+      over.abort()
+      await Promise.allSettled(ends)
+    }
+  }
 }

@@ -9,7 +9,8 @@ import { Server } from '../scenarios/server.ts'
 import { until } from '../scenarios/until.ts'
 import { checkIntake, countInherited, lookFromOutside, type Seen } from './check-intake.ts'
 import { postWebhook } from './post-webhook.ts'
-import { seeded, WebhookPlan, webhookSecret, type PlannedDelivery } from './webhook-plan.ts'
+import { seed, seeded } from '../seed.ts'
+import { WebhookPlan, webhookSecret, type PlannedDelivery } from './webhook-plan.ts'
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
 
@@ -51,7 +52,6 @@ async function seenWhenProcessed(server: Server): Promise<Seen> {
 }
 
 it('every webhook sent to both at once makes one run, and neither refuses it', async () => {
-  const seed = Date.now() % 1_000_000
   const plan = new WebhookPlan(seeded(seed))
   const sent: { readonly guid: string; readonly status: number | null }[] = []
   await sendAll(plan, async (delivery) => {
@@ -77,7 +77,6 @@ it('every webhook sent to both at once makes one run, and neither refuses it', a
 })
 
 it('what a killed server had taken, the other one processes within seconds', async () => {
-  const seed = Date.now() % 1_000_000
   const plan = new WebhookPlan(seeded(seed))
   const [doomed, heir] = servers as [Server, Server]
   const answered = new Set<string>()

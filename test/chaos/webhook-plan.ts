@@ -5,6 +5,7 @@
  */
 import { createHash, createHmac } from 'node:crypto'
 import { createRequire } from 'node:module'
+import type { Below } from '../seed.ts'
 
 export const webhookSecret = 'a-webhook-secret-for-chaos'
 
@@ -23,19 +24,6 @@ export interface PlannedDelivery {
   readonly event: PlannedEvent
   readonly body: Buffer
   readonly headers: Readonly<Record<string, string>>
-}
-
-export type Below = (below: number) => number
-
-/** Mulberry32: small, and good enough to shuffle. */
-export function seeded(seed: number): Below {
-  let state = seed
-  return (below) => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32) * below)
-  }
 }
 
 const openAtOnce = 12

@@ -6,12 +6,19 @@
  */
 import { createHash } from 'node:crypto'
 import { afterEach, describe, expect, it } from 'vitest'
+import { withMarker } from '../../src/channels/marker.ts'
 import type { Claimed } from '../../src/runs/runs.ts'
 import type { World } from './world.ts'
 import { context, creates, head, hour, minute, openWorld, received, repo, second } from './world.ts'
 
 let world: World | undefined
 afterEach(async () => await world?.close())
+
+/** What the marker of the anchor names, whichever store writes it. */
+const anchorMarkerKey = createHash('sha256')
+  .update('review\npr-5\nanchor')
+  .digest('hex')
+  .slice(0, 32)
 
 const anchors = (here: World) => here.github.comments(repo, 5)
 async function begun(options: Parameters<typeof openWorld>[0] = {}): Promise<[World, Claimed]> {
@@ -182,13 +189,35 @@ describe('the thread', () => {
   })
 
   it('older than the store is looked at before the first comment, and ours is found', async () => {
-    const first = await openWorld({ youngThread: false })
-    world = first
-    first.startPublisher()
-    await first.claim()
-    await first.time.pass(10 * second)
-    expect(received(first.github, 'GET', '/issues/5/comments')).toBe(1)
-    expect(creates(first.github)).toBe(1)
+    const here = await openWorld({ youngThread: false })
+    world = here
+    // As a store that was lost would have left it, signed with a key that this one has too.
+    const [current, ...others] = await here.now(here.store.outbox.markerKeys())
+    const of = {
+      ...{ repoGithubId: here.github.repository(repo).id, ownRepositoryIds: [], thread: 5 },
+      markerKey: anchorMarkerKey,
+    }
+    const body = withMarker('From before.', of, { current: current!, all: others })
+    const old = here.github.commentAs('holdfast-bot', repo, 5, body)
+    here.startPublisher()
+    await here.claim()
+    await here.time.pass(10 * second)
+    expect(received(here.github, 'GET', '/issues/5/comments')).toBe(1)
+    expect(creates(here.github)).toBe(0)
+    const [anchor] = anchors(here)
+    expect(anchors(here)).toHaveLength(1)
+    expect(anchor?.id).toBe(old.id)
+    expect(anchor?.body).not.toContain('From before.')
+  })
+
+  it('older than the store and without ours gets its first comment after one look', async () => {
+    const here = await openWorld({ youngThread: false })
+    world = here
+    here.startPublisher()
+    await here.claim()
+    await here.time.pass(10 * second)
+    expect(received(here.github, 'GET', '/issues/5/comments')).toBe(1)
+    expect(creates(here.github)).toBe(1)
   })
 
   it('renamed: it goes on under its id, without a redirect', async () => {
@@ -208,8 +237,7 @@ it('a marker of our account that no key of ours signed is held, not doubled', as
   const here = await openWorld({ youngThread: false })
   world = here
   // As a store that is lost would have left it: the same delivery, signed with another key.
-  const key = createHash('sha256').update('review\npr-5\nanchor').digest('hex').slice(0, 32)
-  const marker = `<!-- holdfast:1 0ldkey ${key} ${'x'.repeat(43)} -->`
+  const marker = `<!-- holdfast:1 0ldkey ${anchorMarkerKey} ${'x'.repeat(43)} -->`
   here.github.commentAs('holdfast-bot', repo, 5, `From before.\n\n${marker}`)
   here.startPublisher()
   await here.claim()

@@ -25,9 +25,9 @@ const faults: Readonly<Record<string, (make: Makers) => Fault>> = {
   'it hangs before': (make) => make.hang(),
   'it hangs after GitHub did it': (make) => make.hang({ committed: true }),
   'the body comes too slowly': (make) => make.slowBody(),
-  'lists lag behind': (make) => make.listLag(3 * second),
   'a secondary limit with retry-after': (make) => make.secondaryLimit({ retryAfterSeconds: 30 }),
-  'a secondary limit without': (make) => make.secondaryLimit(),
+  'a secondary limit without it': (make) => make.secondaryLimit({ form: 'plain' }),
+  'a secondary limit by its message alone': (make) => make.secondaryLimit({ form: 'bare' }),
   'a 429': (make) => make.tooMany({ retryAfterSeconds: 60 }),
   'the quota is used up': (make) => make.primaryExhausted({ forMs: 120 * second }),
   'a 401 once': (make) => make.refuse(401, { message: 'Bad credentials' }),
@@ -54,6 +54,32 @@ describe.each(Object.keys(places) as (keyof typeof places)[])('on %s', (place) =
     expectStatuses(github)
     await time.pass(hour)
     expectOneAnchor(github, 'The summary.')
+    for (const delivery of await world.deliveries()) {
+      expect(delivery).toMatchObject({ status: 'SENT', dueAt: null })
+    }
+  })
+})
+
+/** What got no answer is looked for in a list, and the list does not show it yet. */
+describe.each([
+  ['before the second look', 3 * second],
+  ['after every look', 30 * second],
+])('a list that shows what is new only %s', (_when, lagMs) => {
+  it.each([
+    ['the first comment', 'GET /repos/{owner}/{repo}/issues/{issue_number}/comments'],
+    ['a status', 'GET /repos/{owner}/{repo}/commits/{ref}/statuses'],
+  ] as const)('%s', async (place, list) => {
+    world = await openWorld()
+    const { github, time } = world
+    github.faults.add({ on: { route: places[place] }, fault: github.faults.lostAnswer() })
+    const lag = github.faults.add({ on: { route: list }, fault: github.faults.listLag(lagMs) })
+    world.startPublisher()
+    await liveThrough(world)
+    await time.pass(hour)
+    expect(lag.hits).toBeGreaterThanOrEqual(1)
+    expectOneAnchor(github, 'The summary.')
+    expect(github.latestStatus(repo, head(1), context)?.state).toBe('success')
+    if (lagMs < 5 * second) expect(creates(github)).toBe(1)
     for (const delivery of await world.deliveries()) {
       expect(delivery).toMatchObject({ status: 'SENT', dueAt: null })
     }
@@ -87,7 +113,8 @@ function expectStatuses(github: GitHubSimulator): void {
 
 it.each([
   ['retry-after', (make: Makers) => make.tooMany({ retryAfterSeconds: 60 }), 60],
-  ['a bare secondary limit', (make: Makers) => make.secondaryLimit(), 60],
+  ['a limit without retry-after', (make: Makers) => make.secondaryLimit({ form: 'plain' }), 60],
+  ['a bare message', (make: Makers) => make.secondaryLimit({ form: 'bare' }), 60],
 ])('asks nothing of GitHub while it is limited by %s', async (_name, make, seconds) => {
   world = await openWorld()
   const { github, time } = world

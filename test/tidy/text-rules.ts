@@ -71,14 +71,3 @@ export const nothingLeftOver: Rule = (source) =>
     if (word === undefined) return []
     return [findingOnLine(source, index + 1, `${word}: do it now, or write an issue and remove it`)]
   })
-
-const testFunctions = ['it', 'test', 'describe', 'suite']
-const partialRuns = ['skip', 'only', 'todo']
-
-export const everyTestRuns: Rule = (source) =>
-  nodesOf(source).flatMap((node) => {
-    if (!ts.isPropertyAccessExpression(node) || !ts.isIdentifier(node.expression)) return []
-    const { expression, name } = node
-    if (!testFunctions.includes(expression.text) || !partialRuns.includes(name.text)) return []
-    return [findingAt(source, node, `${expression.text}.${name.text}: every test runs; mend it`)]
-  })
