@@ -69,6 +69,8 @@ export interface GitHubCalls {
   repositoryNamed(repo: string): Promise<NamedRepository>
   /** Who is limited together when we act there. */
   identityOf(repository: RepositoryRef): Promise<string>
+  /** Whose credentials these are, wherever we act. */
+  readonly ownIdentity: string
   /**
    * What GitHub's clock showed when ours showed this; null when it cannot be said: GitHub's is not
    * known yet, or the time has not come by ours.

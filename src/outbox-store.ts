@@ -39,6 +39,10 @@ export interface OutboxStore {
 
   /** GitHub said "not now" to this identity, to a read or a write. */
   blockIdentity(identity: string, until: number, reason: string): Promise<void>
+  /** GitHub does not let us in: blocks the identity with growing waits; answers until when. */
+  refuseIdentity(identity: string, reason: string): Promise<number>
+  /** An operator lifts a block. */
+  unblock(identity: string, actor: string, once: Once | null): Promise<Budget>
   budgets(): Promise<readonly Budget[]>
   /** Null when nothing keeps it from asking. */
   blockedUntil(identity: string): Promise<number | null>

@@ -44,6 +44,7 @@ CREATE TABLE budget (
   blocked_until bigint,
   blocked_reason text COLLATE "C",
   updated_at bigint NOT NULL,
+  blocked_since bigint,
   CONSTRAINT budget_pkey PRIMARY KEY (identity)
 );
 

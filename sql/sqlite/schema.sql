@@ -36,7 +36,7 @@ CREATE TABLE budget (
   blocked_until INTEGER,
   blocked_reason TEXT,
   updated_at INTEGER NOT NULL
-) STRICT;
+, blocked_since INTEGER) STRICT;
 
 CREATE TABLE delivery (
   id TEXT PRIMARY KEY,

@@ -1,4 +1,4 @@
-/** `holdfast budgets`: how much was written to GitHub, how much may be, and who is blocked. */
+/** `holdfast budgets`: what was written to GitHub, what may be, who is blocked; lifts a block. */
 import type { Command } from 'commander'
 import { addConnectionFlags, type Parsed } from './connection.ts'
 import { withOperations } from './operations/open-operations.ts'
@@ -13,13 +13,22 @@ type BudgetView = BudgetsView['items'][number]
 export function addBudgetsCommand(program: Command, world: World): void {
   const budgets = program
     .command('budgets')
-    .summary('what may be written to GitHub, and what was')
+    .summary('what may be written to GitHub, and what was; lift a block')
+    .description('Budgets: what each identity may write to GitHub, and who is blocked.')
+  addList(budgets, world)
+  addUnblock(budgets, world)
+}
+
+function addList(budgets: Command, world: World): void {
+  const list = budgets
+    .command('list', { isDefault: true })
+    .summary('list all identities (also without "list")')
     .description(
       'Shows for each identity that writes to GitHub how much it wrote in the last minute and ' +
         'hour, how much it may, and until when GitHub has it wait.',
     )
     .option('--json', 'print {"items":[…]}')
-  addConnectionFlags(budgets)
+  addConnectionFlags(list)
     .addHelpText(
       'after',
       `
@@ -32,6 +41,32 @@ Examples:
       if (parsed['json'] === true) return printJson(world.terminal, answer)
       tablePrinter(world.terminal, budgetsTable, world.clock.wallMs()).print(answer.items)
       if (answer.items.length === 0) world.terminal.err('No budgets: nothing was written yet.\n')
+    })
+}
+
+function addUnblock(budgets: Command, world: World): void {
+  const unblock = budgets
+    .command('unblock <identity>')
+    .summary('lift a block: what waits is tried at once')
+    .description(
+      'Lifts the block of an identity. What waits for it is tried at once; if GitHub still has ' +
+        'it wait, it is blocked again.',
+    )
+    .option('--json', 'print the budget')
+  addConnectionFlags(unblock)
+    .addHelpText(
+      'after',
+      `
+Examples:
+  holdfast budgets unblock github:user
+  holdfast budgets unblock github:installation:7`,
+    )
+    .action(async (identity: string, parsed: Parsed) => {
+      const lifted = await withOperations(world, parsed, (operations) =>
+        operations.unblockIdentity(identity),
+      )
+      if (parsed['json'] === true) return printJson(world.terminal, lifted)
+      world.terminal.out(`${lifted.identity} is not blocked any more.\n`)
     })
 }
 

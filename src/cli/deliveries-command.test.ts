@@ -202,4 +202,16 @@ describe('budgets', () => {
     expect(header?.slice(0, 3)).toEqual(['identity', 'blocked_until', 'blocked_reason'])
     expect(row?.[0]).toBe('installation:7')
   })
+
+  test('lift a block, which is audited', async () => {
+    const until = at.store.now() + 60_000
+    await at.store.outbox.blockIdentity('installation:7', until, 'rate_limited')
+    const { stdout } = await at.command('budgets', 'unblock', 'installation:7')
+    expect(stdout).toBe('installation:7 is not blocked any more.\n')
+    expect(await at.store.outbox.blockedUntil('installation:7')).toBeNull()
+    const audit = await at.command('audit', '--type', 'operator.identity_unblocked', '--json')
+    expect(audit.stdout).toContain('installation:7')
+    const unknown = await at.command('budgets', 'unblock', 'nobody')
+    expect(unknown.stderr).toContain('there is no identity nobody')
+  })
 })

@@ -79,6 +79,13 @@ describe('budgets', () => {
       { check: 'budgets.blocked', level: 'warning' },
     ])
     expect(checkBudgets([{ ...blocked, blockedUntil: now - 1 }], limits, now)[0]?.level).toBe('ok')
+    const long = { check: 'budgets.blocked_long', level: 'problem' }
+    const for23Days = { ...blocked, blockedUntil: now + 23 * 24 * 60 * minute }
+    expect(checkBudgets([for23Days], limits, now)).toMatchObject([
+      { ...long, remedy: expect.stringContaining(`holdfast budgets unblock ${fresh.identity}`) },
+    ])
+    const againAndAgain = { ...blocked, blockedSince: now - 61 * minute }
+    expect(checkBudgets([againAndAgain], limits, now)).toMatchObject([long])
     expect(checkBudgets([used(450)], limits, now)[0]?.check).toBe('budgets.spent')
     expect(checkBudgets([used(440)], limits, now)[0]?.level).toBe('ok')
     expect(checkBudgets([used(450)], { ...limits, perHour: 0 }, now)[0]?.level).toBe('ok')

@@ -2,7 +2,7 @@
 import type { BudgetLimits } from '../domain/outbox/budget.ts'
 import { useOf, type Budget } from '../domain/outbox/budget.ts'
 import type { DeliveryWait } from '../domain/outbox/delivery.ts'
-import { fine, warning, type Finding } from '../domain/finding.ts'
+import { fine, problem, warning, type Finding } from '../domain/finding.ts'
 import type { Author, LingeringDelivery, OutboxBacklog } from '../outbox-store.ts'
 import { agoText } from './backlog.ts'
 
@@ -98,22 +98,34 @@ export function checkBudgets(
   limits: BudgetLimits,
   now: number,
 ): readonly Finding[] {
-  const blocked = budgets.flatMap(({ identity, blockedUntil, blockedReason }) =>
-    blockedUntil === null || blockedUntil <= now
-      ? []
-      : [
-          warning(
-            'budgets.blocked',
-            `GitHub has ${identity} wait until ${new Date(blockedUntil).toISOString()} ` +
-              `(${blockedReason ?? 'rate_limited'})`,
-            'Nothing is lost and it goes on by itself. If it comes often, write less: raise ' +
-              'HOLDFAST_COALESCE_MS, or lower HOLDFAST_WRITES_PER_HOUR.',
-          ),
-        ],
-  )
+  const blocked = budgets.flatMap((budget) => blockedFinding(budget, now))
   const spent = budgets.flatMap((budget) => spentFinding(budget, limits, now))
   const findings = [...blocked, ...spent]
   return findings.length > 0 ? findings : [fine('budgets', 'no identity is kept from writing')]
+}
+
+function blockedFinding(budget: Budget, now: number): readonly Finding[] {
+  const { identity, blockedUntil, blockedReason, blockedSince } = budget
+  if (blockedUntil === null || blockedUntil <= now) return []
+  const until = `${identity} is blocked until ${new Date(blockedUntil).toISOString()}`
+  const lastsLong = blockedUntil - now > hourMs || now - (blockedSince ?? now) > hourMs
+  const since = blockedSince === null ? '' : `, since ${new Date(blockedSince).toISOString()}`
+  const what = `${until}${since} (${blockedReason ?? 'rate_limited'})`
+  return [
+    lastsLong
+      ? problem('budgets.blocked_long', `${what}: for more than an hour`, remedyFor(budget))
+      : warning('budgets.blocked', what, remedyFor(budget)),
+  ]
+}
+
+function remedyFor({ identity, blockedReason }: Budget): string {
+  const lift = `When fixed: holdfast budgets unblock ${identity}`
+  if (blockedReason === 'unauthorized') return `GitHub refuses the credentials. ${lift}`
+  if (blockedReason === 'not_installed') return `Install the GitHub App there. ${lift}`
+  return (
+    'Nothing is lost and it goes on by itself. If it comes often, write less: raise ' +
+    `HOLDFAST_COALESCE_MS, or lower HOLDFAST_WRITES_PER_HOUR. ${lift}`
+  )
 }
 
 function spentFinding(budget: Budget, limits: BudgetLimits, now: number): readonly Finding[] {

@@ -48,6 +48,7 @@ export const auditTypes = [
   'operator.cancel_requested',
   'operator.replay_requested',
   'operator.delivery_retried',
+  'operator.identity_unblocked',
   'operator.delivery_skipped',
   'operator.delivery_confirmed',
   'operator.token_created',

@@ -211,7 +211,7 @@ describe('an installation', () => {
   it('that is suspended cannot ask', async () => {
     const { look, github } = setUp()
     api.on(mint, { status: 403 })
-    expect(await rejectionOf(look())).toMatchObject({ kind: 'forbidden' })
+    expect(await rejectionOf(look())).toMatchObject({ kind: 'not_installed' })
     expect(await github.roleOf('acme/widgets', 'mona')).toBe('cannot-ask')
   })
 

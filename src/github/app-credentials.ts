@@ -64,6 +64,8 @@ export class AppCredentials implements Credentials {
     try {
       return await this.#tokenOf(id)
     } catch (error) {
+      // Nobody may act for an installation that its account has suspended.
+      if (isGitHubError(error, 'forbidden')) throw notInstalled(error)
       if (!isGitHubError(error, 'not_found')) throw error
       // The App was installed anew since: the installation that we remember is of the past.
       this.#installations.forget(keyOf(actor), id)

@@ -88,6 +88,8 @@ export function createGitHub(options: GitHubOptions): GitHub & GitHubCalls & Git
       )
     },
     repositoryNamed: (repo) => repositoryNamed(ask, repo),
+    ownIdentity:
+      'appId' in options.credentials ? `github:app:${options.credentials.appId}` : 'github:user',
     identityOf: (repository) =>
       askAtItsPlace(ask, repository, ({ actor }) => credentials.identity(actor), onRenamed),
     githubTimeOf: (ourMs) => {

@@ -76,6 +76,7 @@ type HttpOutbox = Pick<
   | 'list'
   | 'anchorsOf'
   | 'budgets'
+  | 'unblock'
   | 'retry'
   | 'retryMany'
   | 'skip'

@@ -8,6 +8,7 @@ import type { Log } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
 import type { Scheduler } from '../scheduler.ts'
 import type { Store } from '../store.ts'
+import { createAdmission } from './admission.ts'
 import type { CheckIsOurs } from './is-ours.ts'
 import { createIsOurs } from './is-ours.ts'
 import { createOwnAuthors } from './own-authors.ts'
@@ -54,6 +55,7 @@ function publishingParts(options: IsOursOptions & Pick<OpenOutboxOptions, 'image
       return { current, all }
     },
   })
-  const places = createPlaces({ github, store, clock })
-  return { channels, authors, places }
+  const admission = createAdmission({ github, authors, store })
+  const places = createPlaces({ github, admission, store, clock })
+  return { channels, authors, admission, places }
 }

@@ -16,6 +16,8 @@ const limitMs = 60_000
 export interface OwnAuthors {
   /** Rejects while it is not known who we are: then nothing may be written. */
   learn(): Promise<void>
+  /** The credentials may be others by now: the next one who learns asks again. */
+  forget(): void
   all(): Promise<Authors>
 }
 
@@ -55,6 +57,9 @@ export function createOwnAuthors(
         throw error
       })
       return learnt
+    },
+    forget() {
+      learnt = null
     },
     all() {
       const now = clock.monotonicMs()

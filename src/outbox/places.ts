@@ -13,6 +13,7 @@ import { isGitHubError } from '../github/errors.ts'
 import { learnRename } from '../intake/learn-rename.ts'
 import type { PlacedDelivery } from '../outbox-store.ts'
 import type { Store } from '../store.ts'
+import type { Admission } from './admission.ts'
 import { failureOfLook } from './outcome-of.ts'
 
 export interface Places {
@@ -20,19 +21,23 @@ export interface Places {
 }
 
 interface PlacesParts {
-  readonly github: Pick<GitHubCalls, 'identityOf' | 'repositoryNamed'>
+  readonly github: Pick<GitHubCalls, 'repositoryNamed'>
+  readonly admission: Admission
   readonly store: Store
   readonly clock: Clock
 }
 
 export function createPlaces(parts: PlacesParts): Places {
-  const { github, store, clock } = parts
+  const { github, admission, store, clock } = parts
   const asked = new Map<string, Promise<number | null>>()
   const toStoreTime = (ourMs: number): number => ourMs - clock.wallMs() + store.now()
 
   /** Resolves to a time when GitHub may not be asked before then, else to null. */
   async function learnNow(repo: string): Promise<number | null> {
-    const identity = await github.identityOf({ repo, repoGithubId: null })
+    const place = { repo, repoGithubId: null }
+    const entry = await admission.enter(place)
+    if ('until' in entry) return entry.until
+    const { identity } = entry
     const blockedUntil = await store.outbox.blockedUntil(identity)
     if (blockedUntil !== null) return blockedUntil
     try {
@@ -43,6 +48,8 @@ export function createPlaces(parts: PlacesParts): Places {
       if (isGitHubError(error, 'rate_limited') && error.until !== null) {
         await store.outbox.blockIdentity(identity, toStoreTime(error.until), 'rate_limited')
       }
+      const shutUntil = await admission.shutOut(error, place)
+      if (shutUntil !== null) return shutUntil
       throw error
     }
   }

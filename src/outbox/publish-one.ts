@@ -16,7 +16,6 @@ import type { Move } from '../domain/outbox/move.ts'
 import { nextMove } from '../domain/outbox/move.ts'
 import type { AttemptEnd, Finding } from '../domain/outbox/outcome.ts'
 import { InvalidInputError, StoreContendedError, StoreUnavailableError } from '../errors.ts'
-import type { GitHubCalls } from '../github.ts'
 import { GitHubError } from '../github/errors.ts'
 import type { Log } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
@@ -24,9 +23,9 @@ import type { LeasedDelivery } from '../outbox-store.ts'
 import type { Scheduler } from '../scheduler.ts'
 import { delay } from '../scheduler.ts'
 import type { Store } from '../store.ts'
+import type { Admission } from './admission.ts'
 import type { LookFailure } from './outcome-of.ts'
 import { brokenOff, endOfError, failureOfLook } from './outcome-of.ts'
-import type { OwnAuthors } from './own-authors.ts'
 import type { Places } from './places.ts'
 import { targetOf } from './target-of.ts'
 
@@ -36,9 +35,8 @@ const shortWaitMs = 1500
 export interface PublishingParts {
   readonly store: Store
   readonly channels: ReadonlyMap<string, Channel>
-  readonly github: Pick<GitHubCalls, 'identityOf'>
   readonly places: Places
-  readonly authors: Pick<OwnAuthors, 'learn'>
+  readonly admission: Admission
   readonly limits: BudgetLimits
   readonly clock: Clock
   readonly scheduler: Scheduler
@@ -139,16 +137,21 @@ async function attempt(
   if (identity === null) return
   const begun = await begin(parts, job, action, removes, identity)
   if (begun === null) return
-  const answered = await answerOf(send, (error) =>
-    endOfError(error, {
+  const answered = await answerOf(send, async (error) => {
+    const until = await parts.admission.shutOut(error, job.target)
+    const end = endOfError(error, {
       delivery,
       action,
       looks: channel.looksBeforeResend,
       now: store.now(),
       toStoreTime: toStoreTime(parts),
       rules: store.outbox.rules,
-    }),
-  )
+    })
+    // Nothing was done, and nothing is wrong with what was sent.
+    return until === null || !('trouble' in end)
+      ? end
+      : { what: 'rate_limited', until, trouble: end.trouble }
+  })
   const recorded = await store.outbox.endAttempt(leased.hold, {
     attempt: begun,
     identity,
@@ -170,7 +173,7 @@ interface Answered {
 
 async function answerOf(
   send: () => Promise<AttemptEnd>,
-  endOf: (error: unknown) => AttemptEnd,
+  endOf: (error: unknown) => Promise<AttemptEnd>,
 ): Promise<Answered> {
   try {
     const nothing = { httpStatus: null, requestId: null, githubRequestId: null }
@@ -178,7 +181,7 @@ async function answerOf(
   } catch (error) {
     const facts = error instanceof GitHubError ? error : null
     return {
-      end: endOf(error),
+      end: await endOf(error),
       httpStatus: facts?.status ?? null,
       requestId: facts?.requestId ?? null,
       githubRequestId: facts?.githubRequestId ?? null,
@@ -241,8 +244,10 @@ async function look(
     )
     await record(parts, leased, await findingOf(job, what, sight))
   } catch (error) {
-    const failed = failureOf(parts, job, error)
-    if (failed.what === 'look_limited') {
+    const until = await parts.admission.shutOut(error, job.target)
+    const failed: LookFailure =
+      until === null ? failureOf(parts, job, error) : { what: 'look_limited', until }
+    if (failed.what === 'look_limited' && until === null) {
       await store.outbox.blockIdentity(identity, failed.until, 'rate_limited')
     }
     await record(parts, leased, failed)
@@ -284,14 +289,14 @@ async function findingOf(
 
 /** Null when it cannot be said under whom we act; then that has been recorded. */
 async function identityOf(parts: PublishingParts, job: Job): Promise<string | null> {
-  const { github, authors } = parts
   try {
-    await authors.learn()
-    return await github.identityOf(job.target)
+    const entry = await parts.admission.enter(job.target)
+    if ('identity' in entry) return entry.identity
+    await record(parts, job.leased, { what: 'look_limited', until: entry.until })
   } catch (error) {
     await record(parts, job.leased, failureOf(parts, job, error))
-    return null
   }
+  return null
 }
 
 function failureOf(parts: PublishingParts, { delivery }: Job, error: unknown): LookFailure {

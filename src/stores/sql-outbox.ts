@@ -16,6 +16,7 @@ import {
   endAttempt,
   notePreparation,
   recordFinding,
+  refuseIdentity,
 } from './verbs/attempt-delivery.ts'
 import type { VerbContext } from './verbs/context.ts'
 import { leaseDeliveries, nextDueAt, takeOverLeases, withPlaces } from './verbs/lease-deliveries.ts'
@@ -28,6 +29,7 @@ import {
   retryDeliveries,
   retryDelivery,
   skipDelivery,
+  unblockIdentity,
 } from './verbs/operate-delivery.ts'
 import { publishOwn } from './verbs/own-output.ts'
 import {
@@ -79,6 +81,14 @@ export class SqlOutbox implements port.OutboxStore {
 
   blockIdentity(identity: string, until: number, reason: string): Promise<void> {
     return this.#driver.transact(() => blockIdentity(this.#context, identity, until, reason))
+  }
+
+  refuseIdentity(identity: string, reason: string): Promise<number> {
+    return this.#driver.transact(() => refuseIdentity(this.#context, identity, reason))
+  }
+
+  unblock(identity: string, actor: string, once: Once | null): Promise<Budget> {
+    return this.#once(once, () => unblockIdentity(this.#context, identity, actor))
   }
 
   budgets(): Promise<readonly Budget[]> {

@@ -55,6 +55,7 @@ const reach: Readonly<Record<string, readonly string[] | 'public' | 'signed'>> =
   'POST /v1/deliveries/:id/skip': ['operator'],
   'POST /v1/deliveries/:id/confirm': ['operator'],
   'GET /v1/budgets': ['operator', 'read'],
+  'POST /v1/budgets/:identity/unblock': ['operator'],
   'GET /v1/inbox': ['operator', 'read'],
   'GET /v1/inbox/:id': ['operator', 'read'],
   'POST /v1/inbox/:id/replay': ['operator'],
@@ -77,7 +78,7 @@ const named = ({ method, url }: Endpoint): string => `${method.replace('HEAD', '
 const call = (endpoint: Endpoint, token: string | null, id = theRunId) =>
   server.inject({
     method: endpoint.method as 'GET',
-    url: endpoint.url.replace(':id', id),
+    url: endpoint.url.replace(':identity', 'github:user').replace(':id', id),
     headers: token === null ? {} : bearer(token),
   })
 

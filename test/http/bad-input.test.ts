@@ -21,16 +21,20 @@ const endpoints = server.endpoints.filter(({ method }) => method !== 'HEAD')
 const closed = endpoints.filter(({ access }) => access !== 'public')
 const withBody = endpoints.filter(({ schema }) => schema.body !== undefined)
 const withQuery = endpoints.filter(({ schema }) => schema.querystring !== undefined)
-const withId = endpoints.filter(({ url }) => url.includes(':id'))
+const withId = endpoints.filter(({ url }) => /:id\b/.test(url))
 const cases = (list: readonly Endpoint[]) =>
   list.map((endpoint) => [`${endpoint.method} ${endpoint.url}`, endpoint] as const)
 
+function placeOf(url: string, id = 'run_none'): string {
+  return url.replace(':identity', 'github:user').replace(/:id\b/, id)
+}
+
 function send({ method, url }: Endpoint, options: InjectOptions = {}) {
-  return ask(server, { ...options, method: method, url: url.replace(':id', 'run_none') })
+  return ask(server, { ...options, method: method, url: placeOf(url) })
 }
 
 function sendPath({ method, url }: Endpoint, id: string, query = '') {
-  return askBySocket(server, { method, path: `${url.replace(':id', id)}${query}` })
+  return askBySocket(server, { method, path: `${placeOf(url, id)}${query}` })
 }
 
 const sendJson = (endpoint: Endpoint, body: unknown) => sendText(endpoint, JSON.stringify(body))
@@ -226,7 +230,7 @@ describe.each(cases(closed))('%s', (_name, endpoint) => {
   })
 
   test('refuses every method it does not have', async () => {
-    const path = endpoint.url.replace(':id', 'run_none')
+    const path = placeOf(endpoint.url)
     const own = endpoints.filter(({ url }) => url === endpoint.url).map(({ method }) => method)
     for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PURGE']) {
       if (own.includes(method)) continue

@@ -295,6 +295,14 @@ describe('deliveries', () => {
   })
 })
 
+test('a block is lifted in the name of who asked', async () => {
+  const answer = await send('POST', '/v1/budgets/github:installation:7/unblock')
+  expect(answer.statusCode).toBe(200)
+  expect(fakes.changes).toMatchObject([
+    { verb: 'unblockIdentity', request: { identity: 'github:installation:7' } },
+  ])
+})
+
 test('budgets tell what was used, what is allowed, and until when one is blocked', async () => {
   expect(await get('/v1/budgets')).toEqual({
     items: [

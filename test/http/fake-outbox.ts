@@ -133,6 +133,10 @@ export function fakeOutbox(state: State): HttpStore['outbox'] {
       check()
       return [theBudget]
     },
+    async unblock(identity, actor, once) {
+      change('unblockIdentity', { identity }, actor, once)
+      return theBudget
+    },
     async retry(id, actor, once) {
       const found = find(id)
       change('retryDelivery', { id }, actor, once)

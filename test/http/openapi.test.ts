@@ -105,6 +105,7 @@ describe('the document', () => {
       'rerunRun',
       'retryDeliveries',
       'retryDelivery',
+      'unblockIdentity',
     ])
     expect(JSON.stringify(api)).not.toMatch(/x-(optional|own)/)
   })

@@ -153,8 +153,8 @@ describe('nothing stays announced for ever', () => {
   it('is found once, not every minute, when it can never be said', async () => {
     const here = await opened()
     here.github.faults.add({
-      on: { route: 'GET /user', times: Infinity },
-      fault: here.github.faults.refuse(401, { message: 'Bad credentials' }),
+      on: { method: 'POST', times: Infinity },
+      fault: here.github.faults.refuse(403, { message: 'No' }),
     })
     here.startPublisher()
     const claimed = await here.claim()

@@ -18,6 +18,7 @@ type DeliveryType = Extract<
   | `operator.delivery_${string}`
   | 'run.service_message.updated'
   | 'budget.blocked'
+  | 'operator.identity_unblocked'
 >
 
 export const deliveryRowWords: Readonly<Record<DeliveryType, Words>> = {
@@ -66,6 +67,9 @@ export const deliveryRowWords: Readonly<Record<DeliveryType, Words>> = {
   'budget.blocked': (row) =>
     `GitHub told ${outside(textOf(row, 'identity') ?? 'us', 80)} to wait until ` +
     `${outside(textOf(row, 'until') ?? 'later', 40)}${limitReason(row)}`,
+  'operator.identity_unblocked': (row) =>
+    `${atStart(actorWords(row.actor))} lifted the block of ` +
+    outside(textOf(row, 'identity') ?? 'an identity', 80),
   'operator.delivery_retried': (row, delivery) =>
     `${atStart(actorWords(row.actor))} asked for ${what(row, delivery)} to be sent again`,
   'operator.delivery_skipped': (row, delivery) => {

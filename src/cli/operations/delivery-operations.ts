@@ -22,6 +22,7 @@ type DeliveryOperations = Pick<
   | 'skipDelivery'
   | 'confirmDelivery'
   | 'budgets'
+  | 'unblockIdentity'
 >
 
 export function deliveryOperations(
@@ -51,6 +52,10 @@ export function deliveryOperations(
       const budgets = await outbox.budgets()
       const now = store.now()
       return { items: budgets.map((budget) => budgetView(budget, limits, now)) }
+    },
+    unblockIdentity: async (identity) => {
+      const lifted = await outbox.unblock(identity, actor, null)
+      return budgetView(lifted, budgetLimits(settings), store.now())
     },
   }
 }

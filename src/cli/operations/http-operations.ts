@@ -41,6 +41,9 @@ export function httpOperations(client: ServerClient, world: StreamWorld): Operat
       return { items: [...items] }
     },
 
+    unblockIdentity: (identity) =>
+      one(post(`/v1/budgets/${encodeURIComponent(identity)}/unblock`), 'identity'),
+
     why: (q) => one(client.ask({ method: 'GET', path: '/v1/why', query: { q } }), 'text'),
 
     createToken: (body) => one(client.ask({ method: 'POST', path: '/v1/tokens', body }), 'token'),

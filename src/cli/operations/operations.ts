@@ -79,6 +79,7 @@ export interface Operations {
   skipDelivery(id: string, reason: string): Promise<DeliveryView>
   confirmDelivery(id: string, confirmation: Confirmation): Promise<DeliveryView>
   budgets(): Promise<BudgetsView>
+  unblockIdentity(identity: string): Promise<BudgetsView['items'][number]>
 
   why(query: string): Promise<WhyView>
 

@@ -1,7 +1,16 @@
 /** Goal: no identity writes more than it may, progress no more than its half, and none starves. */
 import fc from 'fast-check'
-import { expect, it } from 'vitest'
-import { block, newBudget, takeWrite, useOf, type Budget, type BudgetLimits } from './budget.ts'
+import { describe, expect, it } from 'vitest'
+import {
+  type Budget,
+  type BudgetLimits,
+  block,
+  newBudget,
+  refuse,
+  takeWrite,
+  unblock,
+  useOf,
+} from './budget.ts'
 
 const minute = 60_000
 const hour = 60 * minute
@@ -173,3 +182,31 @@ function take(budget: Budget, limits: BudgetLimits, now: number): Budget {
   if (!grant.granted) throw new Error('refused')
   return grant.budget
 }
+
+describe('an identity that is not let in', () => {
+  const minute = 60_000
+  const at = Date.UTC(2026, 5, 1)
+
+  it('is asked again after a minute, then ever more rarely, up to a quarter of an hour', () => {
+    let budget = newBudget('me', at)
+    const waits: number[] = []
+    for (let now = at; waits.length < 8; now = budget.blockedUntil ?? now) {
+      budget = refuse(budget, 'unauthorized', now)
+      waits.push(((budget.blockedUntil ?? now) - now) / minute)
+    }
+    expect(waits).toEqual([1, 1, 2, 4, 8, 15, 15, 15])
+    expect(budget).toMatchObject({ blockedSince: at, blockedReason: 'unauthorized' })
+  })
+
+  it('waits no longer because several hear of it at once', () => {
+    const once = refuse(newBudget('me', at), 'unauthorized', at)
+    expect(refuse(once, 'unauthorized', at + 1)).toBe(once)
+  })
+
+  it('begins anew after a longer pause, or when somebody lifts the block', () => {
+    const once = refuse(newBudget('me', at), 'unauthorized', at)
+    const later = at + 10 * 60 * minute
+    expect(refuse(once, 'unauthorized', later).blockedSince).toBe(later)
+    expect(unblock(once, at)).toMatchObject({ blockedUntil: null, blockedSince: null })
+  })
+})

@@ -24,6 +24,8 @@ export interface Budget {
   readonly minutes: readonly Slot[]
   readonly blockedUntil: number | null
   readonly blockedReason: string | null
+  /** When the first of the blocks began that follow each other without a longer pause. */
+  readonly blockedSince: number | null
   readonly updatedAt: number
 }
 
@@ -53,6 +55,7 @@ export function newBudget(identity: string, now: number): Budget {
     minutes: [],
     blockedUntil: null,
     blockedReason: null,
+    blockedSince: null,
     updatedAt: now,
   }
 }
@@ -85,6 +88,7 @@ export function takeWrite(
       minutes: counted(budget.minutes, minuteMs, isProgress, now),
       blockedUntil: null,
       blockedReason: null,
+      blockedSince: null,
       updatedAt: now,
     },
   }
@@ -93,7 +97,35 @@ export function takeWrite(
 /** A later limit answer never shortens a block. */
 export function block(budget: Budget, until: number, reason: string, now: number): Budget {
   const blockedUntil = Math.max(until, budget.blockedUntil ?? 0)
-  return { ...budget, blockedUntil, blockedReason: reason, updatedAt: now }
+  const blockedSince = blockedSinceOf(budget, now)
+  return { ...budget, blockedUntil, blockedReason: reason, blockedSince, updatedAt: now }
+}
+
+/** A pause as long as this ends one row of blocks. */
+const pauseMs = 3_600_000
+
+function blockedSinceOf({ blockedUntil, blockedSince }: Budget, now: number): number {
+  const goesOn = blockedUntil !== null && blockedSince !== null && now - blockedUntil < pauseMs
+  return goesOn ? blockedSince : now
+}
+
+const refusalMsMin = 60_000
+const refusalMsMax = 900_000
+
+/**
+ * GitHub does not know us, or does not let us in there: asked again ever more rarely. Whoever hears
+ * it while it is blocked already makes it no longer.
+ */
+export function refuse(budget: Budget, reason: string, now: number): Budget {
+  if (budget.blockedUntil !== null && budget.blockedUntil > now) return budget
+  const lastedMs = now - blockedSinceOf(budget, now)
+  const waitMs = Math.min(refusalMsMax, Math.max(refusalMsMin, lastedMs))
+  return block(budget, now + waitMs, reason, now)
+}
+
+/** A person says that it may be tried again now. */
+export function unblock(budget: Budget, now: number): Budget {
+  return { ...budget, blockedUntil: null, blockedReason: null, blockedSince: null, updatedAt: now }
 }
 
 export interface BudgetUse {

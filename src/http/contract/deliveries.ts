@@ -212,22 +212,27 @@ const window = z.strictObject({
   limit: z.int().nullable().describe('How many are allowed; null when it is off.'),
 })
 
+export const budgetParams = z.strictObject({
+  identity: z
+    .string()
+    .regex(/^[a-z]{1,32}:[\w:.-]{1,160}$/)
+    .describe('As `GET /v1/budgets` lists it.'),
+})
+
+export const budget = z
+  .strictObject({
+    identity: z.string().describe('Who writes: an installation, or an account.'),
+    blocked_until: time.nullable().describe('GitHub said not to ask before then.'),
+    blocked_reason: optionalText.describe('What GitHub said.'),
+    last_write_at: time.nullable().describe('When it last wrote.'),
+    minute: window.describe('The last 60 seconds.'),
+    hour: window.describe('The last 60 minutes.'),
+    spacing_ms: z.int().describe('Smallest gap between two writes, milliseconds; 0 is off.'),
+  })
+  .register(z.globalRegistry, { id: 'Budget' })
+
 export const budgetList = z.strictObject({
-  items: z
-    .array(
-      z
-        .strictObject({
-          identity: z.string().describe('Who writes: an installation, or an account.'),
-          blocked_until: time.nullable().describe('GitHub said not to ask before then.'),
-          blocked_reason: optionalText.describe('What GitHub said.'),
-          last_write_at: time.nullable().describe('When it last wrote.'),
-          minute: window.describe('The last 60 seconds.'),
-          hour: window.describe('The last 60 minutes.'),
-          spacing_ms: z.int().describe('Smallest gap between two writes, milliseconds; 0 is off.'),
-        })
-        .register(z.globalRegistry, { id: 'Budget' }),
-    )
-    .describe('One for each identity that ever wrote.'),
+  items: z.array(budget).describe('One for each identity that ever wrote.'),
 })
 
 export type DeliveryView = z.infer<typeof delivery>

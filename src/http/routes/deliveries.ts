@@ -1,7 +1,9 @@
 /** Deliveries: what has to leave and where it stands, and what an operator says about one. */
 import { given, principalOf, type App } from '../app.ts'
 import {
+  budget,
   budgetList,
+  budgetParams,
   confirmBody,
   deliveriesQuery,
   delivery,
@@ -22,7 +24,7 @@ export function deliveryRoutes(app: App, deps: HttpDeps): void {
   lookRoutes(app, deps)
   retryRoutes(app, deps)
   closeRoutes(app, deps)
-  budgetRoute(app, deps)
+  budgetRoutes(app, deps)
 }
 
 function lookRoutes(app: App, { store }: HttpDeps): void {
@@ -173,7 +175,7 @@ function closeRoutes(app: App, { store, random, checkIsOurs }: HttpDeps): void {
   )
 }
 
-function budgetRoute(app: App, { store, budgetLimits }: HttpDeps): void {
+function budgetRoutes(app: App, { store, budgetLimits, random }: HttpDeps): void {
   app.get(
     '/v1/budgets',
     {
@@ -192,6 +194,30 @@ function budgetRoute(app: App, { store, budgetLimits }: HttpDeps): void {
       return reply
         .code(200)
         .send({ items: budgets.map((budget) => budgetView(budget, budgetLimits, now)) })
+    },
+  )
+
+  app.post(
+    '/v1/budgets/:identity/unblock',
+    {
+      config: { access: ['operator'] },
+      schema: {
+        operationId: 'unblockIdentity',
+        tags: ['Deliveries'],
+        summary: 'Lift a block',
+        description:
+          'What waits for this identity is tried at once. If GitHub still has it wait, it is ' +
+          'blocked again; going on while GitHub limits you can get you banned.',
+        params: budgetParams,
+        body: noFields,
+        response: { 200: budget },
+      },
+    },
+    async (request, reply) => {
+      const { actor } = principalOf(request)
+      const once = onceOf(request, random) ?? null
+      const lifted = await store.outbox.unblock(request.params.identity, actor, once)
+      return reply.code(200).send(budgetView(lifted, budgetLimits, store.now()))
     },
   )
 }

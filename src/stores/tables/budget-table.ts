@@ -14,6 +14,7 @@ const budget = table<Budget>(
     'minutes',
     'blockedUntil',
     'blockedReason',
+    'blockedSince',
     'updatedAt',
   ],
   { json: ['seconds', 'minutes'] },

@@ -4,7 +4,7 @@
  * nothing but that the target counts as unsettled.
  */
 import { afterAttempt, afterFinding, afterLateEnd } from '../../domain/outbox/advance.ts'
-import { block, takeWrite } from '../../domain/outbox/budget.ts'
+import { block, refuse, takeWrite } from '../../domain/outbox/budget.ts'
 import type { Attempt, Delivery } from '../../domain/outbox/delivery.ts'
 import { isOpen } from '../../domain/outbox/delivery.ts'
 import { withoutPreparations, withShown } from '../../domain/outbox/follow-up.ts'
@@ -181,6 +181,23 @@ export function* blockIdentity(
   yield* writeBudget(block(budget, until, reason, now))
   const data = { identity, until: new Date(until).toISOString(), reason }
   yield* insertAudits([{ type: 'budget.blocked', actor: 'publisher', runId: null, data }], now)
+}
+
+/** Answers until when nothing is asked under it. */
+export function* refuseIdentity(
+  context: VerbContext,
+  identity: string,
+  reason: string,
+): Verb<number> {
+  const before = yield* lockBudget(identity, context.now())
+  const now = context.now()
+  const budget = refuse(before, reason, now)
+  const until = budget.blockedUntil ?? now
+  if (budget === before) return until
+  yield* writeBudget(budget)
+  const data = { identity, until: new Date(until).toISOString(), reason }
+  yield* insertAudits([{ type: 'budget.blocked', actor: 'publisher', runId: null, data }], now)
+  return until
 }
 
 const isHeld = (delivery: Delivery, hold: DeliveryHold): boolean =>
