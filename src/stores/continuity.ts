@@ -13,6 +13,7 @@ const keptMax = 100
 
 export class Continuity {
   #lastBeatAt: number | null = null
+  #lastSeenAt: number | null = null
   #interruptions: readonly Interruption[] = []
   #setBackMs = 0
 
@@ -34,6 +35,7 @@ export class Continuity {
   /** Everything since `aliveAt` is a gap: the last sign of life of any server, or null. */
   begin(aliveAt: number | null, now: number): void {
     this.#lastBeatAt = now
+    this.see(now)
     if (aliveAt === null) return
     this.#noteSetBack(aliveAt, now)
     // A sign of life from the future: nobody knows for how long we were away. Then everything still
@@ -41,12 +43,19 @@ export class Continuity {
     this.#note([{ beganAt: aliveAt < now ? aliveAt : 0, endedAt: now }], now)
   }
 
+  /** The clock says `now`, whether the store answers or not. */
+  see(now: number): void {
+    const last = this.#lastSeenAt
+    this.#lastSeenAt = now
+    if (last !== null) this.#noteSetBack(last, now)
+  }
+
   /** The store answered at `now`. Counts only after `begin`. */
   beat(now: number): void {
+    this.see(now)
     const last = this.#lastBeatAt
     if (last === null) return
     this.#lastBeatAt = now
-    this.#noteSetBack(last, now)
     if (now - last >= gapMs) this.#note([{ beganAt: last, endedAt: now }], now)
   }
 

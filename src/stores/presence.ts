@@ -30,6 +30,7 @@ export class Presence {
   /** Of any server. */
   #aliveAt: number | null = null
   #saidAt: number | null = null
+  #mending: Promise<void> | null = null
 
   /** `mendTimes` puts right what a clock that was ahead has left in the future. */
   constructor(driver: Driver, mendTimes: (setBack: SetBack) => Promise<void>) {
@@ -62,12 +63,25 @@ export class Presence {
     const stored = await this.#driver.read(readStored)
     const now = this.#driver.now()
     this.#notice(stored, now)
-    const { setBackMs } = this.#continuity
-    if (setBackMs > 0) {
-      await this.#mendTimes({ now, byMs: setBackMs })
-      this.#continuity.mended()
-    }
+    await this.mend()
     await this.#say(stored, now)
+  }
+
+  /**
+   * For whoever is about to ask what is due: without this, what a clock that was set back has left
+   * in the future would not be.
+   */
+  async mend(): Promise<void> {
+    const now = this.#driver.now()
+    this.#continuity.see(now)
+    const { setBackMs } = this.#continuity
+    if (setBackMs === 0) return
+    this.#mending ??= this.#mendTimes({ now, byMs: setBackMs })
+      .then(() => this.#continuity.mended())
+      .finally(() => {
+        this.#mending = null
+      })
+    await this.#mending
   }
 
   #notice({ aliveAt, interruptions }: Stored, now: number): void {

@@ -43,16 +43,20 @@ import {
 export class SqlOutbox implements port.OutboxStore {
   readonly #driver: Driver
   readonly #context: VerbContext
+  readonly #mendTimes: () => Promise<void>
   readonly rules: PublishingRules
 
-  constructor(driver: Driver, context: VerbContext) {
+  /** `mendTimes` comes before every question of what is due: the clock may have been set back. */
+  constructor(driver: Driver, context: VerbContext, mendTimes: () => Promise<void>) {
     this.#driver = driver
     this.#context = context
+    this.#mendTimes = mendTimes
     this.rules = context.publishing
   }
 
-  lease(room: port.LeaseRoom): Promise<readonly port.LeasedDelivery[]> {
-    return this.#driver.transact(() => leaseDeliveries(this.#context, room))
+  async lease(room: port.LeaseRoom): Promise<readonly port.LeasedDelivery[]> {
+    await this.#mendTimes()
+    return await this.#driver.transact(() => leaseDeliveries(this.#context, room))
   }
 
   beginAttempt(request: port.BeginRequest): Promise<port.BeginAnswer> {
@@ -75,8 +79,9 @@ export class SqlOutbox implements port.OutboxStore {
     return this.#driver.transact(() => takeOverLeases(this.#context))
   }
 
-  nextDueAt(): Promise<number | null> {
-    return this.#driver.read(nextDueAt)
+  async nextDueAt(): Promise<number | null> {
+    await this.#mendTimes()
+    return await this.#driver.read(nextDueAt)
   }
 
   blockIdentity(identity: string, until: number, reason: string): Promise<void> {

@@ -94,7 +94,7 @@ export class SqlStore extends SqlTokens implements port.Store {
     this.catchUp = new SqlCatchUp(driver)
     this.means = { driver, context: this.#context }
     this.#presence = new Presence(driver, (by) => mendTimes(driver, this.#context, by))
-    this.outbox = new SqlOutbox(driver, this.#context)
+    this.outbox = new SqlOutbox(driver, this.#context, () => this.#presence.mend())
     this.#batches = new SqlBatches({
       driver,
       context: this.#context,
@@ -191,8 +191,9 @@ export class SqlStore extends SqlTokens implements port.Store {
     return this.#once(once, () => replayWebhook(this.#context, entryId, actor))
   }
 
-  dueWebhooks(limit: number): Promise<readonly InboxEntry[]> {
-    return this.#driver.read(() => dueEntries(this.#driver.now(), limit))
+  async dueWebhooks(limit: number): Promise<readonly InboxEntry[]> {
+    await this.#presence.mend()
+    return await this.#driver.read(() => dueEntries(this.#driver.now(), limit))
   }
 
   inboxEntry(id: string): Promise<InboxEntry | null> {
@@ -239,8 +240,9 @@ export class SqlStore extends SqlTokens implements port.Store {
     return this.#driver.read(activeRuns)
   }
 
-  dueRuns(limit: number): Promise<readonly string[]> {
-    return this.#driver.read(() => dueRuns(this.#driver.now(), limit))
+  async dueRuns(limit: number): Promise<readonly string[]> {
+    await this.#presence.mend()
+    return await this.#driver.read(() => dueRuns(this.#driver.now(), limit))
   }
 
   async sweepRun(runId: string): Promise<Run | null> {

@@ -255,6 +255,7 @@ export const reads = {
     'listRuns',
     'lostHolds',
     'activeRuns',
+    'availableTypes',
     'dueRuns',
     'servedAt',
     'watch',

@@ -63,13 +63,15 @@ export interface Surroundings {
 
 export type World = Awaited<ReturnType<typeof openWorld>>
 
+const startsAt = Date.UTC(2026, 5, 1, 12)
 const noLimits: BudgetLimits = { spacingMs: 0, perMinute: 0, perHour: 0 }
 const log = pino({ level: 'silent' })
 
 function newGitHub(time: VirtualTime, options: WorldOptions): GitHubSimulator {
   const asApp = { app: { id: 12, slug: 'holdfast-bot', privateKey: appKeyPem } }
   const github = createGitHubSimulator({
-    clock: time,
+    // Whoever sets this machine's clock does not set GitHub's.
+    clock: { wallMs: () => startsAt + time.monotonicMs(), monotonicMs: () => time.monotonicMs() },
     scheduler: time,
     random: systemRandom,
     ...(options.app === true && asApp),
@@ -80,7 +82,7 @@ function newGitHub(time: VirtualTime, options: WorldOptions): GitHubSimulator {
 }
 
 export async function openWorld(options: WorldOptions = {}) {
-  const time = options.beside?.time ?? new VirtualTime(Date.UTC(2026, 5, 1, 12))
+  const time = options.beside?.time ?? new VirtualTime(startsAt)
   const seams = { clock: time, scheduler: time, random: systemRandom }
   const github = options.beside?.github ?? newGitHub(time, options)
   const publishing = { ...defaultPublishing, ...options.rules }
