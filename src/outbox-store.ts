@@ -71,8 +71,17 @@ export interface OutboxStore {
     once: Once | null,
   ): Promise<Delivery>
 
-  /** Makes the first key when there is none. */
+  /** Makes the first key when there is none. The first of them signs, all of them verify. */
   markerKeys(): Promise<readonly MarkerKey[]>
+  /** Adds a key, which signs from now on. Answers all. */
+  rotateMarkerKey(actor: string): Promise<readonly MarkerKey[]>
+  /** The same as `markerKeys`, and the audit says that they were taken out. */
+  exportMarkerKeys(actor: string): Promise<readonly MarkerKey[]>
+  /**
+   * Adds those that are missing; refuses all where one differs from a known one of its id. What is
+   * held because no key verified its marker is looked at again.
+   */
+  importMarkerKeys(keys: readonly MarkerKey[], actor: string): Promise<ImportedKeys>
   /** Every account this store has published as. */
   authors(): Promise<readonly Author[]>
   learnAuthor(author: Author): Promise<void>
@@ -212,9 +221,19 @@ export interface LingeringDelivery {
   readonly reason: string | null
 }
 
-export interface MarkerKey {
+export interface NewMarkerKey {
   readonly id: string
   readonly secret: string
+}
+
+export interface MarkerKey extends NewMarkerKey {
+  readonly createdAt: number
+}
+
+export interface ImportedKeys {
+  /** Ids of those that were missing. */
+  readonly added: readonly string[]
+  readonly known: readonly string[]
 }
 
 export interface Author {

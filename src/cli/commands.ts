@@ -30,6 +30,7 @@ export const commandGroups: Readonly<Record<string, Readonly<Record<string, Load
     doctor: async () => (await import('./doctor-command.ts')).addDoctorCommand,
     catchup: async () => (await import('./catchup-command.ts')).addCatchupCommand,
     token: async () => (await import('./token-command.ts')).addTokenCommand,
+    keys: async () => (await import('./keys-command.ts')).addKeysCommand,
     migrate: async () => (await import('./migrate-command.ts')).addMigrateCommand,
     backup: async () => (await import('./backup-command.ts')).addBackupCommand,
     purge: async () => (await import('./purge-command.ts')).addPurgeCommand,

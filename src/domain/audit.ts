@@ -53,6 +53,9 @@ export const auditTypes = [
   'operator.delivery_confirmed',
   'operator.token_created',
   'operator.token_deleted',
+  'operator.keys_rotated',
+  'operator.keys_exported',
+  'operator.keys_imported',
   'access.refused',
 ] as const
 export type AuditType = (typeof auditTypes)[number]

@@ -21,6 +21,13 @@ import {
 import type { VerbContext } from './verbs/context.ts'
 import { leaseDeliveries, nextDueAt, takeOverLeases, withPlaces } from './verbs/lease-deliveries.ts'
 import { anchorsOf, listDeliveries, outboxBacklog } from './verbs/list-deliveries.ts'
+import {
+  ensureMarkerKey,
+  exportMarkerKeys,
+  importMarkerKeys,
+  markerKeys,
+  rotateMarkerKey,
+} from './verbs/marker-keys.ts'
 import { noteRestore } from './verbs/note-restore.ts'
 import { withOnce } from './verbs/once.ts'
 import {
@@ -32,13 +39,7 @@ import {
   unblockIdentity,
 } from './verbs/operate-delivery.ts'
 import { publishOwn } from './verbs/own-output.ts'
-import {
-  authors,
-  ensureMarkerKey,
-  knowsSince,
-  learnAuthor,
-  markerKeys,
-} from './verbs/publisher-identity.ts'
+import { authors, knowsSince, learnAuthor } from './verbs/publisher-identity.ts'
 
 export class SqlOutbox implements port.OutboxStore {
   readonly #driver: Driver
@@ -167,6 +168,18 @@ export class SqlOutbox implements port.OutboxStore {
     const known = await this.#driver.read(markerKeys)
     if (known.length > 0) return known
     return await this.#driver.transact(() => ensureMarkerKey(this.#context))
+  }
+
+  rotateMarkerKey(actor: string): Promise<readonly port.MarkerKey[]> {
+    return this.#driver.transact(() => rotateMarkerKey(this.#context, actor))
+  }
+
+  exportMarkerKeys(actor: string): Promise<readonly port.MarkerKey[]> {
+    return this.#driver.transact(() => exportMarkerKeys(this.#context, actor))
+  }
+
+  importMarkerKeys(keys: readonly port.MarkerKey[], actor: string): Promise<port.ImportedKeys> {
+    return this.#driver.transact(() => importMarkerKeys(this.#context, keys, actor))
   }
 
   authors(): Promise<readonly port.Author[]> {

@@ -41,10 +41,10 @@ import {
   subjectsOf,
 } from './verbs/lists.ts'
 import { mendTimes } from './verbs/mend-times.ts'
+import { ensureMarkerKey } from './verbs/marker-keys.ts'
 import { noticeBackup } from './verbs/note-restore.ts'
 import type { OnceRules } from './verbs/once.ts'
 import { withOnce } from './verbs/once.ts'
-import { ensureMarkerKey } from './verbs/publisher-identity.ts'
 import { purge } from './verbs/purge.ts'
 import { reportStatus } from './verbs/report-status.ts'
 import { learnRepository } from './verbs/repositories.ts'

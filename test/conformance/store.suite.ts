@@ -16,6 +16,7 @@ import { inboxDecisions } from './inbox-decisions.suite.ts'
 import { inbox } from './inbox.suite.ts'
 import { lists } from './lists.suite.ts'
 import { once } from './once.suite.ts'
+import { markerKeys } from './marker-keys.suite.ts'
 import { merging } from './outbox-merging.suite.ts'
 import { operating } from './outbox-operating.suite.ts'
 import { publishing } from './outbox-publishing.suite.ts'
@@ -65,6 +66,7 @@ const parts = {
     describe('publishing', () => publishing(open))
     describe('operating the outbox', () => operating(open))
     describe('merging deliveries', () => merging(open))
+    describe('marker keys', () => markerKeys(open))
     describe('a restore', () => restoring(open))
   },
 }

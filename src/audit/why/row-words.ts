@@ -101,6 +101,9 @@ const words: Readonly<Record<Exclude<AuditType, keyof typeof deliveryRowWords>, 
   'operator.replay_requested': (row) =>
     `${atStart(actorWords(row.actor))} asked for this webhook to be decided again`,
   'operator.token_created': (row) => `${atStart(actorWords(row.actor))} made a token`,
+  'operator.keys_rotated': (row) => `${atStart(actorWords(row.actor))} added a marker key`,
+  'operator.keys_exported': (row) => `${atStart(actorWords(row.actor))} exported the marker keys`,
+  'operator.keys_imported': (row) => `${atStart(actorWords(row.actor))} imported marker keys`,
   'operator.token_deleted': (row) => `${atStart(actorWords(row.actor))} revoked a token`,
   'access.refused': (row) =>
     `${outside(textOf(row, 'address') ?? 'somebody', 60)} sent wrong credentials`,

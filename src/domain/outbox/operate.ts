@@ -79,3 +79,19 @@ export function hasArrived(delivery: Delivery, providerId: string | null, now: n
 export function maySendAgain(delivery: Delivery): boolean {
   return delivery.status !== 'SENT' && delivery.reason !== 'target_taken'
 }
+
+/** A key came that may verify what stands there: it is looked at again, and held again if not. */
+export function afterKeysCame(delivery: Delivery, now: number, rules: PublishingRules): Delivery {
+  // What was sent without an answer is still in doubt; what is from before our time, not looked at.
+  const { looked: _looked, ...memo } = delivery.memo
+  return {
+    ...delivery,
+    wait: memo.doubt === undefined ? 'due' : 'in_doubt',
+    dueAt: now,
+    tries: 0,
+    deadlineAt: deadlineFor(delivery.kind, now, rules),
+    errorCode: null,
+    errorText: null,
+    memo,
+  }
+}

@@ -5,7 +5,7 @@ import type { Moment, Run } from '../../domain/run.ts'
 import type { Subject } from '../../domain/subject.ts'
 import { runNotFound } from '../../errors.ts'
 import type { IdPrefix } from '../../ids.ts'
-import type { MarkerKey } from '../../outbox-store.ts'
+import type { NewMarkerKey } from '../../outbox-store.ts'
 import type { Dialect } from '../driver.ts'
 import { LostRace } from '../driver.ts'
 import type { Verb } from '../sql.ts'
@@ -21,7 +21,7 @@ export interface VerbContext {
   /** In [0, 1): spreads what would otherwise happen at once. */
   jitter(): number
   readonly publishing: PublishingRules
-  newMarkerKey(): MarkerKey
+  newMarkerKey(): NewMarkerKey
 }
 
 /** When and by which rules the outbox decides. */
