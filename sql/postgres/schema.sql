@@ -188,6 +188,8 @@ CREATE TABLE inbox (
   CONSTRAINT inbox_waiting_is_due CHECK (((due_at IS NOT NULL) = (state = 'waiting'::text)))
 );
 
+CREATE INDEX inbox_done ON holdfast.inbox USING btree (received_at) WHERE (due_at IS NULL);
+
 CREATE INDEX inbox_due ON holdfast.inbox USING btree (due_at) WHERE (due_at IS NOT NULL);
 
 CREATE UNIQUE INDEX inbox_event_key ON holdfast.inbox USING btree (event_key) WHERE (event_key IS NOT NULL);
@@ -317,6 +319,8 @@ CREATE INDEX run_available_of_type ON holdfast.run USING btree (type, available_
 
 CREATE INDEX run_due ON holdfast.run USING btree (due_at) WHERE (due_at IS NOT NULL);
 
+CREATE INDEX run_ended ON holdfast.run USING btree (state, finished_at) WHERE (finished_at IS NOT NULL);
+
 CREATE INDEX run_finished ON holdfast.run USING btree (finished_at) WHERE (finished_at IS NOT NULL);
 
 CREATE INDEX run_head_sha ON holdfast.run USING btree (head_sha, claim_fence);
@@ -332,8 +336,6 @@ CREATE UNIQUE INDEX run_pair ON holdfast.run USING btree (subject_id, pair);
 CREATE INDEX run_repo ON holdfast.run USING btree (repo, id);
 
 CREATE INDEX run_state ON holdfast.run USING btree (state, id);
-
-CREATE INDEX run_superseded ON holdfast.run USING btree (finished_at) WHERE (state = 'superseded'::text);
 
 CREATE INDEX run_token ON holdfast.run USING btree (token_id) WHERE ((token_id IS NOT NULL) AND (state = ANY (ARRAY['running'::text, 'waiting'::text])));
 

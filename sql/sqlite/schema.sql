@@ -170,6 +170,8 @@ CREATE TABLE inbox (
   CONSTRAINT inbox_processed_has_time CHECK ((processed_at IS NULL) = (state = 'waiting'))
 ) STRICT;
 
+CREATE INDEX inbox_done ON inbox (received_at) WHERE due_at IS NULL;
+
 CREATE INDEX inbox_due ON inbox (due_at) WHERE due_at IS NOT NULL;
 
 CREATE UNIQUE INDEX inbox_event_key ON inbox (event_key) WHERE event_key IS NOT NULL;
@@ -284,6 +286,8 @@ CREATE INDEX run_available_of_type ON run (type, available_at) WHERE available_a
 
 CREATE INDEX run_due ON run (due_at) WHERE due_at IS NOT NULL;
 
+CREATE INDEX run_ended ON run (state, finished_at) WHERE finished_at IS NOT NULL;
+
 CREATE INDEX run_finished ON run (finished_at) WHERE finished_at IS NOT NULL;
 
 CREATE INDEX run_head_sha ON run (head_sha, claim_fence);
@@ -301,8 +305,6 @@ CREATE UNIQUE INDEX run_pair ON run (subject_id, pair);
 CREATE INDEX run_repo ON run (repo, id);
 
 CREATE INDEX run_state ON run (state, id);
-
-CREATE INDEX run_superseded ON run (finished_at) WHERE state = 'superseded';
 
 CREATE INDEX run_token ON run (token_id)
   WHERE token_id IS NOT NULL AND state IN ('running', 'waiting');

@@ -1,8 +1,8 @@
 /**
  * Goal: one subject that somebody holds keeps nobody else waiting.
  * Method: a connection of another program locks a subject's row and keeps it. Many callers with an
- * Idempotency-Key, which no batch gathers, want that subject; meanwhile a webhook, a heartbeat and a
- * ping of others must be answered while the lock is still held.
+ * Idempotency-Key, which no batch gathers, want that subject; meanwhile a webhook, a heartbeat and
+ * a ping of others must be answered while the lock is still held.
  */
 import pg from 'pg'
 import { expect, it, vi } from 'vitest'

@@ -10,8 +10,12 @@ import type { Row, Sql, Verb } from '../sql.ts'
 import { inPieces, join, raw, sql } from '../sql.ts'
 import { insertAudits } from '../tables/audit-table.ts'
 import type { VerbContext } from './context.ts'
+import { readState, writeState } from './state.ts'
 
 const biteMax = 500
+/** How many of those that may be old enough one purge looks at. */
+const subjectsLookedMax = 2000
+const subjectsLookedAt = 'subjects_purged_to'
 const dayMs = 24 * 60 * 60 * 1000
 
 export function* purge(
@@ -81,7 +85,7 @@ function* deleteAttempts(deliveries: readonly Row[]): Verb<void> {
 function* deleteWebhooks(before: number): Verb<readonly Row[]> {
   const gone = yield sql`DELETE FROM inbox WHERE arrival IN (
     SELECT arrival FROM inbox WHERE received_at < ${before} AND due_at IS NULL
-    ORDER BY arrival LIMIT ${biteMax}) AND due_at IS NULL RETURNING arrival`
+    ORDER BY received_at LIMIT ${biteMax}) AND due_at IS NULL RETURNING arrival`
   for (const piece of inPieces(gone)) {
     yield sql`DELETE FROM inbox_body
       WHERE arrival IN (${join(piece.map((row) => Number(row['arrival'])))})`
@@ -89,17 +93,32 @@ function* deleteWebhooks(before: number): Verb<readonly Row[]> {
   return gone
 }
 
-/** Ids sort by time, so old subjects are found without an index on a column every claim writes. */
+/**
+ * Ids sort by time, so subjects that may be old enough are found without an index on a column that
+ * every claim writes. They are many, and most of them are still in use: each purge looks at the
+ * next few of them, and after the last it begins again.
+ */
 function* deleteSubjects(now: number): Verb<readonly Row[]> {
-  const unused = sql`touched_at < ${now - subjectKeptMs}
-    AND NOT EXISTS (SELECT 1 FROM run WHERE run.subject_id = subject.id)`
-  const gone = yield sql`DELETE FROM subject WHERE id IN (
-    SELECT id FROM subject WHERE id < ${makeIdFloor('sub', now - subjectKeptMs)} AND ${unused}
-    LIMIT ${biteMax}) AND ${unused} RETURNING id`
+  const lookedUpTo = (yield* readState(subjectsLookedAt)) ?? ''
+  const looked = yield sql`SELECT id, touched_at FROM subject
+    WHERE id > ${lookedUpTo} AND id < ${makeIdFloor('sub', now - subjectKeptMs)}
+    ORDER BY id LIMIT ${subjectsLookedMax}`
+  const old = looked.filter((row) => Number(row['touched_at']) < now - subjectKeptMs)
+  const bite = old.slice(0, biteMax)
+  const gone: Row[] = []
+  for (const piece of inPieces(bite.map((row) => row['id'] as string))) {
+    gone.push(
+      ...(yield sql`DELETE FROM subject WHERE id IN (${join(piece)})
+        AND touched_at < ${now - subjectKeptMs}
+        AND NOT EXISTS (SELECT 1 FROM run WHERE run.subject_id = subject.id) RETURNING id`),
+    )
+  }
   for (const piece of inPieces(gone.map((row) => row['id'] as string))) {
     yield* deleteAttempts(
       yield sql`DELETE FROM delivery WHERE subject_id IN (${join(piece)}) RETURNING id`,
     )
   }
-  return gone
+  const last = bite.length < old.length ? bite.at(-1) : looked.at(subjectsLookedMax - 1)
+  yield* writeState(subjectsLookedAt, last === undefined ? '' : (last['id'] as string))
+  return bite
 }

@@ -11,6 +11,7 @@ export type StateKey =
   | 'interruptions'
   | 'audit_order'
   | 'marker_keys'
+  | 'subjects_purged_to'
 
 export function* readState(key: StateKey): Verb<string | null> {
   const [row] = yield sql`SELECT value FROM store_state WHERE key = ${key}`
