@@ -149,7 +149,7 @@ export async function compose(settings: Settings, options: ComposeOptions): Prom
   return {
     store,
     runs,
-    ownAccount: intake.ownAccount,
+    ownAccount: () => intake.ownAccount(),
     async listen() {
       // Before anything may be taken from a holder, know how long they could not reach us.
       await store.beat()

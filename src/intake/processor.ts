@@ -251,7 +251,8 @@ export class Processor {
   }
 }
 
-const givenUpReasons = {
+/** What is said of a webhook that was tried for too long, by what stood in its way. */
+export const givenUpReasons = {
   github: 'github-unavailable',
   contended: 'store-contended',
   fault: 'internal-error',

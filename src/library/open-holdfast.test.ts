@@ -53,7 +53,7 @@ function aborted(signal: AbortSignal): Promise<unknown> {
 }
 
 describe('the gate', () => {
-  it('takes a push of the same second for newer, though the claim before had milliseconds', async () => {
+  it('takes a push of the same second for newer, whatever the milliseconds', async () => {
     const holdfast = await open()
     const second = Date.UTC(2026, 0, 31, 12)
     await holdfast.checkAndClaimRun({ ...claim, action: 'opened', eventAt: new Date(second + 700) })

@@ -9,6 +9,7 @@ import { describe, expect, it } from 'vitest'
 import type { AuditRow } from '../../domain/audit.ts'
 import { auditTypes } from '../../domain/audit.ts'
 import { claimReasons } from '../../domain/claim.ts'
+import { givenUpReasons } from '../../intake/processor.ts'
 import { claimWords } from './claim-words.ts'
 import { deliveryName } from './delivery-words.ts'
 import { happeningWords } from './happening-words.ts'
@@ -59,14 +60,14 @@ describe('every reason of the intake', () => {
   const written = [
     ...source.matchAll(/\breason: '([a-z-]+)'/g),
     ...source.matchAll(/\bignored\(deed, '([a-z-]+)'\)/g),
-    ...source.matchAll(/\breason = isLook \? '([a-z-]+)' : '([a-z-]+)'/g),
+    ...source.matchAll(/^ {2}(?:github|contended|fault): '([a-z-]+)',$/gm),
     ...source.matchAll(/\? reason : '([a-z-]+)'|: '(no-trigger)'|return '(ping)'/g),
   ].flatMap(([, ...reasons]) => reasons.filter((reason) => typeof reason === 'string'))
   const reasons = [...new Set(written)]
 
   it('is found in the source', () => {
     expect(reasons.length).toBeGreaterThan(18)
-    expect(reasons).toContain('github-unavailable')
+    for (const reason of Object.values(givenUpReasons)) expect(reasons).toContain(reason)
     expect(reasons).toContain('ping')
   })
 
