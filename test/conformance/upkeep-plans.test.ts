@@ -2,7 +2,7 @@
  * Goal: what a server does again and again by itself costs what it finds to do, however much there
  * is: sweeping, purging, looking for webhooks and for work, counting for metrics.
  * Method: the very statements of the verbs are explained on both databases, over many webhooks and
- * subjects that need nothing: each must go along an index, and read nothing that it then leaves out.
+ * subjects that need nothing: each must go along an index, and read nothing that it leaves out.
  */
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

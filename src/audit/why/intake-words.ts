@@ -86,6 +86,12 @@ export const intakeReasons: Readonly<Record<string, IntakeReason>> = {
     replay: true,
     doctor: true,
   },
+  'store-contended': {
+    because: 'other transactions in the database stood in its way for a whole day',
+    remedy: 'Look for a transaction that was left open in the database',
+    replay: true,
+    doctor: true,
+  },
   'internal-error': {
     because: 'of a fault in Holdfast, which the log has',
     remedy: 'Report the fault with what the log says of it',
