@@ -189,6 +189,13 @@ export const outboxVerbs: Readonly<Record<string, Scenario>> = {
   blockIdentity: async (store, ask) => {
     await ask(() => store.outbox.blockIdentity('somebody', store.now() + 5, 'limit'))
   },
+  refuseIdentity: async (store, ask) =>
+    (await ask(() => store.outbox.refuseIdentity('nobody', 'unauthorized'))) > store.now(),
+  unblock: async (store, ask) => {
+    await store.outbox.blockIdentity('somebody else', store.now() + 60_000, 'limit')
+    const freed = await ask(() => store.outbox.unblock('somebody else', 'operator', null))
+    return freed.blockedUntil
+  },
   publish: async (store, ask) => {
     const held = await store.claimRun(claimAt(nextPull()), null)
     const { runId, leaseHash, actor } = holderOf(held)
@@ -276,6 +283,7 @@ export const reads = {
     'budgets',
     'blockedUntil',
     'delivery',
+    'placed',
     'attemptsOf',
     'list',
     'anchorsOf',
