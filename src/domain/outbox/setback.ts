@@ -149,19 +149,20 @@ export function withoutFollowUps(delivery: Delivery): Delivery {
 }
 
 /**
- * The identity is blocked, not this delivery: that costs no try, and its deadline waits too, but
- * not for ever.
+ * The identity is blocked, not this delivery: that costs no try. The deadline of an open one waits
+ * too, but not for ever; what follows a closed one up ends with its deadline.
  */
 export function waitOut(delivery: Delivery, until: number, { now, rules }: Circumstances): Told {
   const { wait, deadlineAt } = delivery
-  const last = lastDeadlineOf(delivery, rules)
-  if (now >= last || (!isOpen(delivery) && until > last)) {
-    return pastDeadline(delivery, blocked, now)
+  if (!isOpen(delivery)) {
+    if (until > deadlineAt) return endFollowUps(delivery, blocked)
+    return { delivery: { ...delivery, dueAt: until }, audits: [] }
   }
-  const waitsForBudget = isOpen(delivery) && wait !== 'in_doubt'
+  const last = lastDeadlineOf(delivery, rules)
+  if (now >= last) return pastDeadline(delivery, blocked, now)
   const waiting: Delivery = {
     ...delivery,
-    wait: waitsForBudget ? 'budget' : wait,
+    wait: wait === 'in_doubt' ? wait : 'budget',
     dueAt: Math.min(until, last),
     deadlineAt: Math.min(deadlineAt + Math.max(0, until - now), last),
   }
