@@ -1,16 +1,31 @@
 /**
- * Port: what the store knows of what was heard, so that catching up finds what was not. Part of the
- * store: each verb is one transaction.
+ * Port: what the store knows of what was heard and of what is still to be looked at, so that
+ * catching up finds what was not and leaves nothing out for good. Part of the store: each verb is
+ * one transaction.
  */
 import type { HeardHead } from './domain/inbox.ts'
+import type { Run } from './domain/run.ts'
 
 export interface CatchUpStore {
   /** Which of these GUIDs the inbox has. */
   knownWebhooks(webhookIds: readonly string[]): Promise<ReadonlySet<string>>
   /** Heads that events of this lane named, the latest by GitHub's clock first. */
   heardHeads(filter: HeardFilter, limit: number): Promise<readonly HeardHead[]>
-  /** Those that webhooks came from and that were worked on since; the last used first. */
-  repositoriesInUse(since: number, limit: number): Promise<readonly UsedRepository[]>
+  /**
+   * Those that webhooks came from and that were worked on since; those that nobody has looked at
+   * for longest first.
+   */
+  repositoriesInUse(since: number, limit: number): Promise<UsedRepositories>
+  /** It was looked at, or cannot be now: the others come first. */
+  noteLooked(githubId: number): Promise<void>
+  /** How far GitHub's record of what it sent was read; null before the first time. */
+  deliveriesRead(): Promise<DeliveriesRead | null>
+  noteDeliveriesRead(read: DeliveriesRead): Promise<void>
+  /** The next head that GitHub has to be asked about; null when none is due. */
+  takeHeadCheck(): Promise<TakenHeadCheck | null>
+  /** GitHub has no such pull request: arrival order stands. */
+  forgetHeadCheck(runId: string): Promise<void>
+  backlog(): Promise<CatchUpBacklog>
 }
 
 export interface HeardFilter {
@@ -23,4 +38,31 @@ export interface UsedRepository {
   /** As last heard. */
   readonly name: string
   readonly githubId: number
+}
+
+export interface UsedRepositories {
+  readonly items: readonly UsedRepository[]
+  /** How many there are beyond these. */
+  readonly left: number
+}
+
+/**
+ * Everything that GitHub sent before `to` was looked at, and everything from `gap.from` on; what
+ * lies between is read from the cursor on. Always true, whoever wrote it last.
+ */
+export interface DeliveriesRead {
+  readonly to: number
+  readonly gap: { readonly cursor: string; readonly from: number } | null
+}
+
+export interface TakenHeadCheck {
+  /** Null when another head took its place since. */
+  readonly run: Run | null
+  /** Asked too often without an answer: arrival order stands. */
+  readonly givenUp: boolean
+}
+
+export interface CatchUpBacklog {
+  readonly headChecks: { readonly count: number; readonly oldestAt: number | null }
+  readonly deliveriesUnread: boolean
 }

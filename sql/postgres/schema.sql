@@ -142,6 +142,17 @@ CREATE TABLE delivery_attempt (
 
 CREATE INDEX delivery_attempt_of ON holdfast.delivery_attempt USING btree (delivery_id, id);
 
+CREATE TABLE head_check (
+  subject_id text COLLATE "C" NOT NULL,
+  run_id text COLLATE "C" NOT NULL,
+  due_at bigint NOT NULL,
+  tries integer NOT NULL,
+  created_at bigint NOT NULL,
+  CONSTRAINT head_check_pkey PRIMARY KEY (subject_id)
+);
+
+CREATE INDEX head_check_due ON holdfast.head_check USING btree (due_at);
+
 CREATE TABLE idempotency (
   key_hash text COLLATE "C" NOT NULL,
   body_hash text COLLATE "C" NOT NULL,
@@ -230,6 +241,7 @@ CREATE TABLE repository (
   github_id bigint,
   name text COLLATE "C" NOT NULL,
   created_at bigint NOT NULL,
+  looked_at bigint,
   merged_into text COLLATE "C",
   CONSTRAINT repository_github_id_key UNIQUE (github_id),
   CONSTRAINT repository_pkey PRIMARY KEY (id)

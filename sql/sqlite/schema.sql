@@ -131,6 +131,16 @@ CREATE TABLE delivery_attempt (
 
 CREATE INDEX delivery_attempt_of ON delivery_attempt (delivery_id, id);
 
+CREATE TABLE head_check (
+  subject_id TEXT PRIMARY KEY,
+  run_id TEXT NOT NULL,
+  due_at INTEGER NOT NULL,
+  tries INTEGER NOT NULL,
+  created_at INTEGER NOT NULL
+) STRICT;
+
+CREATE INDEX head_check_due ON head_check (due_at);
+
 CREATE TABLE idempotency (
   key_hash TEXT PRIMARY KEY,
   body_hash TEXT NOT NULL,
@@ -206,7 +216,7 @@ CREATE TABLE repository (
   github_id INTEGER UNIQUE,
   name TEXT NOT NULL,
   created_at INTEGER NOT NULL
-, merged_into TEXT) STRICT;
+, looked_at INTEGER, merged_into TEXT) STRICT;
 
 CREATE INDEX repository_merged ON repository (merged_into) WHERE merged_into IS NOT NULL;
 

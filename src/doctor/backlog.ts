@@ -1,4 +1,5 @@
 /** What waits: runs for a worker, runs for the sweeper, webhooks for a decision. */
+import type { CatchUpBacklog } from '../catch-up-store.ts'
 import type { AuditRow } from '../domain/audit.ts'
 import { fine, warning, type Finding } from '../domain/finding.ts'
 import type { Counted, InboxBacklog, Paged, StoreVitals } from '../store.ts'
@@ -10,6 +11,8 @@ const pendingMsMax = 5 * minuteMs
 const webhookMsMax = minuteMs
 const lostLeasesMax = 5
 const putOffMin = 3
+/** Two passes of catch-up. */
+const headMsMax = 15 * minuteMs
 
 export function checkPending({ pending }: StoreVitals, nowMs: number): readonly Finding[] {
   if (pending.oldestAt === null) return [fine('runs.pending', 'no run waits for a worker')]
@@ -104,6 +107,33 @@ function checkGivenUp({ failed, lastFailed }: InboxBacklog): readonly Finding[] 
       `${countText({ count: failed, more: false }, 'webhook')} failed, last ${id}: ${reason}`,
       `See them: holdfast inbox --state failed. Process one again: holdfast inbox replay ${id}`,
     ),
+  ]
+}
+
+/** Every pass of catch-up asks about those that are due; a day later they are given up. */
+export function checkCatchUp(backlog: CatchUpBacklog, nowMs: number): readonly Finding[] {
+  const { headChecks, deliveriesUnread } = backlog
+  const waitedMs = headChecks.oldestAt === null ? 0 : nowMs - headChecks.oldestAt
+  const heads = countText({ count: headChecks.count, more: false }, 'head')
+  return [
+    ...(waitedMs <= headMsMax
+      ? [fine('catch-up.heads', 'GitHub was asked about every head that arrival decided')]
+      : [
+          warning(
+            'catch-up.heads',
+            `${heads} could not be checked on GitHub yet, the oldest ${agoText(waitedMs)}`,
+            'It is tried again by itself. Why it fails: holdfast catchup',
+          ),
+        ]),
+    ...(deliveriesUnread
+      ? [
+          warning(
+            'catch-up.webhooks',
+            "GitHub's record of sent webhooks is longer than one pass of catch-up reads",
+            'The next passes go on with it; GitHub keeps it 3 days. Go on now: holdfast catchup',
+          ),
+        ]
+      : []),
   ]
 }
 

@@ -2,6 +2,7 @@ import { chmodSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
+import type { CatchUpBacklog } from '../catch-up-store.ts'
 import type { AuditRow } from '../domain/audit.ts'
 import type { DatabaseLook } from '../domain/database-look.ts'
 import { SetupError, StoreUnavailableError } from '../errors.ts'
@@ -60,13 +61,22 @@ interface Store {
   readonly vitals?: Partial<StoreVitals>
   readonly inbox?: Partial<InboxBacklog>
   readonly lostAt?: readonly number[]
+  readonly caughtUp?: Partial<CatchUpBacklog>
 }
 
-function storeOf({ vitals: other = {}, inbox, lostAt = [] }: Store): DoctorStore {
+function storeOf({ vitals: other = {}, inbox, lostAt = [], caughtUp }: Store): DoctorStore {
   return {
     now: () => now,
     vitals: () => Promise.resolve({ ...vitals, ...other }),
     inboxBacklog: () => Promise.resolve({ ...noWebhooks, ...inbox }),
+    catchUp: {
+      backlog: () =>
+        Promise.resolve({
+          headChecks: { count: 0, oldestAt: null },
+          deliveriesUnread: false,
+          ...caughtUp,
+        }),
+    },
     outbox: {
       backlog: () => Promise.resolve(nothingToPublish),
       budgets: () => Promise.resolve([]),
@@ -115,6 +125,7 @@ test('a healthy patient has no problem, and what is not well has its remedy', as
     'runs.overdue': 'ok',
     'runs.leases': 'ok',
     inbox: 'ok',
+    'catch-up.heads': 'ok',
     deliveries: 'ok',
     'deliveries.failed': 'ok',
     'runs.unreported': 'ok',
@@ -261,6 +272,20 @@ describe('the store', () => {
       level: 'ok',
       detail: '3 leases were lost in the last hour',
     })
+  })
+
+  test('heads that could not be checked and webhooks left unread are named', async () => {
+    const caughtUp = {
+      headChecks: { count: 2, oldestAt: now - 20 * minute },
+      deliveriesUnread: true,
+    }
+    const { of, levels } = await findings({ store: { caughtUp } })
+    expect(of('catch-up.heads')).toMatchObject({
+      level: 'warning',
+      detail: '2 heads could not be checked on GitHub yet, the oldest for 20 min',
+    })
+    expect(levels['catch-up.webhooks']).toBe('warning')
+    expect((await findings({ store: {} })).levels['catch-up.heads']).toBe('ok')
   })
 
   test.each([

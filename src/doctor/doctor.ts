@@ -2,13 +2,14 @@
  * The doctor: which checks there are, in the order people read them. It knows nothing of who asks;
  * the command line and a server hand it the same things.
  */
+import type { CatchUpStore } from '../catch-up-store.ts'
 import type { DatabaseLook } from '../domain/database-look.ts'
 import type { GitHub } from '../github.ts'
 import type { OutboxStore } from '../outbox-store.ts'
 import { budgetLimits } from '../settings/budget-limits.ts'
 import type { Settings } from '../settings/settings.ts'
 import type { Store } from '../store.ts'
-import { checkInbox, checkLostLeases, checkOverdue, checkPending } from './backlog.ts'
+import { checkCatchUp, checkInbox, checkLostLeases, checkOverdue, checkPending } from './backlog.ts'
 import {
   checkAdminToken,
   checkConfigFile,
@@ -25,6 +26,7 @@ const lostLeasesRead = 100
 
 export type DoctorStore = Pick<Store, 'now' | 'vitals' | 'listAudit' | 'inboxBacklog'> & {
   readonly outbox: Pick<OutboxStore, 'backlog' | 'budgets' | 'authors'>
+  readonly catchUp: Pick<CatchUpStore, 'backlog'>
 }
 
 export interface Patient {
@@ -91,6 +93,13 @@ function storeChecks({ settings, store }: Patient): readonly Check[] {
       look: async () => {
         const open = await store()
         return open === null ? [] : checkInbox(await open.inboxBacklog(), open.now())
+      },
+    },
+    {
+      name: 'catch-up',
+      look: async () => {
+        const open = await store()
+        return open === null ? [] : checkCatchUp(await open.catchUp.backlog(), open.now())
       },
     },
     {

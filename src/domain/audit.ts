@@ -17,6 +17,7 @@ export const auditTypes = [
   'run.heartbeat_lost',
   'run.lease_revoked',
   'run.head_verified',
+  'run.head_unverified',
   'run.superseded',
   'run.succeeded',
   'run.failed',

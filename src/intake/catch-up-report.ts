@@ -31,6 +31,7 @@ export class CatchUpNotes {
   /** True when the process stops: what is left is for the next pass. */
   readonly isOver: () => boolean
   readonly #skipped: Skipped[] = []
+  #unnamed = 0
   readonly #runsMade: string[] = []
   readonly #runsCancelled: string[] = []
   readonly entered = new Set<string>()
@@ -46,6 +47,7 @@ export class CatchUpNotes {
 
   skip(what: string, reason: string): void {
     if (this.#skipped.length < skippedMax) this.#skipped.push({ what, reason })
+    else this.#unnamed += 1
   }
 
   decided({ outcomes }: InboxEntry): void {
@@ -53,6 +55,10 @@ export class CatchUpNotes {
       if (result === 'claimed' && made.has(reason)) this.#runsMade.push(...runIds)
       if (result === 'cancelled') this.#runsCancelled.push(...runIds)
     }
+  }
+
+  #andMore(): Skipped {
+    return { what: `${this.#unnamed} more`, reason: 'the list is full' }
   }
 
   report(): CatchUpReport {
@@ -63,7 +69,7 @@ export class CatchUpNotes {
       runsMade: this.#runsMade,
       runsCancelled: this.#runsCancelled,
       lookedAt: { deliveries, repositories, pullRequests },
-      skipped: this.#skipped,
+      skipped: this.#unnamed === 0 ? this.#skipped : [...this.#skipped, this.#andMore()],
     }
   }
 }

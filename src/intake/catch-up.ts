@@ -15,6 +15,7 @@ import type { Store } from '../store.ts'
 import { CatchUpNotes, type CatchUpReport } from './catch-up-report.ts'
 import { MissedDeliveries, type MissedDeliveriesOptions } from './missed-deliveries.ts'
 import type { OpenedIntake } from './open-intake.ts'
+import { OwedHeadChecks, type OwedHeadChecksOptions } from './owed-head-checks.ts'
 import { PullReconciler, type PullReconcilerOptions } from './pull-reconciler.ts'
 
 const everyMs = 5 * 60_000
@@ -26,7 +27,9 @@ export interface CatchUpOptions {
   readonly github: (MissedDeliveriesOptions['github'] & PullReconcilerOptions['github']) | null
   readonly store: MissedDeliveriesOptions['store'] &
     PullReconcilerOptions['store'] &
+    OwedHeadChecksOptions['store'] &
     Pick<Store, 'inboxEntry'>
+  readonly runs: OwedHeadChecksOptions['runs']
   readonly intake: OpenedIntake
   readonly types: MissedDeliveriesOptions['types']
   readonly clock: PullReconcilerOptions['clock']
@@ -43,7 +46,10 @@ export function createCatchUp(options: CatchUpOptions): CatchUp {
   const { github, store, scheduler, log } = options
   const { intake, acts, processor } = options.intake
   const parts = github === null ? null : { ...options, github, intake, acts }
-  const steps = parts === null ? [] : [new MissedDeliveries(parts), new PullReconciler(parts)]
+  const steps =
+    parts === null
+      ? []
+      : [new MissedDeliveries(parts), new PullReconciler(parts), new OwedHeadChecks(parts)]
   let stopping = false
   let latest: Promise<CatchUpReport> = Promise.reject(new Error('no pass was made yet'))
   latest.catch(() => undefined)

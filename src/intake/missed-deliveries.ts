@@ -3,7 +3,8 @@
  * where the last pass began, and what the inbox does not have is fetched and taken in, oldest
  * first.
  *
- * What must hold: what could not be read or fetched is looked for again by the next pass.
+ * What must hold: what could not be read or fetched is named, and looked for again by the next
+ * pass, in whatever process; how far it was read is stored.
  */
 import { InvalidInputError } from '../errors.ts'
 import type { GitHubListings, HookDeliveryItem } from '../github.ts'
@@ -22,13 +23,15 @@ const keptMs = 3 * 24 * 60 * 60_000
 const marginMs = 15 * 60_000
 const pagesMax = 200
 const fetchedMax = 2000
+/** Read and fetched at a time, so that a limit that comes in between loses little. */
+const stepPages = 20
 /** Whom a limit on what the App itself asks is remembered under. */
 const identity = 'github:app'
 
 export interface MissedDeliveriesOptions {
   readonly github: Pick<GitHubListings, 'hookDeliveries' | 'hookDelivery'>
   readonly store: Pick<Store, 'now' | 'firstStartedAt'> & {
-    readonly catchUp: Pick<CatchUpStore, 'knownWebhooks'>
+    readonly catchUp: Pick<CatchUpStore, 'knownWebhooks' | 'deliveriesRead' | 'noteDeliveriesRead'>
     readonly outbox: Pick<OutboxStore, 'blockedUntil' | 'blockIdentity'>
   }
   readonly intake: Pick<Intake, 'receive'>
@@ -36,17 +39,22 @@ export interface MissedDeliveriesOptions {
   readonly clock: Clock
 }
 
-interface Read {
-  /** Newest first. */
-  readonly missing: readonly HookDeliveryItem[]
-  readonly newestAt: number | null
-  readonly whole: boolean
+/** What is left of a pass: it ends, and the next one goes on. */
+interface Room {
+  pages: number
+  fetches: number
 }
+
+interface RangeRead {
+  /** Where to go on; null when it was read to its end. */
+  readonly cursor: string | null
+  readonly newestAt: number | null
+}
+
+const nextGoesOn = 'there were too many; the next pass goes on with them'
 
 export class MissedDeliveries {
   readonly #options: MissedDeliveriesOptions
-  /** By GitHub's clock: what was sent before has been looked at. */
-  #readTo = 0
 
   constructor(options: MissedDeliveriesOptions) {
     this.#options = options
@@ -64,11 +72,9 @@ export class MissedDeliveries {
       notes.skip('webhooks', 'no server has been started on this store yet')
       return
     }
-    const since = Math.max(fromItsSecond(firstAt), store.now() - keptMs, this.#readTo - marginMs)
+    const oldest = Math.max(fromItsSecond(firstAt), store.now() - keptMs)
     try {
-      const read = await this.#read(since, notes)
-      const fetched = await this.#fetch(read.missing.toReversed(), notes)
-      if (read.whole && fetched) this.#readTo = Math.max(this.#readTo, read.newestAt ?? 0)
+      await this.#readAll(oldest, notes)
     } catch (error) {
       if (!(error instanceof GitHubError)) throw error
       notes.skip('webhooks', wordsFor(error))
@@ -78,18 +84,84 @@ export class MissedDeliveries {
     }
   }
 
-  async #read(since: number, notes: CatchUpNotes): Promise<Read> {
+  /** What was sent since the last pass, and then what earlier passes had no room for. */
+  async #readAll(oldest: number, notes: CatchUpNotes): Promise<void> {
+    const { catchUp } = this.#options.store
+    const { to, gap } = (await catchUp.deliveriesRead()) ?? { to: 0, gap: null }
+    const room: Room = { pages: pagesMax, fetches: fetchedMax }
+    const until = (at: number): number => Math.max(oldest, at - marginMs)
+    // All of it down to `to` is left then, what was left before included.
+    const leave = (cursor: string, from: number): Promise<void> =>
+      catchUp.noteDeliveriesRead({ to, gap: { cursor, from } })
+    const newest = await this.#readRange(null, until(gap?.from ?? to), room, notes, leave)
+    if (newest === null) {
+      notes.skip('webhooks', 'only an App can ask what was sent to it')
+      return
+    }
+    const { cursor, newestAt } = newest
+    if (cursor !== null && newestAt !== null) {
+      await leave(cursor, newestAt)
+      return
+    }
+    if (notes.isOver()) return
+    if (gap === null) {
+      if (newestAt !== null) await catchUp.noteDeliveriesRead({ to: newestAt, gap: null })
+      return
+    }
+    const from = newestAt ?? gap.from
+    await leave(gap.cursor, from)
+    try {
+      const keep = (reached: string): Promise<void> => leave(reached, from)
+      const older = await this.#readRange(gap.cursor, until(to), room, notes, keep)
+      if (older !== null && older.cursor !== null) await keep(older.cursor)
+      else if (!notes.isOver()) await catchUp.noteDeliveriesRead({ to: from, gap: null })
+    } catch (error) {
+      if (!isGitHubError(error, 'invalid', 'not_found')) throw error
+      notes.skip('older webhooks', 'GitHub does not know where we were; they are read from the top')
+      await catchUp.noteDeliveriesRead({ to, gap: null })
+    }
+  }
+
+  /**
+   * In steps, each fetched oldest first before the next is read, so that what was read is done with
+   * whatever comes after it. Null when we are no App.
+   */
+  async #readRange(
+    begin: string | null,
+    since: number,
+    room: Room,
+    notes: CatchUpNotes,
+    keep: (cursor: string, newestAt: number) => Promise<void>,
+  ): Promise<RangeRead | null> {
+    let cursor = begin
+    let newestAt: number | null = null
+    /** The first step of which something could not be fetched: from there it is read again. */
+    let failed: { readonly cursor: string | null } | null = null
+    for (;;) {
+      const read = await this.#readStep(cursor, since, room, notes)
+      if (read === null) return null
+      newestAt ??= read.newestAt
+      if (!(await this.#fetch(read.missing.toReversed(), room, notes))) failed ??= { cursor }
+      cursor = read.nextCursor
+      const isFull = room.pages <= 0 || room.fetches <= 0
+      if (isFull && (cursor !== null || failed !== null)) notes.skip('older webhooks', nextGoesOn)
+      if (cursor === null || isFull || notes.isOver()) break
+      if (failed === null && newestAt !== null) await keep(cursor, newestAt)
+    }
+    if (failed === null) return { cursor, newestAt }
+    // Not even the first step of the newest: the next pass begins there anyway.
+    return { cursor: failed.cursor, newestAt: failed.cursor === null ? null : newestAt }
+  }
+
+  async #readStep(begin: string | null, since: number, room: Room, notes: CatchUpNotes) {
     const { github, store, types } = this.#options
     const missing = new Map<string, HookDeliveryItem>()
     let newestAt: number | null = null
-    let cursor: string | null = null
-    for (let page = 0; page < pagesMax; page += 1) {
+    let cursor = begin
+    for (let page = 0; page < stepPages; page += 1) {
       const read = await github.hookDeliveries(cursor)
-      if (read === null) {
-        notes.skip('webhooks', 'only an App can ask what was sent to it')
-        return { missing: [], newestAt, whole: false }
-      }
-      if (notes.isOver()) return { missing: [], newestAt, whole: false }
+      if (read === null) return null
+      room.pages -= 1
       newestAt ??= read.items[0]?.deliveredAt ?? null
       notes.deliveries += read.items.length
       const heard = read.items.filter(
@@ -100,22 +172,25 @@ export class MissedDeliveries {
       // Each attempt to deliver one event is listed; any of them has all of it.
       for (const item of heard) if (!known.has(item.guid)) missing.set(item.guid, item)
       const last = read.items.at(-1)
-      cursor = read.nextCursor
-      if (cursor === null || last === undefined || last.deliveredAt < since) {
-        return { missing: [...missing.values()], newestAt, whole: true }
-      }
+      cursor = last === undefined || last.deliveredAt < since ? null : read.nextCursor
+      if (cursor === null || room.pages <= 0) break
     }
-    notes.skip('webhooks', `GitHub has sent more than ${pagesMax * 100}; the older were not read`)
-    return { missing: [...missing.values()], newestAt, whole: true }
+    return { missing: [...missing.values()], newestAt, nextCursor: cursor }
   }
 
   /** False when some are left for the next pass. */
-  async #fetch(missing: readonly HookDeliveryItem[], notes: CatchUpNotes): Promise<boolean> {
-    let all = missing.length <= fetchedMax
-    for (const item of missing.slice(0, fetchedMax)) {
-      if (notes.isOver() || !(await this.#fetchOne(item, notes))) all = false
+  async #fetch(
+    missing: readonly HookDeliveryItem[],
+    room: Room,
+    notes: CatchUpNotes,
+  ): Promise<boolean> {
+    let isAll = true
+    for (const item of missing) {
+      if (notes.isOver() || room.fetches <= 0) return false
+      room.fetches -= 1
+      if (!(await this.#fetchOne(item, notes))) isAll = false
     }
-    return all
+    return isAll
   }
 
   async #fetchOne(item: HookDeliveryItem, notes: CatchUpNotes): Promise<boolean> {

@@ -4,14 +4,15 @@
  * only what changed after this store's first start.
  *
  * What must hold: nothing is started where an event was heard and led to nothing; nothing is
- * cancelled because of a list, only after the pull request itself says that it is closed.
+ * cancelled because of a list, only after the pull request itself says that it is closed; what a
+ * pass has no room for is named, and the next one goes on with it.
  */
 import type { CatchUpStore, UsedRepository } from '../catch-up-store.ts'
 import type { Clock } from '../clock.ts'
 import type { GitHubCalls, GitHubListings, ListedPull, RepositoryRef } from '../github.ts'
 import { GitHubError } from '../github/errors.ts'
 import type { OutboxStore } from '../outbox-store.ts'
-import type { ActiveState, Store } from '../store.ts'
+import type { ActiveState, Page, Store } from '../store.ts'
 import type { ActMaker } from './acts.ts'
 import { fromItsSecond, untilWords, wordsFor, type CatchUpNotes } from './catch-up-report.ts'
 import type { Intake } from './intake.ts'
@@ -31,7 +32,7 @@ const askedMax = 50
 type ReconcilerStore = HeardStore &
   Pick<Store, 'now' | 'firstStartedAt' | 'subjectsOf' | 'runAhead' | 'listRuns'> & {
     readonly outbox: Pick<OutboxStore, 'blockedUntil' | 'blockIdentity'>
-    readonly catchUp: Pick<CatchUpStore, 'repositoriesInUse'>
+    readonly catchUp: Pick<CatchUpStore, 'repositoriesInUse' | 'noteLooked'>
   }
 
 export interface PullReconcilerOptions {
@@ -46,6 +47,16 @@ interface Mark {
   /** By GitHub's clock: what was changed before has been looked at. */
   readonly changedAt: number
   readonly wholeAt: number
+  /** What the list was too long for. */
+  readonly rest: Rest | null
+  /** The last pull request that was asked for because the list does not have it. */
+  readonly askedTo: number | null
+}
+
+/** Where to go on with a list that was too long for one pass. */
+interface Rest {
+  readonly page: number
+  readonly since: number
 }
 
 interface Place extends RepositoryRef {
@@ -64,11 +75,15 @@ export class PullReconciler {
     const { store } = this.#options
     const firstAt = await store.firstStartedAt()
     if (firstAt === null) return
-    const used = await store.catchUp.repositoriesInUse(store.now() - usedWithinMs, repositoriesMax)
     const since = fromItsSecond(firstAt)
-    for (const repository of used) {
-      if (!notes.isOver()) await this.#safely(repository, since, notes)
+    const usedSince = store.now() - usedWithinMs
+    const { items, left } = await store.catchUp.repositoriesInUse(usedSince, repositoriesMax)
+    for (const repository of items) {
+      if (notes.isOver()) return
+      await this.#safely(repository, since, notes)
+      await store.catchUp.noteLooked(repository.githubId)
     }
+    if (left > 0) notes.skip(`${left} more repositories`, 'the next pass begins with them')
   }
 
   /** One repository that cannot be asked keeps no other from it. */
@@ -97,30 +112,57 @@ export class PullReconciler {
   async #reconcile(place: Place, firstAt: number, notes: CatchUpNotes): Promise<void> {
     const { store } = this.#options
     const mark = this.#marks.get(place.repoGithubId)
-    const isWhole = mark === undefined || Math.abs(store.now() - mark.wholeAt) > wholeEveryMs
+    const isDue = mark === undefined || Math.abs(store.now() - mark.wholeAt) > wholeEveryMs
+    // What is left of one whole look comes before the next.
+    const isWhole = mark === undefined || (isDue && mark.rest === null)
     const since = isWhole ? firstAt : Math.max(firstAt, mark.changedAt - marginMs)
-    const listed = await this.#changedSince(place, since)
+    const { listed, rest } = await this.#changed(place, since, mark?.rest ?? null)
     notes.pullRequests += listed.length
     for (const pull of listed) {
       if (pull.state === 'open') await this.#lookAtOpen(place, pull, notes)
       else await this.#lookAtClosed(place, pull.number, notes)
     }
-    if (isWhole) await this.#lookAtActive(place, listed, notes)
-    const changedAt = Math.max(mark?.changedAt ?? firstAt, ...listed.map((pull) => pull.updatedAt))
-    const wholeAt = isWhole ? store.now() : mark.wholeAt
-    this.#marks.set(place.repoGithubId, { changedAt, wholeAt })
+    if (rest !== null) {
+      notes.skip(place.repo, `more than ${pagesMax * 100} changed; the next pass goes on`)
+    }
+    const askedTo = mark?.askedTo ?? null
+    this.#marks.set(place.repoGithubId, {
+      changedAt: Math.max(mark?.changedAt ?? firstAt, ...listed.map((pull) => pull.updatedAt)),
+      wholeAt: isWhole ? store.now() : mark.wholeAt,
+      rest,
+      askedTo:
+        isWhole || askedTo !== null
+          ? await this.#lookAtActive(place, askedTo ?? 0, listed, notes)
+          : null,
+    })
   }
 
-  async #changedSince(place: Place, since: number): Promise<readonly ListedPull[]> {
+  /** What changed since, and then what an earlier pass has left. */
+  async #changed(place: Place, since: number, left: Rest | null) {
+    const first = await this.#pages(place, { page: 1, since })
+    // A list that is too long again goes on from there: what was left before lies behind it.
+    const goesOn = first.rest === null && left !== null
+    const more = goesOn ? await this.#pages(place, left) : { listed: [], rest: null }
+    const rest = first.rest ?? more.rest
+    const all = [...first.listed, ...more.listed]
+    return {
+      // Two pages overlap when something changes between them.
+      listed: [...new Map(all.map((pull) => [pull.number, pull])).values()],
+      rest: rest && { ...rest, since: Math.min(rest.since, left?.since ?? rest.since) },
+    }
+  }
+
+  /** What changes moves to the front, so what was not read yet is on this page or a later one. */
+  async #pages(place: Place, from: Rest): Promise<{ listed: ListedPull[]; rest: Rest | null }> {
+    const { since } = from
     const listed: ListedPull[] = []
-    for (let page = 1; page <= pagesMax; page += 1) {
+    for (let page = from.page; page < from.page + pagesMax; page += 1) {
       const { items, more } = await this.#options.github.pulls(place, page)
       listed.push(...items.filter(({ updatedAt }) => updatedAt >= since))
       const last = items.at(-1)
-      if (!more || last === undefined || last.updatedAt < since) break
+      if (!more || last === undefined || last.updatedAt < since) return { listed, rest: null }
     }
-    // Two pages overlap when something changes between them.
-    return [...new Map(listed.map((pull) => [pull.number, pull])).values()]
+    return { listed, rest: { page: from.page + pagesMax, since } }
   }
 
   async #lookAtOpen(place: Place, pull: ListedPull, notes: CatchUpNotes): Promise<void> {
@@ -165,23 +207,40 @@ export class PullReconciler {
     return false
   }
 
-  /** Runs of pull requests that changed too long ago for the list. */
+  /**
+   * Runs of pull requests that changed too long ago for the list: some in each pass, by number.
+   * Answers how far they were asked for; null when that were all.
+   */
   async #lookAtActive(
     place: Place,
+    after: number,
     listed: readonly ListedPull[],
     notes: CatchUpNotes,
-  ): Promise<void> {
-    const { store } = this.#options
-    const states: readonly ActiveState[] = ['pending', 'running', 'waiting']
-    const numbers = new Set<number>()
-    for (const state of states) {
-      const { items } = await store.listRuns({ repo: place.repo, state }, firstPage)
-      for (const { pr } of items) if (pr !== null) numbers.add(pr)
-    }
+  ): Promise<number | null> {
+    const numbers = await this.#activeNumbers(place)
     for (const { number } of listed) numbers.delete(number)
-    for (const number of [...numbers].slice(0, askedMax)) {
-      await this.#lookAtClosed(place, number, notes)
+    const left = [...numbers].filter((number) => number > after).toSorted((a, b) => a - b)
+    const asked = left.slice(0, askedMax)
+    for (const number of asked) await this.#lookAtClosed(place, number, notes)
+    if (left.length <= askedMax) return null
+    const count = left.length - askedMax
+    notes.skip(`${count} more pull requests of ${place.repo}`, 'the next pass goes on with them')
+    return asked.at(-1) ?? null
+  }
+
+  async #activeNumbers({ repo }: Place): Promise<Set<number>> {
+    const numbers = new Set<number>()
+    const states: readonly ActiveState[] = ['pending', 'running', 'waiting']
+    for (const state of states) {
+      let cursor: string | null = null
+      do {
+        const page: Page = { limit: 1000, cursor }
+        const { items, nextCursor } = await this.#options.store.listRuns({ repo, state }, page)
+        for (const { pr } of items) if (pr !== null) numbers.add(pr)
+        cursor = nextCursor
+      } while (cursor !== null)
     }
+    return numbers
   }
 
   async #enter(place: Place, pull: ListedPull, action: string, notes: CatchUpNotes): Promise<void> {
@@ -192,5 +251,3 @@ export class PullReconciler {
     notes.entered.add(inboxId)
   }
 }
-
-const firstPage = { limit: 100, cursor: null }

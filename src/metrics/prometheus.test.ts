@@ -17,6 +17,12 @@ const store = {
   activeRuns: async () => ({ pending: 3, running: 2, waiting: 0 }),
   inboxBacklog: async () => ({ ...noBacklog, waiting: 4, oldestAt: 1000, failed: 3 }),
   now: () => 6000,
+  catchUp: {
+    backlog: async () => ({
+      headChecks: { count: 2, oldestAt: 1000 },
+      deliveriesUnread: true,
+    }),
+  },
   outbox: {
     backlog: async () => backlog,
     budgets: async () => [budget('app:1', 5000), budget('app:2', 66_000)],
@@ -96,6 +102,9 @@ it('shows every measure under its name', async () => {
     'holdfast_deliveries_open{wait="held"} 0',
     'holdfast_deliveries_oldest_seconds 4',
     'holdfast_inbox_failed 3',
+    'holdfast_head_checks_waiting 2',
+    'holdfast_head_checks_oldest_seconds 5',
+    'holdfast_catchup_webhooks_unread 1',
     'holdfast_inbox_put_off_total{why="contended"} 1',
     'holdfast_store_repeats_total{what="given_up"} 1',
     'holdfast_deliveries_failed 5',

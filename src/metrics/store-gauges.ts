@@ -5,6 +5,7 @@
  */
 import type { Registry } from 'prom-client'
 import { Gauge } from 'prom-client'
+import type { CatchUpStore } from '../catch-up-store.ts'
 import type { BudgetLimits } from '../domain/outbox/budget.ts'
 import { useOf } from '../domain/outbox/budget.ts'
 import type { OutboxStore } from '../outbox-store.ts'
@@ -12,6 +13,7 @@ import type { Store } from '../store.ts'
 
 export type WatchedStore = Pick<Store, 'activeRuns' | 'inboxBacklog' | 'now'> & {
   readonly outbox: Pick<OutboxStore, 'backlog' | 'budgets'>
+  readonly catchUp: Pick<CatchUpStore, 'backlog'>
 }
 
 export interface StoreGauges {
@@ -49,6 +51,7 @@ export function storeGauges(registry: Registry): StoreGauges {
   const readings: readonly Reading[] = [
     runGauges(gauge),
     inboxGauges(gauge),
+    catchUpGauges(gauge),
     deliveryGauges(gauge),
     budgetGauges(gauge),
   ]
@@ -84,6 +87,24 @@ function inboxGauges(gauge: MakeGauge): Reading {
     waiting.set(backlog.waiting)
     failed.set(backlog.failed)
     oldest.set(secondsSince(backlog.oldestAt, store))
+  }
+}
+
+function catchUpGauges(gauge: MakeGauge): Reading {
+  const heads = gauge('holdfast_head_checks_waiting', 'Heads that GitHub has to be asked about.')
+  const oldest = gauge(
+    'holdfast_head_checks_oldest_seconds',
+    'How long the oldest of them has waited.',
+  )
+  const unread = gauge(
+    'holdfast_catchup_webhooks_unread',
+    '1 while a part of what GitHub sent is left for the next pass of catch-up.',
+  )
+  return async ({ store }) => {
+    const { headChecks, deliveriesUnread } = await store.catchUp.backlog()
+    heads.set(headChecks.count)
+    oldest.set(secondsSince(headChecks.oldestAt, store))
+    unread.set(deliveriesUnread ? 1 : 0)
   }
 }
 

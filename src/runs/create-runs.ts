@@ -53,6 +53,8 @@ export interface RunsService extends Runs {
   announceClaim(answer: ClaimAnswer): void
   /** After a commit only: these runs were ended or given back, not by their holder. */
   announceSwept(runs: readonly Run[]): void
+  /** Asks GitHub which head is the head; rejects when it cannot be asked now. */
+  checkHead(run: Run): Promise<void>
   /** Resolves when no look at GitHub is under way. */
   settled(): Promise<void>
   /** Gives up the looks at GitHub that are under way: arrival order stands. */
@@ -92,6 +94,10 @@ class StoreRuns implements RunsService {
   announceSwept(runs: readonly Run[]): void {
     this.#watch.tell(runs.map(({ id }) => id))
     for (const { type } of runs) this.#bell.ring(type)
+  }
+
+  async checkHead(run: Run): Promise<void> {
+    await this.#headCheck?.look(run)
   }
 
   async settled(): Promise<void> {

@@ -13,6 +13,7 @@ function checkWith(look: HeadSource['look']) {
   const errors: unknown[] = []
   const check = new HeadCheck({
     store: {
+      catchUp: { forgetHeadCheck: async () => undefined },
       settleHead: async (head) => {
         settled.push(head)
         return { result: 'moved', supersededRunIds: ['run_2'] }

@@ -1,36 +1,46 @@
 /**
- * After arrival had to decide between two heads, one look at GitHub settles it. If the look cannot
- * be made, arrival order stands. Runs beside the claim, which has long been answered.
+ * After arrival had to decide between two heads, one look at GitHub settles it. Runs beside the
+ * claim, which has long been answered. A look that fails, or for which there is no room, is not
+ * lost: the claim stored that it is owed, and catching up makes it later.
  */
+import type { CatchUpStore } from '../catch-up-store.ts'
 import type { Run } from '../domain/run.ts'
 import type { HeadSource } from '../head-source.ts'
 import type { Store } from '../store.ts'
 
 export interface HeadCheckOptions {
-  readonly store: Pick<Store, 'settleHead'>
+  readonly store: Pick<Store, 'settleHead'> & {
+    readonly catchUp: Pick<CatchUpStore, 'forgetHeadCheck'>
+  }
   readonly source: HeadSource
   /** The head turned out to be another; these runs lost their place to it. */
   readonly onMoved: (run: Run, lostRunIds: readonly string[]) => void
   readonly onError: (error: unknown, run: Run) => void
 }
 
+/** Looks at once; the rest is left to catching up, which makes them one by one. */
+const underWayMax = 20
+
 export class HeadCheck {
   readonly #options: HeadCheckOptions
   readonly #underWay = new Set<Promise<void>>()
-  readonly #stopped = Promise.withResolvers<null>()
+  readonly #stopped = Promise.withResolvers<'stopped'>()
 
   constructor(options: HeadCheckOptions) {
     this.#options = options
   }
 
   start(run: Run): void {
-    const check = this.#look(run).finally(() => this.#underWay.delete(check))
+    if (this.#underWay.size >= underWayMax) return
+    const check = this.look(run)
+      .catch((error: unknown) => this.#options.onError(error, run))
+      .finally(() => this.#underWay.delete(check))
     this.#underWay.add(check)
   }
 
-  /** Arrival order stands where the answer has not come; nobody waits for it any longer. */
+  /** Where the answer has not come, the look is owed and made after the next start. */
   async stop(): Promise<void> {
-    this.#stopped.resolve(null)
+    this.#stopped.resolve('stopped')
     await this.settled()
   }
 
@@ -39,22 +49,23 @@ export class HeadCheck {
     while (this.#underWay.size > 0) await Promise.all(this.#underWay)
   }
 
-  async #look(run: Run): Promise<void> {
-    const { store, source, onMoved, onError } = this.#options
+  /** Rejects when GitHub cannot be asked now. */
+  async look(run: Run): Promise<void> {
+    const { store, source, onMoved } = this.#options
     if (run.repo === null || run.pr === null) return
-    try {
-      const head = await Promise.race([source.look(run.repo, run.pr), this.#stopped.promise])
-      if (head === null) return
-      const { supersededRunIds } = await store.settleHead({
-        runId: run.id,
-        fence: run.fence,
-        headSha: head.headSha.toLowerCase(),
-        at: head.updatedAt,
-        actor: 'head-check',
-      })
-      onMoved(run, supersededRunIds)
-    } catch (error) {
-      onError(error, run)
+    const head = await Promise.race([source.look(run.repo, run.pr), this.#stopped.promise])
+    if (head === 'stopped') return
+    if (head === null) {
+      await store.catchUp.forgetHeadCheck(run.id)
+      return
     }
+    const { supersededRunIds } = await store.settleHead({
+      runId: run.id,
+      fence: run.fence,
+      headSha: head.headSha.toLowerCase(),
+      at: head.updatedAt,
+      actor: 'head-check',
+    })
+    onMoved(run, supersededRunIds)
   }
 }

@@ -2,14 +2,21 @@
 import type * as port from '../catch-up-store.ts'
 import type { HeardHead } from '../domain/inbox.ts'
 import type { Driver } from './driver.ts'
+import type { Verb } from './sql.ts'
+import { forgetHeadCheck, headChecksWaiting } from './tables/head-check-table.ts'
 import { heardHeads, knownWebhooks } from './tables/inbox-table.ts'
-import { repositoriesInUse } from './tables/repository-table.ts'
+import { noteLooked, repositoriesInUse } from './tables/repository-table.ts'
+import type { VerbContext } from './verbs/context.ts'
+import { readState, writeState } from './verbs/state.ts'
+import { takeHeadCheck } from './verbs/take-head-check.ts'
 
 export class SqlCatchUp implements port.CatchUpStore {
   readonly #driver: Driver
+  readonly #context: VerbContext
 
-  constructor(driver: Driver) {
+  constructor(driver: Driver, context: VerbContext) {
     this.#driver = driver
+    this.#context = context
   }
 
   knownWebhooks(webhookIds: readonly string[]): Promise<ReadonlySet<string>> {
@@ -20,7 +27,42 @@ export class SqlCatchUp implements port.CatchUpStore {
     return this.#driver.read(() => heardHeads(filter, limit))
   }
 
-  repositoriesInUse(since: number, limit: number): Promise<readonly port.UsedRepository[]> {
+  repositoriesInUse(since: number, limit: number): Promise<port.UsedRepositories> {
     return this.#driver.read(() => repositoriesInUse(since, limit))
   }
+
+  noteLooked(githubId: number): Promise<void> {
+    return this.#driver.transact(() => noteLooked(githubId, this.#context.now()))
+  }
+
+  deliveriesRead(): Promise<port.DeliveriesRead | null> {
+    return this.#driver.read(deliveriesRead)
+  }
+
+  noteDeliveriesRead(read: port.DeliveriesRead): Promise<void> {
+    return this.#driver.transact(() => writeState('deliveries_read', JSON.stringify(read)))
+  }
+
+  takeHeadCheck(): Promise<port.TakenHeadCheck | null> {
+    return this.#driver.transact(() => takeHeadCheck(this.#context))
+  }
+
+  forgetHeadCheck(runId: string): Promise<void> {
+    return this.#driver.transact(() => forgetHeadCheck(runId))
+  }
+
+  backlog(): Promise<port.CatchUpBacklog> {
+    return this.#driver.read(backlog)
+  }
+}
+
+function* deliveriesRead(): Verb<port.DeliveriesRead | null> {
+  const stored = yield* readState('deliveries_read')
+  return stored === null ? null : (JSON.parse(stored) as port.DeliveriesRead)
+}
+
+function* backlog(): Verb<port.CatchUpBacklog> {
+  const headChecks = yield* headChecksWaiting()
+  const read = yield* deliveriesRead()
+  return { headChecks, deliveriesUnread: read !== null && read.gap !== null }
 }

@@ -91,7 +91,7 @@ export class SqlStore extends SqlTokens implements port.Store {
     }
     const turns = { scheduler, mostAtOnce: mostInTurn, patienceMs: turnPatienceMs }
     this.#turns = driver.dialect.statementsTravel ? new Turns(turns) : null
-    this.catchUp = new SqlCatchUp(driver)
+    this.catchUp = new SqlCatchUp(driver, this.#context)
     this.means = { driver, context: this.#context }
     this.#presence = new Presence(driver, (by) => mendTimes(driver, this.#context, by))
     this.outbox = new SqlOutbox(driver, this.#context, () => this.#presence.mend())

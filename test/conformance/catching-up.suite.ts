@@ -2,10 +2,12 @@
  * Goal: the store can say what was never heard: which webhooks it has, which repositories sent
  * some, since when it listens; and tells what was caught up apart from what came.
  */
-import { expect, it } from 'vitest'
-import { pullRequestClaim, unique } from './claims.ts'
+import { describe, expect, it } from 'vitest'
+import type { TakenHeadCheck } from '../../src/catch-up-store.ts'
+import { pullRequestClaim, sha, unique } from './claims.ts'
+import { TestSubject } from './test-subject.ts'
 import { newWebhook, received, toldOf } from './webhooks.ts'
-import { hour, useWorld, type OpenStore } from './world.ts'
+import { hour, minute, useWorld, type OpenStore } from './world.ts'
 
 export function catchingUp(open: OpenStore): void {
   const world = useWorld(open)
@@ -47,10 +49,106 @@ export function catchingUp(open: OpenStore): void {
       await store.claimRun(pullRequestClaim({ repo, pr: 1, head: 'a' }), null)
     }
     const used = await store.catchUp.repositoriesInUse(store.now() - hour, 10)
-    expect(used).toEqual([{ name: heard, githubId: 72 }])
+    expect(used).toEqual({ items: [{ name: heard, githubId: 72 }], left: 0 })
     const all = await store.catchUp.repositoriesInUse(store.now() - 3 * hour, 10)
-    expect(all.map(({ name }) => name)).toEqual([heard, old])
-    expect(await store.catchUp.repositoriesInUse(0, 1)).toEqual([{ name: heard, githubId: 72 }])
+    expect(all.items.map(({ name }) => name)).toEqual([heard, old])
+  })
+
+  it('begins with the repositories that nobody has looked at for longest', async () => {
+    const { store, clock } = world()
+    const names = ['a', 'b', 'c'].map((name) => unique(`rotating/${name}`))
+    for (const [i, repo] of names.entries()) {
+      clock.move(hour)
+      await store.learnRepository(repo, 7100 + i)
+      await store.claimRun(pullRequestClaim({ repo, pr: 1, head: 'a' }), null)
+    }
+    const since = store.now() - 2.5 * hour
+    const seen: (string | undefined)[] = []
+    for (let pass = 0; pass < 4; pass++) {
+      const { items, left } = await store.catchUp.repositoriesInUse(since, 1)
+      expect(left).toBe(2)
+      seen.push(items[0]?.name)
+      clock.move(1)
+      await store.catchUp.noteLooked(items[0]!.githubId)
+    }
+    expect(seen).toEqual([names[2], names[1], names[0], names[2]])
+  })
+
+  it('remembers how far GitHub’s record was read', async () => {
+    const { catchUp } = world().store
+    expect(await catchUp.deliveriesRead()).toBeNull()
+    const read = { to: 5, gap: { cursor: 'v1_7', from: 9 } }
+    await catchUp.noteDeliveriesRead(read)
+    expect(await catchUp.deliveriesRead()).toEqual(read)
+    expect(await catchUp.backlog()).toMatchObject({ deliveriesUnread: true })
+    await catchUp.noteDeliveriesRead({ to: 9, gap: null })
+    expect(await catchUp.backlog()).toMatchObject({ deliveriesUnread: false })
+  })
+
+  describe('a head that arrival decided', () => {
+    const undecided = async () => {
+      const subject = new TestSubject(world())
+      await subject.claim('a', { eventAt: 5 })
+      const next = await subject.claim('b', { eventAt: 5 })
+      expect(next.unclear).toBe(true)
+      return { subject, run: next.run! }
+    }
+    /** Of all that is due, also of other subjects: the look that is owed for this run. */
+    const take = async (runId: string | undefined) => {
+      let own: TakenHeadCheck | null = null
+      for (;;) {
+        const taken = await world().store.catchUp.takeHeadCheck()
+        if (taken === null) return own
+        if (taken.run?.id === runId) own = taken
+      }
+    }
+    const settle = (runId: string, fence: number, head: string) =>
+      world().store.settleHead({ runId, fence, headSha: sha(head), at: 7, actor: 'check' })
+
+    it('is asked about again until GitHub has answered', async () => {
+      const { run } = await undecided()
+      expect(await take(run.id)).toBeNull()
+      world().clock.move(minute)
+      expect(await take(run.id)).toMatchObject({ givenUp: false })
+      expect(await take(run.id)).toBeNull()
+      world().clock.move(minute)
+      expect(await take(run.id)).toMatchObject({ givenUp: false })
+      await settle(run.id, run.fence, 'b')
+      world().clock.move(hour)
+      expect(await take(run.id)).toBeNull()
+    })
+
+    it('is not asked about once another took its place; that one is', async () => {
+      const { subject, run } = await undecided()
+      const next = await subject.claim('c')
+      world().clock.move(hour)
+      expect(await take(run.id)).toBeNull()
+      world().clock.move(hour)
+      expect(await take(next.run?.id)).toMatchObject({ givenUp: false })
+    })
+
+    it('is not asked about when GitHub has no such pull request', async () => {
+      const { run } = await undecided()
+      await world().store.catchUp.forgetHeadCheck(run.id)
+      world().clock.move(hour)
+      expect(await take(run.id)).toBeNull()
+    })
+
+    it('is given up after a day, and the audit says so', async () => {
+      const { subject, run } = await undecided()
+      let hours = 0
+      for (let givenUp = false; !givenUp && hours < 100; hours += 1) {
+        world().clock.move(hour)
+        givenUp = (await take(run.id))?.givenUp === true
+      }
+      expect(hours).toBeGreaterThan(20)
+      expect(hours).toBeLessThan(100)
+      expect((await subject.audits('b')).at(-1)).toMatchObject({
+        ...{ type: 'run.head_unverified', actor: 'catch-up', runId: run.id },
+      })
+      world().clock.move(hour)
+      expect(await take(run.id)).toBeNull()
+    })
   })
 
   it('remembers when it was first started', async () => {

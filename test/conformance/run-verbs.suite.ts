@@ -6,6 +6,9 @@
 import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../src/clock.ts'
 import type { HeadSource, PullRequestHead } from '../../src/head-source.ts'
+import { GitHubError } from '../../src/github/errors.ts'
+import { CatchUpNotes } from '../../src/intake/catch-up-report.ts'
+import { OwedHeadChecks } from '../../src/intake/owed-head-checks.ts'
 import { systemRandom } from '../../src/random.ts'
 import { createRuns, type RunsService } from '../../src/runs/create-runs.ts'
 import type { PullRequestClaim } from '../../src/runs/runs.ts'
@@ -16,6 +19,11 @@ import { minute, useWorld, type OpenStore } from './world.ts'
 
 const say = (): void => undefined
 const silent = { debug: say, info: say, warn: say, error: say }
+
+const gatewayError = new GitHubError(
+  { kind: 'unanswered', until: null, repositoryId: null, unclear: false, failure: null },
+  { route: 'GET', status: 502, requestId: '', githubRequestId: null },
+)
 
 export function runVerbs(open: OpenStore): void {
   const world = useWorld(open)
@@ -177,6 +185,29 @@ export function runVerbs(open: OpenStore): void {
       const { runs, states } = await undecided(look)
       await runs.settled()
       expect(await states()).toEqual(['superseded', 'running'])
+    })
+
+    it('that cannot be made is named by catching up, and made when GitHub answers', async () => {
+      let isAway = true
+      const { runs, name, states } = await undecided(() =>
+        isAway ? Promise.reject(gatewayError) : says('a')(),
+      )
+      await runs.settled()
+      const owed = new OwedHeadChecks({ store: world().store, runs })
+      const pass = async () => {
+        const notes = new CatchUpNotes(() => false)
+        await owed.pass(notes)
+        const what = `the head of ${name.toLowerCase()}#5`
+        return notes.report().skipped.filter((skipped) => skipped.what === what).length
+      }
+      expect(await pass()).toBe(0)
+      world().clock.move(minute)
+      expect(await pass()).toBe(1)
+      expect(await states()).toEqual(['superseded', 'running'])
+      isAway = false
+      world().clock.move(minute)
+      expect(await pass()).toBe(0)
+      expect(await states()).toEqual(['pending', 'superseded'])
     })
 
     it('that never ends holds up neither claim nor completion', async () => {

@@ -65,6 +65,8 @@ const words: Readonly<Record<Exclude<AuditType, keyof typeof deliveryRowWords>, 
   'run.lease_revoked': (row, run) =>
     `${atStart(actorWords(row.actor))} revoked the token that ` +
     `${workerWords(textOf(row, 'worker'))} had taken ${name(row, run)} with`,
+  'run.head_unverified': () =>
+    'GitHub could not be asked which commit is the head; the order of arrival stands',
   'run.head_verified': (row) =>
     `GitHub was asked and says that ${shortSha(textOf(row, 'head_sha') ?? 'it')} is the head`,
   'run.superseded': (row, run) =>

@@ -20,7 +20,12 @@ const endings = new Set(['succeeded', 'failed', 'skipped'])
 const againReasons = new Set(['rerun', 'retry', 'returned'])
 const firstReasons = new Set(['new', 'superseded-prior', 'queued'])
 /** Of a run, but no change of its state. */
-const remarks = new Set(['run.claim_skipped', 'run.head_verified', 'run.agent.status_reported'])
+const remarks = new Set([
+  'run.claim_skipped',
+  'run.head_verified',
+  'run.head_unverified',
+  'run.agent.status_reported',
+])
 
 export function checkRuns(facts: Facts, findings: Findings): void {
   const runs = new Map<string, Replayed>()

@@ -2,6 +2,7 @@
  * Tables `repository` and `repository_name`: one row of our own per repository, and every name it
  * was ever seen under, so that a rename and a claim by name alone stay one repository.
  */
+import type { UsedRepositories } from '../../catch-up-store.ts'
 import { LostRace } from '../driver.ts'
 import type { Sql, Verb } from '../sql.ts'
 import { join, padded, raw, sql, tuples } from '../sql.ts'
@@ -81,17 +82,22 @@ export function* repositoryNames(ids: readonly string[]): Verb<Map<string, strin
 }
 
 /** Only an event brings a number: what is known by name alone sends us none. */
-export function* repositoriesInUse(
-  since: number,
-  limit: number,
-): Verb<{ readonly name: string; readonly githubId: number }[]> {
+export function* repositoriesInUse(since: number, limit: number): Verb<UsedRepositories> {
   const rows = yield sql`SELECT repository.name, repository.github_id,
-      max(subject.touched_at) AS used_at
+      max(subject.touched_at) AS used_at, count(*) OVER () AS total
     FROM subject JOIN repository ON repository.id = subject.scope
     WHERE subject.touched_at >= ${since} AND repository.github_id IS NOT NULL
-    GROUP BY repository.id, repository.name, repository.github_id
-    ORDER BY used_at DESC, repository.name LIMIT ${limit}`
-  return rows.map((row) => ({ name: row['name'] as string, githubId: Number(row['github_id']) }))
+    GROUP BY repository.id, repository.name, repository.github_id, repository.looked_at
+    ORDER BY coalesce(repository.looked_at, 0), used_at DESC, repository.name LIMIT ${limit}`
+  const items = rows.map((row) => ({
+    name: row['name'] as string,
+    githubId: Number(row['github_id']),
+  }))
+  return { items, left: Number(rows[0]?.['total'] ?? 0) - items.length }
+}
+
+export function* noteLooked(githubId: number, now: number): Verb<void> {
+  yield sql`UPDATE repository SET looked_at = ${now} WHERE github_id = ${githubId}`
 }
 
 export function* repositoryByGithubId(githubId: number): Verb<Repository | null> {

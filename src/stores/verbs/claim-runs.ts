@@ -17,6 +17,7 @@ import type { BatchAnswer } from '../batcher.ts'
 import type { Verb } from '../sql.ts'
 import { insertAudits } from '../tables/audit-table.ts'
 import { insertEvents, seenEvents } from '../tables/event-table.ts'
+import { storeHeadCheck } from '../tables/head-check-table.ts'
 import {
   checkRepositories,
   repositoryIds,
@@ -29,6 +30,7 @@ import type { Change } from './announce.ts'
 import { announce } from './announce.ts'
 import type { VerbContext } from './context.ts'
 import { failExhausted } from './end-run.ts'
+import { firstCheckMs } from './take-head-check.ts'
 
 export interface Placed {
   readonly claim: Claim
@@ -211,6 +213,11 @@ function* record(
   )
   yield* insertEvents(decided.flatMap(eventOf), now)
   const after = fenced.map((run) => (run === null ? null : (stored.get(run.id) ?? run)))
+  for (const [i, { claim, verdict, subject }] of decided.entries()) {
+    const run = after[i] ?? null
+    if (!verdict.unclear || claim.pr === null || run === null) continue
+    yield* storeHeadCheck(subject.id, run.id, now + firstCheckMs, now)
+  }
   yield* announce(context, changesOf(decided, after, stored))
   return after
 }

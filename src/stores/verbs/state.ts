@@ -12,6 +12,7 @@ export type StateKey =
   | 'audit_order'
   | 'marker_keys'
   | 'subjects_purged_to'
+  | 'deliveries_read'
 
 export function* readState(key: StateKey): Verb<string | null> {
   const [row] = yield sql`SELECT value FROM store_state WHERE key = ${key}`

@@ -1,0 +1,45 @@
+/**
+ * Looks at GitHub that a claim needed and that failed, or that a process died over: which of two
+ * heads is the head. The claim stored that the look is owed; here it is made, some in each pass.
+ */
+import type { CatchUpStore } from '../catch-up-store.ts'
+import { GitHubError } from '../github/errors.ts'
+import type { RunsService } from '../runs/create-runs.ts'
+import { wordsFor, type CatchUpNotes } from './catch-up-report.ts'
+
+const checksMax = 50
+
+export interface OwedHeadChecksOptions {
+  readonly store: { readonly catchUp: Pick<CatchUpStore, 'takeHeadCheck'> }
+  readonly runs: Pick<RunsService, 'checkHead'>
+}
+
+export class OwedHeadChecks {
+  readonly #options: OwedHeadChecksOptions
+
+  constructor(options: OwedHeadChecksOptions) {
+    this.#options = options
+  }
+
+  async pass(notes: CatchUpNotes): Promise<void> {
+    const { store, runs } = this.#options
+    for (let checked = 0; checked < checksMax; checked += 1) {
+      const taken = notes.isOver() ? null : await store.catchUp.takeHeadCheck()
+      if (taken === null) return
+      const { run, givenUp } = taken
+      if (run === null) continue
+      const what = `the head of ${run.repo ?? ''}#${run.pr ?? 0}`
+      if (givenUp) notes.skip(what, 'GitHub could not be asked for a day; arrival order stands')
+      else {
+        try {
+          await runs.checkHead(run)
+        } catch (error) {
+          if (!(error instanceof GitHubError)) throw error
+          notes.skip(what, wordsFor(error))
+          if (error.kind === 'rate_limited') return
+        }
+      }
+    }
+    notes.skip('more heads', `${checksMax} were asked about; the next pass goes on with them`)
+  }
+}

@@ -1,0 +1,105 @@
+// Goal: what one pass has no room for (repositories, pages of a list, pull requests to ask for) is
+// named, and the next passes go on with it until all was looked at.
+import { expect, it } from 'vitest'
+import type { Run } from '../domain/run.ts'
+import type { ListedPull } from '../github.ts'
+import { CatchUpNotes } from './catch-up-report.ts'
+import { PullReconciler, type PullReconcilerOptions } from './pull-reconciler.ts'
+
+const startedAt = Date.UTC(2026, 0, 1)
+
+interface Scene {
+  readonly repositories?: number
+  readonly pulls?: number
+  readonly active?: readonly number[]
+}
+
+function sceneOf({ repositories = 1, pulls = 0, active = [] }: Scene) {
+  const looked = new Map<number, number>()
+  const asked: number[] = []
+  const pages: string[] = []
+  let beats = 0
+  const all = Array.from({ length: repositories }, (_, i) => ({ name: `a/${i}`, githubId: i }))
+  const listed = Array.from({ length: pulls }, (_, i): ListedPull => {
+    const updatedAt = startedAt + (pulls - i) * 1000
+    return { number: i + 1, state: 'closed', headSha: 'h', updatedAt, whole: {} }
+  })
+  const nobody: Run[] = []
+  const options = {
+    github: {
+      identityOf: async () => 'app:1',
+      pulls: async ({ repo }: { repo: string }, page: number) => {
+        pages.push(`${repo} ${page}`)
+        const items = listed.slice((page - 1) * 100, page * 100)
+        return { items, more: page * 100 < pulls }
+      },
+      pull: async (_place: unknown, number: number) => {
+        asked.push(number)
+        return null
+      },
+    },
+    store: {
+      now: () => startedAt + 1000,
+      firstStartedAt: async () => startedAt,
+      subjectsOf: async () => [{ id: 'sub' }],
+      runAhead: async () => ({}),
+      listRuns: async ({ state }: { state?: string }) => ({
+        items: state === 'running' ? active.map((pr) => ({ pr })) : nobody,
+        nextCursor: null,
+      }),
+      listInbox: async () => ({ items: [], nextCursor: null }),
+      outbox: { blockedUntil: async () => null },
+      catchUp: {
+        heardHeads: async () => [],
+        repositoriesInUse: async (_since: number, limit: number) => {
+          const sorted = all.toSorted(
+            (a, b) => (looked.get(a.githubId) ?? 0) - (looked.get(b.githubId) ?? 0),
+          )
+          return { items: sorted.slice(0, limit), left: Math.max(0, all.length - limit) }
+        },
+        noteLooked: async (githubId: number) => void looked.set(githubId, (beats += 1)),
+      },
+    },
+  } as unknown as PullReconcilerOptions
+  const reconciler = new PullReconciler(options)
+  const pass = async () => {
+    const notes = new CatchUpNotes(() => false)
+    await reconciler.pass(notes)
+    return notes.report()
+  }
+  return { pass, pages, asked, looked }
+}
+
+it('repositories beyond 200 are named, and the next pass begins with them', async () => {
+  const { pass, looked } = sceneOf({ repositories: 450 })
+  const reports = [await pass(), await pass(), await pass()]
+  expect(reports.map(({ skipped }) => skipped)).toEqual(
+    Array.from({ length: 3 }, () => [
+      { what: '250 more repositories', reason: 'the next pass begins with them' },
+    ]),
+  )
+  expect(looked.size).toBe(450)
+})
+
+it('a list longer than ten pages is read on by the next passes', async () => {
+  const { pass, pages, asked } = sceneOf({ pulls: 2450 })
+  expect((await pass()).skipped).toEqual([
+    { what: 'a/0', reason: 'more than 1000 changed; the next pass goes on' },
+  ])
+  expect((await pass()).skipped).toHaveLength(1)
+  expect((await pass()).skipped).toEqual([])
+  expect(new Set(pages)).toEqual(new Set(Array.from({ length: 25 }, (_, i) => `a/0 ${i + 1}`)))
+  expect(new Set(asked).size).toBe(2450)
+})
+
+it('pull requests that no list has are asked for, fifty in each pass, until all were', async () => {
+  const active = Array.from({ length: 120 }, (_, i) => 1000 - i)
+  const { pass, asked } = sceneOf({ active })
+  const reports = [await pass(), await pass(), await pass()]
+  expect(reports.map(({ skipped }) => skipped[0]?.what)).toEqual([
+    '70 more pull requests of a/0',
+    '20 more pull requests of a/0',
+    undefined,
+  ])
+  expect(asked).toEqual(active.toReversed())
+})

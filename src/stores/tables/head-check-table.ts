@@ -1,0 +1,58 @@
+/** Table `head_check`: subjects whose head arrival decided, until GitHub has said which it is. */
+import type { Sql, Verb } from '../sql.ts'
+import { sql } from '../sql.ts'
+
+export interface StoredHeadCheck {
+  readonly subjectId: string
+  readonly runId: string
+  readonly tries: number
+}
+
+/** Only for subjects this transaction has locked. */
+export function* storeHeadCheck(
+  subjectId: string,
+  runId: string,
+  dueAt: number,
+  now: number,
+): Verb<void> {
+  yield sql`INSERT INTO head_check (subject_id, run_id, due_at, tries, created_at)
+    VALUES (${subjectId}, ${runId}, ${dueAt}, 0, ${now})
+    ON CONFLICT (subject_id) DO UPDATE SET run_id = excluded.run_id, due_at = excluded.due_at,
+      tries = 0, created_at = excluded.created_at`
+}
+
+/** A newer claim may have asked about another run meanwhile: that question stays. */
+export function* forgetHeadCheck(runId: string): Verb<void> {
+  yield sql`DELETE FROM head_check WHERE subject_id = (SELECT subject_id FROM run
+    WHERE id = ${runId}) AND run_id = ${runId}`
+}
+
+export function* dropHeadCheck({ subjectId, runId }: StoredHeadCheck): Verb<void> {
+  yield sql`DELETE FROM head_check WHERE subject_id = ${subjectId} AND run_id = ${runId}`
+}
+
+/** Passes over what another process has in hand. */
+export function* dueHeadCheck(now: number, lockFree: Sql): Verb<StoredHeadCheck | null> {
+  const [row] = yield sql`SELECT subject_id, run_id, tries FROM head_check
+    WHERE due_at <= ${now} ORDER BY due_at LIMIT 1 ${lockFree}`
+  if (row === undefined) return null
+  return {
+    subjectId: row['subject_id'] as string,
+    runId: row['run_id'] as string,
+    tries: Number(row['tries']),
+  }
+}
+
+export function* postponeHeadCheck(check: StoredHeadCheck, dueAt: number): Verb<void> {
+  yield sql`UPDATE head_check SET due_at = ${dueAt}, tries = ${check.tries + 1}
+    WHERE subject_id = ${check.subjectId} AND run_id = ${check.runId}`
+}
+
+export function* headChecksWaiting(): Verb<{ count: number; oldestAt: number | null }> {
+  const [row] = yield sql`SELECT count(*) AS waiting, min(created_at) AS oldest_at FROM head_check`
+  const oldestAt = row?.['oldest_at'] ?? null
+  return {
+    count: Number(row?.['waiting'] ?? 0),
+    oldestAt: oldestAt === null ? null : Number(oldestAt),
+  }
+}
