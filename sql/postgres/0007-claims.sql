@@ -12,3 +12,15 @@ ALTER TABLE subject ADD COLUMN current_ended TEXT COLLATE "C";
 UPDATE subject SET current_ended = coalesce(
   (SELECT run.state FROM run WHERE run.id = current_run_id AND run.finished_at IS NOT NULL),
   CASE WHEN finished_run_id = current_run_id THEN 'succeeded' END);
+
+-- The repository of a run by our own id, which no rename changes; '' where it has none. A pull
+-- request's run is unique by subject and pair alone: its key shows a name, and names are given away.
+ALTER TABLE run ADD COLUMN scope TEXT COLLATE "C" NOT NULL DEFAULT '';
+UPDATE run SET scope = coalesce(
+  (SELECT subject.scope FROM subject WHERE subject.id = run.subject_id), '');
+DROP INDEX run_key;
+CREATE INDEX run_key ON run (key, type);
+CREATE UNIQUE INDEX run_job_key ON run (key, type, scope) WHERE pr IS NULL;
+DROP INDEX run_repo;
+CREATE INDEX run_scope ON run (scope, id);
+CREATE INDEX repository_name_of ON repository_name (repository_id);

@@ -255,6 +255,8 @@ CREATE TABLE repository_name (
   CONSTRAINT repository_name_pkey PRIMARY KEY (name)
 );
 
+CREATE INDEX repository_name_of ON holdfast.repository_name USING btree (repository_id);
+
 CREATE TABLE run (
   id text COLLATE "C" NOT NULL,
   rev bigint NOT NULL,
@@ -314,6 +316,7 @@ CREATE TABLE run (
   check_name text COLLATE "C",
   locale text COLLATE "C" NOT NULL DEFAULT 'en'::text,
   reports text COLLATE "C" NOT NULL DEFAULT '[]'::text,
+  scope text COLLATE "C" NOT NULL DEFAULT ''::text,
   token_id text COLLATE "C",
   token_until bigint,
   CONSTRAINT run_pkey PRIMARY KEY (id),
@@ -337,7 +340,9 @@ CREATE INDEX run_finished ON holdfast.run USING btree (finished_at) WHERE (finis
 
 CREATE INDEX run_head_sha ON holdfast.run USING btree (head_sha, claim_fence);
 
-CREATE UNIQUE INDEX run_key ON holdfast.run USING btree (key, type);
+CREATE UNIQUE INDEX run_job_key ON holdfast.run USING btree (key, type, scope) WHERE (pr IS NULL);
+
+CREATE INDEX run_key ON holdfast.run USING btree (key, type);
 
 CREATE UNIQUE INDEX run_one_active ON holdfast.run USING btree (subject_id) WHERE ((on_newer = 'supersede'::text) AND (state = ANY (ARRAY['pending'::text, 'running'::text, 'waiting'::text])));
 
@@ -345,7 +350,7 @@ CREATE UNIQUE INDEX run_one_ahead ON holdfast.run USING btree (subject_id) WHERE
 
 CREATE UNIQUE INDEX run_pair ON holdfast.run USING btree (subject_id, pair);
 
-CREATE INDEX run_repo ON holdfast.run USING btree (repo, id);
+CREATE INDEX run_scope ON holdfast.run USING btree (scope, id);
 
 CREATE INDEX run_state ON holdfast.run USING btree (state, id);
 

@@ -225,6 +225,8 @@ CREATE TABLE repository_name (
   repository_id TEXT NOT NULL
 ) STRICT;
 
+CREATE INDEX repository_name_of ON repository_name (repository_id);
+
 CREATE TABLE run (
   id TEXT PRIMARY KEY,
   rev INTEGER NOT NULL,
@@ -277,7 +279,7 @@ CREATE TABLE run (
   trigger_sender TEXT,
   previous_run_id TEXT,
   previous_head_sha TEXT,
-  previous_verdict TEXT, claim_fence INTEGER NOT NULL DEFAULT 0, anchor_per TEXT, status_context TEXT, check_name TEXT, locale TEXT NOT NULL DEFAULT 'en', reports TEXT NOT NULL DEFAULT '[]', token_id TEXT, token_until INTEGER,
+  previous_verdict TEXT, claim_fence INTEGER NOT NULL DEFAULT 0, anchor_per TEXT, status_context TEXT, check_name TEXT, locale TEXT NOT NULL DEFAULT 'en', reports TEXT NOT NULL DEFAULT '[]', scope TEXT NOT NULL DEFAULT '', token_id TEXT, token_until INTEGER,
   CONSTRAINT run_state_known CHECK (state IN ('pending', 'running', 'waiting', 'succeeded',
     'failed', 'cancelled', 'skipped', 'superseded')),
   CONSTRAINT run_ended_has_time CHECK
@@ -302,7 +304,9 @@ CREATE INDEX run_finished ON run (finished_at) WHERE finished_at IS NOT NULL;
 
 CREATE INDEX run_head_sha ON run (head_sha, claim_fence);
 
-CREATE UNIQUE INDEX run_key ON run (key, type);
+CREATE UNIQUE INDEX run_job_key ON run (key, type, scope) WHERE pr IS NULL;
+
+CREATE INDEX run_key ON run (key, type);
 
 CREATE UNIQUE INDEX run_one_active ON run (subject_id)
   WHERE on_newer = 'supersede' AND state IN ('pending', 'running', 'waiting');
@@ -312,7 +316,7 @@ CREATE UNIQUE INDEX run_one_ahead ON run (subject_id)
 
 CREATE UNIQUE INDEX run_pair ON run (subject_id, pair);
 
-CREATE INDEX run_repo ON run (repo, id);
+CREATE INDEX run_scope ON run (scope, id);
 
 CREATE INDEX run_state ON run (state, id);
 

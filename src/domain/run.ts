@@ -80,6 +80,8 @@ export interface Run extends Announcement {
   readonly rev: number
   readonly type: string
   readonly subjectId: string
+  /** The repository's own id, which no rename changes; '' for a job without a repository. */
+  readonly scope: string
   /** The subject's name: `pr-5`, or a caller's own. */
   readonly subject: string
   /** What users see and claim by; shows the repository's name at claim time. */

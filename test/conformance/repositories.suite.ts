@@ -4,6 +4,7 @@
  */
 import { expect, it } from 'vitest'
 import { completion, jobClaim, leaseRequest, policy, pullRequestClaim, unique } from './claims.ts'
+import { TestSubject } from './test-subject.ts'
 import { useWorld, type OpenStore } from './world.ts'
 
 let ids = 1000
@@ -232,6 +233,74 @@ export function repositories(open: OpenStore): void {
     const filter = { type: 'repository.merged' }
     const { items } = await world().store.listAudit(filter, { limit: 1, cursor: null })
     expect(items[0]).toMatchObject({ actor: 'system', runId: null })
+  })
+
+  it('a name that was given away brings no conflict with what was done under it', async () => {
+    const { store } = world()
+    const name = unique('acme/given')
+    const [first, second] = [newId(), newId()]
+    const [pullRequest, push] = [
+      new TestSubject(world()),
+      new TestSubject(world(), { kind: 'job' }),
+    ]
+    const ofBoth = async (repoId: number) => {
+      await store.learnRepository(name, repoId)
+      const key = `${name}:pr-5:${pullRequest.claimOf('a').pair}`
+      const pr = await pullRequest.claim('a', { repo: name, repoId, key })
+      const job = await push.claim('b', { repo: name, repoId, key: `${name}:push:b` })
+      return [pr, job]
+    }
+    const done = await ofBoth(first)
+    for (const held of done) await pullRequest.complete(held)
+    const others = await ofBoth(second)
+    expect(others.map(({ reason }) => reason)).toEqual(['new', 'new'])
+    expect(others.map(({ runKey }) => runKey)).toEqual(done.map(({ runKey }) => runKey))
+    const { items } = await store.listRuns({ repo: name }, { limit: 10, cursor: null })
+    const ids = [...others].map(({ run }) => run?.id).toSorted()
+    expect(items.map(({ id }) => id).toSorted()).toEqual(ids)
+  })
+
+  it('a job’s key still belongs to one subject of its repository', async () => {
+    const subject = new TestSubject(world(), { kind: 'job' })
+    const key = unique('key')
+    await subject.claim('a', { key, repo: subject.repo })
+    const elsewhere = subject.claim('a', { key, repo: subject.repo, subjectName: unique('other') })
+    await expect(elsewhere).rejects.toMatchObject({ code: 'key_conflict' })
+    const other = subject.claim('a', { key, repo: unique('acme/other'), subjectName: unique('s') })
+    await expect(other).rejects.toMatchObject({ code: 'key_conflict' })
+  })
+
+  it('runs of a head are listed by every name that its repository still has', async () => {
+    const { store } = world()
+    const subject = new TestSubject(world())
+    const id = newId()
+    await store.learnRepository(subject.repo, id)
+    const { run } = await subject.claim('a', { repoId: id })
+    const renamed = unique('acme/renamed')
+    await store.learnRepository(renamed, id)
+    const byHead = async (repo: string) => {
+      const of = { repo, headSha: run!.headSha! }
+      return (await store.listRuns(of, { limit: 10, cursor: null })).items.map((found) => found.id)
+    }
+    const byName = async (repo: string) =>
+      (await store.listRuns({ repo }, { limit: 10, cursor: null })).items.map((found) => found.id)
+    for (const repo of [subject.repo, renamed]) {
+      expect([await byHead(repo), await byName(repo)]).toEqual([[run!.id], [run!.id]])
+    }
+    await store.learnRepository(subject.repo, newId())
+    expect([await byHead(subject.repo), await byName(subject.repo)]).toEqual([[], []])
+    expect(await byHead(renamed)).toEqual([run!.id])
+  })
+
+  it('runs that were moved with their subject are listed under its repository', async () => {
+    const { store } = world()
+    const subject = new TestSubject(world())
+    const [id, renamed] = [newId(), unique('acme/renamed')]
+    await store.learnRepository(subject.repo, id)
+    const { run } = await subject.claim('a', { repo: renamed })
+    await store.learnRepository(renamed, id)
+    const { items } = await store.listRuns({ repo: subject.repo }, { limit: 10, cursor: null })
+    expect(items.map((found) => found.id)).toEqual([run!.id])
   })
 
   it('runs of a pull request are listed by any of its repository’s names', async () => {

@@ -13,8 +13,10 @@ import { freshDatabase, type TestDatabase } from '../postgres/fresh-database.ts'
 import { migratedMemory } from '../schema/dump-sqlite.ts'
 
 const page = { limit: 20, cursor: null }
+const thread = listInbox({ repo: 'acme/r7', number: 7 }, page)
 const statements: Readonly<Record<string, Sql>> = {
-  'the webhooks of a thread': listInbox({ repo: 'acme/r7', number: 7 }, page).next().value as Sql,
+  'the names of its repository': thread.next().value as Sql,
+  'the webhooks of a thread': thread.next([{ name: 'acme/r7' }]).value as Sql,
   'the run ahead': runAhead('sub_7').next().value as Sql,
   'the subjects of a pull request': subjectsOf('acme/r7', 7).next().value as Sql,
 }
@@ -67,6 +69,6 @@ describe('PostgreSQL', () => {
     ])
     const plan = rows.map((row) => row['QUERY PLAN']).join('\n')
     expect(plan).not.toContain('Seq Scan')
-    expect(plan).toMatch(/inbox_thread|run_one_ahead|subject_name/)
+    expect(plan).toMatch(/inbox_thread|repository_name_of|run_one_ahead|subject_name/)
   })
 })

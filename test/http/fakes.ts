@@ -29,6 +29,7 @@ export const theRun: Run = {
   rev: 1,
   type: 'review',
   subjectId: 'sub_1',
+  scope: 'rep_1',
   subject: 'pr-5',
   key: `acme/widgets:pr-5:base-${'a'.repeat(40)}:head-${'b'.repeat(40)}`,
   pair: 'pair',

@@ -11,6 +11,7 @@ const run = table<Run>(
     'rev',
     'type',
     'subjectId',
+    'scope',
     'subject',
     'key',
     'pair',

@@ -164,7 +164,7 @@ function* readSights(placed: ReadonlyMap<number, Placed>): Verb<Map<number, Clai
   for (const [index, { claim, subject }] of placed) {
     const mine = found.filter((run) => run.subjectId === subject.id)
     const same = mine.find((run) => run.pair === claim.pair) ?? null
-    const elsewhere = found.find((run) => run.key === claim.key && run.type === claim.type)
+    const elsewhere = found.find((run) => isSameKey(run, claim, subject))
     sights.set(index, {
       subject,
       same,
@@ -175,6 +175,15 @@ function* readSights(placed: ReadonlyMap<number, Placed>): Verb<Map<number, Clai
     })
   }
   return sights
+}
+
+/**
+ * A key may have a repository's name in it, and names are given away: under one name the key of
+ * another repository is another key.
+ */
+function isSameKey(run: Run, claim: Claim, subject: Subject): boolean {
+  if (run.key !== claim.key || run.type !== claim.type) return false
+  return run.repo === null || run.repo !== claim.repo || run.scope === subject.scope
 }
 
 function eventOf({ claim, subject }: Placed): { subjectId: string; webhookId: string }[] {

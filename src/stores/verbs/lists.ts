@@ -20,7 +20,7 @@ export function* listRuns(filter: RunFilter, page: Page): Verb<Paged<Run>> {
   const { repo, pr, state, type, key, headSha, within } = filter
   const where: Sql[] = [pageAfterId(page)]
   if (repo !== undefined && pr !== undefined) where.push(ofPullRequest(repo, pr))
-  else if (repo !== undefined) where.push(sql`repo = ${repo}`)
+  else if (repo !== undefined) where.push(sql`scope = ${scopeOf(repo)}`)
   else if (pr !== undefined) where.push(sql`pr = ${pr}`)
   if (state !== undefined) where.push(sql`state = ${state}`)
   if (type !== undefined) where.push(sql`type = ${type}`)
@@ -46,7 +46,20 @@ function ofPullRequest(repo: string, pr: number): Sql {
 
 function subjectsNamed(repo: string, pr: number): Sql {
   return sql`name = ${`pr-${pr}`}
-    AND scope = (SELECT repository_id FROM repository_name WHERE name = ${repo})`
+    AND scope = ${scopeOf(repo)}`
+}
+
+/** What a name means now: the repository may have had others before, and may have others since. */
+function scopeOf(repo: string): Sql {
+  return sql`(SELECT repository_id FROM repository_name WHERE name = ${repo})`
+}
+
+/** A thread's webhooks came under any name of its repository; others are found by their own. */
+function* namedLike(repo: string, number: number | undefined): Verb<Sql> {
+  if (number === undefined) return sql`repo = ${repo}`
+  const rows = yield sql`SELECT name FROM repository_name WHERE repository_id = ${scopeOf(repo)}`
+  const others = rows.map((row) => row['name'] as string).filter((name) => name !== repo)
+  return others.length === 0 ? sql`repo = ${repo}` : sql`repo IN (${join([repo, ...others])})`
 }
 
 export function* subjectsOf(repo: string, pr: number): Verb<Subject[]> {
@@ -65,7 +78,7 @@ export function* listInbox(filter: InboxFilter, page: Page): Verb<Paged<InboxEnt
   else if (state !== undefined) where.push(sql`state = ${state}`)
   if (decision !== undefined) where.push(sql`decision = ${decision}`)
   if (event !== undefined) where.push(sql`event = ${event}`)
-  if (repo !== undefined) where.push(sql`repo = ${repo}`)
+  if (repo !== undefined) where.push(yield* namedLike(repo, number))
   if (number !== undefined) where.push(sql`number = ${number}`)
   if (webhookId !== undefined) where.push(sql`webhook_id = ${webhookId}`)
   const inOrder = sql`${join(where, ' AND ')} ORDER BY arrival DESC`

@@ -32,7 +32,7 @@ export function* mergeSubjects(
   for (const row of strays) {
     const stray = yield* lockSubject(row['id'] as string, context.now())
     const keptId = row['kept_id'] as string | null
-    if (keptId === null) yield* writeSubjects([{ ...stray, scope: into.id }])
+    if (keptId === null) yield* moveSubject(stray, into)
     else {
       yield* mergeSubject(context, stray, yield* lockSubject(keptId, context.now()))
       keptIds.set(stray.id, keptId)
@@ -47,6 +47,12 @@ export function* mergeSubjects(
     [{ type: 'repository.merged', actor: 'system', runId: null, data }],
     context.now(),
   )
+}
+
+/** With its runs, which nobody writes without the subject's lock. */
+function* moveSubject(stray: Subject, into: Repository): Verb<void> {
+  yield* writeSubjects([{ ...stray, scope: into.id }])
+  yield sql`UPDATE run SET scope = ${into.id} WHERE subject_id = ${stray.id}`
 }
 
 /** What ended or began its turn by the merge shows it. */
@@ -72,7 +78,12 @@ function* mergeSubject(context: VerbContext, stray: Subject, kept: Subject): Ver
   const audits: AuditDraft[] = []
   const settled = runs.map((run) => {
     const isCopy = winners.get(run.pair) !== run
-    const moved = { ...run, subjectId: kept.id, pair: isCopy ? copyOf(run) : run.pair }
+    const moved = {
+      ...run,
+      subjectId: kept.id,
+      scope: kept.scope,
+      pair: isCopy ? copyOf(run) : run.pair,
+    }
     if (!isActive(run) || run === head) return moved
     if (!isCopy && run.onNewer !== 'supersede') return moved
     const by = (isCopy ? winners.get(run.pair) : head)?.key ?? run.key
