@@ -12,7 +12,7 @@ import { databases } from '../scenarios/place.ts'
 import { until } from '../scenarios/until.ts'
 import { checkPublished } from './check-published.ts'
 import { fated, publications, type FatalStep, type Publication } from './publish-fate.ts'
-import { PublishWorld, type PullStory } from './publish-world.ts'
+import { PublishWorld, shortWaits, type PullStory } from './publish-world.ts'
 
 vi.setConfig({ testTimeout: 240_000 })
 
@@ -58,7 +58,7 @@ async function live(world: PublishWorld, life: Life): Promise<void> {
   const isTheirs = theirSteps.some((their) => their === step)
   const of = life.map(({ on, story }) => ({ on, pr: story.number }))
   const fate = { step: step as FatalStep, signal: 'SIGKILL' as const, of }
-  const server = await world.start(isTheirs ? {} : fated(fate))
+  const server = await world.start({ ...shortWaits, ...(isTheirs ? {} : fated(fate)) })
   const { admin } = server
   await Promise.all(life.map(({ on, story }) => story.approach(on, admin)))
   const held = isTheirs ? life.map((one) => hold(world, one)) : []
@@ -86,7 +86,7 @@ function hold(world: PublishWorld, { on, step, story }: Case): FaultHandle {
 async function surviveAll(world: PublishWorld): Promise<string[]> {
   const lives = planLives(world)
   for (const life of lives) await live(world, life)
-  const { admin } = await world.start()
+  const { admin } = await world.start(shortWaits)
   await Promise.all(lives.flat().map(({ story }) => story.finish(admin)))
   return lives.flat().flatMap(({ on, step, story }) => {
     const lost = step === 'lost by GitHub' ? { [kindOf[on]]: 1 } : {}

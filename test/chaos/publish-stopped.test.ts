@@ -9,23 +9,14 @@
 import { expect, it, vi, type TestContext } from 'vitest'
 import type { Client } from '../scenarios/client.ts'
 import { onPostgres } from '../scenarios/place.ts'
-import { publishingBy, type Server } from '../scenarios/server.ts'
+import type { Server } from '../scenarios/server.ts'
 import { until } from '../scenarios/until.ts'
 import { checkPublished, checkStanding } from './check-published.ts'
 import { fated, metWords, publications, type FatalStep, type Publication } from './publish-fate.ts'
-import { leasePatienceMs, PublishWorld, type PullStory } from './publish-world.ts'
+import { leasePatienceMs, PublishWorld, shortWaits, type PullStory } from './publish-world.ts'
 
 // Two leases and a settling read, on a machine that is busy with others.
 vi.setConfig({ testTimeout: 180_000 })
-
-/** Short enough to be sat out, long enough for a request on a busy machine. */
-const waits = publishingBy({
-  deliveryLeaseMs: 8000,
-  requestTimeoutMs: 5000,
-  leaseMarginMs: 1000,
-  settleAfterMs: [4000, 8000],
-  scanAfterMs: [4000, 8000],
-})
 
 interface Under {
   readonly world: PublishWorld
@@ -47,7 +38,7 @@ async function openWorld({ onTestFinished }: TestContext): Promise<Under> {
 /** A server that stands still at this step of all four. */
 async function stopAt(step: FatalStep, { world, stories }: Under): Promise<Server> {
   const of = publications.map((on) => ({ on, pr: stories[on].number }))
-  const server = await world.start({ ...waits, ...fated({ step, signal: 'SIGSTOP', of }) })
+  const server = await world.start({ ...shortWaits, ...fated({ step, signal: 'SIGSTOP', of }) })
   await Promise.all(publications.map((on) => stories[on].approach(on, server.admin)))
   for (const on of publications) void stories[on].dare(on, server.admin)
   await server.command.printed(new RegExp(`(${metWords})`))
@@ -80,7 +71,7 @@ it.concurrent('stopped before its requests left, it sends none of them', async (
   const under = await openWorld(test)
   const { world, all, stopped } = under
   const frozen = await stopAt('begun', under)
-  const { admin } = await world.start(waits)
+  const { admin } = await world.start(shortWaits)
   await Promise.all(all.map((story) => story.finish(admin)))
   frozen.command.child.kill('SIGCONT')
   await untilToldLate(stopped, admin)
@@ -91,7 +82,7 @@ it.concurrent('stopped as they leave, what they do late is put right', async (te
   const under = await openWorld(test)
   const { world, stories, all, stopped } = under
   const frozen = await stopAt('sending', under)
-  const { admin } = await world.start(waits)
+  const { admin } = await world.start(shortWaits)
   await Promise.all(all.map((story) => story.finish(admin)))
   expect(all.flatMap((story) => checkPublished(story))).toEqual([])
   frozen.command.child.kill('SIGCONT')
@@ -115,7 +106,7 @@ it.concurrent('stopped as they leave, what they do late is put right', async (te
 it.concurrent('stopped after they left, what GitHub does late is put right', async (test) => {
   const { world, stories, all, stopped } = await openWorld(test)
   const lost = world.pull(publications.length + 1)
-  const frozen = await world.start(waits)
+  const frozen = await world.start(shortWaits)
   await Promise.all(publications.map((on) => stories[on].approach(on, frozen.admin)))
   const { delayedCommit, hang } = world.github.faults
   const held = [
@@ -129,7 +120,7 @@ it.concurrent('stopped after they left, what GitHub does late is put right', asy
     (hits) => hits.every((count) => count === 1),
   )
   frozen.command.child.kill('SIGSTOP')
-  const { admin } = await world.start(waits)
+  const { admin } = await world.start(shortWaits)
   await Promise.all([...all, lost].map((story) => story.finish(admin)))
   for (const fault of held) fault.release()
   const lateOnes = stories['comment-create'].comments

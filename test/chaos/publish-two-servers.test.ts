@@ -9,7 +9,7 @@ import { onPostgres } from '../scenarios/place.ts'
 import type { Server } from '../scenarios/server.ts'
 import { until } from '../scenarios/until.ts'
 import { checkPublished } from './check-published.ts'
-import { PublishWorld, type PullStory } from './publish-world.ts'
+import { PublishWorld, shortWaits, type PullStory } from './publish-world.ts'
 
 vi.setConfig({ testTimeout: 180_000 })
 
@@ -72,7 +72,7 @@ it.concurrent('share what may be written in a minute', async (test) => {
 })
 
 it.concurrent('finish what one of them was killed in the middle of', async (test) => {
-  const pair = await startPair(test, 20, { HOLDFAST_WRITE_SPACING_MS: '50' })
+  const pair = await startPair(test, 20, { ...shortWaits, HOLDFAST_WRITE_SPACING_MS: '50' })
   const { world, servers, stories } = pair
   const [doomed, heir] = servers
   await Promise.all(stories.map((story) => story.claim(heir.admin)))
