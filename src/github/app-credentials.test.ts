@@ -24,7 +24,12 @@ const lookUp = 'GET /repos/acme/widgets/installation'
 const mint = 'POST /app/installations/9/access_tokens'
 const pull = 'GET /repos/acme/widgets/pulls/5'
 const seenPull: Said = {
-  body: { head: { sha: 'b' }, base: { sha: 'a' }, updated_at: '2026-11-15T11:00:00Z' },
+  body: {
+    head: { sha: 'b' },
+    base: { sha: 'a' },
+    state: 'open',
+    updated_at: '2026-11-15T11:00:00Z',
+  },
 }
 
 /** GitHub's answers carry the client's own time unless a test says otherwise. */

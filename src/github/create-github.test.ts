@@ -15,7 +15,7 @@ afterEach(() => api.close())
 
 const pull = {
   body: {
-    head: { sha: 'b'.repeat(40) },
+    head: { sha: 'b'.repeat(40), repo: { pushed_at: '2026-11-15T10:59:00Z' } },
     base: { sha: 'a'.repeat(40) },
     state: 'open',
     updated_at: '2026-11-15T11:00:00Z',
@@ -26,6 +26,7 @@ const head = {
   baseSha: 'a'.repeat(40),
   state: 'open',
   updatedAt: Date.parse('2026-11-15T11:00:00Z'),
+  pushedAt: Date.parse('2026-11-15T10:59:00Z'),
 }
 const toId = (path: string): Said => ({
   status: 301,
