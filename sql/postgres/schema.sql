@@ -241,6 +241,7 @@ CREATE TABLE repository (
   github_id bigint,
   name text COLLATE "C" NOT NULL,
   created_at bigint NOT NULL,
+  used_at bigint,
   looked_at bigint,
   merged_into text COLLATE "C",
   CONSTRAINT repository_github_id_key UNIQUE (github_id),
@@ -248,6 +249,8 @@ CREATE TABLE repository (
 );
 
 CREATE INDEX repository_merged ON holdfast.repository USING btree (merged_into) WHERE (merged_into IS NOT NULL);
+
+CREATE INDEX repository_used ON holdfast.repository USING btree (used_at) WHERE (github_id IS NOT NULL);
 
 CREATE TABLE repository_name (
   name text COLLATE "C" NOT NULL,

@@ -216,9 +216,11 @@ CREATE TABLE repository (
   github_id INTEGER UNIQUE,
   name TEXT NOT NULL,
   created_at INTEGER NOT NULL
-, looked_at INTEGER, merged_into TEXT) STRICT;
+, used_at INTEGER, looked_at INTEGER, merged_into TEXT) STRICT;
 
 CREATE INDEX repository_merged ON repository (merged_into) WHERE merged_into IS NOT NULL;
+
+CREATE INDEX repository_used ON repository (used_at) WHERE github_id IS NOT NULL;
 
 CREATE TABLE repository_name (
   name TEXT PRIMARY KEY,

@@ -5,7 +5,7 @@
 import type { UsedRepositories } from '../../catch-up-store.ts'
 import { LostRace } from '../driver.ts'
 import type { Sql, Verb } from '../sql.ts'
-import { join, padded, raw, sql, tuples } from '../sql.ts'
+import { inPieces, join, padded, raw, sql, tuples } from '../sql.ts'
 
 export interface Repository {
   readonly id: string
@@ -83,17 +83,20 @@ export function* repositoryNames(ids: readonly string[]): Verb<Map<string, strin
 
 /** Only an event brings a number: what is known by name alone sends us none. */
 export function* repositoriesInUse(since: number, limit: number): Verb<UsedRepositories> {
-  const rows = yield sql`SELECT repository.name, repository.github_id,
-      max(subject.touched_at) AS used_at, count(*) OVER () AS total
-    FROM subject JOIN repository ON repository.id = subject.scope
-    WHERE subject.touched_at >= ${since} AND repository.github_id IS NOT NULL
-    GROUP BY repository.id, repository.name, repository.github_id, repository.looked_at
-    ORDER BY coalesce(repository.looked_at, 0), used_at DESC, repository.name LIMIT ${limit}`
+  const rows = yield sql`SELECT name, github_id, count(*) OVER () AS total FROM repository
+    WHERE github_id IS NOT NULL AND used_at >= ${since}
+    ORDER BY coalesce(looked_at, 0), used_at DESC, name LIMIT ${limit}`
   const items = rows.map((row) => ({
     name: row['name'] as string,
     githubId: Number(row['github_id']),
   }))
   return { items, left: Number(rows[0]?.['total'] ?? 0) - items.length }
+}
+
+export function* noteUse(ids: readonly string[], now: number): Verb<void> {
+  for (const piece of inPieces(ids)) {
+    yield sql`UPDATE repository SET used_at = ${now} WHERE id IN (${join(piece)})`
+  }
 }
 
 export function* noteLooked(githubId: number, now: number): Verb<void> {

@@ -21,6 +21,7 @@ import { storeHeadCheck } from '../tables/head-check-table.ts'
 import {
   checkRepositories,
   repositoryIds,
+  noteUse,
   resolveRepositories,
 } from '../tables/repository-table.ts'
 import { selectForClaims, writeRuns } from '../tables/run-table.ts'
@@ -123,6 +124,8 @@ export function* placeClaims(
   }
   const inUse = new Map([...ids].filter(([repo]) => made.has(repo)))
   yield* checkRepositories(inUse, context.dialect.keepUnchanged)
+  const scopes = entries.flatMap(({ name }) => (name.scope === '' ? [] : [name.scope]))
+  yield* noteUse(context.repositoryUse.news(scopes, now), now)
   const placed = new Map<number, Placed>()
   for (const { index, name } of entries) {
     const claim = claims[index]
