@@ -91,7 +91,7 @@ describe('the gate', () => {
     expect(Object.keys(run ?? {}).filter((name) => /hash/i.test(name))).toEqual([])
   })
 
-  it('names the field that is wrong and claims nothing', async () => {
+  it('names the field that is wrong and claims nothing (scenario 54)', async () => {
     const holdfast = await open()
     await expect(holdfast.checkAndClaimRun({ ...claim, headSha: 'abc' })).rejects.toMatchObject({
       field: 'headSha',

@@ -113,6 +113,22 @@ describe('a claim', () => {
     ])
   })
 
+  test.each(['', 'abc', 'b'.repeat(39), 'b'.repeat(41), 'b'.repeat(63), 'g'.repeat(40), 'main'])(
+    'on %j, which is no sha, is refused before anything is done (scenario 54)',
+    async (sha) => {
+      const claims = [
+        [{ ...aClaim, head_sha: sha }, 'head_sha'],
+        [{ ...aClaim, base_sha: sha }, 'base_sha'],
+        [{ key: 'docs:1', type: 'docs', repo: 'acme/widgets', sha }, 'sha'],
+      ] as const
+      for (const [claim, field] of claims) {
+        const answer = await post('/v1/runs', claim)
+        expect(problemOf(answer)).toMatchObject({ status: 422, errors: [{ field }] })
+      }
+      expect(fakes.changes).toEqual([])
+    },
+  )
+
   test('with two different ids of its delivery is refused', async () => {
     const answer = await post('/v1/runs', { ...aClaim, webhook_id: 'a', delivery_id: 'b' })
     expect(problemOf(answer)).toMatchObject({ status: 422, errors: [{ field: 'delivery_id' }] })

@@ -8,6 +8,7 @@ import { isOpen } from './delivery.ts'
 import {
   canStandTwice,
   close,
+  counted,
   free,
   withAppointment,
   withDue,
@@ -201,10 +202,6 @@ function afterSuccess(
   const scan = scanAt(0, now, rules)
   const searches = action === 'create' && canStandTwice(delivery) && scan !== null
   return searches ? withAppointment(settled, 'scan', { step: 0, at: scan }) : settled
-}
-
-function counted({ channel }: Delivery, memo: Delivery['memo']): Delivery['memo'] {
-  return channel === 'github-status' ? { ...memo, writes: (memo.writes ?? 0) + 1 } : memo
 }
 
 function sentAudits(before: Delivery, sent: Delivery, attempt: Attempt): AuditDraft[] {

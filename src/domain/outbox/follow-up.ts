@@ -54,6 +54,11 @@ export function withShown({ announces }: Delivery, memo: Memo): Memo {
   return announces ? { ...rest, showsWork: true } : rest
 }
 
+/** One more stands there: GitHub takes so many statuses of a commit and context, and no more. */
+export function counted({ channel }: Delivery, memo: Memo): Memo {
+  return channel === 'github-status' ? { ...memo, writes: (memo.writes ?? 0) + 1 } : memo
+}
+
 /** Null drops the appointment. */
 export function withAppointment(
   memo: Memo,

@@ -1,7 +1,7 @@
 /** What a look at the other side means for a delivery: confirm, lost anchor, scan, settle. */
 import type { AuditDraft } from '../audit.ts'
 import type { AttemptAction, Delivery } from './delivery.ts'
-import { canStandTwice, close, withAppointment, withDue, withShown } from './follow-up.ts'
+import { canStandTwice, close, counted, withAppointment, withDue, withShown } from './follow-up.ts'
 import type { Circumstances, Finding, Seen, Told } from './outcome.ts'
 import { tell } from './outcome.ts'
 import { backoffMs, retryRulesOf, scanAt, settleAt } from './schedule.ts'
@@ -90,13 +90,14 @@ function adopt(
 ): Told {
   const { now } = around
   const { doubt, lost: _lost, ...memo } = delivery.memo
+  const found = delivery.providerId === kept.providerId ? memo : counted(delivery, memo)
   const surplus = copies.map(({ providerId }) => providerId)
   const known: Delivery = {
     ...delivery,
     providerId: kept.providerId,
     providerUrl: kept.url ?? delivery.providerUrl,
     announcedFence: delivery.versionFence,
-    memo: { ...memo, looked: true, ...(surplus.length > 0 && { surplus }) },
+    memo: { ...found, looked: true, ...(surplus.length > 0 && { surplus }) },
   }
   const audits = adoptAudits(delivery, kept, doubt !== undefined)
   if (!kept.current && doubt !== undefined && isExhausted(delivery, around.rules)) {
