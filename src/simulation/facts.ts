@@ -61,6 +61,8 @@ export interface AttemptFact {
   readonly action: string
   readonly outcome: Text
   readonly late: number
+  /** By the store's clock. */
+  readonly started_at: number
 }
 
 export interface InboxFact {
@@ -108,7 +110,7 @@ export async function readFacts(memory: SharedMemory): Promise<Facts> {
     (await memory.select(`SELECT * FROM ${table} ORDER BY 1`)) as unknown as T[]
   const audit = await readAudit(memory, 0)
   const names = await all<{ name: string; repository_id: string }>('repository_name')
-  const repositories = await all<{ id: string; github_id: number }>('repository')
+  const repositories = await all<{ id: string; github_id: number | null }>('repository')
   return {
     runs: await all('run'),
     deliveries: await all('delivery'),
@@ -117,7 +119,11 @@ export async function readFacts(memory: SharedMemory): Promise<Facts> {
     subjects: await all('subject'),
     audit,
     names: new Map(names.map(({ name, repository_id: id }) => [name, id])),
-    repositories: new Map(repositories.map(({ id, github_id: githubId }) => [githubId, id])),
+    repositories: new Map(
+      repositories.flatMap(({ id, github_id: githubId }) => {
+        return githubId === null ? [] : [[githubId, id] as const]
+      }),
+    ),
   }
 }
 

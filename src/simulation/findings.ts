@@ -1,11 +1,10 @@
 /** How often each rule was held against something, and where it was broken. */
 
-/**
- * By their numbers in the design; `8b` and `8c` belong to 8: nothing twice, nothing while limited.
- */
+/** By their numbers in the design; those with a letter belong to the one with their number. */
 export const ruleNames = {
   '1': 'one active run per subject, and the newest head has it',
   '2': 'a write with an old fence changes nothing',
+  '2b': 'no request leaves after its lease is over',
   '3': 'work is begun again only by a decision that the audit names',
   '4': 'what was accepted is processed, once',
   '5': 'what was announced is closed, with the right word',

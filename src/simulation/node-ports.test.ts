@@ -21,6 +21,7 @@ beforeEach(() => {
     },
     onStep: (step) => strike(step),
     onSent: () => undefined,
+    latencyMs: 0,
   })
 })
 
@@ -57,7 +58,8 @@ describe('a node that dies', () => {
     for (let seed = 0; seed < 20; seed += 1) {
       let committed = 0
       const options = { time, random: new SeededRandom(seed), fetch, onSent: () => undefined }
-      const mortal: NodePorts = new NodePorts({ ...options, onStep: () => mortal.crash() })
+      const onStep = (): void => mortal.crash()
+      const mortal: NodePorts = new NodePorts({ ...options, onStep, latencyMs: 0 })
       void mortal.carry('write', () => Promise.resolve((committed += 1)))
       await time.settle()
       outcomes.add(committed)

@@ -5,12 +5,15 @@
  * What must hold: after a crash nothing of this generation settles any more, and whatever it had
  * under way either happens without it or never. So its code stops at its next step, wherever it is.
  */
-import type { Cancel, Scheduler } from '../scheduler.ts'
+import { delay, type Cancel, type Scheduler } from '../scheduler.ts'
 import type { SeededRandom } from './seeded-random.ts'
 import type { VirtualTime } from './virtual-time.ts'
 
-/** Where a node can be hit: before and after it reaches the database or GitHub. */
-export const steps = ['commit', 'committed', 'send', 'answer'] as const
+/**
+ * Where a node can be hit: before and after it reaches the database or GitHub, and between the
+ * commit of an attempt and its request.
+ */
+export const steps = ['commit', 'committed', 'begun', 'send', 'answer'] as const
 export type Step = (typeof steps)[number]
 
 export interface PortsOptions {
@@ -20,9 +23,11 @@ export interface PortsOptions {
   /** May crash or pause this very node. */
   readonly onStep: (step: Step, about: string) => void
   readonly onSent: (sent: SentRequest) => void
+  /** The longest way to GitHub, and as long again back. */
+  readonly latencyMs: number
 }
 
-/** A request that left a node, by the id it carries. */
+/** A request that left a node, by the id it carries. Its times are true, whatever clocks say. */
 export interface SentRequest {
   readonly requestId: string
   /** When it was decided on; with a stopped process it may have left much later. */
@@ -33,12 +38,27 @@ export interface SentRequest {
 
 const crashDelayMsMax = 90_000
 
+/**
+ * Background loops look no more often than this: a simulated hour is soon over then. A sign of life
+ * comes just often enough not to count as absent, unless there is nothing that could be lost by it.
+ */
+export interface Pace {
+  readonly publisherMs: number
+  readonly loopsMs: number
+  readonly beatMs: number
+}
+
+export const paces = {
+  busy: { publisherMs: 1500, loopsMs: 4000, beatMs: 2900 },
+  quiet: { publisherMs: 6000, loopsMs: 15_000, beatMs: 2900 },
+  nothingUnderWay: { publisherMs: 30_000, loopsMs: 60_000, beatMs: 60_000 },
+} as const satisfies Readonly<Record<string, Pace>>
+
 export class NodePorts {
   readonly #options: PortsOptions
   #state: 'up' | 'paused' | 'dead' = 'up'
   #held: (() => void)[] = []
-  /** Background loops look no more often than this: a simulated hour is soon over then. */
-  backgroundMs = 1500
+  pace: Pace = paces.busy
 
   constructor(options: PortsOptions) {
     this.#options = options
@@ -65,11 +85,16 @@ export class NodePorts {
     for (const task of held) this.#pass(task)
   }
 
-  readonly scheduler: Scheduler = {
-    soon: (task) => this.#options.time.soon(() => this.#pass(task)),
-    after: (ms, task) => this.#after(ms, task),
-    afterInBackground: (ms, task) => this.#after(Math.max(ms, this.backgroundMs), task),
+  /** What background loops of one kind wait by. */
+  schedulerFor(loop: keyof Pace): Scheduler {
+    return {
+      soon: (task) => this.#options.time.soon(() => this.#pass(task)),
+      after: (ms, task) => this.#after(ms, task),
+      afterInBackground: (ms, task) => this.#after(Math.max(ms, this.pace[loop]), task),
+    }
   }
+
+  readonly scheduler: Scheduler = this.schedulerFor('loopsMs')
 
   #after(ms: number, task: () => void): Cancel {
     let cancelled = false
@@ -101,23 +126,30 @@ export class NodePorts {
     })
   }
 
+  /** Resolves unless the node is hit there; after a pause, when that is over. */
+  reach(step: Step, about: string): Promise<void> {
+    this.#options.onStep(step, about)
+    return new Promise((resolve) => this.#pass(resolve))
+  }
+
   readonly fetch: typeof globalThis.fetch = (input, init) =>
     new Promise((resolve, reject) => {
       const { random, time, onStep } = this.#options
-      const decidedAt = time.wallMs()
+      const decidedAt = time.trueMs()
       const about = `${init?.method ?? 'GET'} ${pathOf(input)}`
       onStep('send', about)
       const go = (): void => {
         const sent = this.#send(init, decidedAt)
-        const answer = this.#options.fetch(input, init)
-        const heard = answer.then((response) => {
+        const answer = this.#travel().then(() => this.#options.fetch(input, init))
+        const heard = answer.then(async (response) => {
+          await this.#travel()
           onStep('answer', about)
           return response
         })
         void this.#settle(
           heard,
           (response) => {
-            if (sent !== null) sent.heard = { at: time.wallMs(), response }
+            if (sent !== null) sent.heard = { at: time.trueMs(), response }
             resolve(response)
           },
           reject,
@@ -127,6 +159,11 @@ export class NodePorts {
       // It had just left, or was about to.
       if (random.chance(50)) time.after(random.below(crashDelayMsMax), go)
     })
+
+  #travel(): Promise<void> {
+    const { random, time, latencyMs } = this.#options
+    return latencyMs === 0 ? Promise.resolve() : delay(time, random.below(latencyMs))
+  }
 
   #send(init: RequestInit | undefined, decidedAt: number): SentRequest | null {
     const requestId = new Headers(init?.headers).get('x-request-id')

@@ -3,6 +3,7 @@
  * that can be cut. It comes and goes; what it leaves is in the database.
  */
 import type { SharedMemory } from '../open-store.ts'
+import type { GitHubConnection } from '../github.ts'
 import { createGitHub } from '../github/create-github.ts'
 import type { Intake } from '../intake/intake.ts'
 import { createCatchUp } from '../intake/catch-up.ts'
@@ -17,19 +18,22 @@ import { createSweeper } from '../runs/sweeper.ts'
 import { runPolicy } from '../settings/run-policy.ts'
 import type { Settings } from '../settings/settings.ts'
 import type { Store } from '../store.ts'
-import { NodePorts, type PortsOptions } from './node-ports.ts'
+import { NodePorts, type Pace, type PortsOptions } from './node-ports.ts'
 import type { Story } from './story.ts'
 
 export const webhookSecret = 'a secret of the simulation'
 const leaseMs = 30_000
-const relaxedMs = 2900
 const limits = { spacingMs: 1000, perMinute: 80, perHour: 500 }
 
 /** Parts that a test replaces, to see that the rules notice. */
 export interface Mutation {
-  readonly store?: (store: Store) => Store
+  readonly store?: (store: Store, tamper: Tamper) => Store
   readonly fetch?: (fetch: typeof globalThis.fetch) => typeof globalThis.fetch
+  readonly github?: (github: GitHubConnection) => GitHubConnection
 }
+
+/** Changes rows past the store, for a fault that no verb of the store can make. */
+export type Tamper = (statement: string) => Promise<void>
 
 export interface NodeOptions extends Omit<PortsOptions, 'onStep'> {
   readonly name: string
@@ -96,7 +100,7 @@ export class SimulatedNode {
   crash(why: string): void {
     if (this.state === 'dead') return
     this.#options.story.tell(this.name, `dies ${why}`)
-    this.troubles.push(this.#options.time.wallMs())
+    this.troubles.push(this.#options.time.trueMs())
     this.#ports?.crash()
     this.#running = null
   }
@@ -105,7 +109,7 @@ export class SimulatedNode {
     if (this.state !== 'up') return
     this.#options.story.tell(this.name, `stands still for ${ms} ms ${why}`)
     const ports = this.#ports
-    this.troubles.push(this.#options.time.wallMs())
+    this.troubles.push(this.#options.time.trueMs())
     ports?.pause()
     this.#options.time.after(ms, () => {
       if (this.#ports !== ports || ports?.state !== 'paused') return
@@ -118,27 +122,30 @@ export class SimulatedNode {
     this.#ports?.resume()
   }
 
-  /** Looks more rarely from now on; just often enough not to count as absent. */
-  relax(): void {
-    if (this.#ports !== null) this.#ports.backgroundMs = relaxedMs
+  set pace(pace: Pace) {
+    if (this.#ports !== null) this.#ports.pace = pace
   }
 
   async #run(ports: NodePorts): Promise<void> {
     const { memory, time, random, alone, mutation } = this.#options
     const { scheduler } = ports
     const opened = memory.open(ports, { clock: time, random, scheduler })
-    const store = mutation.store?.(opened) ?? opened
+    const tamper: Tamper = async (statement) => {
+      await memory.select(statement)
+    }
+    const store = stoppedAtAttempts(mutation.store?.(opened, tamper) ?? opened, ports)
     await store.recordMode('live')
     await store.beat()
     if (alone) await store.outbox.takeOverLeases()
     this.#running = this.#assemble(store, ports)
   }
 
-  #assemble(store: Store, { scheduler, fetch: connection }: NodePorts): RunningNode {
+  #assemble(store: Store, ports: NodePorts): RunningNode {
     const { time: clock, random, story, types, credentials } = this.#options
+    const { scheduler, fetch: connection } = ports
     const log = story.logOf(this.name)
     const seams = { clock, random, scheduler, log }
-    const github = createGitHub({
+    const connected = createGitHub({
       ...seams,
       apiUrl: 'https://api.github.test',
       publicUrl: null,
@@ -148,6 +155,7 @@ export class SimulatedNode {
       credentials,
       onRenamed: (...renamed) => void learnRename(store, ...renamed),
     })
+    const github = this.#options.mutation.github?.(connected) ?? connected
     const githubAppId = 'appId' in credentials ? credentials.appId : null
     const policies = { runs: types, locale: 'en', githubAppId }
     const runs = createRuns({
@@ -160,9 +168,12 @@ export class SimulatedNode {
     const shared = { ...seams, store, runs, metrics: noMetrics, github }
     const intake = openIntake({ ...shared, secrets: [webhookSecret], types })
     const catchUp = createCatchUp({ ...shared, intake, types })
-    const publisher = openOutbox({ ...shared, publicUrl: null, limits })
+    const publisher = openOutbox({
+      ...shared,
+      ...{ publicUrl: null, limits, scheduler: ports.schedulerFor('publisherMs') },
+    })
     const loops = [
-      createPulse({ store, scheduler, log }),
+      createPulse({ store, scheduler: ports.schedulerFor('beatMs'), log }),
       createReconciler({ store, scheduler, log }),
       createSweeper({
         ...{ store, scheduler, log, serves: true },
@@ -175,4 +186,27 @@ export class SimulatedNode {
     publisher.start()
     return { store, runs, intake: intake.intake }
   }
+}
+
+/** A node can also be hit when its attempt is stored and its request has not left yet. */
+function stoppedAtAttempts(store: Store, ports: NodePorts): Store {
+  const { outbox } = store
+  const beginAttempt: typeof outbox.beginAttempt = async (request) => {
+    const answer = await outbox.beginAttempt(request)
+    if (answer.result !== 'begun') return answer
+    const delivery = await outbox.delivery(request.hold.deliveryId)
+    await ports.reach('begun', `${request.action} ${delivery?.channel ?? ''}`)
+    return answer
+  }
+  return replaced(store, { outbox: replaced(outbox, { beginAttempt }) })
+}
+
+/** The same object with some parts replaced; its own methods keep their `this`. */
+export function replaced<T extends object>(whole: T, changed: Partial<T>): T {
+  return new Proxy(whole, {
+    get: (target, name) => {
+      const part: unknown = Reflect.get(changed, name) ?? Reflect.get(target, name)
+      return typeof part === 'function' ? (part.bind(target) as unknown) : part
+    },
+  })
 }

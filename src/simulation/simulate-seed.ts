@@ -6,16 +6,21 @@ import type { SharedMemory } from '../open-store.ts'
 import { readFacts } from './facts.ts'
 import { Findings } from './findings.ts'
 import type { Mutation } from './node.ts'
-import { People } from './people.ts'
+import { paces } from './node-ports.ts'
+import { People } from './people/people.ts'
 import { checkMessages, checkOneEach, checkOthers } from './rules/anchor-rules.ts'
 import { checkDeliveries } from './rules/delivery-rules.ts'
 import { checkInbox } from './rules/inbox-rules.ts'
-import { checkRepeats, checkRequests } from './rules/request-rules.ts'
-import { checkHeads, checkRuns, checkTold } from './rules/run-rules.ts'
+import { checkDoubles } from './rules/double-rules.ts'
+import { checkLabels } from './rules/label-rules.ts'
+import { checkLeases } from './rules/lease-rules.ts'
+import { checkLimits } from './rules/limit-rules.ts'
+import { checkLooks, checkRepeats } from './rules/request-rules.ts'
+import { checkHeads, checkReruns, checkRuns, checkTold } from './rules/run-rules.ts'
 import { checkAnchors, checkCheckRuns, checkClosed, checkStatuses } from './rules/shown-rules.ts'
 import { Watch } from './rules/watch.ts'
 import type { VirtualTime } from './virtual-time.ts'
-import { Weather } from './weather.ts'
+import { Weather } from './weather/weather.ts'
 import { Workers } from './workers.ts'
 import { World } from './world.ts'
 
@@ -48,43 +53,52 @@ export async function simulateSeed(options: SeedOptions): Promise<SeedResult> {
   const watch = new Watch(world, findings)
   const people = new People(world)
   const workers = new Workers(world)
-  const weather = new Weather(world, people)
+  const weather = new Weather(world)
   for (const node of world.nodes) node.start()
   workers.start(world.random.between(1, 3))
   await liveThrough(world, people, weather)
   await calmDown(world, weather)
   await watch.look()
+  await checkAll(world, workers, findings)
+  tellRequests(world)
+  const { story, injected } = world
+  return { seed: options.seed, digest: story.digest(), findings, injected, story: story.lines }
+}
+
+async function checkAll(world: World, workers: Workers, findings: Findings): Promise<void> {
   const facts = await readFacts(world.memory)
   checkRuns(facts, findings)
   checkTold(facts, workers, findings)
-  checkHeads(facts, world, people, findings)
+  checkHeads(facts, world, findings)
+  checkReruns(facts, world, findings)
   checkInbox(facts, world, findings)
   checkClosed(facts, world, findings)
   checkStatuses(facts, world, findings)
   checkCheckRuns(facts, world, findings)
   checkAnchors(facts, world, findings)
   checkOneEach(facts, world, findings)
-  checkOthers(world, people, findings)
+  checkOthers(world, findings)
+  checkLabels(facts, world, findings)
   checkMessages(facts, world, workers, findings)
-  checkRequests(world, findings)
+  checkLooks(world, findings)
   checkRepeats(facts, world, findings)
+  checkDoubles(facts, world, findings)
+  checkLimits(world, findings)
+  checkLeases(facts, world, findings)
   checkDeliveries(facts, findings)
-  tellRequests(world)
-  const { story, injected } = world
-  return { seed: options.seed, digest: story.digest(), findings, injected, story: story.lines }
 }
 
 async function liveThrough(world: World, people: People, weather: Weather): Promise<void> {
   const { random, time } = world
-  const badness = random.pick([0, 50, 100, 200, 350])
+  const badness = random.pick([0, 100, 200, 300, 400])
   // What GitHub dates before the store's first start is not ours to catch up with.
   await time.pass(random.below(3000) + Math.max(0, 2000 - world.aheadMs))
-  for (let acts = random.between(5, 16); acts > 0; acts -= 1) {
+  for (let acts = random.between(5, 13); acts > 0; acts -= 1) {
     people.act()
     for (let bad = badness; bad > 0; bad -= 100) if (random.chance(bad)) weather.turn()
-    await time.pass(random.below(random.pick([1000, 5000, 10_000, 25_000])))
+    await time.pass(random.below(random.pick([1000, 3000, 6000, 15_000])))
   }
-  await time.pass(10 * secondMs)
+  await time.pass(random.below(20 * secondMs))
 }
 
 async function calmDown(world: World, weather: Weather): Promise<void> {
@@ -92,20 +106,24 @@ async function calmDown(world: World, weather: Weather): Promise<void> {
   weather.clear()
   world.isQuiet = true
   const [last, ...others] = nodes
+  for (const node of nodes) node.pace = paces.quiet
+  await time.pass(random.below(70 * secondMs))
   for (const node of others) node.crash('for good')
   last?.start()
-  await time.pass(30 * secondMs)
-  last?.relax()
+  last?.resume()
+  await time.pass(10 * secondMs)
+  if (last !== undefined) last.pace = paces.quiet
   await bringLost(world)
   if (random.chance(60)) {
     world.story.tell('operator', 'retries what FAILED')
     void last?.running?.store.outbox.retryMany({ status: 'FAILED' }, 'operator', null)
-    world.injected.delete('thread locked')
-    world.injected.delete('permission lost')
+    world.excuses.forgetRefusals()
   }
   for (let minutes = 0; minutes < quietMinutesMax; minutes += 1) {
     await time.pass(minuteMs)
-    if (await isAtRest(world)) break
+    const { runs, others } = await whatIsOpen(world)
+    if (runs + others === 0) break
+    if (last !== undefined && runs === 0) last.pace = paces.nothingUnderWay
   }
   last?.crash('at the end')
   await time.pass(2 * minuteMs)
@@ -134,12 +152,12 @@ function redeliverLost({ github, hooks }: World): boolean {
   return lost.size > 0
 }
 
-async function isAtRest({ memory }: World): Promise<boolean> {
+async function whatIsOpen({ memory }: World): Promise<{ runs: number; others: number }> {
   const [row] = await memory.select(`SELECT
     (SELECT count(*) FROM run WHERE finished_at IS NULL) +
-    (SELECT count(*) FROM delivery WHERE due_at IS NOT NULL) +
-    (SELECT count(*) FROM inbox WHERE state = 'waiting') AS open`)
-  return row?.['open'] === 0
+    (SELECT count(*) FROM inbox WHERE state = 'waiting') AS runs,
+    (SELECT count(*) FROM delivery WHERE due_at IS NOT NULL) AS others`)
+  return { runs: row?.['runs'] as number, others: row?.['others'] as number }
 }
 
 function tellRequests({ github, story }: World): void {

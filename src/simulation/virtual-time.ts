@@ -41,6 +41,11 @@ export class VirtualTime implements Clock, Scheduler {
     return this.#nowMs - this.#startMs
   }
 
+  /** As wall time would be if nobody had ever set a clock. */
+  trueMs(): number {
+    return this.#nowMs
+  }
+
   /** Somebody sets the machine's clock; monotonic time goes on. */
   jump(ms: number): void {
     this.#skewMs += ms

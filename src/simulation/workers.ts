@@ -26,6 +26,7 @@ export interface ToldCompletion {
 
 export interface ToldPublication {
   readonly runId: string
+  readonly name: string
   readonly channel: ChannelName
   readonly text: string
 }
@@ -59,7 +60,7 @@ export class Workers {
     const { time } = this.#world
     for (;;) {
       // In quiet hours they look less often: there is nobody left to hurry for.
-      const pauseMs = this.#world.isQuiet ? 120_000 : 4000
+      const pauseMs = this.#world.isQuiet ? 60_000 : 3000
       await delay(time, 500 + this.#random.below(pauseMs))
       const actor = `${name}/${(this.#leases += 1)}`
       const leased = await this.#ask(({ runs }) => runs.lease({ worker: name }, actor))
@@ -89,13 +90,16 @@ export class Workers {
       this.#world.inject('worker late')
       await delay(time, 35_000 + random.below(60_000))
     }
-    for (let reports = random.below(6); reports > 0; reports -= 1) {
-      await delay(time, random.below(8000))
+    // Some speak first, some when they are done, most leave it to us.
+    const speaks = random.pick(['first', 'last', 'never'])
+    if (speaks === 'first') await this.#publishAll(held)
+    for (let reports = random.below(5); reports > 0; reports -= 1) {
+      await delay(time, random.below(5000))
       const told = await this.#say(held)
       if (told !== null && 'refused' in told && !isStubborn) return
     }
-    if (random.chance(25)) await this.#publish(held)
-    await delay(time, random.below(10_000))
+    if (speaks === 'last') await this.#publishAll(held)
+    await delay(time, random.below(6000))
     await this.#complete(held)
     if (random.chance(10)) await this.#complete(held)
   }
@@ -109,21 +113,28 @@ export class Workers {
     return this.#ask(({ store }) => store.reportStatus({ runId, leaseHash, actor, text }, null))
   }
 
-  async #publish({ runId, leaseHash, actor }: Held): Promise<void> {
+  /** One thing, two, or now and then so many that they take minutes to leave. */
+  async #publishAll(held: Held): Promise<void> {
+    const count = this.#random.chance(3) ? 25 : this.#random.between(1, 2)
+    if (count > 2) this.#world.inject('backlog')
+    for (let at = 0; at < count; at += 1) await this.#publish(held, `output-${at}`)
+  }
+
+  async #publish({ runId, leaseHash, actor }: Held, name: string): Promise<void> {
     const text = this.#text('own output')
     const [channel, content] = this.#output(text)
     const request = {
       runId,
       leaseHash,
       actor,
-      name: 'output',
+      name,
       channel,
       content,
       rightsOf: () => allRights,
     }
     const told = await this.#ask(({ store }) => store.outbox.publish(request, null))
     if (told === null || !('value' in told) || told.value.already) return
-    this.publications.push({ runId, channel, text })
+    this.publications.push({ runId, name, channel, text })
   }
 
   #output(text: string): readonly [ChannelName, Readonly<Record<string, unknown>>] {
@@ -141,6 +152,8 @@ export class Workers {
       ['github-status', status],
       ['github-status', { ...status, state: 'success' }],
       ['github-label', { label: text, present: true }],
+      ['github-label', { label: this.#oldLabel() ?? text, present: false }],
+      ['github-review', review],
       ['github-review', review],
     ])
   }
@@ -158,6 +171,12 @@ export class Workers {
     const told = await this.#ask(({ runs }) => runs.complete(request, actor))
     const answer = told === null ? 'unknown' : 'value' in told ? 'done' : 'refused'
     this.completions.push({ runId, actor, outcome, verdict, summary, answer })
+  }
+
+  /** One that somebody of us has set before. */
+  #oldLabel(): string | undefined {
+    const set = this.publications.filter(({ channel }) => channel === 'github-label')
+    return this.#random.pickFrom(set)?.text
   }
 
   /** Everything that is said is said in other words, so that it is known again. */

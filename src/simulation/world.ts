@@ -8,6 +8,8 @@ import { withTypeDefaults } from '../settings/type-defaults.ts'
 import type { Settings } from '../settings/settings.ts'
 import { createGitHubSimulator, sendWebhooks } from '../simulator/index.ts'
 import type { GitHubSimulator, WebhookSender } from '../simulator/index.ts'
+import { Decisions } from './decisions.ts'
+import { Excuses } from './excuses.ts'
 import { createFrontDoor } from './front-door.ts'
 import { SimulatedNode, webhookSecret, type Mutation } from './node.ts'
 import type { SentRequest, Step } from './node-ports.ts'
@@ -16,16 +18,16 @@ import { Story } from './story.ts'
 import type { VirtualTime } from './virtual-time.ts'
 
 export const startOfTime = Date.UTC(2026, 5, 1, 12)
-export const owner = 'acme'
-export const repositories = [`${owner}/widgets`, `${owner}/gears`] as const
+/** Of two owners: an App acts there under two installations, each with limits of its own. */
+const firstNames = ['acme/widgets', 'acme/gears', 'umbrella/bolts'] as const
 export const botLogin = 'holdfast-bot'
 const app = { id: 4242, slug: 'holdfast' }
 const token = 'ghp_of_the_simulation'
 
-/** Only what proves who the App is: nothing that a story tells depends on it. */
+/** Only what proves who the App is: no story depends on it. Short, so that it is soon used. */
 let appKey: string | null = null
 function keyOfApp(): string {
-  appKey ??= generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export({
+  appKey ??= generateKeyPairSync('rsa', { modulusLength: 1024 }).privateKey.export({
     type: 'pkcs8',
     format: 'pem',
   }) as string
@@ -41,6 +43,26 @@ export interface WorldOptions {
 
 export type SentByNode = SentRequest & { readonly node: SimulatedNode }
 
+export interface WorldRepository {
+  /** GitHub's. */
+  readonly id: number
+  /** The present one. */
+  name: string
+}
+
+export interface WorldPull {
+  readonly repo: WorldRepository
+  readonly number: number
+  /** All it had, the present one last. */
+  readonly heads: string[]
+  baseSha: string
+  isOpen: boolean
+  /** When people last did something to it. */
+  touchedAt: number
+}
+
+export type StepListener = (node: SimulatedNode, step: Step, about: string) => void
+
 export class World {
   readonly seed: number
   readonly time: VirtualTime
@@ -48,7 +70,11 @@ export class World {
   readonly story: Story
   readonly memory: SharedMemory
   readonly github: GitHubSimulator
-  readonly hooks: readonly WebhookSender[]
+  readonly hooks: WebhookSender[] = []
+  readonly repositories: WorldRepository[] = []
+  readonly pulls: WorldPull[] = []
+  readonly excuses: Excuses
+  readonly decisions = new Decisions()
   readonly nodes: readonly SimulatedNode[]
   readonly types: Settings['runs']
   readonly isApp: boolean
@@ -57,11 +83,13 @@ export class World {
   /** By the id each carries. */
   readonly sent = new Map<string, SentByNode>()
   readonly injected = new Map<string, number>()
-  /** Called at every step of a node; set by whoever brings accidents. */
-  onStep: (node: SimulatedNode, step: Step, about: string) => void = () => undefined
+  /** Called at every step of a node, until one of them has hit it. */
+  readonly onStep = new Set<StepListener>()
   /** Called after every commit. */
   onCommit: () => void = () => undefined
   isQuiet = false
+  readonly #door: typeof globalThis.fetch
+  readonly #latencyMs: number
 
   constructor({ seed, memory, time, mutation }: WorldOptions) {
     this.seed = seed
@@ -70,13 +98,15 @@ export class World {
     this.random = new SeededRandom(seed)
     this.story = new Story(time)
     const { random } = this
-    this.isApp = random.chance(40)
+    this.excuses = new Excuses(time)
+    this.isApp = random.chance(50)
     this.types = typesOf(random)
     const aheadMs = random.pick([0, 0, 0, 0, 2000, 90_000, -20_000])
     this.aheadMs = aheadMs
     if (aheadMs !== 0) this.inject('clock off')
     this.github = createGitHubSimulator({
-      clock: time,
+      // Nobody sets GitHub's clock.
+      clock: { wallMs: () => time.trueMs(), monotonicMs: () => time.monotonicMs() },
       scheduler: time,
       random: random.fork(),
       aheadMs,
@@ -84,19 +114,31 @@ export class World {
         ? { app: { ...app, privateKey: keyOfApp() } }
         : { tokens: [{ token, login: botLogin }] }),
     })
-    for (const repo of repositories) this.github.addRepository(repo)
-    const door = createFrontDoor(this)
-    const url = 'https://holdfast.test/webhooks/github'
-    const where = { url, secret: webhookSecret, fetch: door, events: ['pull_request', 'check_run'] }
-    this.hooks = this.isApp
-      ? [sendWebhooks(this.github, where)]
-      : repositories.map((repo) => sendWebhooks(this.github, { ...where, repo }))
+    this.#door = createFrontDoor(this)
+    if (this.isApp) this.#listen({})
+    for (const name of firstNames) this.addRepository(name)
+    this.#latencyMs = random.pick([0, 0, 200, 1500, 4000])
     this.nodes = this.#makeNodes(random.pick([1, 1, 2, 2, 2, 3]), mutation)
   }
 
   /** Who we are on GitHub. */
   get ourLogin(): string {
     return this.isApp ? `${app.slug}[bot]` : botLogin
+  }
+
+  addRepository(name: string): WorldRepository {
+    const { id } = this.github.addRepository(name)
+    const repository = { id, name }
+    this.repositories.push(repository)
+    if (!this.isApp) this.#listen({ repo: name })
+    return repository
+  }
+
+  #listen(of: { readonly repo?: string }): void {
+    const url = 'https://holdfast.test/webhooks/github'
+    const events = ['pull_request', 'check_run']
+    const where = { url, secret: webhookSecret, fetch: this.#door, events }
+    this.hooks.push(sendWebhooks(this.github, { ...where, ...of }))
   }
 
   inject(kind: string, times = 1): void {
@@ -116,12 +158,13 @@ export class World {
         ...{ time, memory, story, types, mutation },
         random: this.random.fork(),
         alone: count === 1,
+        latencyMs: this.#latencyMs,
         fetch: this.github.fetch,
         credentials: this.isApp ? { appId: String(app.id), privateKey: keyOfApp() } : { token },
         onSent: (sent) => void this.sent.set(sent.requestId, Object.assign(sent, { node })),
         onStep: (who, step, about) => {
           if (step === 'committed') this.onCommit()
-          this.onStep(who, step, about)
+          for (const listen of this.onStep) if (who.state === 'up') listen(who, step, about)
         },
       })
       return node

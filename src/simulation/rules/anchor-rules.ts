@@ -2,10 +2,10 @@
 import type { SimulatedComment } from '../../simulator/index.ts'
 import type { DeliveryFact, Facts } from '../facts.ts'
 import type { Findings } from '../findings.ts'
-import type { People } from '../people.ts'
 import type { Workers } from '../workers.ts'
 import type { World } from '../world.ts'
-import { isExcused, repoOf } from './shown-rules.ts'
+import { isExcused } from './excused.ts'
+import { repoOf } from './places.ts'
 
 export function checkOneEach(facts: Facts, world: World, findings: Findings): void {
   for (const delivery of facts.deliveries) {
@@ -16,12 +16,12 @@ export function checkOneEach(facts: Facts, world: World, findings: Findings): vo
       const isKnown = String(id) === delivery.provider_id || body.includes(delivery.marker_key)
       return deletedAt === null && isKnown
     })
-    const where = `${repoOf(delivery, facts)}#${delivery.thread}`
+    const where = `${repoOf(delivery, facts, world)}#${delivery.thread}`
     findings.check('6', live.length <= 1, () => {
       return `${live.length} comments of ${delivery.id} stand on ${where}: ${live.map(idOf).join()}`
     })
     checkKept(all, world, where, findings)
-    if (delivery.status !== 'SENT' || live.length > 0 || isExcused(delivery, world)) continue
+    if (delivery.status !== 'SENT' || live.length > 0 || isExcused(delivery, facts, world)) continue
     // Whoever deletes it after its last word wants it gone; before that, the next word makes it
     // anew.
     const byPerson = (all.at(-1)?.deletedBy ?? world.ourLogin) !== world.ourLogin
@@ -50,22 +50,23 @@ const idOf = ({ id }: SimulatedComment): number => id
 
 /** Whatever became of its text, it is known by the marker it once had. */
 function ofDelivery(delivery: DeliveryFact, facts: Facts, world: World): SimulatedComment[] {
-  const repo = repoOf(delivery, facts)
+  const repo = repoOf(delivery, facts, world)
   return world.github.allComments(repo, delivery.thread ?? 0).filter((comment) => {
     const isMarked = comment.versions.some(({ body }) => body.includes(delivery.marker_key))
     return comment.author === world.ourLogin && isMarked
   })
 }
 
-export function checkOthers(world: World, people: People, findings: Findings): void {
-  for (const { repo, number } of people.pulls) {
-    for (const comment of world.github.allComments(repo, number)) {
+export function checkOthers(world: World, findings: Findings): void {
+  for (const { repo, number } of world.pulls) {
+    for (const comment of world.github.allComments(repo.name, number)) {
       if (comment.author === world.ourLogin) continue
       const isUntouched =
         comment.deletedBy !== world.ourLogin &&
         comment.versions.every((one) => one.request === null)
       findings.check('6', isUntouched, () => {
-        return `comment ${comment.id} of ${comment.author} on ${repo}#${number} was changed by us`
+        const { id, author } = comment
+        return `comment ${id} of ${author} on ${repo.name}#${number} was changed by us`
       })
     }
   }
@@ -80,13 +81,18 @@ export function checkMessages(
   { publications }: Workers,
   findings: Findings,
 ): void {
-  for (const { runId, channel, text } of publications) {
+  for (const publication of publications) {
+    const { runId, name, channel, text } = publication
+    // The next worker may say something else in its check run under the same name.
+    const last = publications.findLast((one) => one.runId === runId && one.name === name)
+    if (channel === 'github-check' && last !== publication) continue
+    // A newer one may have taken their place; what stands in the end is told by rules of their own.
+    if (channel === 'github-status' || channel === 'github-label') continue
     const delivery = facts.deliveries.find((one) => {
       return one.run_id === runId && one.channel === channel && one.content.includes(`"${text}"`)
     })
-    if (channel === 'github-status') continue
     findings.check('4', delivery !== undefined, () => `"${text}" of run ${runId} was lost`)
-    if (delivery === undefined || isExcused(delivery, world)) continue
+    if (delivery === undefined || isExcused(delivery, facts, world)) continue
     // A check of a run that was superseded before it was shown.
     if (delivery.kind === 'state' && delivery.status === 'SKIPPED') continue
     const said = textsOf(delivery, facts, world).some((one) => one.includes(text))
@@ -96,11 +102,9 @@ export function checkMessages(
 
 function textsOf(delivery: DeliveryFact, facts: Facts, world: World): string[] {
   const { github, ourLogin } = world
-  const repo = repoOf(delivery, facts)
+  const repo = repoOf(delivery, facts, world)
   const thread = delivery.thread ?? 0
   switch (delivery.channel) {
-    case 'github-label':
-      return github.labels(repo, thread)
     case 'github-review':
       return github
         .reviews(repo, thread)

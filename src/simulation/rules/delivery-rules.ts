@@ -3,7 +3,13 @@ import type { AuditFact, Facts } from '../facts.ts'
 import type { Findings } from '../findings.ts'
 
 const tellsOf: Readonly<Record<string, readonly string[]>> = {
-  SENT: ['delivery.sent', 'delivery.confirmed', 'delivery.coalesced', 'run.anchor.adopted'],
+  SENT: [
+    'delivery.sent',
+    'delivery.confirmed',
+    'delivery.coalesced',
+    'run.anchor.adopted',
+    'operator.delivery_confirmed',
+  ],
   FAILED: ['delivery.failed'],
   SKIPPED: ['delivery.skipped', 'operator.delivery_skipped'],
 }

@@ -4,7 +4,6 @@
  */
 import type { AuditFact, Facts, RunFact } from '../facts.ts'
 import type { Findings } from '../findings.ts'
-import type { People } from '../people.ts'
 import type { Workers } from '../workers.ts'
 import type { World } from '../world.ts'
 
@@ -31,6 +30,10 @@ export function checkRuns(facts: Facts, findings: Findings): void {
   const runs = new Map<string, Replayed>()
   for (const row of facts.audit) {
     if (row.run_id === null || !isAboutState(row)) continue
+    if (row.type === 'run.purged') {
+      runs.delete(row.run_id)
+      continue
+    }
     const after = step(row, runs.get(row.run_id), findings)
     if (after !== null) runs.set(row.run_id, after)
   }
@@ -126,21 +129,41 @@ export function checkTold(facts: Facts, workers: Workers, findings: Findings): v
   }
 }
 
-export function checkHeads(facts: Facts, world: World, people: People, findings: Findings): void {
-  for (const { repo, number, isOpen } of people.pulls) {
-    const scope = facts.repositories.get(world.github.repository(repo).id)
-    const { headSha } = world.github.thread(repo, number)
+export function checkHeads(facts: Facts, world: World, findings: Findings): void {
+  for (const { repo, number, isOpen } of world.pulls) {
+    if (!isOpen) continue
+    const scope = facts.repositories.get(repo.id)
+    const { headSha } = world.github.thread(repo.name, number)
     for (const type of Object.keys(world.types)) {
       const subject = facts.subjects.find(
         (one) => one.type === type && one.scope === scope && one.name === `pr-${number}`,
       )
       const current = facts.runs.find(({ id }) => id === subject?.current_run_id)
-      if (isOpen) {
-        findings.check('1', current?.head_sha === headSha, () => {
-          return `${type} of ${repo}#${number} has ${shown(current)}, but its head is ${headSha}`
-        })
-      }
+      const where = `${type} of ${repo.name}#${number}`
+      // A run that was purged leaves its head with the subject.
+      findings.check('1', (current ?? subject)?.head_sha === headSha, () => {
+        return `${where} has ${shown(current)}, but its head is ${headSha}`
+      })
+      findings.check('1', current?.error_code !== 'pull_request_closed', () => {
+        return `${where} is open, but ${shown(current)} was cancelled because it was closed`
+      })
     }
+  }
+}
+
+/** Finished work is begun again only because a person wanted it, once for each wish. */
+export function checkReruns(facts: Facts, { decisions }: World, findings: Findings): void {
+  const reruns = new Map<string, number>()
+  for (const { type, run_id: run, data } of facts.audit) {
+    const isRerun = type === 'run.claimed' && data['reason'] === 'rerun'
+    if (isRerun && run !== null) reruns.set(run, (reruns.get(run) ?? 0) + 1)
+  }
+  for (const { id, head_sha: sha } of facts.runs) {
+    const begun = reruns.get(id) ?? 0
+    const wanted = decisions.rerunsOf(id) + decisions.rerunsOf(sha ?? '')
+    findings.check('3', begun <= wanted, () => {
+      return `finished run ${id} was begun again ${begun} times; people wanted that ${wanted} times`
+    })
   }
 }
 

@@ -6,6 +6,8 @@ import type { SimulatedCheckRun } from '../../simulator/index.ts'
 import type { DeliveryFact, Facts, RunFact } from '../facts.ts'
 import type { Findings } from '../findings.ts'
 import type { World } from '../world.ts'
+import { isExcused } from './excused.ts'
+import { repoOf } from './places.ts'
 
 /** The table of the contract, written down once more: the product's own would prove nothing. */
 interface Shown {
@@ -38,16 +40,8 @@ function expected(run: RunFact): Shown | null {
   return known ?? byState[run.state] ?? null
 }
 
-/** What a lasting refusal by GitHub leaves; only where the world had one. */
 /** Runs that are stored for the record only: they announce nothing. */
 const neverTaken: readonly string[] = ['stale-event', 'busy', 'head-newer-than-comment']
-
-export function isExcused({ status, reason }: DeliveryFact, world: World): boolean {
-  const refused = world.injected.has('thread locked') || world.injected.has('permission lost')
-  return status === 'FAILED' && refused && refusals.has(reason ?? '')
-}
-
-const refusals = new Set(['forbidden', 'not_found', 'gone', 'not_installed'])
 
 export function checkClosed(facts: Facts, world: World, findings: Findings): void {
   for (const { id, state } of facts.runs) {
@@ -57,48 +51,57 @@ export function checkClosed(facts: Facts, world: World, findings: Findings): voi
   for (const delivery of facts.deliveries) {
     const { id, status, wait, reason, target } = delivery
     findings.check('5', status !== 'PENDING', () => `${id} (${target}) still waits: ${wait}`)
-    const excused = status !== 'FAILED' || isExcused(delivery, world)
+    const excused = status !== 'FAILED' || isExcused(delivery, facts, world)
     findings.check('5', excused, () => `${id} (${target}) FAILED for ${reason}`)
   }
 }
 
 export function checkStatuses(facts: Facts, world: World, findings: Findings): void {
   for (const delivery of facts.deliveries) {
-    if (delivery.channel !== 'github-status' || isExcused(delivery, world)) continue
+    if (delivery.channel !== 'github-status' || isExcused(delivery, facts, world)) continue
     const context = (JSON.parse(delivery.content) as { context: string }).context
-    const repo = repoOf(delivery, facts)
+    const repo = repoOf(delivery, facts, world)
     const latest = world.github.latestStatus(repo, delivery.sha ?? '', context)
     const where = `${context} of ${repo}@${(delivery.sha ?? '').slice(0, 7)}`
     const isOpen = latest?.state === 'pending'
     findings.check('5', !isOpen, () => `the status ${where} is left pending`)
-    const owner = ownerOf(delivery, facts)
-    if (delivery.name !== 'status' || owner === undefined) continue
+    const owners = ownersOf(delivery, facts)
+    if (delivery.name !== 'status' || owners.length === 0) continue
     if (delivery.reason === 'never_announced') continue
-    const wanted = expected(owner)?.status
-    findings.check('5', latest?.state === wanted, () => {
-      return `the status ${where} is ${latest?.state ?? 'missing'}, not ${wanted}: run ${owner.id}`
+    const isRight = owners.some((run) => expected(run)?.status === latest?.state)
+    findings.check('5', isRight, () => {
+      const wanted = owners.map((run) => `${expected(run)?.status} (run ${run.id})`).join(' or ')
+      return `the status ${where} is ${latest?.state ?? 'missing'}, not ${wanted}`
     })
   }
 }
 
-/** Of all that write there, the last to have claimed it. */
-function ownerOf(delivery: DeliveryFact, facts: Facts): RunFact | undefined {
-  return facts.runs
+/**
+ * Of all that write there the last to have claimed it, be it of another pull request with the same
+ * commit. Where all of them ended without a result, any of them may be the one that shows.
+ */
+function ownersOf(delivery: DeliveryFact, facts: Facts): readonly RunFact[] {
+  const { context } = JSON.parse(delivery.content) as { readonly context: string }
+  const scopes = new Map(facts.subjects.map(({ id, scope }) => [id, scope]))
+  const all = facts.runs
     .filter(
       (run) =>
         run.head_sha === delivery.sha &&
-        run.subject_id === delivery.subject_id &&
-        run.status_context !== null &&
+        scopes.get(run.subject_id) === delivery.repository_id &&
+        run.status_context === context &&
         !neverTaken.includes(run.error_code ?? ''),
     )
     .toSorted((a, b) => a.claim_fence - b.claim_fence)
-    .at(-1)
+  const newest = all.findLast(({ state }) => !withoutResult.has(state))
+  return newest === undefined ? all : [newest]
 }
+
+const withoutResult = new Set(['cancelled', 'superseded', 'skipped'])
 
 export function checkCheckRuns(facts: Facts, world: World, findings: Findings): void {
   for (const delivery of facts.deliveries) {
-    if (delivery.channel !== 'github-check' || isExcused(delivery, world)) continue
-    const repo = repoOf(delivery, facts)
+    if (delivery.channel !== 'github-check' || isExcused(delivery, facts, world)) continue
+    const repo = repoOf(delivery, facts, world)
     const all = world.github
       .checkRuns(repo, delivery.sha ?? '')
       .filter(({ externalId }) => externalId === delivery.marker_key)
@@ -124,8 +127,8 @@ const nameOf = ({ id, name, headSha }: SimulatedCheckRun, repo: string): string 
 /** Rule 7 for anchors: the headline, the commit and the summary of the newest run stand there. */
 export function checkAnchors(facts: Facts, world: World, findings: Findings): void {
   for (const delivery of facts.deliveries) {
-    if (delivery.name !== 'anchor' || isExcused(delivery, world)) continue
-    const repo = repoOf(delivery, facts)
+    if (delivery.name !== 'anchor' || isExcused(delivery, facts, world)) continue
+    const repo = repoOf(delivery, facts, world)
     const comments = world.github.comments(repo, delivery.thread ?? 0)
     const anchor = comments.find(({ body, author }) => {
       return author === world.ourLogin && body.includes(delivery.marker_key)
@@ -158,9 +161,4 @@ function anchorOwner(delivery: DeliveryFact, facts: Facts): RunFact | undefined 
     .filter((run) => !neverTaken.includes(run.error_code ?? ''))
     .toSorted((a, b) => a.claim_fence - b.claim_fence)
     .at(-1)
-}
-
-export function repoOf({ repository_id: id }: DeliveryFact, { names }: Facts): string {
-  for (const [name, repositoryId] of names) if (repositoryId === id) return name
-  return 'nobody/nothing'
 }

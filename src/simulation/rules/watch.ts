@@ -3,11 +3,14 @@
  * version that goes back. What the audit gained is told in the story.
  */
 import type { Findings } from '../findings.ts'
-import type { AuditFact, DeliveryFact } from '../facts.ts'
+import type { AuditFact } from '../facts.ts'
 import { readAudit } from '../facts.ts'
 import type { World } from '../world.ts'
+import { checkShown, type WatchedDelivery } from './recorded-rules.ts'
 
-const versions = 'SELECT id, version_fence, version_seq, sent_fence, sent_seq, status FROM delivery'
+const versions = `SELECT delivery.id, version_fence, version_seq, sent_fence, sent_seq, sent_hash,
+    status, channel, sha, thread, marker_key, content, github_id
+  FROM delivery JOIN repository ON repository.id = repository_id`
 const twoActive = `SELECT subject_id, count(*) AS count FROM run
   WHERE state IN ('pending', 'running', 'waiting') AND on_newer = 'supersede'
   GROUP BY subject_id HAVING count(*) > 1`
@@ -15,7 +18,7 @@ const twoActive = `SELECT subject_id, count(*) AS count FROM run
 export class Watch {
   readonly #world: World
   readonly #findings: Findings
-  readonly #seen = new Map<string, DeliveryFact>()
+  readonly #seen = new Map<string, WatchedDelivery>()
   #lastAudit = 0
   #looking: Promise<void> | null = null
 
@@ -42,12 +45,14 @@ export class Watch {
       const [first] = crowded
       return `subject ${String(first?.['subject_id'])} has ${String(first?.['count'])} active runs`
     })
-    for (const row of await memory.select(versions)) this.#compare(row as unknown as DeliveryFact)
+    for (const row of await memory.select(versions))
+      this.#compare(row as unknown as WatchedDelivery)
   }
 
-  #compare(now: DeliveryFact): void {
+  #compare(now: WatchedDelivery): void {
     const before = this.#seen.get(now.id)
     this.#seen.set(now.id, now)
+    checkShown(before, now, this.#world, this.#findings)
     if (before === undefined) return
     const wanted = [before.version_fence, before.version_seq] as const
     this.#findings.check('7', !isBelow([now.version_fence, now.version_seq], wanted), () => {

@@ -1,0 +1,37 @@
+/**
+ * Programs that claim by themselves, by a repository's name alone: after a rename they may know the
+ * new one before we were told whose it is.
+ */
+import { heldBack } from '../held-back.ts'
+import type { SeededRandom } from '../seeded-random.ts'
+import type { World } from '../world.ts'
+import type { PersonKind } from './people.ts'
+
+export class Callers implements PersonKind {
+  readonly #world: World
+  readonly #random: SeededRandom
+
+  constructor(world: World) {
+    this.#world = world
+    this.#random = world.random.fork()
+  }
+
+  act(): void {
+    if (!heldBack.claimsByName) void this.#claim()
+  }
+
+  async #claim(): Promise<void> {
+    const { pulls, story, github } = this.#world
+    const open = pulls.filter(({ isOpen }) => isOpen)
+    const pull = this.#random.pickFrom(open)
+    const running = this.#world.someNode(this.#random)?.running ?? null
+    if (pull === undefined || running === null) return
+    const { repo, number, baseSha } = pull
+    const headSha = github.thread(repo.name, number).headSha ?? ''
+    story.tell('caller', `claims ${repo.name}#${number} at ${headSha.slice(0, 7)} by name`)
+    const about = { type: 'review', repo: repo.name, pr: number, baseSha, headSha }
+    await running.runs
+      .claim({ kind: 'pull_request', ...about, lease: false }, 'caller')
+      .catch((error: unknown) => story.tell('caller', `… ${String(error)}`))
+  }
+}

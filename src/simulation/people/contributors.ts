@@ -1,0 +1,113 @@
+/** Contributors: they open, push, force-push back, close, reopen and move to another base. */
+import { heldBack } from '../held-back.ts'
+import type { SeededRandom } from '../seeded-random.ts'
+import type { World, WorldPull } from '../world.ts'
+import type { PersonKind } from './people.ts'
+
+const pullsMax = 4
+/** GitHub tells times by the second: closer together, only what they say orders two events. */
+const eventGapMs = 1100
+
+export class Contributors implements PersonKind {
+  readonly #world: World
+  readonly #random: SeededRandom
+
+  constructor(world: World) {
+    this.#world = world
+    this.#random = world.random.fork()
+  }
+
+  act(): void {
+    const random = this.#random
+    const pull = random.pickFrom(this.#world.pulls)
+    if (pull === undefined) return
+    this.#change(pull)
+    const isHasty = !heldBack.equalTimes && random.chance(15)
+    for (let more = isHasty ? random.between(1, 2) : 0; more > 0; more -= 1) this.#change(pull)
+  }
+
+  #change(pull: WorldPull): void {
+    const roll = this.#random.below(100)
+    if (roll < 18) this.open()
+    else if (roll < 70) this.#push(pull)
+    else if (roll < 90) this.#closeOrReopen(pull)
+    else this.#changeBase(pull)
+  }
+
+  open(): void {
+    const { github, time, pulls, repositories } = this.#world
+    if (pulls.length >= pullsMax) return
+    const random = this.#random
+    const repo = random.pickFrom(repositories)
+    if (repo === undefined) return
+    const sha = this.#headElsewhere(repo.id) ?? this.#sha()
+    const baseSha = this.#sha()
+    this.#hideFor(repo.name, sha)
+    const { number } = github.addPull(repo.name, { headSha: sha, baseSha, author: 'ann' })
+    const touchedAt = time.trueMs()
+    pulls.push({ repo, number, heads: [sha], baseSha, isOpen: true, touchedAt })
+    this.#say(`open ${repo.name}#${number} at ${sha.slice(0, 7)}`)
+  }
+
+  /** One branch may be the head of two pull requests. */
+  #headElsewhere(repositoryId: number): string | undefined {
+    if (heldBack.sharedHeads || !this.#random.chance(25)) return undefined
+    const others = this.#world.pulls.filter(({ repo }) => repo.id === repositoryId)
+    return this.#random.pickFrom(others)?.heads.at(-1)
+  }
+
+  #push(pull: WorldPull): void {
+    if (!pull.isOpen || this.#isTooSoon(pull)) return
+    const random = this.#random
+    const older = random.chance(30) ? random.pickFrom(pull.heads.slice(0, -1)) : undefined
+    const sha = older ?? this.#sha()
+    if (sha === pull.heads.at(-1)) return
+    if (older === undefined) this.#hideFor(pull.repo.name, sha)
+    pull.heads.push(sha)
+    const force = older !== undefined || random.chance(30)
+    this.#say(`${force ? 'force-push' : 'push'} ${sha.slice(0, 7)} to ${nameOf(pull)}`)
+    this.#world.github.push(pull.repo.name, pull.number, sha, { force, by: 'ann' })
+  }
+
+  #closeOrReopen(pull: WorldPull): void {
+    if (this.#isTooSoon(pull)) return
+    const { github } = this.#world
+    this.#say(`${pull.isOpen ? 'close' : 'reopen'} ${nameOf(pull)}`)
+    if (pull.isOpen) github.close(pull.repo.name, pull.number, { by: 'ann' })
+    else github.reopen(pull.repo.name, pull.number, 'ann')
+    pull.isOpen = !pull.isOpen
+  }
+
+  #changeBase(pull: WorldPull): void {
+    if (!pull.isOpen || this.#isTooSoon(pull)) return
+    pull.baseSha = this.#sha()
+    this.#say(`change the base of ${nameOf(pull)}`)
+    const edit = { baseSha: pull.baseSha, baseRef: `base-${this.#random.below(1000)}` }
+    this.#world.github.edit(pull.repo.name, pull.number, edit, 'ann')
+  }
+
+  #isTooSoon(pull: WorldPull): boolean {
+    const now = this.#world.time.trueMs()
+    if (heldBack.equalTimes && now - pull.touchedAt < eventGapMs) return true
+    pull.touchedAt = now
+    return false
+  }
+
+  /** Some commits are told of before they can be seen. */
+  #hideFor(repo: string, sha: string): void {
+    if (!this.#random.chance(15) || this.#world.isQuiet) return
+    this.#world.inject('commit not visible yet')
+    const visibleAt = this.#world.time.trueMs() + this.#random.below(60_000)
+    this.#world.github.addCommit(repo, sha, { visibleAt })
+  }
+
+  #sha(): string {
+    return this.#random.bytes(20).toString('hex')
+  }
+
+  #say(what: string): void {
+    this.#world.story.tell('people', what)
+  }
+}
+
+export const nameOf = ({ repo, number }: WorldPull): string => `${repo.name}#${number}`

@@ -1,0 +1,95 @@
+/** Operators: they rerun, cancel, send again, skip, confirm, replay and purge. */
+import { heldBack } from '../held-back.ts'
+import type { RunningNode } from '../node.ts'
+import type { SeededRandom } from '../seeded-random.ts'
+import type { World } from '../world.ts'
+import type { PersonKind } from './people.ts'
+
+const years = 10 * 365 * 24 * 3_600_000
+
+export class Operators implements PersonKind {
+  readonly #world: World
+  readonly #random: SeededRandom
+
+  constructor(world: World) {
+    this.#world = world
+    this.#random = world.random.fork()
+  }
+
+  act(): void {
+    const roll = this.#random.below(100)
+    if (roll < 35) void this.#rerun()
+    else if (roll < 58) void this.#cancel()
+    else if (roll < 70) void this.#sendAgain()
+    else if (roll < 77) void this.#skip()
+    else if (roll < 84) void this.#confirm()
+    else if (roll < 94) void this.#replay()
+    else void this.#purge()
+  }
+
+  #rerun(): Promise<void> {
+    return this.#operate('rerun', 'run', (id, { runs }) => {
+      this.#world.decisions.rerun(id)
+      return runs.rerun(id, 'operator')
+    })
+  }
+
+  #cancel(): Promise<void> {
+    return this.#operate('cancel', 'run', (id, { runs }) => runs.cancel(id, 'operator'))
+  }
+
+  #sendAgain(): Promise<void> {
+    return this.#operate('send again', 'delivery', (id, { store }) =>
+      store.outbox.retry(id, 'operator', null),
+    )
+  }
+
+  #skip(): Promise<void> {
+    return this.#operate('skip', 'delivery', (id, { store }) => {
+      this.#world.excuses.leave(id)
+      return store.outbox.skip(id, 'not needed', 'operator', null)
+    })
+  }
+
+  /** Without saying which one it is. */
+  #confirm(): Promise<void> {
+    return this.#operate('confirm', 'delivery', (id, { store }) => {
+      this.#world.excuses.leave(id)
+      return store.outbox.confirm(id, null, 'operator', null)
+    })
+  }
+
+  #replay(): Promise<void> {
+    return this.#operate('replay', 'inbox', (id, { intake }) => intake.replay(id, 'operator'))
+  }
+
+  /** What has ended and is delivered goes; what is known of pull requests stays. */
+  async #purge(): Promise<void> {
+    const running = this.#world.someNode(this.#random)?.running ?? null
+    if (heldBack.purges || running === null) return
+    this.#world.inject('purge')
+    this.#say('purge')
+    const limits = { finishedMs: 0, supersededMs: 0, auditMs: years, eventMs: years }
+    await running.store
+      .purge(limits, 'operator')
+      .catch((error: unknown) => this.#say(`… ${String(error)}`))
+  }
+
+  /** On one of the newest, through whichever node answers. */
+  async #operate(
+    what: string,
+    table: 'run' | 'delivery' | 'inbox',
+    act: (id: string, node: RunningNode) => Promise<unknown>,
+  ): Promise<void> {
+    const running = this.#world.someNode(this.#random)?.running ?? null
+    const rows = await this.#world.memory.select(`SELECT id FROM ${table} ORDER BY id DESC LIMIT 4`)
+    const id = this.#random.pickFrom(rows)?.['id'] as string | undefined
+    if (running === null || id === undefined) return
+    this.#say(`${what} ${id}`)
+    await act(id, running).catch((error: unknown) => this.#say(`… ${String(error)}`))
+  }
+
+  #say(what: string): void {
+    this.#world.story.tell('operator', what)
+  }
+}

@@ -1,0 +1,45 @@
+/**
+ * What people do in the simulated world, by the seed. Each kind of them is a file beside this one;
+ * here it is decided who acts next.
+ */
+import type { SeededRandom } from '../seeded-random.ts'
+import type { World } from '../world.ts'
+import { Callers } from './callers.ts'
+import { Contributors } from './contributors.ts'
+import { Operators } from './operators.ts'
+import { Owners } from './owners.ts'
+import { Strangers } from './strangers.ts'
+
+export interface PersonKind {
+  /** Whatever comes to their mind. */
+  act(): void
+}
+
+export class People {
+  readonly #random: SeededRandom
+  readonly #world: World
+  readonly #contributors: Contributors
+  readonly #kinds: readonly (readonly [share: number, kind: PersonKind])[]
+
+  constructor(world: World) {
+    this.#world = world
+    this.#random = world.random.fork()
+    this.#contributors = new Contributors(world)
+    this.#kinds = [
+      [48, this.#contributors],
+      [26, new Strangers(world)],
+      [5, new Owners(world)],
+      [17, new Operators(world)],
+      [4, new Callers(world)],
+    ]
+  }
+
+  act(): void {
+    if (this.#world.pulls.length === 0) return this.#contributors.open()
+    let roll = this.#random.below(this.#kinds.reduce((sum, [share]) => sum + share, 0))
+    for (const [share, kind] of this.#kinds) {
+      if (roll < share) return kind.act()
+      roll -= share
+    }
+  }
+}

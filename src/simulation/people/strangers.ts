@@ -1,0 +1,85 @@
+/**
+ * Everybody else on a thread: they talk, copy what they see, delete and edit what is not theirs,
+ * press "Re-run".
+ */
+import type { SeededRandom } from '../seeded-random.ts'
+import type { World, WorldPull } from '../world.ts'
+import { nameOf } from './contributors.ts'
+import type { PersonKind } from './people.ts'
+
+export class Strangers implements PersonKind {
+  readonly #world: World
+  readonly #random: SeededRandom
+
+  constructor(world: World) {
+    this.#world = world
+    this.#random = world.random.fork()
+  }
+
+  act(): void {
+    const pull = this.#random.pickFrom(this.#world.pulls)
+    if (pull === undefined) return
+    const roll = this.#random.below(100)
+    if (roll < 10) this.#talk(pull)
+    else if (roll < 50) this.#copyOurs(pull)
+    else if (roll < 70) this.#deleteOurs(pull)
+    else if (roll < 88) this.#editOurs(pull)
+    else this.#pressRerun(pull)
+  }
+
+  #talk({ repo, number }: WorldPull): void {
+    if (!this.#mayWrite(repo.name, number)) return
+    const body = this.#random.pick(['Nice.', 'holdfast:1 is a nice name', '<!-- holdfast -->'])
+    this.#world.github.commentAs('bob', repo.name, number, body)
+  }
+
+  /** With our marker in it: everybody can see and copy that. */
+  #copyOurs(pull: WorldPull): void {
+    const { repo, number } = pull
+    const comment = this.#random.pickFrom(this.#ours(pull))
+    if (comment === undefined || !this.#mayWrite(repo.name, number)) return
+    this.#world.inject('marker copied')
+    this.#say(`copy comment ${comment.id} on ${nameOf(pull)}`)
+    this.#world.github.commentAs('mallory', repo.name, number, comment.body)
+  }
+
+  #deleteOurs(pull: WorldPull): void {
+    const comment = this.#random.pickFrom(this.#ours(pull))
+    if (comment === undefined || this.#world.isQuiet) return
+    this.#world.inject('comment deleted')
+    this.#say(`delete comment ${comment.id} on ${nameOf(pull)}`)
+    this.#world.github.deleteCommentAs('ann', comment.id)
+  }
+
+  #editOurs(pull: WorldPull): void {
+    const comment = this.#random.pickFrom(this.#ours(pull))
+    if (comment === undefined || this.#world.isQuiet) return
+    this.#world.inject('comment edited')
+    this.#say(`edit comment ${comment.id} on ${nameOf(pull)}`)
+    const body = this.#random.chance(50) ? 'I know better.' : `${comment.body}\n\nSo what?`
+    this.#world.github.editCommentAs('ann', comment.id, body)
+  }
+
+  #pressRerun(pull: WorldPull): void {
+    const { github, decisions } = this.#world
+    const sha = pull.heads.at(-1) ?? ''
+    const check = this.#random.pickFrom(github.checkRuns(pull.repo.name, sha))
+    if (check === undefined) return
+    this.#say(`press "Re-run" on check run ${check.id} of ${nameOf(pull)}`)
+    decisions.rerun(sha)
+    github.rerequestAs('ann', check.id)
+  }
+
+  #mayWrite(repo: string, number: number): boolean {
+    return !this.#world.github.thread(repo, number).locked
+  }
+
+  #ours({ repo, number }: WorldPull) {
+    const { github, ourLogin } = this.#world
+    return github.comments(repo.name, number).filter(({ author }) => author === ourLogin)
+  }
+
+  #say(what: string): void {
+    this.#world.story.tell('people', what)
+  }
+}

@@ -1,0 +1,53 @@
+/**
+ * Rule 8b for what cannot be taken back: a review, a check run. Where the first one could be seen
+ * by the look before the second, there must be no second. One that took effect only after that
+ * look, or that a lagging list hid, is a known limit; it excuses its own target and no other.
+ */
+import type { DeliveryFact, Facts } from '../facts.ts'
+import type { Findings } from '../findings.ts'
+import type { World } from '../world.ts'
+import { isUnheard, keyOf, placeOf, toldRequests, type ToldRequest } from './told-requests.ts'
+
+const channels = new Set(['github-review', 'github-check'])
+
+export function checkDoubles(facts: Facts, world: World, findings: Findings): void {
+  const told = toldRequests(world)
+  const deliveries = facts.deliveries.filter(({ channel }) => channels.has(channel))
+  for (const delivery of deliveries) {
+    const creates = told.filter((one) => isCreateOf(one, delivery))
+    creates.forEach((second, at) => {
+      const first = creates[at - 1]
+      if (first === undefined) return
+      const isSeen = couldBeSeen(first, second, told, world)
+      findings.check('8b', !isSeen, () => {
+        const { id, channel } = delivery
+        const pair = `requests ${first.received.index} and ${second.received.index}`
+        return `${id} (${channel}) was made twice, by ${pair}`
+      })
+    })
+  }
+}
+
+function isCreateOf({ received }: ToldRequest, { marker_key: key }: DeliveryFact): boolean {
+  const { method, effect } = received
+  return method === 'POST' && effect && keyOf(received) === key
+}
+
+/** Whoever sent the second had an answer before that showed the first, or never looked. */
+function couldBeSeen(
+  first: ToldRequest,
+  second: ToldRequest,
+  told: readonly ToldRequest[],
+  world: World,
+): boolean {
+  const place = placeOf(second.received, world)
+  const looks = told.filter(({ received, sent }) => {
+    const isBetween =
+      sent.decidedAt >= first.sent.decidedAt && sent.decidedAt <= second.sent.decidedAt
+    return isBetween && received.method === 'GET' && placeOf(received, world) === place
+  })
+  const last = looks.findLast((look) => !isUnheard(look))
+  if (last === undefined) return true
+  const effectAt = first.received.doneAt ?? Infinity
+  return last.received.fault !== 'list-lag' && effectAt <= last.received.at
+}

@@ -1,0 +1,42 @@
+/** Rule 2b: every write leaves while the lease under which its attempt was stored still lasts. */
+import type { AttemptFact, DeliveryFact, Facts } from '../facts.ts'
+import type { Findings } from '../findings.ts'
+import type { World } from '../world.ts'
+import { toldRequests, type ToldRequest } from './told-requests.ts'
+
+/** The contract's, written down once more. */
+const deliveryLeaseMs = 20_000
+
+export function checkLeases(facts: Facts, world: World, findings: Findings): void {
+  // An attempt's time is by a clock that was set meanwhile.
+  if (world.injected.has('clock jump')) return
+  const attempts = new Map<string, AttemptFact[]>()
+  for (const attempt of facts.attempts) {
+    const { delivery_id: id } = attempt
+    attempts.set(id, [...(attempts.get(id) ?? []), attempt])
+  }
+  for (const told of toldRequests(world)) {
+    const { received, sent } = told
+    if (received.method === 'GET' || received.method === 'DELETE') continue
+    const text = JSON.stringify(received.body)
+    // Two repositories may have equal keys: one of them has to have an attempt then.
+    const deliveries = facts.deliveries.filter((one) => isAbout(told, text, one))
+    if (deliveries.length === 0) continue
+    const tries = deliveries.flatMap(({ id }) => attempts.get(id) ?? [])
+    const isHeld = tries.some(({ started_at: at }) => {
+      return at <= sent.decidedAt && sent.decidedAt < at + deliveryLeaseMs
+    })
+    findings.check('2b', isHeld, () => {
+      const { index, method, path } = received
+      const what = `request ${index} (${method} ${path})`
+      return `${what} left after the lease of ${deliveries[0]?.id} was over`
+    })
+  }
+}
+
+function isAbout({ received }: ToldRequest, text: string, delivery: DeliveryFact): boolean {
+  if (delivery.channel !== 'github-status') return text.includes(delivery.marker_key)
+  const { context } = JSON.parse(delivery.content) as { readonly context: string }
+  const given = received.body as { readonly context?: string } | null
+  return received.path.endsWith(`/statuses/${delivery.sha}`) && given?.context === context
+}

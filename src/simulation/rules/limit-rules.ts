@@ -1,0 +1,51 @@
+/** Rule 8c: nothing is asked of GitHub under an identity while GitHub says "not now" to it. */
+import type { Findings } from '../findings.ts'
+import type { World } from '../world.ts'
+import { toldRequests, type ToldRequest } from './told-requests.ts'
+
+/** From the answer until every node can know of the block; what was begun may still leave. */
+const graceMs = 12_000
+
+export function checkLimits(world: World, findings: Findings): void {
+  const told = toldRequests(world).filter(isPublishing)
+  for (const one of told) {
+    const until = limitOf(one)
+    const from = one.sent.heard?.at ?? 0
+    const fell = one.sent.node.troubles.some((at) => at >= from && at < from + graceMs)
+    if (until === null || fell) continue
+    const identity = identityOf(one, world)
+    for (const other of told) {
+      const { decidedAt } = other.sent
+      if (decidedAt < from + graceMs || decidedAt > until - 1000) continue
+      findings.check('8c', identityOf(other, world) !== identity, () => {
+        const { index, method, path } = other.received
+        const what = `request ${index} (${method} ${path})`
+        return `${what} left while request ${one.received.index} was told to wait`
+      })
+    }
+    findings.check('8c', true, () => '')
+  }
+}
+
+/** What intake asks (a role, a head) is not the publisher's budget. */
+const isPublishing = ({ received }: ToldRequest): boolean =>
+  /\/(comments|statuses|check-runs|reviews|labels)\b/.test(received.path)
+
+/** An installation is limited by itself; an account is one, wherever it writes. */
+function identityOf({ received }: ToldRequest, { isApp, repositories }: World): string {
+  if (!isApp) return 'account'
+  const [, owner, id] = /^\/(?:repos\/([^/]+)|repositories\/(\d+))\//.exec(received.path) ?? []
+  const known = repositories.find((repo) => String(repo.id) === id)
+  return owner ?? known?.name.split('/')[0] ?? ''
+}
+
+function limitOf({ sent }: ToldRequest): number | null {
+  if (sent.heard === null) return null
+  const { status, headers } = sent.heard.response
+  if (status !== 403 && status !== 429) return null
+  const after = headers.get('retry-after')
+  if (after !== null) return sent.heard.at + Number(after) * 1000
+  if (headers.get('x-ratelimit-remaining') !== '0') return null
+  const theirNow = Date.parse(headers.get('date') ?? '')
+  return sent.heard.at + Number(headers.get('x-ratelimit-reset')) * 1000 - theirNow
+}

@@ -1,0 +1,55 @@
+/** Every request as its sender decided on it and as GitHub received it, side by side. */
+import type { ReceivedRequest } from '../../simulator/index.ts'
+import type { SentByNode, World } from '../world.ts'
+
+export interface ToldRequest {
+  readonly received: ReceivedRequest
+  readonly sent: SentByNode
+}
+
+/** In the order in which they were decided on. */
+export function toldRequests({ github, sent }: World): readonly ToldRequest[] {
+  return github.requests
+    .flatMap((received) => {
+      const known = sent.get(received.headers['x-request-id'] ?? '')
+      return known === undefined ? [] : [{ received, sent: known }]
+    })
+    .toSorted((a, b) => a.sent.decidedAt - b.sent.decidedAt || a.received.index - b.received.index)
+}
+
+/** The thread or commit whose list would show it; null for what no list shows. */
+export function placeOf({ method, path }: ReceivedRequest, world: World): string | null {
+  const [, repo = '', below = ''] =
+    /^\/(repos\/[^/]+\/[^/]+|repositories\/\d+)\/(.*)$/.exec(path) ?? []
+  const named = /^repos\/(.*)$/.exec(repo)?.[1]
+  const [, id] = repo.split('/')
+  const place = named === undefined ? id : String(repositoryId(world, named))
+  const list = /^(issues\/\d+\/comments|pulls\/\d+\/reviews|check-runs)$/.exec(below)?.[1]
+  const status = /^(?:statuses|commits)\/([0-9a-f]+)(\/statuses|\/check-runs)?$/.exec(below)
+  if (method === 'POST' && list !== undefined) return `${place} ${list}`
+  if (method === 'GET' && list !== undefined) return `${place} ${list}`
+  if (method === 'GET' && status?.[2] === '/check-runs') return `${place} check-runs`
+  const isStatus = method === 'POST' ? below.startsWith('statuses/') : status?.[2] === '/statuses'
+  return isStatus && status !== null ? `${place} ${status[1]} statuses` : null
+}
+
+function repositoryId(world: World, name: string): number | null {
+  try {
+    return world.github.repository(name).id
+  } catch {
+    return null
+  }
+}
+
+/** What is said there, by what its looks know it by. */
+export function keyOf({ body }: ReceivedRequest): string {
+  const given = (body ?? {}) as Readonly<Record<string, string>>
+  const marker = /<!-- holdfast:1 \S+ (\S+) /.exec(given['body'] ?? '')?.[1]
+  return marker ?? given['external_id'] ?? given['context'] ?? ''
+}
+
+/** No answer came, or none that says anything. */
+export function isUnheard({ received, sent }: ToldRequest): boolean {
+  const status = sent.heard?.response.status ?? 500
+  return status >= 500 || received.fault === 'broken-json'
+}

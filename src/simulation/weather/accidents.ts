@@ -1,0 +1,83 @@
+/**
+ * What happens to the nodes: one dies or is stopped at a step of its work, most often in the middle
+ * of publishing; or all of them are gone until every lease is over.
+ */
+import type { SimulatedNode } from '../node.ts'
+import { steps, type Step } from '../node-ports.ts'
+import type { SeededRandom } from '../seeded-random.ts'
+import type { StepListener, World } from '../world.ts'
+import type { WeatherKind } from './weather.ts'
+
+const contentWrite = /^(POST|PATCH|PUT|DELETE) \/repos/
+const unrepeatable = /github-review|github-comment|github-check/
+
+interface Accident {
+  readonly step: Step
+  /** What it has to be about, at steps that are about something. */
+  readonly about: RegExp
+  readonly what: 'crash' | 'pause'
+  left: number
+}
+
+export class Accidents implements WeatherKind {
+  readonly #world: World
+  readonly #random: SeededRandom
+  #accidents: Accident[] = []
+  readonly #listen: StepListener = (node, step, about) => this.#strike(node, step, about)
+
+  constructor(world: World) {
+    this.#world = world
+    this.#random = world.random.fork()
+    world.onStep.add(this.#listen)
+  }
+
+  turn(): void {
+    const random = this.#random
+    if (random.chance(6)) return this.#outage()
+    const step = random.pick(steps)
+    const atRequest = random.chance(70) ? contentWrite : /^/
+    this.#accidents.push({
+      step,
+      about: step === 'begun' ? random.pick([unrepeatable, /^/]) : atRequest,
+      what: random.pick(['crash', 'pause']),
+      left: random.between(1, step === 'begun' ? 3 : 6),
+    })
+  }
+
+  clear(): void {
+    // Whoever is stopped goes on when its time has come.
+    this.#world.onStep.delete(this.#listen)
+  }
+
+  #strike(node: SimulatedNode, step: Step, about: string): void {
+    for (const accident of this.#accidents) {
+      if (accident.step !== step || (about !== '' && !accident.about.test(about))) continue
+      accident.left -= 1
+      if (accident.left > 0) continue
+      this.#accidents = this.#accidents.filter((other) => other !== accident)
+      return this.#hit(node, accident, `at ${step} ${about}`)
+    }
+  }
+
+  #hit(node: SimulatedNode, { what }: Accident, why: string): void {
+    const { time } = this.#world
+    const random = this.#random
+    this.#world.inject(`node ${what}`)
+    // Within the lease of what it is sending, or well past it.
+    const pauseMs = random.pick([random.between(500, 15_000), random.between(21_000, 60_000)])
+    if (what === 'pause') return node.pause(pauseMs, why)
+    node.crash(why)
+    time.after(random.between(100, 40_000), () => node.start())
+  }
+
+  /** Nobody is there, for longer than any lease lasts. */
+  #outage(): void {
+    const { nodes, time } = this.#world
+    this.#world.inject('outage')
+    const forMs = this.#random.between(35_000, 90_000)
+    for (const node of nodes) {
+      node.crash('with all the others')
+      time.after(forMs + this.#random.below(3000), () => node.start())
+    }
+  }
+}

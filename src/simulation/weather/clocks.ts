@@ -1,0 +1,32 @@
+/** Somebody sets the clock of the machine that the store goes by, forward or back. */
+import { heldBack } from '../held-back.ts'
+import type { SeededRandom } from '../seeded-random.ts'
+import type { World } from '../world.ts'
+import type { WeatherKind } from './weather.ts'
+
+const secondMs = 1000
+const minuteMs = 60 * secondMs
+
+export class Clocks implements WeatherKind {
+  readonly #world: World
+  readonly #random: SeededRandom
+
+  constructor(world: World) {
+    this.#world = world
+    this.#random = world.random.fork()
+  }
+
+  turn(): void {
+    if (heldBack.clockJumps) return
+    const random = this.#random
+    const far = random.pick([4 * secondMs, 30 * secondMs, 10 * minuteMs, 120 * minuteMs])
+    const ms = random.chance(50) ? far : -far
+    this.#world.inject('clock jump')
+    this.#world.story.tell('clock', `is set ${ms / 1000} s`)
+    this.#world.time.jump(ms)
+  }
+
+  clear(): void {
+    // A clock that was set stays set.
+  }
+}

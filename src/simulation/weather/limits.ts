@@ -1,0 +1,78 @@
+/**
+ * GitHub says "not now": once, for everything from then on, or to several requests that are under
+ * way at the same moment, each with another time to wait and an answer that takes its time.
+ */
+import type { Fault, FaultHandle } from '../../simulator/index.ts'
+import type { SeededRandom } from '../seeded-random.ts'
+import type { World } from '../world.ts'
+import type { WeatherKind } from './weather.ts'
+
+const anything = /^(GET|POST|PATCH|PUT|DELETE) \/repos/
+const writes = /^(POST|PATCH|PUT|DELETE) \/repos/
+
+export class Limits implements WeatherKind {
+  readonly #world: World
+  readonly #random: SeededRandom
+  readonly #handles: { readonly name: string; readonly handle: FaultHandle }[] = []
+
+  constructor(world: World) {
+    this.#world = world
+    this.#random = world.random.fork()
+  }
+
+  turn(): void {
+    if (this.#random.chance(50)) return this.#several()
+    const route = this.#random.chance(80) ? writes : anything
+    this.#add(this.#once(), { route, nth: this.#random.between(1, 4), times: 1 })
+  }
+
+  clear(): void {
+    for (const { name, handle } of this.#handles) {
+      if (handle.hits > 0) this.#world.inject(name, handle.hits)
+      handle.remove()
+    }
+  }
+
+  #once(): Fault {
+    const random = this.#random
+    const { faults } = this.#world.github
+    const seconds = random.between(1, 90)
+    const form = random.pick(['retry-after', 'plain', 'bare'])
+    return random.pick([
+      () => faults.secondaryLimit({ form, retryAfterSeconds: seconds }),
+      () => faults.tooMany({ retryAfterSeconds: seconds }),
+      () => faults.primaryExhausted({ forMs: random.between(1, 240) * 1000 }),
+      () => faults.blocked({ forMs: seconds * 1000, form: 'retry-after' }),
+    ])()
+  }
+
+  /** The one that is told to wait long is answered first, the others after it. */
+  #several(): void {
+    const random = this.#random
+    const nth = random.between(1, 3)
+    const afterMs = random.between(300, 4000)
+    this.#add(this.#late(random.between(60, 120), afterMs), { route: anything, nth, times: 1 })
+    const short = this.#late(random.between(1, 5), afterMs + random.between(500, 4000))
+    this.#add(short, { route: anything, nth, times: random.between(1, 3) })
+  }
+
+  #late(retryAfterSeconds: number, afterMs: number): Fault {
+    const limit = this.#world.github.faults.secondaryLimit({ retryAfterSeconds })
+    const { time } = this.#world
+    return {
+      name: 'late-limit',
+      run: (exchange) =>
+        new Promise((resolve) => {
+          time.after(afterMs, () => resolve(limit.run(exchange)))
+        }),
+    }
+  }
+
+  #add(
+    fault: Fault,
+    on: { readonly route: RegExp; readonly nth: number; readonly times: number },
+  ): void {
+    const handle = this.#world.github.faults.add({ on, fault })
+    this.#handles.push({ name: fault.name, handle })
+  }
+}

@@ -1,0 +1,82 @@
+/** What people with power take from us for a while: a thread is locked, a repository hidden. */
+import type { SeededRandom } from '../seeded-random.ts'
+import type { StepListener, World, WorldRepository } from '../world.ts'
+import type { WeatherKind } from './weather.ts'
+
+const commentEdit = /^PATCH \/repos.*\/issues\/comments\/\d+$/
+
+export class Permissions implements WeatherKind {
+  readonly #world: World
+  readonly #random: SeededRandom
+  readonly #mend: (() => void)[] = []
+  readonly #listeners: StepListener[] = []
+
+  constructor(world: World) {
+    this.#world = world
+    this.#random = world.random.fork()
+  }
+
+  turn(): void {
+    const roll = this.#random.below(10)
+    if (roll < 3) this.#lock()
+    else if (roll < 4) this.#restrict(this.#someRepository(), this.#random.below(60_000))
+    else this.#restrictAtEdit()
+  }
+
+  clear(): void {
+    for (const listen of this.#listeners) this.#world.onStep.delete(listen)
+    for (const mend of this.#mend) mend()
+  }
+
+  #lock(): void {
+    const pull = this.#random.pickFrom(this.#world.pulls)
+    const { github, time, story, excuses } = this.#world
+    if (pull === undefined) return
+    const { repo, number } = pull
+    this.#world.inject('thread locked')
+    story.tell('people', `lock ${repo.name}#${number}`)
+    excuses.refuses(repo.id, number)
+    github.lock(repo.name, number)
+    const unlock = (): void => github.unlock(repo.name, number)
+    this.#mend.push(unlock)
+    if (this.#random.chance(50)) time.after(this.#random.below(60_000), unlock)
+  }
+
+  /** Right when we are about to edit a comment, and back soon after. */
+  #restrictAtEdit(): void {
+    let left = this.#random.between(1, 2)
+    const forMs = this.#random.between(5000, 20_000)
+    const listen: StepListener = (_node, step, about) => {
+      if (step !== 'send' || !commentEdit.test(about)) return
+      left -= 1
+      if (left > 0) return
+      this.#world.onStep.delete(listen)
+      const repo = this.#repositoryAt(about)
+      if (repo !== undefined) this.#restrict(repo, forMs)
+    }
+    this.#listeners.push(listen)
+    this.#world.onStep.add(listen)
+  }
+
+  #repositoryAt(about: string): WorldRepository | undefined {
+    const [, named = '', id = ''] =
+      /\/repos\/([^/]+\/[^/]+)|\/repositories\/(\d+)/.exec(about) ?? []
+    return this.#world.repositories.find((repo) => repo.name === named || String(repo.id) === id)
+  }
+
+  #someRepository(): WorldRepository | undefined {
+    return this.#random.pickFrom(this.#world.repositories)
+  }
+
+  #restrict(repo: WorldRepository | undefined, forMs: number): void {
+    if (repo === undefined) return
+    const { github, time, story, excuses } = this.#world
+    this.#world.inject('permission lost')
+    story.tell('people', `take ${repo.name} from us for ${forMs} ms`)
+    excuses.refuses(repo.id, null)
+    github.restrict(repo.name)
+    const allow = (): void => github.allow(repo.name)
+    this.#mend.push(allow)
+    time.after(forMs, allow)
+  }
+}

@@ -1,0 +1,127 @@
+/**
+ * Faults on the way to GitHub and back. They strike every kind of write: half of them any that
+ * comes, the other half one kind, so that the rare ones (a review, a label, a removal) are struck
+ * as often as the frequent ones.
+ */
+import type { Fault, FaultHandle } from '../../simulator/index.ts'
+import { heldBack } from '../held-back.ts'
+import type { SeededRandom } from '../seeded-random.ts'
+import type { World } from '../world.ts'
+import type { WeatherKind } from './weather.ts'
+
+const anyWrite = /^(POST|PATCH|PUT|DELETE) \/repos/
+const oneKind = [
+  /^POST \/repos.*\/issues\/\d+\/comments$/,
+  /^PATCH \/repos.*\/issues\/comments\/\d+$/,
+  /^DELETE \/repos.*\/issues\/comments\/\d+$/,
+  /^POST \/repos.*\/statuses\//,
+  /^(POST|PATCH) \/repos.*\/check-runs/,
+  /^(POST|PUT) \/repos.*\/reviews/,
+  /^(POST|PUT) \/repos.*\/reviews/,
+  /^POST \/repos.*\/labels$/,
+  /^DELETE \/repos.*\/labels\//,
+] as const
+const looks = /^GET \/repos/
+const publishersLooks = /^GET \/repos.*\/(comments|statuses|check-runs|reviews|labels)/
+
+type Makers = readonly [() => Fault, ...(() => Fault)[]]
+
+export class RequestFaults implements WeatherKind {
+  readonly #world: World
+  readonly #random: SeededRandom
+  readonly #handles: { readonly name: string; readonly handle: FaultHandle }[] = []
+  #hasExpired = false
+
+  constructor(world: World) {
+    this.#world = world
+    this.#random = world.random.fork()
+  }
+
+  turn(): void {
+    const random = this.#random
+    if (random.chance(12)) return this.#listsLag()
+    const atWrites = random.chance(80)
+    const fault = this.#someFault(atWrites)
+    const isAimed = atWrites && random.chance(60)
+    const route = !atWrites ? looks : isAimed ? random.pick(oneKind) : anyWrite
+    const nth = random.between(1, isAimed ? 2 : 4)
+    const times = fault.name === 'token-expired' ? 1 : random.pick([1, 1, 1, 2])
+    this.#add(fault, { route, nth, times })
+    if (atWrites && random.chance(40)) this.#slowLooks()
+  }
+
+  /** Whoever looks what became of a write waits for the answer, and things go on meanwhile. */
+  #slowLooks(): void {
+    const fault = this.#world.github.faults.lateAnswer(this.#random.between(1500, 8500))
+    this.#add(fault, { route: publishersLooks, times: this.#random.between(1, 3) })
+  }
+
+  clear(): void {
+    for (const { name, handle } of this.#handles) {
+      if (handle.hits > 0) this.#world.inject(name, handle.hits)
+      handle.remove()
+    }
+  }
+
+  #add(
+    fault: Fault,
+    on: { readonly route: RegExp; readonly nth?: number; readonly times?: number },
+  ): FaultHandle {
+    const handle = this.#world.github.faults.add({ on, fault })
+    this.#handles.push({ name: fault.name, handle })
+    return handle
+  }
+
+  #someFault(atWrites: boolean): Fault {
+    const random = this.#random
+    const roll = random.below(10)
+    if (atWrites && roll < 2) return this.#zombie()
+    return random.pick(roll < 8 ? this.#unanswered() : this.#answered())()
+  }
+
+  #unanswered(): Makers {
+    const random = this.#random
+    const { faults } = this.#world.github
+    const pauseMs = random.between(100, 4000)
+    return [
+      () => faults.lostAnswer(),
+      () => faults.lostAnswer(),
+      () => faults.badGateway(),
+      () => faults.serverError(random.pick([500, 502, 503])),
+      () => faults.brokenJson(),
+      () => faults.reset(),
+      () => faults.hang({ committed: random.chance(50) }),
+      () => faults.slowBody({ parts: 4, pauseMs, cut: random.chance(50) }),
+      () => faults.lateAnswer(random.between(100, 15_000)),
+      () => faults.lateAnswer(random.between(1000, 8000)),
+      () => faults.lateAnswer(random.between(1000, 8000)),
+    ]
+  }
+
+  #answered(): Makers {
+    const { faults } = this.#world.github
+    return [() => faults.refused(), () => this.#expiry()]
+  }
+
+  /** Takes effect long after its sender has stopped to wait. */
+  #zombie(): Fault {
+    const random = this.#random
+    // Later than this, only the last settling read can find it.
+    const msMax = heldBack.lateBeyondSettling ? 100_000 : random.pick([100_000, 100_000, 800_000])
+    return this.#world.github.faults.delayedCommit({ afterMs: random.below(msMax) })
+  }
+
+  /** Only an App gets itself a new token, and one that is as short-lived is one too many. */
+  #expiry(): Fault {
+    const { github, isApp } = this.#world
+    if (!isApp || this.#hasExpired) return github.faults.refused()
+    this.#hasExpired = true
+    return github.faults.tokenExpired()
+  }
+
+  #listsLag(): void {
+    const lagMs = this.#random.pick([800, 3000, 4500, 20_000])
+    const handle = this.#add(this.#world.github.faults.listLag(lagMs), { route: looks })
+    this.#world.time.after(this.#random.between(5000, 40_000), () => handle.remove())
+  }
+}

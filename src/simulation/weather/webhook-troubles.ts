@@ -1,0 +1,43 @@
+/** What goes wrong between GitHub and us: webhooks twice, late, lost, held, sent again. */
+import type { SeededRandom } from '../seeded-random.ts'
+import type { World } from '../world.ts'
+import type { WeatherKind } from './weather.ts'
+
+export class WebhookTroubles implements WeatherKind {
+  readonly #world: World
+  readonly #random: SeededRandom
+
+  constructor(world: World) {
+    this.#world = world
+    this.#random = world.random.fork()
+  }
+
+  turn(): void {
+    if (this.#random.chance(20)) return this.#redeliver()
+    const random = this.#random
+    const hook = random.pickFrom(this.#world.hooks)
+    const lateMs = random.between(500, 60_000)
+    const how = random.pick(['double', 'twin', 'drop', 'drop', 'hold', { lateMs }, { lateMs }])
+    if (random.chance(10)) {
+      // No record of it either: only the pull request itself tells of the push.
+      this.#world.inject('webhook swallow')
+      hook?.disturb({ how: 'swallow', event: 'pull_request', action: 'synchronize' })
+      return
+    }
+    this.#world.inject(typeof how === 'string' ? `webhook ${how}` : 'webhook late')
+    hook?.disturb({ how, event: 'pull_request' })
+  }
+
+  clear(): void {
+    for (const hook of this.#world.hooks) {
+      hook.release(this.#random.pick(['oldest first', 'newest first']))
+    }
+  }
+
+  #redeliver(): void {
+    const delivery = this.#random.pickFrom(this.#world.github.hooks.log.all())
+    if (delivery === undefined) return
+    this.#world.inject('webhook redelivered')
+    for (const hook of this.#world.hooks) hook.redeliver(delivery.id)
+  }
+}

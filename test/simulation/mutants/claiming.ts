@@ -1,0 +1,75 @@
+/** Mutants of intake and runs: heads, rounds, the inbox, the fence of a worker. */
+import type { Claim } from '../../../src/domain/claim.ts'
+import { replaced } from '../../../src/simulation/node.ts'
+import type { Store } from '../../../src/store.ts'
+import type { Mutants } from './mutant.ts'
+
+export const claimingMutants: Mutants = {
+  'no fence: a late completion counts': {
+    mutation: { store: (store) => replaced(store, { completeRun: fencelessCompletion(store) }) },
+    // Or it is told "done" for what somebody else has done.
+    rules: ['2', '12'],
+  },
+  'heads are ordered by arrival': {
+    mutation: {
+      store: (store) =>
+        withClaims(store, (claim) => ({ ...claim, eventAt: store.now(), beforeSha: null })),
+    },
+    rules: ['1'],
+  },
+  'a repeated event begins finished work again': {
+    mutation: { store: (store) => replaced(store, { settleWebhook: eagerSettling(store) }) },
+    rules: ['3'],
+  },
+  'a webhook is answered before it is stored': {
+    mutation: { store: (store) => replaced(store, { receiveWebhook: hastyReceipt(store) }) },
+    rules: ['4'],
+  },
+}
+
+function fencelessCompletion(store: Store): Store['completeRun'] {
+  return async (request, once) => {
+    const held = (await store.run(request.runId))?.leaseHash
+    return await store.completeRun({ ...request, leaseHash: held ?? request.leaseHash }, once)
+  }
+}
+
+function withClaims(store: Store, change: (claim: Claim) => Claim): Store {
+  const settleWebhook: Store['settleWebhook'] = (decided) =>
+    store.settleWebhook({
+      ...decided,
+      acts: decided.acts.map((act) =>
+        act.act === 'claim' ? { ...act, claim: change(act.claim) } : act,
+      ),
+    })
+  return replaced(store, { settleWebhook })
+}
+
+/** An event of a head whose work has succeeded counts as a person's wish to do it again. */
+function eagerSettling(store: Store): Store['settleWebhook'] {
+  return async (decided) => {
+    const acts = await Promise.all(
+      decided.acts.map(async (act) => {
+        if (act.act !== 'claim' || act.claim.repo === null) return act
+        const { repo, pr, headSha, type } = act.claim
+        const of = { repo, type, ...(pr !== null && { pr }), ...(headSha !== null && { headSha }) }
+        const { items } = await store.listRuns(of, { limit: 1, cursor: null })
+        const isDone = items[0]?.state === 'succeeded'
+        return { ...act, claim: { ...act.claim, rerun: act.claim.rerun || isDone } }
+      }),
+    )
+    return await store.settleWebhook({ ...decided, acts })
+  }
+}
+
+/** Answers like the store would, and hands the webhook to it without waiting. */
+function hastyReceipt(store: Store): Store['receiveWebhook'] {
+  return async (webhook) => {
+    const known = await store.inboxEntry(webhook.webhookId)
+    const stored = store.receiveWebhook(webhook)
+    if (known !== null) return await stored
+    stored.catch(() => undefined)
+    const entry = { ...webhook, id: 'inb_unknown', arrival: 0 } as never
+    return { arrived: 'again', entry, storedId: 'inb_unknown' }
+  }
+}

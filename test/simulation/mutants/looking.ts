@@ -1,0 +1,93 @@
+/** Mutants of how GitHub is looked at: who wrote it, what a look is about, settling. */
+import type { OutboxStore } from '../../../src/outbox-store.ts'
+import type { Store } from '../../../src/store.ts'
+import { withOutbox, type Mutants } from './mutant.ts'
+
+export const lookingMutants: Mutants = {
+  'no settling: what was read again is taken for right': {
+    mutation: { store: (store) => withOutbox(store, { record: settledRecord(store, 0) }) },
+    rules: ['5', '7'],
+  },
+  'only the first settling read counts': {
+    mutation: { store: (store) => withOutbox(store, { record: settledRecord(store, 1) }) },
+    rules: ['5', '7'],
+  },
+  'a look at one version counts for the next': {
+    mutation: { store: (store) => withOutbox(store, { record: versionlessRecord(store) }) },
+    rules: ['5', '7'],
+  },
+  'a lost permission is taken for a lost comment': {
+    mutation: { store: (store) => withOutbox(store, { record: confidentRecord(store) }) },
+    rules: ['6'],
+  },
+  'a review is never found again': {
+    mutation: { fetch: (fetch) => changedList(fetch, /\/pulls\/\d+\/reviews$/, () => []) },
+    rules: ['8b'],
+  },
+  'a marker is trusted whoever wrote it': {
+    mutation: { fetch: everybodyIsUs },
+    rules: ['6'],
+  },
+}
+
+/** From this step on a settling read finds what it should find, whatever it finds. */
+function settledRecord({ outbox }: Store, fromStep: number): OutboxStore['record'] {
+  return async (hold, finding) => {
+    if (finding.what !== 'settled') return await outbox.record(hold, finding)
+    const delivery = await outbox.delivery(hold.deliveryId)
+    if ((delivery?.memo.settle?.step ?? 0) < fromStep) return await outbox.record(hold, finding)
+    const standing = [{ providerId: '1', url: null, current: true }]
+    return await outbox.record(hold, { ...finding, standing })
+  }
+}
+
+function versionlessRecord({ outbox }: Store): OutboxStore['record'] {
+  return async (hold, finding) => {
+    const delivery = await outbox.delivery(hold.deliveryId)
+    const { versionFence, versionSeq } = delivery ?? hold
+    return await outbox.record({ ...hold, versionFence, versionSeq }, finding)
+  }
+}
+
+function confidentRecord({ outbox }: Store): OutboxStore['record'] {
+  return async (hold, finding) =>
+    await outbox.record(
+      hold,
+      finding.what === 'examined' ? { ...finding, placeIsThere: true } : finding,
+    )
+}
+
+type Item = Record<string, unknown>
+
+/** GitHub answers such a list with another one. */
+function changedList(
+  fetch: typeof globalThis.fetch,
+  path: RegExp,
+  change: (items: readonly Item[]) => readonly Item[],
+): typeof globalThis.fetch {
+  return async (input, init) => {
+    const { pathname } = new URL(input instanceof Request ? input.url : input)
+    const response = await fetch(input, init)
+    const isList = (init?.method ?? 'GET') === 'GET' && path.test(pathname)
+    if (response.status !== 200 || !isList) return response
+    const changed = change((await response.json()) as Item[])
+    return new Response(JSON.stringify(changed), { status: 200, headers: response.headers })
+  }
+}
+
+/** Lists of comments show every comment as ours. */
+function everybodyIsUs(fetch: typeof globalThis.fetch): typeof globalThis.fetch {
+  let ourId: unknown = null
+  const asOurs = (items: readonly Item[]): Item[] =>
+    items.map((one) => ({ ...one, user: { id: ourId } }))
+  const changed = changedList(fetch, /\/issues\/\d+\/comments$/, asOurs)
+  return async (input, init) => {
+    const { pathname } = new URL(input instanceof Request ? input.url : input)
+    const response = await changed(input, init)
+    const isUs = pathname === '/user' || pathname.startsWith('/users/')
+    if (response.status !== 200 || !isUs) return response
+    const data = (await response.json()) as Item
+    ourId = data['id']
+    return new Response(JSON.stringify(data), { status: 200, headers: response.headers })
+  }
+}

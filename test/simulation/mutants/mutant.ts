@@ -1,0 +1,17 @@
+/** What a mutant is: one part of the product changed, and the rules that may notice it. */
+import type { OutboxStore } from '../../../src/outbox-store.ts'
+import type { Rule } from '../../../src/simulation/findings.ts'
+import { replaced, type Mutation } from '../../../src/simulation/node.ts'
+import type { Store } from '../../../src/store.ts'
+
+export interface Mutant {
+  readonly mutation: Mutation
+  /** Any of them is enough: which one breaks first depends on the seed. */
+  readonly rules: readonly Rule[]
+}
+
+export type Mutants = Readonly<Record<string, Mutant>>
+
+export function withOutbox(store: Store, changed: Partial<OutboxStore>): Store {
+  return replaced(store, { outbox: replaced(store.outbox, changed) })
+}

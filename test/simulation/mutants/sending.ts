@@ -1,0 +1,106 @@
+/** Mutants of how a delivery is sent: leases, versions, doubt, the last moment to send. */
+import type { LeasedDelivery, OutboxStore } from '../../../src/outbox-store.ts'
+import { replaced, type Tamper } from '../../../src/simulation/node.ts'
+import type { Store } from '../../../src/store.ts'
+import { withOutbox, type Mutants } from './mutant.ts'
+
+export const sendingMutants: Mutants = {
+  'no look before sending again': {
+    mutation: { store: (store) => withOutbox(store, { lease: forgetfulLease(store) }) },
+    rules: ['8', '8b'],
+  },
+  'no fence: the outcome of a lost lease counts': {
+    mutation: {
+      store: (store, tamper) => withOutbox(store, { endAttempt: fencelessEnd(store, tamper) }),
+    },
+    rules: ['2', '5', '7'],
+  },
+  'no version check: an attempt sends one version and claims to be another': {
+    mutation: { store: (store) => withOutbox(store, { beginAttempt: versionlessBegin(store) }) },
+    rules: ['5', '7'],
+  },
+  'a newer version that became due while the older was sent is closed with it': {
+    mutation: {
+      store: (store, tamper) => withOutbox(store, { endAttempt: greedyEnd(store, tamper) }),
+    },
+    rules: ['5', '7'],
+  },
+  'no limit on when a request may leave': {
+    mutation: {
+      github: (github) =>
+        replaced(github, {
+          call: (place, form, route, given) => github.call(place, form, route, given, Infinity),
+        }),
+    },
+    rules: ['2b'],
+  },
+  'a later limit answer shortens a block': {
+    mutation: { store: (store, tamper) => withOutbox(store, shortenedBlocks(store, tamper)) },
+    rules: ['8c'],
+  },
+}
+
+/** Whatever was sent without an answer is not remembered. */
+function forgetfulLease({ outbox }: Store): OutboxStore['lease'] {
+  return async (limit) => (await outbox.lease(limit)).map(withoutDoubt)
+}
+
+function withoutDoubt(leased: LeasedDelivery): LeasedDelivery {
+  const { doubt: _doubt, ...memo } = leased.delivery.memo
+  return { ...leased, delivery: { ...leased.delivery, memo } }
+}
+
+/** Whoever was too late is believed nevertheless: what it sent is what stands. */
+function fencelessEnd(store: Store, tamper: Tamper): OutboxStore['endAttempt'] {
+  const { outbox } = store
+  return async (hold, report) => {
+    const recorded = await outbox.endAttempt(hold, report)
+    if (recorded === 'recorded' || report.end.what !== 'sent') return recorded
+    const { id, versionFence, versionSeq } = report.attempt
+    await tamper(`UPDATE delivery SET status = 'SENT', reason = NULL, wait = NULL, due_at = NULL,
+      sent_fence = ${versionFence}, sent_seq = ${versionSeq}, rev = rev + 1
+      WHERE id = '${hold.deliveryId}'`)
+    await tamper(`INSERT INTO audit (at, type, actor, delivery_id, data)
+      VALUES (${store.now()}, 'delivery.sent', 'publisher', '${hold.deliveryId}',
+        '${JSON.stringify({ attempt_id: id })}')`)
+    return 'recorded'
+  }
+}
+
+function versionlessBegin({ outbox }: Store): OutboxStore['beginAttempt'] {
+  return async (request) => {
+    const delivery = await outbox.delivery(request.hold.deliveryId)
+    const { versionFence, versionSeq } = delivery ?? request
+    return await outbox.beginAttempt({ ...request, versionFence, versionSeq })
+  }
+}
+
+function greedyEnd({ outbox }: Store, tamper: Tamper): OutboxStore['endAttempt'] {
+  return async (hold, report) => {
+    const recorded = await outbox.endAttempt(hold, report)
+    if (recorded === 'recorded' && report.end.what === 'sent') {
+      await tamper(`UPDATE delivery SET status = 'SENT', wait = NULL, due_at = NULL,
+        closed_at = sent_at, rev = rev + 1
+        WHERE id = '${hold.deliveryId}' AND status = 'PENDING'`)
+    }
+    return recorded
+  }
+}
+
+function shortenedBlocks({ outbox }: Store, tamper: Tamper): Partial<OutboxStore> {
+  const shorten = (identity: string, until: number): Promise<void> =>
+    tamper(`UPDATE budget SET blocked_until = ${until}, rev = rev + 1
+      WHERE identity = '${identity}'`)
+  return {
+    endAttempt: async (hold, report) => {
+      const recorded = await outbox.endAttempt(hold, report)
+      const { end, identity } = report
+      if (end.what === 'rate_limited') await shorten(identity, end.until)
+      return recorded
+    },
+    blockIdentity: async (identity, until, reason) => {
+      await outbox.blockIdentity(identity, until, reason)
+      await shorten(identity, until)
+    },
+  }
+}
