@@ -31,7 +31,7 @@ async function begun(options: Parameters<typeof openWorld>[0] = {}): Promise<[Wo
 }
 
 describe('a person deletes it', () => {
-  it('the next update makes exactly one anew, and the audit names both', async () => {
+  it('the next update makes exactly one anew, and the audit names both (C5)', async () => {
     const [here, claimed] = await begun()
     const [old] = anchors(here)
     here.github.deleteCommentAs('octocat', old?.id ?? 0)
@@ -59,6 +59,28 @@ describe('a person deletes it', () => {
       ]),
     )
     expect(places.get(claimed.run?.id ?? '')?.commentId).toBe(String(anchors(here)[0]?.id))
+  })
+
+  it('five updates at that moment, with three publishers, still make one anew (C5)', async () => {
+    const [here, claimed] = await begun()
+    here.startPublisher()
+    here.startPublisher()
+    const [old] = anchors(here)
+    here.github.deleteCommentAs('octocat', old?.id ?? 0)
+    const updates = Array.from({ length: 5 }, (_, n) => here.report(claimed, `update ${n}`))
+    await Promise.all(updates)
+    await here.time.pass(hour)
+    const [anew, ...more] = anchors(here)
+    expect(more).toEqual([])
+    expect(anew?.id).not.toBe(old?.id)
+    expect(anew?.body).toContain('update 4')
+    expect(creates(here.github)).toBe(2)
+    const page = await here.now(
+      here.store.listAudit({ type: 'run.anchor.recreated' }, { limit: 10, cursor: null }),
+    )
+    expect(page.items.map(({ data }) => data)).toEqual([
+      { old_id: String(old?.id), new_id: String(anew?.id), reason: 'deleted' },
+    ])
   })
 
   it('twice: then nobody wants it in this round, but the next run has one again', async () => {

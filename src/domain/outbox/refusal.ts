@@ -3,7 +3,7 @@
  * comment, however many types refused it.
  */
 import type { Run } from '../run.ts'
-import type { Locale } from './anchor-view.ts'
+import { localeOf } from './anchor-view.ts'
 import type { Desire } from './announce.ts'
 import { wordsOf } from './words/words-of.ts'
 
@@ -21,7 +21,7 @@ export function refusalTarget(repositoryId: string, { id }: AskingComment): stri
 }
 
 export function refusalDesire(run: Run, repositoryId: string, comment: AskingComment): Desire {
-  const words = wordsOf(run.locale as Locale)
+  const words = wordsOf(localeOf(run.locale))
   const author = comment.author.replaceAll(/[^\w[\]-]/g, '')
   const time = new Date(comment.writtenAt).toISOString().slice(11, 19)
   const body = words.headNewer(run.type, run.headSha?.slice(0, 7) ?? '', author, `${time} UTC`)
