@@ -149,7 +149,7 @@ describe('a server that comes up', () => {
 })
 
 describe('stopping', () => {
-  test('a second signal changes nothing while it drains', async () => {
+  test('a second signal changes nothing while it drains (scenario 60)', async () => {
     const { world, exit } = await serving()
     const drained = Promise.withResolvers<undefined>()
     world.close = () => drained.promise
@@ -162,7 +162,7 @@ describe('stopping', () => {
     expect(world.closes).toBe(1)
   })
 
-  test('a server that does not drain in 30 seconds ends with 1', async () => {
+  test('a server that does not drain in 30 seconds ends with 1 (scenario 60)', async () => {
     const { world, exit } = await serving()
     world.close = () => new Promise(() => undefined)
     world.stop('SIGTERM')

@@ -8,7 +8,8 @@ import { connect, type AddressInfo, type Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { problem } from '../../src/http/contract.ts'
-import { theRunId } from './fakes.ts'
+import { signed } from '../intake/webhook.ts'
+import { theRunId, webhookSecret } from './fakes.ts'
 import { adminToken, bearer, serverUnderTest, theRunToken } from './server-under-test.ts'
 
 let { server, fakes, stop } = serverUnderTest()
@@ -147,6 +148,20 @@ describe('a held request', () => {
     expect((await held).status).toBe(200)
     await closed
     await expect(fetch(`${at}/healthz`)).rejects.toThrow()
+  })
+
+  test('lets webhooks in until it is answered, with 202 (scenario 60)', async () => {
+    const held = hold(url, { wait_ms: 60_000 })
+    await fakes.holding.promise
+    const closed = server.close()
+    const payload = { action: 'opened' }
+    const { body, headers } = signed({ event: 'pull_request', payload, secret: webhookSecret })
+    const late = await fetch(`${origin()}/webhooks/github`, { method: 'POST', headers, body })
+    expect([late.status, late.headers.get('connection')]).toEqual([202, 'close'])
+    expect(fakes.changes.map(({ verb }) => verb)).toContain('receive')
+    stop()
+    expect((await held).status).toBe(200)
+    await closed
   })
 
   test('does not keep an idle connection open', async () => {

@@ -104,6 +104,8 @@ export async function openWorld(options: WorldOptions = {}) {
     github,
     createdAt,
     runs,
+    /** As the rest of a server asks GitHub. */
+    connection: connectionOf(base),
     /** One more node that publishes from the same store. */
     startPublisher: (fetch = github.fetch): Publisher => {
       const publisher = publisherOf(base, fetch)

@@ -51,7 +51,7 @@ describe.each(databases)('deliveries to a server that goes on $name', ({ makePla
     }
   }
 
-  it('asked to stop under deliveries it loses none, also when asked twice', async () => {
+  it('asked to stop under deliveries it loses none, also asked twice (scenario 60)', async () => {
     const all = deliveries(80)
     const first = Promise.withResolvers<void>()
     const sending = all.map(async ({ webhook }) => {

@@ -1,0 +1,78 @@
+/**
+ * Goal: whoever waits for GitHub keeps no webhook waiting. Method: the real intake beside the real
+ * publisher, under a clock of ours, while the simulated GitHub leaves requests without an answer.
+ */
+import { pino } from 'pino'
+import { afterEach, expect, it } from 'vitest'
+import { openIntake, type OpenedIntake } from '../../src/intake/open-intake.ts'
+import { noMetrics } from '../../src/metrics.ts'
+import { withTypeDefaults } from '../../src/settings/type-defaults.ts'
+import { pullRequestPayload, shaOf } from '../intake/payloads.ts'
+import { signed, webhookSecret } from '../intake/webhook.ts'
+import type { World } from './world.ts'
+import { hour, minute, openWorld, repo, second } from './world.ts'
+
+let world: World | undefined
+let opened: OpenedIntake | undefined
+afterEach(async () => {
+  if (world !== undefined && opened !== undefined) await world.now(opened.stop())
+  await world?.close()
+})
+
+/** What GitHub waits for the answer to a webhook. */
+const budgetMs = 10 * second
+
+async function open(): Promise<[World, OpenedIntake]> {
+  const here = await openWorld()
+  const { time, store, runs, connection } = here
+  const intake = openIntake({
+    ...{ store, runs, clock: time, scheduler: time, log: pino({ level: 'silent' }) },
+    secrets: [webhookSecret],
+    types: withTypeDefaults({}).runs,
+    github: connection,
+    metrics: noMetrics,
+  })
+  world = here
+  opened = intake
+  return [here, intake]
+}
+
+/** Sends a webhook as GitHub does; answers what it is told and how long that took. */
+async function deliver(here: World, { intake }: OpenedIntake, number: number, guid: string) {
+  const repository = { id: here.github.repository(repo).id, full_name: repo }
+  const pull = { repository, number, action: 'opened', head: `head ${number}`, at: number }
+  const payload = pullRequestPayload(pull)
+  const { body, headers } = signed({ event: 'pull_request', payload, guid })
+  const before = here.time.monotonicMs()
+  const delivery = { webhookId: guid, event: 'pull_request', headers, body: Buffer.from(body) }
+  const { decision } = await here.now(intake.receive(delivery))
+  return { decision, inTime: here.time.monotonicMs() - before < budgetMs }
+}
+
+it.each([
+  ['only the first comment', 'POST /repos/{owner}/{repo}/issues/{issue_number}/comments'],
+  ['whatever it is asked', /./],
+])('GitHub hangs for 30 s, %s: webhooks are answered, the comment comes (W8)', async (_, route) => {
+  const [here, intake] = await open()
+  const { github, time } = here
+  for (const number of [7, 8]) {
+    github.addPull(repo, { number, headSha: shaOf(`head ${number}`), baseSha: shaOf('main') })
+  }
+  const hanging = github.faults.add({
+    on: { route, times: Infinity },
+    fault: github.faults.hang(),
+  })
+  intake.start()
+  here.startPublisher()
+  expect(await deliver(here, intake, 7, 'one')).toEqual({ decision: 'accepted', inTime: true })
+  await time.passUntil(() => hanging.hits > 0, minute)
+  expect(hanging.hits).toBeGreaterThan(0)
+  // While it hangs: another one, and the first once more.
+  expect(await deliver(here, intake, 8, 'two')).toEqual({ decision: 'accepted', inTime: true })
+  expect(await deliver(here, intake, 7, 'one')).toEqual({ decision: 'duplicate', inTime: true })
+  await time.pass(30 * second)
+  expect([7, 8].map((number) => github.comments(repo, number).length)).toEqual([0, 0])
+  hanging.remove()
+  await time.pass(hour)
+  expect([7, 8].map((number) => github.comments(repo, number).length)).toEqual([1, 1])
+})

@@ -1,0 +1,55 @@
+/**
+ * Goal: a stop finishes what is in hand, and says nothing about itself on GitHub: runs live in the
+ * store and the next server goes on with them, so there is nothing a pull request has to be told.
+ * Method: the simulated GitHub counts what it receives from the stop on.
+ */
+import { afterEach, expect, it } from 'vitest'
+import type { World } from './world.ts'
+import { context, creates, head, hour, openWorld, repo, second, statusWrites } from './world.ts'
+
+let world: World | undefined
+afterEach(async () => await world?.close())
+
+const comments = 'POST /repos/{owner}/{repo}/issues/{issue_number}/comments'
+
+it('stopped with a write on its way: that is finished, no other begun (scenario 60)', async () => {
+  const here = await openWorld()
+  world = here
+  const { github, time } = here
+  const slow = github.faults.add({ on: { route: comments }, fault: github.faults.lateAnswer(5000) })
+  here.startPublisher()
+  const claimed = await here.claim()
+  await time.passUntil(() => slow.hits > 0, hour)
+  const before = github.requests.length
+  const stoppedAt = time.monotonicMs()
+  await here.report(claimed, 'while it stops')
+  await here.now(here.stopPublishers())
+  expect(time.monotonicMs() - stoppedAt).toBeGreaterThan(4 * second)
+  const providerId = String(github.comments(repo, 5)[0]?.id)
+  expect(await here.delivery('anchor')).toMatchObject({ attemptId: null, providerId })
+  await time.pass(hour)
+  expect(github.requests.length).toBe(before)
+})
+
+it('stopped with runs in hand: no notice, and the next server goes on (scenario 60)', async () => {
+  const here = await openWorld()
+  world = here
+  const { github, time } = here
+  here.startPublisher()
+  const claimed = await here.claim()
+  await time.pass(10 * second)
+  const [shown] = github.comments(repo, 5)
+  const before = github.requests.length
+  await here.now(here.stopPublishers())
+  await time.pass(hour)
+  expect(github.requests.length).toBe(before)
+  expect(github.comments(repo, 5)).toEqual([shown])
+  expect(github.latestStatus(repo, head(1), context)?.state).toBe('pending')
+  expect(await here.now(here.store.run(claimed.run?.id ?? ''))).toMatchObject({ state: 'running' })
+  here.startPublisher()
+  await here.complete(claimed, 'Done after the restart.')
+  await time.pass(10 * second)
+  expect(github.comments(repo, 5)).toMatchObject([{ id: shown?.id }])
+  expect(github.comments(repo, 5)[0]?.body).toContain('Done after the restart.')
+  expect([creates(github), statusWrites(github)]).toEqual([1, 2])
+})
