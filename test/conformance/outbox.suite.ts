@@ -104,6 +104,19 @@ export function announcing(open: OpenStore): void {
     })
   })
 
+  it('ten completions at once are one next version of the status (scenario 49)', async () => {
+    const subject = make()
+    const held = await subject.claim('a')
+    const outcomes = Array.from({ length: 10 }, (_, n) => (n % 2 === 0 ? 'succeeded' : 'failed'))
+    const ends = await Promise.all(outcomes.map((outcome) => subject.complete(held, outcome)))
+    const [first] = ends
+    for (const end of ends) expect(end).toEqual(first)
+    const { status, check } = await hand.of(held.run!.id)
+    for (const each of [status, check]) expect(each).toMatchObject({ versionSeq: 2, final: true })
+    const told = (await subject.audits('a')).map(({ type }) => type)
+    expect(told.filter((type) => /^run\.(succeeded|failed)$/.test(type))).toHaveLength(1)
+  })
+
   describe('every way a run can end closes what its claim opened', () => {
     it.each(ends)('$way', async ({ way, options, end, state, conclusion }) => {
       const subject = make(options)

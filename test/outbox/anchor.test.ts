@@ -118,7 +118,7 @@ describe('a person deletes it', () => {
     expect(anchors(here)[0]?.body).toContain('seen again')
   })
 
-  it('an edit refused with 403, 429 or 500 never makes a second one', async () => {
+  it('an edit refused with 403, 429 or 500 never makes a second one (C6)', async () => {
     const [here, claimed] = await begun()
     const refusals = [
       here.github.faults.refuse(403, { message: 'Resource 404 not accessible' }),
@@ -138,7 +138,7 @@ describe('a person deletes it', () => {
 })
 
 describe('others write', () => {
-  it('a copy of our marker by somebody else is not ours, and stays as it is', async () => {
+  it('a copy of our marker by somebody else is not ours, and stays as it is (C9)', async () => {
     const [here, claimed] = await begun()
     const body = anchors(here)[0]?.body ?? ''
     const foreign = here.github.commentAs('mallory', repo, 5, `Mine now!\n${body}`)
@@ -184,7 +184,7 @@ describe('others write', () => {
     expect(anchors(here)[0]?.body).toContain('Result.')
   })
 
-  it('250 comments of others cost nothing', async () => {
+  it('250 comments of others cost nothing (C7)', async () => {
     const [here, claimed] = await begun()
     for (let i = 0; i < 250; i++) here.github.commentAs('octocat', repo, 5, `comment ${i}`)
     const before = here.github.requests.length

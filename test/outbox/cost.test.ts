@@ -40,7 +40,7 @@ it('one create, an edit per window, two statuses and one read of the repository'
   expect(github.latestStatus(repo, head(1), context)?.state).toBe('success')
 })
 
-it('fifty reports in ten seconds make at most six edits, and the last one shows', async () => {
+it('fifty reports in ten seconds make at most six edits; the last one shows (M7)', async () => {
   world = await openWorld({ limits: { spacingMs: second } })
   const { github, time } = world
   world.startPublisher()

@@ -115,7 +115,7 @@ it.each([
   ['retry-after', (make: Makers) => make.tooMany({ retryAfterSeconds: 60 }), 60],
   ['a limit without retry-after', (make: Makers) => make.secondaryLimit({ form: 'plain' }), 60],
   ['a bare message', (make: Makers) => make.secondaryLimit({ form: 'bare' }), 60],
-])('asks nothing of GitHub while it is limited by %s', async (_name, make, seconds) => {
+])('asks nothing while limited by %s (scenario 45, C16)', async (_name, make, seconds) => {
   world = await openWorld()
   const { github, time } = world
   world.startPublisher()
@@ -139,7 +139,7 @@ it.each([
   expect(creates(github)).toBe(1)
 })
 
-it('waits 1, 2 and 4 seconds for a status, then goes on in the background', async () => {
+it('waits 1, 2 and 4 seconds for a status, then goes on (scenario 43)', async () => {
   world = await openWorld()
   const { github, time } = world
   const fault = github.faults.add({

@@ -21,7 +21,7 @@ describe.each(databases)('claims over HTTP on $name', ({ makePlace }) => {
     await place.remove()
   })
 
-  it('the first claim of a pair is to be processed', async () => {
+  it('the first claim of a pair is to be processed (scenario 13)', async () => {
     const pr = newPullRequest()
     const { status, body } = await admin.claim(pr('a'))
     expect(status).toBe(201)
@@ -30,7 +30,7 @@ describe.each(databases)('claims over HTTP on $name', ({ makePlace }) => {
     expect(body.run_token).toMatch(/^hfr_/)
   })
 
-  it('the same pair by another delivery or action is a duplicate', async () => {
+  it('the same pair by another delivery or action is a duplicate (scenario 14)', async () => {
     const pr = newPullRequest()
     const first = await admin.claim(pr('a', { webhook_id: 'w1', action: 'opened' }))
     for (const over of [{ webhook_id: 'w2' }, { delivery_id: 'w3', action: 'synchronize' }]) {
@@ -41,7 +41,7 @@ describe.each(databases)('claims over HTTP on $name', ({ makePlace }) => {
     }
   })
 
-  it('a new head supersedes the old one, whose holder is told', async () => {
+  it('a new head supersedes the old one, whose holder is told (scenario 15)', async () => {
     const pr = newPullRequest()
     const old = (await admin.claim(pr('a', { event_at: at(1) }))).body
     const next = await admin.claim(pr('b', { event_at: at(2) }))
@@ -56,14 +56,14 @@ describe.each(databases)('claims over HTTP on $name', ({ makePlace }) => {
     expect(beat.headers.get('content-type')).toContain('application/problem+json')
   })
 
-  it('fifty claims of one pair at once: one is to be processed, none fails', async () => {
+  it('fifty claims of one pair at once: one is processed, none fails (scenario 16)', async () => {
     const pr = newPullRequest()
     const answers = await Promise.all(Array.from({ length: 50 }, () => admin.claim(pr('a'))))
     expect(answers.filter(({ status }) => status === 201)).toHaveLength(1)
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(49)
   })
 
-  it('twenty heads at once: the newest by its event is the one that is left', async () => {
+  it('twenty heads at once: the newest by its event is what is left (scenario 17)', async () => {
     const pr = newPullRequest()
     const heads = Array.from({ length: 20 }, (_, n) => n)
     const claims = heads.map((n) => admin.claim(pr(`head ${n}`, { event_at: at(n) })))
@@ -79,7 +79,7 @@ describe.each(databases)('claims over HTTP on $name', ({ makePlace }) => {
     expect(listed.every((state) => state === 'superseded' || state === 'skipped')).toBe(true)
   })
 
-  it('a superseded run that completes late changes nothing', async () => {
+  it('a superseded run that completes late changes nothing (scenario 20)', async () => {
     const pr = newPullRequest()
     const first = (await admin.claim(pr('a', { event_at: at(1) }))).body
     await admin.complete(first)
@@ -92,7 +92,7 @@ describe.each(databases)('claims over HTTP on $name', ({ makePlace }) => {
     expect(next.run.previous).toMatchObject({ run_id: first.run.id })
   })
 
-  it('A, B, A: a finished A shows again, an unfinished one is done again', async () => {
+  it('A, B, A: a finished A shows again, another is done again (scenario 22)', async () => {
     const finished = newPullRequest()
     await admin.complete((await admin.claim(finished('a', { event_at: at(1) }))).body)
     const between = (await admin.claim(finished('b', { event_at: at(2) }))).body
@@ -107,7 +107,7 @@ describe.each(databases)('claims over HTTP on $name', ({ makePlace }) => {
     expect(returned).toMatchObject({ status: 201, body: { reason: 'returned', run: { round: 2 } } })
   })
 
-  it('a failed run is stored as failed, and a new request for it is round 2', async () => {
+  it('a failed run is stored as failed, asked for again it is round 2 (scenario 23)', async () => {
     const pr = newPullRequest()
     const held = (await admin.claim(pr('a', { webhook_id: 'w1' }))).body
     const failed = await admin.complete(held, 'failed', { error: 'it broke' })
@@ -118,7 +118,7 @@ describe.each(databases)('claims over HTTP on $name', ({ makePlace }) => {
     expect(again).toMatchObject({ status: 201, body: { reason: 'retry', run: { round: 2 } } })
   })
 
-  it('a person may have finished work done again, never silently refused', async () => {
+  it('finished work may be done again, never silently refused (scenario 24)', async () => {
     const pr = newPullRequest()
     const held = (await admin.claim(pr('a', { event_at: at(1) }))).body
     await admin.complete(held)
@@ -140,7 +140,7 @@ describe.each(databases)('claims over HTTP on $name', ({ makePlace }) => {
     expect(await admin.run(held.run.id)).toMatchObject({ state: 'pending', round: 2 })
   })
 
-  it('the same head on a new base is a new key', async () => {
+  it('the same head on a new base is a new key (scenario 25)', async () => {
     const pr = newPullRequest()
     const first = (await admin.claim(pr('a', { event_at: at(1) }))).body
     const moved = { base_sha: sha('release'), action: 'edited', event_at: at(2) }
@@ -149,14 +149,14 @@ describe.each(databases)('claims over HTTP on $name', ({ makePlace }) => {
     expect(next.body.superseded_run_keys).toEqual([first.run_key])
   })
 
-  it('a run that was skipped releases its pair at once', async () => {
+  it('a run that was skipped releases its pair at once (scenario 26)', async () => {
     const pr = newPullRequest()
     const held = (await admin.claim(pr('a'))).body
     expect((await admin.complete(held, 'skipped')).body.state).toBe('skipped')
     expect((await admin.claim(pr('a'))).body).toMatchObject({ reason: 'retry' })
   })
 
-  it('owner and name in other letters are the same key', async () => {
+  it('owner and name in other letters are the same key (scenario 27)', async () => {
     const pr = newPullRequest()
     const first = await admin.claim(pr('a', { repo: 'acme/widgets' }))
     const loud = { repo: 'ACME/Widgets', head_sha: sha('a').toUpperCase() }
@@ -164,7 +164,7 @@ describe.each(databases)('claims over HTTP on $name', ({ makePlace }) => {
     expect(again.body).toMatchObject({ reason: 'duplicate', run_key: first.body.run_key })
   })
 
-  it('a completion by a stranger, or of an unknown run, changes nothing', async () => {
+  it('a completion by a stranger or of no run changes nothing (scenario 29)', async () => {
     const pr = newPullRequest()
     const held = (await admin.claim(pr('a'))).body
     const stranger = { ...held, lease: { ...held.lease, token: 'hfl_stranger' } }
@@ -175,7 +175,7 @@ describe.each(databases)('claims over HTTP on $name', ({ makePlace }) => {
     expect((await admin.run(held.run.id)).state).toBe('running')
   })
 
-  it('cancel: once, then a conflict, and no later success undoes it', async () => {
+  it('cancel: once, then a conflict, and no later success undoes it (scenario 64)', async () => {
     const pr = newPullRequest()
     for (const lease of [true, false]) {
       const held = (await admin.claim(pr(`leased ${lease}`, { lease }))).body

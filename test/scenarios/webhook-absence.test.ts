@@ -76,7 +76,7 @@ describe.each(databases)('deliveries to a server that goes on $name', ({ makePla
     await expectOneRunEach(all)
   }, 60_000)
 
-  it('killed right after its answers it makes one run of each', async () => {
+  it('killed right after its answers it makes one run of each (scenario 9)', async () => {
     const all = deliveries(40)
     const answers = await Promise.all(all.map(({ webhook }) => trySend(webhook)))
     await server.kill()
@@ -85,7 +85,7 @@ describe.each(databases)('deliveries to a server that goes on $name', ({ makePla
     await expectOneRunEach(all)
   }, 60_000)
 
-  it('a delivery of before the restart is still known, until its retention ends', async () => {
+  it('a delivery of before the restart is known for its retention (scenario 5)', async () => {
     const [known, old] = deliveries(2) as [Delivery, Delivery]
     const [first] = [await hooks.settle(known.webhook), await hooks.settle(old.webhook)]
     expect(await server.stop()).toBe(0)
@@ -127,7 +127,7 @@ describe('a server whose database goes away', () => {
     await place.remove()
   })
 
-  it('answers 503 and remembers nothing, and takes the redelivery', async () => {
+  it('answers 503 and remembers nothing, takes the redelivery (scenario 8)', async () => {
     const hooks = new Hooks(server)
     const [before, during] = [newThread(), newThread()]
     await hooks.settle(before.on('opened', 'a', 1))

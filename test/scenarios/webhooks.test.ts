@@ -31,7 +31,7 @@ describe.each(databases)('webhooks on $name', ({ makePlace }) => {
   })
   const stored = async (guid: string) => (await hooks.inbox(`webhook_id=${guid}`)).length
 
-  it('a signed trigger is 202 and one pending run; again it is 200 with that run', async () => {
+  it('a signed trigger is 202 and one run; again it is 200 with that run (W1)', async () => {
     const thread = newThread()
     const webhook = { ...thread.on('opened', 'a', 1), guid: randomUUID() }
     const first = await hooks.send(webhook)
@@ -51,7 +51,7 @@ describe.each(databases)('webhooks on $name', ({ makePlace }) => {
     })
   })
 
-  it('twenty at once of one delivery are one run', async () => {
+  it('twenty at once of one delivery are one run (W2)', async () => {
     const thread = newThread()
     const webhook = { ...thread.on('opened', 'a', 1), guid: randomUUID() }
     const answers = await Promise.all(Array.from({ length: 20 }, () => hooks.send(webhook)))
@@ -63,7 +63,7 @@ describe.each(databases)('webhooks on $name', ({ makePlace }) => {
     expect(told).toMatchObject({ 'webhook.received': 1, 'webhook.duplicate': 19 })
   })
 
-  it('two GUIDs of one event are one run', async () => {
+  it('two GUIDs of one event are one run (W4)', async () => {
     const thread = newThread()
     const label = { more: { label: { name: 'holdfast' } } }
     const first = await hooks.settle(thread.on('opened', 'a', 1, label))
@@ -79,7 +79,7 @@ describe.each(databases)('webhooks on $name', ({ makePlace }) => {
     expect(await hooks.runs(thread.repo)).toHaveLength(1)
   })
 
-  it('without a right signature nothing is stored, and then it is taken', async () => {
+  it('without a right signature nothing is stored, then it is taken (scenario 1, W3)', async () => {
     const thread = newThread()
     const right = signed({ ...thread.on('opened', 'a', 1), guid: randomUUID() })
     const { 'x-hub-signature-256': signature = '', ...bare } = right.headers
@@ -102,7 +102,7 @@ describe.each(databases)('webhooks on $name', ({ makePlace }) => {
     expect((await hooks.raw(right.body, right.headers)).status).toBe(202)
   })
 
-  it('a body that is not JSON is 400 with the remedy, and its GUID is still free', async () => {
+  it('a body that is not JSON is 400, and its GUID is still free (scenario 2)', async () => {
     const thread = newThread()
     const guid = randomUUID()
     const form = signed({ event: 'pull_request', payload: 'payload=%7B%22a%22%3A1%7D', guid })
@@ -117,7 +117,7 @@ describe.each(databases)('webhooks on $name', ({ makePlace }) => {
     expect((await hooks.send({ ...thread.on('opened', 'a', 1), guid })).status).toBe(202)
   })
 
-  it('the signature is over the very bytes, not over what they mean', async () => {
+  it('the signature is over the very bytes, not what they mean (scenario 3)', async () => {
     const thread = newThread()
     const { payload } = thread.on('opened', 'a', 1)
     const spaced = `\n  ${JSON.stringify(payload, null, 3)}\t\r\n`
@@ -129,7 +129,7 @@ describe.each(databases)('webhooks on $name', ({ makePlace }) => {
     expect(await hooks.runs(thread.repo)).toHaveLength(1)
   })
 
-  it('a missing or odd header of GitHub is 400, and two events are never merged', async () => {
+  it('a missing or odd header of GitHub is 400, nothing is merged (scenario 7)', async () => {
     const [one, two] = [newThread(), newThread()]
     for (const thread of [one, two]) {
       const { headers, body } = signed(thread.on('opened', 'a', 1))
@@ -142,7 +142,7 @@ describe.each(databases)('webhooks on $name', ({ makePlace }) => {
     }
   })
 
-  it('more than 25 MB is 413, with its length named or not', async () => {
+  it('more than 25 MB is 413, with its length named or not (scenario 4)', async () => {
     const { headers } = signed({ event: 'push', payload: '{}' })
     const bytes = 25 * 1024 * 1024 + 1
     expect(await hooks.flood(0, { ...headers, 'content-length': String(bytes) })).toBe(413)
@@ -167,7 +167,7 @@ describe.each(databases)('webhooks on $name', ({ makePlace }) => {
     }
   })
 
-  it('what we caused ourselves starts nothing, a bot’s pull request is a skipped run', async () => {
+  it('what we caused ourselves starts nothing, a bot’s is skipped (scenario 10)', async () => {
     const own = newThread()
     for (const login of ['holdfast[bot]', 'Holdfast[bot]', 'HOLDFAST[BOT]']) {
       const sent = await hooks.send(own.on('opened', login, 1, { sender: bot(login) }))
