@@ -8,6 +8,7 @@ import type { PlannedEvent } from './webhook-plan.ts'
 interface EntryJson {
   readonly id: string
   readonly webhook_id: string
+  readonly number: number | null
   readonly state: string
   readonly decision: string
   readonly duplicate_of: string | null
@@ -83,23 +84,30 @@ function checkInbox(
     ({ data }) => data.webhook_id ?? '',
   )
   for (const { guids } of events) {
-    const of = guids.flatMap((guid) => entries.get(guid) ?? [])
-    const [first, ...more] = of.filter(({ duplicate_of }) => duplicate_of === null)
-    if (first === undefined || more.length > 0)
-      wrong.push(`${guids.join(' and ')} are not one event`)
+    const of = inbox.filter(({ webhook_id }) => guids.includes(webhook_id)).toReversed()
+    const [first, second, ...more] = of
+    if (first === undefined || more.length > 0) wrong.push(`${guids.join(' and ')}: ${of.length}`)
     for (const entry of of) {
       const told = received.get(entry.webhook_id) ?? 0
-      if (told !== (entry === first ? 1 : 0)) {
+      if (told !== (entry.duplicate_of === null ? 1 : 0)) {
         wrong.push(`${entry.webhook_id} was received ${told} times`)
       }
-      const expected = entry === first ? 'accepted' : 'duplicate'
+      const expected = entry.duplicate_of === null ? 'accepted' : 'duplicate'
       if (entry.decision !== expected) wrong.push(`${entry.webhook_id} is ${entry.decision}`)
-      if (entry !== first && entry.duplicate_of !== first?.id) {
-        wrong.push(`${entry.webhook_id} is a duplicate of something else`)
-      }
     }
+    if (first === undefined || second === undefined) continue
+    if (first.duplicate_of !== null) wrong.push(`${first.webhook_id} repeats what came later`)
+    const repeats = second.duplicate_of === first.id
+    const mayBeNew = second.duplicate_of === null && hasBetween(inbox, first, second)
+    if (!repeats && !mayBeNew) wrong.push(`${guids.join(' and ')} are not one event`)
   }
   return wrong
+}
+
+/** Whether another event of their pull request came between the two; the newest is listed first. */
+function hasBetween(inbox: readonly EntryJson[], first: EntryJson, second: EntryJson): boolean {
+  const between = inbox.slice(inbox.indexOf(second) + 1, inbox.indexOf(first))
+  return between.some(({ number }) => number === first.number)
 }
 
 function checkRuns(events: readonly PlannedEvent[], { runs, audits }: Seen): string[] {

@@ -9,6 +9,7 @@ import {
 } from '../../../test/outbox/sample-delivery.ts'
 import { afterAttempt, afterFinding, afterLateEnd, afterTakeover } from './advance.ts'
 import type { Delivery } from './delivery.ts'
+import { nextMove } from './move.ts'
 import type { AttemptEnd } from './outcome.ts'
 
 const trouble = { code: 'trouble', text: 'what went wrong' }
@@ -75,6 +76,27 @@ describe('sent', () => {
 })
 
 describe('not sent', () => {
+  const doubt = { action: 'create', since: now - 900, looks: 1 } as const
+  const puttingOff: readonly AttemptEnd[] = [
+    { what: 'rate_limited', trouble, until: now + 60_000 },
+    { what: 'retry', trouble, after: null },
+    { what: 'unclear', trouble },
+  ]
+  it.each(puttingOff)('what was looked for is looked for once more when $what', (how) => {
+    const looked = leased({ memo: { looked: true, unsettled: true, sought: doubt } })
+    const { delivery } = end(how, looked)
+    expect(delivery.memo).toMatchObject({ doubt, unsettled: true })
+    expect(delivery.memo.sought).toBeUndefined()
+    expect(nextMove(delivery, false, now)).toEqual({ what: 'confirm' })
+    expect(end(sent, looked).delivery.memo.sought).toBeUndefined()
+  })
+
+  it('what was looked for is looked for once more when its budget is used up', () => {
+    const looked = leased({ memo: { sought: doubt } })
+    const finding = { what: 'budget', until: now + 60_000 } as const
+    expect(afterFinding(looked, finding, around).delivery.memo.doubt).toEqual(doubt)
+  })
+
   it('tried again after 1, 2 and 4 seconds, never before it was told', () => {
     const waits = [0, 1, 2].map((tries) => {
       const { delivery } = end({ what: 'retry', trouble, after: null }, leased({ tries }))

@@ -46,16 +46,16 @@ export function afterAttempt(
         ? afterRemoval(delivery, attempt, around)
         : afterSent(delivery, attempt, end, around)
     case 'retry':
-      return sendLater(delivery, end.trouble, end.after, around)
+      return sendLater(doubtedAgain(delivery), end.trouble, end.after, around)
     case 'unclear':
       return (
-        askAgainLater(delivery, end.trouble, around) ??
+        askAgainLater(doubtedAgain(delivery), end.trouble, around) ??
         refused(delivery, attempt, end.trouble, around)
       )
     case 'permanent':
       return refused(delivery, attempt, end.trouble, around)
     case 'rate_limited':
-      return waitOut(delivery, end.until, around)
+      return waitOut(doubtedAgain(delivery), end.until, around)
     case 'in_doubt':
       return putInDoubt(delivery, attempt, end, around)
     case 'not_sent':
@@ -91,7 +91,7 @@ export function afterFinding(leased: Delivery, finding: Finding, around: Circums
     case 'unprepared':
       return prepareLater(delivery, finding.trouble, finding.counted, around)
     case 'budget':
-      return waitOut(delivery, finding.until, around)
+      return waitOut(doubtedAgain(delivery), finding.until, around)
     case 'save':
       return saveForTheEnd(delivery, now)
     case 'rest':
@@ -193,7 +193,13 @@ function afterSuccess(
   action: Attempt['action'],
   { now, rules }: Circumstances,
 ): Delivery['memo'] {
-  const { doubt: _doubt, lost: _lost, recreatedFrom: _from, ...known } = delivery.memo
+  const {
+    doubt: _doubt,
+    sought: _sought,
+    lost: _lost,
+    recreatedFrom: _from,
+    ...known
+  } = delivery.memo
   const { failedSends: _sends, unclear: _unclear, ...memo } = known
   if (memo.unsettled !== true) return { ...memo, looked: true }
   const at = settleAt(0, now, rules)
@@ -291,6 +297,15 @@ function putInDoubt(
 }
 
 /** The oldest attempt that nobody answered is the one to look for. */
+/**
+ * It was looked for and is to be sent again, but not now. By then what was sent first may show, so
+ * it is looked for once more.
+ */
+function doubtedAgain(delivery: Delivery): Delivery {
+  const { sought, ...memo } = delivery.memo
+  return sought === undefined ? delivery : { ...delivery, memo: { ...memo, doubt: sought } }
+}
+
 function doubtful(delivery: Delivery, action: Attempt['action'], since: number): Delivery['memo'] {
   const { memo } = delivery
   const doubt = { action, since: memo.doubt?.since ?? since, looks: 0 }

@@ -108,6 +108,8 @@ export interface Delivery {
 export interface Memo {
   /** An attempt ended without an answer. */
   readonly doubt?: Doubt
+  /** A doubt that was looked for and not found; doubted again if the next send is put off. */
+  readonly sought?: Doubt
   /** GitHub said that what we edit is gone; how often we have seen it since. */
   readonly lost?: { readonly looks: number }
   /** Something may still arrive late: an equal content is not proof enough. */

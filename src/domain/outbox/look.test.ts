@@ -41,6 +41,7 @@ describe('a look for what we may have sent', () => {
     expect(once.memo.doubt?.looks).toBe(1)
     const twice = look([], once).delivery
     expect(twice).toMatchObject({ wait: 'due', dueAt: now, memo: { looked: true } })
+    expect(twice.memo.sought).toEqual({ ...doubt, looks: 1 })
     expect(twice.memo.doubt).toBeUndefined()
     // It may still turn up: the target is not settled by this.
     expect(twice.memo.unsettled).toBe(true)

@@ -42,7 +42,8 @@ export function afterLook(
   }
   if (isExhausted(delivery, around.rules)) return exhausted(delivery, notThere, around)
   // Not there, however long we looked: it may be sent again.
-  const known = searched({ ...delivery, memo: { ...memo, looked: true } }, doubt.action, around)
+  const sent = { ...delivery, memo: { ...memo, looked: true as const, sought: doubt } }
+  const known = searched(sent, doubt.action, around)
   return { delivery: { ...known, wait: 'due', dueAt: now }, audits: [] }
 }
 
@@ -89,7 +90,7 @@ function adopt(
   around: Circumstances,
 ): Told {
   const { now } = around
-  const { doubt, lost: _lost, ...memo } = delivery.memo
+  const { doubt, sought: _sought, lost: _lost, ...memo } = delivery.memo
   const found = delivery.providerId === kept.providerId ? memo : counted(delivery, memo)
   const surplus = copies.map(({ providerId }) => providerId)
   const known: Delivery = {
