@@ -67,14 +67,14 @@ describe('straight on the database', () => {
     chmodSync(join(at.world.cwd, 'data'), 0o755)
     at.world.terminal.columns = 60
     const { code, stdout, stderr } = await at.command('doctor')
-    expect(code).toBe(0)
+    expect(code).toBe(1)
     expect(stdout).toContain('✓ store.schema       schema')
-    expect(stdout).toMatch(/^! data_folder {7}/m)
+    expect(stdout).toMatch(/^✗ data_folder {7}/m)
     expect(stdout).toMatch(/^ {21}→ Close it: chmod 700$/m)
     for (const line of stdout.split('\n')) {
       if (!line.includes(at.world.cwd)) expect(line.length).toBeLessThanOrEqual(60)
     }
-    expect(stderr).toMatch(/^0 problems, \d warnings\.\n$/)
+    expect(stderr).toMatch(/^1 problem, \d warnings\.\n$/)
     await at.close()
   })
 })

@@ -38,6 +38,15 @@ const once = (key: string): Once => ({
 })
 
 export const runVerbs: Readonly<Record<string, Scenario>> = {
+  noteLooked: async (store, ask) => {
+    const githubId = nextPull()
+    await store.learnRepository(`acme/looked-${githubId}`, githubId)
+    return await ask(() => store.catchUp.noteLooked(githubId))
+  },
+  noteDeliveriesRead: (store, ask) =>
+    ask(() => store.catchUp.noteDeliveriesRead({ to: 5, gap: null })),
+  takeHeadCheck: (store, ask) => ask(() => store.catchUp.takeHeadCheck()),
+  forgetHeadCheck: (store, ask) => ask(() => store.catchUp.forgetHeadCheck('run_of_nobody')),
   claimRun: (store, ask) => ask(() => store.claimRun(claimAt(nextPull()), null)),
   'claimRun, superseding': async (store, ask) => {
     const pr = nextPull()
@@ -225,6 +234,14 @@ export const outboxVerbs: Readonly<Record<string, Scenario>> = {
     return (await ask(() => store.outbox.confirm(id, '7', 'operator', null))).status
   },
   markerKeys: async (store, ask) => (await ask(() => store.outbox.markerKeys())).length,
+  rotateMarkerKey: async (store, ask) =>
+    (await ask(() => store.outbox.rotateMarkerKey('operator'))).length,
+  exportMarkerKeys: async (store, ask) =>
+    (await ask(() => store.outbox.exportMarkerKeys('operator'))).length,
+  importMarkerKeys: async (store, ask) => {
+    const key = { id: `key${nextPull()}`, secret: 'imported', createdAt: 5 }
+    return (await ask(() => store.outbox.importMarkerKeys([key], 'operator'))).added.length
+  },
   learnAuthor: (store, ask) =>
     ask(() => store.outbox.learnAuthor({ kind: 'user', githubId: nextPull() })),
   noteRestore: (store, ask) => ask(() => store.outbox.noteRestore()),
@@ -254,6 +271,8 @@ export const reads = {
     'listInbox',
     'knownWebhooks',
     'heardHeads',
+    'deliveriesRead',
+    'backlog',
     'inboxBacklog',
     'run',
     'subject',

@@ -67,7 +67,8 @@ async function play({ store, relay, loss }: Place, scenario: Scenario): Promise<
   return { answer: comparable(answer), told: audits.map(({ type }) => type).toSorted() }
 }
 
-const ofTheMoment = /(?:[Aa]t|Until|[Ff]ence|secret|Hash|Hashes|I?d|Sha|[Kk]eys?|pr|pair|subject)$/
+const ofTheMoment =
+  /(?:[Aa]t|Until|[Ff]ence|secret|Hash|Hashes|I?d|Sha|[Kk]eys?|pr|pair|subject|scope)$/
 
 function comparable(value: unknown): unknown {
   return JSON.parse(
