@@ -97,12 +97,20 @@ export interface LeaseRoom {
   readonly limit: number
   /** At most so many of them may be progress: they must not keep the others waiting. */
   readonly progressMax: number
+  /** At most so many of them from the queues; as many as `limit` when not given. */
+  readonly queuedMax?: number
+  /** Reads that repair, on top of `limit`; as many again when not given. */
+  readonly repairsMax?: number
+  /** Identities and queues of which nothing is taken now. */
+  readonly full?: readonly string[]
 }
 
 export interface LeasedDelivery extends PlacedDelivery {
   readonly hold: DeliveryHold
   /** Whoever had it before never came back, and had not begun to send it. */
   readonly wasLost: boolean
+  /** It stood in the queue of its identity, and it was its turn. */
+  readonly wasQueued: boolean
 }
 
 /** With what is known of its place. */
@@ -136,6 +144,8 @@ export interface BeginRequest {
   readonly providerId: string | null
   readonly identity: string
   readonly limits: BudgetLimits
+  /** It comes from the head of its queue; else it goes behind those who wait there. */
+  readonly isTurn: boolean
 }
 
 export type BeginAnswer =

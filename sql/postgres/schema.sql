@@ -45,6 +45,8 @@ CREATE TABLE budget (
   blocked_reason text COLLATE "C",
   updated_at bigint NOT NULL,
   blocked_since bigint,
+  writes_from bigint,
+  progress_from bigint,
   CONSTRAINT budget_pkey PRIMARY KEY (identity)
 );
 
@@ -92,6 +94,7 @@ CREATE TABLE delivery (
   created_at bigint NOT NULL,
   changed_at bigint NOT NULL,
   closed_at bigint,
+  queue text COLLATE "C",
   CONSTRAINT delivery_target_key UNIQUE (target),
   CONSTRAINT delivery_pkey PRIMARY KEY (id),
   CONSTRAINT delivery_closed_has_time CHECK (((closed_at IS NULL) = (status = 'PENDING'::text))),
@@ -105,11 +108,13 @@ CREATE INDEX delivery_announces ON holdfast.delivery USING btree (run_id) WHERE 
 
 CREATE INDEX delivery_channel ON holdfast.delivery USING btree (channel, id);
 
-CREATE INDEX delivery_due ON holdfast.delivery USING btree (priority, due_at) WHERE (due_at IS NOT NULL);
+CREATE INDEX delivery_due ON holdfast.delivery USING btree (priority, due_at) WHERE ((due_at IS NOT NULL) AND (queue IS NULL));
 
 CREATE INDEX delivery_leased ON holdfast.delivery USING btree (leased_until) WHERE (leased_until IS NOT NULL);
 
 CREATE INDEX delivery_open ON holdfast.delivery USING btree (status, changed_at) WHERE (status = 'PENDING'::text);
+
+CREATE INDEX delivery_queue ON holdfast.delivery USING btree (queue, priority, changed_at) WHERE (queue IS NOT NULL);
 
 CREATE INDEX delivery_repository ON holdfast.delivery USING btree (repository_id);
 

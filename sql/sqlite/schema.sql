@@ -36,7 +36,7 @@ CREATE TABLE budget (
   blocked_until INTEGER,
   blocked_reason TEXT,
   updated_at INTEGER NOT NULL
-, blocked_since INTEGER) STRICT;
+, blocked_since INTEGER, writes_from INTEGER, progress_from INTEGER) STRICT;
 
 CREATE TABLE delivery (
   id TEXT PRIMARY KEY,
@@ -81,7 +81,7 @@ CREATE TABLE delivery (
   error_text TEXT,
   created_at INTEGER NOT NULL,
   changed_at INTEGER NOT NULL,
-  closed_at INTEGER,
+  closed_at INTEGER, queue TEXT,
   CONSTRAINT delivery_kind_known CHECK (kind IN ('state', 'message')),
   CONSTRAINT delivery_status_known CHECK (status IN ('PENDING', 'SENT', 'FAILED', 'SKIPPED')),
   CONSTRAINT delivery_closed_has_time CHECK ((closed_at IS NULL) = (status = 'PENDING')),
@@ -94,11 +94,14 @@ CREATE INDEX delivery_announces ON delivery (run_id) WHERE announces = 1;
 
 CREATE INDEX delivery_channel ON delivery (channel, id);
 
-CREATE INDEX delivery_due ON delivery (priority, due_at) WHERE due_at IS NOT NULL;
+CREATE INDEX delivery_due ON delivery (priority, due_at)
+  WHERE due_at IS NOT NULL AND queue IS NULL;
 
 CREATE INDEX delivery_leased ON delivery (leased_until) WHERE leased_until IS NOT NULL;
 
 CREATE INDEX delivery_open ON delivery (status, changed_at) WHERE status = 'PENDING';
+
+CREATE INDEX delivery_queue ON delivery (queue, priority, changed_at) WHERE queue IS NOT NULL;
 
 CREATE INDEX delivery_repository ON delivery (repository_id);
 

@@ -73,10 +73,13 @@ function memoAfterSetBack(memo: Memo, { now, byMs }: SetBack, rules: PublishingR
 export function budgetAfterSetBack(budget: Budget, { now }: SetBack): Budget {
   const aheadMs = budget.updatedAt - now
   if (aheadMs <= 0) return budget
-  const { blockedUntil, lastWriteAt } = budget
+  const { blockedUntil, lastWriteAt, writesFrom, progressFrom } = budget
+  const sooner = (at: number | null): number | null => (at === null ? null : at - aheadMs)
   return {
     ...budget,
-    blockedUntil: blockedUntil === null ? null : blockedUntil - aheadMs,
+    blockedUntil: sooner(blockedUntil),
+    writesFrom: sooner(writesFrom),
+    progressFrom: sooner(progressFrom),
     lastWriteAt: atMost(lastWriteAt, now),
     updatedAt: now,
   }

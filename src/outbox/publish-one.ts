@@ -9,40 +9,23 @@
  * lease and the target read again.
  */
 import type { Channel, Prepared, Sight, Target } from '../channel.ts'
-import type { Clock } from '../clock.ts'
-import type { BudgetLimits } from '../domain/outbox/budget.ts'
-import type { AttemptAction, Delivery } from '../domain/outbox/delivery.ts'
+import type { Attempt, AttemptAction, Delivery } from '../domain/outbox/delivery.ts'
 import type { Move } from '../domain/outbox/move.ts'
 import { nextMove } from '../domain/outbox/move.ts'
 import type { AttemptEnd, Finding } from '../domain/outbox/outcome.ts'
+import { queueName, wasJustSought } from '../domain/outbox/queue.ts'
 import { InvalidInputError, StoreContendedError, StoreUnavailableError } from '../errors.ts'
 import { GitHubError } from '../github/errors.ts'
-import type { Log } from '../log.ts'
-import type { Metrics } from '../metrics.ts'
 import type { LeasedDelivery } from '../outbox-store.ts'
-import type { Scheduler } from '../scheduler.ts'
 import { delay } from '../scheduler.ts'
-import type { Store } from '../store.ts'
-import type { Admission } from './admission.ts'
 import type { LookFailure } from './outcome-of.ts'
-import { brokenOff, endOfError, failureOfLook } from './outcome-of.ts'
-import type { Places } from './places.ts'
+import { brokenOff, endOfError } from './outcome-of.ts'
+import { record, toStoreTime, type PublishingParts } from './publishing-parts.ts'
+import { failureOf, takeTurn } from './take-turn.ts'
 import { targetOf } from './target-of.ts'
 
-/** A shorter wait for the budget is not worth giving a delivery back. */
+/** Only what was just looked for waits so long in hand: behind a queue its look would grow old. */
 const shortWaitMs = 1500
-
-export interface PublishingParts {
-  readonly store: Store
-  readonly channels: ReadonlyMap<string, Channel>
-  readonly places: Places
-  readonly admission: Admission
-  readonly limits: BudgetLimits
-  readonly clock: Clock
-  readonly scheduler: Scheduler
-  readonly metrics: Metrics
-  readonly log: Log
-}
 
 interface Job {
   readonly leased: LeasedDelivery
@@ -73,7 +56,10 @@ export async function publishOne(
   }
   const { repoGithubId } = leased
   if (repoGithubId === null) {
-    await record(parts, leased, await parts.places.learn(leased))
+    const place = { repo: leased.repo, repoGithubId: null }
+    await takeTurn(parts, leased, place, async () => {
+      await record(parts, leased, await parts.places.learn(leased))
+    })
     return
   }
   const target = targetOf(leased, repoGithubId)
@@ -124,19 +110,29 @@ function stillShows({ channel, memo, ...sent }: Delivery, { hash }: Prepared): b
   return sent.sentHash === hash && memo.unsettled !== true && !mayHaveChanged
 }
 
-async function attempt(
+function attempt(
   parts: PublishingParts,
   job: Job,
   action: AttemptAction,
   removes: string | null,
   send: () => Promise<AttemptEnd>,
 ): Promise<void> {
+  return takeTurn(parts, job.leased, job.target, async (identity) => {
+    const begun = await begin(parts, job, action, removes, identity)
+    if (begun !== null) await carryOut(parts, job, begun, identity, send)
+  })
+}
+
+async function carryOut(
+  parts: PublishingParts,
+  job: Job,
+  begun: Attempt,
+  identity: string,
+  send: () => Promise<AttemptEnd>,
+): Promise<void> {
   const { store, metrics } = parts
   const { leased, delivery, channel } = job
-  const identity = await identityOf(parts, job)
-  if (identity === null) return
-  const begun = await begin(parts, job, action, removes, identity)
-  if (begun === null) return
+  const { action } = begun
   const answered = await answerOf(send, async (error) => {
     const until = await parts.admission.shutOut(error, job.target)
     const end = endOfError(error, {
@@ -192,14 +188,14 @@ async function answerOf(
 /** Null when it is not to be sent now; then that has been recorded. */
 async function begin(
   parts: PublishingParts,
-  job: Job,
+  { leased, delivery, sendBy }: Job,
   action: AttemptAction,
   removes: string | null,
   identity: string,
-) {
+): Promise<Attempt | null> {
   const { store, limits, scheduler, clock } = parts
-  const { leased, delivery, sendBy } = job
-  const { versionFence, versionSeq } = delivery
+  const { versionFence, versionSeq, channel } = delivery
+  const sought = wasJustSought(delivery)
   for (;;) {
     const answer = await store.outbox.beginAttempt({
       hold: leased.hold,
@@ -209,12 +205,15 @@ async function begin(
       providerId: removes,
       identity,
       limits,
+      isTurn: leased.wasQueued || sought,
     })
     if (answer.result === 'begun') return answer.attempt
     if (answer.result !== 'budget') return null
     const waitMs = answer.until - store.now()
-    if (waitMs > shortWaitMs || clock.monotonicMs() + waitMs >= sendBy) {
-      await record(parts, leased, { what: 'budget', until: answer.until })
+    if (!sought || waitMs > shortWaitMs || clock.monotonicMs() + waitMs >= sendBy) {
+      // A block is waited out by each on its own, because its deadline waits with it.
+      const queue = answer.why === 'blocked' ? null : queueName(identity, channel)
+      await record(parts, leased, { what: 'budget', until: answer.until, queue })
       return null
     }
     await delay(scheduler, Math.max(1, waitMs))
@@ -223,15 +222,19 @@ async function begin(
 
 type Look = Exclude<Move['what'], 'write' | 'remove' | 'rest' | 'save'>
 
-async function look(
+function look(parts: PublishingParts, job: Job, { what }: { readonly what: Look }): Promise<void> {
+  const { leased, target } = job
+  return takeTurn(parts, leased, target, (identity) => lookAs(parts, job, what, identity))
+}
+
+async function lookAs(
   parts: PublishingParts,
   job: Job,
-  { what }: { readonly what: Look },
+  what: Look,
+  identity: string,
 ): Promise<void> {
   const { store } = parts
   const { leased, channel, prepared } = job
-  const identity = await identityOf(parts, job)
-  if (identity === null) return
   const blockedUntil = await store.outbox.blockedUntil(identity)
   if (blockedUntil !== null) {
     await record(parts, leased, { what: 'look_limited', until: blockedUntil })
@@ -246,7 +249,7 @@ async function look(
   } catch (error) {
     const until = await parts.admission.shutOut(error, job.target)
     const failed: LookFailure =
-      until === null ? failureOf(parts, job, error) : { what: 'look_limited', until }
+      until === null ? failureOf(parts, leased, error) : { what: 'look_limited', until }
     if (failed.what === 'look_limited' && until === null) {
       await store.outbox.blockIdentity(identity, failed.until, 'rate_limited')
     }
@@ -285,24 +288,6 @@ async function findingOf(
       return { what: 'looked', standing, unverified, hash: prepared.hash, looks }
     }
   }
-}
-
-/** Null when it cannot be said under whom we act; then that has been recorded. */
-async function identityOf(parts: PublishingParts, job: Job): Promise<string | null> {
-  try {
-    const entry = await parts.admission.enter(job.target)
-    if ('identity' in entry) return entry.identity
-    await record(parts, job.leased, { what: 'look_limited', until: entry.until })
-  } catch (error) {
-    await record(parts, job.leased, failureOf(parts, job, error))
-  }
-  return null
-}
-
-function failureOf(parts: PublishingParts, { delivery }: Job, error: unknown): LookFailure {
-  const now = parts.store.now()
-  const { rules } = parts.store.outbox
-  return failureOfLook(error, { delivery, now, toStoreTime: toStoreTime(parts), rules })
 }
 
 type Unprepared = Extract<Finding, { what: 'invalid' | 'look_failed' | 'unprepared' }>
@@ -345,24 +330,10 @@ async function threadIsOld(
   return threadCreatedAt === null || threadCreatedAt < (await store.outbox.knowsSince())
 }
 
-async function record(
-  { store, log }: PublishingParts,
-  { hold, delivery }: LeasedDelivery,
-  finding: Finding,
-): Promise<void> {
-  const result = await store.outbox.record(hold, finding)
-  const told = { delivery_id: delivery.id, found: finding.what, result }
-  log.debug(told, 'looked after a delivery')
-}
-
 function tell({ log }: PublishingParts, { delivery }: Job, action: string, end: AttemptEnd): void {
   const { id, channel, runId, name } = delivery
   const told = { delivery_id: id, run_id: runId, channel, name, action, outcome: end.what }
   if (end.what === 'sent') log.info(told, 'published')
   else if (end.what === 'permanent') log.warn({ ...told, ...end.trouble }, 'could not publish')
   else log.info({ ...told, ...('trouble' in end && end.trouble) }, 'not published yet')
-}
-
-function toStoreTime({ store, clock }: PublishingParts) {
-  return (ourMs: number): number => ourMs - clock.wallMs() + store.now()
 }

@@ -8,14 +8,15 @@
 import { SetupError } from '../errors.ts'
 import type { LeasedDelivery } from '../outbox-store.ts'
 import type { Cancel } from '../scheduler.ts'
-import { publishOne, type PublishingParts } from './publish-one.ts'
+import { Hands } from './hands.ts'
+import { publishOne } from './publish-one.ts'
+import type { PublishingParts } from './publishing-parts.ts'
 
 /** Other processes write deliveries too: how long one may lie unseen. */
 const pollMs = 200
 const errorPauseMs = 1000
-const atOnceDefault = 6
 
-export interface PublisherOptions extends PublishingParts {
+export interface PublisherOptions extends Omit<PublishingParts, 'hands'> {
   /** How many are in hand at once. */
   readonly atOnceMax?: number
 }
@@ -38,9 +39,8 @@ export function createPublisher(options: PublisherOptions): Publisher {
 
 class StorePublisher implements Publisher {
   readonly #options: PublisherOptions
-  readonly #atOnceMax: number
+  readonly #hands: Hands
   readonly #inHand = new Set<Promise<void>>()
-  #progressInHand = 0
   #state: 'new' | 'started' | 'stopped' = 'new'
   #cancel: Cancel | undefined
   #looking: Promise<void> | null = null
@@ -48,7 +48,7 @@ class StorePublisher implements Publisher {
 
   constructor(options: PublisherOptions) {
     this.#options = options
-    this.#atOnceMax = options.atOnceMax ?? atOnceDefault
+    this.#hands = new Hands(options.atOnceMax)
   }
 
   start(): void {
@@ -86,16 +86,15 @@ class StorePublisher implements Publisher {
   async #look(): Promise<number> {
     const { store, clock, log } = this.#options
     try {
-      const limit = this.#atOnceMax - this.#inHand.size
-      if (limit <= 0) return pollMs
       const dueAt = await store.outbox.nextDueAt()
       if (dueAt === null) return pollMs
       const waitMs = dueAt - store.now()
       if (waitMs > 0) return Math.min(pollMs, waitMs)
       // The lease is counted from before it was asked for: ours ends before the store's.
       const leasedAtMs = clock.monotonicMs()
-      const progressMax = Math.max(0, Math.ceil(this.#atOnceMax / 2) - this.#progressInHand)
-      for (const one of await store.outbox.lease({ limit, progressMax })) {
+      const room = this.#hands.room()
+      if (room === null) return pollMs
+      for (const one of await store.outbox.lease(room)) {
         this.#take(one, leasedAtMs)
       }
       return pollMs
@@ -109,16 +108,16 @@ class StorePublisher implements Publisher {
     const { requestTimeoutMs, leaseMarginMs, deliveryLeaseMs } = this.#options.store.outbox.rules
     const lookBy = leasedAtMs + deliveryLeaseMs - leaseMarginMs
     const sendBy = lookBy - requestTimeoutMs
-    const progress = leased.delivery.priority
-    this.#progressInHand += progress
-    const done = publishOne(this.#options, leased, { sendBy, lookBy })
+    const release = this.#hands.take(leased)
+    const parts = { ...this.#options, hands: this.#hands }
+    const done = publishOne(parts, leased, { sendBy, lookBy })
       .catch((error: unknown) => {
         const told = { err: error, delivery_id: leased.delivery.id }
         this.#options.log.error(told, 'a delivery broke off; it is due again with its lease')
       })
       .then(() => {
         this.#inHand.delete(done)
-        this.#progressInHand -= progress
+        release()
         this.wake()
       })
     this.#inHand.add(done)

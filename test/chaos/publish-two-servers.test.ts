@@ -63,6 +63,11 @@ it.concurrent('share what may be written in a minute', async (test) => {
   const pair = await startPair(test, 30, { HOLDFAST_WRITES_PER_MINUTE: '40' })
   const { world, servers, stories } = pair
   await Promise.all(stories.map((story, index) => story.claim(servers[index % 2]!.admin)))
+  // Those in a queue wait for their turn at first, then for the budget.
+  await until(
+    async () => writesOf(world).length,
+    (count) => count >= 40,
+  )
   const open = await until(
     () => servers[0].admin.get('/v1/deliveries?status=PENDING&limit=1000'),
     ({ body }) => body.items.every((item) => 'wait' in item && item.wait === 'budget'),

@@ -182,7 +182,7 @@ export const outboxVerbs: Readonly<Record<string, Scenario>> = {
   record: async (store, ask) => {
     const { hand } = await oneDue(store)
     const leased = await hand.leaseNamed('status')
-    const finding = { what: 'budget', until: store.now() + 1 } as const
+    const finding = { what: 'budget', until: store.now() + 1, queue: null } as const
     return await ask(() => store.outbox.record(leased.hold, finding))
   },
   notePreparation: async (store, ask) => {

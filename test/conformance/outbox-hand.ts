@@ -83,6 +83,7 @@ export class OutboxHand {
       providerId: null,
       identity,
       limits: noLimits,
+      isTurn: leased.wasQueued,
       ...over,
     })
   }

@@ -9,7 +9,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openPostgresDriver, sessionOptions } from '../../src/stores/open-postgres.ts'
 import type { Row, Sql, Verb } from '../../src/stores/sql.ts'
 import { raw, sql } from '../../src/stores/sql.ts'
-import { deliveriesAt, selectAttempts } from '../../src/stores/tables/delivery-table.ts'
+import {
+  deliveriesAt,
+  firstInQueue,
+  selectAttempts,
+  selectQueues,
+} from '../../src/stores/tables/delivery-table.ts'
 import { selectOthersAt } from '../../src/stores/tables/run-table.ts'
 import type { VerbContext } from '../../src/stores/verbs/context.ts'
 import {
@@ -42,6 +47,9 @@ function statements(): [string, Sql][] {
   const verbs: Readonly<Record<string, Verb<unknown>>> = {
     'what is due, to be leased': leaseDeliveries(context, { limit: 6, progressMax: 3 }),
     'when something is due': nextDueAt(),
+    'which queues there are': selectQueues(),
+    'who is first in a long queue': firstInQueue('busy github-status', 0),
+    'whether anybody waits there': firstInQueue('busy github-status', 1),
     'leases of a dead process': takeOverLeases(context),
     'the backlog': outboxBacklog(history),
     'what ended runs left announced': closeForgotten(context, 100),
@@ -73,6 +81,10 @@ const row = `'del_' || i, 1, 'state',
   CASE i % 2000 WHEN 0 THEN 'PENDING' WHEN 1 THEN 'FAILED' ELSE 'SENT' END, 'why', i % 2, 0,
   0, 0, '{}', i, i, CASE i % 2000 WHEN 0 THEN NULL ELSE i END,
   CASE i % 2000 WHEN 0 THEN 'due' ELSE NULL END, CASE i % 2000 WHEN 0 THEN i ELSE NULL END`
+/** Thousands wait for one identity. */
+const queuedRow = `'queued_' || i, 1, 'state', 'github-status', 'queued ' || i, 'status',
+  'run_' || i, 's' || i, 'r', 'k', 1, i, 1, '{}', 1, 0, 'PENDING', NULL, 0, 0,
+  0, 0, '{}', i, i, NULL, 'budget', i`
 const tries = `'att_' || i, 'del_' || i % 9000, 'create', i, 1, i, 0`
 const tryColumns = 'id, delivery_id, action, version_fence, version_seq, started_at, late'
 
@@ -81,6 +93,8 @@ describe('SQLite', () => {
   const numbers = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n
     WHERE i < ${history})`
   db.exec(`INSERT INTO delivery (${columns}) ${numbers} SELECT ${row} FROM n`)
+  db.exec(`INSERT INTO delivery (${columns}, queue) ${numbers}
+    SELECT ${queuedRow}, 'busy github-status' FROM n`)
   db.exec(`INSERT INTO delivery_attempt (${tryColumns}) ${numbers} SELECT ${tries} FROM n`)
   afterAll(() => db.close())
 
@@ -107,6 +121,10 @@ describe('PostgreSQL', () => {
     await client.connect()
     const from = `FROM generate_series(1, ${history}) AS i`
     await client.query(`INSERT INTO delivery (${columns}) SELECT ${row} ${from}`)
+    await client.query(
+      `INSERT INTO delivery (${columns}, queue)
+        SELECT ${queuedRow}, 'busy github-status' ${from}`,
+    )
     await client.query(`INSERT INTO delivery_attempt (${tryColumns}) SELECT ${tries} ${from}`)
     await client.query('ANALYZE')
   })

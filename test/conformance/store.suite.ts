@@ -20,6 +20,7 @@ import { markerKeys } from './marker-keys.suite.ts'
 import { merging } from './outbox-merging.suite.ts'
 import { operating } from './outbox-operating.suite.ts'
 import { publishing } from './outbox-publishing.suite.ts'
+import { queueing } from './outbox-queues.suite.ts'
 import { announcing } from './outbox.suite.ts'
 import { purging } from './purge.suite.ts'
 import { repositories } from './repositories.suite.ts'
@@ -64,6 +65,7 @@ const parts = {
     describe('what a run announces', () => announcing(open))
     describe('a commit of two pull requests', () => sharedCommit(open))
     describe('publishing', () => publishing(open))
+    describe('a queue of the outbox', () => queueing(open))
     describe('operating the outbox', () => operating(open))
     describe('merging deliveries', () => merging(open))
     describe('marker keys', () => markerKeys(open))

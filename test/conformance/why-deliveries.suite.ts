@@ -62,6 +62,7 @@ export function whyDeliveries(open: OpenStore): void {
         providerId,
         identity,
         limits,
+        isTurn: false,
       } as const
       const begun = await outbox.beginAttempt(request)
       if (begun.result !== 'begun') throw new Error(begun.result)
@@ -127,7 +128,7 @@ export function whyDeliveries(open: OpenStore): void {
   it('waiting for a budget: whose, and until when', async () => {
     const until = world.store.now() + 90 * second
     await world.store.outbox.blockIdentity(identity, until, 'rate_limited')
-    await step(() => ({ what: 'budget', until }))
+    await step(() => ({ what: 'budget', until, queue: null }))
     const { headline, awaiting, actions } = await ask()
     const whose = 'installation:7, which GitHub told to wait (rate_limited), until '
     expect(headline).toContain(`The comment is not on GitHub yet: it waits for ${whose}`)

@@ -32,6 +32,7 @@ export const theDelivery: Delivery = {
   reason: null,
   wait: 'backoff',
   priority: 0,
+  queue: null,
   dueAt: startedAt + 1000,
   leaseId: null,
   leasedUntil: null,

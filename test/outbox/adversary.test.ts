@@ -228,7 +228,7 @@ describe('an outcome closes only the version it was for', () => {
     { what: 'rest' },
     { what: 'save' },
     { what: 'invalid', trouble: { code: 'invalid_content', text: 'never' } },
-    { what: 'budget', until: Date.UTC(2027, 0, 1) },
+    { what: 'budget', until: Date.UTC(2027, 0, 1), queue: null },
     {
       what: 'look_failed',
       trouble: { code: 'forbidden', text: 'no' },

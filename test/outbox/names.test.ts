@@ -76,6 +76,7 @@ describe('what an earlier version left in doubt under another name', () => {
         ...{ hold, action: 'create', providerId: null, identity: 'github:user' },
         ...{ versionFence: delivery.versionFence, versionSeq: delivery.versionSeq },
         limits: { spacingMs: 0, perMinute: 0, perHour: 0 },
+        isTurn: false,
       }),
     )
     if (begun.result !== 'begun') throw new Error(begun.result)

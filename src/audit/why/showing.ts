@@ -5,6 +5,7 @@
 import type { Budget } from '../../domain/outbox/budget.ts'
 import type { Delivery } from '../../domain/outbox/delivery.ts'
 import { isOpen, waitOf } from '../../domain/outbox/delivery.ts'
+import { identityOfQueue } from '../../domain/outbox/queue.ts'
 import type { Action } from './actions.ts'
 import type { Awaited } from './awaiting.ts'
 import { deliveryName, failedBecause, skippedBecause } from './delivery-words.ts'
@@ -57,7 +58,9 @@ function waitWords(delivery: Delivery, known: Known): string {
     case 'backoff':
       return `it did not go through${why}; try ${tries + 1} follows ${at}`
     case 'budget':
-      return `it waits for ${budgetWords(delivery, known)} until ${timeWords(dueAt ?? now, now)}`
+      return `it waits for ${budgetWords(delivery, known)} ${
+        isBehindOthers(delivery, now) ? 'behind others' : `until ${timeWords(dueAt ?? now, now)}`
+      }`
     case 'in_doubt':
       return `${doubtWords(delivery, why)}; GitHub is asked ${at}, and ${afterLook(delivery)}`
     case 'held':
@@ -91,8 +94,15 @@ function budgetWords(delivery: Delivery, known: Known): string {
   return `${name}, which GitHub told to wait${said},`
 }
 
-/** A delivery does not know who will send it: null where more than one can be meant. */
-function budgetOf({ dueAt }: Delivery, { budgets, now }: Known): Budget | null {
+/** Its identity may write, but it is not its turn yet. */
+const isBehindOthers = ({ queue, dueAt }: Delivery, now: number): boolean =>
+  queue !== null && (dueAt ?? now) <= now
+
+/** Only one in a queue knows who will send it: null where more than one can be meant. */
+function budgetOf({ dueAt, queue }: Delivery, { budgets, now }: Known): Budget | null {
+  if (queue !== null) {
+    return budgets.find(({ identity }) => identity === identityOfQueue(queue)) ?? null
+  }
   const blocked = budgets.filter(({ blockedUntil }) => (blockedUntil ?? 0) > now)
   const until = blocked.filter(({ blockedUntil }) => blockedUntil === dueAt)
   return [until, blocked, budgets].find(({ length }) => length === 1)?.[0] ?? null
@@ -100,7 +110,8 @@ function budgetOf({ dueAt }: Delivery, { budgets, now }: Known): Budget | null {
 
 export function awaitedDeliveries(known: Known): Awaited[] {
   return known.deliveries.filter(isOpen).map((delivery) => {
-    const until = isHeld(delivery) ? null : delivery.dueAt
+    const isUnknown = isHeld(delivery) || isBehindOthers(delivery, known.now)
+    const until = isUnknown ? null : delivery.dueAt
     return { what: awaitedWords(delivery, known), until }
   })
 }

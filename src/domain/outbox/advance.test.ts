@@ -93,7 +93,7 @@ describe('not sent', () => {
 
   it('what was looked for is looked for once more when its budget is used up', () => {
     const looked = leased({ memo: { sought: doubt } })
-    const finding = { what: 'budget', until: now + 60_000 } as const
+    const finding = { what: 'budget', until: now + 60_000, queue: null } as const
     expect(afterFinding(looked, finding, around).delivery.memo.doubt).toEqual(doubt)
   })
 

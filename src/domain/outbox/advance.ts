@@ -28,6 +28,7 @@ import {
   pastDeadline,
   prepareLater,
   sendLater,
+  standInLine,
   waitOut,
   withFailedSend,
   withoutFollowUps,
@@ -91,7 +92,9 @@ export function afterFinding(leased: Delivery, finding: Finding, around: Circums
     case 'unprepared':
       return prepareLater(delivery, finding.trouble, finding.counted, around)
     case 'budget':
-      return waitOut(doubtedAgain(delivery), finding.until, around)
+      return waitOut({ ...doubtedAgain(delivery), queue: finding.queue }, finding.until, around)
+    case 'crowded':
+      return standInLine(doubtedAgain(delivery), finding.queue, now)
     case 'save':
       return saveForTheEnd(delivery, now)
     case 'rest':

@@ -26,14 +26,24 @@ export interface Budget {
   readonly blockedReason: string | null
   /** When the first of the blocks began that follow each other without a longer pause. */
   readonly blockedSince: number | null
+  /** Not before then may it write again, as far as its own limits go. */
+  readonly writesFrom: number | null
+  /** The same for progress, where that has to wait longer. */
+  readonly progressFrom: number | null
   readonly updatedAt: number
 }
 
 export type Grant =
   | { readonly granted: true; readonly budget: Budget }
-  | { readonly granted: false; readonly until: number; readonly why: BudgetWait }
+  | {
+      readonly granted: false
+      readonly until: number
+      readonly why: BudgetWait
+      readonly budget: Budget
+    }
 
-export type BudgetWait = 'blocked' | 'spacing' | 'minute' | 'hour'
+/** `queue`: others were there before. */
+export type BudgetWait = 'blocked' | 'spacing' | 'minute' | 'hour' | 'queue'
 
 interface Window {
   readonly slots: readonly Slot[]
@@ -56,6 +66,8 @@ export function newBudget(identity: string, now: number): Budget {
     blockedUntil: null,
     blockedReason: null,
     blockedSince: null,
+    writesFrom: null,
+    progressFrom: null,
     updatedAt: now,
   }
 }
@@ -68,16 +80,17 @@ export function takeWrite(
 ): Grant {
   const { blockedUntil, lastWriteAt } = budget
   if (blockedUntil !== null && blockedUntil > now) {
-    return { granted: false, until: blockedUntil, why: 'blocked' }
+    return { granted: false, until: blockedUntil, why: 'blocked', budget }
   }
   for (const window of windowsOf(budget, limits)) {
     const until = freeAt(window, isProgress, now)
-    if (until > now) return { granted: false, until, why: window.why }
+    if (until > now) return notBefore(budget, until, window.why, isProgress)
   }
   // A clock that was set back must not hold everything up until it has caught up again.
   const sinceLast = lastWriteAt === null ? Infinity : Math.abs(now - lastWriteAt)
   if (sinceLast < limits.spacingMs) {
-    return { granted: false, until: now + limits.spacingMs - sinceLast, why: 'spacing' }
+    const until = now + limits.spacingMs - sinceLast
+    return notBefore(budget, until, 'spacing', false)
   }
   return {
     granted: true,
@@ -89,9 +102,16 @@ export function takeWrite(
       blockedUntil: null,
       blockedReason: null,
       blockedSince: null,
+      writesFrom: limits.spacingMs > 0 ? now + limits.spacingMs : null,
+      progressFrom: null,
       updatedAt: now,
     },
   }
+}
+
+function notBefore(budget: Budget, until: number, why: BudgetWait, isProgress: boolean): Grant {
+  const from = isProgress ? { progressFrom: until } : { writesFrom: until }
+  return { granted: false, until, why, budget: { ...budget, ...from } }
 }
 
 /** A later limit answer never shortens a block. */
@@ -125,7 +145,15 @@ export function refuse(budget: Budget, reason: string, now: number): Budget {
 
 /** A person says that it may be tried again now. */
 export function unblock(budget: Budget, now: number): Budget {
-  return { ...budget, blockedUntil: null, blockedReason: null, blockedSince: null, updatedAt: now }
+  return {
+    ...budget,
+    blockedUntil: null,
+    blockedReason: null,
+    blockedSince: null,
+    writesFrom: null,
+    progressFrom: null,
+    updatedAt: now,
+  }
 }
 
 export interface BudgetUse {

@@ -71,8 +71,10 @@ export interface Delivery {
   readonly reason: string | null
   /** While PENDING: what it waits for. */
   readonly wait: Exclude<DeliveryWait, 'leased'> | null
-  /** 0 goes first: creates and ends; 1: progress. */
+  /** 0 goes first: creates and ends; 1: progress; 2: what is looked at, not sent. */
   readonly priority: number
+  /** In which queue it stands until its identity may write again (domain/outbox/queue). */
+  readonly queue: string | null
   /** When there is next something to do; null when never. */
   readonly dueAt: number | null
   readonly leaseId: string | null
@@ -206,8 +208,8 @@ export function isLeased(delivery: Delivery, now: number): boolean {
 export function waitOf(delivery: Delivery, now: number): DeliveryWait | null {
   if (!isOpen(delivery)) return null
   if (isLeased(delivery, now)) return 'leased'
-  const { wait, dueAt } = delivery
-  const waited = wait === 'backoff' || wait === 'budget'
+  const { wait, dueAt, queue } = delivery
+  const waited = wait === 'backoff' || (wait === 'budget' && queue === null)
   return waited && dueAt !== null && dueAt <= now ? 'due' : (wait ?? 'due')
 }
 

@@ -16,7 +16,7 @@ export function close(
 
 /** Nobody holds it any more. */
 export function free(delivery: Delivery): Delivery {
-  return { ...delivery, leaseId: null, leasedUntil: null, attemptId: null }
+  return { ...delivery, leaseId: null, leasedUntil: null, attemptId: null, queue: null }
 }
 
 /** It has been prepared: whatever kept it from that is over. */

@@ -80,7 +80,10 @@ export type Finding =
   | { readonly what: 'invalid'; readonly trouble: Trouble }
   /** It could not be made ready to be sent, or not in time. */
   | { readonly what: 'unprepared'; readonly trouble: Trouble; readonly counted: boolean }
-  | { readonly what: 'budget'; readonly until: number }
+  /** `queue`: where it stands until then; null when GitHub has the identity blocked. */
+  | { readonly what: 'budget'; readonly until: number; readonly queue: string | null }
+  /** Its identity has enough in hand: it stands in that queue until there is a hand for it. */
+  | { readonly what: 'crowded'; readonly queue: string }
   /** What is left of a limited number is kept for more important ones. */
   | { readonly what: 'save' }
   | { readonly what: 'rest' }

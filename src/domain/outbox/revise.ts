@@ -287,6 +287,7 @@ const blank: Delivery = {
   reason: null,
   wait: 'due',
   priority: 0,
+  queue: null,
   dueAt: null,
   leaseId: null,
   leasedUntil: null,

@@ -169,6 +169,21 @@ export function waitOut(delivery: Delivery, until: number, { now, rules }: Circu
   return { delivery: waiting, audits: [] }
 }
 
+/** A closed one cannot stand in a queue: it comes back in a moment. */
+export function standInLine(delivery: Delivery, queue: string, now: number): Told {
+  const wait = isOpen(delivery) && delivery.wait !== 'in_doubt' ? 'budget' : delivery.wait
+  return { delivery: { ...delivery, wait, queue, dueAt: now }, audits: [] }
+}
+
+/** The time it stood in a queue is not its own: its deadline waits too, but not for ever. */
+export function withTimeInQueue(delivery: Delivery, now: number, rules: PublishingRules): Delivery {
+  const { queue, dueAt, deadlineAt } = delivery
+  if (queue === null) return delivery
+  const waitedMs = Math.max(0, now - (dueAt ?? now))
+  const last = Math.max(deadlineAt, lastDeadlineOf(delivery, rules))
+  return { ...delivery, queue: null, deadlineAt: Math.min(deadlineAt + waitedMs, last) }
+}
+
 const blocked: Trouble = { code: 'blocked', text: 'GitHub did not let us write for too long' }
 
 const isoTime = (ms: number): string => new Date(ms).toISOString()

@@ -1,8 +1,9 @@
 /** Table `budget`: one row per identity, locked by whoever is about to write under it. */
 import type { Budget } from '../../domain/outbox/budget.ts'
 import { newBudget } from '../../domain/outbox/budget.ts'
+import type { Pace } from '../../domain/outbox/queue.ts'
 import type { Verb } from '../sql.ts'
-import { join, sql } from '../sql.ts'
+import { join, padded, sql } from '../sql.ts'
 import { table } from './table.ts'
 
 const budget = table<Budget>(
@@ -15,6 +16,8 @@ const budget = table<Budget>(
     'blockedUntil',
     'blockedReason',
     'blockedSince',
+    'writesFrom',
+    'progressFrom',
     'updatedAt',
   ],
   { json: ['seconds', 'minutes'] },
@@ -37,6 +40,13 @@ export function* writeBudget(item: Budget): Verb<void> {
 export function* selectBudgets(): Verb<Budget[]> {
   const rows = yield sql`SELECT ${budget.columns} FROM budget ORDER BY identity LIMIT 1000`
   return rows.map((row) => budget.decode(row))
+}
+
+export function* selectPaces(identities: readonly string[]): Verb<Map<string, Pace>> {
+  if (identities.length === 0) return new Map()
+  const rows = yield sql`SELECT ${budget.columns} FROM budget
+    WHERE identity IN (${join(padded(identities))})`
+  return new Map(rows.map((row) => budget.decode(row)).map((pace) => [pace.identity, pace]))
 }
 
 export function* blockedUntil(identity: string): Verb<number | null> {

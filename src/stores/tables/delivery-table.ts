@@ -1,5 +1,7 @@
 /** Tables `delivery` and `delivery_attempt`. Every write checks and raises `rev`. */
 import type { Attempt, Delivery } from '../../domain/outbox/delivery.ts'
+import type { QueueHead } from '../../domain/outbox/queue.ts'
+import { lineUp, priorities } from '../../domain/outbox/queue.ts'
 import { LostRace } from '../driver.ts'
 import type { Sql, Verb } from '../sql.ts'
 import { inPieces, join, padded, sql, tuples } from '../sql.ts'
@@ -29,6 +31,7 @@ const delivery = table<Delivery>(
     'reason',
     'wait',
     'priority',
+    'queue',
     'dueAt',
     'leaseId',
     'leasedUntil',
@@ -75,6 +78,8 @@ const attempt = table<Attempt>(
   { flags: ['late'] },
 )
 
+const head = table<QueueHead>(['id', 'queue', 'priority', 'changedAt', 'dueAt'])
+
 export function* selectDeliveries(rest: Sql): Verb<Delivery[]> {
   const rows = yield sql`SELECT ${delivery.columns} FROM delivery WHERE ${rest}`
   return rows.map((row) => delivery.decode(row))
@@ -91,12 +96,42 @@ export function* deliveriesAt(targets: readonly string[]): Verb<Map<string, Deli
   return new Map(found.map((item) => [item.target, item]))
 }
 
+/** One look-up per queue: however long each of them is. */
+export function* selectQueues(): Verb<string[]> {
+  const queues: string[] = []
+  for (let last = ''; ;) {
+    const [row] = yield sql`SELECT queue FROM delivery
+      WHERE queue IS NOT NULL AND queue > ${last} ORDER BY queue LIMIT 1`
+    if (row === undefined) return queues
+    last = row['queue'] as string
+    queues.push(last)
+  }
+}
+
+/** The first to go of a priority. */
+export function* firstInQueue(queue: string, priority: number): Verb<QueueHead | null> {
+  const [row] = yield sql`SELECT id, queue, priority, changed_at, due_at FROM delivery
+    WHERE queue = ${queue} AND priority = ${priority} ORDER BY changed_at LIMIT 1`
+  return row === undefined ? null : head.decode(row)
+}
+
+export function* selectQueueHeads(): Verb<QueueHead[]> {
+  const heads: QueueHead[] = []
+  for (const queue of yield* selectQueues()) {
+    for (const priority of [priorities.first, priorities.progress]) {
+      const first = yield* firstInQueue(queue, priority)
+      if (first !== null) heads.push(first)
+    }
+  }
+  return heads
+}
+
 /**
  * Writes deliveries as they should be, rows that exist first. One that changed since it was read,
  * or whose target somebody else made meanwhile, is a lost race.
  */
 export function* writeDeliveries(deliveries: readonly Delivery[]): Verb<Delivery[]> {
-  const raised = deliveries.map((item) => ({ ...item, rev: item.rev + 1 }))
+  const raised = deliveries.map((item) => ({ ...lineUp(item), rev: item.rev + 1 }))
   for (const item of raised) if (item.rev > 1) yield* updateDelivery(item)
   for (const piece of inPieces(raised.filter(({ rev }) => rev === 1))) {
     const rows = tuples(piece.map((item) => delivery.encode(item)))

@@ -11,6 +11,7 @@ import { withoutPreparations, withShown } from '../../domain/outbox/follow-up.ts
 import { givenUpTarget } from '../../domain/outbox/merge.ts'
 import type { AttemptEnd, Finding } from '../../domain/outbox/outcome.ts'
 import { ofAnEarlierVersion } from '../../domain/outbox/outcome.ts'
+import { isRepair, priorities, queueName } from '../../domain/outbox/queue.ts'
 import { isProgress } from '../../domain/outbox/revise.ts'
 import type { AttemptReport, BeginAnswer, BeginRequest, DeliveryHold } from '../../outbox-store.ts'
 import type { Verb } from '../sql.ts'
@@ -19,6 +20,7 @@ import { lockBudget, writeBudget } from '../tables/budget-table.ts'
 import {
   insertAttempt,
   deliveriesAt,
+  firstInQueue,
   keepLateOutcome,
   selectDelivery,
   writeDeliveries,
@@ -41,9 +43,12 @@ export function* beginAttempt(context: VerbContext, request: BeginRequest): Verb
   }
   const budget = yield* lockBudget(request.identity, context.now())
   const now = context.now()
+  if (!request.isTurn && (yield* isBehind(delivery, request.identity))) {
+    return { result: 'budget', until: Math.max(now, budget.writesFrom ?? now), why: 'queue' }
+  }
   const grant = takeWrite(budget, request.limits, isOpen(delivery) && isProgress(delivery), now)
-  if (!grant.granted) return { result: 'budget', until: grant.until, why: grant.why }
   yield* writeBudget(grant.budget)
+  if (!grant.granted) return { result: 'budget', until: grant.until, why: grant.why }
   const attempt = newAttempt(context.newId('att'), request, now)
   yield* insertAttempt(attempt)
   const announcedFence = action === 'remove' ? delivery.announcedFence : versionFence
@@ -52,6 +57,17 @@ export function* beginAttempt(context: VerbContext, request: BeginRequest): Verb
   const memo = delivery.announces ? withShown(delivery, known) : known
   yield* writeDeliveries([{ ...delivery, attemptId: attempt.id, announcedFence, memo }])
   return { result: 'begun', attempt }
+}
+
+/** Somebody waits already for what it would take. */
+function* isBehind(delivery: Delivery, identity: string): Verb<boolean> {
+  if (isRepair(delivery)) return false
+  const queue = queueName(identity, delivery.channel)
+  const own = isProgress(delivery) ? priorities.progress : priorities.first
+  for (const priority of [priorities.first, own]) {
+    if ((yield* firstInQueue(queue, priority)) !== null) return true
+  }
+  return false
 }
 
 function newAttempt(id: string, request: BeginRequest, now: number): Attempt {

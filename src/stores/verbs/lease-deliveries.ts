@@ -4,39 +4,32 @@
  */
 import type { Attempt, Delivery } from '../../domain/outbox/delivery.ts'
 import { afterFinding, afterTakeover } from '../../domain/outbox/advance.ts'
+import type { Pace, QueueHead } from '../../domain/outbox/queue.ts'
+import { identityOfQueue, opensAt, pickHeads, priorities } from '../../domain/outbox/queue.ts'
+import { withTimeInQueue } from '../../domain/outbox/setback.ts'
 import type { DeliveryHold, LeasedDelivery, LeaseRoom, PlacedDelivery } from '../../outbox-store.ts'
 import type { Verb } from '../sql.ts'
 import { join, padded, sql } from '../sql.ts'
 import { insertAudits } from '../tables/audit-table.ts'
+import { selectPaces } from '../tables/budget-table.ts'
 import {
   selectAttempts,
   selectDeliveries,
+  selectQueueHeads,
   writeDeliveries,
   writeOutcome,
 } from '../tables/delivery-table.ts'
 import type { VerbContext } from './context.ts'
 import { circumstancesOf } from './context.ts'
 
-/** Creates and ends, then progress. */
-const priorities = [0, 1] as const
-
-export function* leaseDeliveries(
-  context: VerbContext,
-  { limit, progressMax }: LeaseRoom,
-): Verb<LeasedDelivery[]> {
+export function* leaseDeliveries(context: VerbContext, room: LeaseRoom): Verb<LeasedDelivery[]> {
   const now = context.now()
-  const due: string[] = []
-  for (const priority of priorities) {
-    const room = Math.min(limit - due.length, priority === 0 ? limit : progressMax)
-    if (room <= 0) break
-    const rows = yield sql`SELECT id FROM delivery
-      WHERE due_at IS NOT NULL AND priority = ${priority} AND due_at <= ${now}
-      ORDER BY priority, due_at LIMIT ${room}
-      ${context.dialect.lockFree('delivery')}`
-    due.push(...rows.map((row) => row['id'] as string))
-  }
+  const queued = yield* dueInQueues(context, room)
+  const due = [...queued, ...(yield* dueElsewhere(context, room, queued.length))]
   if (due.length === 0) return []
-  const found = yield* selectDeliveries(sql`id IN (${join(padded(due))}) ORDER BY priority, due_at`)
+  const found = yield* selectDeliveries(
+    sql`id IN (${join(padded(due))}) ORDER BY priority, changed_at, id`,
+  )
   const taken: Delivery[] = []
   const lost = new Set<string>()
   for (const delivery of found) {
@@ -48,13 +41,56 @@ export function* leaseDeliveries(
     const leasedUntil = now + context.publishing.deliveryLeaseMs
     // Due again when the lease is over, whatever becomes of its holder.
     const leaseId = context.newId('req')
-    taken.push({ ...known, leaseId, leasedUntil, dueAt: leasedUntil, attemptId: null })
+    const waiting = withTimeInQueue(known, now, context.publishing)
+    taken.push({ ...waiting, leaseId, leasedUntil, dueAt: leasedUntil, attemptId: null })
   }
   const placed = yield* withPlaces(yield* writeDeliveries(taken))
   return placed.map((one) => {
     const { delivery } = one
-    return { ...one, hold: holdOf(delivery), wasLost: lost.has(delivery.id) }
+    const { id } = delivery
+    const wasQueued = queued.includes(id)
+    return { ...one, hold: holdOf(delivery), wasLost: lost.has(id), wasQueued }
   })
+}
+
+/** Only those whose identity may write now: the others' are not even looked at. */
+function* dueInQueues(context: VerbContext, room: LeaseRoom): Verb<string[]> {
+  const { limit, progressMax, queuedMax = limit, full = [] } = room
+  const max = Math.min(limit, queuedMax)
+  if (max <= 0) return []
+  const heads = yield* selectQueueHeads()
+  if (heads.length === 0) return []
+  const paces = yield* pacesOf(heads)
+  const free = { max, progressMax, full: new Set(full) }
+  const picked = pickHeads(heads, paces, free, context.now())
+  if (picked.length === 0) return []
+  const rows = yield sql`SELECT id FROM delivery
+    WHERE id IN (${join(padded(picked))}) AND queue IS NOT NULL
+    ${context.dialect.lockFree('delivery')}`
+  return rows.map((row) => row['id'] as string)
+}
+
+function* pacesOf(heads: readonly QueueHead[]): Verb<Map<string, Pace>> {
+  return yield* selectPaces([...new Set(heads.map(({ queue }) => identityOfQueue(queue)))])
+}
+
+function* dueElsewhere(context: VerbContext, room: LeaseRoom, taken: number): Verb<string[]> {
+  const { limit, progressMax, repairsMax = limit } = room
+  const first = yield* dueOf(context, priorities.first, limit - taken)
+  const left = Math.min(limit - taken - first.length, progressMax)
+  const progress = yield* dueOf(context, priorities.progress, left)
+  const repairs = yield* dueOf(context, priorities.repair, repairsMax)
+  return [...first, ...progress, ...repairs]
+}
+
+function* dueOf(context: VerbContext, priority: number, room: number): Verb<string[]> {
+  if (room <= 0) return []
+  const rows = yield sql`SELECT id FROM delivery
+    WHERE due_at IS NOT NULL AND queue IS NULL AND priority = ${priority}
+      AND due_at <= ${context.now()}
+    ORDER BY priority, due_at LIMIT ${room}
+    ${context.dialect.lockFree('delivery')}`
+  return rows.map((row) => row['id'] as string)
 }
 
 /** Nobody came back from preparing it, as often as that may happen. */
@@ -125,10 +161,13 @@ export function* takeOverLeases(context: VerbContext): Verb<number> {
 }
 
 export function* nextDueAt(): Verb<number | null> {
-  const times: number[] = []
-  for (const priority of priorities) {
+  const heads = yield* selectQueueHeads()
+  const paces = yield* pacesOf(heads)
+  const times = heads.map((head) => opensAt(head, paces.get(identityOfQueue(head.queue))))
+  for (const priority of Object.values(priorities)) {
     const [row] = yield sql`SELECT due_at FROM delivery
-      WHERE due_at IS NOT NULL AND priority = ${priority} ORDER BY priority, due_at LIMIT 1`
+      WHERE due_at IS NOT NULL AND queue IS NULL AND priority = ${priority}
+      ORDER BY priority, due_at LIMIT 1`
     if (row !== undefined) times.push(Number(row['due_at']))
   }
   return times.length === 0 ? null : Math.min(...times)

@@ -52,10 +52,11 @@ function waits(wait: DeliveryWait, now: number): Sql {
   const free = sql`status = 'PENDING' AND (leased_until IS NULL OR leased_until <= ${now})`
   if (wait === 'leased') return sql`status = 'PENDING' AND leased_until > ${now}`
   if (wait === 'backoff' || wait === 'budget') {
-    return sql`${free} AND wait = ${wait} AND due_at > ${now}`
+    return sql`${free} AND wait = ${wait} AND (due_at > ${now} OR queue IS NOT NULL)`
   }
   if (wait !== 'due') return sql`${free} AND wait = ${wait}`
-  return sql`${free} AND (wait = 'due' OR (wait IN ('backoff', 'budget') AND due_at <= ${now}))`
+  return sql`${free} AND (wait = 'due' OR
+    (wait IN ('backoff', 'budget') AND due_at <= ${now} AND queue IS NULL))`
 }
 
 export function* anchorsOf(runs: readonly AnchorOf[]): Verb<Map<string, AnchorPlace>> {

@@ -41,7 +41,8 @@ export async function mendTimes(
     yield* writeRuns(mended.filter((run, i) => run !== found[i]))
   })
   const deliveries = sql`SELECT id FROM delivery WHERE status = 'PENDING' UNION
-    SELECT id FROM delivery WHERE due_at IS NOT NULL AND priority IN (0, 1) AND due_at > ${now}`
+    SELECT id FROM delivery WHERE due_at IS NOT NULL AND queue IS NULL
+      AND priority IN (0, 1, 2) AND due_at > ${now}`
   await inBites(driver, deliveries, function* (ids) {
     const found = yield* selectDeliveries(sql`id IN (${ids})`)
     const mended = found.map((delivery) => deliveryAfterSetBack(delivery, setBack, publishing))

@@ -138,7 +138,7 @@ export function* unblockIdentity(
   // Whose they are is found out when they are tried; those of others wait again.
   yield sql`UPDATE delivery SET due_at = ${now}, rev = rev + 1
     WHERE status = 'PENDING' AND wait IN ('budget', 'in_doubt') AND due_at > ${now}
-      AND (leased_until IS NULL OR leased_until <= ${now})`
+      AND queue IS NULL AND (leased_until IS NULL OR leased_until <= ${now})`
   const until = before.blockedUntil
   const data = {
     identity,

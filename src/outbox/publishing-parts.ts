@@ -1,0 +1,40 @@
+/** What every step of publishing works with, and the one way to store what a step found. */
+import type { Channel } from '../channel.ts'
+import type { Clock } from '../clock.ts'
+import type { BudgetLimits } from '../domain/outbox/budget.ts'
+import type { Finding } from '../domain/outbox/outcome.ts'
+import type { Log } from '../log.ts'
+import type { Metrics } from '../metrics.ts'
+import type { LeasedDelivery } from '../outbox-store.ts'
+import type { Scheduler } from '../scheduler.ts'
+import type { Store } from '../store.ts'
+import type { Admission } from './admission.ts'
+import type { Hands } from './hands.ts'
+import type { Places } from './places.ts'
+
+export interface PublishingParts {
+  readonly store: Store
+  readonly channels: ReadonlyMap<string, Channel>
+  readonly places: Places
+  readonly admission: Admission
+  readonly hands: Hands
+  readonly limits: BudgetLimits
+  readonly clock: Clock
+  readonly scheduler: Scheduler
+  readonly metrics: Metrics
+  readonly log: Log
+}
+
+export async function record(
+  { store, log }: PublishingParts,
+  { hold, delivery }: LeasedDelivery,
+  finding: Finding,
+): Promise<void> {
+  const result = await store.outbox.record(hold, finding)
+  const told = { delivery_id: delivery.id, found: finding.what, result }
+  log.debug(told, 'looked after a delivery')
+}
+
+export function toStoreTime({ store, clock }: PublishingParts) {
+  return (ourMs: number): number => ourMs - clock.wallMs() + store.now()
+}

@@ -1,0 +1,163 @@
+/**
+ * Goal: what waits until its identity may write again is in nobody's way, comes in its turn, and is
+ * never forgotten.
+ */
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { queueName } from '../../src/domain/outbox/queue.ts'
+import { defaultPublishing } from '../../src/domain/outbox/schedule.ts'
+import type { Announcement } from '../../src/domain/run.ts'
+import type { BeginAnswer, LeasedDelivery } from '../../src/outbox-store.ts'
+import { announced, identity, noAnswer, OutboxHand, sentEnd } from './outbox-hand.ts'
+import { TestSubject } from './test-subject.ts'
+import { hour, openWorld, second, type OpenStore, type World } from './world.ts'
+
+const onlyStatus: Announcement = { ...announced, anchorPer: null, checkName: null }
+const limits = { spacingMs: second, perMinute: 0, perHour: 0 }
+const queue = queueName(identity, 'github-status')
+const room = { limit: 6, progressMax: 3 }
+
+export function queueing(open: OpenStore): void {
+  let world: World
+  let hand: OutboxHand
+  beforeEach(async () => {
+    world = await openWorld(open)
+    hand = new OutboxHand(world.store)
+  })
+  afterEach(() => world.close())
+
+  const outbox = () => world.store.outbox
+  const move = (ms: number) => world.clock.move(ms)
+  const claim = async (): Promise<string> => {
+    const made = await new TestSubject(world, { announcement: onlyStatus }).claim('a')
+    return made.run!.id
+  }
+  const runsOf = (leased: readonly LeasedDelivery[]) => leased.map(({ delivery }) => delivery.runId)
+
+  /** Begins it as a publisher does: what is refused goes to its queue. */
+  async function tryToSend(leased: LeasedDelivery, as = identity): Promise<BeginAnswer['result']> {
+    const begun = await hand.begin(leased, { limits, identity: as })
+    if (begun.result === 'begun') {
+      const report = { identity: as, httpStatus: null, requestId: null, githubRequestId: null }
+      await outbox().endAttempt(leased.hold, { ...report, attempt: begun.attempt, end: sentEnd() })
+    } else if (begun.result === 'budget') {
+      const { until } = begun
+      const inQueue = queueName(as, 'github-status')
+      await outbox().record(leased.hold, { what: 'budget', until, queue: inQueue })
+    }
+    return begun.result
+  }
+
+  /** So many wait behind one that was sent; their runs, oldest first. */
+  async function backlog(count: number): Promise<string[]> {
+    const runs: string[] = []
+    for (let n = 0; n <= count; n += 1) {
+      runs.push(await claim())
+      move(1)
+    }
+    for (const leased of await hand.lease()) await tryToSend(leased)
+    return runs.slice(1)
+  }
+
+  it('of one identity: one at a time, the oldest first, and none before its time', async () => {
+    const runs = await backlog(3)
+    expect(await outbox().lease(room)).toEqual([])
+    const opens = (await outbox().nextDueAt())!
+    expect(opens).toBeGreaterThan(world.store.now())
+    for (const run of runs) {
+      move(second)
+      const leased = await outbox().lease(room)
+      expect(runsOf(leased)).toEqual([run])
+      expect(leased[0]).toMatchObject({ wasQueued: true, delivery: { queue: null } })
+      expect(await tryToSend(leased[0]!)).toBe('begun')
+    }
+    expect(await outbox().nextDueAt()).toBeNull()
+  })
+
+  it('leaves the room to others, however many wait', async () => {
+    await backlog(20)
+    const other = await claim()
+    const leased = await outbox().lease({ limit: 1, progressMax: 1 })
+    expect(runsOf(leased)).toEqual([other])
+    expect(await tryToSend(leased[0]!, 'other')).toBe('begun')
+  })
+
+  it('takes one of each identity whose time has come', async () => {
+    const runs = await backlog(2)
+    const others = [await claim(), await claim()]
+    for (const leased of await hand.lease()) await tryToSend(leased, 'other')
+    move(2 * second)
+    const taken = runsOf(await outbox().lease(room))
+    expect(taken).toHaveLength(2)
+    expect(taken).toContain(runs[0])
+    expect(others).toContain(taken.find((run) => run !== runs[0]))
+  })
+
+  it('takes nothing of an identity or a queue that has enough in hand', async () => {
+    const [first] = await backlog(2)
+    move(second)
+    expect(await outbox().lease({ ...room, full: [identity] })).toEqual([])
+    expect(await outbox().lease({ ...room, full: [queue] })).toEqual([])
+    expect(await outbox().lease({ ...room, queuedMax: 0 })).toEqual([])
+    expect(runsOf(await outbox().lease(room))).toEqual([first])
+  })
+
+  it('what is new goes behind those who wait', async () => {
+    const [first, next] = await backlog(2)
+    move(second)
+    const [waited] = await outbox().lease({ ...room, limit: 1 })
+    const late = await claim()
+    move(second)
+    const fresh = (await outbox().lease({ ...room, queuedMax: 0 }))[0]!
+    expect(fresh.delivery.runId).toBe(late)
+    expect(await hand.begin(fresh, { limits })).toMatchObject({ result: 'budget', why: 'queue' })
+    expect(waited?.delivery.runId).toBe(first)
+    expect(await tryToSend(waited!)).toBe('begun')
+    expect(await tryToSend(fresh)).toBe('budget')
+    move(second)
+    expect(runsOf(await outbox().lease(room))).toEqual([next])
+  })
+
+  it('a holder that is lost hides nothing: it is due again with its lease', async () => {
+    const [first] = await backlog(1)
+    move(second)
+    expect(runsOf(await outbox().lease(room))).toEqual([first])
+    expect(await outbox().lease(room)).toEqual([])
+    move(defaultPublishing.deliveryLeaseMs)
+    expect(runsOf(await outbox().lease(room))).toEqual([first])
+  })
+
+  it('is shown as waiting for the budget for as long as it stands there', async () => {
+    const [run] = await backlog(1)
+    move(hour)
+    const page = { limit: 10, cursor: null }
+    const waiting = await outbox().list({ wait: 'budget' }, page)
+    expect(waiting.items.map(({ runId }) => runId)).toEqual([run])
+    expect((await outbox().list({ wait: 'due' }, page)).items).toEqual([])
+  })
+
+  it('the time it stood there does not count towards its deadline', async () => {
+    const [run] = await backlog(1)
+    const before = await hand.named(run!, 'status')
+    move(hour)
+    await outbox().lease(room)
+    const after = await hand.named(run!, 'status')
+    expect(after.deadlineAt).toBe(before.deadlineAt + world.store.now() - before.dueAt!)
+  })
+
+  it('its run ends: it leaves the queue with nothing left to do', async () => {
+    const [run] = await backlog(1)
+    await world.store.cancelRun(run!, 'test', null)
+    const closed = await hand.named(run!, 'status')
+    expect(closed).toMatchObject({ status: 'SKIPPED', queue: null, dueAt: null })
+    expect(await outbox().nextDueAt()).toBeNull()
+  })
+
+  it('reads that repair have room of their own', async () => {
+    await claim()
+    await hand.send(await hand.leaseNamed('status'), noAnswer)
+    await backlog(3)
+    move(hour)
+    const repairs = await outbox().lease({ limit: 0, progressMax: 0, repairsMax: 1 })
+    expect(repairs).toMatchObject([{ delivery: { wait: 'in_doubt', priority: 2 } }])
+  })
+}
