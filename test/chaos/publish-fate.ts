@@ -9,6 +9,7 @@
 import { writeSync } from 'node:fs'
 import { flushCompileCache } from 'node:module'
 import type { Delivery } from '../../src/domain/outbox/delivery.ts'
+import { Hands } from '../../src/outbox/hands.ts'
 import type { Driver } from '../../src/stores/driver.ts'
 import { PostgresDriver } from '../../src/stores/drivers/postgres.ts'
 import { SqliteDriver } from '../../src/stores/drivers/sqlite.ts'
@@ -49,9 +50,15 @@ export interface Fated {
 /** What a server prints on its standard output when it does. */
 export const metWords = 'has met its fate'
 
+/**
+ * What lets a server have any number in hand for one identity: all that wait at a step are of one,
+ * and its share of the hands is smaller than that.
+ */
+export const unshared = { NODE_OPTIONS: `--import=${import.meta.url}`, PUBLISH_UNSHARED: '1' }
+
 /** What makes a server meet its fate. */
 export const fated = (fate: Fate): Record<string, string> => ({
-  NODE_OPTIONS: `--import=${import.meta.url}`,
+  ...unshared,
   PUBLISH_FATE: JSON.stringify(fate),
 })
 
@@ -199,6 +206,9 @@ function tellBeforeCommit() {
   }
 }
 
+if (process.env['PUBLISH_UNSHARED'] !== undefined) {
+  Hands.prototype.share = () => () => undefined
+}
 const given = process.env['PUBLISH_FATE']
 if (given !== undefined) {
   const fate = JSON.parse(given) as Fate

@@ -12,7 +12,8 @@ import { onPostgres } from '../scenarios/place.ts'
 import type { Server } from '../scenarios/server.ts'
 import { until } from '../scenarios/until.ts'
 import { checkPublished, checkStanding } from './check-published.ts'
-import { fated, metWords, publications, type FatalStep, type Publication } from './publish-fate.ts'
+import type { FatalStep, Publication } from './publish-fate.ts'
+import { fated, metWords, publications, unshared } from './publish-fate.ts'
 import { leasePatienceMs, PublishWorld, shortWaits, type PullStory } from './publish-world.ts'
 
 // Two leases and a settling read, on a machine that is busy with others.
@@ -106,7 +107,7 @@ it.concurrent('stopped as they leave, what they do late is put right', async (te
 it.concurrent('stopped after they left, what GitHub does late is put right', async (test) => {
   const { world, stories, all, stopped } = await openWorld(test)
   const lost = world.pull(publications.length + 1)
-  const frozen = await world.start(shortWaits)
+  const frozen = await world.start({ ...shortWaits, ...unshared })
   await Promise.all(publications.map((on) => stories[on].approach(on, frozen.admin)))
   const { delayedCommit, hang } = world.github.faults
   const held = [
