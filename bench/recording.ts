@@ -14,7 +14,6 @@ import { systemRandom } from '../src/random.ts'
 import { systemScheduler } from '../src/scheduler.ts'
 import type { SqliteDriver } from '../src/stores/drivers/sqlite.ts'
 import { openSqliteDriver } from '../src/stores/open-sqlite.ts'
-import { RepositoryUse } from '../src/stores/repository-use.ts'
 import type { Sql, Verb } from '../src/stores/sql.ts'
 import { claimRuns } from '../src/stores/verbs/claim-runs.ts'
 import type { VerbContext } from '../src/stores/verbs/context.ts'
@@ -39,7 +38,6 @@ export class Recorder {
       jitter: () => 0,
       publishing: defaultPublishing,
       newMarkerKey: () => ({ id: 'bench', secret: 'bench' }),
-      repositoryUse: new RepositoryUse(),
     }
   }
 

@@ -17,7 +17,6 @@ import { LostRace } from './driver.ts'
 import { Presence } from './presence.ts'
 import { Turns } from './turns.ts'
 import type { Verb } from './sql.ts'
-import { RepositoryUse } from './repository-use.ts'
 import { SqlBatches } from './sql-batches.ts'
 import { SqlCatchUp } from './sql-catch-up.ts'
 import { SqlOutbox } from './sql-outbox.ts'
@@ -85,7 +84,6 @@ export class SqlStore extends SqlTokens implements port.Store {
       newId: (prefix) => makeId(prefix, driver.now(), random),
       jitter: () => random.below(1000) / 1000,
       publishing: publishing ?? defaultPublishing,
-      repositoryUse: new RepositoryUse(),
       newMarkerKey: () => ({
         id: random.bytes(4).toString('hex'),
         secret: random.bytes(32).toString('base64url'),

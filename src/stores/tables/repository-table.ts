@@ -5,13 +5,15 @@
 import type { UsedRepositories } from '../../catch-up-store.ts'
 import { LostRace } from '../driver.ts'
 import type { Sql, Verb } from '../sql.ts'
-import { inPieces, join, padded, raw, sql, tuples } from '../sql.ts'
+import { join, padded, raw, sql, tuples } from '../sql.ts'
 
 export interface Repository {
   readonly id: string
   readonly githubId: number | null
   readonly name: string
 }
+
+const useNotedEveryMs = 5 * 60_000
 
 /** Answers the id behind each name, making what is missing. Takes no lock when all are known. */
 export function* resolveRepositories(
@@ -93,10 +95,11 @@ export function* repositoriesInUse(since: number, limit: number): Verb<UsedRepos
   return { items, left: Number(rows[0]?.['total'] ?? 0) - items.length }
 }
 
+/** In the claim's own transaction, and only every few minutes: most of them write nothing. */
 export function* noteUse(ids: readonly string[], now: number): Verb<void> {
-  for (const piece of inPieces(ids)) {
-    yield sql`UPDATE repository SET used_at = ${now} WHERE id IN (${join(piece)})`
-  }
+  if (ids.length === 0) return
+  yield sql`UPDATE repository SET used_at = ${now} WHERE id IN (${join(padded(ids))})
+    AND (used_at IS NULL OR used_at < ${now - useNotedEveryMs} OR used_at > ${now})`
 }
 
 export function* noteLooked(githubId: number, now: number): Verb<void> {

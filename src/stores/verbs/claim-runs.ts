@@ -125,7 +125,7 @@ export function* placeClaims(
   const inUse = new Map([...ids].filter(([repo]) => made.has(repo)))
   yield* checkRepositories(inUse, context.dialect.keepUnchanged)
   const scopes = entries.flatMap(({ name }) => (name.scope === '' ? [] : [name.scope]))
-  yield* noteUse(context.repositoryUse.news(scopes, now), now)
+  yield* noteUse([...new Set(scopes)].toSorted(), now)
   const placed = new Map<number, Placed>()
   for (const { index, name } of entries) {
     const claim = claims[index]

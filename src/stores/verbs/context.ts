@@ -8,7 +8,6 @@ import type { IdPrefix } from '../../ids.ts'
 import type { NewMarkerKey } from '../../outbox-store.ts'
 import type { Dialect } from '../driver.ts'
 import { LostRace } from '../driver.ts'
-import type { RepositoryUse } from '../repository-use.ts'
 import type { Verb } from '../sql.ts'
 import { selectRun } from '../tables/run-table.ts'
 import { lockSubject } from '../tables/subject-table.ts'
@@ -23,7 +22,6 @@ export interface VerbContext {
   jitter(): number
   readonly publishing: PublishingRules
   newMarkerKey(): NewMarkerKey
-  readonly repositoryUse: RepositoryUse
 }
 
 /** When and by which rules the outbox decides. */
