@@ -57,8 +57,6 @@ export interface WorldPull {
   readonly heads: string[]
   baseSha: string
   isOpen: boolean
-  /** When people last did something to it. */
-  touchedAt: number
 }
 
 export type StepListener = (node: SimulatedNode, step: Step, about: string) => void

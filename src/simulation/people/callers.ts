@@ -2,7 +2,6 @@
  * Programs that claim by themselves, by a repository's name alone: after a rename they may know the
  * new one before we were told whose it is.
  */
-import { heldBack } from '../held-back.ts'
 import type { SeededRandom } from '../seeded-random.ts'
 import type { World } from '../world.ts'
 import type { PersonKind } from './people.ts'
@@ -17,7 +16,7 @@ export class Callers implements PersonKind {
   }
 
   act(): void {
-    if (!heldBack.claimsByName) void this.#claim()
+    void this.#claim()
   }
 
   async #claim(): Promise<void> {

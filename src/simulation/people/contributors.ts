@@ -1,12 +1,9 @@
 /** Contributors: they open, push, force-push back, close, reopen and move to another base. */
-import { heldBack } from '../held-back.ts'
 import type { SeededRandom } from '../seeded-random.ts'
 import type { World, WorldPull } from '../world.ts'
 import type { PersonKind } from './people.ts'
 
 const pullsMax = 4
-/** GitHub tells times by the second: closer together, only what they say orders two events. */
-const eventGapMs = 1100
 
 export class Contributors implements PersonKind {
   readonly #world: World
@@ -22,8 +19,9 @@ export class Contributors implements PersonKind {
     const pull = random.pickFrom(this.#world.pulls)
     if (pull === undefined) return
     this.#change(pull)
-    const isHasty = !heldBack.equalTimes && random.chance(15)
-    for (let more = isHasty ? random.between(1, 2) : 0; more > 0; more -= 1) this.#change(pull)
+    // GitHub tells times by the second: closer together, only what they say orders two events.
+    const more = random.chance(15) ? random.between(1, 2) : 0
+    for (let at = 0; at < more; at += 1) this.#change(pull)
   }
 
   #change(pull: WorldPull): void {
@@ -35,7 +33,7 @@ export class Contributors implements PersonKind {
   }
 
   open(): void {
-    const { github, time, pulls, repositories } = this.#world
+    const { github, pulls, repositories } = this.#world
     if (pulls.length >= pullsMax) return
     const random = this.#random
     const repo = random.pickFrom(repositories)
@@ -44,20 +42,19 @@ export class Contributors implements PersonKind {
     const baseSha = this.#sha()
     this.#hideFor(repo.name, sha)
     const { number } = github.addPull(repo.name, { headSha: sha, baseSha, author: 'ann' })
-    const touchedAt = time.trueMs()
-    pulls.push({ repo, number, heads: [sha], baseSha, isOpen: true, touchedAt })
+    pulls.push({ repo, number, heads: [sha], baseSha, isOpen: true })
     this.#say(`open ${repo.name}#${number} at ${sha.slice(0, 7)}`)
   }
 
   /** One branch may be the head of two pull requests. */
   #headElsewhere(repositoryId: number): string | undefined {
-    if (heldBack.sharedHeads || !this.#random.chance(25)) return undefined
+    if (!this.#random.chance(25)) return undefined
     const others = this.#world.pulls.filter(({ repo }) => repo.id === repositoryId)
     return this.#random.pickFrom(others)?.heads.at(-1)
   }
 
   #push(pull: WorldPull): void {
-    if (!pull.isOpen || this.#isTooSoon(pull)) return
+    if (!pull.isOpen) return
     const random = this.#random
     const older = random.chance(30) ? random.pickFrom(pull.heads.slice(0, -1)) : undefined
     const sha = older ?? this.#sha()
@@ -70,7 +67,6 @@ export class Contributors implements PersonKind {
   }
 
   #closeOrReopen(pull: WorldPull): void {
-    if (this.#isTooSoon(pull)) return
     const { github } = this.#world
     this.#say(`${pull.isOpen ? 'close' : 'reopen'} ${nameOf(pull)}`)
     if (pull.isOpen) github.close(pull.repo.name, pull.number, { by: 'ann' })
@@ -79,18 +75,11 @@ export class Contributors implements PersonKind {
   }
 
   #changeBase(pull: WorldPull): void {
-    if (!pull.isOpen || this.#isTooSoon(pull)) return
+    if (!pull.isOpen) return
     pull.baseSha = this.#sha()
     this.#say(`change the base of ${nameOf(pull)}`)
     const edit = { baseSha: pull.baseSha, baseRef: `base-${this.#random.below(1000)}` }
     this.#world.github.edit(pull.repo.name, pull.number, edit, 'ann')
-  }
-
-  #isTooSoon(pull: WorldPull): boolean {
-    const now = this.#world.time.trueMs()
-    if (heldBack.equalTimes && now - pull.touchedAt < eventGapMs) return true
-    pull.touchedAt = now
-    return false
   }
 
   /** Some commits are told of before they can be seen. */

@@ -4,7 +4,6 @@
  * as often as the frequent ones.
  */
 import type { Fault, FaultHandle } from '../../simulator/index.ts'
-import { heldBack } from '../held-back.ts'
 import type { SeededRandom } from '../seeded-random.ts'
 import type { World } from '../world.ts'
 import type { WeatherKind } from './weather.ts'
@@ -107,7 +106,7 @@ export class RequestFaults implements WeatherKind {
   #zombie(): Fault {
     const random = this.#random
     // Later than this, only the last settling read can find it.
-    const msMax = heldBack.lateBeyondSettling ? 100_000 : random.pick([100_000, 100_000, 800_000])
+    const msMax = random.pick([100_000, 100_000, 800_000])
     return this.#world.github.faults.delayedCommit({ afterMs: random.below(msMax) })
   }
 
