@@ -162,14 +162,14 @@ describe('stopping', () => {
     expect(world.closes).toBe(1)
   })
 
-  test('a server that does not drain in 30 seconds ends with 1 (scenario 60)', async () => {
+  test('a server that does not drain in 20 seconds ends with 1 (scenario 60)', async () => {
     const { world, exit } = await serving()
     world.close = () => new Promise(() => undefined)
     world.stop('SIGTERM')
     await world.closing.promise
-    world.timers.get(30_000)?.()
+    world.timers.get(20_000)?.()
     expect(await exit).toBe(1)
-    expect(world.stderr).toContain('not drained within 30 s')
+    expect(world.stderr).toContain('not drained within 20000 ms (HOLDFAST_SHUTDOWN_MS)')
   })
 
   test('a signal while starting stops it once it is there', async () => {

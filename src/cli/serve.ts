@@ -2,7 +2,7 @@
  * Runs a server until it is told to stop.
  *
  *   starting ── listening ──▶ serving ── first signal ──▶ draining ── drained ──▶ exit 0
- *      └─────── first signal ───────────────────────────────▲  └── 30 s ──▶ exit 1
+ *      └─────── first signal ───────────────────────────────▲  └── shutdownMs ──▶ exit 1
  *
  * Further signals change nothing while it drains: whoever wants it dead at once has SIGKILL.
  */
@@ -25,7 +25,6 @@ export interface ServeRequest {
   readonly work: boolean
 }
 
-const drainMsMax = 30_000
 const accountWaitMs = 2000
 
 export async function serve(world: World, request: ServeRequest): Promise<number> {
@@ -40,7 +39,9 @@ export async function serve(world: World, request: ServeRequest): Promise<number
       await stop.signal
     }
     log.info({ signal: await stop.signal }, 'stopping')
-    return await drain(world, log, async () => (await starting).app.close())
+    return await drain({ world, log, shutdownMs: settings.shutdownMs }, async () =>
+      (await starting).app.close(),
+    )
   } finally {
     stop.forget()
   }
@@ -99,15 +100,27 @@ function firstStopSignal(world: World): StopSignal {
   return { signal: promise, forget: world.onStopSignal(resolve) }
 }
 
-async function drain(world: World, log: Log, close: () => Promise<void>): Promise<number> {
+interface Draining {
+  readonly world: World
+  readonly log: Log
+  readonly shutdownMs: number
+}
+
+async function drain(
+  { world, log, shutdownMs }: Draining,
+  close: () => Promise<void>,
+): Promise<number> {
   const { promise: tooLong, resolve } = Promise.withResolvers<'too long'>()
-  const cancel = world.scheduler.after(drainMsMax, () => resolve('too long'))
+  const cancel = world.scheduler.after(shutdownMs, () => resolve('too long'))
   try {
     if ((await Promise.race([close(), tooLong])) !== 'too long') {
       log.info('stopped')
       return exitCodes.fine
     }
-    log.error(`not drained within ${drainMsMax / 1000} s; what was in hand is left to its leases`)
+    log.error(
+      `not drained within ${shutdownMs} ms (HOLDFAST_SHUTDOWN_MS); ` +
+        'what was in hand is left to its leases',
+    )
     return exitCodes.failed
   } finally {
     cancel()

@@ -69,6 +69,18 @@ const server = {
     trade: '`debug` and `trace` tell more and cost disk; `warn` and above hide the normal course.',
     secret: 'no',
   }),
+  shutdownMs: option({
+    group: 'Server',
+    env: 'HOLDFAST_SHUTDOWN_MS',
+    kind: wholeNumber(0, dayMs),
+    unit: 'milliseconds',
+    default: 20_000,
+    summary: 'Time for work in hand to finish at SIGTERM or SIGINT',
+    trade:
+      'When it is over, the server exits with code 1, and leases and the next start take care of ' +
+      'the rest. Keep it below what your service manager waits before it kills.',
+    secret: 'no',
+  }),
 } as const
 
 const storage = {

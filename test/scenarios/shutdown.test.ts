@@ -1,0 +1,62 @@
+/**
+ * Goal: HOLDFAST_SHUTDOWN_MS is how long a real server asked to stop waits for work in hand.
+ * Method: a request whose body never ends is in hand for ever.
+ */
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { databases, type Place } from './place.ts'
+import { adminToken, Server } from './server.ts'
+
+let place: Place
+let server: Server
+let socket: Socket | null = null
+beforeEach(async () => {
+  const [sqlite] = databases
+  if (sqlite === undefined) throw new Error('there is no database to test on')
+  place = await sqlite.makePlace()
+})
+afterEach(async () => {
+  socket?.destroy()
+  await server.kill()
+  await place.remove()
+})
+
+/** Resolves when the server has it in hand: it asks for the body, of which nothing ever comes. */
+async function beginRequest(url: string): Promise<Socket> {
+  const { hostname, port } = new URL(url)
+  const begun = connect(Number(port), hostname)
+  // The server may reset the connection when it ends.
+  begun.on('error', () => undefined)
+  await once(begun, 'connect')
+  const head = [
+    'POST /v1/runs HTTP/1.1',
+    `Host: ${hostname}:${port}`,
+    `Authorization: Bearer ${adminToken}`,
+    'Content-Type: application/json',
+    'Content-Length: 100',
+    'Expect: 100-continue',
+  ]
+  begun.write(`${head.join('\r\n')}\r\n\r\n`)
+  const [answer] = (await once(begun, 'data')) as [Buffer]
+  expect(answer.toString()).toContain('100 Continue')
+  return begun
+}
+
+it('a server gives up on work in hand after HOLDFAST_SHUTDOWN_MS, with exit code 1', async () => {
+  server = await Server.start(place, { HOLDFAST_SHUTDOWN_MS: '250' })
+  socket = await beginRequest(server.url)
+  expect(await server.stop()).toBe(1)
+  const { stderr } = await server.command.ended
+  expect(stderr).toContain('not drained within 250 ms (HOLDFAST_SHUTDOWN_MS)')
+}, 60_000)
+
+it('a longer one lets the same work finish, and the exit code is 0', async () => {
+  server = await Server.start(place, { HOLDFAST_SHUTDOWN_MS: '50000' })
+  socket = await beginRequest(server.url)
+  const code = server.stop()
+  socket.end('x'.repeat(100))
+  const [answer] = (await once(socket, 'data')) as [Buffer]
+  expect(answer.toString()).toContain('HTTP/1.1 400')
+  expect(await code).toBe(0)
+}, 60_000)
