@@ -1,29 +1,35 @@
 /**
- * `npm run verify`: everything that must hold before a commit, one line per step, stopping at the
- * first that fails. `--no-tests` leaves out the tests, for whoever runs them apart.
+ * `npm run verify`: everything that must hold before a commit. The checks run two at a time, the
+ * longest first; each prints its line when it has ended, and the tests begin only if all passed.
+ * `--no-tests` leaves out the tests, for whoever runs them apart.
  */
 import { runChild } from './child.mjs'
 import { setup } from './setup.mjs'
 
 const node = await setup()
-const steps = [
-  ['format', ['node_modules/prettier/bin/prettier.cjs', '--check', '--log-level=warn', '.']],
+const checks = [
   ['lint', ['node_modules/eslint/bin/eslint.js', '.']],
+  ['format', ['node_modules/prettier/bin/prettier.cjs', '--check', '--log-level=warn', '.']],
   ['types', ['node_modules/typescript/bin/tsc', '--noEmit']],
   ['build', ['scripts/build.mjs']],
 ]
+let exitCode = 0
 
-for (const [name, args] of steps) {
-  const began = performance.now()
-  const { code, output, interrupted } = await runChild(node, args, { quiet: true })
-  const seconds = ((performance.now() - began) / 1000).toFixed(1)
-  console.log(`${code === 0 ? 'ok    ' : 'FAILED'} ${name} (${seconds} s)`)
-  if (code === 0 && !interrupted) continue
-  console.log(output.trim())
-  process.exit(code === 0 ? 1 : code)
+await Promise.all([checkInTurn(), checkInTurn()])
+if (exitCode === 0 && !process.argv.includes('--no-tests')) {
+  exitCode = (await runChild(node, ['scripts/test.mjs'])).code
 }
+process.exit(exitCode)
 
-if (!process.argv.includes('--no-tests')) {
-  const { code } = await runChild(node, ['scripts/test.mjs'])
-  process.exit(code)
+/** Takes the next check until none is left or one has failed. */
+async function checkInTurn() {
+  while (checks.length > 0 && exitCode === 0) {
+    const [name, args] = checks.shift()
+    const began = performance.now()
+    const { code, output, interrupted } = await runChild(node, args, { quiet: true })
+    const seconds = ((performance.now() - began) / 1000).toFixed(1)
+    console.log(`${code === 0 ? 'ok    ' : 'FAILED'} ${name} (${seconds} s)`)
+    if (code !== 0) console.log(output.trim())
+    if (code !== 0 || interrupted) exitCode ||= code || 1
+  }
 }
