@@ -38,7 +38,7 @@ import {
   skipDelivery,
   unblockIdentity,
 } from './verbs/operate-delivery.ts'
-import { publishOwn } from './verbs/own-output.ts'
+import { publishOwn, targetTakenError } from './verbs/own-output.ts'
 import { authors, knowsSince, learnAuthor } from './verbs/publisher-identity.ts'
 
 export class SqlOutbox implements port.OutboxStore {
@@ -106,8 +106,11 @@ export class SqlOutbox implements port.OutboxStore {
     return until !== null && until > this.#context.now() ? until : null
   }
 
-  publish(request: port.PublishRequest, once: Once | null): Promise<port.PublishAnswer> {
-    return this.#once(once, () => publishOwn(this.#context, request))
+  async publish(request: port.PublishRequest, once: Once | null): Promise<port.PublishAnswer> {
+    const said = await this.#once(once, () => publishOwn(this.#context, request))
+    // What a refused status says was kept: so the refusal follows the commit.
+    if (said.isTaken) throw targetTakenError(said.delivery)
+    return said
   }
 
   delivery(id: string): Promise<Delivery | null> {

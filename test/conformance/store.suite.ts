@@ -29,6 +29,7 @@ import { returningHead } from './returning-head.suite.ts'
 import { runVerbs } from './run-verbs.suite.ts'
 import { tokens } from './tokens.suite.ts'
 import { sharedCommit } from './shared-commit.suite.ts'
+import { sharedOwnStatus } from './shared-own-status.suite.ts'
 import { unattended } from './unattended.suite.ts'
 import { vitals } from './vitals.suite.ts'
 import type { OpenStore } from './world.ts'
@@ -64,6 +65,7 @@ const parts = {
   outbox(open: OpenStore) {
     describe('what a run announces', () => announcing(open))
     describe('a commit of two pull requests', () => sharedCommit(open))
+    describe('a context of two pull requests', () => sharedOwnStatus(open))
     describe('publishing', () => publishing(open))
     describe('a queue of the outbox', () => queueing(open))
     describe('operating the outbox', () => operating(open))

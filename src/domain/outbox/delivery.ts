@@ -12,6 +12,7 @@
  * version its attempt carried; whoever lost the lease changes nothing (its outcome is kept as
  * `late`, and the target counts as unsettled).
  */
+import type { Said } from './said-there.ts'
 
 export const deliveryStatuses = ['PENDING', 'SENT', 'FAILED', 'SKIPPED'] as const
 export type DeliveryStatus = (typeof deliveryStatuses)[number]
@@ -135,6 +136,8 @@ export interface Memo {
   readonly writes?: number
   /** The claim whose run is shown again, because its successor showed nothing. */
   readonly givenBack?: number
+  /** What other runs said here before it was taken from them. */
+  readonly saidThere?: readonly Said[]
   /** How often it was sent to no avail, looks not counted. */
   readonly failedSends?: number
   /** How often GitHub refused it and did not say why. */

@@ -9,7 +9,7 @@ import { checkOf, statusOf } from './status-words.ts'
 const forgotten = 'Ended without a result'
 
 export function closedContent(
-  standing: Delivery,
+  standing: Pick<Delivery, 'channel' | 'content'>,
   run: Run,
   now: number,
 ): Readonly<Record<string, unknown>> {

@@ -10,6 +10,7 @@ import type { Desire } from './announce.ts'
 import type { Delivery, Memo } from './delivery.ts'
 import { isLeased, isOpen } from './delivery.ts'
 import { close, free } from './follow-up.ts'
+import { afterTaking } from './said-there.ts'
 import type { PublishingRules } from './schedule.ts'
 import { deadlineFor, showAt, windowMs } from './schedule.ts'
 
@@ -51,7 +52,8 @@ export function revise(
     return closeUnannounced(standing, owned, content, now)
   }
   if (holds && content === standing.content && desire.final === standing.final) return null
-  const revised = nextVersion(standing, owned, content, now, rules)
+  const next = nextVersion(standing, owned, content, now, rules)
+  const revised = holds ? next : { ...next, memo: afterTaking(standing, next) }
   return {
     delivery: holds && standing.memo.removedFence === fence ? removed(revised, now) : reopen(),
     audits: holds ? [] : takenOver(standing, run),

@@ -10,7 +10,8 @@ export const conflictCodes = {
   content_differs: 'this name was published with other content in this round; use another name',
   not_ours: 'GitHub shows that this is not what the delivery published; give the right id or none',
   not_checked: 'GitHub could not be asked whether it is ours; try again, or leave the id out',
-  target_taken: 'a newer run publishes there now; stop working on the run',
+  target_taken:
+    'a newer run publishes there now; a status is kept for when that one ends without a result',
 } as const
 
 export type ConflictCode = keyof typeof conflictCodes

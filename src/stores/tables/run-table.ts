@@ -88,6 +88,11 @@ export function* selectRun(id: string): Verb<Run | null> {
   return found ?? null
 }
 
+/** They end, or begin anew, only after this transaction. */
+export function* selectRunsUnchanged(ids: readonly string[], keepUnchanged: Sql): Verb<Run[]> {
+  return yield* selectRuns(sql`id IN (${join(padded(ids))}) ORDER BY id ${keepUnchanged}`)
+}
+
 /**
  * The claims' runs: by key within the subject, by key anywhere, and what stands in the way: the
  * run that is ahead, or all active ones where the claim supersedes. A queue's length costs nothing.

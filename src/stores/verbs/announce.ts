@@ -7,6 +7,7 @@ import { desiresOf, type Desire } from '../../domain/outbox/announce.ts'
 import type { Delivery } from '../../domain/outbox/delivery.ts'
 import type { Revision, Wish } from '../../domain/outbox/revise.ts'
 import { giveBack, isTaken, revise, targetTaken } from '../../domain/outbox/revise.ts'
+import { hasResult } from '../../domain/outbox/said-there.ts'
 import type { Run } from '../../domain/run.ts'
 import { isActive } from '../../domain/run.ts'
 import type { Subject } from '../../domain/subject.ts'
@@ -78,9 +79,8 @@ function* shownAgain(
   shown: Delivery,
   { desire, run, repositoryId }: Wish,
 ): Verb<Revision | null> {
-  const hasResult = isActive(run) || run.state === 'succeeded' || run.state === 'failed'
   const isShared = desire.channel === 'github-status' && desire.sha !== null
-  if (hasResult || !isShared || shown.runId !== run.id) return null
+  if (hasResult(run) || !isShared || shown.runId !== run.id) return null
   const others = yield* selectOthersAt(repositoryId, desire.sha, run.id)
   for (const other of others) {
     const its = desiresOf(other, repositoryId, false).find(({ target }) => target === desire.target)

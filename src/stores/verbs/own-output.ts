@@ -2,13 +2,22 @@
  * What a run publishes itself: once per name and round. A message with other content under the same
  * name is refused; a state may be said anew. What shows work under way is closed with the run.
  */
+import { isDeepStrictEqual } from 'node:util'
 import { closedContent } from '../../domain/outbox/left-open.ts'
 import type { Desire } from '../../domain/outbox/announce.ts'
 import { statusTarget } from '../../domain/outbox/announce.ts'
 import type { ChannelName, Delivery } from '../../domain/outbox/delivery.ts'
 import { publishRefusal } from '../../domain/outbox/publish-rights.ts'
-import type { Revision } from '../../domain/outbox/revise.ts'
-import { revise } from '../../domain/outbox/revise.ts'
+import type { Revision, Wish } from '../../domain/outbox/revise.ts'
+import { giveBack, isTaken, revise, targetTaken } from '../../domain/outbox/revise.ts'
+import {
+  desireAgain,
+  hasResult,
+  isOwnStatus,
+  nextShown,
+  saidBy,
+  withSaid,
+} from '../../domain/outbox/said-there.ts'
 import type { Run } from '../../domain/run.ts'
 import { ConflictError, ForbiddenError, InvalidInputError } from '../../errors.ts'
 import type { PublishAnswer, PublishRequest } from '../../outbox-store.ts'
@@ -16,12 +25,18 @@ import type { Verb } from '../sql.ts'
 import { join, padded, sql } from '../sql.ts'
 import { insertAudits } from '../tables/audit-table.ts'
 import { deliveriesAt, selectDeliveries, writeDeliveries } from '../tables/delivery-table.ts'
+import { selectRunsUnchanged } from '../tables/run-table.ts'
 import { markerKeyOf } from './announce.ts'
 import type { VerbContext } from './context.ts'
 import { lockRun } from './context.ts'
 import { checkHolder } from './hold-run.ts'
 
-export function* publishOwn(context: VerbContext, request: PublishRequest): Verb<PublishAnswer> {
+/** `isTaken`: it is kept, but a newer run is shown there, and the caller has to hear of it. */
+export interface PublishedOwn extends PublishAnswer {
+  readonly isTaken: boolean
+}
+
+export function* publishOwn(context: VerbContext, request: PublishRequest): Verb<PublishedOwn> {
   const { run, subject } = yield* lockRun(context, request.runId)
   if (request.leaseHash !== null) checkHolder(run, request.leaseHash, context.now())
   const refusal = publishRefusal(request, run, request.rightsOf(run.type))
@@ -38,15 +53,42 @@ export function* publishOwn(context: VerbContext, request: PublishRequest): Verb
     repositoryId: subject.scope,
     markerKey: markerKeyOf(desire.markerText),
   }
+  if (standing !== null && isTaken(standing, run)) return yield* sayAtTaken(context, standing, wish)
   const next = revise(standing, wish, () => context.newId('del'), context.now(), context.publishing)
   if (next === null) {
     if (standing === null) throw new ConflictError('not_published', 'there is nothing to publish')
-    if (standing.versionFence > run.claimFence) throw taken(standing)
-    return { delivery: standing, already: true }
+    return { delivery: standing, already: true, isTaken: false }
   }
-  const [stored] = yield* writeDeliveries([next.delivery])
-  yield* insertAudits(next.audits, context.now())
-  return { delivery: stored ?? next.delivery, already: false }
+  return { delivery: yield* store(context, next), already: false, isTaken: false }
+}
+
+/**
+ * A newer run has the place. A status is kept for when that one ends without a result; where it
+ * has already, this one is shown at once.
+ */
+function* sayAtTaken(context: VerbContext, standing: Delivery, wish: Wish): Verb<PublishedOwn> {
+  if (!isOwnStatus(standing)) throw targetTakenError(standing)
+  const { keepUnchanged } = context.dialect
+  const [owner] = yield* selectRunsUnchanged([standing.runId], keepUnchanged)
+  if (owner !== undefined && !hasResult(owner)) {
+    const delivery = giveBack(standing, wish, context.now(), context.publishing)
+    const audits = [targetTaken(standing, owner, wish.run.id)]
+    const stored = yield* store(context, { delivery, audits })
+    return { delivery: stored, already: false, isTaken: false }
+  }
+  const said = saidBy(wish.run, wish)
+  const before = standing.memo.saidThere?.find(({ runId }) => runId === said.runId)
+  if (isDeepStrictEqual(before, said)) return { delivery: standing, already: true, isTaken: true }
+  const delivery = { ...standing, memo: withSaid(standing.memo, said) }
+  const audits = [targetTaken(standing, wish.run, standing.runId)]
+  const stored = yield* store(context, { delivery, audits })
+  return { delivery: stored, already: false, isTaken: true }
+}
+
+function* store(context: VerbContext, { delivery, audits }: Revision): Verb<Delivery> {
+  const [stored] = yield* writeDeliveries([delivery])
+  yield* insertAudits(audits, context.now())
+  return stored ?? delivery
 }
 
 const stateChannels: readonly ChannelName[] = ['github-status', 'github-check', 'github-label']
@@ -120,27 +162,53 @@ function refuseOther(named: Delivery, desire: Desire, request: PublishRequest): 
   )
 }
 
-function taken({ target }: Delivery): ConflictError {
+export function targetTakenError(standing: Delivery): ConflictError {
+  const { target } = standing
   return new ConflictError('target_taken', `a newer run publishes there now: ${target}`, {
-    hint: 'Stop: nothing of this run is shown there any more.',
+    hint: isOwnStatus(standing)
+      ? 'It is kept, and shown if that run is cancelled, superseded or skipped.'
+      : 'Stop: nothing of this run is shown there any more.',
   })
 }
 
-/** These runs have ended: whatever they left "under way" ends as they did. */
+/**
+ * These runs have ended: whatever they left "under way" ends as they did. A status of one that
+ * ended without a result is given back to whoever said something there before.
+ */
 export function* closeOwnOutput(context: VerbContext, runs: readonly Run[]): Verb<void> {
   const ended = new Map(runs.map((run) => [run.id, run]))
   if (ended.size === 0) return
   const open = yield* selectDeliveries(
-    sql`run_id IN (${join(padded([...ended.keys()]))}) AND announces = 1 ORDER BY id LIMIT 1000`,
+    sql`run_id IN (${join(padded([...ended.keys()]))})
+      AND (announces = 1 OR channel = 'github-status') ORDER BY id LIMIT 1000`,
   )
   const now = context.now()
   for (const standing of open) {
     const run = ended.get(standing.runId)
-    const next = run === undefined ? null : leftOpen(context, standing, run, now)
-    if (next === null) continue
-    yield* writeDeliveries([next.delivery])
-    yield* insertAudits(next.audits, now)
+    if (run === undefined) continue
+    const back = yield* givenBack(context, standing, run)
+    const next = back ?? (standing.announces ? leftOpen(context, standing, run, now) : null)
+    if (next !== null) yield* store(context, next)
   }
+}
+
+/**
+ * Whoever gets it back must not end unheard meanwhile: its end finds the place by its own id, and
+ * waits for this transaction.
+ */
+function* givenBack(context: VerbContext, standing: Delivery, run: Run): Verb<Revision | null> {
+  const others = (standing.memo.saidThere ?? []).map(({ runId }) => runId)
+  if (hasResult(run) || others.length === 0) return null
+  const runs = yield* selectRunsUnchanged(others, context.dialect.keepUnchanged)
+  const next = nextShown(standing, runs)
+  if (next === null) return null
+  const now = context.now()
+  const { repositoryId } = standing
+  const { markerKey } = next.said
+  const wish = { desire: desireAgain(standing, next, now), run: next.run, repositoryId, markerKey }
+  const shown = giveBack(standing, wish, now, context.publishing)
+  const delivery = { ...shown, memo: { ...shown.memo, saidThere: next.later } }
+  return { delivery, audits: [targetTaken(standing, run, next.run.id)] }
 }
 
 function leftOpen(
