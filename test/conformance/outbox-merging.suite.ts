@@ -3,7 +3,8 @@
  * made is looked for by the delivery that stays, and by nobody else.
  */
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { pullRequestClaim, unique } from './claims.ts'
+import type { Announcement } from '../../src/domain/run.ts'
+import { completion, pullRequestClaim, unique } from './claims.ts'
 import { announced, noAnswer, OutboxHand, sentEnd } from './outbox-hand.ts'
 import { TestSubject } from './test-subject.ts'
 import { day, openWorld, type OpenStore, type World } from './world.ts'
@@ -97,5 +98,80 @@ export function merging(open: OpenStore): void {
     const again = await hand.leaseNamed('anchor')
     expect(again.ownRepositoryIds).toHaveLength(2)
     expect(again.ownRepositoryIds[0]).toBe(standing.repositoryId)
+  })
+
+  /** One pair of commits, claimed under both names: by us first, then by a caller. */
+  async function onePair(announcement: Announcement = announced) {
+    const [left, right] = [unique('acme/left'), unique('acme/right')]
+    const githubId = 790_000 + (world.store.now() % 10_000)
+    const policy = { ...make().policy, announcement }
+    const claim = async (repo: string, isHeld: boolean) => {
+      const made = pullRequestClaim({ repo, pr: 5, head: 'a' }, { eventAt: 1000, policy })
+      return await world.store.claimRun(isHeld ? made : { ...made, lease: null }, null)
+    }
+    await world.store.learnRepository(left, githubId)
+    return { left, right, claim, merge: () => world.store.learnRepository(right, githubId) }
+  }
+
+  it('of one pair: the run that is under way goes on showing it', async () => {
+    const { left, right, claim, merge } = await onePair()
+    const held = await claim(left, true)
+    await hand.publish()
+    const { providerId } = await hand.named(held.run!.id, 'check')
+    const waiting = await claim(right, false)
+    await merge()
+    expect(await hand.named(held.run!.id, 'check')).toMatchObject({ providerId })
+    await world.store.completeRun(completion(held), null)
+    await hand.publish()
+    const { items } = await outbox().list({ runId: held.run!.id }, page)
+    const shown = items.filter(({ reason }) => reason !== 'target_taken')
+    expect(shown.map(({ name }) => name).toSorted()).toEqual(['anchor', 'check', 'status'])
+    for (const one of shown) expect(one).toMatchObject({ status: 'SENT', final: true })
+    const other = await hand.named(waiting.run!.id, 'check')
+    expect(other).toMatchObject({ status: 'SKIPPED', providerId: null })
+  })
+
+  it('of one pair: the check run that is there is the one that goes on', async () => {
+    const { left, right, claim, merge } = await onePair()
+    const waiting = await claim(left, false)
+    await hand.publish()
+    const { providerId } = await hand.named(waiting.run!.id, 'check')
+    const held = await claim(right, true)
+    await merge()
+    expect(await hand.named(waiting.run!.id, 'check')).toMatchObject({ reason: 'target_taken' })
+    expect(await hand.named(held.run!.id, 'check')).toMatchObject({ providerId })
+  })
+
+  it('of one pair: a completed check run stays, and the next one is made', async () => {
+    const { left, right, claim, merge } = await onePair()
+    const failed = await claim(left, true)
+    await world.store.completeRun(completion(failed, 'failed'), null)
+    await hand.publish()
+    const { providerId } = await hand.named(failed.run!.id, 'check')
+    const held = await claim(right, true)
+    await merge()
+    expect(await hand.named(failed.run!.id, 'check')).toMatchObject({ status: 'SENT', providerId })
+    expect(await hand.named(held.run!.id, 'check')).toMatchObject({ providerId: null })
+  })
+
+  it('of one pair: comments of their own become one', async () => {
+    const { left, right, claim, merge } = await onePair({ ...announced, anchorPer: 'run' })
+    const waiting = await claim(left, false)
+    await hand.publish()
+    const { providerId } = await hand.named(waiting.run!.id, 'anchor')
+    const held = await claim(right, true)
+    await merge()
+    expect(await hand.named(held.run!.id, 'anchor')).toMatchObject({ providerId })
+    expect(await hand.named(waiting.run!.id, 'anchor')).toMatchObject({ reason: 'target_taken' })
+  })
+
+  it('a newer one that showed nothing closes what the older one shows', async () => {
+    const { left, right, claim, merge, anchors } = await twoRows()
+    await claim(left, 'a', 1000)
+    await hand.publish()
+    const newer = await claim(right, 'b', 2000)
+    await merge()
+    await world.store.cancelRun(newer.id, 'person', null)
+    expect((await anchors()).standing).toMatchObject({ status: 'PENDING', final: true })
   })
 }

@@ -138,6 +138,25 @@ export function repositories(open: OpenStore): void {
     expect(states.toSorted()).toEqual(['running', 'superseded'])
   })
 
+  it('a head under way under one name stays with its holder, whichever was first', async () => {
+    const { store } = world()
+    for (const isFirst of [true, false]) {
+      const [before, after, id] = [unique('acme/old'), unique('acme/new'), newId()]
+      const waiting = () => {
+        const made = pullRequestClaim({ repo: after, pr: 5, head: 'a' }, { eventAt: 1 })
+        return store.claimRun({ ...made, lease: null }, null)
+      }
+      await learn(before, id)
+      const early = isFirst ? await claim(before, 'a', 1) : await waiting()
+      const late = isFirst ? await waiting() : await claim(before, 'a', 1)
+      const [held, queued] = isFirst ? [early, late] : [late, early]
+      await learn(after, id)
+      expect((await store.run(queued.run!.id))?.state).toBe('superseded')
+      expect(await claim(after, 'a', 1)).toMatchObject({ process: false, reason: 'duplicate' })
+      expect(await store.completeRun(completion(held), null)).toMatchObject({ state: 'succeeded' })
+    }
+  })
+
   it('a head finished under one name and under way under the other is finished', async () => {
     const [before, after, id] = [unique('acme/old'), unique('acme/new'), newId()]
     await learn(before, id)

@@ -23,7 +23,7 @@ export function mergeDeliveries(
   const { now } = around
   const closed = close(free(loser), 'SKIPPED', 'target_taken', now)
   const target = `${winner.target}${copyMark(loser)}`
-  const kept = withDue({ ...winner, ...oneComment(winner, loser, now) }, now)
+  const kept = withDue(closesToo({ ...winner, ...oneOfTwo(winner, loser, now) }, loser), now)
   const since = createdUnanswered(loser, underWay)
   return {
     winner:
@@ -44,9 +44,23 @@ export function givenUpTarget(delivery: Pick<Delivery, 'id' | 'target'>): string
   return delivery.target.endsWith(mark) ? delivery.target.slice(0, -mark.length) : null
 }
 
+/** What the loser shows as under way is the winner's to close, even if it never shows its own. */
+function closesToo(winner: Delivery, { memo }: Delivery): Delivery {
+  const isShown = winner.announcedFence === winner.versionFence
+  if (memo.showsWork !== true || isShown) return winner
+  return { ...winner, memo: { ...winner.memo, showsWork: true } }
+}
+
+function oneOfTwo(winner: Delivery, loser: Delivery, now: number): Partial<Delivery> {
+  if (winner.channel === 'github-comment') return oneComment(winner, loser, now)
+  const isTaken = winner.channel === 'github-check' && winner.providerId === null
+  const { providerId, providerUrl } = loser
+  return isTaken ? { providerId, providerUrl, sentHash: null } : {}
+}
+
 /** Rule 6: of two comments the lower id stays, and is brought up to date before the other goes. */
 function oneComment(winner: Delivery, loser: Delivery, now: number): Partial<Delivery> {
-  if (winner.channel !== 'github-comment' || loser.providerId === null) return {}
+  if (loser.providerId === null) return {}
   const ids = [winner.providerId, loser.providerId].filter((id) => id !== null)
   const [lower = loser.providerId, ...copies] = ids.toSorted((a, b) => Number(a) - Number(b))
   const surplus = [...copies, ...(winner.memo.surplus ?? []), ...(loser.memo.surplus ?? [])]

@@ -17,7 +17,7 @@ import { lockSubject, writeSubjects } from '../tables/subject-table.ts'
 import { announce } from './announce.ts'
 import type { VerbContext } from './context.ts'
 import { moveTokenLimits } from './tokens.ts'
-import { moveDeliveries } from './move-deliveries.ts'
+import { mergeCopies, moveDeliveries, type Copy } from './move-deliveries.ts'
 
 export function* mergeSubjects(
   context: VerbContext,
@@ -29,16 +29,19 @@ export function* mergeSubjects(
       ON kept.scope = ${into.id} AND kept.name = stray.name AND kept.type = stray.type
     WHERE stray.scope = ${from.id} ORDER BY stray.id`
   const keptIds = new Map<string, string>()
+  const copies: Copy[] = []
   for (const row of strays) {
     const stray = yield* lockSubject(row['id'] as string, context.now())
     const keptId = row['kept_id'] as string | null
     if (keptId === null) yield* moveSubject(stray, into)
     else {
-      yield* mergeSubject(context, stray, yield* lockSubject(keptId, context.now()))
+      const kept = yield* lockSubject(keptId, context.now())
+      copies.push(...(yield* mergeSubject(context, stray, kept)))
       keptIds.set(stray.id, keptId)
     }
   }
   yield* moveDeliveries(context, from.id, into.id, keptIds)
+  yield* mergeCopies(context, copies)
   yield* moveTokenLimits(from.id, into.id)
   yield* announceMoved(context, into.id, [...keptIds.values()])
   yield* noteMerged(from.id, into.id)
@@ -69,7 +72,7 @@ function* announceMoved(
 }
 
 /** All runs of both move under the kept subject; the stray one goes. */
-function* mergeSubject(context: VerbContext, stray: Subject, kept: Subject): Verb<void> {
+function* mergeSubject(context: VerbContext, stray: Subject, kept: Subject): Verb<Copy[]> {
   const now = context.now()
   const runs = yield* selectRuns(sql`subject_id IN (${stray.id}, ${kept.id}) ORDER BY fence`)
   const newer = isNewer(stray, kept, runs) ? stray : kept
@@ -99,14 +102,39 @@ function* mergeSubject(context: VerbContext, stray: Subject, kept: Subject): Ver
     audits.push(told('run.heartbeat_lost', run, { worker: run.worker }))
     return makeQueued(run)
   })
-  yield* writeRuns(lined.toSorted((x, y) => writtenAs(x, winners) - writtenAs(y, winners)))
-  yield* insertAudits(audits, now)
+  const fences = newestFences(audits, yield* insertAudits(audits, now), runs, winners)
+  const shown = lined.map((run) => ({ ...run, claimFence: fences.get(run.id) ?? run.claimFence }))
+  yield* writeRuns(shown.toSorted((x, y) => writtenAs(x, winners) - writtenAs(y, winners)))
   yield* writeSubjects([withHeadOf(kept, newer, head)])
   yield sql`INSERT INTO subject_event (subject_id, webhook_id, at)
     SELECT ${kept.id}, webhook_id, at FROM subject_event WHERE subject_id = ${stray.id}
     ON CONFLICT (subject_id, webhook_id) DO NOTHING`
   yield sql`DELETE FROM subject_event WHERE subject_id = ${stray.id}`
   yield sql`DELETE FROM subject WHERE id = ${stray.id}`
+  return runs.flatMap((run) => {
+    const winner = winners.get(run.pair) ?? run
+    return winner === run ? [] : [{ copyId: run.id, winnerId: winner.id }]
+  })
+}
+
+/**
+ * Whoever goes on in the place of a later claim of its pair is shown in its place, too: under the
+ * fence of the row that says that the later one ended.
+ */
+function newestFences(
+  audits: readonly AuditDraft[],
+  ids: readonly number[],
+  runs: readonly Run[],
+  winners: ReadonlyMap<string, Run>,
+): ReadonlyMap<string, number> {
+  const fences = new Map<string, number>()
+  for (const [at, { type, runId }] of audits.entries()) {
+    const copy = runs.find(({ id }) => id === runId)
+    const winner = winners.get(copy?.pair ?? '')
+    if (type !== 'run.superseded' || copy === undefined || winner === undefined) continue
+    if (isActive(winner) && winner.claimFence < copy.claimFence) fences.set(winner.id, ids[at] ?? 0)
+  }
+  return fences
 }
 
 /** Of what is still active, the one that goes on: the kept subject's, the stray's, the oldest. */
@@ -127,15 +155,24 @@ function writtenAs(run: Run, winners: ReadonlyMap<string, Run>): number {
   return isAhead(run) ? 3 : 2
 }
 
-/** A pair known on both sides counts once: a result first, then work under way, then the newest. */
+/**
+ * A pair known on both sides counts once: a result first, then work under way, then what waits for
+ * it. Of two that are active the first goes on, as if the second had been known for a duplicate.
+ */
 function winnerOfEachPair(runs: readonly Run[]): ReadonlyMap<string, Run> {
-  const rank = (run: Run): number => (run.state === 'succeeded' ? 2 : isActive(run) ? 1 : 0)
   const winners = new Map<string, Run>()
-  for (const run of runs) {
+  for (const run of runs.toSorted((a, b) => a.claimFence - b.claimFence)) {
     const other = winners.get(run.pair)
-    if (other === undefined || rank(run) >= rank(other)) winners.set(run.pair, run)
+    const more = other === undefined ? 1 : rankOf(run) - rankOf(other)
+    if (more > 0 || (more === 0 && !isActive(run))) winners.set(run.pair, run)
   }
   return winners
+}
+
+function rankOf(run: Run): number {
+  if (run.state === 'succeeded') return 3
+  if (!isActive(run)) return 0
+  return run.state === 'pending' ? 1 : 2
 }
 
 /** The copy stays for its history, under a pair that no claim asks for. */

@@ -1,7 +1,8 @@
 /**
  * Two rows turned out to be one repository: what was published for either is published for the one
  * that stays. Where both have the same target, the newer claim's stands; a comment that the other
- * one made, or may have made, is a copy, and copies are removed.
+ * one made, or may have made, is a copy, and copies are removed. Two runs of one pair of commits
+ * have one check run, and one comment where each run has its own.
  */
 import { statusTarget } from '../../domain/outbox/announce.ts'
 import type { Delivery } from '../../domain/outbox/delivery.ts'
@@ -32,8 +33,37 @@ export function* moveDeliveries(
   for (const [i, stray] of moved.entries()) {
     const other = standing.get(stray.target)
     if (other === undefined || other.id === strays[i]?.id) yield* writeDeliveries([stray])
+    else if (isNewer(stray, other)) yield* putTogether(context, other, stray)
     else yield* putTogether(context, stray, other)
   }
+}
+
+/** `copies`: runs that another run of the same pair replaces. */
+export function* mergeCopies(context: VerbContext, copies: readonly Copy[]): Verb<void> {
+  for (const { copyId, winnerId } of copies) {
+    const given = yield* selectDeliveries(sql`run_id = ${copyId} ORDER BY id`)
+    const targetOf = ({ target }: Delivery): string => target.replace(copyId, winnerId)
+    const standing = yield* deliveriesAt(given.map(targetOf))
+    for (const copy of given) {
+      const twin = standing.get(targetOf(copy))
+      if (twin === undefined || twin.id === copy.id || !isOneWith(copy, twin)) continue
+      yield* putTogether(context, copy, twin)
+    }
+  }
+}
+
+export interface Copy {
+  readonly copyId: string
+  readonly winnerId: string
+}
+
+/** What each of them said in words of its own stays; a completed check run is not opened again. */
+function isOneWith(copy: Delivery, twin: Delivery): boolean {
+  const { channel, announces, providerId, attemptId, memo } = copy
+  const mayBeThere = providerId !== null || attemptId !== null || memo.doubt !== undefined
+  if (!mayBeThere) return false
+  if (channel === 'github-check') return announces && twin.providerId === null
+  return copy.name === 'anchor'
 }
 
 function movedTo(
@@ -54,8 +84,8 @@ function movedTo(
   return what === 'label' ? { ...moved, target: ['label', repositoryId, ...rest].join(' ') } : moved
 }
 
-function* putTogether(context: VerbContext, stray: Delivery, standing: Delivery): Verb<void> {
-  const [newer, older] = isNewer(stray, standing) ? [stray, standing] : [standing, stray]
+/** `newer` stands, whichever of them has the target now. */
+function* putTogether(context: VerbContext, older: Delivery, newer: Delivery): Verb<void> {
   const [underWay] =
     older.attemptId === null ? [] : yield* selectAttempts(sql`id = ${older.attemptId}`)
   const around = circumstancesOf(context)
