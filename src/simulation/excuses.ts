@@ -14,6 +14,7 @@ interface Refusal {
 export class Excuses {
   readonly #time: VirtualTime
   #refusals: Refusal[] = []
+  #older: readonly Refusal[] = []
   readonly #left = new Set<string>()
 
   constructor(time: VirtualTime) {
@@ -25,14 +26,16 @@ export class Excuses {
     this.#refusals.push({ repositoryId, thread, from: this.#time.trueMs() })
   }
 
-  isRefused(repositoryId: number, thread: number | null): boolean {
-    return this.#refusals.some(
+  /** `ever` for what was not there any more when all of it was asked for again. */
+  isRefused(repositoryId: number, thread: number | null, ever: boolean): boolean {
+    return [...this.#refusals, ...(ever ? this.#older : [])].some(
       (one) => one.repositoryId === repositoryId && (one.thread ?? thread) === thread,
     )
   }
 
   /** Everything that was refused was asked for once more when nothing refused it any longer. */
   forgetRefusals(): void {
+    this.#older = this.#refusals
     this.#refusals = []
   }
 

@@ -3,11 +3,12 @@
  * received. Never what the product thinks of itself.
  */
 import type { SharedMemory } from '../open-store.ts'
+import { placeOf, type PurgedTable } from './purged-rows.ts'
 
 type Text = string | null
 type Count = number | null
 
-export interface RunFact {
+export interface RunFact extends Purgeable {
   readonly id: string
   readonly type: string
   readonly subject_id: string
@@ -28,7 +29,12 @@ export interface RunFact {
   readonly anchor_per: Text
 }
 
-export interface DeliveryFact {
+/** Of what a purge removed the rules know the last that the tables said. */
+export interface Purgeable {
+  readonly purged: boolean
+}
+
+export interface DeliveryFact extends Purgeable {
   readonly id: string
   readonly kind: string
   readonly channel: string
@@ -108,13 +114,17 @@ export interface Facts {
 export async function readFacts(memory: SharedMemory): Promise<Facts> {
   const all = async <T>(table: string): Promise<T[]> =>
     (await memory.select(`SELECT * FROM ${table} ORDER BY 1`)) as unknown as T[]
+  const withPurged = async <T>(table: PurgedTable): Promise<T[]> => [
+    ...(await all<T>(table)).map((row) => ({ ...row, purged: false })),
+    ...(await all<T>(placeOf(table))).map((row) => ({ ...row, purged: true })),
+  ]
   const audit = await readAudit(memory, 0)
   const names = await all<{ name: string; repository_id: string }>('repository_name')
   const repositories = await all<{ id: string; github_id: number | null }>('repository')
   return {
-    runs: await all('run'),
-    deliveries: await all('delivery'),
-    attempts: await all('delivery_attempt'),
+    runs: await withPurged('run'),
+    deliveries: await withPurged('delivery'),
+    attempts: await withPurged('delivery_attempt'),
     inbox: await all('inbox'),
     subjects: await all('subject'),
     audit,

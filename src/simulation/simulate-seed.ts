@@ -8,6 +8,7 @@ import { Findings } from './findings.ts'
 import type { Mutation } from './node.ts'
 import { paces } from './node-ports.ts'
 import { People } from './people/people.ts'
+import { keepPurgedRows } from './purged-rows.ts'
 import { checkMessages, checkOneEach, checkOthers } from './rules/anchor-rules.ts'
 import { checkDeliveries } from './rules/delivery-rules.ts'
 import { checkInbox } from './rules/inbox-rules.ts'
@@ -48,6 +49,7 @@ export interface SeedResult {
 }
 
 export async function simulateSeed(options: SeedOptions): Promise<SeedResult> {
+  await keepPurgedRows(options.memory)
   const world = new World(options)
   const findings = new Findings()
   const watch = new Watch(world, findings)

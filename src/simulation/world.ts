@@ -80,6 +80,8 @@ export class World {
   readonly aheadMs: number
   /** By the id each carries. */
   readonly sent = new Map<string, SentByNode>()
+  /** When runs were purged, by true time. */
+  readonly purgedAt: number[] = []
   readonly injected = new Map<string, number>()
   /** Called at every step of a node, until one of them has hit it. */
   readonly onStep = new Set<StepListener>()

@@ -8,11 +8,17 @@ import { simulate } from '../../src/simulation/simulate.ts'
 import { claimingMutants } from './mutants/claiming.ts'
 import { lookingMutants } from './mutants/looking.ts'
 import type { Mutants } from './mutants/mutant.ts'
+import { purgingMutants } from './mutants/purging.ts'
 import { sendingMutants } from './mutants/sending.ts'
 
 const seedsMax = 200
 
-const mutants: Mutants = { ...claimingMutants, ...sendingMutants, ...lookingMutants }
+const mutants: Mutants = {
+  ...claimingMutants,
+  ...sendingMutants,
+  ...lookingMutants,
+  ...purgingMutants,
+}
 
 it.each(Object.keys(mutants))('notices: %s', { timeout: 600_000 }, async (name) => {
   const { mutation, rules } = mutants[name]!

@@ -1,6 +1,6 @@
 /** Contributors: they open, push, force-push back, close, reopen and move to another base. */
 import type { SeededRandom } from '../seeded-random.ts'
-import type { World, WorldPull } from '../world.ts'
+import type { World, WorldPull, WorldRepository } from '../world.ts'
 import type { PersonKind } from './people.ts'
 
 const pullsMax = 4
@@ -33,11 +33,13 @@ export class Contributors implements PersonKind {
   }
 
   open(): void {
-    const { github, pulls, repositories } = this.#world
-    if (pulls.length >= pullsMax) return
-    const random = this.#random
-    const repo = random.pickFrom(repositories)
-    if (repo === undefined) return
+    const { pulls, repositories } = this.#world
+    const repo = this.#random.pickFrom(repositories)
+    if (repo !== undefined && pulls.length < pullsMax) this.openIn(repo)
+  }
+
+  openIn(repo: WorldRepository): void {
+    const { github, pulls } = this.#world
     const sha = this.#headElsewhere(repo.id) ?? this.#sha()
     const baseSha = this.#sha()
     this.#hideFor(repo.name, sha)

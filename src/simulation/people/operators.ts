@@ -1,5 +1,4 @@
 /** Operators: they rerun, cancel, send again, skip, confirm, replay and purge. */
-import { heldBack } from '../held-back.ts'
 import type { RunningNode } from '../node.ts'
 import type { SeededRandom } from '../seeded-random.ts'
 import type { World } from '../world.ts'
@@ -18,12 +17,12 @@ export class Operators implements PersonKind {
 
   act(): void {
     const roll = this.#random.below(100)
-    if (roll < 35) void this.#rerun()
-    else if (roll < 58) void this.#cancel()
-    else if (roll < 70) void this.#sendAgain()
-    else if (roll < 77) void this.#skip()
-    else if (roll < 84) void this.#confirm()
-    else if (roll < 94) void this.#replay()
+    if (roll < 32) void this.#rerun()
+    else if (roll < 52) void this.#cancel()
+    else if (roll < 62) void this.#sendAgain()
+    else if (roll < 69) void this.#skip()
+    else if (roll < 76) void this.#confirm()
+    else if (roll < 85) void this.#replay()
     else void this.#purge()
   }
 
@@ -66,8 +65,8 @@ export class Operators implements PersonKind {
   /** What has ended and is delivered goes; what is known of pull requests stays. */
   async #purge(): Promise<void> {
     const running = this.#world.someNode(this.#random)?.running ?? null
-    if (heldBack.purges || running === null) return
-    this.#world.inject('purge')
+    if (running === null) return
+    this.#world.inject('operator: purge')
     this.#say('purge')
     const limits = { finishedMs: 0, supersededMs: 0, auditMs: years, eventMs: years }
     await running.store
@@ -85,6 +84,7 @@ export class Operators implements PersonKind {
     const rows = await this.#world.memory.select(`SELECT id FROM ${table} ORDER BY id DESC LIMIT 4`)
     const id = this.#random.pickFrom(rows)?.['id'] as string | undefined
     if (running === null || id === undefined) return
+    this.#world.inject(`operator: ${what}`)
     this.#say(`${what} ${id}`)
     await act(id, running).catch((error: unknown) => this.#say(`… ${String(error)}`))
   }

@@ -1,7 +1,6 @@
 /** Owners of repositories: they rename them, and give a name that became free to a new one. */
-import { heldBack } from '../held-back.ts'
 import type { SeededRandom } from '../seeded-random.ts'
-import type { World } from '../world.ts'
+import type { World, WorldRepository } from '../world.ts'
 import type { PersonKind } from './people.ts'
 
 const repositoriesMax = 5
@@ -10,15 +9,18 @@ export class Owners implements PersonKind {
   readonly #world: World
   readonly #random: SeededRandom
   readonly #freeNames: string[] = []
+  readonly #openIn: (repo: WorldRepository) => void
   #names = 0
 
-  constructor(world: World) {
+  constructor(world: World, openIn: (repo: WorldRepository) => void) {
     this.#world = world
+    this.#openIn = openIn
     this.#random = world.random.fork()
   }
 
   act(): void {
-    if (this.#random.chance(40)) this.#reuseName()
+    const hasFree = this.#freeNames.length > 0
+    if (hasFree && this.#random.chance(60)) this.#reuseName()
     else this.#rename()
   }
 
@@ -33,14 +35,15 @@ export class Owners implements PersonKind {
     this.#world.github.rename(name, repo.name)
   }
 
-  /** The old name leads to another repository from now on. */
+  /** The old name leads to another repository from now on, with pull requests of its own. */
   #reuseName(): void {
-    if (heldBack.reusedNames || this.#world.repositories.length >= repositoriesMax) return
+    if (this.#world.repositories.length >= repositoriesMax) return
     const name = this.#freeNames.pop()
     if (name === undefined) return
     this.#world.inject('name reused')
     this.#say(`make a new repository ${name}`)
-    this.#world.addRepository(name)
+    const repo = this.#world.addRepository(name)
+    if (this.#random.chance(70)) this.#openIn(repo)
   }
 
   #say(what: string): void {

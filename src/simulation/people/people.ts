@@ -26,9 +26,9 @@ export class People {
     this.#random = world.random.fork()
     this.#contributors = new Contributors(world)
     this.#kinds = [
-      [48, this.#contributors],
-      [26, new Strangers(world)],
-      [5, new Owners(world)],
+      [46, this.#contributors],
+      [24, new Strangers(world)],
+      [9, new Owners(world, (repo) => this.#contributors.openIn(repo))],
       [17, new Operators(world)],
       [4, new Callers(world)],
     ]

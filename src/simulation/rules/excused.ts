@@ -12,10 +12,10 @@ export function isExcused(delivery: DeliveryFact, facts: Facts, world: World): b
 }
 
 function isRefused(delivery: DeliveryFact, facts: Facts, { excuses }: World): boolean {
-  const { status, reason, thread, repository_id: repositoryId } = delivery
+  const { status, reason, thread, repository_id: repositoryId, purged } = delivery
   if (status !== 'FAILED' || !refusals.has(reason ?? '')) return false
   const id = githubIdOf(repositoryId, facts)
-  return id !== null && excuses.isRefused(id, thread)
+  return id !== null && excuses.isRefused(id, thread, purged)
 }
 
 /** The operator's word counts for as long as nothing newer was shown since. */

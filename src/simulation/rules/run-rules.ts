@@ -24,17 +24,16 @@ const remarks = new Set([
   'run.head_verified',
   'run.head_unverified',
   'run.agent.status_reported',
+  'run.purged',
 ])
 
 export function checkRuns(facts: Facts, findings: Findings): void {
   const runs = new Map<string, Replayed>()
+  const purgedKeys = new Set<unknown>()
   for (const row of facts.audit) {
+    if (row.type === 'run.purged') purgedKeys.add(row.data['key'])
     if (row.run_id === null || !isAboutState(row)) continue
-    if (row.type === 'run.purged') {
-      runs.delete(row.run_id)
-      continue
-    }
-    const after = step(row, runs.get(row.run_id), findings)
+    const after = step(row, runs.get(row.run_id), purgedKeys, findings)
     if (after !== null) runs.set(row.run_id, after)
   }
   for (const run of facts.runs) {
@@ -51,11 +50,16 @@ function isAboutState({ type }: AuditFact): boolean {
   return /^run\.[a-z_]+$/.test(type) && !remarks.has(type)
 }
 
-function step(row: AuditFact, run: Replayed | undefined, findings: Findings): Replayed | null {
+function step(
+  row: AuditFact,
+  run: Replayed | undefined,
+  purgedKeys: ReadonlySet<unknown>,
+  findings: Findings,
+): Replayed | null {
   const kind = row.type.slice('run.'.length)
   const say = (what: string) => (): string =>
     `audit ${row.id} (${row.type} of ${row.run_id}) ${what}`
-  if (kind === 'claimed') return claimed(row, run, findings)
+  if (kind === 'claimed') return claimed(row, run, purgedKeys, findings)
   if (kind === 'skipped' && run === undefined) {
     return { state: 'skipped', holder: null, round: 1, attempt: 1 }
   }
@@ -90,8 +94,14 @@ function step(row: AuditFact, run: Replayed | undefined, findings: Findings): Re
   }
 }
 
-function claimed(row: AuditFact, run: Replayed | undefined, findings: Findings): Replayed {
-  const { reason, round, attempt, state } = row.data as {
+function claimed(
+  row: AuditFact,
+  run: Replayed | undefined,
+  purgedKeys: ReadonlySet<unknown>,
+  findings: Findings,
+): Replayed {
+  const { key, reason, round, attempt, state } = row.data as {
+    readonly key: string
     readonly reason: string
     readonly round: number
     readonly attempt: number
@@ -100,7 +110,9 @@ function claimed(row: AuditFact, run: Replayed | undefined, findings: Findings):
   const isFirst = firstReasons.has(reason)
   const isAgain = againReasons.has(reason) && run !== undefined && !active.has(run.state)
   const isRestored = reason === 'restored' && run?.state === 'succeeded'
-  const named = isFirst ? run === undefined : isAgain || isRestored
+  // Its key is known, but a purge has removed its row: it begins anew.
+  const isAnew = againReasons.has(reason) && run === undefined && purgedKeys.has(key)
+  const named = isFirst ? run === undefined : isAgain || isAnew || isRestored
   findings.check('3', named, () => `audit ${row.id} claims ${row.run_id} as ${reason}`)
   if (isAgain) {
     findings.check('3', round === run.round + 1, () => `audit ${row.id} begins round ${round}`)

@@ -92,9 +92,17 @@ function ownersOf(delivery: DeliveryFact, facts: Facts): readonly RunFact[] {
         !neverTaken.includes(run.error_code ?? ''),
     )
     .toSorted((a, b) => a.claim_fence - b.claim_fence)
-  const newest = all.findLast(({ state }) => !withoutResult.has(state))
-  return newest === undefined ? all : [newest]
+  const newest = lastWithResult(all)
+  // Nobody can show the result of a purged run again, once another has taken its place.
+  return newest[0]?.purged === true ? [...newest, ...lastWithResult(all.filter(isKept))] : newest
 }
+
+function lastWithResult(runs: readonly RunFact[]): readonly RunFact[] {
+  const newest = runs.findLast(({ state }) => !withoutResult.has(state))
+  return newest === undefined ? runs : [newest]
+}
+
+const isKept = ({ purged }: RunFact): boolean => !purged
 
 const withoutResult = new Set(['cancelled', 'superseded', 'skipped'])
 

@@ -1,0 +1,26 @@
+/**
+ * What a purge removes from the tables, the rules still look at: what it showed has to be right for
+ * ever, though the store has forgotten it. So every row is kept aside as it was at the end.
+ */
+import type { SharedMemory } from '../open-store.ts'
+
+const tables = ['run', 'delivery', 'delivery_attempt'] as const
+export type PurgedTable = (typeof tables)[number]
+
+/** From now on; what was kept before is forgotten. */
+export async function keepPurgedRows(memory: SharedMemory): Promise<void> {
+  for (const table of tables) {
+    await memory.select(`CREATE TEMP TABLE IF NOT EXISTS ${placeOf(table)} AS
+      SELECT * FROM ${table} WHERE false`)
+    await memory.select(`CREATE TEMP TRIGGER IF NOT EXISTS keep_${table}
+      AFTER DELETE ON main.${table} BEGIN INSERT INTO ${placeOf(table)} VALUES (${await columnsOf(memory, table)}); END`)
+    await memory.select(`DELETE FROM ${placeOf(table)}`)
+  }
+}
+
+export const placeOf = (table: PurgedTable): string => `purged_${table}`
+
+async function columnsOf(memory: SharedMemory, table: PurgedTable): Promise<string> {
+  const columns = await memory.select(`SELECT name FROM pragma_table_info('${table}')`)
+  return columns.map(({ name }) => `OLD.${String(name)}`).join()
+}

@@ -1,0 +1,21 @@
+/** Mutants of retention: what a purge must not remove. */
+import { replaced, type Tamper } from '../../../src/simulation/node.ts'
+import type { Store } from '../../../src/store.ts'
+import type { Mutants } from './mutant.ts'
+
+export const purgingMutants: Mutants = {
+  'a purge removes what is still to be delivered': {
+    mutation: {
+      store: (store, tamper) => replaced(store, { purge: carelessPurge(store, tamper) }),
+    },
+    rules: ['5', '7'],
+  },
+}
+
+function carelessPurge(store: Store, tamper: Tamper): Store['purge'] {
+  return async (...request) => {
+    await tamper(`DELETE FROM delivery WHERE run_id IN (
+      SELECT id FROM run WHERE finished_at IS NOT NULL)`)
+    return await store.purge(...request)
+  }
+}
