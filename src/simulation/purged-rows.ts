@@ -13,7 +13,8 @@ export async function keepPurgedRows(memory: SharedMemory): Promise<void> {
     await memory.select(`CREATE TEMP TABLE IF NOT EXISTS ${placeOf(table)} AS
       SELECT * FROM ${table} WHERE false`)
     await memory.select(`CREATE TEMP TRIGGER IF NOT EXISTS keep_${table}
-      AFTER DELETE ON main.${table} BEGIN INSERT INTO ${placeOf(table)} VALUES (${await columnsOf(memory, table)}); END`)
+      AFTER DELETE ON main.${table} BEGIN
+      INSERT INTO ${placeOf(table)} VALUES (${await columnsOf(memory, table)}); END`)
     await memory.select(`DELETE FROM ${placeOf(table)}`)
   }
 }
