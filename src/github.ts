@@ -5,7 +5,9 @@
 import type { z } from 'zod'
 import type { Finding } from './domain/finding.ts'
 import type { Role } from './domain/role.ts'
-import type { HeadSource } from './head-source.ts'
+import type { HeadSource, RepositoryRef } from './head-source.ts'
+
+export type { RepositoryRef } from './head-source.ts'
 
 export interface OwnAccount {
   /** Without the `[bot]` that GitHub adds to an App's. */
@@ -26,18 +28,9 @@ export type RoleAnswer = Role | 'none' | 'no-such-user' | 'cannot-ask'
 export interface GitHub extends HeadSource {
   /** Who our credentials act as; null when GitHub refuses them. */
   ownAccount(): Promise<OwnAccount | null>
-  roleOf(repo: string, login: string): Promise<RoleAnswer>
+  roleOf(repository: RepositoryRef, login: string): Promise<RoleAnswer>
   /** For `doctor`: credentials, permissions and webhook set-up. Never rejects. */
   checkSetup(): Promise<readonly Finding[]>
-}
-
-/**
- * The name it was last heard under, and GitHub's id where that is known. With an id it is asked for
- * by that alone: another repository may have the name by now.
- */
-export interface RepositoryRef {
-  readonly repo: string
-  readonly repoGithubId: number | null
 }
 
 export interface NamedRepository {

@@ -13,7 +13,16 @@ export interface PullRequestHead {
   readonly pushedAt: number | null
 }
 
+/**
+ * The name it was last heard under, and GitHub's id where that is known. With an id it is asked for
+ * by that alone: another repository may have the name by now.
+ */
+export interface RepositoryRef {
+  readonly repo: string
+  readonly repoGithubId: number | null
+}
+
 export interface HeadSource {
   /** Null when there is no such pull request; rejects when it cannot be asked now. */
-  look(repo: string, pr: number): Promise<PullRequestHead | null>
+  look(repository: RepositoryRef, pr: number): Promise<PullRequestHead | null>
 }

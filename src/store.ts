@@ -118,12 +118,21 @@ export interface Store extends TokenStore {
   learnRepository(name: string, githubId: number): Promise<void>
   /** As last heard, by our own id; one query. */
   repositoryNames(ids: readonly string[]): Promise<ReadonlyMap<string, string>>
+  /** By our own id; null when this store has none. */
+  repository(id: string): Promise<KnownRepository | null>
   /** What a name means now; null when this store has never heard of it. */
   repositoryNamed(name: string): Promise<RepositoryPlace | null>
   /** Remembers `mode` at first start; answers what the store has been from its beginning. */
   recordMode(mode: StoreMode): Promise<StoreMode>
   /** Null before the first start. What happened before it was never ours to hear of. */
   firstStartedAt(): Promise<number | null>
+}
+
+export interface KnownRepository {
+  /** As last heard. */
+  readonly name: string
+  /** Null until an event or an answer of GitHub named it. */
+  readonly githubId: number | null
 }
 
 export type StoreMode = 'sandbox' | 'live'

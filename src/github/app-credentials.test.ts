@@ -11,6 +11,7 @@ import {
   clientOf,
   longToken,
   rejectionOf,
+  named,
 } from '../../test/github/github-under-test.ts'
 
 let api: FakeApi
@@ -49,7 +50,7 @@ function setUp(lifetimeMs = hour) {
     response.end(JSON.stringify({ token, expires_at }))
   })
   api.on(pull, seenPull)
-  const look = () => client.github.look('acme/widgets', 5)
+  const look = () => client.github.look(named('acme/widgets'), 5)
   return { ...client, look }
 }
 
@@ -114,7 +115,7 @@ describe('acting in a repository', () => {
       other.on(mint, { body: { token: longToken('other'), expires_at: '2999-01-01T00:00:00Z' } })
       other.on(pull, seenPull)
       const otherClient = clientOf(other.url, { credentials })
-      await Promise.all([look(), otherClient.github.look('acme/widgets', 5)])
+      await Promise.all([look(), otherClient.github.look(named('acme/widgets'), 5)])
       expect(other.seen.at(-1)!.headers.authorization).toBe(`Bearer ${longToken('other')}`)
       expect(api.seen.at(-1)!.headers.authorization).toBe(`Bearer ${longToken('m1')}`)
     } finally {
@@ -183,7 +184,7 @@ describe('an installation', () => {
     const { look, github } = setUp()
     api.on(lookUp, { status: 404 })
     expect(await rejectionOf(look())).toMatchObject({ kind: 'not_installed', status: 404 })
-    expect(await github.roleOf('acme/widgets', 'mona')).toBe('cannot-ask')
+    expect(await github.roleOf(named('acme/widgets'), 'mona')).toBe('cannot-ask')
   })
 
   it('is looked up again after a 404, with the token it had', async () => {
@@ -217,13 +218,13 @@ describe('an installation', () => {
     const { look, github } = setUp()
     api.on(mint, { status: 403 })
     expect(await rejectionOf(look())).toMatchObject({ kind: 'not_installed' })
-    expect(await github.roleOf('acme/widgets', 'mona')).toBe('cannot-ask')
+    expect(await github.roleOf(named('acme/widgets'), 'mona')).toBe('cannot-ask')
   })
 
   it('a limit while making a token is a limit', async () => {
     const { github } = setUp()
     api.on(mint, { status: 403, headers: { 'retry-after': '60' } })
-    const error = await rejectionOf(github.roleOf('acme/widgets', 'mona'))
+    const error = await rejectionOf(github.roleOf(named('acme/widgets'), 'mona'))
     expect(error).toMatchObject({ kind: 'rate_limited' })
   })
 
@@ -307,7 +308,7 @@ describe('the private key', () => {
     api.on(lookUp, { status: 404 })
     const privateKey = appKeyPem.replaceAll('\n', '\\n')
     const { github } = clientOf(api.url, { credentials: { appId: 'Iv1.abc', privateKey } })
-    await rejectionOf(github.look('acme/widgets', 5))
+    await rejectionOf(github.look(named('acme/widgets'), 5))
     expect(claimsOf(api.seen[0]!).iss).toBe('Iv1.abc')
   })
 

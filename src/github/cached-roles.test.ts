@@ -1,18 +1,18 @@
 // Goal: roles are asked for once in a while and once at a time, and a failure is never remembered.
 import { expect, it } from 'vitest'
-import { HandClock } from '../../test/github/github-under-test.ts'
-import type { RoleAnswer } from '../github.ts'
+import { HandClock, named } from '../../test/github/github-under-test.ts'
+import type { RepositoryRef, RoleAnswer } from '../github.ts'
 import { cachedRoles } from './cached-roles.ts'
 
 const minute = 60_000
 
-function cachedOver(answer: (repo: string, login: string) => Promise<RoleAnswer>) {
+function cachedOver(answer: () => Promise<RoleAnswer>) {
   const clock = new HandClock()
   const asked: string[] = []
   const source = {
-    roleOf: async (repo: string, login: string) => {
-      asked.push(`${repo} ${login}`)
-      return await answer(repo, login)
+    roleOf: async ({ repo, repoGithubId }: RepositoryRef, login: string) => {
+      asked.push(`${repoGithubId ?? repo} ${login}`)
+      return await answer()
     },
   }
   return { clock, asked, roles: cachedRoles(source, clock) }
@@ -26,30 +26,38 @@ it.each<[RoleAnswer, number]>([
   ['no-such-user', 1],
 ])('%s is kept for %i minutes', async (answer, minutes) => {
   const { clock, asked, roles } = cachedOver(async () => answer)
-  expect(await roles.roleOf('acme/widgets', 'mona')).toBe(answer)
+  expect(await roles.roleOf(named('acme/widgets'), 'mona')).toBe(answer)
   clock.pass(minutes * minute - 1)
-  expect(await roles.roleOf('acme/widgets', 'mona')).toBe(answer)
+  expect(await roles.roleOf(named('acme/widgets'), 'mona')).toBe(answer)
   expect(asked).toHaveLength(1)
   clock.pass(1)
-  await roles.roleOf('acme/widgets', 'mona')
+  await roles.roleOf(named('acme/widgets'), 'mona')
   expect(asked).toHaveLength(2)
 })
 
 it('people and repositories are kept apart, spellings are not', async () => {
   const { asked, roles } = cachedOver(async () => 'write')
-  await roles.roleOf('acme/widgets', 'mona')
-  await roles.roleOf('Acme/Widgets', 'Mona')
-  await roles.roleOf('acme/widgets', 'lisa')
-  await roles.roleOf('acme/gadgets', 'mona')
+  await roles.roleOf(named('acme/widgets'), 'mona')
+  await roles.roleOf(named('Acme/Widgets'), 'Mona')
+  await roles.roleOf(named('acme/widgets'), 'lisa')
+  await roles.roleOf(named('acme/gadgets'), 'mona')
   expect(asked).toEqual(['acme/widgets mona', 'acme/widgets lisa', 'acme/gadgets mona'])
+})
+
+it('a role in one repository is not remembered for the next that has its name', async () => {
+  const { asked, roles } = cachedOver(async () => 'write')
+  await roles.roleOf({ repo: 'acme/widgets', repoGithubId: 7 }, 'mona')
+  await roles.roleOf({ repo: 'acme/renamed', repoGithubId: 7 }, 'mona')
+  await roles.roleOf({ repo: 'acme/widgets', repoGithubId: 8 }, 'mona')
+  expect(asked).toEqual(['7 mona', '8 mona'])
 })
 
 it('a question under way is joined, not repeated', async () => {
   const answer = Promise.withResolvers<RoleAnswer>()
   const { asked, roles } = cachedOver(() => answer.promise)
   const both = Promise.all([
-    roles.roleOf('acme/widgets', 'mona'),
-    roles.roleOf('acme/widgets', 'mona'),
+    roles.roleOf(named('acme/widgets'), 'mona'),
+    roles.roleOf(named('acme/widgets'), 'mona'),
   ])
   answer.resolve('maintain')
   expect(await both).toEqual(['maintain', 'maintain'])
@@ -62,10 +70,10 @@ it('a rejection reaches everybody who waits and nobody after', async () => {
     if (fails) throw new Error('not now')
     return 'triage'
   })
-  const waiting = [1, 2].map(() => roles.roleOf('acme/widgets', 'mona'))
+  const waiting = [1, 2].map(() => roles.roleOf(named('acme/widgets'), 'mona'))
   const results = await Promise.allSettled(waiting)
   expect(results.map(({ status }) => status)).toEqual(['rejected', 'rejected'])
   fails = false
-  expect(await roles.roleOf('acme/widgets', 'mona')).toBe('triage')
+  expect(await roles.roleOf(named('acme/widgets'), 'mona')).toBe('triage')
   expect(asked).toHaveLength(2)
 })

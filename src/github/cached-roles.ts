@@ -15,12 +15,15 @@ export type RoleSource = Pick<GitHub, 'roleOf'>
 export function cachedRoles(source: RoleSource, clock: Clock): RoleSource {
   const remembered = new Remembered<RoleAnswer>(clock)
   return {
-    roleOf: (repo, login) =>
-      // Neither name can have a blank in it, and GitHub takes no notice of case in either.
-      remembered.get(`${repo} ${login}`.toLowerCase(), async () => {
-        const value = await source.roleOf(repo, login)
+    roleOf: (repository, login) => {
+      // A name may be another repository's by now; its id is not.
+      const place = repository.repoGithubId ?? repository.repo
+      // No name can have a blank in it, and GitHub takes no notice of case in any.
+      return remembered.get(`${place} ${login}`.toLowerCase(), async () => {
+        const value = await source.roleOf(repository, login)
         const isAbsent = value === 'none' || value === 'no-such-user'
         return { value, forMs: isAbsent ? absenceKeptMs : keptMs }
-      }),
+      })
+    },
   }
 }

@@ -2,7 +2,7 @@
 // repository that has another name by now.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { startFakeApi, type FakeApi, type Said } from '../../test/github/fake-api.ts'
-import { clientOf, rejectionOf } from '../../test/github/github-under-test.ts'
+import { clientOf, named, rejectionOf } from '../../test/github/github-under-test.ts'
 import type { GitHub, RoleAnswer } from '../github.ts'
 
 let api: FakeApi
@@ -38,12 +38,12 @@ describe('look', () => {
 
   it('tells head, base, whether it is open, and when', async () => {
     api.on(call, pull)
-    expect(await github.look('acme/widgets', 5)).toEqual(head)
+    expect(await github.look(named('acme/widgets'), 5)).toEqual(head)
   })
 
   it('a pull request that is not there is null', async () => {
     api.on(call, { status: 404 })
-    expect(await github.look('acme/widgets', 5)).toBeNull()
+    expect(await github.look(named('acme/widgets'), 5)).toBeNull()
   })
 
   it.each([
@@ -55,15 +55,21 @@ describe('look', () => {
     [502, 'unanswered'],
   ])('%i rejects as %s, after one call', async (status, kind) => {
     api.on(call, { status })
-    expect(await rejectionOf(github.look('acme/widgets', 5))).toMatchObject({ kind, status })
+    expect(await rejectionOf(github.look(named('acme/widgets'), 5))).toMatchObject({ kind, status })
     expect(api.calls()).toEqual([call])
+  })
+
+  it('asks by id alone where that is known: the name may be another repository’s', async () => {
+    api.on('GET /repositories/77/pulls/5', pull)
+    expect(await github.look({ repo: 'acme/widgets', repoGithubId: 77 }, 5)).toEqual(head)
+    expect(api.calls()).toEqual(['GET /repositories/77/pulls/5'])
   })
 
   it('finds a renamed repository by its id', async () => {
     api.on(call, toId('pulls/5'))
     api.on('GET /repositories/77', { body: { id: 77, full_name: 'acme/gadgets' } })
     api.on('GET /repositories/77/pulls/5', pull)
-    expect(await github.look('acme/widgets', 5)).toEqual(head)
+    expect(await github.look(named('acme/widgets'), 5)).toEqual(head)
     expect(api.calls()).toEqual([call, 'GET /repositories/77', 'GET /repositories/77/pulls/5'])
   })
 
@@ -72,33 +78,39 @@ describe('look', () => {
     api.on('GET /repositories/77', { body: { id: 77, full_name: 'acme/gadgets' } })
     const again = 'GET /repositories/77/pulls/5'
     api.on(again, toId('pulls/5'))
-    const error = await rejectionOf(github.look('acme/widgets', 5))
+    const error = await rejectionOf(github.look(named('acme/widgets'), 5))
     expect(error).toMatchObject({ kind: 'redirected' })
     expect(api.calls()).toEqual([call, 'GET /repositories/77', again])
   })
 
   it('a redirect without an id rejects', async () => {
     api.on(call, { status: 301, headers: { location: `${api.url}/repos/acme/gadgets/pulls/5` } })
-    expect(await rejectionOf(github.look('acme/widgets', 5))).toMatchObject({ kind: 'redirected' })
+    expect(await rejectionOf(github.look(named('acme/widgets'), 5))).toMatchObject({
+      kind: 'redirected',
+    })
     expect(api.calls()).toEqual([call])
   })
 
   it('a repository that is gone by its id too rejects: nobody asked for the head', async () => {
     api.on(call, toId('pulls/5'))
     api.on('GET /repositories/77', { status: 404 })
-    expect(await rejectionOf(github.look('acme/widgets', 5))).toMatchObject({ kind: 'not_found' })
+    expect(await rejectionOf(github.look(named('acme/widgets'), 5))).toMatchObject({
+      kind: 'not_found',
+    })
   })
 
   it('a new name that is no name is no answer', async () => {
     api.on(call, toId('pulls/5'))
     api.on('GET /repositories/77', { body: { full_name: '../user' } })
-    expect(await rejectionOf(github.look('acme/widgets', 5))).toMatchObject({ kind: 'unanswered' })
+    expect(await rejectionOf(github.look(named('acme/widgets'), 5))).toMatchObject({
+      kind: 'unanswered',
+    })
   })
 
   it.each(['widgets', '', 'acme/widgets/pulls', '../widgets', 'acme/..', 'a b/c', 'acme/wid?x'])(
     'the name %j is refused before anything is sent',
     async (repo) => {
-      const error = await rejectionOf(github.look(repo, 5))
+      const error = await rejectionOf(github.look(named(repo), 5))
       expect(error).toMatchObject({ code: 'invalid_repo', field: 'repo' })
       expect(api.calls()).toEqual([])
     },
@@ -119,7 +131,7 @@ describe('roleOf', () => {
     ['nobody', { permission: 'none', role_name: 'none' }, 'none'],
   ])('%s', async (_name, body, role) => {
     api.on(call, { body })
-    expect(await github.roleOf('acme/widgets', 'mona')).toBe(role)
+    expect(await github.roleOf(named('acme/widgets'), 'mona')).toBe(role)
   })
 
   it.each<[number, RoleAnswer]>([
@@ -128,7 +140,7 @@ describe('roleOf', () => {
     [403, 'cannot-ask'],
   ])('%i is %s', async (status, answer) => {
     api.on(call, { status })
-    expect(await github.roleOf('acme/widgets', 'mona')).toBe(answer)
+    expect(await github.roleOf(named('acme/widgets'), 'mona')).toBe(answer)
   })
 
   it.each<[string, Said, string]>([
@@ -139,19 +151,19 @@ describe('roleOf', () => {
     ['a role we do not know', { body: { permission: 'owner' } }, 'unanswered'],
   ])('%s rejects', async (_name, said, kind) => {
     api.on(call, said)
-    expect(await rejectionOf(github.roleOf('acme/widgets', 'mona'))).toMatchObject({ kind })
+    expect(await rejectionOf(github.roleOf(named('acme/widgets'), 'mona'))).toMatchObject({ kind })
   })
 
   it('asks about a bot by its whole name', async () => {
     const bot = 'GET /repos/acme/widgets/collaborators/dependabot%5Bbot%5D/permission'
     api.on(bot, { body: { permission: 'write', role_name: 'write' } })
-    expect(await github.roleOf('acme/widgets', 'dependabot[bot]')).toBe('write')
+    expect(await github.roleOf(named('acme/widgets'), 'dependabot[bot]')).toBe('write')
   })
 
   it.each(['', '..', 'a/b', 'mona?x', 'mona lisa', 'mona[bot]x'])(
     'nobody is called %j, and nobody is asked',
     async (login) => {
-      expect(await github.roleOf('acme/widgets', login)).toBe('no-such-user')
+      expect(await github.roleOf(named('acme/widgets'), login)).toBe('no-such-user')
       expect(api.calls()).toEqual([])
     },
   )
@@ -161,13 +173,13 @@ describe('roleOf', () => {
     api.on('GET /repositories/77', { body: { id: 77, full_name: 'acme/gadgets' } })
     const moved = 'GET /repositories/77/collaborators/mona/permission'
     api.on(moved, { body: { permission: 'admin', role_name: 'admin' } })
-    expect(await github.roleOf('acme/widgets', 'mona')).toBe('admin')
+    expect(await github.roleOf(named('acme/widgets'), 'mona')).toBe('admin')
   })
 
   it('a renamed repository that we may not see says nothing about the person', async () => {
     api.on(call, toId('collaborators/mona/permission'))
     api.on('GET /repositories/77', { status: 404 })
-    expect(await github.roleOf('acme/widgets', 'mona')).toBe('cannot-ask')
+    expect(await github.roleOf(named('acme/widgets'), 'mona')).toBe('cannot-ask')
   })
 })
 

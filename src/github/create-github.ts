@@ -72,8 +72,8 @@ export function createGitHub(options: GitHubOptions): GitHub & GitHubCalls & Git
       : tokenCredentials(sendable(options.credentials.token))
   const ask = createAsk(transport.octokit, credentials)
   return {
-    look: (repo, pr) => look(ask, repo, pr),
-    roleOf: (repo, login) => roleOf(ask, repo, login),
+    look: (repository, pr) => look(ask, repository, pr),
+    roleOf: (repository, login) => roleOf(ask, repository, login),
     ownAccount: () => (isApp ? appAccount(ask) : userAccount(ask)),
     checkSetup: () => checkSetup({ ask, isApp, transport, options }),
     ...hookListings(ask, isApp),
@@ -101,15 +101,15 @@ export function createGitHub(options: GitHubOptions): GitHub & GitHubCalls & Git
 }
 
 async function repositoryNamed(ask: Ask, repo: string) {
-  return await askAtItsPlace(ask, byName(repo), async (at) => {
+  return await askAtItsPlace(ask, { repo, repoGithubId: null }, async (at) => {
     const route = at.route('GET /repos/{owner}/{repo}')
     const { data } = await ask(at.actor, repositoryForm, route, at.parameters)
     return { githubId: data.id, name: data.full_name }
   })
 }
 
-async function look(ask: Ask, repo: string, pr: number) {
-  return await askAtItsPlace(ask, byName(repo), async (at) => {
+async function look(ask: Ask, repository: RepositoryRef, pr: number) {
+  return await askAtItsPlace(ask, repository, async (at) => {
     const route = at.route('GET /repos/{owner}/{repo}/pulls/{pull_number}')
     try {
       const { data } = await ask(at.actor, pullForm, route, { ...at.parameters, pull_number: pr })
@@ -125,11 +125,11 @@ async function look(ask: Ask, repo: string, pr: number) {
   })
 }
 
-async function roleOf(ask: Ask, repo: string, login: string): Promise<RoleAnswer> {
+async function roleOf(ask: Ask, repository: RepositoryRef, login: string): Promise<RoleAnswer> {
   // Anything else would be another path; GitHub has nobody of such a name.
   if (!/^[\w-]{1,100}(\[bot\])?$/.test(login)) return 'no-such-user'
   try {
-    return await askAtItsPlace(ask, byName(repo), async (at) => {
+    return await askAtItsPlace(ask, repository, async (at) => {
       const route = at.route('GET /repos/{owner}/{repo}/collaborators/{username}/permission')
       const parameters = { ...at.parameters, username: login }
       try {
@@ -175,8 +175,6 @@ async function appAccount(ask: Ask): Promise<OwnAccount | null> {
     return { login: slug, id: null, appId, kind: 'app' }
   }
 }
-
-const byName = (repo: string): RepositoryRef => ({ repo, repoGithubId: null })
 
 /** A line's end in it would come back in the connection's own error, with all of the token. */
 function sendable(token: string): string {

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { inspect } from 'node:util'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { startFakeApi, type Answering, type FakeApi } from '../../test/github/fake-api.ts'
-import { clientOf, rejectionOf, theToken } from '../../test/github/github-under-test.ts'
+import { clientOf, named, rejectionOf, theToken } from '../../test/github/github-under-test.ts'
 import type { GitHubError } from './errors.ts'
 
 let api: FakeApi
@@ -37,7 +37,7 @@ describe('every request', () => {
   it('is told in the log once, with both ids and the template of its path', async () => {
     api.on('GET /repos/acme/widgets/pulls/5', { status: 404 })
     const { github, lines } = clientOf(api.url)
-    expect(await github.look('acme/widgets', 5)).toBeNull()
+    expect(await github.look(named('acme/widgets'), 5)).toBeNull()
     expect(lines).toEqual([
       [
         {
@@ -192,7 +192,7 @@ describe('secrets', () => {
     }
     api.on('GET /repos/acme/widgets/pulls/5', echo)
     const { github, lines } = clientOf(api.url)
-    const [result] = await Promise.allSettled([github.look('acme/widgets', 5)])
+    const [result] = await Promise.allSettled([github.look(named('acme/widgets'), 5)])
     const error: unknown = result.status === 'rejected' ? result.reason : null
     expect(error === null).toBe(status === 404)
     expect(everythingOf(error)).not.toContain(theToken)

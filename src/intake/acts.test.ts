@@ -175,6 +175,20 @@ describe('a comment', () => {
     expect(claim).toMatchObject({ pr: 7, headSha: shaOf('h'), headMaking: false })
   })
 
+  it('asks by GitHub’s id of the repository, which the event brought', async () => {
+    const asked: unknown[] = []
+    const look = async (place: unknown) => {
+      asked.push(place)
+      return found
+    }
+    const repository = { id: 77, full_name: 'acme/widgets' }
+    const payload = { ...comment, repository }
+    await claimOf({ types: commenting, github: { look } }, 'issue_comment', payload)
+    await makerOf({ github: { look } }).maker.seePull(readEvent('guid', 'issue_comment', payload))
+    const place = { repo: 'acme/widgets', repoGithubId: 77 }
+    expect(asked).toEqual([place, place])
+  })
+
   it('is claimed for our newest run where GitHub cannot be asked or knows nothing', async () => {
     const orderAt = Date.UTC(2025, 11, 30)
     const runs = [{ pr: 7, baseSha: shaOf('b'), headSha: shaOf('own'), orderAt }]

@@ -4,6 +4,7 @@
  */
 import type { CatchUpStore } from '../catch-up-store.ts'
 import type { Claim } from '../domain/claim.ts'
+import { isActive } from '../domain/run.ts'
 import type { GitHub } from '../github.ts'
 import type { PullRequestHead } from '../head-source.ts'
 import type { ClaimRequest } from '../runs/runs.ts'
@@ -61,10 +62,11 @@ export class ActMaker {
    * How the event's pull request is now; null when nobody can say, and then arrival decides.
    * Rejects with LookFailed.
    */
-  async seePull({ repo, number, isPullRequest }: EventFacts): Promise<PullRequestHead | null> {
+  async seePull(event: EventFacts): Promise<PullRequestHead | null> {
+    const { repo, repoId, number, isPullRequest } = event
     const { github } = this.#options
     if (github === null || repo === null || number === null || !isPullRequest) return null
-    return await looking(github.look(repo, number))
+    return await looking(github.look({ repo, repoGithubId: repoId }, number))
   }
 
   /**
@@ -105,6 +107,11 @@ export class ActMaker {
     const subject = (await store.subjectsOf(repo, number)).find((of) => of.type === type)
     if (subject?.headSha !== head.headSha || subject.currentRunId === null) return false
     const run = await store.run(subject.currentRunId)
+    // Whatever did not succeed is wanted again, as by the event that nobody heard.
+    if (event.action === 'reopened') {
+      if (run === null) return subject.currentEnded === 'succeeded'
+      return isActive(run) || run.state === 'succeeded'
+    }
     if (run === null) return subject.finishedHeadSha === head.headSha
     return run.errorCode !== 'pull_request_closed'
   }
@@ -159,7 +166,7 @@ export class ActMaker {
     const { store, github, toClaim, types } = this.#options
     const found = await claimForEvent(event, wish, {
       store,
-      github: github && { look: (repo, pr) => looking(github.look(repo, pr)) },
+      github: github && { look: (repository, pr) => looking(github.look(repository, pr)) },
     })
     const { type } = wish
     if (found === null) {

@@ -128,7 +128,8 @@ async function targetOf(
     }
   }
   if (number !== null) {
-    const found = github === null ? null : await github.look(repo, number)
+    const place = { repo, repoGithubId: event.repoId }
+    const found = github === null ? null : await github.look(place, number)
     if (found !== null) return asLooked(number, found)
     return await newestRun(store, { repo, pr: number, type })
   }

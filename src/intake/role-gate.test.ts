@@ -48,6 +48,18 @@ describe('a role', () => {
     expect(sandbox).toMatchObject({ reason: 'role-unknown' })
   })
 
+  it('is asked for by GitHub’s id of the repository, which the event brought', async () => {
+    const asked: unknown[] = []
+    const roleOf = async (place: unknown) => {
+      asked.push(place)
+      return 'write' as const
+    }
+    const event = sentBy(person('mona'))
+    await refuseSender(event, 'read', { roleOf })
+    expect(event.repoId).not.toBeNull()
+    expect(asked).toEqual([{ repo: event.repo, repoGithubId: event.repoId }])
+  })
+
   it('says who has which role and what is needed', async () => {
     const refusal = await refuseSender(sentBy(person('mona')), 'write', answering('read'))
     expect(refusal?.detail).toBe('mona has the role read; write is needed')

@@ -16,7 +16,7 @@ export type RoleSource = Pick<GitHub, 'roleOf'>
 
 /** Null when the sender may. */
 export async function refuseSender(
-  { sender, repo }: EventFacts,
+  { sender, repo, repoId }: EventFacts,
   least: Role,
   roles: RoleSource | null,
 ): Promise<Refusal | null> {
@@ -30,7 +30,7 @@ export async function refuseSender(
   if (roles === null) {
     return { reason: 'role-unknown', detail: 'the sandbox’s simulated GitHub knows no roles' }
   }
-  const role = await roles.roleOf(repo, login)
+  const role = await roles.roleOf({ repo, repoGithubId: repoId }, login)
   switch (role) {
     case 'none':
       return { reason: 'sender-not-member', detail: `${login} is no member of ${repo}` }

@@ -5,7 +5,7 @@ import type { HeadSource } from '../head-source.ts'
 import type { SettledHead } from '../store.ts'
 import { HeadCheck } from './head-check.ts'
 
-const run = { id: 'run_1', repo: 'acme/widgets', pr: 5, fence: 3 } as Run
+const run = { id: 'run_1', repo: 'acme/widgets', scope: 'repo_1', pr: 5, fence: 3 } as Run
 
 function checkWith(look: HeadSource['look']) {
   const settled: SettledHead[] = []
@@ -14,6 +14,7 @@ function checkWith(look: HeadSource['look']) {
   const check = new HeadCheck({
     store: {
       catchUp: { forgetHeadCheck: async () => undefined },
+      repository: async (id) => (id === 'repo_1' ? { name: 'acme/renamed', githubId: 7 } : null),
       settleHead: async (head) => {
         settled.push(head)
         return { result: 'moved', supersededRunIds: ['run_2'] }
@@ -40,6 +41,20 @@ it('settles what GitHub says, in our spelling, and tells who lost', async () => 
     { runId: 'run_1', fence: 3, headSha: 'abc', at: 7, actor: 'head-check' },
   ])
   expect(superseded).toEqual(['run_2'])
+})
+
+it('asks by GitHub’s id of the repository, and by name while that is not known', async () => {
+  const asked: unknown[] = []
+  const { check } = checkWith(async (place) => {
+    asked.push(place)
+    return null
+  })
+  await check.look(run)
+  await check.look({ ...run, scope: 'repo_2' })
+  expect(asked).toEqual([
+    { repo: 'acme/renamed', repoGithubId: 7 },
+    { repo: 'acme/widgets', repoGithubId: null },
+  ])
 })
 
 it('a look that fails is told, and arrival stands', async () => {

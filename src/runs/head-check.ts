@@ -9,7 +9,7 @@ import type { HeadSource } from '../head-source.ts'
 import type { Store } from '../store.ts'
 
 export interface HeadCheckOptions {
-  readonly store: Pick<Store, 'settleHead'> & {
+  readonly store: Pick<Store, 'settleHead' | 'repository'> & {
     readonly catchUp: Pick<CatchUpStore, 'forgetHeadCheck'>
   }
   readonly source: HeadSource
@@ -53,7 +53,9 @@ export class HeadCheck {
   async look(run: Run): Promise<void> {
     const { store, source, onMoved } = this.#options
     if (run.repo === null || run.pr === null) return
-    const head = await Promise.race([source.look(run.repo, run.pr), this.#stopped.promise])
+    const known = await store.repository(run.scope)
+    const place = { repo: known?.name ?? run.repo, repoGithubId: known?.githubId ?? null }
+    const head = await Promise.race([source.look(place, run.pr), this.#stopped.promise])
     if (head === 'stopped') return
     if (head === null) {
       await store.catchUp.forgetHeadCheck(run.id)

@@ -22,7 +22,7 @@ import { SqlCatchUp } from './sql-catch-up.ts'
 import { SqlOutbox } from './sql-outbox.ts'
 import { SqlTokens } from './sql-tokens.ts'
 import { dueEntries, inboxBacklog, selectBody, selectEntry } from './tables/inbox-table.ts'
-import { repositoryByName, repositoryNames } from './tables/repository-table.ts'
+import { repositoryById, repositoryByName, repositoryNames } from './tables/repository-table.ts'
 import { selectRun } from './tables/run-table.ts'
 import { selectSubject } from './tables/subject-table.ts'
 import { auditAfter, latestAudit, listAudit, placeAudits } from './verbs/audit-order.ts'
@@ -304,6 +304,10 @@ export class SqlStore extends SqlTokens implements port.Store {
 
   async #placeAll(): Promise<void> {
     while (await this.#driver.transact(placeAudits));
+  }
+
+  repository(id: string): Promise<port.KnownRepository | null> {
+    return this.#driver.read(() => repositoryById(id))
   }
 
   repositoryNamed(name: string): Promise<RepositoryPlace | null> {

@@ -294,6 +294,7 @@ export const reads = {
     'listTokens',
     'token',
     'endedTokens',
+    'repository',
     'repositoryNamed',
     'repositoriesInUse',
     'repositoryNames',

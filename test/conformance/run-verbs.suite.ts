@@ -5,7 +5,7 @@
  */
 import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../src/clock.ts'
-import type { HeadSource, PullRequestHead } from '../../src/head-source.ts'
+import type { HeadSource, PullRequestHead, RepositoryRef } from '../../src/head-source.ts'
 import { GitHubError } from '../../src/github/errors.ts'
 import { CatchUpNotes } from '../../src/intake/catch-up-report.ts'
 import { OwedHeadChecks } from '../../src/intake/owed-head-checks.ts'
@@ -148,14 +148,30 @@ export function runVerbs(open: OpenStore): void {
 
     it('is asked for the pull request in question, once, and not when times decide', async () => {
       const asked: string[] = []
-      const look = (of: string, pr: number) => {
-        asked.push(`${of}#${pr}`)
+      const look = (of: RepositoryRef, pr: number) => {
+        asked.push(`${of.repo}#${pr}`)
         return says('b')()
       }
       const { runs, name } = await undecided(look)
       await runs.claim(request('c', { repo: name, eventAt: at(3) }), 'test')
       await runs.settled()
       expect(asked).toEqual([`${name.toLowerCase()}#5`])
+    })
+
+    it('goes to GitHub’s id of the repository, whoever has its name by now', async () => {
+      const asked: (number | null)[] = []
+      const look = (of: RepositoryRef) => {
+        asked.push(of.repoGithubId)
+        return says('b')()
+      }
+      const runs = service({ look })
+      const [name, repoId] = [repo(), world().store.now()]
+      const eventAt = at(1)
+      await runs.claim(request('a', { repo: name, repoId, eventAt }), 'test')
+      await world().store.learnRepository(name.toLowerCase(), repoId + 1)
+      await runs.claim(request('b', { repo: name, repoId, eventAt }), 'test')
+      await runs.settled()
+      expect(asked).toEqual([repoId])
     })
 
     it('confirms the head that arrival chose', async () => {

@@ -3,10 +3,14 @@
  * still unless a test moves it.
  */
 import { generateKeyPairSync } from 'node:crypto'
+import type { RepositoryRef } from '../../src/github.ts'
 import { createGitHub, type GitHubOptions } from '../../src/github/create-github.ts'
 import type { Log } from '../../src/log.ts'
 import { systemRandom } from '../../src/random.ts'
 import type { Scheduler } from '../../src/scheduler.ts'
+
+/** Whose id is not known yet. */
+export const named = (repo: string): RepositoryRef => ({ repo, repoGithubId: null })
 
 export const theToken = 'ghp_topsecretpersonaltoken0123456789'
 

@@ -13,6 +13,8 @@ import { databases, type Place } from './place.ts'
 import { Server } from './server.ts'
 import { until } from './until.ts'
 
+type Thread = ReturnType<typeof newThread>
+
 const config = `export default {
   runs: {
     careful: { on: { pull_request: ['opened'] }, by: 'write' },
@@ -46,8 +48,8 @@ describe.each(databases)('rules on $name', ({ makePlace }) => {
     await server.kill()
     await Promise.all([place.remove(), github.close()])
   })
-  const roleCall = (repo: string, login: string) =>
-    `GET /repos/${repo}/collaborators/${login}/permission`
+  const roleCall = ({ repository }: Thread, login: string) =>
+    `GET /repositories/${repository.id}/collaborators/${login}/permission`
   const callsOf = (call: string) => github.calls().filter((each) => each === call).length
 
   it.each([
@@ -69,7 +71,7 @@ describe.each(databases)('rules on $name', ({ makePlace }) => {
     'a sender %s is told apart after the 202 and starts nothing',
     async (_name, login, said, why) => {
       const thread = newThread()
-      github.on(roleCall(thread.repo, login), said)
+      github.on(roleCall(thread, login), said)
       const sent = await hooks.send(thread.on('opened', 'a', 1, { sender: person(login) }))
       expect(sent).toMatchObject({ status: 202, body: { decision: 'accepted' } })
       const entry = await hooks.decided(sent.body.inbox_id)
@@ -94,7 +96,7 @@ describe.each(databases)('rules on $name', ({ makePlace }) => {
 
   it('a sender of the role write starts it, and is asked about once for many events', async () => {
     const thread = newThread()
-    const call = roleCall(thread.repo, 'mona')
+    const call = roleCall(thread, 'mona')
     github.on(call, { body: { permission: 'write', role_name: 'write' } })
     const all = Array.from({ length: 10 }, (_, n) => thread.on('opened', `head ${n}`, n + 1))
     for (const webhook of all) {
@@ -117,7 +119,7 @@ describe.each(databases)('rules on $name', ({ makePlace }) => {
 
   it('while GitHub cannot be asked it waits, and is decided when GitHub is back', async () => {
     const thread = newThread()
-    const call = roleCall(thread.repo, 'mona')
+    const call = roleCall(thread, 'mona')
     github.on(call, { status: 502, body: 'bad gateway' })
     const { status, body } = await hooks.send(thread.on('opened', 'a', 1))
     expect(status).toBe(202)

@@ -11,6 +11,7 @@ import {
   clientOf,
   rejectionOf,
   theToken,
+  named,
 } from '../github/github-under-test.ts'
 import { bothWays, headSha, number, repo, startAsking, type Asking, type Way } from './asking.ts'
 
@@ -32,17 +33,21 @@ describe.each(bothWays)('our client %s', (way) => {
     const github = await start(way, { tokens: [{ token: theToken, login: 'our-bot' }] }, {})
     expect(await github.ownAccount()).toMatchObject({ login: 'our-bot', kind: 'user' })
     asking.github.setRole(repo, 'octocat', 'maintain')
-    expect(await github.roleOf(repo, 'octocat')).toBe('maintain')
-    expect(await github.roleOf(repo, 'nobody')).toBe('no-such-user')
-    expect(await github.look(repo, number)).toMatchObject({ headSha })
-    expect(await github.look(repo, 99)).toBeNull()
+    expect(await github.roleOf(named(repo), 'octocat')).toBe('maintain')
+    expect(await github.roleOf(named(repo), 'nobody')).toBe('no-such-user')
+    expect(await github.look(named(repo), number)).toMatchObject({ headSha })
+    expect(await github.look(named(repo), 99)).toBeNull()
   })
 
   it('acts as an App, and finds a repository that was renamed', async () => {
     const github = await start(way, { app }, { credentials: appCredentials })
     expect(await github.ownAccount()).toMatchObject({ login: 'holdfast', appId: 12, kind: 'app' })
+    const { id } = asking.github.repository(repo)
     asking.github.rename(repo, 'acme/gadgets')
-    expect(await github.look(repo, number)).toMatchObject({ headSha })
+    expect(await github.look(named(repo), number)).toMatchObject({ headSha })
+    const byId = { repo, repoGithubId: id }
+    expect(await github.look(byId, number)).toMatchObject({ headSha })
+    expect(await github.roleOf(byId, 'nobody')).toBe('no-such-user')
   })
 
   it('mints a new token when the old one is refused, and writes once', async () => {

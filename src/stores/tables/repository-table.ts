@@ -61,6 +61,11 @@ function* selectNames(
   return new Map(rows.map((row) => [row['name'] as string, row['repository_id'] as string]))
 }
 
+export function* repositoryById(id: string): Verb<Repository | null> {
+  const [row] = yield sql`SELECT id, github_id, name FROM repository WHERE id = ${id}`
+  return row === undefined ? null : decode(row)
+}
+
 export function* repositoryByName(name: string): Verb<Repository | null> {
   const [row] = yield sql`SELECT id, github_id, name FROM repository
     WHERE id = (SELECT repository_id FROM repository_name WHERE name = ${name})`
