@@ -61,14 +61,23 @@ export function checkAdminToken({ adminToken, database }: Settings): readonly Fi
       ),
     ]
   }
-  if (adminToken.length >= secretLengthMin) return [fine('admin_token', `${env} is set`)]
-  return [
-    problem(
-      'admin_token',
-      `${env} has fewer than ${secretLengthMin} characters, and a server does not start with it`,
-      'Make a better one: openssl rand -base64 32',
-    ),
-  ]
+  return [givenSecret('admin_token', env, [adminToken])]
+}
+
+/** The one that a first start makes in the sandbox is looked at with the data folder. */
+export function checkWebhookSecrets(settings: Settings): readonly Finding[] {
+  const { githubWebhookSecrets: given } = settings
+  const { env } = options.githubWebhookSecrets
+  return given.length === 0 ? [] : [givenSecret('webhook_secret', env, given)]
+}
+
+function givenSecret(check: string, env: string, values: readonly string[]): Finding {
+  if (values.every((value) => value.length >= secretLengthMin)) return fine(check, `${env} is set`)
+  return problem(
+    check,
+    `${env} has fewer than ${secretLengthMin} characters, and a server does not start with it`,
+    'Make a better one: openssl rand -base64 32',
+  )
 }
 
 export function checkQueue(): readonly Finding[] {

@@ -3,6 +3,7 @@ import { constants } from 'node:fs'
 import { access, stat, statfs } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fine, problem, warning, type Finding } from '../domain/finding.ts'
+import { unsafeDatabaseFile } from '../settings/database-file.ts'
 import { options } from '../settings/options.ts'
 import type { Settings } from '../settings/settings.ts'
 
@@ -53,6 +54,13 @@ export async function checkSecretFiles({ dataDir }: Settings): Promise<readonly 
     }),
   )
   return found.flat()
+}
+
+/** What a server would refuse to open. */
+export async function checkDatabaseFile(settings: Settings): Promise<readonly Finding[]> {
+  const unsafe = await unsafeDatabaseFile(settings)
+  if (unsafe === null) return []
+  return [problem('store.file', `${unsafe.told}, and no server starts with it`, unsafe.remedy)]
 }
 
 /** Of the disk that a SQLite file is on; PostgreSQL looks after its own. */

@@ -183,6 +183,17 @@ describe('configuration', () => {
     expect(levels['admin_token']).toBe(level)
   })
 
+  test.each([
+    [{}, undefined],
+    [{ GITHUB_WEBHOOK_SECRET: 'short' }, 'problem'],
+    [{ GITHUB_WEBHOOK_SECRET: 'long-enough-to-be-safe,short' }, 'problem'],
+    [{ GITHUB_WEBHOOK_SECRET: 'long-enough-to-be-safe' }, 'ok'],
+  ])('with %o has a webhook secret that is %s', async (env, level) => {
+    const { levels, of } = await findings({ env })
+    expect(levels['webhook_secret']).toBe(level)
+    expect(of('webhook_secret')?.detail ?? '').not.toContain('short')
+  })
+
   test('live with a public address has nothing to warn of', async () => {
     const { levels } = await findings({
       env: { GITHUB_TOKEN: 't', GITHUB_WEBHOOK_SECRET: 's', HOLDFAST_PUBLIC_URL: 'https://h.test' },
@@ -209,6 +220,18 @@ describe('files', () => {
     expect(of('data_folder')?.remedy).toContain('chmod 700')
     chmodSync(token, 0o600)
     expect((await findings()).levels['admin_token']).toBe('ok')
+  })
+
+  test('a database elsewhere that a server would refuse is told of with the remedy', async () => {
+    const file = join(cwd, 'elsewhere.db')
+    const env = { HOLDFAST_DATABASE_URL: `sqlite:${file}` }
+    expect((await findings({ env })).levels['store.file']).toBeUndefined()
+    writeFileSync(file, '', { mode: 0o600 })
+    chmodSync(file, 0o640)
+    expect((await findings({ env })).of('store.file')).toMatchObject({
+      level: 'problem',
+      remedy: `Close it: chmod 600 ${file}`,
+    })
   })
 
   test('a data folder that is not there yet is no problem', async () => {

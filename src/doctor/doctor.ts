@@ -16,9 +16,10 @@ import {
   checkMode,
   checkPublicUrl,
   checkQueue,
+  checkWebhookSecrets,
 } from './configuration.ts'
 import { checkAuthors, checkBudgets, checkDeliveries, checkLimits } from './publishing.ts'
-import { checkDataFolder, checkDisk, checkSecretFiles } from './data-folder.ts'
+import { checkDatabaseFile, checkDataFolder, checkDisk, checkSecretFiles } from './data-folder.ts'
 import { examine, type Check, type Report } from './report.ts'
 import { checkDatabase, checkServed, checkStoreMode } from './store.ts'
 
@@ -43,6 +44,7 @@ export async function examineAll(patient: Patient): Promise<Report> {
   return await examine([
     ...configurationChecks(patient),
     { name: 'store', look: async () => checkDatabase(await patient.look(), patient.settings) },
+    { name: 'store.file', look: () => checkDatabaseFile(patient.settings) },
     { name: 'store.disk', look: () => checkDisk(patient.settings) },
     ...storeChecks(patient),
     { name: 'github', look: async () => (await (await patient.github())?.checkSetup()) ?? [] },
@@ -55,6 +57,7 @@ function configurationChecks({ settings }: Patient): readonly Check[] {
     { name: 'mode', look: () => checkMode(settings) },
     { name: 'public_url', look: () => checkPublicUrl(settings) },
     { name: 'admin_token', look: () => checkAdminToken(settings) },
+    { name: 'webhook_secret', look: () => checkWebhookSecrets(settings) },
     { name: 'data_folder', look: () => checkDataFolder(settings) },
     { name: 'secret_files', look: () => checkSecretFiles(settings) },
     { name: 'queue', look: checkQueue },

@@ -1,5 +1,6 @@
 import {
   chmodSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -206,6 +207,53 @@ describe('what an earlier start left', () => {
     symlinkSync(elsewhere, join(dataDir, '.admin-token.not-shown'))
     await expect(start()).rejects.toThrow(SetupError)
     expect(readFileSync(elsewhere, 'utf8')).toBe('important')
+  })
+})
+
+describe('a database file', () => {
+  const refusalOf = async (path: string): Promise<SetupError> => {
+    const env = { HOLDFAST_DATABASE_URL: `sqlite:${path}` }
+    return (await start(env).catch((reason: unknown) => reason)) as SetupError
+  }
+
+  test.each(['', '-wal', '.lock'])(
+    'outside the data folder with a %s file that others can open is refused',
+    async (suffix) => {
+      const file = join(cwd, 'x.db')
+      writeFileSync(file + suffix, '')
+      for (const mode of [0o640, 0o604, 0o602]) {
+        chmodSync(file + suffix, mode)
+        const refusal = await refusalOf(file)
+        expect(refusal).toMatchObject({ code: 'database_file' })
+        expect(refusal.hint).toContain(`chmod 600 ${file}${suffix}`)
+      }
+      chmodSync(file + suffix, 0o600)
+      expect((await refusalOf(file)).code).toBeUndefined()
+    },
+  )
+
+  test('in a folder that others can write into is refused, but not one they can read', async () => {
+    const folder = join(cwd, 'shared')
+    mkdirSync(folder)
+    for (const mode of [0o770, 0o707, 0o1777]) {
+      chmodSync(folder, mode)
+      const refusal = await refusalOf(join(folder, 'x.db'))
+      expect(refusal).toMatchObject({ code: 'database_file' })
+      expect(refusal.hint).toContain(`chmod go-w ${folder}`)
+    }
+    chmodSync(folder, 0o755)
+    expect((await refusalOf(join(folder, 'x.db'))).code).toBeUndefined()
+  })
+
+  test.each(['', '-wal', '.lock'])('that has a link as its %s file is refused', async (suffix) => {
+    mkdirSync(dataDir, { mode: 0o700 })
+    const elsewhere = join(cwd, 'elsewhere')
+    for (const file of [join(cwd, 'x.db'), join(dataDir, 'holdfast.db')]) {
+      symlinkSync(elsewhere, file + suffix)
+      const refusal = await refusalOf(file)
+      expect(refusal.message).toContain('is a symbolic link')
+      expect(existsSync(elsewhere)).toBe(false)
+    }
   })
 })
 

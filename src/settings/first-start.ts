@@ -8,6 +8,7 @@ import { dirname } from 'node:path'
 import { SetupError } from '../errors.ts'
 import type { Random } from '../random.ts'
 import { makeSecret } from '../secrets.ts'
+import { unsafeDatabaseFile } from './database-file.ts'
 import { keepSecret, markShown, type KeptSecret } from './kept-secret.ts'
 import { makeFolder } from './make-folder.ts'
 import { options, secretLengthMin } from './options.ts'
@@ -71,7 +72,8 @@ export async function serverSecrets(settings: Settings, random: Random): Promise
 }
 
 /** Also that of a database file elsewhere, so that opening it does not have to. */
-export async function makeDatabaseFolder({ database, dataDir }: Settings): Promise<void> {
+export async function makeDatabaseFolder(settings: Settings): Promise<void> {
+  const { database, dataDir } = settings
   if (database.kind !== 'sqlite') return
   await makeDataFolder(dataDir)
   if (database.path === ':memory:') return
@@ -79,6 +81,8 @@ export async function makeDatabaseFolder({ database, dataDir }: Settings): Promi
   if (folder !== dataDir) {
     await orRefuse(folder, `The database's folder ${folder}`, options.databaseUrl.env)
   }
+  const unsafe = await unsafeDatabaseFile(settings)
+  if (unsafe !== null) throw new SetupError('database_file', unsafe.told, { hint: unsafe.remedy })
 }
 
 /** Only ours to read, also when it was there before: the database and secrets are in it. */

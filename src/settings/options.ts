@@ -106,7 +106,8 @@ const storage = {
     summary: 'The store: sqlite:PATH or postgres://USER@HOST/NAME',
     trade:
       'SQLite needs nothing else and serves one process; PostgreSQL lets any number of ' +
-      'machines share the work. `sqlite::memory:` forgets everything at exit.',
+      'machines share the work. `sqlite::memory:` forgets everything at exit. A file outside the ' +
+      'data folder must be closed to other users (mode 0600), and its folder to their writing.',
     secret: 'password',
   }),
 } as const
