@@ -35,8 +35,8 @@ export function openSandbox(options: SandboxOptions): GitHub & GitHubCalls {
     random,
     tokens: [{ token: 'sandbox', login: 'holdfast[bot]' }],
   })
-  const made: Made = { names: new Map(), threads: new Set() }
-  return createGitHub({
+  const made: Made = { names: new Map(), ids: new Map(), threads: new Set() }
+  const github = createGitHub({
     ...options,
     apiUrl: 'http://sandbox.localhost',
     publicUrl: null,
@@ -47,28 +47,56 @@ export function openSandbox(options: SandboxOptions): GitHub & GitHubCalls {
       return simulator.fetch(input, init)
     },
   })
+  return {
+    ...github,
+    call: (repository, ...asked) => {
+      // A path by id says nothing of the name, and links are made with it.
+      const { repo, repoGithubId } = repository
+      if (repoGithubId !== null) makeNamed(simulator, made, repoGithubId, repo)
+      return github.call(repository, ...asked)
+    },
+  }
 }
 
-/** By lower-cased name and by id, what was made so far. */
+/** What was made so far. */
 interface Made {
+  /** By id. */
   readonly names: Map<number, string>
+  /** By lower-cased name: who has it now. */
+  readonly ids: Map<string, number>
   readonly threads: Set<string>
 }
 
 function makeKnown(simulator: GitHubSimulator, made: Made, path: string): void {
   const [, way, repository, thread] = ofRepository.exec(path) ?? []
   if (repository === undefined) return
-  const id = way === 'repositories' ? Number(repository) : idOf(repository)
-  // Which name an id had in an earlier process is not known here.
-  const name = made.names.get(id) ?? (way === 'repos' ? repository : `sandbox/${repository}`)
-  if (!made.names.has(id)) {
-    made.names.set(id, name)
-    simulator.addRepository(name, { id })
-  }
-  if (thread === undefined || made.threads.has(`${id}#${thread}`)) return
+  const isByName = way === 'repos'
+  const id = isByName
+    ? (made.ids.get(repository.toLowerCase()) ?? idOf(repository))
+    : Number(repository)
+  if (!made.names.has(id)) makeNamed(simulator, made, id, isByName ? repository : namelessOf(id))
+  const name = made.names.get(id)
+  if (name === undefined || thread === undefined || made.threads.has(`${id}#${thread}`)) return
   made.threads.add(`${id}#${thread}`)
   simulator.addPull(name, { number: Number(thread), headSha: nowhereSha, baseSha: nowhereSha })
 }
+
+/** It has this name from now on; another that had it until now has given it up. */
+function makeNamed(simulator: GitHubSimulator, made: Made, id: number, name: string): void {
+  const before = made.names.get(id)
+  if (before?.toLowerCase() === name.toLowerCase()) return
+  const holder = made.ids.get(name.toLowerCase())
+  if (holder !== undefined) makeNamed(simulator, made, holder, namelessOf(holder))
+  if (before === undefined) simulator.addRepository(name, { id })
+  else {
+    simulator.rename(before, name)
+    made.ids.delete(before.toLowerCase())
+  }
+  made.names.set(id, name)
+  made.ids.set(name.toLowerCase(), id)
+}
+
+const namelessOf = (id: number): string => `sandbox/${id}`
 
 /** The same in every process, because the store remembers it. */
 function idOf(name: string): number {

@@ -1,0 +1,45 @@
+// Goal: the sandbox shows repositories by their names, also those that are addressed by id.
+import { expect, it } from 'vitest'
+import { z } from 'zod'
+import { HandClock } from '../test/github/github-under-test.ts'
+import { systemRandom } from './random.ts'
+import { openSandbox } from './sandbox.ts'
+import { systemScheduler } from './scheduler.ts'
+
+const say = (): void => undefined
+const log = { debug: say, info: say, warn: say, error: say }
+const page = z.object({ html_url: z.string() })
+
+function sandbox() {
+  const seams = { clock: new HandClock(), random: systemRandom, scheduler: systemScheduler }
+  const github = openSandbox({ ...seams, log, version: '0' })
+  /** Where the comment is shown. */
+  const comment = async (repo: string, repoGithubId: number | null): Promise<string> => {
+    const route = 'POST /repos/{owner}/{repo}/issues/{issue_number}/comments'
+    const said = { issue_number: 5, body: 'Hello.' }
+    const { data } = await github.call({ repo, repoGithubId }, page, route, said, 1000)
+    return data.html_url.replace(/#.*/, '')
+  }
+  return { github, comment }
+}
+
+it('a repository that is addressed by id is shown by its name', async () => {
+  const { comment } = sandbox()
+  expect(await comment('acme/widgets', 77)).toMatch(/\/acme\/widgets\/pull\/5$/)
+  expect(await comment('acme/widgets', 77)).toMatch(/\/acme\/widgets\/pull\/5$/)
+})
+
+it('one that was renamed is shown by its new name', async () => {
+  const { comment } = sandbox()
+  await comment('acme/widgets', 77)
+  expect(await comment('acme/gadgets', 77)).toMatch(/\/acme\/gadgets\/pull\/5$/)
+})
+
+it('a name that another one has taken is that one’s', async () => {
+  const { github, comment } = sandbox()
+  const { githubId } = await github.repositoryNamed('acme/widgets')
+  expect(await comment('acme/widgets', githubId)).toMatch(/\/acme\/widgets\/pull\/5$/)
+  expect(await comment('acme/widgets', 78)).toMatch(/\/acme\/widgets\/pull\/5$/)
+  expect(await github.repositoryNamed('Acme/Widgets')).toMatchObject({ githubId: 78 })
+  expect(await comment('acme/moved', githubId)).toMatch(/\/acme\/moved\/pull\/5$/)
+})
