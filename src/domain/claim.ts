@@ -29,7 +29,7 @@ import { rankHead } from './head-order.ts'
 import { newRun, withTrigger } from './new-run.ts'
 import type { Moment, Run } from './run.ts'
 import * as runs from './run.ts'
-import type { Subject } from './subject.ts'
+import { lastEndOf, type Subject } from './subject.ts'
 
 export { claimReasons } from './claim-terms.ts'
 export type * from './claim-terms.ts'
@@ -146,7 +146,9 @@ function asksForPurged({ claim, sight }: Scene): boolean {
   const { currentEnded, headAt } = sight.subject
   if (currentEnded === 'succeeded' || claim.skipReason !== null) return false
   const older = claim.eventAt !== null && headAt !== null && claim.eventAt < headAt
-  return makesHead(claim, sight) && !older
+  // One that only catching up has seen makes no head, but it is the same wish.
+  const reopens = claim.action === 'reopened' && !sight.eventSeen
+  return (makesHead(claim, sight) || reopens) && !older
 }
 
 /** Behind the one that works or may be leased; runs that queue themselves are not in the way. */
@@ -279,7 +281,7 @@ function asCurrent(scene: Scene, run: Run): Subject {
     ...subject,
     currentRunId: run.id,
     currentPair: run.pair,
-    currentEnded: runs.isActive(run) ? null : run.state,
+    currentEnded: lastEndOf(run),
     headSha: run.headSha,
     headBefore,
   })

@@ -7,6 +7,9 @@ import { isActive, type Run, type RunState, type Verdict } from './run.ts'
 /** How long a subject is remembered after it was last used, with the comment of its runs. */
 export const subjectKeptMs = 365 * 24 * 3_600_000
 
+/** `closed`: cancelled because its pull request was closed, so it is wanted when that is opened. */
+export type CurrentEnd = RunState | 'closed'
+
 export interface Subject {
   readonly id: string
   readonly type: string
@@ -20,7 +23,7 @@ export interface Subject {
    * How the current key's run last ended: it outlives the run. Null while the run has not ended,
    * and where it was purged before this was kept and is not known to have succeeded.
    */
-  readonly currentEnded: RunState | null
+  readonly currentEnded: CurrentEnd | null
   readonly headSha: string | null
   /** What the current head replaced, when its event said so. */
   readonly headBefore: string | null
@@ -37,13 +40,19 @@ export interface Subject {
   readonly touchedAt: number
 }
 
+/** Null while it has not ended. */
+export function lastEndOf(run: Run): CurrentEnd | null {
+  if (isActive(run)) return null
+  return run.errorCode === 'pull_request_closed' ? 'closed' : run.state
+}
+
 /** What a subject remembers of the end of one of its runs. */
 export function withEnd(subject: Subject, run: Run): Subject {
   if (isActive(run)) return subject
   const { id, state, headSha, verdict } = run
   return {
     ...subject,
-    ...(subject.currentRunId === id && { currentEnded: state }),
+    ...(subject.currentRunId === id && { currentEnded: lastEndOf(run) }),
     // Only work that came to a result is "last finished"; a supersession later does not undo it.
     ...(state === 'succeeded' && {
       finishedRunId: id,

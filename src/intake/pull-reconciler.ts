@@ -181,7 +181,7 @@ export class PullReconciler {
     const heard = await lastHeard(store, readPull(place, pull, 'synchronize'))
     if (isSameAs(heard, pull)) return null
     const subjects = await store.subjectsOf(place.repo, pull.number)
-    const action = actionFor(pull, heard, subjects.length > 0)
+    const action = actionFor(pull, heard, subjects)
     const event = readPull(place, pull, action)
     for (const route of await acts.routesFor(event)) {
       const starts = route.to === 'start' || route.to === 'skip' || route.to === 'failure'

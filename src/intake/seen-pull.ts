@@ -2,6 +2,7 @@
  * A pull request that we saw on GitHub, told as the event that would have told of it. Two processes
  * that see the same make the same event of it, under the same GUID.
  */
+import type { Subject } from '../domain/subject.ts'
 import type { ListedPull, RepositoryRef } from '../github.ts'
 import type { Delivery } from './intake.ts'
 import { textAt, valueAt } from './payload.ts'
@@ -25,12 +26,13 @@ export function isSameAs({ last, headSha }: Heard, pull: ListedPull): boolean {
 export function actionFor(
   pull: ListedPull,
   { last, headSha }: Heard,
-  isKnown: boolean,
+  subjects: readonly Pick<Subject, 'currentEnded'>[],
 ): 'opened' | 'reopened' | 'ready_for_review' | 'synchronize' {
-  if (last?.prState === 'closed') return 'reopened'
+  const wasClosed = subjects.some(({ currentEnded }) => currentEnded === 'closed')
+  if (last === null ? wasClosed : last.prState === 'closed') return 'reopened'
   const isReady = last?.draft === true && !isDraft(pull)
   if (isReady && headSha === pull.headSha) return 'ready_for_review'
-  return isKnown || last !== null ? 'synchronize' : 'opened'
+  return subjects.length > 0 || last !== null ? 'synchronize' : 'opened'
 }
 
 export function seenWebhook(place: RepositoryRef, pull: ListedPull, action: string): Delivery {

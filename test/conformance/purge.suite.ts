@@ -151,14 +151,30 @@ export function purging(open: OpenStore): void {
     expect(await subject.claim('a', { eventAt: 6 })).toMatchObject({ reason: 'retry' })
   })
 
-  it('a run that a closed pull request cancelled while it queued counts as cancelled', async () => {
+  it('a closed pull request is remembered as the end of a run that queued', async () => {
     const subject = new TestSubject(world, { onNewer: 'queue' })
     await subject.claim('a', { eventAt: 1, lease: null })
     await subject.claim('b', { eventAt: 2, lease: null })
     const entry = await received(world.store, { eventAt: 9, prState: 'closed' })
     const { type, repo } = subject
     await world.store.settleWebhook(decided(entry, { act: 'cancel', type, repo, pr: 5 }))
-    expect((await subject.subject()).currentEnded).toBe('cancelled')
+    expect((await subject.subject()).currentEnded).toBe('closed')
+  })
+
+  it('a reopening that only catching up has seen starts a purged key again, once', async () => {
+    const subject = make()
+    await subject.bring('a', 'cancelled', { eventAt: 5, webhookId: unique('w') })
+    world.clock.move(31 * day)
+    await purge()
+    const seen = { action: 'reopened', headMaking: false, headFromGitHub: true }
+    const nothing = { reason: 'duplicate', process: false, run: null }
+    expect(await subject.claim('a', { ...seen, eventAt: 4 })).toMatchObject(nothing)
+    const webhookId = unique('w')
+    const reopened = await subject.claim('a', { ...seen, eventAt: 6, webhookId })
+    expect(reopened).toMatchObject({ reason: 'retry', process: true, run: { state: 'running' } })
+    expect(await subject.claim('a', { ...seen, eventAt: 6, webhookId })).toMatchObject({
+      ...{ reason: 'duplicate', process: false },
+    })
   })
 
   it('a person may ask for a purged current key again', async () => {

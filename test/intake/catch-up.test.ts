@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { openStore } from '../../src/open-store.ts'
+import { purgeAll } from '../../src/runs/purge.ts'
 import { systemScheduler } from '../../src/scheduler.ts'
 import type { Store } from '../../src/store.ts'
 import {
@@ -20,6 +21,7 @@ import {
   type WebhookSender,
 } from '../../src/simulator/index.ts'
 import { FakeWorld } from '../cli/fake-world.ts'
+import { completion, grant } from '../conformance/claims.ts'
 import { appKeyPem } from '../github/github-under-test.ts'
 import { freshDatabase } from '../postgres/fresh-database.ts'
 import { until } from '../scenarios/until.ts'
@@ -29,6 +31,8 @@ import { webhookSecret } from './webhook.ts'
 const name = 'acme/widgets'
 const sha = (mark: number | string) => String(mark).padStart(40, '0')
 const page = { limit: 1000, cursor: null }
+/** Past its retention, whatever it is; the audit stays. */
+const everything = { finishedMs: -1000, supersededMs: -1000, eventMs: -1000, auditMs: 1e12 }
 
 let github: GitHubSimulator
 let served: ServedSimulator
@@ -250,6 +254,41 @@ describe('pull requests that changed unheard', () => {
     then(() => github.edit(name, 2, { draft: false }))
     expect(await server.catchUp()).toMatchObject({ reconciled: 2 })
     expect(await runs()).toEqual(['#1 100 pending', '#2 200 pending'])
+  })
+
+  it('are opened again when nothing but their subject is remembered', async () => {
+    await known()
+    open(2)
+    close(1)
+    await runs()
+    const { store } = server.app
+    await until(
+      () => purgeAll(store, everything, 'test'),
+      (removed) => removed === 1,
+    )
+    expect(await runs()).toEqual(['#2 200 pending'])
+    expect(await server.catchUp()).toMatchObject({ reconciled: 0 })
+    hook.disturb({ how: 'swallow', event: 'pull_request', times: 1 })
+    then(() => github.reopen(name, 1))
+    expect(await server.catchUp()).toMatchObject({ reconciled: 1 })
+    expect(await runs()).toEqual(['#1 100 pending', '#2 200 pending'])
+    await purgeAll(store, everything, 'test')
+    expect(await server.catchUp()).toMatchObject({ runs_made: [] })
+  })
+
+  it('are opened again where their run had failed, as by the event itself', async () => {
+    await known()
+    const { store } = server.app
+    const asked = { grant: grant(), leaseMs: 60_000, types: null, runId: null, actor: 'test' }
+    const held = await store.leaseRun(asked, null)
+    await store.completeRun(completion(held!, 'failed'), null)
+    close(1)
+    await runs()
+    hook.disturb({ how: 'swallow', event: 'pull_request', times: 1 })
+    then(() => github.reopen(name, 1))
+    expect(await server.catchUp()).toMatchObject({ reconciled: 1 })
+    expect(await runs()).toEqual(['#1 100 pending'])
+    expect(await server.catchUp()).toMatchObject({ reconciled: 0 })
   })
 
   it('by our own hand, as was heard, start nothing', async () => {

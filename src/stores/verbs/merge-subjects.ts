@@ -7,6 +7,7 @@ import type { AuditDraft } from '../../domain/audit.ts'
 import type { Run } from '../../domain/run.ts'
 import { isActive, isAhead, makePending, makeQueued, supersede } from '../../domain/run.ts'
 import type { Subject } from '../../domain/subject.ts'
+import { lastEndOf } from '../../domain/subject.ts'
 import type { Verb } from '../sql.ts'
 import { sql } from '../sql.ts'
 import { insertAudits } from '../tables/audit-table.ts'
@@ -198,7 +199,7 @@ function withHeadOf(kept: Subject, newer: Subject, head: Run | undefined): Subje
     ...kept,
     currentRunId: head?.id ?? newer.currentRunId,
     currentPair: newer.currentPair,
-    currentEnded: head === undefined ? newer.currentEnded : isActive(head) ? null : head.state,
+    currentEnded: head === undefined ? newer.currentEnded : lastEndOf(head),
     headSha: newer.headSha,
     headBefore: newer.headBefore,
     headAt: newer.headAt,
