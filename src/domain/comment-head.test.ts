@@ -16,21 +16,43 @@ const applies = (head: NamedHead, ...events: readonly HeardHead[]): boolean =>
 
 describe('what was heard', () => {
   it.each([
-    ['a push before the comment', [heard('a', 9)], true],
-    ['a push after the comment', [heard('a', 1), heard('b', 11)], false],
-    ['a push in the second of the comment', [heard('b', 10)], false],
-    ['a label on it before the comment', [heard('b', 9, 'mention')], true],
-    ['a look at it before the comment', [heard('b', 9, 'look')], true],
-    ['a label on it after the comment', [heard('b', 11, 'mention')], false],
-    ['nothing but another head', [heard('a', 1)], false],
-    ['that it was replaced since', [heard('b', 1), heard('c', 5)], false],
-    ['that it came back before the comment', [heard('b', 1), heard('c', 5), heard('b', 6)], true],
-    ['that it came back after the comment', [heard('b', 1), heard('c', 5), heard('b', 11)], false],
-    ['nothing', [], false],
-  ])('%s', (_what, events, expected) => {
-    const head = events.length === 1 && events[0]?.by === 'event' ? events[0].headSha : 'b'
-    const ofOther = _what === 'nothing but another head'
-    expect(applies(named(ofOther ? 'b' : head), ...events)).toBe(expected)
+    ['a push before the comment', 'a', [heard('a', 9)], true],
+    ['a push after the comment', 'b', [heard('a', 1), heard('b', 11)], false],
+    ['a push in the second of the comment', 'b', [heard('b', 10)], false],
+    ['a label on it before the comment', 'b', [heard('b', 9, 'mention')], true],
+    ['a look at it before the comment', 'b', [heard('b', 9, 'look')], true],
+    ['a label on it after the comment', 'b', [heard('b', 11, 'mention')], false],
+    ['nothing but another head', 'b', [heard('a', 1)], false],
+    ['that it was replaced since', 'b', [heard('b', 1), heard('c', 5)], false],
+    [
+      'that it came back before the comment',
+      'b',
+      [heard('b', 1), heard('c', 5), heard('b', 6)],
+      true,
+    ],
+    [
+      'that it came back after the comment',
+      'b',
+      [heard('b', 1), heard('c', 5), heard('b', 11)],
+      false,
+    ],
+    ['that it came back, but not what replaced it', 'b', [heard('b', 1), heard('b', 11)], false],
+    ['another head in its second', 'b', [heard('b', 5), heard('c', 5)], false],
+    [
+      'another head in its second, and that it came back after the comment',
+      'b',
+      [heard('b', 5), heard('c', 5), heard('b', 11)],
+      false,
+    ],
+    [
+      'another head in its second, and a label on it before the comment',
+      'b',
+      [heard('b', 5), heard('c', 5), heard('b', 6, 'mention')],
+      true,
+    ],
+    ['nothing', 'b', [], false],
+  ])('%s', (_what, headSha, events, expected) => {
+    expect(applies(named(headSha), ...events)).toBe(expected)
   })
 })
 
@@ -44,6 +66,18 @@ describe('what GitHub says', () => {
 
   it('but not when an event made it the head since, as reopening does', () => {
     expect(applies(named('b', { pushedAt: at(9) }), heard('a', 1), heard('b', 11))).toBe(false)
+  })
+
+  it('with two heads in one second, no push since before the comment is enough', () => {
+    const both = [heard('b', 5), heard('c', 5)]
+    expect(applies(named('b', { pushedAt: at(9) }), ...both)).toBe(true)
+    expect(applies(named('b', { pushedAt: null }), ...both)).toBe(false)
+  })
+
+  it('marked ready since, with no push since before the comment, it was the head', () => {
+    const events = [heard('b', 5), heard('b', 11)]
+    expect(applies(named('b', { pushedAt: at(9) }), ...events)).toBe(true)
+    expect(applies(named('b', { pushedAt: null }), ...events)).toBe(false)
   })
 
   it('an answer from before the comment names a head from before it', () => {

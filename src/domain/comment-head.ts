@@ -28,10 +28,14 @@ export function isBeforeComment(
     -Infinity,
     ...heard.filter(({ headSha }) => headSha !== head.headSha).map(({ at }) => at),
   )
-  // Since another head was last heard of.
-  const own = heard.filter(({ at, headSha }) => headSha === head.headSha && at >= otherAt)
-  if (own.some(({ at }) => at < commentAt)) return true
-  // Made the head since: reopening does that without a push.
-  if (own.some(({ by }) => by === 'event')) return false
-  return head.pushedAt !== null && head.pushedAt < commentAt
+  // Of two heads in one second nobody can tell which was the head after it.
+  const wasHead = heard.some(
+    ({ at, headSha }) => headSha === head.headSha && at > otherAt && at < commentAt,
+  )
+  const isMadeSince = heard.some(
+    ({ at, headSha, by }) => headSha === head.headSha && by === 'event' && at >= commentAt,
+  )
+  const isUnpushed = head.pushedAt !== null && head.pushedAt < commentAt
+  // Reopening makes a head without a push. What was the head before may have been replaced unheard.
+  return isMadeSince ? wasHead && isUnpushed : wasHead || isUnpushed
 }

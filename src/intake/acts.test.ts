@@ -6,6 +6,7 @@ import type { RunTypeConfig } from '../config.ts'
 import type { Claim } from '../domain/claim.ts'
 import type { Run } from '../domain/run.ts'
 import { unannounced } from '../domain/run.ts'
+import type { Subject } from '../domain/subject.ts'
 import type { GitHub, RoleAnswer } from '../github.ts'
 import type { PullRequestHead } from '../head-source.ts'
 import { toClaim } from '../runs/claim-request.ts'
@@ -27,9 +28,10 @@ interface Known {
   readonly github?: Pick<GitHub, 'look'> | null
   readonly role?: () => Promise<RoleAnswer>
   readonly runs?: readonly Partial<Run>[]
+  readonly subjects?: readonly Partial<Subject>[]
 }
 
-function makerOf({ types, github = null, role, runs = [] }: Known = {}) {
+function makerOf({ types, github = null, role, runs = [], subjects = [] }: Known = {}) {
   const learnt: unknown[] = []
   const maker = new ActMaker({
     types: withTypeDefaults(types === undefined ? {} : { runs: types }).runs,
@@ -37,7 +39,7 @@ function makerOf({ types, github = null, role, runs = [] }: Known = {}) {
       now: () => now,
       listRuns: async () => ({ items: runs as readonly Run[], nextCursor: null }),
       run: async () => null,
-      subjectsOf: async () => [],
+      subjectsOf: async () => subjects as readonly Subject[],
       catchUp: { heardHeads: async () => [] },
       learnRepository: async (...repository) => void learnt.push(repository),
     },
@@ -206,6 +208,15 @@ describe('a comment', () => {
     expect(await acts({ types: commenting, github }, 'issue_comment', comment)).toMatchObject([
       { act: 'refuse', claim: { headSha: shaOf('h') }, comment: { id: 3, author: 'mona' } },
     ])
+  })
+
+  it.each([
+    ['claim', 'a head seen so lately that the inbox would know of another', Date.UTC(2025, 11, 30)],
+    ['refuse', 'a head that may have been replaced since', Date.UTC(2025, 11, 20)],
+  ])('is a %s where a run knows %s', async (act, _what, headAt) => {
+    const github = { look: async () => ({ ...found, pushedAt: now }) }
+    const known = { types: commenting, github, subjects: [{ headSha: shaOf('h'), headAt }] }
+    expect(await acts(known, 'issue_comment', comment)).toMatchObject([{ act }])
   })
 
   it('is refused for our newest run where nobody knows since when it is the head', async () => {

@@ -58,6 +58,8 @@ export async function claimForEvent(
 
 /** How many events of a pull request are looked through for its heads. */
 const heardMax = 200
+/** The inbox keeps four days at least: whatever made a head since then would be found there. */
+const inboxKnowsMs = 3 * 24 * 60 * 60_000
 
 async function mayBeNewer(
   event: EventFacts,
@@ -69,9 +71,12 @@ async function mayBeNewer(
   const { comment } = event
   if (comment === null || !isCommand(event.name)) return false
   const heard = await store.catchUp.heardHeads({ lane: laneOf(event) }, heardMax)
-  // The inbox forgets after days; a subject keeps its head and the time it was verified for.
+  // A head that was not heard of but seen, or claimed, is one too. Not for longer than the inbox
+  // knows what replaced it: a type that does not listen to pushes keeps the head it started with.
   const kept = (await store.subjectsOf(repo, pr)).flatMap(({ headSha, headAt }): HeardHead[] =>
-    headSha === null || headAt === null ? [] : [{ headSha, at: headAt, by: 'mention' }],
+    headSha === null || headAt === null || headAt < store.now() - inboxKnowsMs
+      ? []
+      : [{ headSha, at: headAt, by: 'mention' }],
   )
   return !isBeforeComment(comment.writtenAt, head, [...heard, ...kept])
 }
