@@ -27,6 +27,9 @@ export class NotFoundError extends HoldfastError {}
 /** The state of things does not allow it; asking again unchanged will not help. */
 export class ConflictError extends HoldfastError {}
 
+/** Whoever asks is not known here any more. */
+export class UnauthorizedError extends HoldfastError {}
+
 /** Whoever asks has no right to it; the hint says who gives it. */
 export class ForbiddenError extends HoldfastError {}
 

@@ -22,7 +22,7 @@ import type {
   SettledWebhook,
   WebhookBody,
 } from './inbox-store.ts'
-import type { RepositoryPlace, TokenLimits } from './domain/token-limits.ts'
+import type { TokenLimits } from './domain/token-limits.ts'
 import type { OutboxStore } from './outbox-store.ts'
 import type { TokenStore } from './token-store.ts'
 
@@ -121,7 +121,7 @@ export interface Store extends TokenStore {
   /** By our own id; null when this store has none. */
   repository(id: string): Promise<KnownRepository | null>
   /** What a name means now; null when this store has never heard of it. */
-  repositoryNamed(name: string): Promise<RepositoryPlace | null>
+  repositoryNamed(name: string): Promise<KnownRepository | null>
   /** Remembers `mode` at first start; answers what the store has been from its beginning. */
   recordMode(mode: StoreMode): Promise<StoreMode>
   /** Null before the first start. What happened before it was never ours to hear of. */
@@ -129,6 +129,8 @@ export interface Store extends TokenStore {
 }
 
 export interface KnownRepository {
+  /** Our own. */
+  readonly id: string
   /** As last heard. */
   readonly name: string
   /** Null until an event or an answer of GitHub named it. */

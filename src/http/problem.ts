@@ -14,6 +14,7 @@ import {
   NotFoundError,
   StoreContendedError,
   StoreUnavailableError,
+  UnauthorizedError,
 } from '../errors.ts'
 import type { Problem } from './contract.ts'
 import { logContext } from './log-context.ts'
@@ -46,6 +47,7 @@ export class HttpProblem extends Error {
 export const problemType = 'application/problem+json; charset=utf-8'
 
 const statusOfClass = [
+  [UnauthorizedError, 401],
   [ForbiddenError, 403],
   [ConflictError, 409],
   [NotFoundError, 404],

@@ -108,8 +108,8 @@ function createServer(deps: HttpDeps): FastifyInstance {
       describeReply(request, reply)
       authenticate(deps, request).then(
         () => sendProblem(error, request, reply),
-        (refusal: unknown) => {
-          if (refusal instanceof UnknownToken) void deps.failedAccess.refused(request.ip)
+        async (refusal: unknown) => {
+          if (refusal instanceof UnknownToken) await deps.failedAccess.refused(request.ip)
           return sendProblem(refusal, request, reply)
         },
       )

@@ -7,6 +7,7 @@ import type { Run } from '../domain/run.ts'
 import type { RepositoryPlace, TokenLimits } from '../domain/token-limits.ts'
 import { limitWords, reachesRepository, reachesType } from '../domain/token-limits.ts'
 import type { Principal } from './access.ts'
+import type { ClaimRequest } from '../runs/runs.ts'
 import type { HttpStore } from './deps.ts'
 import { HttpProblem } from './problem.ts'
 
@@ -67,17 +68,28 @@ async function placeOf(store: ReachStore, run: Run): Promise<RepositoryPlace | n
   return name === undefined ? null : { id: scope, name }
 }
 
-/** For a claim, by what its repository's name means now. */
-export async function checkClaim(
+/**
+ * The claim as a limited token may make it, by what its repository's name means now. It teaches
+ * nothing about names: with the id of another repository it would reach that one, or be written to
+ * it. So the id has to be the one that is known; where none is known yet, the name alone counts.
+ */
+export async function claimWithin(
   store: ReachStore,
   limits: TokenLimits,
-  { type, repo }: { readonly type: string; readonly repo?: string | undefined },
-): Promise<void> {
+  claim: ClaimRequest,
+): Promise<ClaimRequest> {
+  const { type, repo, repoId } = claim
   const name = repo?.toLowerCase()
   const known = name === undefined ? null : await store.repositoryNamed(name)
   const place = name === undefined ? null : (known ?? { id: null, name })
-  if (reachesType(limits, type) && reachesRepository(limits, place)) return
-  throw outside(limits, `a run of the type ${type}${repo === undefined ? '' : ` in ${repo}`}`)
+  if (!reachesType(limits, type) || !reachesRepository(limits, place)) {
+    throw outside(limits, `a run of the type ${type}${repo === undefined ? '' : ` in ${repo}`}`)
+  }
+  if (limits.repositories === null || repoId === undefined) return claim
+  const githubId = known?.githubId ?? null
+  if (githubId === null) return { ...claim, repoId: undefined }
+  if (githubId === repoId) return claim
+  throw outside(limits, `repo_id ${repoId} is not known as ${repo ?? ''}, so it`)
 }
 
 function outside(limits: TokenLimits, what: string): HttpProblem {

@@ -75,7 +75,7 @@ export class UnverifiedBodies {
       }
     } catch (error) {
       release()
-      throw error
+      throw error instanceof HttpProblem ? error : brokenOff()
     }
     return { body: Buffer.concat(chunks, taken), release }
   }
@@ -135,6 +135,10 @@ export class UnverifiedBodies {
 
 export const tooLarge = (): HttpProblem =>
   new HttpProblem(413, 'body_too_large', 'A webhook is at most 25 MB.')
+
+/** The sender's doing, so it is answered, should anybody still listen, and not logged as ours. */
+const brokenOff = (): HttpProblem =>
+  new HttpProblem(400, 'bad_content_length', 'The body broke off before its end.')
 
 const tooSlow = (): HttpProblem =>
   new HttpProblem(408, 'request_timeout', 'The body came too slowly.')

@@ -14,7 +14,8 @@ function checkWith(look: HeadSource['look']) {
   const check = new HeadCheck({
     store: {
       catchUp: { forgetHeadCheck: async () => undefined },
-      repository: async (id) => (id === 'repo_1' ? { name: 'acme/renamed', githubId: 7 } : null),
+      repository: async (id) =>
+        id === 'repo_1' ? { id: 'rep_1', name: 'acme/renamed', githubId: 7 } : null,
       settleHead: async (head) => {
         settled.push(head)
         return { result: 'moved', supersededRunIds: ['run_2'] }

@@ -3,7 +3,6 @@ import type { AuditRow } from '../domain/audit.ts'
 import type { Claim } from '../domain/claim.ts'
 import type { InboxEntry } from '../domain/inbox.ts'
 import type { Run } from '../domain/run.ts'
-import type { RepositoryPlace } from '../domain/token-limits.ts'
 import type { Subject } from '../domain/subject.ts'
 import { NotFoundError } from '../errors.ts'
 import { makeId } from '../ids.ts'
@@ -310,7 +309,7 @@ export class SqlStore extends SqlTokens implements port.Store {
     return this.#driver.read(() => repositoryById(id))
   }
 
-  repositoryNamed(name: string): Promise<RepositoryPlace | null> {
+  repositoryNamed(name: string): Promise<port.KnownRepository | null> {
     return this.#driver.read(() => repositoryByName(name))
   }
 

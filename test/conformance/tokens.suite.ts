@@ -67,6 +67,37 @@ export function tokens(open: OpenStore): void {
       expect(await subject.claim('a')).toMatchObject({ reason: 'reclaimed', process: true })
     })
 
+    it('obtains nothing any more, even for a caller who was let in before', async () => {
+      const [subject, other] = [new TestSubject(world), new TestSubject(world)]
+      const token = await make()
+      await world.store.deleteToken(token.id, 'admin')
+      const refused = { code: 'unauthorized' }
+      const lease = grant({ token: { id: token.id, until: null } })
+      const [late, beside] = await Promise.allSettled([
+        subject.claim('a', { lease }),
+        other.claim('a'),
+      ])
+      expect(late).toMatchObject({ status: 'rejected', reason: refused })
+      expect(beside).toMatchObject({ status: 'fulfilled', value: { process: true } })
+      await expect(leaseWith(subject, token)).rejects.toMatchObject(refused)
+      expect((await subject.claim('a')).reason).toBe('duplicate')
+    })
+
+    it('ends a lease that is granted while it is being revoked', async () => {
+      for (let round = 0; round < 20; round += 1) {
+        const subject = new TestSubject(world)
+        const token = await make()
+        const lease = grant({ token: { id: token.id, until: null } })
+        const revoke = (): Promise<void> => world.store.deleteToken(token.id, 'admin')
+        const claim = (): Promise<ClaimAnswer> => subject.claim('a', { lease })
+        const [first, second] = round % 2 === 0 ? [revoke, claim] : [claim, revoke]
+        const [one, other] = await Promise.allSettled([first(), second()])
+        const claimed = round % 2 === 0 ? other : one
+        if (claimed.status === 'rejected') continue
+        expect(await subject.run('a')).toMatchObject({ state: 'running', tokenUntil: 0 })
+      }
+    })
+
     it('is told apart from one that lives', async () => {
       const [dead, alive] = [await make(), await make()]
       await world.store.deleteToken(dead.id, 'admin')

@@ -5,12 +5,25 @@
 import { once } from 'node:events'
 import { request, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { afterEach, describe, expect, test } from 'vitest'
 import { createHttpServer } from '../../src/http/server.ts'
 import type { HttpDeps } from '../../src/http/deps.ts'
-import { runToken } from '../../src/secrets.ts'
-import { theRunId } from './fakes.ts'
-import { adminToken, bearer, problemOf, serverUnderTest, tokenOf } from './server-under-test.ts'
+import type { FailedAccess } from '../../src/http/failed-access.ts'
+import { runToken, scopedToken } from '../../src/secrets.ts'
+import { startedAt, theRunId } from './fakes.ts'
+import {
+  adminToken,
+  bearer,
+  problemOf,
+  serverUnderTest,
+  theRunToken,
+  tokenOf,
+} from './server-under-test.ts'
+
+setFlagsFromString('--expose-gc')
+const collectGarbage = runInNewContext('gc') as () => void
 
 const open: { close(): Promise<void> }[] = []
 afterEach(async () => {
@@ -30,6 +43,18 @@ function start(over: Partial<HttpDeps> = {}) {
   return { ...under, server, get }
 }
 
+/** Refusals that wait until a test lets them go. */
+function heldBack() {
+  const asked = Promise.withResolvers<undefined>()
+  const go = Promise.withResolvers<undefined>()
+  const refused = async (): Promise<void> => {
+    asked.resolve(undefined)
+    await go.promise
+  }
+  const failedAccess = { refused, flush: async () => undefined } as unknown as FailedAccess
+  return { failedAccess, released: { asked: asked.promise, now: () => go.resolve(undefined) } }
+}
+
 describe('failed authentication', () => {
   test('is audited with the address; a missing or an ended token is not', async () => {
     const { server, fakes, get } = start()
@@ -38,11 +63,31 @@ describe('failed authentication', () => {
     }
     const headers = { 'x-hub-signature-256': 'sha256=1' }
     await server.inject({ method: 'POST', url: '/webhooks/github', headers, payload: '{}' })
-    await get(null)
+    expect((await get(null)).statusCode).toBe(401)
+    const over = { ...fakes.tokens.get('tok_read')!, id: 'tok_over', expiresAt: startedAt }
+    fakes.tokens.set(over.id, over)
     fakes.run = { ...fakes.run, tokenId: 'tok_gone', tokenUntil: 0 }
+    for (const ended of [scopedToken(over.id, 'secret'), theRunToken]) {
+      const { code, detail } = problemOf(await get(ended))
+      expect([code, detail]).toEqual(['unauthorized', expect.stringContaining('expired')])
+    }
     expect((await get(tokenOf('read'))).statusCode).toBe(200)
     await server.close()
     expect(fakes.refusals).toEqual([{ address: '127.0.0.1', count: 4 }])
+  })
+
+  test('is answered no sooner on a path that is not valid', async () => {
+    const { released, failedAccess } = heldBack()
+    const { server } = start({ failedAccess })
+    const get = (token: string) =>
+      server.inject({ method: 'GET', url: '/%zz', headers: bearer(token) })
+    expect((await get(adminToken)).statusCode).toBe(400)
+    let isAnswered = false
+    const answer = get('guess').finally(() => (isAnswered = true))
+    await Promise.race([released.asked, answer])
+    expect(isAnswered).toBe(false)
+    released.now()
+    expect((await answer).statusCode).toBe(401)
   })
 
   test.each([
@@ -55,6 +100,34 @@ describe('failed authentication', () => {
     await server.close()
     expect(fakes.refusals).toEqual([{ address, count: 1 }])
   })
+})
+
+test('an unsigned webhook leaves the memory while its refusal is held back', async () => {
+  const { released, failedAccess } = heldBack()
+  const under = serverUnderTest()
+  const bodies: WeakRef<Buffer>[] = []
+  const isSigned = (body: Buffer): boolean => {
+    bodies.push(new WeakRef(body))
+    return false
+  }
+  const { server } = start({ failedAccess, intake: { ...under.fakes.intake, isSigned } })
+  open.push(under.server)
+  const headers = {
+    'x-hub-signature-256': `sha256=${'0'.repeat(64)}`,
+    'x-github-delivery': 'guid',
+    'x-github-event': 'push',
+  }
+  const payload = 'x'.repeat(100_000)
+  const answer = server.inject({ method: 'POST', url: '/webhooks/github', headers, payload })
+  await Promise.race([released.asked, answer])
+  await expect
+    .poll(() => {
+      collectGarbage()
+      return bodies.map((body) => body.deref()?.length)
+    })
+    .toEqual([undefined])
+  released.now()
+  expect((await answer).statusCode).toBe(401)
 })
 
 test('a body without a right token is not waited for', async () => {

@@ -139,6 +139,7 @@ export interface Fakes {
   readonly filters: object[]
   /** The repository that the run's subject is in. */
   subjectScope: string | null
+  repositoryGithubId: number | null
   /** What the store holds; tests put other runs in. */
   run: Run
   /** When set, every verb of both rejects with it. */
@@ -157,6 +158,7 @@ export function makeFakes(): Fakes {
     refusals: [],
     filters: [],
     subjectScope: null,
+    repositoryGithubId: null,
     run: theRun,
     failure: null,
     holds: false,
@@ -322,7 +324,9 @@ function fakeStore(state: State): HttpStore {
     },
     async repositoryNamed(name) {
       check()
-      return name === 'acme/widgets' ? { id: 'rep_1', name } : null
+      return name === 'acme/widgets'
+        ? { id: 'rep_1', name, githubId: state.repositoryGithubId }
+        : null
     },
     async repositoryNames(ids) {
       check()

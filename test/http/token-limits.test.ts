@@ -110,6 +110,26 @@ describe('a limited token', () => {
     expect(it.fakes.filters).toMatchObject([{ within: limits }, { within: limits }])
   })
 
+  test.each([
+    ['acme/widgets', { repositories: [own] }],
+    ['a name of its pattern', { repositories: [{ pattern: 'acme/*', repositoryId: null }] }],
+  ])('for %s does not reach another repository by its id', async (_what, limits) => {
+    const worker = token('worker', limits)
+    const claim = (repoId: number, repo: string) =>
+      call('POST', '/v1/runs', worker, { ...aClaim, repo, repo_id: repoId })
+    it.fakes.repositoryGithubId = 7
+    const foreignId = problemOf(await claim(8, 'acme/widgets'))
+    expect(foreignId).toMatchObject({ status: 403, code: 'outside_token_limits' })
+    expect(it.fakes.changes).toEqual([])
+    expect((await claim(7, 'acme/widgets')).statusCode).toBe(201)
+    it.fakes.repositoryGithubId = null
+    expect((await claim(8, 'acme/widgets')).statusCode).toBe(201)
+    expect(it.fakes.changes.map(({ request: asked }) => asked)).toMatchObject([
+      { repoId: 7 },
+      { repoId: undefined },
+    ])
+  })
+
   test('is refused where everything shows, whatever its scope', async () => {
     await it.server.ready()
     for (const limits of [{ repositories: [own] }, { types: ['review'] }]) {

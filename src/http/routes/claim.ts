@@ -6,7 +6,7 @@ import { claimBody, claimed, noFields, runParams, type ClaimBody } from '../cont
 import type { HttpDeps } from '../deps.ts'
 import { onceOf } from '../idempotency.ts'
 import { claimedView } from '../run-view.ts'
-import { checkClaim, limitsOf } from '../token-reach.ts'
+import { claimWithin, limitsOf } from '../token-reach.ts'
 import { invalid } from '../validation.ts'
 
 export function claimRoutes(app: App, { runs, store, random }: HttpDeps): void {
@@ -36,8 +36,8 @@ export function claimRoutes(app: App, { runs, store, random }: HttpDeps): void {
     async (request, reply) => {
       const principal = principalOf(request)
       const limits = limitsOf(principal)
-      const wanted = { ...claimRequest(request.body), token: leaseTokenOf(principal) }
-      if (limits !== undefined) await checkClaim(store, limits, wanted)
+      const asked = { ...claimRequest(request.body), token: leaseTokenOf(principal) }
+      const wanted = limits === undefined ? asked : await claimWithin(store, limits, asked)
       const answer = await runs.claim(wanted, principal.actor, onceOf(request, random))
       const view = await claimedView(store, answer)
       return reply.code(answer.shouldProcess ? 201 : 200).send(view)

@@ -23,6 +23,13 @@ const eventForm = /^[a-z0-9_]{1,64}$/
 export function webhookRoutes(app: App, deps: HttpDeps): void {
   const { intake, scheduler, failedAccess } = deps
   const bodies = new UnverifiedBodies(scheduler)
+  // A function of its own: while a refusal is held back, nothing keeps the refused body alive.
+  const signedBody = async (request: FastifyRequest): Promise<Buffer | null> => {
+    const { body, release } = await bodies.read(request.raw)
+    const isSigned = intake.isSigned(body, headerOf(request, signatureHeader))
+    release()
+    return isSigned ? body : null
+  }
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (_request, stream, done) => done(null, stream))
   app.post(
@@ -57,10 +64,8 @@ export function webhookRoutes(app: App, deps: HttpDeps): void {
       },
     },
     async (request, reply) => {
-      const { body, release } = await bodies.read(request.raw)
-      const signed = intake.isSigned(body, headerOf(request, signatureHeader))
-      release()
-      if (!signed) {
+      const body = await signedBody(request)
+      if (body === null) {
         await failedAccess.refused(request.ip)
         throw unsigned()
       }

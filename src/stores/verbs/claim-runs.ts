@@ -32,6 +32,7 @@ import { announce } from './announce.ts'
 import type { VerbContext } from './context.ts'
 import { failExhausted } from './end-run.ts'
 import { firstCheckMs } from './take-head-check.ts'
+import { endedForGrant, tokenRevoked } from './tokens.ts'
 
 export interface Placed {
   readonly claim: Claim
@@ -51,6 +52,14 @@ export function* claimRuns(
   context: VerbContext,
   claims: readonly Claim[],
 ): Verb<BatchAnswer<ClaimAnswer>[]> {
+  const ended = yield* endedForGrant(
+    context,
+    claims.map(({ lease }) => lease),
+  )
+  if (ended.size > 0) {
+    const isEnded = ({ lease }: Claim): boolean => ended.has(lease?.token?.id ?? '')
+    return claims.map((claim) => (isEnded(claim) ? tokenRevoked() : 'deferred'))
+  }
   const placed = yield* placeClaims(context, claims)
   const answers = yield* claimPlaced(context, placed)
   return claims.map((_, i) => answers.get(i) ?? 'deferred')

@@ -17,8 +17,10 @@ import { selectSubject } from '../tables/subject-table.ts'
 import { announceAnew } from './announce.ts'
 import type { VerbContext } from './context.ts'
 import { lockRun } from './context.ts'
+import { endedForGrant, tokenRevoked } from './tokens.ts'
 
 export function* leaseRun(context: VerbContext, request: LeaseRequest): Verb<LeaseAnswer | null> {
+  if ((yield* endedForGrant(context, [request.grant])).size > 0) throw tokenRevoked()
   const found =
     request.runId === null
       ? yield* lockCandidate(context, typesWithin(request), request.within)

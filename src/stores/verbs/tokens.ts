@@ -1,8 +1,9 @@
 /** Scoped tokens: made once, shown once, kept as a hash; and what ends with them. */
 import type { AuditDraft } from '../../domain/audit.ts'
+import type { LeaseGrant } from '../../domain/run.ts'
 import type { RepositoryLimit } from '../../domain/token-limits.ts'
 import { isNameStart } from '../../domain/token-limits.ts'
-import { InvalidInputError, NotFoundError } from '../../errors.ts'
+import { InvalidInputError, NotFoundError, UnauthorizedError } from '../../errors.ts'
 import { hashSecret } from '../../secrets.ts'
 import type { Page, Paged } from '../../store.ts'
 import type { CreatedToken, NewToken, Refusals, StoredToken, Token } from '../../token-store.ts'
@@ -79,8 +80,8 @@ function* bindRepositories(
 
 /**
  * The leases obtained with it end in the same commit: nobody renews or completes with them any
- * more. The sweeper then gives the runs back, as it does with every lost lease. A lease that is
- * being granted in this very moment is useless to its holder, whose token is refused, and runs out.
+ * more. The sweeper then gives the runs back, as it does with every lost lease. Whoever grants a
+ * lease keeps the token's row until its own commit (`endedForGrant`), so no lease is missed here.
  */
 export function* deleteToken(context: VerbContext, id: string, actor: string): Verb<void> {
   const limits = yield* limitsOf([id])
@@ -175,6 +176,28 @@ export function* endedTokens(ids: readonly string[], now: number): Verb<string[]
     AND (expires_at IS NULL OR expires_at > ${now})`
   const live = new Set(rows.map((row) => row['id'] as string))
   return ids.filter((id) => !live.has(id))
+}
+
+/**
+ * Of these, the tokens that are gone; the others stay until this transaction ends. Asked before
+ * anything else is locked, because revoking locks the token before the runs.
+ */
+export function* endedForGrant(
+  { dialect }: VerbContext,
+  grants: readonly (Pick<LeaseGrant, 'token'> | null)[],
+): Verb<Set<string>> {
+  const ids = [...new Set(grants.flatMap((grant) => grant?.token?.id ?? []))].toSorted()
+  if (ids.length === 0) return new Set()
+  const rows = yield sql`SELECT id FROM token WHERE id IN (${join(padded(ids))}) ORDER BY id
+    ${dialect.keepUnchanged}`
+  const live = new Set(rows.map((row) => row['id'] as string))
+  return new Set(ids.filter((id) => !live.has(id)))
+}
+
+export function tokenRevoked(): UnauthorizedError {
+  return new UnauthorizedError('unauthorized', 'the token was revoked while this was being asked', {
+    hint: 'An admin makes another: holdfast token create --scope SCOPE.',
+  })
 }
 
 /** Two rows turned out to be one repository: whoever was limited to the one means the other. */
