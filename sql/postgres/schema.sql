@@ -95,6 +95,7 @@ CREATE TABLE delivery (
   changed_at bigint NOT NULL,
   closed_at bigint,
   queue text COLLATE "C",
+  waits_since bigint,
   CONSTRAINT delivery_target_key UNIQUE (target),
   CONSTRAINT delivery_pkey PRIMARY KEY (id),
   CONSTRAINT delivery_closed_has_time CHECK (((closed_at IS NULL) = (status = 'PENDING'::text))),
@@ -114,7 +115,7 @@ CREATE INDEX delivery_leased ON holdfast.delivery USING btree (leased_until) WHE
 
 CREATE INDEX delivery_open ON holdfast.delivery USING btree (status, changed_at) WHERE (status = 'PENDING'::text);
 
-CREATE INDEX delivery_queue ON holdfast.delivery USING btree (queue, priority, changed_at) WHERE (queue IS NOT NULL);
+CREATE INDEX delivery_queue ON holdfast.delivery USING btree (queue, priority, waits_since) WHERE (queue IS NOT NULL);
 
 CREATE INDEX delivery_repository ON holdfast.delivery USING btree (repository_id);
 

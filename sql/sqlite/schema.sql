@@ -81,7 +81,7 @@ CREATE TABLE delivery (
   error_text TEXT,
   created_at INTEGER NOT NULL,
   changed_at INTEGER NOT NULL,
-  closed_at INTEGER, queue TEXT,
+  closed_at INTEGER, queue TEXT, waits_since INTEGER,
   CONSTRAINT delivery_kind_known CHECK (kind IN ('state', 'message')),
   CONSTRAINT delivery_status_known CHECK (status IN ('PENDING', 'SENT', 'FAILED', 'SKIPPED')),
   CONSTRAINT delivery_closed_has_time CHECK ((closed_at IS NULL) = (status = 'PENDING')),
@@ -101,7 +101,7 @@ CREATE INDEX delivery_leased ON delivery (leased_until) WHERE leased_until IS NO
 
 CREATE INDEX delivery_open ON delivery (status, changed_at) WHERE status = 'PENDING';
 
-CREATE INDEX delivery_queue ON delivery (queue, priority, changed_at) WHERE queue IS NOT NULL;
+CREATE INDEX delivery_queue ON delivery (queue, priority, waits_since) WHERE queue IS NOT NULL;
 
 CREATE INDEX delivery_repository ON delivery (repository_id);
 

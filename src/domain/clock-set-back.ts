@@ -48,6 +48,7 @@ export function deliveryAfterSetBack(
     deadlineAt: Math.min(delivery.deadlineAt, now + rules.deadlineMs[delivery.kind]),
     createdAt: Math.min(delivery.createdAt, now),
     changedAt: Math.min(delivery.changedAt, now),
+    waitsSince: atMost(delivery.waitsSince, now),
     sentAt: atMost(delivery.sentAt, now),
     shownSince: atMost(delivery.shownSince, now),
     memo,

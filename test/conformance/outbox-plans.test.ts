@@ -93,8 +93,8 @@ describe('SQLite', () => {
   const numbers = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n
     WHERE i < ${history})`
   db.exec(`INSERT INTO delivery (${columns}) ${numbers} SELECT ${row} FROM n`)
-  db.exec(`INSERT INTO delivery (${columns}, queue) ${numbers}
-    SELECT ${queuedRow}, 'busy github-status' FROM n`)
+  db.exec(`INSERT INTO delivery (${columns}, queue, waits_since) ${numbers}
+    SELECT ${queuedRow}, 'busy github-status', i FROM n`)
   db.exec(`INSERT INTO delivery_attempt (${tryColumns}) ${numbers} SELECT ${tries} FROM n`)
   afterAll(() => db.close())
 
@@ -122,8 +122,8 @@ describe('PostgreSQL', () => {
     const from = `FROM generate_series(1, ${history}) AS i`
     await client.query(`INSERT INTO delivery (${columns}) SELECT ${row} ${from}`)
     await client.query(
-      `INSERT INTO delivery (${columns}, queue)
-        SELECT ${queuedRow}, 'busy github-status' ${from}`,
+      `INSERT INTO delivery (${columns}, queue, waits_since)
+        SELECT ${queuedRow}, 'busy github-status', i ${from}`,
     )
     await client.query(`INSERT INTO delivery_attempt (${tryColumns}) SELECT ${tries} ${from}`)
     await client.query('ANALYZE')

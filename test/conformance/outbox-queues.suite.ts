@@ -12,8 +12,10 @@ import { TestSubject } from './test-subject.ts'
 import { hour, openWorld, second, type OpenStore, type World } from './world.ts'
 
 const onlyStatus: Announcement = { ...announced, anchorPer: null, checkName: null }
+const onlyAnchor: Announcement = { ...announced, statusContext: null, checkName: null }
 const limits = { spacingMs: second, perMinute: 0, perHour: 0 }
 const queue = queueName(identity, 'github-status')
+const anchors = queueName(identity, 'github-comment')
 const room = { limit: 6, progressMax: 3 }
 
 export function queueing(open: OpenStore): void {
@@ -27,8 +29,8 @@ export function queueing(open: OpenStore): void {
 
   const outbox = () => world.store.outbox
   const move = (ms: number) => world.clock.move(ms)
-  const claim = async (): Promise<string> => {
-    const made = await new TestSubject(world, { announcement: onlyStatus }).claim('a')
+  const claim = async (announcement = onlyStatus): Promise<string> => {
+    const made = await new TestSubject(world, { announcement }).claim('a')
     return made.run!.id
   }
   const runsOf = (leased: readonly LeasedDelivery[]) => leased.map(({ delivery }) => delivery.runId)
@@ -41,17 +43,17 @@ export function queueing(open: OpenStore): void {
       await outbox().endAttempt(leased.hold, { ...report, attempt: begun.attempt, end: sentEnd() })
     } else if (begun.result === 'budget') {
       const { until } = begun
-      const inQueue = queueName(as, 'github-status')
+      const inQueue = queueName(as, leased.delivery.channel)
       await outbox().record(leased.hold, { what: 'budget', until, queue: inQueue })
     }
     return begun.result
   }
 
   /** So many wait behind one that was sent; their runs, oldest first. */
-  async function backlog(count: number): Promise<string[]> {
+  async function backlog(count: number, announcement = onlyStatus): Promise<string[]> {
     const runs: string[] = []
     for (let n = 0; n <= count; n += 1) {
-      runs.push(await claim())
+      runs.push(await claim(announcement))
       move(1)
     }
     for (const leased of await hand.lease()) await tryToSend(leased)
@@ -115,6 +117,71 @@ export function queueing(open: OpenStore): void {
     expect(await tryToSend(fresh)).toBe('budget')
     move(second)
     expect(runsOf(await outbox().lease(room))).toEqual([next])
+  })
+
+  const report = (runId: string, text: string) =>
+    world.store.reportStatus({ runId, leaseHash: null, text, actor: 'op' }, null)
+
+  it('whoever reports again while it waits to be created keeps its place', async () => {
+    const runs = await backlog(4, onlyAnchor)
+    for (const run of runs) {
+      move(second)
+      await report(runs[1]!, `before ${run}`)
+      const leased = await outbox().lease({ ...room, limit: 1 })
+      expect(runsOf(leased)).toEqual([run])
+      expect(await tryToSend(leased[0]!)).toBe('begun')
+    }
+  })
+
+  it('whoever reports again while its progress waits keeps its place', async () => {
+    const runs = await backlog(3, onlyAnchor)
+    for (const _run of runs) {
+      move(second)
+      await tryToSend((await outbox().lease(room))[0]!)
+    }
+    for (const run of runs) {
+      move(hour)
+      await report(run, 'half')
+    }
+    await claim(onlyAnchor)
+    for (const leased of await outbox().lease({ limit: 10, progressMax: 10 })) {
+      await tryToSend(leased)
+    }
+    for (const run of runs) {
+      move(second)
+      await report(runs[0]!, `before ${run}`)
+      const leased = await outbox().lease(room)
+      expect(runsOf(leased)).toEqual([run])
+      expect(await tryToSend(leased[0]!)).toBe('begun')
+    }
+  })
+
+  it('the end of one whose progress waits goes first, and does not wait for progress', async () => {
+    const [run] = await backlog(1, onlyAnchor)
+    move(second)
+    await tryToSend((await outbox().lease(room))[0]!)
+    move(hour)
+    await report(run!, 'half')
+    const [leased] = await outbox().lease(room)
+    const until = world.store.now() + hour
+    await outbox().record(leased!.hold, { what: 'budget', until, queue: anchors })
+    await world.store.cancelRun(run!, 'test', null)
+    expect(await outbox().lease({ limit: 1, progressMax: 0 })).toMatchObject([
+      { wasQueued: true, delivery: { runId: run, final: true, priority: 0 } },
+    ])
+  })
+
+  it('one that is refused once more in its turn keeps its place', async () => {
+    const [first, next] = await backlog(2, onlyAnchor)
+    move(second)
+    const [leased] = await outbox().lease(room)
+    expect(leased?.delivery.runId).toBe(first)
+    await report(next!, 'still there')
+    const until = world.store.now() + second
+    await outbox().record(leased!.hold, { what: 'budget', until, queue: anchors })
+    await report(first!, 'still there')
+    move(second)
+    expect(runsOf(await outbox().lease(room))).toEqual([first])
   })
 
   it('a holder that is lost hides nothing: it is due again with its lease', async () => {

@@ -33,6 +33,7 @@ export const theDelivery: Delivery = {
   wait: 'backoff',
   priority: 0,
   queue: null,
+  waitsSince: null,
   dueAt: startedAt + 1000,
   leaseId: null,
   leasedUntil: null,

@@ -16,6 +16,7 @@ import {
   withShown,
 } from './follow-up.ts'
 import { afterExamination, afterLook, afterScan, afterSettle } from './look.ts'
+import { inQueue } from './queue.ts'
 import { isProgress } from './revise.ts'
 import type { AttemptEnd, Circumstances, Finding, Told, Trouble } from './outcome.ts'
 import { tell } from './outcome.ts'
@@ -92,7 +93,7 @@ export function afterFinding(leased: Delivery, finding: Finding, around: Circums
     case 'unprepared':
       return prepareLater(delivery, finding.trouble, finding.counted, around)
     case 'budget':
-      return waitOut({ ...doubtedAgain(delivery), queue: finding.queue }, finding.until, around)
+      return waitOut(inQueue(doubtedAgain(delivery), finding.queue), finding.until, around)
     case 'crowded':
       return standInLine(doubtedAgain(delivery), finding.queue, now)
     case 'save':

@@ -76,6 +76,8 @@ export interface Delivery {
   readonly priority: number
   /** In which queue it stands until its identity may write again (domain/outbox/queue). */
   readonly queue: string | null
+  /** Its place there: when the first version was wanted that has waited since. Null: none has. */
+  readonly waitsSince: number | null
   /** When there is next something to do; null when never. */
   readonly dueAt: number | null
   readonly leaseId: string | null

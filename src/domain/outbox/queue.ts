@@ -34,7 +34,17 @@ export const wasJustSought = ({ memo }: Delivery): boolean => memo.sought !== un
 export function lineUp(delivery: Delivery): Delivery {
   const { wait, dueAt } = delivery
   const queue = wait === 'budget' && dueAt !== null && isOpen(delivery) ? delivery.queue : null
-  return { ...delivery, queue, priority: priorityOf(delivery) }
+  const waitsSince = isOpen(delivery) ? delivery.waitsSince : null
+  return { ...delivery, queue, waitsSince, priority: priorityOf(delivery) }
+}
+
+/**
+ * Behind those whose wish is older. Its place is its own until an attempt begins: neither a newer
+ * version nor a turn in which it was refused once more puts it behind others again.
+ */
+export function inQueue(delivery: Delivery, queue: string | null): Delivery {
+  if (queue === null) return { ...delivery, queue }
+  return { ...delivery, queue, waitsSince: delivery.waitsSince ?? delivery.changedAt }
 }
 
 function priorityOf(delivery: Delivery): number {
@@ -50,7 +60,7 @@ export interface QueueHead {
   readonly id: string
   readonly queue: string
   readonly priority: number
-  readonly changedAt: number
+  readonly waitsSince: number
   readonly dueAt: number
 }
 
@@ -79,7 +89,7 @@ export function pickHeads(
   const lastOf = (head: QueueHead): number =>
     paces.get(identityOfQueue(head.queue))?.lastWriteAt ?? 0
   const inOrder = heads.toSorted(
-    (a, b) => a.priority - b.priority || lastOf(a) - lastOf(b) || a.changedAt - b.changedAt,
+    (a, b) => a.priority - b.priority || lastOf(a) - lastOf(b) || a.waitsSince - b.waitsSince,
   )
   const served = new Set<string>()
   const picked: string[] = []

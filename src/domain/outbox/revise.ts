@@ -202,6 +202,9 @@ function whenToShow(
 ): Pick<Delivery, 'wait' | 'dueAt' | 'tries' | 'priority'> {
   const priority = isProgress(revised) ? 1 : 0
   const { wait, dueAt, tries } = before
+  const isWaiting = isOpen(before) && !isLeased(before, now)
+  // It keeps its place. How long it stands there counts for its deadline, which begins anew.
+  if (isWaiting && before.queue !== null) return { wait, dueAt: now, tries, priority }
   // What holds progress back does not hold back creates and ends; a block is found out again.
   const waits = wait !== null && wait !== 'due' && !(wait === 'budget' && priority === 0)
   if (isOpen(before) && (isLeased(before, now) || waits)) return { wait, dueAt, tries, priority }
@@ -290,6 +293,7 @@ const blank: Delivery = {
   wait: 'due',
   priority: 0,
   queue: null,
+  waitsSince: null,
   dueAt: null,
   leaseId: null,
   leasedUntil: null,

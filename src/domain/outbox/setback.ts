@@ -8,6 +8,7 @@ import { isOpen } from './delivery.ts'
 import { close } from './follow-up.ts'
 import type { Circumstances, Told, Trouble } from './outcome.ts'
 import { tell } from './outcome.ts'
+import { inQueue } from './queue.ts'
 import { backoffMs, lastDeadlineOf, retryRulesOf, type PublishingRules } from './schedule.ts'
 
 /** It was sent, and certainly nothing was done. */
@@ -172,7 +173,7 @@ export function waitOut(delivery: Delivery, until: number, { now, rules }: Circu
 /** A closed one cannot stand in a queue: it comes back in a moment. */
 export function standInLine(delivery: Delivery, queue: string, now: number): Told {
   const wait = isOpen(delivery) && delivery.wait !== 'in_doubt' ? 'budget' : delivery.wait
-  return { delivery: { ...delivery, wait, queue, dueAt: now }, audits: [] }
+  return { delivery: { ...inQueue(delivery, queue), wait, dueAt: now }, audits: [] }
 }
 
 /** The time it stood in a queue is not its own: its deadline waits too, but not for ever. */

@@ -32,6 +32,7 @@ const delivery = table<Delivery>(
     'wait',
     'priority',
     'queue',
+    'waitsSince',
     'dueAt',
     'leaseId',
     'leasedUntil',
@@ -78,7 +79,7 @@ const attempt = table<Attempt>(
   { flags: ['late'] },
 )
 
-const head = table<QueueHead>(['id', 'queue', 'priority', 'changedAt', 'dueAt'])
+const head = table<QueueHead>(['id', 'queue', 'priority', 'waitsSince', 'dueAt'])
 
 export function* selectDeliveries(rest: Sql): Verb<Delivery[]> {
   const rows = yield sql`SELECT ${delivery.columns} FROM delivery WHERE ${rest}`
@@ -110,8 +111,8 @@ export function* selectQueues(): Verb<string[]> {
 
 /** The first to go of a priority. */
 export function* firstInQueue(queue: string, priority: number): Verb<QueueHead | null> {
-  const [row] = yield sql`SELECT id, queue, priority, changed_at, due_at FROM delivery
-    WHERE queue = ${queue} AND priority = ${priority} ORDER BY changed_at LIMIT 1`
+  const [row] = yield sql`SELECT id, queue, priority, waits_since, due_at FROM delivery
+    WHERE queue = ${queue} AND priority = ${priority} ORDER BY waits_since LIMIT 1`
   return row === undefined ? null : head.decode(row)
 }
 

@@ -55,7 +55,8 @@ export function* beginAttempt(context: VerbContext, request: BeginRequest): Verb
   // From here on it may be seen; what may be seen at work has to be closed.
   const { memo: known } = withoutPreparations(delivery)
   const memo = delivery.announces ? withShown(delivery, known) : known
-  yield* writeDeliveries([{ ...delivery, attemptId: attempt.id, announcedFence, memo }])
+  const begun = { ...delivery, attemptId: attempt.id, waitsSince: null }
+  yield* writeDeliveries([{ ...begun, announcedFence, memo }])
   return { result: 'begun', attempt }
 }
 
