@@ -53,6 +53,18 @@ export interface UsedRepositories {
 export interface DeliveriesRead {
   readonly to: number
   readonly gap: { readonly cursor: string; readonly from: number } | null
+  /** What was read but could not be fetched; left out when there is nothing. */
+  readonly owed?: readonly OwedDelivery[]
+}
+
+/** A webhook that GitHub could not give us; it is asked for again. */
+export interface OwedDelivery {
+  readonly id: number
+  readonly guid: string
+  readonly event: string
+  readonly deliveredAt: number
+  readonly tries: number
+  readonly nextAt: number
 }
 
 export interface TakenHeadCheck {
@@ -65,4 +77,6 @@ export interface TakenHeadCheck {
 export interface CatchUpBacklog {
   readonly headChecks: { readonly count: number; readonly oldestAt: number | null }
   readonly deliveriesUnread: boolean
+  /** GUIDs of webhooks that GitHub could not give us yet. */
+  readonly deliveriesOwed: readonly string[]
 }

@@ -112,9 +112,10 @@ function checkGivenUp({ failed, lastFailed }: InboxBacklog): readonly Finding[] 
 
 /** Every pass of catch-up asks about those that are due; a day later they are given up. */
 export function checkCatchUp(backlog: CatchUpBacklog, nowMs: number): readonly Finding[] {
-  const { headChecks, deliveriesUnread } = backlog
+  const { headChecks, deliveriesUnread, deliveriesOwed } = backlog
   const waitedMs = headChecks.oldestAt === null ? 0 : nowMs - headChecks.oldestAt
   const heads = countText({ count: headChecks.count, more: false }, 'head')
+  const owed = countText({ count: deliveriesOwed.length, more: false }, 'missed webhook')
   return [
     ...(waitedMs <= headMsMax
       ? [fine('catch-up.heads', 'GitHub was asked about every head that arrival decided')]
@@ -131,6 +132,15 @@ export function checkCatchUp(backlog: CatchUpBacklog, nowMs: number): readonly F
             'catch-up.webhooks',
             "GitHub's record of sent webhooks is longer than one pass of catch-up reads",
             'The next passes go on with it; GitHub keeps it 3 days. Go on now: holdfast catchup',
+          ),
+        ]
+      : []),
+    ...(deliveriesOwed.length > 0
+      ? [
+          warning(
+            'catch-up.unfetched',
+            `GitHub could not give us ${owed}, such as ${deliveriesOwed[0]}`,
+            'It is tried again for 3 days. To have it at once, redeliver it in the App’s settings.',
           ),
         ]
       : []),

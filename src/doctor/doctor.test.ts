@@ -74,6 +74,7 @@ function storeOf({ vitals: other = {}, inbox, lostAt = [], caughtUp }: Store): D
         Promise.resolve({
           headChecks: { count: 0, oldestAt: null },
           deliveriesUnread: false,
+          deliveriesOwed: [],
           ...caughtUp,
         }),
     },
@@ -301,6 +302,7 @@ describe('the store', () => {
     const caughtUp = {
       headChecks: { count: 2, oldestAt: now - 20 * minute },
       deliveriesUnread: true,
+      deliveriesOwed: ['guid-1', 'guid-2'],
     }
     const { of, levels } = await findings({ store: { caughtUp } })
     expect(of('catch-up.heads')).toMatchObject({
@@ -308,6 +310,10 @@ describe('the store', () => {
       detail: '2 heads could not be checked on GitHub yet, the oldest for 20 min',
     })
     expect(levels['catch-up.webhooks']).toBe('warning')
+    expect(of('catch-up.unfetched')).toMatchObject({
+      level: 'warning',
+      detail: 'GitHub could not give us 2 missed webhooks, such as guid-1',
+    })
     expect((await findings({ store: {} })).levels['catch-up.heads']).toBe('ok')
   })
 

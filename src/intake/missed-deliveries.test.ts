@@ -1,6 +1,6 @@
 // Goal: however long GitHub's record of what it sent is, all of it is read in the end, some in each
 // pass, also by another process; and what a pass leaves is named.
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { DeliveriesRead } from '../catch-up-store.ts'
 import type { HookDeliveryItem } from '../github.ts'
 import { GitHubError } from '../github/errors.ts'
@@ -20,6 +20,10 @@ class Scene {
   pages = 0
   /** Fails the call for this page of a pass, once. */
   failAt: { page: number; error: GitHubError } | null = null
+  /** GUIDs that GitHub cannot give, and how often each was asked for. */
+  readonly broken = new Map<string, GitHubError>()
+  readonly asked: string[] = []
+  aheadMs = 0
   #made = 0
 
   send(count: number, missed: (i: number) => boolean = () => false): void {
@@ -55,10 +59,16 @@ class Scene {
     return new MissedDeliveries({
       github: {
         hookDeliveries: async (cursor) => page(cursor),
-        hookDelivery: async () => ({ headers: {}, payload: {} }),
+        hookDelivery: async (id) => {
+          const guid = this.record.find((item) => item.id === id)?.guid ?? ''
+          this.asked.push(guid)
+          const error = this.broken.get(guid)
+          if (error !== undefined) throw error
+          return { headers: {}, payload: {} }
+        },
       },
       store: {
-        now: () => startedAt + this.#made * 1000,
+        now: () => startedAt + this.#made * 1000 + this.aheadMs,
         firstStartedAt: async () => startedAt,
         catchUp: {
           knownWebhooks: async (guids) =>
@@ -82,7 +92,7 @@ class Scene {
   }
 }
 
-const failure = (kind: 'rate_limited' | 'invalid'): GitHubError =>
+const failure = (kind: GitHubError['kind']): GitHubError =>
   new GitHubError(
     { kind, until: null, repositoryId: null, unclear: false, failure: null },
     { route: 'GET', status: 422, requestId: '', githubRequestId: null },
@@ -141,4 +151,103 @@ it('a place that GitHub does not know any more is looked for from the top', asyn
   await scene.pass()
   await scene.pass()
   expect(scene.entered).toEqual(['missed-6'])
+})
+
+describe('a webhook that GitHub cannot give', () => {
+  const minute = 60_000
+  const day = 24 * 60 * minute
+
+  it.each(['unanswered', 'forbidden', 'gone', 'network'] as const)(
+    '(%s) is named and holds up no other, now or later',
+    async (kind) => {
+      const scene = new Scene()
+      scene.send(5000, (i) => i === 3000 || i === 4000)
+      scene.broken.set('missed-3001', failure(kind))
+      const { skipped } = await scene.pass()
+      expect(skipped).toMatchObject([{ what: 'webhook missed-3001' }])
+      expect(scene.entered).toEqual(['missed-4001'])
+      expect(scene.read).toMatchObject({ gap: null, owed: [{ guid: 'missed-3001', tries: 1 }] })
+      scene.send(10, (i) => i === 5)
+      await scene.pass()
+      expect(scene.entered).toEqual(['missed-4001', 'missed-5006'])
+      // Where the first pass ended, and not where it failed, the next one begins.
+      expect(scene.pages).toBeLessThan(15)
+    },
+  )
+
+  it('is asked for again by itself, later and later, in any process', async () => {
+    const scene = new Scene()
+    scene.send(10, (i) => i === 3)
+    scene.broken.set('missed-4', failure('unanswered'))
+    const triedAfter: number[] = []
+    for (let minutes = 0; minutes <= 40; minutes += 5) {
+      scene.aheadMs = minutes * minute
+      scene.asked.length = 0
+      await scene.pass()
+      if (scene.asked.length > 0) triedAfter.push(minutes)
+    }
+    expect(triedAfter).toEqual([0, 5, 15, 35])
+    scene.broken.clear()
+    scene.aheadMs = day
+    expect(await scene.pass()).toMatchObject({ ingested: 1, skipped: [] })
+    expect(scene.read?.owed).toBeUndefined()
+  })
+
+  it('is given up, and named, when GitHub keeps it no more', async () => {
+    const scene = new Scene()
+    scene.send(10, (i) => i === 3)
+    scene.broken.set('missed-4', failure('unanswered'))
+    await scene.pass()
+    scene.aheadMs = 3 * day + minute
+    scene.asked.length = 0
+    const { skipped } = await scene.pass()
+    expect(skipped).toMatchObject([{ what: 'webhook missed-4' }])
+    expect(skipped[0]?.reason).toContain('given up')
+    expect([scene.asked, scene.read?.owed]).toEqual([[], undefined])
+  })
+
+  it('that came another way is not asked for again', async () => {
+    const scene = new Scene()
+    scene.send(10, (i) => i === 3)
+    scene.broken.set('missed-4', failure('unanswered'))
+    await scene.pass()
+    scene.entered.push('missed-4')
+    scene.aheadMs = 10 * minute
+    scene.asked.length = 0
+    expect((await scene.pass()).skipped).toEqual([])
+    expect([scene.asked, scene.read?.owed]).toEqual([[], undefined])
+  })
+
+  it('among many: a pass asks for three in a row, and the next one goes on', async () => {
+    const scene = new Scene()
+    scene.send(10, () => true)
+    for (const { guid } of scene.record) scene.broken.set(guid, failure('unanswered'))
+    await scene.pass()
+    expect(scene.asked).toEqual(['missed-1', 'missed-2', 'missed-3'])
+    scene.broken.delete('missed-6')
+    await scene.pass()
+    expect(scene.asked.slice(3)).toEqual([
+      'missed-4',
+      'missed-5',
+      'missed-6',
+      'missed-7',
+      'missed-8',
+      'missed-9',
+    ])
+    expect(scene.entered).toEqual(['missed-6'])
+    scene.broken.clear()
+    scene.aheadMs = day
+    await scene.pass()
+    expect(new Set(scene.entered).size).toBe(10)
+  })
+
+  it('whoever it is, wrong credentials and limits end the pass', async () => {
+    for (const kind of ['rate_limited', 'unauthorized'] as const) {
+      const scene = new Scene()
+      scene.send(10, (i) => i === 3)
+      scene.broken.set('missed-4', failure(kind))
+      expect((await scene.pass()).skipped).toMatchObject([{ what: 'webhooks' }])
+      expect(scene.read).toBeNull()
+    }
+  })
 })

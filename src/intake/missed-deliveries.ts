@@ -10,11 +10,12 @@ import { InvalidInputError } from '../errors.ts'
 import type { GitHubListings, HookDeliveryItem } from '../github.ts'
 import { GitHubError, isGitHubError } from '../github/errors.ts'
 import type { OutboxStore } from '../outbox-store.ts'
-import type { CatchUpStore } from '../catch-up-store.ts'
+import type { CatchUpStore, DeliveriesRead } from '../catch-up-store.ts'
 import type { Clock } from '../clock.ts'
 import type { Store } from '../store.ts'
 import { fromItsSecond, untilWords, wordsFor, type CatchUpNotes } from './catch-up-report.ts'
 import type { Intake } from './intake.ts'
+import { OwedDeliveries } from './owed-deliveries.ts'
 import { isHeard, type RunTypes } from './route-event.ts'
 
 /** GitHub's own limit. The inbox remembers longer, so nothing is taken in twice. */
@@ -23,6 +24,8 @@ const keptMs = 3 * 24 * 60 * 60_000
 const marginMs = 15 * 60_000
 const pagesMax = 200
 const fetchedMax = 2000
+/** A dead GitHub is not asked for one webhook after the other. */
+const failuresMax = 3
 /** Read and fetched at a time, so that a limit that comes in between loses little. */
 const stepPages = 20
 /** Whom a limit on what the App itself asks is remembered under. */
@@ -43,6 +46,9 @@ export interface MissedDeliveriesOptions {
 interface Room {
   pages: number
   fetches: number
+  /** How many in a row GitHub could not give: it may be away, and no other is asked for then. */
+  failures: number
+  readonly owed: OwedDeliveries
 }
 
 interface RangeRead {
@@ -50,6 +56,8 @@ interface RangeRead {
   readonly cursor: string | null
   readonly newestAt: number | null
 }
+
+const hasNoRoom = ({ fetches, failures }: Room): boolean => fetches <= 0 || failures >= failuresMax
 
 const nextGoesOn = 'there were too many; the next pass goes on with them'
 
@@ -87,12 +95,36 @@ export class MissedDeliveries {
   /** What was sent since the last pass, and then what earlier passes had no room for. */
   async #readAll(oldest: number, notes: CatchUpNotes): Promise<void> {
     const { catchUp } = this.#options.store
-    const { to, gap } = (await catchUp.deliveriesRead()) ?? { to: 0, gap: null }
-    const room: Room = { pages: pagesMax, fetches: fetchedMax }
+    const before = (await catchUp.deliveriesRead()) ?? { to: 0, gap: null }
+    const owed = new OwedDeliveries(before.owed ?? [])
+    const room: Room = { pages: pagesMax, fetches: fetchedMax, failures: 0, owed }
+    let noted: DeliveriesRead = before
+    const note = async (read: DeliveriesRead): Promise<void> => {
+      noted = read
+      const { items } = owed
+      await catchUp.noteDeliveriesRead(items.length === 0 ? read : { ...read, owed: items })
+      owed.noteStored()
+    }
+    try {
+      await this.#readRecord(before, oldest, room, notes, note)
+      await this.#fetchOwed(oldest, room, notes)
+    } finally {
+      const { to, gap } = noted
+      if (owed.isChanged) await note({ to, gap })
+    }
+  }
+
+  async #readRecord(
+    { to, gap }: DeliveriesRead,
+    oldest: number,
+    room: Room,
+    notes: CatchUpNotes,
+    note: (read: DeliveriesRead) => Promise<void>,
+  ): Promise<void> {
     const until = (at: number): number => Math.max(oldest, at - marginMs)
     // All of it down to `to` is left then, what was left before included.
     const leave = (cursor: string, from: number): Promise<void> =>
-      catchUp.noteDeliveriesRead({ to, gap: { cursor, from } })
+      note({ to, gap: { cursor, from } })
     const newest = await this.#readRange(null, until(gap?.from ?? to), room, notes, leave)
     if (newest === null) {
       notes.skip('webhooks', 'only an App can ask what was sent to it')
@@ -105,7 +137,7 @@ export class MissedDeliveries {
     }
     if (notes.isOver()) return
     if (gap === null) {
-      if (newestAt !== null) await catchUp.noteDeliveriesRead({ to: newestAt, gap: null })
+      if (newestAt !== null) await note({ to: newestAt, gap: null })
       return
     }
     const from = newestAt ?? gap.from
@@ -114,11 +146,11 @@ export class MissedDeliveries {
       const keep = (reached: string): Promise<void> => leave(reached, from)
       const older = await this.#readRange(gap.cursor, until(to), room, notes, keep)
       if (older !== null && older.cursor !== null) await keep(older.cursor)
-      else if (!notes.isOver()) await catchUp.noteDeliveriesRead({ to: from, gap: null })
+      else if (!notes.isOver()) await note({ to: from, gap: null })
     } catch (error) {
       if (!isGitHubError(error, 'invalid', 'not_found')) throw error
       notes.skip('older webhooks', 'GitHub does not know where we were; they are read from the top')
-      await catchUp.noteDeliveriesRead({ to, gap: null })
+      await note({ to, gap: null })
     }
   }
 
@@ -143,7 +175,7 @@ export class MissedDeliveries {
       newestAt ??= read.newestAt
       if (!(await this.#fetch(read.missing.toReversed(), room, notes))) failed ??= { cursor }
       cursor = read.nextCursor
-      const isFull = room.pages <= 0 || room.fetches <= 0
+      const isFull = room.pages <= 0 || hasNoRoom(room)
       if (isFull && (cursor !== null || failed !== null)) notes.skip('older webhooks', nextGoesOn)
       if (cursor === null || isFull || notes.isOver()) break
       if (failed === null && newestAt !== null) await keep(cursor, newestAt)
@@ -170,7 +202,10 @@ export class MissedDeliveries {
       )
       const known = await store.catchUp.knownWebhooks([...new Set(heard.map(({ guid }) => guid))])
       // Each attempt to deliver one event is listed; any of them has all of it.
-      for (const item of heard) if (!known.has(item.guid)) missing.set(item.guid, item)
+      for (const item of heard) {
+        const isOwed = room.owed.has(item.guid)
+        if (!known.has(item.guid) && !isOwed) missing.set(item.guid, item)
+      }
       const last = read.items.at(-1)
       cursor = last === undefined || last.deliveredAt < since ? null : read.nextCursor
       if (cursor === null || room.pages <= 0) break
@@ -186,18 +221,38 @@ export class MissedDeliveries {
   ): Promise<boolean> {
     let isAll = true
     for (const item of missing) {
-      if (notes.isOver() || room.fetches <= 0) return false
-      room.fetches -= 1
-      if (!(await this.#fetchOne(item, notes))) isAll = false
+      if (notes.isOver() || hasNoRoom(room)) return false
+      if (await this.#fetchOne(item, room, notes)) continue
+      if (!room.owed.add(item, this.#options.store.now())) isAll = false
     }
     return isAll
   }
 
-  async #fetchOne(item: HookDeliveryItem, notes: CatchUpNotes): Promise<boolean> {
+  /** After the others: none of them waits for these. */
+  async #fetchOwed(oldest: number, room: Room, notes: CatchUpNotes): Promise<void> {
+    const { store } = this.#options
+    const due = room.owed.due(store.now())
+    const known = await store.catchUp.knownWebhooks(due.map(({ guid }) => guid))
+    for (const item of due) {
+      const { guid, deliveredAt } = item
+      if (known.has(guid)) room.owed.remove(guid)
+      else if (deliveredAt < oldest) {
+        notes.skip(`webhook ${guid}`, 'GitHub could not give it, and keeps it no more: given up')
+        room.owed.remove(guid)
+      } else if (notes.isOver() || hasNoRoom(room)) return
+      else if (await this.#fetchOne({ ...item, action: null }, room, notes)) room.owed.remove(guid)
+      else room.owed.add({ ...item, action: null }, store.now())
+    }
+  }
+
+  /** False when GitHub could not give it. */
+  async #fetchOne(item: HookDeliveryItem, room: Room, notes: CatchUpNotes): Promise<boolean> {
     const { github, intake } = this.#options
     const { id, guid, event } = item
+    room.fetches -= 1
     try {
       const sent = await github.hookDelivery(id)
+      room.failures = 0
       if (sent === null) {
         notes.skip(`webhook ${guid}`, 'GitHub has it no more')
         return true
@@ -210,10 +265,13 @@ export class MissedDeliveries {
       notes.entered.add(inboxId)
       return true
     } catch (error) {
-      const isOwnFault = isGitHubError(error, 'unanswered', 'invalid', 'conflict')
-      if (!isOwnFault && !(error instanceof InvalidInputError)) throw error
+      const isRefused = error instanceof InvalidInputError
+      if (!isRefused && !(error instanceof GitHubError)) throw error
+      // Those would be the answer to every other question too.
+      if (isGitHubError(error, 'rate_limited', 'unauthorized')) throw error
       notes.skip(`webhook ${guid}`, wordsFor(error))
-      return !isOwnFault
+      if (!isRefused) room.failures += 1
+      return isRefused
     }
   }
 }

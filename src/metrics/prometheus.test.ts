@@ -21,6 +21,7 @@ const store = {
     backlog: async () => ({
       headChecks: { count: 2, oldestAt: 1000 },
       deliveriesUnread: true,
+      deliveriesOwed: [],
     }),
   },
   outbox: {

@@ -64,5 +64,6 @@ function* deliveriesRead(): Verb<port.DeliveriesRead | null> {
 function* backlog(): Verb<port.CatchUpBacklog> {
   const headChecks = yield* headChecksWaiting()
   const read = yield* deliveriesRead()
-  return { headChecks, deliveriesUnread: read !== null && read.gap !== null }
+  const deliveriesOwed = (read?.owed ?? []).map(({ guid }) => guid)
+  return { headChecks, deliveriesUnread: read !== null && read.gap !== null, deliveriesOwed }
 }

@@ -81,8 +81,15 @@ export function catchingUp(open: OpenStore): void {
     await catchUp.noteDeliveriesRead(read)
     expect(await catchUp.deliveriesRead()).toEqual(read)
     expect(await catchUp.backlog()).toMatchObject({ deliveriesUnread: true })
-    await catchUp.noteDeliveriesRead({ to: 9, gap: null })
-    expect(await catchUp.backlog()).toMatchObject({ deliveriesUnread: false })
+    expect(await catchUp.backlog()).toMatchObject({ deliveriesOwed: [] })
+    const owed = [
+      { id: 7, guid: 'guid-7', event: 'push', deliveredAt: 6, tries: 1, nextAt: 8 },
+    ] as const
+    await catchUp.noteDeliveriesRead({ to: 9, gap: null, owed })
+    expect(await catchUp.deliveriesRead()).toEqual({ to: 9, gap: null, owed })
+    expect(await catchUp.backlog()).toMatchObject({
+      ...{ deliveriesUnread: false, deliveriesOwed: ['guid-7'] },
+    })
   })
 
   describe('a head that arrival decided', () => {

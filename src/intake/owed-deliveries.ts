@@ -1,0 +1,61 @@
+/**
+ * Webhooks of GitHub's record that it could not give us when they were fetched. They are kept with
+ * how far the record was read, so that reading goes on without them, and are asked for again later
+ * and later, until GitHub keeps them no more.
+ */
+import type { OwedDelivery } from '../catch-up-store.ts'
+import type { HookDeliveryItem } from '../github.ts'
+
+/** More than these hold up the reading instead: then GitHub is away, not one webhook. */
+const owedMax = 100
+const firstWaitMs = 5 * 60_000
+const waitMsMax = 6 * 60 * 60_000
+
+export class OwedDeliveries {
+  #items: readonly OwedDelivery[]
+  #isChanged = false
+
+  constructor(items: readonly OwedDelivery[]) {
+    this.#items = items
+  }
+
+  get items(): readonly OwedDelivery[] {
+    return this.#items
+  }
+
+  /** Whether there is something that is not stored yet. */
+  get isChanged(): boolean {
+    return this.#isChanged
+  }
+
+  noteStored(): void {
+    this.#isChanged = false
+  }
+
+  has(guid: string): boolean {
+    return this.#items.some((item) => item.guid === guid)
+  }
+
+  due(now: number): readonly OwedDelivery[] {
+    return this.#items.filter(({ nextAt }) => nextAt <= now)
+  }
+
+  /** It could not be fetched. False when there is no room to remember it. */
+  add({ id, guid, event, deliveredAt }: HookDeliveryItem, now: number): boolean {
+    const tries = (this.#items.find((item) => item.guid === guid)?.tries ?? 0) + 1
+    if (tries === 1 && this.#items.length >= owedMax) return false
+    const waitMs = Math.min(firstWaitMs * 2 ** (tries - 1), waitMsMax)
+    const owed = { id, guid, event, deliveredAt, tries, nextAt: now + waitMs }
+    this.#change([...this.#items.filter((item) => item.guid !== guid), owed])
+    return true
+  }
+
+  remove(guid: string): void {
+    if (this.has(guid)) this.#change(this.#items.filter((item) => item.guid !== guid))
+  }
+
+  #change(items: readonly OwedDelivery[]): void {
+    this.#items = items
+    this.#isChanged = true
+  }
+}
