@@ -106,15 +106,23 @@ function createServer(deps: HttpDeps): FastifyInstance {
       answerClientError(error, socket, makeRequestId({ headers: {} })),
     frameworkErrors: (error, request, reply) => {
       describeReply(request, reply)
-      authenticate(deps, request).then(
-        () => sendProblem(error, request, reply),
-        async (refusal: unknown) => {
-          if (refusal instanceof UnknownToken) await deps.failedAccess.refused(request.ip)
-          return sendProblem(refusal, request, reply)
-        },
+      void refusalBefore(deps, request).then((refusal) =>
+        sendProblem(refusal ?? error, request, reply),
       )
     },
   })
+}
+
+/** Also a path that is not valid tells nothing to whoever has no right to ask. */
+async function refusalBefore(deps: HttpDeps, request: FastifyRequest): Promise<unknown> {
+  if (!deps.isOurHost(request.headers.host)) return wrongHost(request.headers.host)
+  try {
+    await authenticate(deps, request)
+    return null
+  } catch (refusal) {
+    if (refusal instanceof UnknownToken) await deps.failedAccess.refused(request.ip)
+    return refusal
+  }
 }
 
 function tellOfRequests(server: FastifyInstance, { clock, metrics }: HttpDeps): void {

@@ -91,6 +91,21 @@ describe('bodies that nobody has verified', () => {
     }
   })
 
+  test('that each wait for room another holds are not all lost: the last gives way', async () => {
+    const { begin, used } = room()
+    const first = begin(30)
+    await used(30)
+    const second = begin(30)
+    await used(60)
+    first.stream.end(Buffer.alloc(20))
+    second.stream.end(Buffer.alloc(20))
+    await expect(second.read).rejects.toMatchObject({ status: 503, code: 'busy' })
+    const { body, release } = await first.read
+    expect(body).toHaveLength(50)
+    release()
+    await used(0)
+  })
+
   test('take room only for what has come, and give it back when the sender leaves', async () => {
     const { bodies, begin, used } = room()
     const { stream, read } = begin(20)

@@ -4,8 +4,9 @@
  *
  * What must hold: only bytes that have arrived take room, not what a sender says will come. A body
  * that finds no room is not refused but waits, unread, for a few seconds; then it is a 503, which
- * GitHub shows as failed and catch-up fetches. Large bodies leave a part of the room to small ones,
- * and nobody may take longer than GitHub itself would wait for an answer.
+ * GitHub shows as failed and catch-up fetches. No body waits for one that waits for it. Large
+ * bodies leave a part of the room to small ones, and nobody may take longer than GitHub itself
+ * would wait for an answer.
  */
 import type { Readable } from 'node:stream'
 import type { Cancel, Scheduler } from '../scheduler.ts'
@@ -35,16 +36,23 @@ export const webhookBodyLimits: BodyLimits = {
   readMs: 10_000,
 }
 
-interface Waiter {
+interface Wait {
   readonly bytes: number
   readonly room: number
   readonly enter: () => void
+  readonly refuse: () => void
+}
+
+interface Reader {
+  taken: number
+  wait: Wait | null
 }
 
 export class UnverifiedBodies {
   readonly #limits: BodyLimits
   readonly #scheduler: Scheduler
-  readonly #waiters = new Set<Waiter>()
+  /** In the order in which they began. */
+  readonly #readers = new Set<Reader>()
   #used = 0
 
   constructor(scheduler: Scheduler, limits: BodyLimits = webhookBodyLimits) {
@@ -60,24 +68,24 @@ export class UnverifiedBodies {
   /** The whole body, which stops counting when `release` is called. */
   async read(stream: Readable): Promise<{ readonly body: Buffer; readonly release: () => void }> {
     const chunks: Buffer[] = []
-    let taken = 0
+    const reader: Reader = { taken: 0, wait: null }
+    this.#readers.add(reader)
     const release = (): void => {
-      this.#used -= taken
-      taken = 0
+      if (!this.#readers.delete(reader)) return
+      this.#used -= reader.taken
       this.#letIn()
     }
     try {
       for await (const chunk of this.#chunks(stream)) {
-        if (taken + chunk.length > this.#limits.bytesMax) throw tooLarge()
-        await this.#enter(taken, chunk.length)
-        taken += chunk.length
+        if (reader.taken + chunk.length > this.#limits.bytesMax) throw tooLarge()
+        await this.#enter(reader, chunk.length)
         chunks.push(chunk)
       }
     } catch (error) {
       release()
       throw error instanceof HttpProblem ? error : brokenOff()
     }
-    return { body: Buffer.concat(chunks, taken), release }
+    return { body: Buffer.concat(chunks, reader.taken), release }
   }
 
   /** Leaving early does not destroy the stream: its connection has an answer to carry. */
@@ -99,36 +107,54 @@ export class UnverifiedBodies {
     }
   }
 
-  /** Takes room for the next bytes of a body that has taken `taken` so far. */
-  async #enter(taken: number, bytes: number): Promise<void> {
+  /** Takes room for the next bytes of a body. */
+  async #enter(reader: Reader, bytes: number): Promise<void> {
     const { roomBytes, keptForSmallBytes, smallBytes } = this.#limits
-    const isSmall = taken + bytes <= smallBytes
+    const isSmall = reader.taken + bytes <= smallBytes
     const room = isSmall ? roomBytes : roomBytes - keptForSmallBytes
-    if (this.#used + bytes <= room) this.#used += bytes
-    else await this.#waitFor(bytes, room)
+    if (this.#used + bytes <= room) this.#take(reader, bytes)
+    else await this.#waitFor(reader, bytes, room)
   }
 
-  #waitFor(bytes: number, room: number): Promise<void> {
+  #take(reader: Reader, bytes: number): void {
+    this.#used += bytes
+    reader.taken += bytes
+  }
+
+  #waitFor(reader: Reader, bytes: number, room: number): Promise<void> {
     return new Promise((resolve, reject) => {
-      const cancel: Cancel = this.#scheduler.after(this.#limits.waitMs, () => {
-        this.#waiters.delete(waiter)
-        reject(noRoom())
-      })
-      const enter = (): void => {
+      const cancel: Cancel = this.#scheduler.after(this.#limits.waitMs, () => refuse())
+      const end = (): void => {
         cancel()
-        this.#waiters.delete(waiter)
+        reader.wait = null
+      }
+      const enter = (): void => {
+        end()
         resolve()
       }
-      const waiter: Waiter = { bytes, room, enter }
-      this.#waiters.add(waiter)
+      const refuse = (): void => {
+        end()
+        reject(noRoom())
+      }
+      reader.wait = { bytes, room, enter, refuse }
+      this.#refuseWhereAllWait()
     })
   }
 
   #letIn(): void {
-    for (const { bytes, room, enter } of this.#waiters) {
-      if (this.#used + bytes > room) continue
-      this.#used += bytes
-      enter()
+    for (const reader of this.#readers) {
+      if (reader.wait === null || this.#used + reader.wait.bytes > reader.wait.room) continue
+      this.#take(reader, reader.wait.bytes)
+      reader.wait.enter()
+    }
+    this.#refuseWhereAllWait()
+  }
+
+  /** Where each waits for room that another holds, none could end: the last that began gives way. */
+  #refuseWhereAllWait(): void {
+    const holders = [...this.#readers].filter(({ taken }) => taken > 0)
+    if (holders.length > 1 && holders.every(({ wait }) => wait !== null)) {
+      holders.at(-1)?.wait?.refuse()
     }
   }
 }

@@ -150,6 +150,9 @@ describe('a name that is not the server’s', () => {
     const answer = await get(adminToken, { host: 'evil.example' })
     expect(problemOf(answer)).toMatchObject({ status: 421, code: 'wrong_host' })
     expect(problemOf(answer).hint).toContain('HOLDFAST_PUBLIC_URL')
+    const invalid = { ...bearer(adminToken), host: 'evil.example' }
+    const badPath = await server.inject({ method: 'GET', url: '/%zz', headers: invalid })
+    expect(problemOf(badPath)).toMatchObject({ status: 421, code: 'wrong_host' })
     const health = { method: 'GET', url: '/healthz', headers: { host: 'evil.example' } } as const
     expect((await server.inject(health)).statusCode).toBe(200)
   })
