@@ -150,7 +150,7 @@ export class UnverifiedBodies {
     this.#refuseWhereAllWait()
   }
 
-  /** Where each waits for room that another holds, none could end: the last that began gives way. */
+  /** Where each waits for room another holds, none could end: the last that began gives way. */
   #refuseWhereAllWait(): void {
     const holders = [...this.#readers].filter(({ taken }) => taken > 0)
     if (holders.length > 1 && holders.every(({ wait }) => wait !== null)) {
