@@ -18,6 +18,8 @@ import type { Transport } from './transport.ts'
 
 const installationKeptMs = 60 * 60_000
 const noInstallationKeptMs = 60_000
+/** Two, should the first be of no use, and a stranger: three times a timeout at most. */
+const anybodyMax = 2
 /** A token this close to its end is not begun with any more. */
 const tokenMarginMs = 5 * 60_000
 
@@ -53,12 +55,15 @@ export class AppCredentials implements Credentials {
       // The refusal's own date has corrected our idea of GitHub's time.
       refused: () => true,
       unseen: () => undefined,
+      anybody: async () => ['app'],
       identity: async () => `github:app:${appId}`,
     })
   }
 
   async authorization(actor: Actor): Promise<string | null> {
     if (actor === 'app') return this.#jwt()
+    if (actor === 'nobody') return null
+    if (isInstallation(actor)) return await this.#tokenOf(actor.installationId)
     const id = await this.#installationOf(actor)
     if (id === null) return null
     try {
@@ -76,7 +81,11 @@ export class AppCredentials implements Credentials {
   }
 
   refused(actor: Actor, authorization: string): boolean {
-    if (actor === 'app') return true
+    if (actor === 'app' || actor === 'nobody') return true
+    if (isInstallation(actor)) {
+      this.#tokens.forget(String(actor.installationId), authorization)
+      return true
+    }
     const id = this.#installations.peek(keyOf(actor))
     if (id != null) this.#tokens.forget(String(id), authorization)
     this.unseen(actor)
@@ -84,9 +93,14 @@ export class AppCredentials implements Credentials {
   }
 
   unseen(actor: Actor): void {
-    if (actor === 'app') return
+    if (actor === 'app' || actor === 'nobody' || isInstallation(actor)) return
     const id = this.#installations.peek(keyOf(actor))
     if (id !== undefined) this.#installations.forget(keyOf(actor), id)
+  }
+
+  async anybody(): Promise<readonly Actor[]> {
+    const usable = (await this.#usable()).slice(0, anybodyMax)
+    return [...usable.map((installationId) => ({ installationId })), 'nobody']
   }
 
   async identity(repository: Repository): Promise<string> {
@@ -125,19 +139,22 @@ export class AppCredentials implements Credentials {
 
   /** Any will do to ask about public things; without one we ask as nobody. */
   async #findAny(): Promise<Kept<number | null>> {
+    const [usable] = await this.#usable()
+    return usable === undefined
+      ? { value: null, forMs: noInstallationKeptMs }
+      : { value: usable, forMs: installationKeptMs }
+  }
+
+  async #usable(): Promise<readonly number[]> {
     try {
-      const { data } = await this.#askAsApp(
-        'app',
-        z.array(installationForm),
-        'GET /app/installations',
-        { per_page: 100 },
-      )
-      const usable = data.find(({ suspended_at }) => suspended_at == null)
-      if (usable !== undefined) return { value: usable.id, forMs: installationKeptMs }
+      const form = z.array(installationForm)
+      const asked = { per_page: 100 }
+      const { data } = await this.#askAsApp('app', form, 'GET /app/installations', asked)
+      return data.filter(({ suspended_at }) => suspended_at == null).map(({ id }) => id)
     } catch (error) {
       if (!isGitHubError(error, 'not_found')) throw error
+      return []
     }
-    return { value: null, forMs: noInstallationKeptMs }
   }
 
   #tokenOf(installationId: number): Promise<string> {
@@ -154,6 +171,9 @@ export class AppCredentials implements Credentials {
     })
   }
 }
+
+const isInstallation = (actor: Actor): actor is { readonly installationId: number } =>
+  typeof actor === 'object' && 'installationId' in actor
 
 function keyOf(actor: 'account' | Repository): string {
   if (actor === 'account') return 'account'

@@ -18,11 +18,12 @@ import { AppCredentials } from './app-credentials.ts'
 import type { Ask } from './ask.ts'
 import { createAsk } from './ask.ts'
 import { checkSetup } from './check-setup.ts'
+import type { Credentials } from './credentials.ts'
 import { tokenCredentials } from './credentials.ts'
-import { isGitHubError } from './errors.ts'
+import { GitHubError, isGitHubError } from './errors.ts'
 import { hookListings, pullListings } from './listings.ts'
 import type { OnRenamed } from './repository-place.ts'
-import { askAtItsPlace, repositoryForm } from './repository-place.ts'
+import { actorAtItsPlace, askAtItsPlace, repositoryForm } from './repository-place.ts'
 import type { TransportOptions } from './transport.ts'
 import { createTransport } from './transport.ts'
 
@@ -74,7 +75,7 @@ export function createGitHub(options: GitHubOptions): GitHub & GitHubCalls & Git
   return {
     look: (repository, pr) => look(ask, repository, pr),
     roleOf: (repository, login) => roleOf(ask, repository, login),
-    ownAccount: () => (isApp ? appAccount(ask) : userAccount(ask)),
+    ownAccount: () => (isApp ? appAccount(ask, credentials) : userAccount(ask)),
     checkSetup: () => checkSetup({ ask, isApp, transport, options }),
     ...hookListings(ask, isApp),
     ...pullListings(ask, onRenamed),
@@ -90,8 +91,7 @@ export function createGitHub(options: GitHubOptions): GitHub & GitHubCalls & Git
     repositoryNamed: (repo) => repositoryNamed(ask, repo),
     ownIdentity:
       'appId' in options.credentials ? `github:app:${options.credentials.appId}` : 'github:user',
-    identityOf: (repository) =>
-      askAtItsPlace(ask, repository, ({ actor }) => credentials.identity(actor), onRenamed),
+    identityOf: (repository) => actorAtItsPlace(repository, (actor) => credentials.identity(actor)),
     githubTimeOf: (ourMs) => {
       const aheadMs = transport.clockAheadMs()
       const isKnown = aheadMs !== null && ourMs <= clock.wallMs() + futureMsMax
@@ -157,7 +157,7 @@ async function userAccount(ask: Ask): Promise<OwnAccount | null> {
   }
 }
 
-async function appAccount(ask: Ask): Promise<OwnAccount | null> {
+async function appAccount(ask: Ask, credentials: Credentials): Promise<OwnAccount | null> {
   let app: z.infer<typeof appForm>
   try {
     app = (await ask('app', appForm, 'GET /app')).data
@@ -166,14 +166,36 @@ async function appAccount(ask: Ask): Promise<OwnAccount | null> {
     throw error
   }
   const { slug, id: appId } = app
-  try {
-    const username = `${slug}[bot]`
-    const { id } = (await ask('account', userForm, 'GET /users/{username}', { username })).data
-    return { login: slug, id, appId, kind: 'app' }
-  } catch (error) {
-    if (isGitHubError(error, 'network', 'unanswered', 'rate_limited')) throw error
-    return { login: slug, id: null, appId, kind: 'app' }
+  return { login: slug, id: await userIdOf(ask, credentials, `${slug}[bot]`), appId, kind: 'app' }
+}
+
+/**
+ * Asked as one after the other, because it is the same for all: an installation that may not ask
+ * now, or gets no answer, must not keep the others from writing. Null where nobody is told.
+ */
+async function userIdOf(
+  ask: Ask,
+  credentials: Credentials,
+  username: string,
+): Promise<number | null> {
+  let passing: GitHubError | null = null
+  for (const actor of await credentials.anybody()) {
+    try {
+      return (await ask(actor, userForm, 'GET /users/{username}', { username })).data.id
+    } catch (error) {
+      if (!(error instanceof GitHubError)) throw error
+      if (error.kind === 'not_found' && actor !== 'nobody') return null
+      if (!isGitHubError(error, 'network', 'unanswered', 'rate_limited')) continue
+      if (passing === null || soonestOf(error) < soonestOf(passing)) passing = error
+    }
   }
+  if (passing !== null) throw passing
+  return null
+}
+
+/** When it may be asked again; where nothing is said, that is for the asker to decide. */
+function soonestOf({ kind, until }: GitHubError): number {
+  return kind === 'rate_limited' ? (until ?? 0) : 0
 }
 
 /** A line's end in it would come back in the connection's own error, with all of the token. */

@@ -1,12 +1,12 @@
 /**
  * Port: what we show to GitHub, by whom we act as. `app` is the App itself, `account` whatever may
- * ask about public things, a repository whoever may act there.
+ * ask about public things, `nobody` a stranger, a repository whoever may act there.
  */
 
 export type Repository =
   { readonly owner: string; readonly name: string } | { readonly repositoryId: number }
 
-export type Actor = 'app' | 'account' | Repository
+export type Actor = 'app' | 'account' | 'nobody' | { readonly installationId: number } | Repository
 
 export interface Credentials {
   /** The value of the `authorization` header; null to ask without. */
@@ -15,6 +15,8 @@ export interface Credentials {
   refused(actor: Actor, authorization: string): boolean
   /** GitHub answered 404: perhaps to somebody who may no longer look there. */
   unseen(actor: Actor): void
+  /** Who may ask about public things, each with a limit of its own: a few, the best first. */
+  anybody(): Promise<readonly Actor[]>
   /** A name for all who share one rate limit there. */
   identity(repository: Repository): Promise<string>
 }
@@ -25,6 +27,7 @@ export function tokenCredentials(token: string): Credentials {
     authorization: async () => `Bearer ${token}`,
     refused: () => false,
     unseen: () => undefined,
+    anybody: async () => ['account'],
     identity: async () => 'github:user',
   }
 }

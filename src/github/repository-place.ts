@@ -59,6 +59,20 @@ export async function askAtItsPlace<T>(
   }
 }
 
+/** For what is asked about who may act there: never as somebody with a limit of their own. */
+export async function actorAtItsPlace<T>(
+  { repo, repoGithubId }: RepositoryRef,
+  question: (actor: Repository) => Promise<T>,
+): Promise<T> {
+  if (repoGithubId !== null) return await question({ repositoryId: repoGithubId })
+  try {
+    return await question(placeOfName(repo).actor)
+  } catch (error) {
+    if (!isGitHubError(error, 'redirected') || error.repositoryId === null) throw error
+    return await question({ repositoryId: error.repositoryId })
+  }
+}
+
 function placeOfId(id: number): RepositoryPlace {
   return {
     actor: { repositoryId: id },

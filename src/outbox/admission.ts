@@ -1,78 +1,126 @@
 /**
  * Whether GitHub lets us in, and as whom. Where it does not (the credentials are refused, the App
- * is not installed), nothing was sent and nothing has failed: whoever is refused is blocked in the
- * store, for a minute at first, and what is to be published waits.
+ * is not installed, we asked too much), nothing was sent and nothing has failed: whoever is refused
+ * is blocked in the store, where it can be seen and lifted, and what is to be published waits.
  */
+import type { Clock } from '../clock.ts'
 import type { GitHubCalls, RepositoryRef } from '../github.ts'
 import { isGitHubError } from '../github/errors.ts'
 import type { OutboxStore } from '../outbox-store.ts'
+import type { Store } from '../store.ts'
 import type { OwnAuthors } from './own-authors.ts'
 
 /** `until`: nothing is asked under these credentials before then. */
 export type Entry = { readonly identity: string } | { readonly until: number }
 
+/** `not_now`: GitHub could not say whether it knows us. Null: it does, or that is not the point. */
+export type ShutOut = { readonly until: number } | 'not_now' | null
+
 export interface Admission {
   /** Rejects when it cannot be found out now. */
   enter(repository: RepositoryRef): Promise<Entry>
-  /** What an error of a later call says about it: until when to wait, or null when nothing. */
-  shutOut(error: unknown, repository: RepositoryRef): Promise<number | null>
+  /** What an error of a later call, made under that identity, says about it. */
+  shutOut(error: unknown, repository: RepositoryRef, identity: string): Promise<ShutOut>
 }
 
 export interface AdmissionParts {
   readonly github: Pick<GitHubCalls, 'identityOf' | 'ownIdentity'>
   readonly authors: Pick<OwnAuthors, 'learn' | 'forget'>
-  readonly store: { readonly outbox: Pick<OutboxStore, 'refuseIdentity' | 'blockedUntil'> }
+  readonly store: Pick<Store, 'now'> & {
+    readonly outbox: Pick<OutboxStore, 'refuseIdentity' | 'blockIdentity' | 'blockedUntil'>
+  }
+  readonly clock: Clock
 }
 
-export function createAdmission({ github, authors, store }: AdmissionParts): Admission {
-  const own = github.ownIdentity
-  /** Whom this process saw refused; the store says for how long, and an operator may lift it. */
-  const refused = new Set<string>()
-  // An App is installed by an account, for its repositories.
-  const ofAccount = ({ repo }: RepositoryRef): string => `${own}:${repo.split('/')[0] ?? ''}`
+/** Where GitHub names no time. */
+const limitMs = 60_000
 
-  async function refuse(identity: string, reason: string): Promise<number> {
-    refused.add(identity)
-    return await store.outbox.refuseIdentity(identity, reason)
+export function createAdmission(parts: AdmissionParts): Admission {
+  return new StoredAdmission(parts)
+}
+
+class StoredAdmission implements Admission {
+  readonly #parts: AdmissionParts
+  readonly #own: string
+  /**
+   * Whom this process saw refused; the store says for how long, and an operator may lift it. What
+   * stopped another process, or the one before us, is found out before the first question.
+   */
+  readonly #refused: Set<string>
+
+  constructor(parts: AdmissionParts) {
+    this.#parts = parts
+    this.#own = parts.github.ownIdentity
+    this.#refused = new Set([this.#own])
   }
 
-  async function stillRefused(identity: string): Promise<number | null> {
-    if (!refused.has(identity)) return null
-    const until = await store.outbox.blockedUntil(identity)
-    if (until === null) refused.delete(identity)
+  async enter(repository: RepositoryRef): Promise<Entry> {
+    const { authors, github } = this.#parts
+    const refusedUntil =
+      (await this.#stillRefused(this.#own)) ?? (await this.#stillRefused(this.#at(repository)))
+    if (refusedUntil !== null) return { until: refusedUntil }
+    try {
+      await authors.learn()
+      return { identity: await github.identityOf(repository) }
+    } catch (error) {
+      const until = await this.#turnedAway(error, repository)
+      if (until === null) throw error
+      return { until }
+    }
+  }
+
+  async shutOut(error: unknown, repository: RepositoryRef, identity: string): Promise<ShutOut> {
+    const { authors } = this.#parts
+    if (isGitHubError(error, 'not_installed')) {
+      return { until: await this.#refuse(this.#at(repository), 'not_installed') }
+    }
+    if (!isGitHubError(error, 'unauthorized')) return null
+    // One call was refused: whether all are, is asked where no repository matters.
+    authors.forget()
+    try {
+      await authors.learn()
+    } catch (again) {
+      const until = await this.#turnedAway(again, repository)
+      return until === null ? 'not_now' : { until }
+    }
+    // GitHub knows the App, but takes no token that it made for this installation.
+    return identity === this.#own ? null : { until: await this.#refuse(identity, 'unauthorized') }
+  }
+
+  /** What is said of one repository holds for no other: it may be gone, or was never chosen. */
+  #at({ repo }: RepositoryRef): string {
+    return `${this.#own}:${repo}`
+  }
+
+  /** Null when the error is of another kind. */
+  async #turnedAway(error: unknown, repository: RepositoryRef): Promise<number | null> {
+    if (isGitHubError(error, 'unauthorized')) return await this.#refuse(this.#own, 'unauthorized')
+    if (isGitHubError(error, 'rate_limited')) return await this.#limit(error.until)
+    if (!isGitHubError(error, 'not_installed')) return null
+    return await this.#refuse(this.#at(repository), 'not_installed')
+  }
+
+  async #refuse(identity: string, reason: string): Promise<number> {
+    this.#refused.add(identity)
+    return await this.#parts.store.outbox.refuseIdentity(identity, reason)
+  }
+
+  async #limit(givenUntil: number | null): Promise<number> {
+    const { store, clock } = this.#parts
+    this.#refused.add(this.#own)
+    const waitMs = givenUntil === null ? limitMs : givenUntil - clock.wallMs()
+    const until = store.now() + waitMs
+    const known = await store.outbox.blockedUntil(this.#own)
+    // All who were waiting for the same answer hear it: it is told once.
+    if (known !== null && known >= until) return known
+    await store.outbox.blockIdentity(this.#own, until, 'rate_limited')
     return until
   }
 
-  return {
-    async enter(repository) {
-      const until = (await stillRefused(own)) ?? (await stillRefused(ofAccount(repository)))
-      if (until !== null) return { until }
-      try {
-        await authors.learn()
-        return { identity: await github.identityOf(repository) }
-      } catch (error) {
-        if (isGitHubError(error, 'unauthorized')) {
-          return { until: await refuse(own, 'unauthorized') }
-        }
-        if (isGitHubError(error, 'not_installed')) {
-          return { until: await refuse(ofAccount(repository), 'not_installed') }
-        }
-        throw error
-      }
-    },
-    async shutOut(error, repository) {
-      if (isGitHubError(error, 'not_installed')) {
-        return await refuse(ofAccount(repository), 'not_installed')
-      }
-      if (!isGitHubError(error, 'unauthorized')) return null
-      // One call was refused: whether all are, is asked where no repository matters.
-      authors.forget()
-      try {
-        await authors.learn()
-        return null
-      } catch (again) {
-        return isGitHubError(again, 'unauthorized') ? await refuse(own, 'unauthorized') : null
-      }
-    },
+  async #stillRefused(identity: string): Promise<number | null> {
+    if (!this.#refused.has(identity)) return null
+    const until = await this.#parts.store.outbox.blockedUntil(identity)
+    if (until === null) this.#refused.delete(identity)
+    return until
   }
 }

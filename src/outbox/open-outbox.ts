@@ -55,7 +55,7 @@ function publishingParts(options: IsOursOptions & Pick<OpenOutboxOptions, 'image
       return { current, all }
     },
   })
-  const admission = createAdmission({ github, authors, store })
+  const admission = createAdmission({ github, authors, store, clock })
   const places = createPlaces({ github, admission, store, clock })
   return { channels, authors, admission, places }
 }

@@ -84,7 +84,8 @@ export function failureOfLook(
   }
   const after = error.until === null ? null : toStoreTime(error.until)
   if (error.kind === 'rate_limited') return { what: 'look_limited', until: after ?? now + 60_000 }
-  const passing = ['network', 'unanswered', 'redirected', 'too_late', 'conflict']
+  // A read that is refused once more later has lost nothing; its deadline ends that.
+  const passing = ['network', 'unanswered', 'redirected', 'too_late', 'conflict', 'unauthorized']
   const permanent = !passing.includes(error.kind) && !mayBeHidden(trouble, setting)
   return { what: 'look_failed', trouble, after, permanent }
 }

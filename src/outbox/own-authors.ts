@@ -5,13 +5,11 @@
 import type { Authors } from '../channels/authors.ts'
 import type { Clock } from '../clock.ts'
 import type { GitHub } from '../github.ts'
-import { GitHubError, isGitHubError, trouble } from '../github/errors.ts'
+import { GitHubError, trouble } from '../github/errors.ts'
 import type { OutboxStore } from '../outbox-store.ts'
 
 /** Another process may publish under another account. */
 const keptMs = 60_000
-/** Where GitHub names no time. */
-const limitMs = 60_000
 
 export interface OwnAuthors {
   /** Rejects while it is not known who we are: then nothing may be written. */
@@ -27,7 +25,6 @@ export function createOwnAuthors(
   clock: Clock,
 ): OwnAuthors {
   let learnt: Promise<void> | null = null
-  let limited: { readonly error: GitHubError; readonly untilMs: number } | null = null
   let kept: { readonly until: number; readonly authors: Promise<Authors> } | null = null
 
   async function learnNow(): Promise<void> {
@@ -44,16 +41,8 @@ export function createOwnAuthors(
 
   return {
     learn() {
-      // Whatever is to be published asks this first: while GitHub wants quiet, once is enough.
-      if (limited !== null && limited.untilMs > clock.monotonicMs()) {
-        return Promise.reject(limited.error)
-      }
       learnt ??= learnNow().catch((error: unknown) => {
         learnt = null
-        if (isGitHubError(error, 'rate_limited')) {
-          const waitMs = (error.until ?? clock.wallMs() + limitMs) - clock.wallMs()
-          limited = { error, untilMs: clock.monotonicMs() + waitMs }
-        }
         throw error
       })
       return learnt

@@ -48,8 +48,8 @@ export function createPlaces(parts: PlacesParts): Places {
       if (isGitHubError(error, 'rate_limited') && error.until !== null) {
         await store.outbox.blockIdentity(identity, toStoreTime(error.until), 'rate_limited')
       }
-      const shutUntil = await admission.shutOut(error, place)
-      if (shutUntil !== null) return shutUntil
+      const shut = await admission.shutOut(error, place, identity)
+      if (shut !== null && shut !== 'not_now') return shut.until
       throw error
     }
   }

@@ -134,7 +134,7 @@ async function carryOut(
   const { leased, delivery, channel } = job
   const { action } = begun
   const answered = await answerOf(send, async (error) => {
-    const until = await parts.admission.shutOut(error, job.target)
+    const shut = await parts.admission.shutOut(error, job.target, identity)
     const end = endOfError(error, {
       delivery,
       action,
@@ -143,10 +143,12 @@ async function carryOut(
       toStoreTime: toStoreTime(parts),
       rules: store.outbox.rules,
     })
+    if (shut === null || !('trouble' in end)) return end
     // Nothing was done, and nothing is wrong with what was sent.
-    return until === null || !('trouble' in end)
-      ? end
-      : { what: 'rate_limited', until, trouble: end.trouble }
+    const { trouble } = end
+    return shut === 'not_now'
+      ? { what: 'retry', trouble, after: null }
+      : { what: 'rate_limited', until: shut.until, trouble, isKept: true }
   })
   const recorded = await store.outbox.endAttempt(leased.hold, {
     attempt: begun,
@@ -247,10 +249,12 @@ async function lookAs(
     )
     await record(parts, leased, await findingOf(job, what, sight))
   } catch (error) {
-    const until = await parts.admission.shutOut(error, job.target)
-    const failed: LookFailure =
-      until === null ? failureOf(parts, leased, error) : { what: 'look_limited', until }
-    if (failed.what === 'look_limited' && until === null) {
+    const shut = await parts.admission.shutOut(error, job.target, identity)
+    const isShut = shut !== null && shut !== 'not_now'
+    const failed: LookFailure = isShut
+      ? { what: 'look_limited', until: shut.until }
+      : failureOf(parts, leased, error)
+    if (failed.what === 'look_limited' && !isShut) {
       await store.outbox.blockIdentity(identity, failed.until, 'rate_limited')
     }
     await record(parts, leased, failed)

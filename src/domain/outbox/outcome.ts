@@ -40,7 +40,13 @@ export type AttemptEnd =
   | { readonly what: 'permanent'; readonly trouble: Trouble }
   /** Refused, and it was not said why: it may have come too fast. */
   | { readonly what: 'unclear'; readonly trouble: Trouble }
-  | { readonly what: 'rate_limited'; readonly until: number; readonly trouble: Trouble }
+  /** `isKept`: whoever has to wait is blocked in the store already, and may be somebody else. */
+  | {
+      readonly what: 'rate_limited'
+      readonly until: number
+      readonly trouble: Trouble
+      readonly isKept?: true
+    }
   /** It may have been done. `looks`: how often to look before it is sent again. */
   | {
       readonly what: 'in_doubt'

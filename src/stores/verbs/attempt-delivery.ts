@@ -98,7 +98,7 @@ export function* endAttempt(
   report: AttemptReport,
 ): Verb<'recorded' | 'late'> {
   const delivery = yield* selectDelivery(hold.deliveryId)
-  if (report.end.what === 'rate_limited') {
+  if (report.end.what === 'rate_limited' && report.end.isKept !== true) {
     yield* blockIdentity(context, report.identity, report.end.until, report.end.trouble.code)
   }
   const now = context.now()
