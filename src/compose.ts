@@ -20,6 +20,7 @@ import { TokenWatch } from './http/token-watch.ts'
 import { createHttpServer } from './http/server.ts'
 import type { CatchUpReport } from './intake/catch-up-report.ts'
 import { createCatchUp } from './intake/catch-up.ts'
+import { GitHubQuestions } from './intake/github-questions.ts'
 import { openIntake } from './intake/open-intake.ts'
 import { learnRename } from './intake/learn-rename.ts'
 import type { Log } from './log.ts'
@@ -106,7 +107,7 @@ function eventsOf({ runs }: Settings): readonly string[] {
 
 export async function compose(settings: Settings, options: ComposeOptions): Promise<App> {
   const seams = { ...systemSeams, ...definedSeams(options) }
-  const { scheduler } = seams
+  const { scheduler, clock } = seams
   const { log, version } = options
   const metrics = createPrometheusMetrics()
   const publishing = options.publishing ?? {}
@@ -127,7 +128,7 @@ export async function compose(settings: Settings, options: ComposeOptions): Prom
     log,
     leaseMs: settings.leaseMs,
     policyOf: (type, kind) => runPolicy(settings, type, kind),
-    headSource: github,
+    headSource: github && new GitHubQuestions({ github, store, clock }),
   })
   const loops = createLoops({ store, runs, scheduler, log, retention: settings.retention })
   const shared = { ...seams, store, runs, log, metrics, types: settings.runs }
@@ -231,7 +232,7 @@ export async function catchUpBeside(
     store,
     leaseMs: settings.leaseMs,
     policyOf: (type, kind) => runPolicy(settings, type, kind),
-    headSource: github,
+    headSource: github && new GitHubQuestions({ github, store, clock: options.clock }),
   })
   const shared = { ...options, store, runs, metrics: noMetrics, github, types: settings.runs }
   const intake = openIntake({ ...shared, secrets: [] })

@@ -11,7 +11,8 @@ import type { GitHub, RoleAnswer } from '../github.ts'
 import type { PullRequestHead } from '../head-source.ts'
 import { toClaim } from '../runs/claim-request.ts'
 import { withTypeDefaults } from '../settings/type-defaults.ts'
-import { ActMaker, LookFailed } from './acts.ts'
+import { ActMaker } from './acts.ts'
+import { LookFailed } from './github-questions.ts'
 import { readEvent, type WebhookEvent } from './webhook-event.ts'
 
 const now = Date.UTC(2026, 0, 1)
@@ -245,15 +246,24 @@ describe('a comment', () => {
     ])
   })
 
-  it('waits while GitHub does not answer, until the time GitHub named', async () => {
-    const failing = (error: Error) => ({ look: () => Promise.reject(error) })
-    const types = commenting
-    const plain = acts({ types, github: failing(new Error('502')) }, 'issue_comment', comment)
-    await expect(plain).rejects.toMatchObject({ name: 'LookFailed', notBefore: 0 })
-    const limit = Object.assign(new Error('limited'), { until: now + 5 })
-    const limited = acts({ types, github: failing(limit) }, 'issue_comment', comment)
-    await expect(limited).rejects.toBeInstanceOf(LookFailed)
-    await expect(limited).rejects.toMatchObject({ notBefore: now + 5 })
+  it('asks once for all types, and not at all when GitHub was just asked', async () => {
+    let asked = 0
+    const github = { look: async () => ((asked += 1), found) }
+    const types = { chat: { on: { issue_comment: [] } }, talk: { on: { issue_comment: [] } } }
+    const { maker } = makerOf({ types, github })
+    const event = readEvent('guid', 'issue_comment', comment)
+    const routes = await maker.routesFor(event)
+    const claims = [{ claim: { headSha: shaOf('h') } }, { claim: { headSha: shaOf('h') } }]
+    expect(await maker.actsFor(event, routes)).toMatchObject(claims)
+    expect(asked).toBe(1)
+    expect(await maker.actsFor(event, routes, found)).toMatchObject(claims)
+    expect(asked).toBe(1)
+  })
+
+  it('waits while GitHub does not answer', async () => {
+    const github = { look: () => Promise.reject(new LookFailed(new Error('502'))) }
+    const asked = acts({ types: commenting, github }, 'issue_comment', comment)
+    await expect(asked).rejects.toBeInstanceOf(LookFailed)
   })
 })
 
@@ -303,7 +313,7 @@ describe('a type that asks for a role', () => {
   })
 
   it('waits while nobody can say', async () => {
-    const role = () => Promise.reject(new Error('502'))
+    const role = () => Promise.reject(new LookFailed(new Error('502')))
     await expect(acts({ types, role }, 'pull_request', payload)).rejects.toBeInstanceOf(LookFailed)
   })
 })

@@ -9,32 +9,19 @@ import type { GitHub } from '../github.ts'
 import type { PullRequestHead } from '../head-source.ts'
 import type { ClaimRequest } from '../runs/runs.ts'
 import type { Store, WebhookAct } from '../store.ts'
-import { claimForEvent } from './claim-event.ts'
+import { claimForEvent, type ClaimSources, type ClaimWish, type FoundClaim } from './claim-event.ts'
 import { noteOf } from './door-decision.ts'
 import type { OwnAccountWatch } from './own-account-watch.ts'
 import { refuseSender, type RoleSource } from './role-gate.ts'
 import { followsOpen, routeEvent, type RunTypes, type TypeRoute } from './route-event.ts'
 import { bringsHead, type EventFacts, type WebhookEvent } from './webhook-event.ts'
 
-/** GitHub could not be asked now; what depends on it is decided later. */
-export class LookFailed extends Error {
-  /** By the store's clock; 0 when GitHub named no time. */
-  readonly notBefore: number
-
-  constructor(cause: unknown) {
-    super('GitHub could not be asked', { cause })
-    this.name = 'LookFailed'
-    const until = (cause as { readonly until?: unknown } | null)?.until
-    this.notBefore = typeof until === 'number' ? until : 0
-  }
-}
-
 export interface ActMakerOptions {
   readonly types: RunTypes
   readonly store: Pick<Store, 'listRuns' | 'run' | 'subjectsOf' | 'now' | 'learnRepository'> & {
     readonly catchUp: Pick<CatchUpStore, 'heardHeads'>
   }
-  /** Null in the sandbox. */
+  /** Null in the sandbox. Rejects with LookFailed, and so do the roles. */
   readonly github: Pick<GitHub, 'look'> | null
   readonly roles: RoleSource | null
   readonly account: Pick<OwnAccountWatch, 'current' | 'looked'>
@@ -66,7 +53,7 @@ export class ActMaker {
     const { repo, repoId, number, isPullRequest } = event
     const { github } = this.#options
     if (github === null || repo === null || number === null || !isPullRequest) return null
-    return await looking(github.look({ repo, repoGithubId: repoId }, number))
+    return await github.look({ repo, repoGithubId: repoId }, number)
   }
 
   /**
@@ -81,7 +68,9 @@ export class ActMaker {
     await this.#learnRepository(event)
     const acts: WebhookAct[] = []
     const wanted = event.reconciled ? await this.#unknownAmong(event, routes) : routes
-    for (const route of wanted) acts.push(...(await this.#actsOf(event, route, seen)))
+    const { github } = this.#options
+    const sources = { store: this.#options.store, github: github && lookingOnce(github) }
+    for (const route of wanted) acts.push(...(await this.#actsOf(event, route, seen, sources)))
     return seen === null ? acts : acts.map((act) => unlessChanged(act, seen))
   }
 
@@ -127,33 +116,26 @@ export class ActMaker {
     event: EventFacts,
     route: TypeRoute,
     seen: PullRequestHead | null,
+    sources: ClaimSources,
   ): Promise<readonly WebhookAct[]> {
     const { type } = route
-    const hasMoved =
-      seen !== null && event.head !== null && event.head.headSha !== seen.headSha.toLowerCase()
-    const headNow = hasMoved ? seen : undefined
+    const isItsHead = seen !== null && event.head?.headSha === seen.headSha.toLowerCase()
+    const headNow = isItsHead ? null : seen
     switch (route.to) {
       case 'start':
       case 'rerun': {
         const refusal =
-          route.by === null
-            ? null
-            : await looking(refuseSender(event, route.by, this.#options.roles))
+          route.by === null ? null : await refuseSender(event, route.by, this.#options.roles)
         if (refusal !== null) {
           return [{ act: 'note', outcome: { type, result: 'ignored', ...refusal, runIds: [] } }]
         }
-        return [
-          await this.#claim(event, {
-            type,
-            rerun: route.to === 'rerun',
-            skipReason: null,
-            headNow,
-          }),
-        ]
+        const wish = { type, rerun: route.to === 'rerun', skipReason: null, headNow }
+        return [this.#claim(event, wish, await claimForEvent(event, wish, sources))]
       }
       case 'skip': {
         if (!bringsHead(event)) return notes(route)
-        return [await this.#claim(event, { type, rerun: false, skipReason: route.reason, headNow })]
+        const wish = { type, rerun: false, skipReason: route.reason, headNow }
+        return [this.#claim(event, wish, await claimForEvent(event, wish, sources))]
       }
       case 'cancel':
         return [{ act: 'cancel', type, repo: route.repo, pr: route.pr }]
@@ -162,13 +144,8 @@ export class ActMaker {
     }
   }
 
-  async #claim(event: EventFacts, wish: Parameters<typeof claimForEvent>[1]): Promise<WebhookAct> {
-    const { store, github, toClaim, types } = this.#options
-    const found = await claimForEvent(event, wish, {
-      store,
-      github: github && { look: (repository, pr) => looking(github.look(repository, pr)) },
-    })
-    const { type } = wish
+  #claim(event: EventFacts, { type }: ClaimWish, found: FoundClaim | null): WebhookAct {
+    const { toClaim, types } = this.#options
     if (found === null) {
       const outcome = { type, result: 'ignored', reason: 'head-unknown', runIds: [] } as const
       return { act: 'note', outcome }
@@ -203,10 +180,8 @@ function notes(route: TypeRoute): readonly WebhookAct[] {
   return noteOf(route).map((outcome) => ({ act: 'note', outcome }))
 }
 
-async function looking<T>(look: Promise<T>): Promise<T> {
-  try {
-    return await look
-  } catch (error) {
-    throw new LookFailed(error)
-  }
+/** An event is about one pull request: all types that it concerns go by one answer. */
+function lookingOnce(source: Pick<GitHub, 'look'>): Pick<GitHub, 'look'> {
+  let found: ReturnType<GitHub['look']> | undefined
+  return { look: (repository, pr) => (found ??= source.look(repository, pr)) }
 }

@@ -75,9 +75,9 @@ export class CatchUpNotes {
 }
 
 /** In our own words; an error of GitHub's has nothing else in it. */
-export function wordsFor(error: Error): string {
+export function wordsFor(error: unknown): string {
   if (isGitHubError(error, 'rate_limited')) return 'GitHub asks to wait'
-  return error.message
+  return error instanceof Error ? error.message : 'GitHub could not be asked'
 }
 
 /** GitHub tells most times by the second: one within the second of `at` may be after it. */

@@ -24,8 +24,8 @@ export interface ClaimWish {
   readonly type: string
   readonly rerun: boolean
   readonly skipReason: string | null
-  /** The head that GitHub names now, where it is another than the event's own. */
-  readonly headNow?: PullRequestHead | undefined
+  /** The head that GitHub named when it was asked, where the event itself names another or none. */
+  readonly headNow: PullRequestHead | null
 }
 
 export interface FoundClaim {
@@ -123,7 +123,7 @@ async function targetOf(
   { store, github }: ClaimSources,
 ): Promise<FoundTarget | null> {
   const { number, head, check } = event
-  if (headNow !== undefined && number !== null) return asLooked(number, headNow)
+  if (headNow !== null && number !== null) return asLooked(number, headNow)
   if (number !== null && head !== null) {
     const { baseSha, headSha, beforeSha, pushedAt } = head
     const before = beforeSha !== null && { beforeSha }

@@ -8,6 +8,7 @@ import type { Scheduler } from '../scheduler.ts'
 import type { Store } from '../store.ts'
 import { ActMaker } from './acts.ts'
 import type { Metrics } from '../metrics.ts'
+import { GitHubQuestions, type AskedGitHub } from './github-questions.ts'
 import { createIntake, type Intake } from './intake.ts'
 import { watchOwnAccount } from './own-account-watch.ts'
 import { Processor } from './processor.ts'
@@ -19,7 +20,7 @@ export interface OpenIntakeOptions {
   readonly store: Store
   readonly runs: RunsService
   /** Null in the sandbox. */
-  readonly github: GitHub | null
+  readonly github: (Pick<GitHub, 'ownAccount'> & AskedGitHub) | null
   readonly clock: Clock
   readonly scheduler: Scheduler
   readonly log: Log
@@ -42,11 +43,12 @@ export interface OpenedIntake {
 export function openIntake(options: OpenIntakeOptions): OpenedIntake {
   const { types, store, runs, github, clock, scheduler, log, metrics, secrets } = options
   const account = watchOwnAccount({ github, scheduler, log })
+  const questions = github && new GitHubQuestions({ github, store, clock })
   const acts = new ActMaker({
     types,
     store,
-    github,
-    roles: github === null ? null : cachedRoles(github, clock),
+    github: questions,
+    roles: questions && cachedRoles(questions, clock),
     account,
     toClaim: (request, actor) => runs.toClaim(request, actor),
   })

@@ -3,9 +3,9 @@
  * heads is the head. The claim stored that the look is owed; here it is made, some in each pass.
  */
 import type { CatchUpStore } from '../catch-up-store.ts'
-import { GitHubError } from '../github/errors.ts'
 import type { RunsService } from '../runs/create-runs.ts'
 import { wordsFor, type CatchUpNotes } from './catch-up-report.ts'
+import { LookFailed } from './github-questions.ts'
 
 const checksMax = 50
 
@@ -34,9 +34,8 @@ export class OwedHeadChecks {
         try {
           await runs.checkHead(run)
         } catch (error) {
-          if (!(error instanceof GitHubError)) throw error
-          notes.skip(what, wordsFor(error))
-          if (error.kind === 'rate_limited') return
+          if (!(error instanceof LookFailed)) throw error
+          notes.skip(what, wordsFor(error.cause))
         }
       }
     }

@@ -218,10 +218,13 @@ describe('while GitHub cannot be asked', () => {
     expect(world.acted).toEqual(['a'])
   })
 
-  it('for a day it is given up, and says so', async () => {
+  it.each([
+    ['for a day', 0],
+    ['for a day, whatever time GitHub named', 31 * 365 * 24 * 3_600_000],
+  ])('%s it is given up, and says so', async (_what, namedMs) => {
     const world = new World()
     world.decide = () => {
-      throw limited()
+      throw limited(world.now + namedMs)
     }
     const { receivedAt } = world.add('a')
     for (let n = 0; world.entry('a').state === 'waiting' && n < 1000; n++) {
@@ -230,17 +233,23 @@ describe('while GitHub cannot be asked', () => {
     }
     expect(world.entry('a')).toMatchObject({ state: 'failed', reason: 'github-unavailable' })
     expect(world.now - receivedAt).toBeGreaterThan(24 * 3_600_000)
+    expect(world.now - receivedAt).toBeLessThan(26 * 3_600_000)
   })
 
-  it('a webhook of long ago is not given up at its first try', async () => {
+  it('a webhook of long ago is not given up before an hour’s limit is over', async () => {
     const world = new World()
-    world.decide = () => {
-      throw limited()
-    }
     world.add('a')
     world.now += 48 * 3_600_000
+    const until = world.now + 3_600_000
+    world.decide = () => {
+      if (world.now < until) throw limited(until)
+      return []
+    }
     await world.processor.kick()
-    expect(world.entry('a')).toMatchObject({ state: 'waiting', tries: 1 })
+    expect(world.entry('a')).toMatchObject({ state: 'waiting', tries: 1, dueAt: until })
+    world.now = until
+    await world.processor.kick()
+    expect(world.entry('a').state).toBe('processed')
   })
 })
 

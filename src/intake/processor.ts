@@ -21,8 +21,8 @@ import type { Scheduler } from '../scheduler.ts'
 import { delay } from '../scheduler.ts'
 import type { DecidedWebhook, SettledWebhook, Store } from '../store.ts'
 import type { ActMaker } from './acts.ts'
-import { LookFailed } from './acts.ts'
 import { reasonForNobody } from './door-decision.ts'
+import { LookFailed } from './github-questions.ts'
 import { unpackBody } from './packed-body.ts'
 import { parsePayload } from './parse-payload.ts'
 import type { TypeRoute } from './route-event.ts'
@@ -39,6 +39,8 @@ const passedOverMax = 1000
 const inHandMax = 4096
 const firstPauseMs = 1000
 const pauseMsMax = 5 * 60 * 1000
+/** GitHub may ask for any time; within this one it may have been unblocked by hand. */
+const askedPauseMsMax = 60 * 60 * 1000
 /** For what others are the cause of: GitHub does not answer, or the store is contended. */
 const patienceMs = 24 * 60 * 60 * 1000
 /** One that was received long ago (we were away, or it is replayed) has not waited until now. */
@@ -239,7 +241,8 @@ export class Processor {
       return
     }
     const pauseMs = Math.min(pauseMsMax, firstPauseMs * 2 ** entry.tries)
-    const dueAt = Math.max(now + pauseMs, error instanceof LookFailed ? error.notBefore : 0)
+    const notBefore = error instanceof LookFailed ? error.notBefore : 0
+    const dueAt = Math.max(now + pauseMs, Math.min(notBefore, now + askedPauseMsMax))
     await store.postponeWebhook(entry.id, dueAt, putOffText(error))
   }
 

@@ -8,6 +8,7 @@ import { createGitHub } from '../github/create-github.ts'
 import type { Intake } from '../intake/intake.ts'
 import { createCatchUp } from '../intake/catch-up.ts'
 import { learnRename } from '../intake/learn-rename.ts'
+import { GitHubQuestions } from '../intake/github-questions.ts'
 import { openIntake } from '../intake/open-intake.ts'
 import { noMetrics } from '../metrics.ts'
 import { openOutbox } from '../outbox/open-outbox.ts'
@@ -163,7 +164,7 @@ export class SimulatedNode {
       store,
       leaseMs,
       policyOf: (type, kind) => runPolicy(policies, type, kind),
-      headSource: github,
+      headSource: new GitHubQuestions({ github, store, clock }),
     })
     const shared = { ...seams, store, runs, metrics: noMetrics, github }
     const intake = openIntake({ ...shared, secrets: [webhookSecret], types })

@@ -8,6 +8,7 @@ import { systemClock } from '../../src/clock.ts'
 import type { HeadSource, PullRequestHead, RepositoryRef } from '../../src/head-source.ts'
 import { GitHubError } from '../../src/github/errors.ts'
 import { CatchUpNotes } from '../../src/intake/catch-up-report.ts'
+import { LookFailed } from '../../src/intake/github-questions.ts'
 import { OwedHeadChecks } from '../../src/intake/owed-head-checks.ts'
 import { systemRandom } from '../../src/random.ts'
 import { createRuns, type RunsService } from '../../src/runs/create-runs.ts'
@@ -206,7 +207,7 @@ export function runVerbs(open: OpenStore): void {
     it('that cannot be made is named by catching up, and made when GitHub answers', async () => {
       let isAway = true
       const { runs, name, states } = await undecided(() =>
-        isAway ? Promise.reject(gatewayError) : says('a')(),
+        isAway ? Promise.reject(new LookFailed(gatewayError)) : says('a')(),
       )
       await runs.settled()
       const owed = new OwedHeadChecks({ store: world().store, runs })

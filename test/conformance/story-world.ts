@@ -9,7 +9,11 @@ import type { InboxEntry } from '../../src/domain/inbox.ts'
 import type { Outcome } from '../../src/domain/run.ts'
 import type { GitHub } from '../../src/github.ts'
 import type { IntakeAnswer } from '../../src/intake/intake.ts'
-import { openIntake, type OpenedIntake } from '../../src/intake/open-intake.ts'
+import {
+  openIntake,
+  type OpenedIntake,
+  type OpenIntakeOptions,
+} from '../../src/intake/open-intake.ts'
 import { noMetrics } from '../../src/metrics.ts'
 import { systemRandom } from '../../src/random.ts'
 import { createRuns } from '../../src/runs/create-runs.ts'
@@ -36,7 +40,7 @@ export class StoryWorld {
   readonly number = 5
   readonly repo = unique('acme/story')
   readonly #types: Types | undefined
-  readonly #github: GitHub | null
+  readonly #github: OpenIntakeOptions['github']
   #head = 'first'
   /** Resolved when a webhook was settled, or could not be. */
   #looked = Promise.withResolvers<void>()
@@ -44,7 +48,8 @@ export class StoryWorld {
   constructor(world: World, types?: Types, github: Partial<GitHub> | null = null) {
     this.world = world
     this.#types = types
-    this.#github = github as GitHub | null
+    const identityOf = async (): Promise<string> => 'github:user'
+    this.#github = github && { ...(github as GitHub), identityOf }
   }
 
   get store(): Store {

@@ -6,7 +6,7 @@ import { brotliCompressSync } from 'node:zlib'
 import type { InboxEntry } from '../../src/domain/inbox.ts'
 import { decisionOf } from '../../src/domain/inbox.ts'
 import { StoreContendedError, StoreUnavailableError } from '../../src/errors.ts'
-import { LookFailed } from '../../src/intake/acts.ts'
+import { LookFailed } from '../../src/intake/github-questions.ts'
 import { Processor, type ProcessorOptions } from '../../src/intake/processor.ts'
 import type { EventFacts } from '../../src/intake/webhook-event.ts'
 import { readEvent } from '../../src/intake/webhook-event.ts'
@@ -185,4 +185,4 @@ const anEntry: InboxEntry = {
 export const turns = async (): Promise<void> => {
   for (let turn = 0; turn < 50; turn++) await Promise.resolve()
 }
-export const limited = (until?: number) => new LookFailed(until === undefined ? null : { until })
+export const limited = (until?: number) => new LookFailed(null, until)

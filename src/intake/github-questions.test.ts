@@ -1,0 +1,78 @@
+// Goal: a limit that GitHub named is kept by whoever asks, by the store's clock; a question without
+// an answer rejects, and a refusal is an answer.
+import { describe, expect, it } from 'vitest'
+import { GitHubError, trouble, type GitHubErrorKind } from '../github/errors.ts'
+import { GitHubQuestions, LookFailed } from './github-questions.ts'
+
+const storeNow = 1_000_000
+/** The process's own clock is an hour ahead of the store's. */
+const wallNow = storeNow + 3_600_000
+const place = { repo: 'acme/widgets', repoGithubId: 77 }
+
+const refusal = (kind: GitHubErrorKind, until: number | null = null): GitHubError =>
+  new GitHubError(trouble(kind, { until }), {
+    ...{ route: 'GET /x', status: 400, requestId: '1', githubRequestId: null },
+  })
+
+function world(answer: () => Promise<'write'>, identityOf = async () => 'github:app:1') {
+  const blocks = new Map<string, number>()
+  const asked: unknown[] = []
+  const questions = new GitHubQuestions({
+    github: {
+      identityOf,
+      look: () => Promise.reject(new Error('not asked here')),
+      roleOf: (repository, login) => (asked.push([repository, login]), answer()),
+    },
+    store: {
+      now: () => storeNow,
+      outbox: {
+        blockedUntil: async (identity) => blocks.get(identity) ?? null,
+        blockIdentity: async (identity, until) => void blocks.set(identity, until),
+      },
+    },
+    clock: { wallMs: () => wallNow, monotonicMs: () => 0 },
+  })
+  return { questions, blocks, asked, role: () => questions.roleOf(place, 'mona') }
+}
+
+describe('a question', () => {
+  it('is answered', async () => {
+    const { role, asked } = world(async () => 'write')
+    expect(await role()).toBe('write')
+    expect(asked).toEqual([[place, 'mona']])
+  })
+
+  it('that meets a limit is not asked again before its end, nor is any other', async () => {
+    const limit = refusal('rate_limited', wallNow + 5000)
+    const { role, asked, blocks } = world(() => Promise.reject(limit))
+    const notBefore = storeNow + 5000
+    await expect(role()).rejects.toMatchObject({ name: 'LookFailed', notBefore })
+    expect([...blocks]).toEqual([['github:app:1', notBefore]])
+    await expect(role()).rejects.toMatchObject({ name: 'LookFailed', notBefore })
+    expect(asked).toHaveLength(1)
+  })
+
+  it('is not asked while others were told to wait', async () => {
+    const { role, asked, blocks } = world(async () => 'write')
+    blocks.set('github:app:1', storeNow + 1)
+    await expect(role()).rejects.toMatchObject({ notBefore: storeNow + 1 })
+    expect(asked).toEqual([])
+  })
+
+  it('that is not answered waits for the time named, and holds up no other', async () => {
+    const { role, blocks } = world(() => Promise.reject(refusal('unanswered', wallNow + 7000)))
+    await expect(role()).rejects.toMatchObject({ notBefore: storeNow + 7000 })
+    const { role: plain } = world(() => Promise.reject(new Error('no route')))
+    await expect(plain()).rejects.toMatchObject({ name: 'LookFailed', notBefore: 0 })
+    expect(blocks.size).toBe(0)
+  })
+
+  it('is asked also where we are nobody: its refusal is an answer', async () => {
+    const nobody = () => Promise.reject(refusal('not_installed'))
+    expect(await world(async () => 'write', nobody).role()).toBe('write')
+    const silent = () => Promise.reject(refusal('unanswered'))
+    const { role, asked } = world(async () => 'write', silent)
+    await expect(role()).rejects.toBeInstanceOf(LookFailed)
+    expect(asked).toEqual([])
+  })
+})

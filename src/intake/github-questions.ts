@@ -1,0 +1,95 @@
+/**
+ * What intake asks GitHub: the head of a pull request, the role of a sender.
+ *
+ * What must hold: nothing is asked while GitHub wants the asking identity to wait, and a limit that
+ * is met here is stored for everybody: going on while limited can get an integration banned. A
+ * question without an answer rejects with LookFailed, and is asked again later.
+ */
+import type { Clock } from '../clock.ts'
+import { StoreContendedError, StoreUnavailableError } from '../errors.ts'
+import type { GitHub, GitHubCalls, RepositoryRef } from '../github.ts'
+import { GitHubError, isGitHubError } from '../github/errors.ts'
+import type { OutboxStore } from '../outbox-store.ts'
+import type { Store } from '../store.ts'
+
+/** Where GitHub names no time. */
+const unnamedWaitMs = 60_000
+
+/** GitHub could not be asked now; what depends on it is decided later. */
+export class LookFailed extends Error {
+  /** By the store's clock; 0 when GitHub named no time. */
+  readonly notBefore: number
+
+  constructor(cause: unknown, notBefore = 0) {
+    super('GitHub could not be asked', { cause })
+    this.name = 'LookFailed'
+    this.notBefore = notBefore
+  }
+}
+
+export type AskedGitHub = Pick<GitHub, 'look' | 'roleOf'> & Pick<GitHubCalls, 'identityOf'>
+
+export interface GitHubQuestionsOptions {
+  readonly github: AskedGitHub
+  readonly store: Pick<Store, 'now'> & {
+    readonly outbox: Pick<OutboxStore, 'blockedUntil' | 'blockIdentity'>
+  }
+  readonly clock: Clock
+}
+
+export class GitHubQuestions implements Pick<GitHub, 'look' | 'roleOf'> {
+  readonly #options: GitHubQuestionsOptions
+
+  constructor(options: GitHubQuestionsOptions) {
+    this.#options = options
+  }
+
+  look(repository: RepositoryRef, pr: number): ReturnType<GitHub['look']> {
+    return this.#ask(repository, () => this.#options.github.look(repository, pr))
+  }
+
+  roleOf(repository: RepositoryRef, login: string): ReturnType<GitHub['roleOf']> {
+    return this.#ask(repository, () => this.#options.github.roleOf(repository, login))
+  }
+
+  async #ask<T>(repository: RepositoryRef, question: () => Promise<T>): Promise<T> {
+    let identity: string | null = null
+    try {
+      identity = await this.#identityOf(repository)
+      await this.#mayAsk(identity)
+      return await question()
+    } catch (error) {
+      throw await this.#failure(error, identity)
+    }
+  }
+
+  /** Null where we are nobody: then the question itself is refused, and that is its answer. */
+  async #identityOf(repository: RepositoryRef): Promise<string | null> {
+    try {
+      return await this.#options.github.identityOf(repository)
+    } catch (error) {
+      const kinds = ['unauthorized', 'forbidden', 'not_found', 'not_installed'] as const
+      if (isGitHubError(error, ...kinds)) return null
+      throw error
+    }
+  }
+
+  async #mayAsk(identity: string | null): Promise<void> {
+    if (identity === null) return
+    const until = await this.#options.store.outbox.blockedUntil(identity)
+    if (until !== null) throw new LookFailed(new Error(`GitHub wants ${identity} to wait`), until)
+  }
+
+  async #failure(error: unknown, identity: string | null): Promise<unknown> {
+    const isOurs = error instanceof StoreUnavailableError || error instanceof StoreContendedError
+    if (isOurs || error instanceof LookFailed) return error
+    if (!(error instanceof GitHubError)) return new LookFailed(error)
+    const { store, clock } = this.#options
+    const now = store.now()
+    const until = error.until === null ? null : error.until - clock.wallMs() + now
+    if (error.kind === 'rate_limited' && identity !== null) {
+      await store.outbox.blockIdentity(identity, until ?? now + unnamedWaitMs, 'rate_limited')
+    }
+    return new LookFailed(error, until ?? 0)
+  }
+}
