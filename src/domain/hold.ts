@@ -3,13 +3,15 @@
  * away: until a claim or the sweeper gives the run to another, its holder may renew and complete.
  */
 import type { Run } from './run.ts'
+import { isActive } from './run.ts'
 
-export const lossCodes = ['superseded', 'cancelled', 'lease_lost'] as const
-export type LossCode = (typeof lossCodes)[number]
+export type LossCode = 'superseded' | 'cancelled' | 'ended' | 'lease_lost'
 
-export function lossOf(run: Run, holds: boolean): LossCode | null {
+/** `completed`: this very lease ended the run. */
+export function lossOf(run: Run, holds: boolean, completed: boolean): LossCode | null {
   if (run.state === 'superseded') return 'superseded'
   if (run.state === 'cancelled') return 'cancelled'
+  if (completed && !isActive(run)) return 'ended'
   if (!holds || (run.state !== 'running' && run.state !== 'waiting')) return 'lease_lost'
   return null
 }

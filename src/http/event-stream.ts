@@ -31,9 +31,12 @@ export function sendNews(
 
 async function* texts(news: AsyncGenerator<AuditNews, void>): AsyncGenerator<string, void> {
   for await (const { rows, order } of news) {
-    yield rows.length > 0 ? rows.map(eventText).join('') : `: here\nid: ${order}\n\n`
+    yield rows.length > 0 ? rows.map(eventText).join('') : pingText(order)
   }
 }
+
+/** An event, not a comment: a page hears that the stream lives, and its browser the place. */
+const pingText = (order: number): string => `id: ${order}\nevent: ping\ndata: {}\n\n`
 
 function eventText(row: AuditRow): string {
   return `id: ${row.order}\nevent: ${row.type}\ndata: ${JSON.stringify(auditView(row))}\n\n`

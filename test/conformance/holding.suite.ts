@@ -95,6 +95,13 @@ export function holding(open: OpenStore): void {
     })
   })
 
+  it.each(writes.slice(0, 2))('a %s with the lease that completed says ended', async (_, write) => {
+    const subject = make()
+    const held = await subject.bring('a', 'succeeded')
+    await expect(write(held)).rejects.toMatchObject({ code: 'ended' })
+    expect(await subject.state('a')).toBe('succeeded')
+  })
+
   it.each(writes)('a %s for a run that is not there is not found', async (_what, write) => {
     const held = await make().claim('a')
     const nowhere = { ...held, run: { ...held.run!, id: 'run_unknown' } }

@@ -43,7 +43,7 @@ interface ExpectedOrder {
   floor: number
 }
 
-const refusals = ['superseded', 'cancelled', 'lease_lost', 'not_active', 'not_current']
+const refusals = ['superseded', 'cancelled', 'ended', 'lease_lost', 'not_active', 'not_current']
 
 export class Walk {
   readonly world: World

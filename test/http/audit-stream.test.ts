@@ -85,7 +85,7 @@ describe('a reader', () => {
   test('is told at once where it is, then what happens from now on', async () => {
     rows.push(row(1), row(2))
     const stream = await open()
-    expect(await stream.blocks(1)).toEqual([': here\nid: 2'])
+    expect(await stream.blocks(1)).toEqual(['id: 2\nevent: ping\ndata: {}'])
     rows.push(row(3, { text: 'two\nlines' }))
     const [event = ''] = await stream.blocks(1)
     expect(event.split('\n').slice(0, 2)).toEqual(['id: 3', 'event: run.claimed'])

@@ -38,12 +38,14 @@ async function* textOf(response: Response, signal: AbortSignal): AsyncGenerator<
 /** Null for comments, which only keep a connection alive. */
 function eventOf(block: string): StreamedEvent | null {
   let id: string | null = null
+  let event: string | null = null
   const data: string[] = []
   for (const line of block.split('\n')) {
     const [, field, value] = /^([^:]+):? ?(.*)$/.exec(line) ?? []
     if (field === 'id') id = value ?? ''
+    if (field === 'event') event = value ?? ''
     if (field === 'data') data.push(value ?? '')
   }
   if (id === null && data.length === 0) return null
-  return { id, data: data.length === 0 ? null : data.join('\n') }
+  return { id, data: data.length === 0 || event === 'ping' ? null : data.join('\n') }
 }

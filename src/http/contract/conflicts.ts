@@ -2,6 +2,7 @@
 export const conflictCodes = {
   superseded: 'a newer head took over; stop working on the run',
   cancelled: 'a person called the run off; stop working on it',
+  ended: 'the run was completed with this very lease; there is nothing left to do',
   lease_lost: 'somebody else holds the run by now, or nobody does; stop working on it',
   key_conflict: 'the key belongs to another subject; use another key, or name that subject',
   not_current: "the key is no longer its subject's current one; rerun the current run",
@@ -19,7 +20,7 @@ export type ConflictCode = keyof typeof conflictCodes
 /** What every use of a run token can be told. */
 export const runTokenConflicts = ['superseded', 'lease_lost'] as const
 /** What a holder can be told. */
-export const holderConflicts = ['superseded', 'cancelled', 'lease_lost'] as const
+export const holderConflicts = ['superseded', 'cancelled', 'ended', 'lease_lost'] as const
 
 export function conflictText(codes: readonly ConflictCode[]): string {
   const told = codes.map((code) => `\`${code}\`: ${conflictCodes[code]}.`)

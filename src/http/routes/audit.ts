@@ -55,8 +55,8 @@ function streamRoute(app: App, deps: HttpDeps): void {
         description:
           'Server-sent events, as they are committed: `id` is the order, `event` the type and ' +
           '`data` an item of the list. Return with the last `id`: nothing is lost or repeated. ' +
-          'Without a place it begins with what happens from now on. Every 15 quiet seconds a ' +
-          'comment comes, with the place to go on from.',
+          'Without a place it begins with what happens from now on. Every 15 quiet seconds, and ' +
+          'at the start, comes an event `ping` without data, with the place to go on from.',
         querystring: auditStreamQuery,
         headers: auditStreamHeaders,
         response: {

@@ -6,6 +6,7 @@ import type { PublishRequest } from '../../outbox-store.ts'
 import { hashLeaseToken } from '../../secrets.ts'
 import { principalOf, type App } from '../app.ts'
 import {
+  holderConflicts,
   ownDelivery,
   ownDeliveryBody,
   ownDeliveryParams,
@@ -32,7 +33,7 @@ function statusRoute(app: App, { store, random }: HttpDeps): void {
       config: {
         access: ['operator', 'worker', 'run'],
         within: 'run',
-        conflicts: ['superseded', 'cancelled', 'lease_lost', 'not_active'],
+        conflicts: [...holderConflicts, 'not_active'],
       },
       schema: {
         operationId: 'reportRunStatus',
@@ -78,7 +79,7 @@ function publishRoute(app: App, { store, publishRights: rightsOf }: HttpDeps): v
       config: {
         access: ['operator', 'worker', 'run'],
         within: 'run',
-        conflicts: ['superseded', 'cancelled', 'lease_lost', 'content_differs', 'target_taken'],
+        conflicts: [...holderConflicts, 'content_differs', 'target_taken'],
         answers: {
           200: 'It was published before, and nothing was done.',
           201: 'It is on its way; ask how it goes with `GET /v1/deliveries/{id}`.',

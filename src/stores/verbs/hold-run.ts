@@ -134,14 +134,16 @@ function* announceHolder(context: VerbContext, run: Run): Verb<void> {
 }
 
 export function checkHolder(run: Run, leaseHash: string, now: number): void {
-  const holds = run.leaseHash !== null && sameHash(run.leaseHash, leaseHash)
-  const code = lossOf(run, holds && !tokenHasEnded(run, now))
+  const is = (hash: string | null): boolean => hash !== null && sameHash(hash, leaseHash)
+  const holds = is(run.leaseHash) && !tokenHasEnded(run, now)
+  const code = lossOf(run, holds, is(run.completedLeaseHash))
   if (code !== null) throw lossError(run, code)
 }
 
 const lossTexts: Record<LossCode, (run: Run) => string> = {
   superseded: (run) => `run ${run.id} was superseded by ${run.supersededBy ?? 'a newer head'}`,
   cancelled: (run) => `run ${run.id} was cancelled`,
+  ended: (run) => `run ${run.id} was completed with this lease`,
   lease_lost: (run) => `run ${run.id} is not held by this lease (any more)`,
 }
 
