@@ -5,6 +5,22 @@ const pem = '-----BEGIN RSA PRIVATE KEY-----\nMIIE\nAAKC\n-----END RSA PRIVATE K
 
 describe('hidden', () => {
   test.each([
+    ['a line break', String.raw`\n`],
+    ['a tab', String.raw`\t`],
+    ['a character by its number', String.raw`\x3d`],
+    ['a character of JSON', String.raw`\u003d`],
+    ['a character of a URL', '%3D'],
+    ['a colour', '[1;32m'],
+  ])('right behind the escape of %s', (_what, escape) => {
+    const jwt = `eyJ${'a'.repeat(20)}.eyJ${'b'.repeat(20)}.${'c'.repeat(43)}`
+    const tokens = [`ghp_${'x'.repeat(36)}`, `sk-proj-${'a1'.repeat(20)}`, jwt, 'hfr_run_1.s3cr3t']
+    for (const token of tokens)
+      expect(hideSecrets(`{"a":"b${escape}${token}"}`)).not.toContain(token)
+    const [line] = tokens.map((token) => JSON.stringify({ text: `refused:\n${token}` }))
+    expect(hideSecrets(line!)).toBe(String.raw`{"text":"refused:\nghp_(hidden)"}`)
+  })
+
+  test.each([
     [`an installation token`, `ghs_${'x'.repeat(36)}`, 'ghs_(hidden)'],
     [`a long installation token`, `ghs_12_eyJ${'a'.repeat(200)}.b-_.c`, 'ghs_(hidden)'],
     [`a personal token`, `ghp_${'y'.repeat(36)}`, 'ghp_(hidden)'],

@@ -4,8 +4,8 @@
  *
  * What must hold: the forms of common keys are written down here alone. A token's form has no
  * quote, backslash or white space, so that cutting it out leaves JSON and Markdown what it was.
- * Every form can begin only where a word begins, so that the time taken grows with the text and not
- * with its square.
+ * Every form can begin only where a word or an escape ends, so that the time taken grows with the
+ * text and not with its square.
  */
 import { joinedWords } from './invisible-text.ts'
 
@@ -15,11 +15,23 @@ export interface SecretForm {
 }
 
 const shown = '$1(hidden)'
+/**
+ * An escape is no word, though it ends in letters or digits: the line break of a JSON text, a
+ * character of a URL, what is left of a colour once its invisible character is gone.
+ */
+const escape = [
+  String.raw`\\[abefnrtv0]`,
+  String.raw`\\x[0-9A-Fa-f]{2}`,
+  String.raw`\\u[0-9A-Fa-f]{4}`,
+  '%[0-9A-Fa-f]{2}',
+  String.raw`\[[0-9;]{0,20}m`,
+].join('|')
 /** What comes right before a token; behind anything else it is part of a longer word. */
-const start = '(?<![A-Za-z0-9])'
+const startBehind = (word: string): string => `(?:(?<!${word})|(?<=${escape}))`
+const start = startBehind('[A-Za-z0-9]')
 
-function tokenForm(prefix: string, rest: string): SecretForm {
-  return { form: new RegExp(`${start}(${prefix})${rest}`, 'g'), shown }
+function tokenForm(prefix: string, rest: string, from = start): SecretForm {
+  return { form: new RegExp(`${from}(${prefix})${rest}`, 'g'), shown }
 }
 
 export const tokenForms: readonly SecretForm[] = [
@@ -46,9 +58,9 @@ export const tokenForms: readonly SecretForm[] = [
   { form: /(hooks\.slack\.com\/(?:services|workflows|triggers)\/)[\w/-]+/gi, shown },
   { form: /(discord(?:app)?\.com\/api\/webhooks\/)[\w/-]+/gi, shown },
   // A signed token (JWT): header, content and signature.
-  { form: /(?<![\w-])(eyJ)[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]*/g, shown },
+  tokenForm('eyJ', String.raw`[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]*`, startBehind(String.raw`[\w-]`)),
   // Long, or it would be a word such as `sk-toolbar`.
-  { form: /(?<![\w-])(sk-)(?=[\w-]*\d)[\w-]{20,}/g, shown },
+  tokenForm('sk-', String.raw`(?=[\w-]*\d)[\w-]{20,}`, startBehind(String.raw`[\w-]`)),
 ]
 
 /** In prose a bearer may be a bearer of something: a plain word after it is no secret. */

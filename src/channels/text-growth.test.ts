@@ -64,6 +64,8 @@ const texts: readonly (readonly [name: string, make: (length: number) => string]
   ['flags', repeated('🇩🇪')],
   ['tokens', repeated('ghs_')],
   ['keys', repeated('sk-')],
+  ['coded characters', repeated('%3Dgh')],
+  ['colours', repeated('[1;2')],
   ['a long key', between('sk-', 'a', '')],
   ['signed tokens', repeated('eyJaaaaaaaa.')],
   ['a signed token without end', between('eyJ', 'a', '')],
