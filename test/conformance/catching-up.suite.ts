@@ -134,6 +134,36 @@ export function catchingUp(open: OpenStore): void {
       expect(await take(next.run?.id)).toMatchObject({ givenUp: false })
     })
 
+    it('that came back while GitHub was asked is asked about once more', async () => {
+      const { subject, run } = await undecided()
+      await subject.claim('c')
+      const back = await subject.claim('b')
+      expect(back).toMatchObject({ unclear: true, run: { id: run.id } })
+      expect(await settle(run.id, run.fence, 'c')).toMatchObject({ result: 'unchanged' })
+      world().clock.move(minute)
+      expect(await take(run.id)).toMatchObject({ givenUp: false })
+      await settle(run.id, back.run!.fence, 'b')
+      world().clock.move(hour)
+      expect(await take(run.id)).toBeNull()
+    })
+
+    it('of a repository that had two names is asked about once, as the one it is', async () => {
+      const { store, clock } = world()
+      const subject = new TestSubject(world())
+      const [id, renamed] = [7200, unique('acme/renamed')]
+      await store.learnRepository(subject.repo, id)
+      await subject.claim('a')
+      await subject.claim('b', { repo: renamed })
+      const last = await subject.claim('c', { repo: renamed })
+      expect(last.unclear).toBe(true)
+      await store.learnRepository(renamed, id)
+      clock.move(minute)
+      const { run } = (await take(last.run!.id))!
+      expect(await settle(run!.id, run!.fence, 'c')).toMatchObject({ result: 'confirmed' })
+      clock.move(hour)
+      expect(await take(run!.id)).toBeNull()
+    })
+
     it('is not asked about when GitHub has no such pull request', async () => {
       const { run } = await undecided()
       await world().store.catchUp.forgetHeadCheck(run.id)

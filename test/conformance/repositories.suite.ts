@@ -322,6 +322,17 @@ export function repositories(open: OpenStore): void {
     expect(items.map((found) => found.id)).toEqual([run!.id])
   })
 
+  it('a run that is moved with its subject counts as changed', async () => {
+    const { store } = world()
+    const subject = new TestSubject(world())
+    const [id, renamed] = [newId(), unique('acme/renamed')]
+    await store.learnRepository(subject.repo, id)
+    const { run } = await subject.claim('a', { repo: renamed })
+    await store.learnRepository(renamed, id)
+    // Whoever read it before, as a heartbeat does without a lock, must not write it back as it was.
+    expect((await store.run(run!.id))!.rev).toBeGreaterThan(run!.rev)
+  })
+
   it('runs of a pull request are listed by any of its repository’s names', async () => {
     const [before, after, id] = [unique('acme/old'), unique('acme/new'), newId()]
     await learn(before, id)

@@ -1,6 +1,6 @@
 /** Table `head_check`: subjects whose head arrival decided, until GitHub has said which it is. */
 import type { Sql, Verb } from '../sql.ts'
-import { sql } from '../sql.ts'
+import { join, sql } from '../sql.ts'
 
 export interface StoredHeadCheck {
   readonly subjectId: string
@@ -25,6 +25,18 @@ export function* storeHeadCheck(
 export function* forgetHeadCheck(runId: string): Verb<void> {
   yield sql`DELETE FROM head_check WHERE subject_id = (SELECT subject_id FROM run
     WHERE id = ${runId}) AND run_id = ${runId}`
+}
+
+/** How many there were of these subjects, which this transaction has locked. */
+export function* takeHeadChecks(subjectIds: readonly string[]): Verb<number> {
+  const taken = yield sql`DELETE FROM head_check
+    WHERE subject_id IN (${join(subjectIds)}) RETURNING subject_id`
+  return taken.length
+}
+
+/** After the clock was set back: none is further away than one that was just stored. */
+export function* bringHeadChecksNear(dueAt: number): Verb<void> {
+  yield sql`UPDATE head_check SET due_at = ${dueAt} WHERE due_at > ${dueAt}`
 }
 
 export function* dropHeadCheck({ subjectId, runId }: StoredHeadCheck): Verb<void> {

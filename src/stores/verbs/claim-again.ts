@@ -25,11 +25,13 @@ export function* rerunRun(context: VerbContext, runId: string, actor: string): V
 
 export function* settleHead(context: VerbContext, settled: SettledHead): Verb<SettleAnswer> {
   const { run, subject } = yield* lockRun(context, settled.runId)
-  yield* forgetHeadCheck(run.id)
+  // A newer claim of it asked once more: that question is not answered by what we saw before it.
+  const isOutdated = yield* wasClaimedAfter(run.id, settled.fence)
+  if (!isOutdated) yield* forgetHeadCheck(run.id)
   if (subject.headSha === settled.headSha) return yield* confirmHead(context, subject, settled)
   // A newer claim came while we looked: what we saw says nothing about it. (A worker that leased
   // the run meanwhile is none: it only holds what that claim decided.)
-  if (subject.currentRunId !== run.id || (yield* wasClaimedAfter(run.id, settled.fence))) {
+  if (subject.currentRunId !== run.id || isOutdated) {
     return { result: 'unchanged', supersededRunIds: [] }
   }
   const [known] = yield* selectRuns(sql`subject_id = ${subject.id}
@@ -49,7 +51,7 @@ export function* settleHead(context: VerbContext, settled: SettledHead): Verb<Se
 
 function* wasClaimedAfter(runId: string, fence: number): Verb<boolean> {
   const rows = yield sql`SELECT id FROM audit WHERE run_id = ${runId} AND id > ${fence}
-    AND type IN ('run.claimed', 'run.reclaimed') LIMIT 1`
+    AND type IN ('run.claimed', 'run.reclaimed', 'run.skipped') LIMIT 1`
   return rows.length > 0
 }
 

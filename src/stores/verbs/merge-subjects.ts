@@ -11,14 +11,16 @@ import { lastEndOf } from '../../domain/subject.ts'
 import type { Verb } from '../sql.ts'
 import { sql } from '../sql.ts'
 import { insertAudits } from '../tables/audit-table.ts'
+import { storeHeadCheck, takeHeadChecks } from '../tables/head-check-table.ts'
 import type { Repository } from '../tables/repository-table.ts'
 import { noteMerged } from '../tables/repository-table.ts'
 import { selectRuns, writeRuns } from '../tables/run-table.ts'
 import { lockSubject, writeSubjects } from '../tables/subject-table.ts'
 import { announce } from './announce.ts'
 import type { VerbContext } from './context.ts'
-import { moveTokenLimits } from './tokens.ts'
 import { mergeCopies, moveDeliveries, type Copy } from './move-deliveries.ts'
+import { firstCheckMs } from './take-head-check.ts'
+import { moveTokenLimits } from './tokens.ts'
 
 export function* mergeSubjects(
   context: VerbContext,
@@ -53,10 +55,11 @@ export function* mergeSubjects(
   )
 }
 
-/** With its runs, which nobody writes without the subject's lock. */
+/** With its runs. A heartbeat writes those without the subject's lock, so their `rev` is raised. */
 function* moveSubject(stray: Subject, into: Repository): Verb<void> {
   yield* writeSubjects([{ ...stray, scope: into.id }])
-  yield sql`UPDATE run SET scope = ${into.id} WHERE subject_id = ${stray.id}`
+  yield sql`UPDATE run SET scope = ${into.id}, rev = rev + 1
+    WHERE subject_id = ${stray.id}`
 }
 
 /** What ended or began its turn by the merge shows it. */
@@ -106,16 +109,25 @@ function* mergeSubject(context: VerbContext, stray: Subject, kept: Subject): Ver
   const fences = newestFences(audits, yield* insertAudits(audits, now), runs, winners)
   const shown = lined.map((run) => ({ ...run, claimFence: fences.get(run.id) ?? run.claimFence }))
   yield* writeRuns(shown.toSorted((x, y) => writtenAs(x, winners) - writtenAs(y, winners)))
-  yield* writeSubjects([withHeadOf(kept, newer, head)])
+  const merged = withHeadOf(kept, newer, head)
+  yield* writeSubjects([merged])
   yield sql`INSERT INTO subject_event (subject_id, webhook_id, at)
     SELECT ${kept.id}, webhook_id, at FROM subject_event WHERE subject_id = ${stray.id}
     ON CONFLICT (subject_id, webhook_id) DO NOTHING`
   yield sql`DELETE FROM subject_event WHERE subject_id = ${stray.id}`
+  yield* moveHeadCheck(stray, merged, now)
   yield sql`DELETE FROM subject WHERE id = ${stray.id}`
   return runs.flatMap((run) => {
     const winner = winners.get(run.pair) ?? run
     return winner === run ? [] : [{ copyId: run.id, winnerId: winner.id }]
   })
+}
+
+/** A look owed for either is owed for the head that both have now. */
+function* moveHeadCheck(stray: Subject, { id, currentRunId }: Subject, now: number): Verb<void> {
+  const owed = yield* takeHeadChecks([stray.id, id])
+  if (owed === 0 || currentRunId === null) return
+  yield* storeHeadCheck(id, currentRunId, now + firstCheckMs, now)
 }
 
 /**
