@@ -4,7 +4,7 @@
  * Method: everything is set by a clock that then goes back by a month. Time goes on from there.
  */
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { grant } from './claims.ts'
+import { grant, pullRequestClaim } from './claims.ts'
 import { announced, identity, noAnswer, OutboxHand } from './outbox-hand.ts'
 import { TestSubject } from './test-subject.ts'
 import { received } from './webhooks.ts'
@@ -92,6 +92,42 @@ export function clockSetBack(open: OpenStore): void {
     world.clock.move(-20 * second)
     await world.store.beat()
     expect(await world.store.outbox.blockedUntil(identity)).toBe(until)
+  })
+
+  it('all blocks of many identities are as long as they were meant to be', async () => {
+    const { outbox } = world.store
+    const until = world.store.now() + minute
+    const all = Array.from({ length: 1001 }, (_, n) => `id:${1000 + n}`)
+    await Promise.all(all.map((id) => outbox.blockIdentity(id, until, 'limit')))
+    await setBack()
+    for (const id of [all[0]!, all[1000]!]) {
+      expect(await outbox.blockedUntil(id)).toBeLessThanOrEqual(world.store.now() + minute)
+    }
+  })
+
+  it('a head that GitHub has to be asked about is asked about within a minute', async () => {
+    const subject = new TestSubject(world)
+    await subject.claim('a')
+    const { run } = await subject.claim('b')
+    await setBack()
+    await live(60)
+    expect(await world.store.catchUp.takeHeadCheck()).toMatchObject({ run: { id: run!.id } })
+  })
+
+  it('a repository that was looked at is not the last one for ever', async () => {
+    const { store } = world
+    const [ahead, other] = [101, 102]
+    for (const githubId of [ahead, other]) {
+      const repo = `acme/r${githubId}`
+      await store.learnRepository(repo, githubId)
+      await store.claimRun(pullRequestClaim({ repo, pr: 1, head: 'a' }), null)
+    }
+    await store.catchUp.noteLooked(ahead)
+    await setBack()
+    await live(1)
+    await store.catchUp.noteLooked(other)
+    const { items } = await store.catchUp.repositoriesInUse(0, 1)
+    expect(items.map(({ githubId }) => githubId)).toEqual([ahead])
   })
 
   it('a webhook that waits is looked at within a minute', async () => {

@@ -191,6 +191,20 @@ export function operating(open: OpenStore): void {
       })
     })
 
+    it('unblocks one of very many identities, and sees it among them', async () => {
+      const until = world.store.now() + day
+      const named = (n: number) => `github:installation:${1000 + n}`
+      const all = Array.from({ length: 1001 }, (_, n) => named(n))
+      await Promise.all(all.map((identity) => outbox().blockIdentity(identity, until, 'limit')))
+      world.clock.move(1)
+      await outbox().blockIdentity(named(1001), until, 'limit')
+      const known = (await outbox().budgets()).map(({ identity }) => identity)
+      expect(known).toContain(named(1001))
+      for (const identity of [named(0), named(1001)]) {
+        expect(await outbox().unblock(identity, 'ann', null)).toMatchObject({ blockedUntil: null })
+      }
+    })
+
     it('sends many again by filter, each with its audit row', async () => {
       const [one, two] = [await failed(), await failed()]
       expect(await outbox().retryMany({ channel: 'github-comment' }, 'ann', null)).toBe(0)

@@ -221,6 +221,20 @@ export function purging(open: OpenStore): void {
     expect(await world.store.subject(run!.subjectId)).not.toBeNull()
   })
 
+  it('an identity that wrote nothing for 30 days is forgotten, unless it is blocked', async () => {
+    const { outbox } = world.store
+    const now = world.store.now()
+    await outbox.blockIdentity('id:1', now + day, 'limit')
+    await outbox.blockIdentity('id:2', now + 60 * day, 'limit')
+    const known = async () => (await outbox.budgets()).map(({ identity }) => identity)
+    world.clock.move(30 * day)
+    await purge()
+    expect(await known()).toEqual(['id:1', 'id:2'])
+    world.clock.move(1)
+    await purge()
+    expect(await known()).toEqual(['id:2'])
+  })
+
   it('more than one bite is purged to the end', async () => {
     const subjects = Array.from({ length: 520 }, () => make())
     await Promise.all(subjects.map((subject) => subject.bring('a', 'skipped')))

@@ -37,9 +37,17 @@ export function* writeBudget(item: Budget): Verb<void> {
     ON CONFLICT (identity) DO UPDATE SET ${budget.overwrite}`
 }
 
+/** In the order of their names; of very many those that are blocked, then those that wrote last. */
 export function* selectBudgets(): Verb<Budget[]> {
-  const rows = yield sql`SELECT ${budget.columns} FROM budget ORDER BY identity LIMIT 1000`
-  return rows.map((row) => budget.decode(row))
+  const rows = yield sql`SELECT ${budget.columns} FROM budget
+    ORDER BY (blocked_until IS NULL), updated_at DESC LIMIT 1000`
+  const budgets = rows.map((row) => budget.decode(row))
+  return budgets.toSorted((a, b) => (a.identity < b.identity ? -1 : 1))
+}
+
+export function* isKnownIdentity(identity: string): Verb<boolean> {
+  const rows = yield sql`SELECT identity FROM budget WHERE identity = ${identity}`
+  return rows.length > 0
 }
 
 export function* selectPaces(identities: readonly string[]): Verb<Map<string, Pace>> {

@@ -111,6 +111,11 @@ export function* noteLooked(githubId: number, now: number): Verb<void> {
   yield sql`UPDATE repository SET looked_at = ${now} WHERE github_id = ${githubId}`
 }
 
+/** After the clock was set back: a look in the future would put it last for as long. */
+export function* lookedAtMost(now: number): Verb<void> {
+  yield sql`UPDATE repository SET looked_at = ${now} WHERE looked_at > ${now}`
+}
+
 export function* repositoryByGithubId(githubId: number): Verb<Repository | null> {
   const [row] = yield sql`SELECT id, github_id, name FROM repository
     WHERE github_id = ${githubId}`

@@ -11,10 +11,13 @@ import {
 import type { Driver } from '../driver.ts'
 import type { Sql, Verb } from '../sql.ts'
 import { join, padded, sql } from '../sql.ts'
-import { lockBudget, selectBudgets, writeBudget } from '../tables/budget-table.ts'
+import { lockBudget, writeBudget } from '../tables/budget-table.ts'
 import { selectDeliveries, writeDeliveries } from '../tables/delivery-table.ts'
+import { bringHeadChecksNear } from '../tables/head-check-table.ts'
+import { lookedAtMost } from '../tables/repository-table.ts'
 import { selectRuns, writeRuns } from '../tables/run-table.ts'
 import type { VerbContext } from './context.ts'
+import { firstCheckMs } from './take-head-check.ts'
 
 const biteMax = 200
 /** A webhook that waits is looked at again at the latest then. */
@@ -29,7 +32,12 @@ export async function mendTimes(
   await driver.transact(function* (): Verb<void> {
     yield sql`UPDATE inbox SET due_at = ${now + webhookMs}
       WHERE due_at IS NOT NULL AND due_at > ${now + webhookMs}`
-    for (const { identity } of yield* selectBudgets()) {
+    yield* bringHeadChecksNear(now + firstCheckMs)
+    yield* lookedAtMost(now)
+  })
+  const budgets = sql`SELECT identity AS id FROM budget WHERE updated_at > ${now}`
+  await inBites(driver, budgets, function* (_padded, identities) {
+    for (const identity of identities) {
       const budget = yield* lockBudget(identity, now)
       yield* writeBudget(budgetAfterSetBack(budget, setBack))
     }
@@ -50,12 +58,16 @@ export async function mendTimes(
   })
 }
 
-async function inBites(driver: Driver, which: Sql, mend: (ids: Sql) => Verb<void>): Promise<void> {
+async function inBites(
+  driver: Driver,
+  which: Sql,
+  mend: (ids: Sql, bite: readonly string[]) => Verb<void>,
+): Promise<void> {
   const ids = await driver.read(function* (): Verb<string[]> {
     return (yield which).map((row) => row['id'] as string)
   })
   for (let from = 0; from < ids.length; from += biteMax) {
     const bite = ids.slice(from, from + biteMax)
-    await driver.transact(() => mend(join(padded(bite))))
+    await driver.transact(() => mend(join(padded(bite)), bite))
   }
 }

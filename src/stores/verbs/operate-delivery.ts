@@ -9,7 +9,7 @@ import type { RetryFilter } from '../../outbox-store.ts'
 import type { Row, Sql, Verb } from '../sql.ts'
 import { join, sql } from '../sql.ts'
 import { insertAudits } from '../tables/audit-table.ts'
-import { lockBudget, selectBudgets, writeBudget } from '../tables/budget-table.ts'
+import { isKnownIdentity, lockBudget, writeBudget } from '../tables/budget-table.ts'
 import { selectDeliveries, selectDelivery, writeDeliveries } from '../tables/delivery-table.ts'
 import { announceAnew } from './announce.ts'
 import type { VerbContext } from './context.ts'
@@ -125,8 +125,7 @@ export function* unblockIdentity(
   identity: string,
   actor: string,
 ): Verb<Budget> {
-  const [known] = (yield* selectBudgets()).filter((budget) => budget.identity === identity)
-  if (known === undefined) {
+  if (!(yield* isKnownIdentity(identity))) {
     throw new NotFoundError('identity_not_found', `there is no identity ${identity}`, {
       hint: 'holdfast budgets lists them.',
     })

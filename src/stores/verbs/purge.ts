@@ -16,6 +16,9 @@ const biteMax = 500
 /** How many of those that may be old enough one purge looks at. */
 const subjectsLookedMax = 2000
 const subjectsLookedAt = 'subjects_purged_to'
+const budgetsLookedAt = 'budgets_purged_to'
+/** What an identity wrote counts for an hour; it is shown for longer. */
+const budgetKeptMs = 30 * 24 * 60 * 60 * 1000
 const dayMs = 24 * 60 * 60 * 1000
 
 export function* purge(
@@ -51,6 +54,7 @@ export function* purge(
       LIMIT ${biteMax}) RETURNING id`,
     yield* deleteWebhooks(now - limits.eventMs),
     yield* deleteSubjects(now),
+    yield* deleteBudgets(now),
   ]
   const more = [finished, superseded, ...others].some((rows) => rows.length === biteMax)
   return { runs: gone.length, more }
@@ -121,4 +125,22 @@ function* deleteSubjects(now: number): Verb<readonly Row[]> {
   const last = bite.length < old.length ? bite.at(-1) : looked.at(subjectsLookedMax - 1)
   yield* writeState(subjectsLookedAt, last === undefined ? '' : (last['id'] as string))
   return bite
+}
+
+/** Each purge looks at the next few of them, as at subjects; one that writes again begins anew. */
+function* deleteBudgets(now: number): Verb<readonly Row[]> {
+  const lookedUpTo = (yield* readState(budgetsLookedAt)) ?? ''
+  const looked = yield sql`SELECT identity FROM budget WHERE identity > ${lookedUpTo}
+    ORDER BY identity LIMIT ${biteMax}`
+  const gone: Row[] = []
+  for (const piece of inPieces(looked.map((row) => row['identity'] as string))) {
+    gone.push(
+      ...(yield sql`DELETE FROM budget WHERE identity IN (${join(piece)})
+        AND updated_at < ${now - budgetKeptMs}
+        AND (blocked_until IS NULL OR blocked_until <= ${now}) RETURNING identity`),
+    )
+  }
+  const last = looked.at(biteMax - 1)
+  yield* writeState(budgetsLookedAt, last === undefined ? '' : (last['identity'] as string))
+  return gone
 }

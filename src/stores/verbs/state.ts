@@ -11,6 +11,7 @@ export type StateKey =
   | 'interruptions'
   | 'audit_order'
   | 'marker_keys'
+  | 'budgets_purged_to'
   | 'subjects_purged_to'
   | 'deliveries_read'
 
