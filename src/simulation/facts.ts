@@ -138,7 +138,7 @@ export async function readFacts(memory: SharedMemory): Promise<Facts> {
 }
 
 export async function readAudit(memory: SharedMemory, after: number): Promise<AuditFact[]> {
-  const rows = await memory.select(`SELECT * FROM audit WHERE id > ${after} ORDER BY id`)
+  const rows = await memory.select('SELECT * FROM audit WHERE id > ? ORDER BY id', [after])
   return rows.map((row) => ({
     ...(row as unknown as AuditFact),
     data: JSON.parse(row['data'] as string) as AuditFact['data'],

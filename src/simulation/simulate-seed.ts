@@ -28,7 +28,7 @@ import { World } from './world.ts'
 const secondMs = 1000
 const minuteMs = 60 * secondMs
 /** Two passes, should the first have met what is over since. */
-const catchUpMs = 11 * minuteMs
+const catchUpMinutes = 11
 /** Longer than any block, backoff, scan and timeout in here, one after the other. */
 const quietMinutesMax = 180
 
@@ -121,26 +121,36 @@ async function calmDown(world: World, weather: Weather): Promise<void> {
     void last?.running?.store.outbox.retryMany({ status: 'FAILED' }, 'operator', null)
     world.excuses.forgetRefusals()
   }
-  for (let minutes = 0; minutes < quietMinutesMax; minutes += 1) {
-    await time.pass(minuteMs)
-    const { runs, others } = await whatIsOpen(world)
-    if (runs + others === 0) break
-    if (last !== undefined && runs === 0) last.pace = paces.nothingUnderWay
-  }
+  await passQuietly(world, quietMinutesMax, ({ runs, others }) => runs + others === 0)
   last?.crash('at the end')
   await time.pass(2 * minuteMs)
+}
+
+/** Minute by minute, and with fewer looks where nothing is under way that could be missed. */
+async function passQuietly(
+  world: World,
+  minutesMax: number,
+  isOver: (open: Open) => boolean = () => false,
+): Promise<void> {
+  const [last] = world.nodes
+  for (let minutes = 0; minutes < minutesMax; minutes += 1) {
+    const open = await whatIsOpen(world)
+    if (minutes > 0 && isOver(open)) return
+    if (last !== undefined) last.pace = open.runs === 0 ? paces.nothingUnderWay : paces.quiet
+    await world.time.pass(minuteMs)
+  }
 }
 
 /**
  * What was lost is found by our own catch-up where there is an App; else somebody redelivers it.
  */
 async function bringLost(world: World): Promise<void> {
-  const { time, isApp, random, injected } = world
+  const { isApp, random, injected } = world
   const isLeftToUs = isApp && random.chance(70)
   for (let times = 0; times < 3 && !isLeftToUs && redeliverLost(world); times += 1) {
-    await time.pass(minuteMs)
+    await passQuietly(world, 1)
   }
-  if (isLeftToUs || injected.has('webhook swallow')) await time.pass(catchUpMs)
+  if (isLeftToUs || injected.has('webhook swallow')) await passQuietly(world, catchUpMinutes)
 }
 
 /** By what the record of GitHub shows as failed. */
@@ -154,7 +164,13 @@ function redeliverLost({ github, hooks }: World): boolean {
   return lost.size > 0
 }
 
-async function whatIsOpen({ memory }: World): Promise<{ runs: number; others: number }> {
+interface Open {
+  /** And webhooks that wait. */
+  readonly runs: number
+  readonly others: number
+}
+
+async function whatIsOpen({ memory }: World): Promise<Open> {
   const [row] = await memory.select(`SELECT
     (SELECT count(*) FROM run WHERE finished_at IS NULL) +
     (SELECT count(*) FROM inbox WHERE state = 'waiting') AS runs,

@@ -17,8 +17,8 @@ interface Timer {
   task: (() => void) | null
 }
 
-/** Promises hand on to each other within a turn; streams take a few turns. */
-const turnsToSettle = 3
+/** Promises hand on to each other within a turn; one more is for what waits for the next. */
+const turnsToSettle = 2
 
 export class VirtualTime implements Clock, Scheduler {
   #nowMs: number

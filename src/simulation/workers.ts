@@ -193,10 +193,9 @@ export class Workers {
       (value) => ({ value }),
       (error: unknown) => (error instanceof ConflictError ? { refused: error } : null),
     )
-    const patience = new AbortController()
-    const waited = delay(time, answerMs, patience.signal).then(() => null)
-    const answer = await Promise.race([answered, waited])
-    patience.abort()
-    return answer
+    return await new Promise<Answer<T>>((resolve) => {
+      const stopWaiting = time.after(answerMs, () => resolve(null))
+      void answered.then(resolve).finally(stopWaiting)
+    })
   }
 }

@@ -7,7 +7,7 @@ import type { Store } from '../store.ts'
 import type { Driver } from './driver.ts'
 import type { StoreSeams } from './open-sqlite.ts'
 import { openSqliteDriver } from './open-sqlite.ts'
-import type { Row, Verb } from './sql.ts'
+import type { Row, Sql, Verb } from './sql.ts'
 import { raw } from './sql.ts'
 import { SqlStore } from './sql-store.ts'
 
@@ -19,7 +19,7 @@ export interface StoreLine {
 export interface SharedMemory {
   open(line: StoreLine, seams: StoreSeams): Store
   /** What is committed, read past every line. */
-  select(text: string): Promise<readonly Row[]>
+  select(text: string, params?: Sql['params']): Promise<readonly Row[]>
   /** As new: making another costs more than all that a simulated hour does with it. */
   empty(): Promise<void>
   close(): Promise<void>
@@ -29,9 +29,9 @@ export function openSharedMemory(seams: StoreSeams): SharedMemory {
   const driver = openSqliteDriver({ path: ':memory:', exclusive: false }, seams)
   return {
     open: (line, own) => new SqlStore(lined(driver, line), own),
-    select: (text) =>
+    select: (text, params = []) =>
       driver.read(function* (): Verb<readonly Row[]> {
-        return yield raw(text)
+        return yield { text, params }
       }),
     empty: () =>
       driver.transact(function* (): Verb<void> {
