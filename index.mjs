@@ -16,6 +16,7 @@ export const {
   HoldfastError,
   InvalidInputError,
   NotFoundError,
+  OutputUnknownError,
   SetupError,
   StoreContendedError,
   StoreUnavailableError,

@@ -50,6 +50,7 @@ const operations = [
     'GET /commits/{ref}/statuses',
     'GET /commits/{ref}/status',
     'GET /commits/{ref}/check-runs',
+    'GET /commits/{commit_sha}/pulls',
     'POST /check-runs',
     'GET /check-runs/{check_run_id}',
     'PATCH /check-runs/{check_run_id}',

@@ -52,6 +52,12 @@ export class StoreUnavailableError extends HoldfastError {}
  */
 export class StoreContendedError extends HoldfastError {}
 
+/**
+ * GitHub did not let us find out whether something was published: neither yes nor no. Publish
+ * nothing now; asking again later may work.
+ */
+export class OutputUnknownError extends HoldfastError {}
+
 /** The program cannot start or go on like this; a person has to change something. */
 export class SetupError extends HoldfastError {}
 

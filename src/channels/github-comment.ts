@@ -17,6 +17,8 @@ import type {
   Target,
   Written,
 } from '../channel.ts'
+import type { AnchorView } from '../domain/outbox/anchor-view.ts'
+import { resultPairsOf } from '../domain/outbox/anchor-view.ts'
 import { renderAnchor } from './anchor/render-anchor.ts'
 import { authorForm, isByUs } from './authors.ts'
 import { cutBody } from './cut-body.ts'
@@ -34,6 +36,7 @@ import {
   unlessGone,
   writtenForm,
 } from './parts.ts'
+import { resultMark, withResultMark } from './result-mark.ts'
 import { safeText } from './safe-text.ts'
 import { commentContent } from './stored-contents.ts'
 
@@ -67,15 +70,22 @@ export class CommentChannel implements Channel {
 
   async prepare(target: Target, given: unknown): Promise<Prepared> {
     threadOf(target)
-    const { markerKeys, publicUrl, imageHosts } = this.#parts
+    const { markerKeys, imageHosts } = this.#parts
     const keys = await markerKeys()
     const maxLength = bodyMax - withMarker('\n\n', target, keys).length
     const content = contentOf(commentContent, given)
     const text =
       content.form === 'text'
         ? cutBody(safeText(content.body, imageHosts), maxLength)
-        : renderAnchor(content.view, { publicUrl, imageHosts, maxLength })
+        : this.#anchorText(content.view, maxLength)
     return prepared({ text, body: withMarker(text, target, keys) }, text)
+  }
+
+  #anchorText(view: AnchorView, maxLength: number): string {
+    const { publicUrl, imageHosts } = this.#parts
+    const mark = resultMark({ type: view.type, pairs: resultPairsOf(view) })
+    const room = maxLength - withResultMark('', mark).length
+    return withResultMark(renderAnchor(view, { publicUrl, imageHosts, maxLength: room }), mark)
   }
 
   async write(target: Target, wanted: Prepared, sendBy: SendBy): Promise<Written> {

@@ -56,6 +56,12 @@ export function isMarkedForAnother(body: string, { markerKey }: Marked): boolean
   return key !== undefined && key !== written(markerKey)
 }
 
+/** The key of the delivery that it says it is, whoever signed it; null where it says nothing. */
+export function markerKeyIn(body: string): string | null {
+  const [, key] = lastOf(body) ?? []
+  return key ?? null
+}
+
 /** The text alone, as it compares: line ends and blanks around it get lost on the way. */
 export function withoutMarker(body: string): string {
   const marker = lastOf(body)

@@ -39,7 +39,15 @@ const anchorView: z.ZodType<AnchorView> = z.object({
       state: z.enum(['pending', 'active', 'waiting_approval', 'blocked', 'complete', 'failed']),
     }),
   ),
-  past: z.array(z.object({ runId: z.string(), headSha: text, state: z.enum(runStates), at: time })),
+  past: z.array(
+    z.object({
+      runId: z.string(),
+      headSha: text,
+      state: z.enum(runStates),
+      at: time,
+      resultPair: z.string().optional(),
+    }),
+  ),
   pastMore: z.number(),
 })
 

@@ -6,6 +6,7 @@
 import type { ClaimReason } from '../domain/claim.ts'
 import type { Run } from '../domain/run.ts'
 import type { LeaseView } from '../runs/runs.ts'
+import type { PublishedOutput } from './find-output.ts'
 import type { Completion, Output, RunClaim } from './requests.ts'
 
 export interface Holdfast {
@@ -27,6 +28,19 @@ export interface Holdfast {
    */
   completeRun(runKey: string, completion?: Completion): Promise<PublicRun | null>
   /**
+   * Whether the result for these commits stands on GitHub already, published by our own account.
+   * For work that a gate let through without the store: ask right before you publish, and publish
+   * only where it answers `published: false`. Takes a run key or the claim itself; asks GitHub
+   * alone, so it works while the store is away.
+   *
+   * Rejects with an OutputUnknownError when GitHub could not be asked for all of it: that is not a
+   * no. Two processes that ask in the same moment can both be told no.
+   */
+  ensureNotPublished(
+    output: RunClaim | string,
+    of?: { readonly type?: string },
+  ): Promise<PublishedOutput>
+  /**
    * Removes finished runs older than this many days, superseded ones after at most seven; answers
    * the number of runs removed.
    */
@@ -39,7 +53,8 @@ export interface GateOptions {
   /**
    * What to answer when the store cannot be reached. `closed` (default) does not process: a
    * second paid review is worse than a late one. `open` processes without a claim. A store that
-   * is there but contended always stays closed: somebody is at the same work.
+   * is there but contended always stays closed: somebody is at the same work. After `open`, ask
+   * `ensureNotPublished` before you publish.
    */
   readonly onStoreError?: 'open' | 'closed'
 }
@@ -49,6 +64,12 @@ export interface Gate {
   readonly runKey: string
   readonly reason: ClaimReason | 'store-error'
   readonly supersededRunKeys: readonly string[]
+  /**
+   * An HTML comment that nobody sees. Put it at the very end of the comment or review that you post
+   * yourself, behind all text that others wrote: `ensureNotPublished` finds your result by it. What
+   * you publish through the gate needs none.
+   */
+  readonly resultMark: string
   /** Null when the store could not be reached, or the run is past its retention. */
   readonly run: PublicRun | null
   readonly lease: LeaseView | null

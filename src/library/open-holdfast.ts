@@ -5,41 +5,57 @@ import {
   StoreContendedError,
   StoreUnavailableError,
 } from '../errors.ts'
+import { resultMark } from '../channels/result-mark.ts'
 import type { Config } from '../config.ts'
-import { openStore, systemSeams, type Seams } from '../open-store.ts'
-import { unannounced, type Run } from '../domain/run.ts'
+import { pairOf } from '../domain/pair.ts'
+import type { Run } from '../domain/run.ts'
 import type { Log } from '../log.ts'
-import { createRuns, type RunsService } from '../runs/create-runs.ts'
+import { systemSeams, type Seams } from '../open-store.ts'
+import type { RunsService } from '../runs/create-runs.ts'
 import { purgeAll, purgeLimits, withFinishedDays } from '../runs/purge.ts'
 import type { Claimed } from '../runs/runs.ts'
-import { createSweeper } from '../runs/sweeper.ts'
 import { loadSettings } from '../settings/load-settings.ts'
 import { publishRights } from '../settings/publish-rights.ts'
-import { runPolicy } from '../settings/run-policy.ts'
 import type { Settings } from '../settings/settings.ts'
-import type { Store } from '../store.ts'
+import type { PublishedOutput } from './find-output.ts'
+import { openGitHubAccess, type GitHubAccess } from './github-access.ts'
 import { GrantedLeases } from './granted-leases.ts'
 import type { Gate, GateOptions, Holdfast, PublicRun, Published } from './holdfast.ts'
 import { publicRun } from './holdfast.ts'
 import { KeptLease } from './kept-lease.ts'
 import { orderWarning } from './order-warning.ts'
+import { OutputGate } from './output-gate.ts'
 import { RecentMap } from './recent-map.ts'
 import type { CheckedClaim, Completion, Output, RunClaim } from './requests.ts'
-import { checkClaim, checkCompletion, checkOutput, checkReport } from './requests.ts'
+import {
+  checkClaim,
+  checkCompletion,
+  checkOutput,
+  checkOutputKey,
+  checkReport,
+} from './requests.ts'
+import { openEmbeddedStore, StoreAccess, type OpenedStore } from './store-access.ts'
+import { neverAborted, storeErrorGate, ungranted, type GateVerbs } from './ungranted-gates.ts'
 
 const actor = 'library'
 const retentionDaysDefault = 30
-const never = new AbortController().signal
 const quiet: Log = { debug: ignore, info: ignore, warn: ignore, error: ignore }
-
-type GateVerbs = Pick<Gate, 'complete' | 'report' | 'publish'>
+export const storeWarningCode = 'HOLDFAST_STORE_UNREACHABLE'
 
 export interface OpenOptions extends Partial<Seams> {
   /**
    * Where warnings go, such as a lease that could not be renewed. Default: nowhere, but for one
-   * warning of the process when a claim does not say when its event happened.
+   * warning of the process when a claim does not say when its event happened, and one when the
+   * store could not be reached at the start and `onStoreError` is `open`.
    */
   readonly log?: Log
+  /** What to act as on GitHub: for `ensureNotPublished`, which needs it. */
+  readonly github?: GitHubAccess
+  /**
+   * What every gate does that is not told otherwise: see GateOptions. With `open`, openHoldfast
+   * also resolves when the store cannot be reached; each later call tries to open it again.
+   */
+  readonly onStoreError?: 'open' | 'closed'
 }
 
 /**
@@ -47,83 +63,74 @@ export interface OpenOptions extends Partial<Seams> {
  * `config.dataDir`). The environment and `holdfast.config.ts` are not read.
  */
 export async function openHoldfast(config: Config, options: OpenOptions = {}): Promise<Holdfast> {
-  const { log = quiet, ...ownSeams } = options
-  const seams = { ...systemSeams, ...ownSeams }
+  const { log = quiet, github, onStoreError = 'closed', ...ownSeams } = options
+  const seams = { ...systemSeams, ...ownSeams, log }
   const settings = await loadSettings({ env: {}, cwd: process.cwd(), inline: config })
-  const store = await openStore(settings, { ...seams, log })
-  // What it announces is published by a server; without one nobody ever would.
-  const isServed = (await store.servedAt()) !== null
-  // Before anything may be taken from a holder, know how long they could not reach the store.
-  await store.watch()
-  const given = { isServed, warnAbout: orderWarning(options.log) }
-  return new EmbeddedHoldfast(settings, store, seams, log, given)
+  const connection = github === undefined ? null : await openGitHubAccess(github, settings, seams)
+  const access = new StoreAccess(() => openEmbeddedStore(settings, seams))
+  try {
+    await access.get()
+  } catch (error) {
+    if (onStoreError === 'closed' || !(error instanceof StoreUnavailableError)) throw error
+    warnOfStore(error, options.log)
+  }
+  const outputs = new OutputGate(settings, connection)
+  const warnAbout = orderWarning(options.log)
+  return new EmbeddedHoldfast({ settings, access, seams, onStoreError, outputs, warnAbout })
 }
 
-interface Circumstances {
-  readonly isServed: boolean
+/** Without a log it is a warning of the process, as whoever opens would else have heard of it. */
+function warnOfStore(error: StoreUnavailableError, log: Log | undefined): void {
+  const message = `openHoldfast: ${error.message}; gates let work through without a claim`
+  if (log === undefined) process.emitWarning(message, { code: storeWarningCode })
+  else log.error({ err: error, code: storeWarningCode }, message)
+}
+
+interface EmbeddedParts {
+  readonly settings: Settings
+  readonly access: StoreAccess
+  readonly seams: Seams & { readonly log: Log }
+  readonly onStoreError: 'open' | 'closed'
+  readonly outputs: OutputGate
   readonly warnAbout: (claim: CheckedClaim) => void
 }
 
 class EmbeddedHoldfast implements Holdfast {
-  readonly #settings: Settings
-  readonly #store: Store
-  readonly #runs: RunsService
-  readonly #seams: Seams
-  readonly #log: Log
-  readonly #warnAbout: (claim: CheckedClaim) => void
-  readonly #sweeper: ReturnType<typeof createSweeper>
+  readonly #parts: EmbeddedParts
   readonly #granted = new GrantedLeases()
   /** Keys that were let through without a claim, because the store could not be reached. */
   readonly #unclaimed = new RecentMap<true>()
   #closing = false
 
-  constructor(
-    settings: Settings,
-    store: Store,
-    seams: Seams,
-    log: Log,
-    { isServed, warnAbout }: Circumstances,
-  ) {
-    this.#warnAbout = warnAbout
-    this.#settings = settings
-    this.#store = store
-    this.#seams = seams
-    this.#log = log
-    this.#runs = createRuns({
-      ...seams,
-      store,
-      log,
-      leaseMs: settings.leaseMs,
-      policyOf: (type, kind) => {
-        const policy = runPolicy(settings, type, kind)
-        return isServed ? policy : { ...policy, announcement: unannounced }
-      },
-      headSource: null,
-    })
-    const { scheduler } = seams
-    this.#sweeper = createSweeper({
-      store,
-      scheduler,
-      log,
-      serves: false,
-      onSwept: (swept) => this.#runs.announceSwept(swept),
-    })
-    this.#sweeper.start()
+  constructor(parts: EmbeddedParts) {
+    this.#parts = parts
   }
 
   async checkAndClaimRun(claim: RunClaim, options: GateOptions = {}): Promise<Gate> {
+    const { access, seams, onStoreError, warnAbout } = this.#parts
     const checked = checkClaim(claim)
-    this.#warnAbout(checked)
+    warnAbout(checked)
     try {
-      const claimed = await this.#runs.claim(requestOf(checked), actor)
-      return this.#gate(checked, claimed)
+      const opened = await access.get()
+      const claimed = await opened.runs.claim(requestOf(checked), actor)
+      return this.#gate(opened, checked, claimed)
     } catch (error) {
       // Contended means that somebody is at this very subject: no reason to open.
       const contended = error instanceof StoreContendedError
       if (!contended && !(error instanceof StoreUnavailableError)) throw error
-      this.#log.error({ err: error }, 'the store could not decide at the gate')
-      return this.#storeError(checked, contended ? 'closed' : (options.onStoreError ?? 'closed'))
+      seams.log.error({ err: error }, 'the store could not decide at the gate')
+      return this.#storeError(
+        checked,
+        contended ? 'closed' : (options.onStoreError ?? onStoreError),
+      )
     }
+  }
+
+  async ensureNotPublished(
+    output: RunClaim | string,
+    of: { readonly type?: string } = {},
+  ): Promise<PublishedOutput> {
+    return await this.#parts.outputs.check(checkOutputKey(output, of))
   }
 
   async reportRunStatus(
@@ -157,24 +164,31 @@ class EmbeddedHoldfast implements Holdfast {
         'retentionDays must be a number of days, 0 or more',
       )
     }
-    const retention = withFinishedDays(this.#settings.retention, retentionDays)
-    return await purgeAll(this.#store, purgeLimits(retention), actor)
+    const { settings, access } = this.#parts
+    const { store } = await access.get()
+    const retention = withFinishedDays(settings.retention, retentionDays)
+    return await purgeAll(store, purgeLimits(retention), actor)
   }
 
   async close(): Promise<void> {
     this.#closing = true
     await this.#granted.letGo()
-    await this.#sweeper.stop()
-    await this.#store.close()
+    await this.#parts.access.close()
   }
 
-  #gate(claim: CheckedClaim, claimed: Claimed): Gate {
+  #gate(opened: OpenedStore, claim: CheckedClaim, claimed: Claimed): Gate {
     const { shouldProcess, reason, runKey, supersededRunKeys, run, lease } = claimed
     const key = heldKey(claim.type, runKey)
-    const kept = run && lease && this.#keep(key, run, lease.token)
+    const kept = run && lease && this.#keep(opened.runs, key, run, lease.token)
     const answer = { shouldProcess, runKey, reason, supersededRunKeys, lease }
     const own = kept === null ? ungranted(runKey, reason) : this.#boundTo(key, kept)
-    return { ...answer, run: run && publicRun(run), signal: kept?.signal ?? never, ...own }
+    return {
+      ...answer,
+      resultMark: markOf(claim),
+      run: run && publicRun(run),
+      signal: kept?.signal ?? neverAborted,
+      ...own,
+    }
   }
 
   /** Whatever is said through the gate is said with its own lease, whoever holds the run by now. */
@@ -189,14 +203,16 @@ class EmbeddedHoldfast implements Holdfast {
   async #complete(key: string, lease: KeptLease, completion: Completion): Promise<PublicRun> {
     const { type: _type, ...rest } = checkCompletion(completion)
     const { runId, leaseHash } = lease
-    const run = await lease.finish(() => this.#runs.complete({ ...rest, runId, leaseHash }, actor))
+    const { runs } = await this.#parts.access.get()
+    const run = await lease.finish(() => runs.complete({ ...rest, runId, leaseHash }, actor))
     this.#granted.retire(key, lease)
     return publicRun(run)
   }
 
   async #report({ runId, leaseHash }: KeptLease, status: string): Promise<void> {
     const { status: text } = checkReport({ status })
-    await this.#store.reportStatus({ runId, leaseHash, text, actor }, null)
+    const { store } = await this.#parts.access.get()
+    await store.reportStatus({ runId, leaseHash, text, actor }, null)
   }
 
   async #publish(
@@ -204,17 +220,24 @@ class EmbeddedHoldfast implements Holdfast {
     name: string,
     output: Output,
   ): Promise<Published> {
-    const rightsOf = publishRights(this.#settings)
+    const rightsOf = publishRights(this.#parts.settings)
     const request = { ...checkOutput(name, output), runId, leaseHash, actor, rightsOf }
-    const { delivery, already } = await this.#store.outbox.publish(request, null)
+    const { store } = await this.#parts.access.get()
+    const { delivery, already } = await store.outbox.publish(request, null)
     return { deliveryId: delivery.id, already }
   }
 
-  #keep(key: string, { id, leaseMs }: Pick<Run, 'id' | 'leaseMs'>, token: string): KeptLease {
+  #keep(
+    runs: RunsService,
+    key: string,
+    { id, leaseMs }: Pick<Run, 'id' | 'leaseMs'>,
+    token: string,
+  ): KeptLease {
+    const { scheduler, log } = this.#parts.seams
     const lease: KeptLease = new KeptLease({
-      runs: this.#runs,
-      scheduler: this.#seams.scheduler,
-      log: this.#log,
+      runs,
+      scheduler,
+      log,
       runId: id,
       token,
       leaseMs,
@@ -227,38 +250,10 @@ class EmbeddedHoldfast implements Holdfast {
   }
 
   #storeError(claim: CheckedClaim, choice: 'open' | 'closed'): Gate {
-    const { repo, prNumber, baseSha, headSha, type } = claim
-    const runKey = `${repo}:pr-${prNumber}:base-${baseSha}:head-${headSha}`
-    const key = heldKey(type, runKey)
-    if (choice === 'open') this.#unclaimed.set(key, true)
-    return {
-      shouldProcess: choice === 'open',
-      runKey,
-      reason: 'store-error',
-      supersededRunKeys: [],
-      run: null,
-      lease: null,
-      signal: never,
-      ...(choice === 'open' ? withoutRun : ungranted(runKey, 'store-error')),
-    }
+    const gate = storeErrorGate(claim, markOf(claim), choice)
+    if (choice === 'open') this.#unclaimed.set(heldKey(claim.type, gate.runKey), true)
+    return gate
   }
-}
-
-/** Of a gate that failed open: there is no run to say anything of. */
-const withoutRun: GateVerbs = {
-  complete: () => Promise.resolve(null),
-  report: () => Promise.resolve(),
-  publish: () => Promise.resolve(null),
-}
-
-function ungranted(runKey: string, reason: Gate['reason']): GateVerbs {
-  const refuse = (): Promise<never> =>
-    Promise.reject(
-      new ConflictError('lease_lost', `${runKey} was not granted to this gate: ${reason}`, {
-        hint: 'Work only where shouldProcess is true.',
-      }),
-    )
-  return { complete: refuse, report: refuse, publish: refuse }
 }
 
 function notHeld(runKey: string, hint: string): ConflictError {
@@ -266,6 +261,9 @@ function notHeld(runKey: string, hint: string): ConflictError {
 }
 
 const heldKey = (type: string, runKey: string): string => `${type} ${runKey}`
+
+const markOf = (claim: CheckedClaim): string =>
+  resultMark({ type: claim.type, pairs: [pairOf(claim)] })
 
 function requestOf(claim: CheckedClaim): Parameters<RunsService['claim']>[0] {
   const { prNumber, deliveryId, eventAt, ...rest } = claim

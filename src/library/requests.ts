@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { parseContent, type givenContents } from '../channels/contents.ts'
 import { githubChannels, type ChannelName } from '../domain/outbox/delivery.ts'
+import { readPullRequestKey } from '../domain/pair.ts'
 import { outcomes, verdicts } from '../domain/run.ts'
 import { InvalidInputError } from '../errors.ts'
 import { ownDeliveryParams, reservedNames } from '../http/contract/deliveries.ts'
@@ -9,6 +10,7 @@ import * as field from '../http/contract/fields.ts'
 import { statusText } from '../http/contract/status-report.ts'
 import type { PublishRequest } from '../outbox-store.ts'
 import { findingsOf } from '../validation/findings.ts'
+import type { OutputKey } from './find-output.ts'
 
 const claimSchema = z.strictObject({
   /** `owner/name`, in any case. */
@@ -52,6 +54,8 @@ const reportSchema = z.strictObject({
   type: field.runType.default('review'),
 })
 
+const outputTypeSchema = z.strictObject({ type: field.runType.optional() })
+
 const outputSchema = z.strictObject({ channel: z.enum(githubChannels) })
 const outputNameSchema = ownDeliveryParams.pick({ name: true })
 
@@ -64,6 +68,23 @@ export const checkClaim = (claim: RunClaim): CheckedClaim =>
   check('checkAndClaimRun', claimSchema, claim)
 export const checkCompletion = (completion: Completion): CheckedCompletion =>
   check('completeRun', completionSchema, completion)
+
+/** The claim that was made, or the run key of its gate, which does not say the type. */
+export function checkOutputKey(
+  output: RunClaim | string,
+  of: { readonly type?: string },
+): OutputKey {
+  const call = 'ensureNotPublished'
+  const { type } = check(call, outputTypeSchema, of)
+  if (typeof output !== 'string') {
+    return check(call, claimSchema, { ...output, ...(type !== undefined && { type }) })
+  }
+  const read = readPullRequestKey(output)
+  if (read !== null) return check(call, claimSchema, { ...read, type })
+  const message = `${call}: runKey is not the key of a pull request's run`
+  const hint = 'Pass runKey of the gate, or { repo, prNumber, baseSha, headSha }.'
+  throw new InvalidInputError('invalid_value', 'runKey', message, { hint })
+}
 
 /** What a run publishes of its own, by channel; the fields are those of the HTTP API. */
 export type Output = {

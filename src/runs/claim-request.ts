@@ -1,5 +1,6 @@
 /** From a caller's words to a claim: keys, identity within the subject, and what makes a head. */
 import type { Claim } from '../domain/claim.ts'
+import { pairOf, pullRequestKey } from '../domain/pair.ts'
 import type { LeaseGrant, RunPolicy } from '../domain/run.ts'
 import { InvalidInputError } from '../errors.ts'
 import type { ClaimRequest, JobClaim, PullRequestClaim } from './runs.ts'
@@ -79,15 +80,14 @@ function ofPullRequest(request: PullRequestClaim): What {
   const repo = request.repo.toLowerCase()
   const baseSha = request.baseSha.toLowerCase()
   const headSha = request.headSha.toLowerCase()
-  const pair = `base-${baseSha}:head-${headSha}`
+  const shas = { baseSha, headSha }
   return {
     repo,
     subjectName: `pr-${request.pr}`,
-    key: `${repo}:pr-${request.pr}:${pair}`,
-    pair,
+    key: pullRequestKey(repo, request.pr, shas),
+    pair: pairOf(shas),
     pr: request.pr,
-    baseSha,
-    headSha,
+    ...shas,
     beforeSha: request.beforeSha?.toLowerCase() ?? null,
   }
 }

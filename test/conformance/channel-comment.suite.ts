@@ -44,12 +44,20 @@ export function exerciseComments(identity: Identity): void {
 
     it('of a run show it, with room for the marker however much there is to say', async () => {
       const summary = 'All of it reads well.\n'.repeat(5000)
-      const { providerId } = await world.write(name, { form: 'anchor', view: anchor(summary) })
+      const pairOf = (n: number) => `base-${'b'.repeat(64)}:head-${String(n).repeat(64)}`
+      const past = Array.from({ length: 10 }, (_, n) => ({
+        ...{ runId: `run_${n}`, headSha: String(n).repeat(64), state: 'succeeded', at: 0 },
+        resultPair: pairOf(n),
+      })) satisfies AnchorView['past']
+      const view = { ...anchor(summary), past }
+      const { providerId } = await world.write(name, { form: 'anchor', view })
       const { body } = world.github.comments(repo, thread)[0]!
       expect(body).toContain('All of it reads well.')
       expect(body).toContain('https://holdfast.example')
       expect(body.length).toBeLessThanOrEqual(65_000)
-      const { standing } = await world.look(name, { form: 'anchor', view: anchor(summary) }, {}, 0)
+      expect(body).toMatch(/<!-- holdfast:result review base-b{40}:head-a{40} base-/)
+      expect(body).toContain(`${pairOf(9)} -->`)
+      const { standing } = await world.look(name, { form: 'anchor', view }, {}, 0)
       expect(standing).toMatchObject([{ providerId, current: true }])
     })
 

@@ -122,6 +122,7 @@ async function askStatuses({ ask }: ReturnType<typeof judged>, as: Asker): Promi
   await ask(as, `POST ${repo}/statuses/${sha('a')}`, { state: 'pending' })
   await ask(as, `GET ${repo}/commits/${sha('a')}/statuses`)
   await ask(as, `GET ${repo}/commits/${sha('a')}/status`)
+  await ask(as, `GET ${repo}/commits/${sha('a')}/pulls`)
 }
 
 async function askLabels({ ask }: ReturnType<typeof judged>, as: Asker): Promise<void> {

@@ -51,7 +51,7 @@ const directions: readonly Direction[] = [
       'src/catch-up-store.ts',
       'src/token-store.ts',
       ...['src/secrets.ts', 'src/clock.ts', 'src/random.ts', 'src/scheduler.ts'],
-      ...['src/background-loop.ts'],
+      ...['src/background-loop.ts', 'src/marker-keys.ts'],
       ...['pg', 'node:'],
     ],
     fix: 'a store knows the domain and its port only: take the rest as an argument',

@@ -2,7 +2,9 @@
  * What an anchor comment says, before it is put into words: all of it comes from the run, but for
  * the lines of the runs before it, which the comment carries along.
  */
+import { pairOf } from '../pair.ts'
 import type { Run, RunState, Verdict } from '../run.ts'
+import { showsResult } from './standing.ts'
 
 export const locales = ['en', 'ru'] as const
 export type Locale = (typeof locales)[number]
@@ -20,6 +22,8 @@ export interface PastRun {
   readonly headSha: string | null
   readonly state: RunState
   readonly at: number
+  /** The commits it had a result for; absent where it ended without one. */
+  readonly resultPair?: string | undefined
 }
 
 export interface AnchorView {
@@ -98,12 +102,28 @@ export function anchorView(run: Run, before: AnchorView | null): AnchorView {
   }
 }
 
+/** The commits that this view shows a result for; null while there is none. */
+function resultPairOf(view: AnchorView): string | null {
+  const { baseSha, headSha } = view
+  return showsResult(view) && baseSha !== null && headSha !== null
+    ? pairOf({ baseSha, headSha })
+    : null
+}
+
+/** All the commits that the comment shows a result for: its own run's, and those before it. */
+export function resultPairsOf(view: AnchorView): readonly string[] {
+  const pairs = [resultPairOf(view), ...view.past.map(({ resultPair }) => resultPair)]
+  return [...new Set(pairs.filter((pair) => typeof pair === 'string'))]
+}
+
 /** A run that takes the comment over from another leaves a line of it. */
 function pastOf(run: Run, before: AnchorView): Pick<AnchorView, 'past' | 'pastMore'> {
   const past = before.past.filter(({ runId }) => runId !== run.id)
   if (before.runId === run.id) return { past, pastMore: before.pastMore }
   const { runId, headSha, state, finishedAt, createdAt } = before
-  const all = [{ runId, headSha, state, at: finishedAt ?? createdAt }, ...past]
+  const resultPair = resultPairOf(before)
+  const line = { runId, headSha, state, at: finishedAt ?? createdAt }
+  const all = [{ ...line, ...(resultPair !== null && { resultPair }) }, ...past]
   return {
     past: all.slice(0, pastKept),
     pastMore: before.pastMore + Math.max(0, all.length - pastKept),

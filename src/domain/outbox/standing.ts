@@ -26,6 +26,16 @@ export function standingOf(run: Ended): Standing {
   }
 }
 
+const withoutResult: readonly Standing[] = [
+  ...(['queued', 'running', 'waiting'] as const),
+  ...(['timed_out', 'lost', 'no_worker', 'cancelled', 'superseded'] as const),
+]
+
+/** It has ended and says how the work came out, rather than that it was cut short. */
+export function showsResult(run: Ended): boolean {
+  return !withoutResult.includes(standingOf(run))
+}
+
 function failureOf(code: string | null): Standing {
   if (code === 'timeout') return 'timed_out'
   if (code === 'no_worker') return 'no_worker'

@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import type { Run } from '../run.ts'
+import { runStates, verdicts, type Run } from '../run.ts'
+import { showsResult } from './standing.ts'
 import { checkOf, statusOf } from './status-words.ts'
+import { ownReasons } from './words/words.ts'
 import { plural } from './words/ru.ts'
 
 const blank = {
@@ -26,6 +28,20 @@ test('while it is active there is one text, so that it is written once', () => {
       summary: words,
     })
     expect(statusOf({ ...run, locale: 'ru-RU' }).description).toBe('Ожидается результат')
+  }
+})
+
+test('it has a result exactly where its status is a success or a failure', () => {
+  for (const state of runStates) {
+    for (const verdict of [null, ...verdicts]) {
+      for (const errorCode of [null, 'broken', ...ownReasons]) {
+        const run = runOf({ state, verdict, errorCode })
+        expect([run, showsResult(run)]).toEqual([
+          run,
+          ['success', 'failure'].includes(statusOf(run).state),
+        ])
+      }
+    }
   }
 })
 

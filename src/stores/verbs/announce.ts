@@ -2,7 +2,6 @@
  * What a change of a run means for what GitHub shows, written in the change's own transaction.
  * Order of locks: subjects, then runs, then deliveries.
  */
-import { hash } from 'node:crypto'
 import { desiresOf, type Desire } from '../../domain/outbox/announce.ts'
 import type { Delivery } from '../../domain/outbox/delivery.ts'
 import type { Revision, Wish } from '../../domain/outbox/revise.ts'
@@ -11,6 +10,7 @@ import { hasResult } from '../../domain/outbox/said-there.ts'
 import type { Run } from '../../domain/run.ts'
 import { isActive } from '../../domain/run.ts'
 import type { Subject } from '../../domain/subject.ts'
+import { markerKeyOf } from '../../marker-keys.ts'
 import type { Verb } from '../sql.ts'
 import { insertAudits } from '../tables/audit-table.ts'
 import { deliveriesAt, writeDeliveries } from '../tables/delivery-table.ts'
@@ -111,9 +111,4 @@ function* store(context: VerbContext, revisions: readonly Revision[]): Verb<void
     revisions.flatMap(({ audits }) => audits),
     context.now(),
   )
-}
-
-/** Part of every comment we write: short, and telling nothing. */
-export function markerKeyOf(text: string): string {
-  return hash('sha256', text, 'hex').slice(0, 32)
 }

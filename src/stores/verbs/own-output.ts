@@ -20,13 +20,13 @@ import {
 } from '../../domain/outbox/said-there.ts'
 import type { Run } from '../../domain/run.ts'
 import { ConflictError, ForbiddenError, InvalidInputError } from '../../errors.ts'
+import { ownMarkerKey } from '../../marker-keys.ts'
 import type { PublishAnswer, PublishRequest } from '../../outbox-store.ts'
 import type { Verb } from '../sql.ts'
 import { join, padded, sql } from '../sql.ts'
 import { insertAudits } from '../tables/audit-table.ts'
 import { deliveriesAt, selectDeliveries, writeDeliveries } from '../tables/delivery-table.ts'
 import { selectRunsUnchanged } from '../tables/run-table.ts'
-import { markerKeyOf } from './announce.ts'
 import type { VerbContext } from './context.ts'
 import { lockRun } from './context.ts'
 import { checkHolder } from './hold-run.ts'
@@ -51,7 +51,7 @@ export function* publishOwn(context: VerbContext, request: PublishRequest): Verb
     desire,
     run,
     repositoryId: subject.scope,
-    markerKey: markerKeyOf(desire.markerText),
+    markerKey: ownMarkerKey(run, desire.markerText),
   }
   if (standing !== null && isTaken(standing, run)) return yield* sayAtTaken(context, standing, wish)
   const next = revise(standing, wish, () => context.newId('del'), context.now(), context.publishing)

@@ -1,6 +1,8 @@
 /** Issues and pull requests, read only: they are made by people and pushes. */
 import { issueJson, pullJson, simplePullJson } from '../json/thread-json.ts'
 import { pageOf } from '../paging.ts'
+import { unprocessable } from '../refusal.ts'
+import { canSeeCommit } from '../state/repositories.ts'
 import type { Pull, Thread } from '../state/threads.ts'
 import { pullThreadOf, repositoryOf, threadOf } from './found.ts'
 import type { Call, Route } from './route.ts'
@@ -27,6 +29,15 @@ export const threadRoutes: readonly Route[] = [
     },
   },
   {
+    route: 'GET /repos/{owner}/{repo}/commits/{commit_sha}/pulls',
+    docs: 'commits/commits#list-pull-requests-associated-with-a-commit',
+    handle: (call) => {
+      const { items, headers } = pageOf(call.request, pullsOfCommit(call))
+      const body = items.map((thread) => simplePullJson(call.world, thread, thread.pull))
+      return { status: 200, body, headers }
+    },
+  },
+  {
     route: 'GET /repos/{owner}/{repo}/issues/{issue_number}',
     docs: 'issues/issues#get-an-issue',
     handle: (call) => ({ status: 200, body: issueJson(call.world, threadOf(call, readIssues)) }),
@@ -34,13 +45,26 @@ export const threadRoutes: readonly Route[] = [
 ]
 
 type PullThread = Thread & { readonly pull: Pull }
+const isPull = (thread: Thread): thread is PullThread => thread.pull !== null
+
+/** Open and merged ones, as GitHub has it: one that was closed without a merge is not listed. */
+function pullsOfCommit(call: Call): PullThread[] {
+  const repository = repositoryOf(call, readPulls)
+  const sha = call.params['commit_sha'] ?? ''
+  if (!canSeeCommit(call.world, repository, sha)) {
+    throw unprocessable(`No commit found for SHA: ${sha}`)
+  }
+  return [...repository.threads.values()]
+    .filter(isPull)
+    .filter(({ state, pull }) => state === 'open' || pull.mergedAt !== null)
+    .filter(({ pull }) => pull.headSha === sha)
+}
 
 function listedPulls(call: Call): PullThread[] {
   const { query } = call.request
   const repository = repositoryOf(call, readPulls)
   const state = query.get('state') ?? 'open'
   const [head, base] = [query.get('head'), query.get('base')]
-  const isPull = (thread: Thread): thread is PullThread => thread.pull !== null
   const pulls = [...repository.threads.values()]
     .filter(isPull)
     .filter((thread) => state === 'all' || thread.state === state)

@@ -1,0 +1,29 @@
+/**
+ * What a pull request's run is within its pull request: the two commits it is about, free of the
+ * repository's name. The run key shows it behind the name and the number.
+ */
+
+export interface ShaPair {
+  readonly baseSha: string
+  readonly headSha: string
+}
+
+/** Both in lower case. */
+export function pairOf({ baseSha, headSha }: ShaPair): string {
+  return `base-${baseSha}:head-${headSha}`
+}
+
+export function pullRequestKey(repo: string, pr: number, shas: ShaPair): string {
+  return `${repo}:pr-${pr}:${pairOf(shas)}`
+}
+
+const keyForm = /^([^:]+):pr-(\d+):base-([0-9a-f]+):head-([0-9a-f]+)$/i
+
+/** Null for a key of another form, such as a job's. */
+export function readPullRequestKey(
+  key: string,
+): (ShaPair & { readonly repo: string; readonly prNumber: number }) | null {
+  const [, repo, number, baseSha, headSha] = keyForm.exec(key) ?? []
+  if (repo === undefined || baseSha === undefined || headSha === undefined) return null
+  return { repo, prNumber: Number(number), baseSha, headSha }
+}

@@ -1,0 +1,78 @@
+/** `ensureNotPublished`: what the caller gave, who we are, and an error that says what to do. */
+import type { Authors } from '../channels/authors.ts'
+import { pullRequestKey } from '../domain/pair.ts'
+import { OutputUnknownError, SetupError, type HoldfastError } from '../errors.ts'
+import type { GitHubConnection } from '../github.ts'
+import { GitHubError } from '../github/errors.ts'
+import { runPolicy } from '../settings/run-policy.ts'
+import type { Settings } from '../settings/settings.ts'
+import { OutputSearch, type OutputKey, type PublishedOutput, type ShownAs } from './find-output.ts'
+
+export class OutputGate {
+  readonly #settings: Settings
+  readonly #github: GitHubConnection | null
+  #authors: Promise<Authors> | null = null
+
+  constructor(settings: Settings, github: GitHubConnection | null) {
+    this.#settings = settings
+    this.#github = github
+  }
+
+  async check(key: OutputKey): Promise<PublishedOutput> {
+    if (this.#github === null) throw noCredentials()
+    const runKey = pullRequestKey(key.repo, key.prNumber, key)
+    try {
+      const authors = await this.#ownAuthors(this.#github)
+      return await new OutputSearch(this.#github, key, authors).find(this.#shownAs(key.type))
+    } catch (error) {
+      const isExpected = error instanceof GitHubError || error instanceof OutputUnknownError
+      throw isExpected ? notKnown(runKey, error) : error
+    }
+  }
+
+  #shownAs(type: string): ShownAs {
+    const { anchorPer, statusContext } = runPolicy(
+      this.#settings,
+      type,
+      'pull_request',
+    ).announcement
+    return { hasComment: anchorPer !== null, statusContext }
+  }
+
+  /** Asked once: credentials do not change the account they belong to. */
+  #ownAuthors(github: GitHubConnection): Promise<Authors> {
+    this.#authors ??= learnAuthors(github).catch((error: unknown) => {
+      this.#authors = null
+      throw error
+    })
+    return this.#authors
+  }
+}
+
+async function learnAuthors(github: GitHubConnection): Promise<Authors> {
+  const account = await github.ownAccount()
+  if (account === null) {
+    throw new OutputUnknownError('output_unknown', 'GitHub rejects the credentials')
+  }
+  const { id, appId } = account
+  return {
+    userIds: new Set(id === null ? [] : [id]),
+    appIds: new Set(appId === null ? [] : [appId]),
+  }
+}
+
+function noCredentials(): SetupError {
+  return new SetupError('github_access', 'ensureNotPublished needs GitHub credentials', {
+    hint: 'Pass them when opening: openHoldfast(config, { github: { token } }).',
+  })
+}
+
+function notKnown(runKey: string, cause: HoldfastError): OutputUnknownError {
+  const message = `cannot tell whether the result of ${runKey} was published: ${cause.message}`
+  return new OutputUnknownError('output_unknown', message, {
+    hint:
+      'Publish nothing now, and ask again later. If it stays, check that the credentials may ' +
+      'read the pull request, its comments and the commit statuses.',
+    cause,
+  })
+}

@@ -1,0 +1,82 @@
+/**
+ * The store of a program that embeds Holdfast, opened when it is first needed and, while it cannot
+ * be reached, again with each call that needs it. There is no retry in the background: a call that
+ * wants the store waits for one attempt to connect, and calls at the same time share it.
+ */
+import { StoreUnavailableError } from '../errors.ts'
+import { unannounced } from '../domain/run.ts'
+import type { Log } from '../log.ts'
+import { openStore, type Seams } from '../open-store.ts'
+import { createRuns, type RunsService } from '../runs/create-runs.ts'
+import { createSweeper } from '../runs/sweeper.ts'
+import { runPolicy } from '../settings/run-policy.ts'
+import type { Settings } from '../settings/settings.ts'
+import type { Store } from '../store.ts'
+
+export interface OpenedStore {
+  readonly store: Store
+  readonly runs: RunsService
+  close(): Promise<void>
+}
+
+export class StoreAccess {
+  readonly #open: () => Promise<OpenedStore>
+  #opened: Promise<OpenedStore> | null = null
+  #closed = false
+
+  constructor(open: () => Promise<OpenedStore>) {
+    this.#open = open
+  }
+
+  /** Rejects with StoreUnavailableError while it cannot be reached. */
+  get(): Promise<OpenedStore> {
+    if (this.#closed && this.#opened === null) return Promise.reject(closedError())
+    this.#opened ??= this.#open().catch((error: unknown) => {
+      this.#opened = null
+      throw error
+    })
+    return this.#opened
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    const opened = await this.#opened?.catch(() => null)
+    await opened?.close()
+  }
+}
+
+export async function openEmbeddedStore(
+  settings: Settings,
+  seams: Seams & { readonly log: Log },
+): Promise<OpenedStore> {
+  const { scheduler, log } = seams
+  const store = await openStore(settings, seams)
+  try {
+    // What it announces is published by a server; without one nobody ever would.
+    const isServed = (await store.servedAt()) !== null
+    // Before anything may be taken from a holder, know how long they could not reach the store.
+    await store.watch()
+    const runs = createRuns({
+      ...seams,
+      store,
+      leaseMs: settings.leaseMs,
+      policyOf: (type, kind) => {
+        const policy = runPolicy(settings, type, kind)
+        return isServed ? policy : { ...policy, announcement: unannounced }
+      },
+      headSource: null,
+    })
+    const onSwept: Parameters<typeof createSweeper>[0]['onSwept'] = (swept) =>
+      runs.announceSwept(swept)
+    const sweeper = createSweeper({ store, scheduler, log, serves: false, onSwept })
+    sweeper.start()
+    return { store, runs, close: () => sweeper.stop().then(() => store.close()) }
+  } catch (error) {
+    await store.close()
+    throw error
+  }
+}
+
+function closedError(): StoreUnavailableError {
+  return new StoreUnavailableError('store_closed', 'the store is closed')
+}

@@ -1,0 +1,47 @@
+/** What gates answer that were granted no lease: refused, or let through without the store. */
+import { pullRequestKey } from '../domain/pair.ts'
+import { ConflictError } from '../errors.ts'
+import type { Gate } from './holdfast.ts'
+import type { CheckedClaim } from './requests.ts'
+
+export type GateVerbs = Pick<Gate, 'complete' | 'report' | 'publish'>
+
+/** Aborted by nobody: there is no lease that could be lost. */
+export const neverAborted = new AbortController().signal
+
+/** The gate when the store could not be reached. */
+export function storeErrorGate(
+  claim: CheckedClaim,
+  resultMark: string,
+  choice: 'open' | 'closed',
+): Gate {
+  const runKey = pullRequestKey(claim.repo, claim.prNumber, claim)
+  return {
+    shouldProcess: choice === 'open',
+    runKey,
+    reason: 'store-error',
+    supersededRunKeys: [],
+    resultMark,
+    run: null,
+    lease: null,
+    signal: neverAborted,
+    ...(choice === 'open' ? withoutRun : ungranted(runKey, 'store-error')),
+  }
+}
+
+/** Of a gate that failed open: there is no run to say anything of. */
+const withoutRun: GateVerbs = {
+  complete: () => Promise.resolve(null),
+  report: () => Promise.resolve(),
+  publish: () => Promise.resolve(null),
+}
+
+export function ungranted(runKey: string, reason: Gate['reason']): GateVerbs {
+  const refuse = (): Promise<never> =>
+    Promise.reject(
+      new ConflictError('lease_lost', `${runKey} was not granted to this gate: ${reason}`, {
+        hint: 'Work only where shouldProcess is true.',
+      }),
+    )
+  return { complete: refuse, report: refuse, publish: refuse }
+}
