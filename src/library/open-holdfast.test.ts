@@ -167,7 +167,7 @@ describe('reporting', () => {
     const done = await holdfast.completeRun(gate.runKey)
     expect(done?.reports).toMatchObject([{ text: 'reading the diff', count: 2 }])
     await expect(holdfast.reportRunStatus(gate.runKey, 'late')).rejects.toMatchObject({
-      code: 'lease_lost',
+      code: 'ended',
     })
   })
 
