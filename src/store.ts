@@ -108,7 +108,7 @@ export interface Store extends TokenStore {
   /** Newest first, in the order of commits; by time where the filter speaks of time. */
   listAudit(filter: AuditFilter, page: Page): Promise<Paged<AuditRow>>
   /** Oldest first. Whoever goes on from the last `order` it was given misses no commit. */
-  auditAfter(order: number, filter: AuditFilter, limit: number): Promise<readonly AuditRow[]>
+  auditAfter(order: number, filter: AuditFilter, limit: number): Promise<AuditBite>
   /** The newest `order`, or 0; whatever is committed from now on is above it. */
   latestAuditOrder(): Promise<number>
   /** Readers do it themselves; done now and then, none of them meets a long backlog. */
@@ -126,6 +126,12 @@ export interface Store extends TokenStore {
   recordMode(mode: StoreMode): Promise<StoreMode>
   /** Null before the first start. What happened before it was never ours to hear of. */
   firstStartedAt(): Promise<number | null>
+}
+
+/** Of the rows after a place: so many, or fewer where they are large, but at least one. */
+export interface AuditBite {
+  readonly rows: readonly AuditRow[]
+  readonly more: boolean
 }
 
 export interface KnownRepository {

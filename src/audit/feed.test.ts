@@ -45,10 +45,12 @@ let looks: number
 let isAway: boolean
 let logged: string[]
 let feed: AuditFeed
+/** How many the store answers at once, because they are large. */
+let rowsMax: number
 
 beforeEach(() => {
   scheduler = new HandScheduler()
-  ;[rows, looks, isAway, logged] = [[], 0, false, []]
+  ;[rows, looks, isAway, logged, rowsMax] = [[], 0, false, [], 1000]
   const log = pino({}, { write: (line: string) => void logged.push(line) })
   const store = {
     latestAuditOrder: async () => {
@@ -58,8 +60,10 @@ beforeEach(() => {
     },
     auditAfter: async (order: number, { runId }: AuditFilter, limit: number) => {
       if (isAway) throw new Error('away')
-      const found = rows.filter((one) => one.order > order)
-      return found.filter((one) => runId === undefined || one.runId === runId).slice(0, limit)
+      const after = rows.filter((one) => one.order > order)
+      const found = after.filter((one) => runId === undefined || one.runId === runId)
+      const most = Math.min(limit, rowsMax)
+      return { rows: found.slice(0, most), more: found.length > most }
     },
   }
   feed = createAuditFeed({ store, scheduler, log })
@@ -114,6 +118,17 @@ it('a backlog comes in pages, without a look between them', async () => {
   expect(pages.map((page) => page?.rows.length)).toEqual([100, 100, 50])
   expect(pages.flatMap(orders)).toEqual(rows.map(({ order }) => order))
   expect(looks).toBe(0)
+  stop()
+})
+
+it('large rows come in smaller pages, and none is passed over', async () => {
+  rowsMax = 2
+  rows.push(...Array.from({ length: 5 }, (_, i) => row(i + 1)))
+  const { next, stop } = await follow(0)
+  await next()
+  await look()
+  const pages = [await next(), await next(), await next()]
+  expect(pages.map(orders)).toEqual([[1, 2], [3, 4], [5]])
   stop()
 })
 

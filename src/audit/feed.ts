@@ -10,7 +10,7 @@ import type { AuditRow } from '../domain/audit.ts'
 import type { Log } from '../log.ts'
 import type { Cancel, Scheduler } from '../scheduler.ts'
 import { delay } from '../scheduler.ts'
-import type { AuditFilter, Store } from '../store.ts'
+import type { AuditBite, AuditFilter, Store } from '../store.ts'
 
 const lookEveryMs = 250
 const quietMsMax = 15_000
@@ -72,17 +72,18 @@ class StoreAuditFeed implements AuditFeed {
     try {
       yield { rows: [], order }
       while (!isGone()) {
-        // Known before the page is read, so a page that is not full holds all up to it.
+        // Known before the page is read, so the last page holds all up to it.
         const known = this.#latest
-        const rows = await this.#page(order, filter)
+        const page = await this.#page(order, filter)
         if (isGone()) return
-        if (rows === null) {
+        if (page === null) {
           await delay(this.#options.scheduler, againMs, signal)
           continue
         }
+        const { rows, more } = page
         order = rows.at(-1)?.order ?? order
         if (rows.length > 0) yield { rows, order }
-        if (rows.length === pageMax) continue
+        if (more) continue
         order = Math.max(order, known)
         const isNews = await this.#newsAfter(order, signal)
         if (!isNews) yield { rows: [], order }
@@ -94,7 +95,7 @@ class StoreAuditFeed implements AuditFeed {
   }
 
   /** Null while the store is away. */
-  async #page(order: number, filter: AuditFilter): Promise<readonly AuditRow[] | null> {
+  async #page(order: number, filter: AuditFilter): Promise<AuditBite | null> {
     try {
       return await this.#options.store.auditAfter(order, filter, pageMax)
     } catch {

@@ -283,7 +283,7 @@ export class SqlStore extends SqlTokens implements port.Store {
     order: number,
     filter: port.AuditFilter,
     limit: number,
-  ): Promise<readonly AuditRow[]> {
+  ): Promise<port.AuditBite> {
     await this.placeAudits()
     return await this.#driver.read(() => auditAfter(this.#context, order, filter, limit))
   }

@@ -2,8 +2,8 @@
  * Drivers with faults. `withAborts` loses races at random, as a busy database does; the store must
  * not mind. `withoutLocks` takes away what the claims rely on, the subject's lock and the
  * compare-and-set of runs: with it the checks of the storm must find something, or they check
- * nothing. `withCut` cuts one transaction off, as a crash would. `withGates` lets a test hold a
- * statement back.
+ * nothing. `withCut` cuts one transaction off, as a crash would; `withLostRace` has one run again.
+ * `withGates` lets a test hold a statement back.
  */
 import type { Random } from '../../src/random.ts'
 import type { Driver } from '../../src/stores/driver.ts'
@@ -84,6 +84,19 @@ export function withCut(driver: Driver, cut: { left: number }): Driver {
       function* (statement) {
         if (cut.left-- === 0) throw new Error('a made-up cut')
         return yield statement
+      },
+  )
+}
+
+/** The same, as when somebody else was faster: the driver runs the verb again by itself. */
+export function withLostRace(driver: Driver, race: { left: number }): Driver {
+  return wrapVerbs(
+    driver,
+    () =>
+      function* (statement) {
+        const rows = yield statement
+        if (race.left-- === 0) throw new LostRace('a made-up race')
+        return rows
       },
   )
 }

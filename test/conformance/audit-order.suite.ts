@@ -6,6 +6,7 @@ import { setImmediate } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import type { AuditRow } from '../../src/domain/audit.ts'
 import type { AuditFilter, Store } from '../../src/store.ts'
+import { completion } from './claims.ts'
 import { TestSubject } from './test-subject.ts'
 import { useWorld, type OpenStore } from './world.ts'
 
@@ -18,11 +19,10 @@ export async function followFrom(
 ): Promise<AuditRow[]> {
   const seen: AuditRow[] = []
   for (let after = start; ;) {
-    const rows = await store.auditAfter(after, filter, limit)
-    const last = rows.at(-1)
-    if (last === undefined) return seen
+    const { rows, more } = await store.auditAfter(after, filter, limit)
     seen.push(...rows)
-    after = last.order
+    if (!more) return seen
+    after = rows.at(-1)?.order ?? after
   }
 }
 
@@ -47,7 +47,32 @@ export function auditOrder(open: OpenStore): void {
 
   it('has nothing after the newest', async () => {
     await new TestSubject(world()).claim('a')
-    expect(await world().store.auditAfter(await here(), {}, 10)).toEqual([])
+    expect(await world().store.auditAfter(await here(), {}, 10)).toEqual({ rows: [], more: false })
+  })
+
+  it('comes in pieces of 4 MB at most, and says when there is more', async () => {
+    const start = await here()
+    const mib = 1024 * 1024
+    const subject = new TestSubject(world())
+    for (const [name, size] of [
+      ['a', 1.5 * mib],
+      ['b', 1.5 * mib],
+      ['c', 1.5 * mib],
+      ['d', 5 * mib],
+      ['e', 1],
+    ] as const) {
+      const failed = { errorCode: 'x'.repeat(size) }
+      await world().store.completeRun(completion(await subject.claim(name), 'failed', failed), null)
+    }
+    const filter = { type: 'run.failed' } as const
+    const pieces: AuditRow[][] = []
+    for (let [after, isMore] = [start, true]; isMore;) {
+      const { rows, more } = await world().store.auditAfter(after, filter, 100)
+      pieces.push([...rows])
+      ;[after, isMore] = [rows.at(-1)?.order ?? after, more]
+    }
+    expect(pieces.map((rows) => rows.length)).toEqual([2, 1, 1, 1])
+    expect(await followFrom(world().store, start, 100, filter)).toEqual(pieces.flat())
   })
 
   it('is the order of the list too, whichever of the two is asked first', async () => {
@@ -109,7 +134,7 @@ export function auditOrder(open: OpenStore): void {
     while ((await world().store.purge(limits, 'test')).more);
     expect(await followFrom(world().store, 0, 100)).toEqual([])
     await subject.claim('b')
-    const [row] = await world().store.auditAfter(before, {}, 1)
-    expect(row?.type).toBe('run.claimed')
+    const { rows } = await world().store.auditAfter(before, {}, 1)
+    expect(rows[0]?.type).toBe('run.claimed')
   })
 }

@@ -63,7 +63,7 @@ async function play({ store, relay, loss }: Place, scenario: Scenario): Promise<
     return await verb()
   })
   expect(relay.commitsLost - lostBefore).toBe(loss === null ? 0 : 1)
-  const audits = await store.auditAfter(told, {}, 1000)
+  const { rows: audits } = await store.auditAfter(told, {}, 1000)
   return { answer: comparable(answer), told: audits.map(({ type }) => type).toSorted() }
 }
 

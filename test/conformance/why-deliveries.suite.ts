@@ -193,8 +193,8 @@ export function whyDeliveries(open: OpenStore): void {
       expect(items.map(({ type, deliveryId }) => [type, deliveryId])).toEqual([
         ['delivery.sent', id],
       ])
-      const after = await world.store.auditAfter(0, { deliveryId: id }, 10)
-      expect(after).toEqual(items)
+      const { rows } = await world.store.auditAfter(0, { deliveryId: id }, 10)
+      expect(rows).toEqual(items)
     })
   })
 }

@@ -41,7 +41,8 @@ beforeEach(async () => {
     latestAuditOrder: async () => rows.at(-1)?.order ?? 0,
     auditAfter: async (order: number, _filter: object, limit: number) => {
       reads++
-      return rows.filter((one) => one.order > order).slice(0, limit)
+      const found = rows.filter((one) => one.order > order)
+      return { rows: found.slice(0, limit), more: found.length > limit }
     },
   }
   const auditFeed = createAuditFeed({ store, scheduler: systemScheduler, log: deps.log })

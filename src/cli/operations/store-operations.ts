@@ -99,11 +99,11 @@ async function* followStore(
     for (const row of known.toReversed()) yield auditView(row)
   }
   while (!signal.aborted) {
-    const rows = await store.auditAfter(place, auditFilter(filter), biteMax)
+    const { rows, more } = await store.auditAfter(place, auditFilter(filter), biteMax)
     for (const row of rows) {
       place = row.order
       yield auditView(row)
     }
-    if (rows.length < biteMax) await delay(scheduler, pollMs, signal)
+    if (!more) await delay(scheduler, pollMs, signal)
   }
 }

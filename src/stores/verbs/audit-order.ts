@@ -6,7 +6,7 @@
  * after the commit of the one before, above its last number.
  */
 import type { AuditRow } from '../../domain/audit.ts'
-import type { AuditFilter, Page, Paged } from '../../store.ts'
+import type { AuditBite, AuditFilter, Page, Paged } from '../../store.ts'
 import { cutPage, pageAfterNumber, pageAfterPair, rowsToRead } from '../paging.ts'
 import type { Sql, Verb } from '../sql.ts'
 import { join, raw, sql } from '../sql.ts'
@@ -62,9 +62,7 @@ export function* listAudit(
   const after = byTime ? pageAfterPair(page, at, order) : pageAfterNumber(page, order)
   const newestFirst = byTime ? sql`at DESC, ${order} DESC` : sql`${order} DESC`
   const inOrder = sql`${join([after, ...matching(filter)], ' AND ')} ORDER BY ${newestFirst}`
-  const table = raw('audit')
-  const count = yield* rowsToRead({ table, large: ['data'], inOrder, limit: page.limit })
-  const found = yield* selectAudits(order, sql`${inOrder} LIMIT ${count}`)
+  const found = yield* selectPage(order, inOrder, page.limit)
   const placeOf = (row: AuditRow): string | number =>
     byTime ? `${row.at}.${row.order}` : row.order
   return cutPage(found, page, (row) => row, placeOf)
@@ -75,10 +73,18 @@ export function* auditAfter(
   order: number,
   filter: AuditFilter,
   limit: number,
-): Verb<AuditRow[]> {
+): Verb<AuditBite> {
   const place = dialect.auditOrder
   const where = join([sql`${place} > ${order}`, ...matching(filter)], ' AND ')
-  return yield* selectAudits(place, sql`${where} ORDER BY ${place} LIMIT ${limit}`)
+  const found = yield* selectPage(place, sql`${where} ORDER BY ${place}`, limit)
+  const { items, nextCursor } = cutPage(found, { limit, cursor: null }, (row) => row)
+  return { rows: items, more: nextCursor !== null }
+}
+
+/** The page and the row after it. */
+function* selectPage(order: Sql, inOrder: Sql, limit: number): Verb<AuditRow[]> {
+  const count = yield* rowsToRead({ table: raw('audit'), large: ['data'], inOrder, limit })
+  return yield* selectAudits(order, sql`${inOrder} LIMIT ${count}`)
 }
 
 function matching({ runId, inboxId, deliveryId, type, since, until }: AuditFilter): Sql[] {
