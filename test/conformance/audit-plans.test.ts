@@ -3,17 +3,14 @@
  * Method: the very statements of the verbs are explained on both databases. Each must go along an
  * index in the order of the page: neither sort nor read what it then leaves out.
  */
-import pg from 'pg'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 import type { AuditFilter } from '../../src/store.ts'
-import { openPostgresDriver, sessionOptions } from '../../src/stores/open-postgres.ts'
 import type { Sql } from '../../src/stores/sql.ts'
 import { raw } from '../../src/stores/sql.ts'
 import { auditAfter, latestAudit, listAudit } from '../../src/stores/verbs/audit-order.ts'
 import type { VerbContext } from '../../src/stores/verbs/context.ts'
-import { seams } from '../chaos/open-store.ts'
-import { freshDatabase, type TestDatabase } from '../postgres/fresh-database.ts'
 import { migratedMemory } from '../schema/dump-sqlite.ts'
+import { numbersTo, stepsOnSqlite, usePostgresPlans } from './plans.ts'
 
 const history = 20_000
 
@@ -55,15 +52,11 @@ const row = `i AS at, CASE i % 1000 WHEN 0 THEN 'rare' ELSE 'common' END AS type
 describe('SQLite', () => {
   const db = migratedMemory()
   db.exec(`INSERT INTO audit (at, type, actor, run_id, inbox_id, delivery_id, data)
-    WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${history})
-    SELECT ${row} FROM n`)
+    ${numbersTo(history)} SELECT ${row} FROM n`)
   afterAll(() => db.close())
 
-  it.each(Object.entries(statementsOf('id')))('%s', (_name, { text, params }) => {
-    const steps = db
-      .prepare(`EXPLAIN QUERY PLAN ${text}`)
-      .all(...params)
-      .map(({ detail }) => String(detail))
+  it.each(Object.entries(statementsOf('id')))('%s', (_name, statement) => {
+    const steps = stepsOnSqlite(db, statement)
     // Without a condition, a scan is the table walked backwards from its end.
     const walks = /^(SEARCH audit|SCAN audit$)/
     expect(steps.filter((step) => !walks.test(step))).toEqual([])
@@ -71,38 +64,13 @@ describe('SQLite', () => {
 })
 
 describe('PostgreSQL', () => {
-  let database: TestDatabase
-  let client: pg.Client
-  beforeAll(async () => {
-    database = await freshDatabase()
-    await (await openPostgresDriver(database.url, seams)).close()
-    client = new pg.Client({ connectionString: database.url, options: sessionOptions })
-    await client.connect()
-    await client.query(`INSERT INTO audit (seq, at, type, actor, run_id, inbox_id,
-      delivery_id, data)
-      SELECT i, ${row} FROM generate_series(1, ${history}) AS i`)
-    await client.query('ANALYZE audit')
-  })
-  afterAll(async () => {
-    await client.end()
-    await database.drop()
-  })
+  const planOf = usePostgresPlans([
+    `INSERT INTO audit (seq, at, type, actor, run_id, inbox_id, delivery_id, data)
+      SELECT i, ${row} FROM generate_series(1, ${history}) AS i`,
+  ])
 
-  interface Plan {
-    readonly 'Node Type': string
-    readonly 'Rows Removed by Filter'?: number
-    readonly Plans?: readonly Plan[]
-  }
-  const flat = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(flat)]
-
-  it.each(Object.entries(statementsOf('seq')))('%s', async (_name, { text, params }) => {
-    let count = 0
-    const numbered = text.replaceAll('?', () => `$${++count}`)
-    const { rows } = await client.query<{ 'QUERY PLAN': readonly [{ readonly Plan: Plan }] }>(
-      `EXPLAIN (ANALYZE, FORMAT JSON) ${numbered}`,
-      [...params],
-    )
-    const nodes = flat(rows[0]!['QUERY PLAN'][0].Plan)
+  it.each(Object.entries(statementsOf('seq')))('%s', async (_name, statement) => {
+    const nodes = await planOf(statement)
     expect(nodes.map((node) => node['Node Type'])).not.toContain('Sort')
     expect(nodes.map((node) => node['Node Type'])).not.toContain('Seq Scan')
     expect(nodes.some((node) => node['Node Type'].startsWith('Index'))).toBe(true)

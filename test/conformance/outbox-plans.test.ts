@@ -4,10 +4,9 @@
  * Method: the very statements of the verbs are explained on both databases, over many deliveries
  * that are done: each must go along an index, and read nothing that it then leaves out.
  */
-import pg from 'pg'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openPostgresDriver, sessionOptions } from '../../src/stores/open-postgres.ts'
-import type { Row, Sql, Verb } from '../../src/stores/sql.ts'
+import { afterAll, describe, expect, it } from 'vitest'
+import type { Run } from '../../src/domain/run.ts'
+import type { Sql } from '../../src/stores/sql.ts'
 import { raw, sql } from '../../src/stores/sql.ts'
 import {
   deliveriesAt,
@@ -24,27 +23,19 @@ import {
 } from '../../src/stores/verbs/lease-deliveries.ts'
 import { listDeliveries, outboxBacklog } from '../../src/stores/verbs/list-deliveries.ts'
 import { closeForgotten } from '../../src/stores/verbs/operate-delivery.ts'
-import { seams } from '../chaos/open-store.ts'
-import { freshDatabase, type TestDatabase } from '../postgres/fresh-database.ts'
+import { closeOwnOutput } from '../../src/stores/verbs/own-output.ts'
 import { migratedMemory } from '../schema/dump-sqlite.ts'
+import { numbersTo, statementsOf, stepsOnSqlite, usePostgresPlans } from './plans.ts'
 
 const history = 20_000
 const page = { limit: 10, cursor: null }
-
-/** Every statement of a verb that finds nothing. */
-function allOf(verb: Verb<unknown>): Sql[] {
-  const found: Sql[] = []
-  const nothing: readonly Row[] = []
-  for (let step = verb.next(); step.done !== true; step = verb.next(nothing)) found.push(step.value)
-  return found
-}
 
 function statements(): [string, Sql][] {
   const context = {
     now: () => history,
     dialect: { lockFree: () => raw('') },
   } as unknown as VerbContext
-  const verbs: Readonly<Record<string, Verb<unknown>>> = {
+  return statementsOf({
     'what is due, to be leased': leaseDeliveries(context, { limit: 6, progressMax: 3 }),
     'when something is due': nextDueAt(),
     'which queues there are': selectQueues(),
@@ -58,15 +49,10 @@ function statements(): [string, Sql][] {
     'failed ones': listDeliveries({ status: 'FAILED' }, page, history),
     'of a channel': listDeliveries({ channel: 'github-label' }, page, history),
     'at a target': deliveriesAt(['target 7']),
-    'what a run has left under way': (function* (): Verb<unknown> {
-      return yield sql`SELECT id FROM delivery WHERE run_id = ${'run_7'} AND announces = 1`
-    })(),
+    'what ended runs have left under way': closeOwnOutput(context, [{ id: 'run_7' } as Run]),
     'other runs on a commit': selectOthersAt('rep_7', 'sha 7', 'run_7'),
     'the tries of one': selectAttempts(sql`delivery_id = ${'del_7'} ORDER BY id DESC LIMIT 100`),
-  }
-  return Object.entries(verbs).flatMap(([name, verb]) =>
-    allOf(verb).map((statement, i): [string, Sql] => [`${name} (${i + 1})`, statement]),
-  )
+  })
 }
 
 /** All are done but for a handful. */
@@ -90,19 +76,15 @@ const tryColumns = 'id, delivery_id, action, version_fence, version_seq, started
 
 describe('SQLite', () => {
   const db = migratedMemory()
-  const numbers = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n
-    WHERE i < ${history})`
+  const numbers = numbersTo(history)
   db.exec(`INSERT INTO delivery (${columns}) ${numbers} SELECT ${row} FROM n`)
   db.exec(`INSERT INTO delivery (${columns}, queue, waits_since) ${numbers}
     SELECT ${queuedRow}, 'busy github-status', i FROM n`)
   db.exec(`INSERT INTO delivery_attempt (${tryColumns}) ${numbers} SELECT ${tries} FROM n`)
   afterAll(() => db.close())
 
-  it.each(statements())('%s', (name, { text, params }) => {
-    const steps = db
-      .prepare(`EXPLAIN QUERY PLAN ${text}`)
-      .all(...params)
-      .map(({ detail }) => String(detail))
+  it.each(statements())('%s', (name, statement) => {
+    const steps = stepsOnSqlite(db, statement)
     // Without a condition, the newest are the table walked backwards from its end; a partial index
     // is walked whole, and has only what is open.
     const walks = /^(SEARCH |SCAN delivery USING (COVERING )?INDEX (delivery_|sqlite_autoindex))/
@@ -112,43 +94,16 @@ describe('SQLite', () => {
 })
 
 describe('PostgreSQL', () => {
-  let database: TestDatabase
-  let client: pg.Client
-  beforeAll(async () => {
-    database = await freshDatabase()
-    await (await openPostgresDriver(database.url, seams)).close()
-    client = new pg.Client({ connectionString: database.url, options: sessionOptions })
-    await client.connect()
-    const from = `FROM generate_series(1, ${history}) AS i`
-    await client.query(`INSERT INTO delivery (${columns}) SELECT ${row} ${from}`)
-    await client.query(
-      `INSERT INTO delivery (${columns}, queue, waits_since)
-        SELECT ${queuedRow}, 'busy github-status', i ${from}`,
-    )
-    await client.query(`INSERT INTO delivery_attempt (${tryColumns}) SELECT ${tries} ${from}`)
-    await client.query('ANALYZE')
-  })
-  afterAll(async () => {
-    await client.end()
-    await database.drop()
-  })
+  const from = `FROM generate_series(1, ${history}) AS i`
+  const planOf = usePostgresPlans([
+    `INSERT INTO delivery (${columns}) SELECT ${row} ${from}`,
+    `INSERT INTO delivery (${columns}, queue, waits_since)
+      SELECT ${queuedRow}, 'busy github-status', i ${from}`,
+    `INSERT INTO delivery_attempt (${tryColumns}) SELECT ${tries} ${from}`,
+  ])
 
-  interface Plan {
-    readonly 'Node Type': string
-    readonly 'Relation Name'?: string
-    readonly 'Rows Removed by Filter'?: number
-    readonly Plans?: readonly Plan[]
-  }
-  const flat = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(flat)]
-
-  it.each(statements())('%s', async (_name, { text, params }) => {
-    let count = 0
-    const numbered = text.replaceAll('?', () => `$${++count}`)
-    const { rows } = await client.query<{ 'QUERY PLAN': readonly [{ readonly Plan: Plan }] }>(
-      `EXPLAIN (ANALYZE, FORMAT JSON) ${numbered}`,
-      [...params],
-    )
-    const nodes = flat(rows[0]!['QUERY PLAN'][0].Plan)
+  it.each(statements())('%s', async (_name, statement) => {
+    const nodes = await planOf(statement)
     const ours = nodes.filter((node) => node['Relation Name']?.startsWith('delivery') === true)
     expect(ours.map((node) => node['Node Type'])).not.toContain('Seq Scan')
     for (const node of ours) expect(node['Rows Removed by Filter'] ?? 0).toBeLessThanOrEqual(10)

@@ -4,11 +4,9 @@
  * Method: the very statements of the verbs are explained on both databases, over many webhooks and
  * subjects that need nothing: each must go along an index, and read nothing that it leaves out.
  */
-import pg from 'pg'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 import { makeIdFloor } from '../../src/ids.ts'
-import { openPostgresDriver, sessionOptions } from '../../src/stores/open-postgres.ts'
-import type { Row, Sql, Verb } from '../../src/stores/sql.ts'
+import type { Sql } from '../../src/stores/sql.ts'
 import { raw } from '../../src/stores/sql.ts'
 import { dueEntries, inboxBacklog } from '../../src/stores/tables/inbox-table.ts'
 import { repositoriesInUse } from '../../src/stores/tables/repository-table.ts'
@@ -18,21 +16,12 @@ import { activeRuns, dueRuns, lostHolds } from '../../src/stores/verbs/lists.ts'
 import { purge } from '../../src/stores/verbs/purge.ts'
 import { endedTokens } from '../../src/stores/verbs/tokens.ts'
 import { storeVitals } from '../../src/stores/verbs/vitals.ts'
-import { seams } from '../chaos/open-store.ts'
-import { freshDatabase, type TestDatabase } from '../postgres/fresh-database.ts'
 import { migratedMemory } from '../schema/dump-sqlite.ts'
+import { numbersTo, statementsOf, stepsOnSqlite, usePostgresPlans } from './plans.ts'
 
 const history = 20_000
 const dayMs = 86_400_000
 const now = 1_767_225_600_000
-
-/** Every statement of a verb that finds nothing. */
-function allOf(verb: Verb<unknown>): Sql[] {
-  const found: Sql[] = []
-  const nothing: readonly Row[] = []
-  for (let step = verb.next(); step.done !== true; step = verb.next(nothing)) found.push(step.value)
-  return found
-}
 
 function statements(): [string, Sql][] {
   const dialect = { lockFree: () => raw(''), auditOrder: raw('id'), placesAudits: false }
@@ -43,7 +32,7 @@ function statements(): [string, Sql][] {
     auditMs: 90 * dayMs,
     eventMs: 7 * dayMs,
   }
-  const verbs: Readonly<Record<string, Verb<unknown>>> = {
+  return statementsOf({
     'a purge': purge(context, limits, 'test'),
     'runs to sweep': dueRuns(now, 100),
     'active runs': activeRuns(),
@@ -54,10 +43,7 @@ function statements(): [string, Sql][] {
     'webhooks to process': dueEntries(now, 64),
     'webhooks that wait': inboxBacklog(),
     vitals: storeVitals(now),
-  }
-  return Object.entries(verbs).flatMap(([name, verb]) =>
-    allOf(verb).map((statement, i): [string, Sql] => [`${name} (${i + 1})`, statement]),
-  )
+  })
 }
 
 /** Processed within the last days, in the order of their arrival. */
@@ -72,17 +58,13 @@ const subjectRow = `'${oldId}' || i, 'review', 'rep_1', 'pr-' || i, 0, ${now - d
 
 describe('SQLite', () => {
   const db = migratedMemory()
-  const numbers = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n
-    WHERE i < ${history})`
+  const numbers = numbersTo(history)
   db.exec(`INSERT INTO inbox (${inboxColumns}) ${numbers} SELECT ${inboxRow} FROM n`)
   db.exec(`INSERT INTO subject (${subjectColumns}) ${numbers} SELECT ${subjectRow} FROM n`)
   afterAll(() => db.close())
 
-  it.each(statements())('%s', (name, { text, params }) => {
-    const steps = db
-      .prepare(`EXPLAIN QUERY PLAN ${text}`)
-      .all(...params)
-      .map(({ detail }) => String(detail))
+  it.each(statements())('%s', (name, statement) => {
+    const steps = stepsOnSqlite(db, statement)
     // A partial index that is walked whole has only what is open, or needs a person.
     const open = 'run_(available|due|active)|inbox_(due|waiting|failed)'
     const walks = new RegExp(`^(SEARCH |SCAN \\w+ USING (COVERING )?INDEX (${open}))`)
@@ -98,39 +80,14 @@ describe('SQLite', () => {
 })
 
 describe('PostgreSQL', () => {
-  let database: TestDatabase
-  let client: pg.Client
-  beforeAll(async () => {
-    database = await freshDatabase()
-    await (await openPostgresDriver(database.url, seams)).close()
-    client = new pg.Client({ connectionString: database.url, options: sessionOptions })
-    await client.connect()
-    const from = `FROM generate_series(1, ${history}) AS i`
-    await client.query(`INSERT INTO inbox (${inboxColumns}) SELECT ${inboxRow} ${from}`)
-    await client.query(`INSERT INTO subject (${subjectColumns}) SELECT ${subjectRow} ${from}`)
-    await client.query('ANALYZE')
-  })
-  afterAll(async () => {
-    await client.end()
-    await database.drop()
-  })
+  const from = `FROM generate_series(1, ${history}) AS i`
+  const planOf = usePostgresPlans([
+    `INSERT INTO inbox (${inboxColumns}) SELECT ${inboxRow} ${from}`,
+    `INSERT INTO subject (${subjectColumns}) SELECT ${subjectRow} ${from}`,
+  ])
 
-  interface Plan {
-    readonly 'Node Type': string
-    readonly 'Rows Removed by Filter'?: number
-    readonly 'Actual Rows'?: number
-    readonly Plans?: readonly Plan[]
-  }
-  const flat = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(flat)]
-
-  it.each(statements())('%s', async (_name, { text, params }) => {
-    let count = 0
-    const numbered = text.replaceAll('?', () => `$${++count}`)
-    const { rows } = await client.query<{ 'QUERY PLAN': readonly [{ readonly Plan: Plan }] }>(
-      `EXPLAIN (ANALYZE, FORMAT JSON) ${numbered}`,
-      [...params],
-    )
-    const nodes = flat(rows[0]!['QUERY PLAN'][0].Plan)
+  it.each(statements())('%s', async (_name, statement) => {
+    const nodes = await planOf(statement)
     expect(nodes.map((node) => node['Node Type'])).not.toContain('Seq Scan')
     for (const node of nodes) {
       expect(node['Rows Removed by Filter'] ?? 0).toBeLessThanOrEqual(10)

@@ -3,14 +3,11 @@
  * Method: the very statements of its reads are explained on both databases, over many rows of
  * others: each must go along an index.
  */
-import pg from 'pg'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openPostgresDriver, sessionOptions } from '../../src/stores/open-postgres.ts'
+import { afterAll, describe, expect, it } from 'vitest'
 import type { Sql } from '../../src/stores/sql.ts'
 import { listInbox, runAhead, subjectsOf } from '../../src/stores/verbs/lists.ts'
-import { seams } from '../chaos/open-store.ts'
-import { freshDatabase, type TestDatabase } from '../postgres/fresh-database.ts'
 import { migratedMemory } from '../schema/dump-sqlite.ts'
+import { numbersTo, stepsOnSqlite, usePostgresPlans } from './plans.ts'
 
 const page = { limit: 20, cursor: null }
 const thread = listInbox({ repo: 'acme/r7', number: 7 }, page)
@@ -30,45 +27,27 @@ const columns = `id, webhook_id, event, repo, number, lane, state, decision, out
 describe('SQLite', () => {
   const db = migratedMemory()
   db.exec(`INSERT INTO inbox (${columns})
-    WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${others})
-    SELECT ${entry} FROM n`)
+    ${numbersTo(others)} SELECT ${entry} FROM n`)
   afterAll(() => db.close())
 
-  it.each(Object.entries(statements))('%s', (name, { text, params }) => {
-    const plan = db.prepare(`EXPLAIN QUERY PLAN ${text}`).all(...params)
-    const steps = plan.map(({ detail }) => String(detail))
+  it.each(Object.entries(statements))('%s', (name, statement) => {
+    const steps = stepsOnSqlite(db, statement)
     expect(steps.filter((step) => step.startsWith('SCAN'))).toEqual([])
     if (name.includes('webhooks')) expect(steps.join()).not.toContain('TEMP B-TREE')
   })
 })
 
 describe('PostgreSQL', () => {
-  let database: TestDatabase
-  let client: pg.Client
-  beforeAll(async () => {
-    database = await freshDatabase()
-    await (await openPostgresDriver(database.url, seams)).close()
-    client = new pg.Client({ connectionString: database.url, options: sessionOptions })
-    await client.connect()
-    await client.query(`INSERT INTO inbox (${columns})
-      SELECT ${entry} FROM generate_series(1, ${others}) AS i`)
-    await client.query('ANALYZE inbox')
+  const planOf = usePostgresPlans([
+    `INSERT INTO inbox (${columns}) SELECT ${entry} FROM generate_series(1, ${others}) AS i`,
     // The other tables are empty here, where reading all of nothing is the cheapest.
-    await client.query('SET enable_seqscan = off')
-  })
-  afterAll(async () => {
-    await client.end()
-    await database.drop()
-  })
+    'SET enable_seqscan = off',
+  ])
 
-  it.each(Object.entries(statements))('%s', async (_name, { text, params }) => {
-    let count = 0
-    const numbered = text.replaceAll('?', () => `$${++count}`)
-    const { rows } = await client.query<{ 'QUERY PLAN': string }>(`EXPLAIN ${numbered}`, [
-      ...params,
-    ])
-    const plan = rows.map((row) => row['QUERY PLAN']).join('\n')
-    expect(plan).not.toContain('Seq Scan')
-    expect(plan).toMatch(/inbox_thread|repository_name_of|run_one_ahead|subject_name/)
+  it.each(Object.entries(statements))('%s', async (_name, statement) => {
+    const nodes = await planOf(statement)
+    expect(nodes.map((node) => node['Node Type'])).not.toContain('Seq Scan')
+    const indexes = nodes.map((node) => node['Index Name'] ?? '').join(' ')
+    expect(indexes).toMatch(/inbox_thread|repository_name_of|run_one_ahead|subject_name/)
   })
 })

@@ -1,0 +1,71 @@
+/** How a database would carry out the statements of our verbs. */
+import type { DatabaseSync } from 'node:sqlite'
+import pg from 'pg'
+import { afterAll, beforeAll } from 'vitest'
+import { openPostgresDriver, sessionOptions } from '../../src/stores/open-postgres.ts'
+import type { Row, Sql, Verb } from '../../src/stores/sql.ts'
+import { seams } from '../chaos/open-store.ts'
+import { freshDatabase, type TestDatabase } from '../postgres/fresh-database.ts'
+
+/** Every statement of verbs that find nothing. */
+export function statementsOf(verbs: Readonly<Record<string, Verb<unknown>>>): [string, Sql][] {
+  return Object.entries(verbs).flatMap(([name, verb]) =>
+    allOf(verb).map((statement, i): [string, Sql] => [`${name} (${i + 1})`, statement]),
+  )
+}
+
+function allOf(verb: Verb<unknown>): Sql[] {
+  const found: Sql[] = []
+  const nothing: readonly Row[] = []
+  for (let step = verb.next(); step.done !== true; step = verb.next(nothing)) found.push(step.value)
+  return found
+}
+
+/** `n(i)` counts from 1 to `count`. */
+export const numbersTo = (count: number): string =>
+  `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${count})`
+
+export function stepsOnSqlite(db: DatabaseSync, { text, params }: Sql): string[] {
+  const plan = db.prepare(`EXPLAIN QUERY PLAN ${text}`).all(...params)
+  return plan.map(({ detail }) => String(detail))
+}
+
+export interface PlanNode {
+  readonly 'Node Type': string
+  readonly 'Relation Name'?: string
+  readonly 'Index Name'?: string
+  readonly 'Rows Removed by Filter'?: number
+  readonly 'Actual Rows'?: number
+  readonly Plans?: readonly PlanNode[]
+}
+
+/** A database of the tests around it, filled once; answers what a statement did there. */
+export function usePostgresPlans(
+  fill: readonly string[],
+): (statement: Sql) => Promise<readonly PlanNode[]> {
+  let database: TestDatabase
+  let client: pg.Client
+  beforeAll(async () => {
+    database = await freshDatabase()
+    await (await openPostgresDriver(database.url, seams)).close()
+    client = new pg.Client({ connectionString: database.url, options: sessionOptions })
+    await client.connect()
+    for (const statement of fill) await client.query(statement)
+    await client.query('ANALYZE')
+  })
+  afterAll(async () => {
+    await client.end()
+    await database.drop()
+  })
+  return async ({ text, params }) => {
+    let count = 0
+    const numbered = text.replaceAll('?', () => `$${++count}`)
+    const { rows } = await client.query<{ 'QUERY PLAN': readonly [{ readonly Plan: PlanNode }] }>(
+      `EXPLAIN (ANALYZE, FORMAT JSON) ${numbered}`,
+      [...params],
+    )
+    return flat(rows[0]!['QUERY PLAN'][0].Plan)
+  }
+}
+
+const flat = (node: PlanNode): PlanNode[] => [node, ...(node.Plans ?? []).flatMap(flat)]
