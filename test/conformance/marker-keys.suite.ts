@@ -62,6 +62,16 @@ export function markerKeys(open: OpenStore): void {
     expect(await told('operator.keys_imported')).toHaveLength(1)
   })
 
+  it('an import that names a key twice adds it once, unless the two differ', async () => {
+    const key = { id: 'twice', secret: 'x'.repeat(43), createdAt: 1 }
+    const differs = outbox().importMarkerKeys([key, { ...key, secret: 'y'.repeat(43) }], 'cli')
+    await expect(differs).rejects.toMatchObject({ code: 'key_differs' })
+    expect(await outbox().importMarkerKeys([key, key], 'cli')).toEqual({
+      added: [key.id],
+      known: [],
+    })
+  })
+
   it('an import of another secret under a known id is refused whole', async () => {
     const [own] = await outbox().markerKeys()
     const other = { id: own!.id, secret: 'o'.repeat(43), createdAt: 1000 }

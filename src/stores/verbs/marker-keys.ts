@@ -62,8 +62,12 @@ export function* importMarkerKeys(
   yield* lockKeys()
   const secrets = new Map((yield* markerKeys()).map(({ id, secret }) => [id, secret]))
   const known = given.filter(({ id }) => secrets.has(id))
-  const missing = given.filter(({ id }) => !secrets.has(id))
-  const other = known.find(({ id, secret }) => secrets.get(id) !== secret)
+  // A file may name one twice, as when two exports were put together.
+  const missing = [
+    ...new Map(given.filter(({ id }) => !secrets.has(id)).map((key) => [key.id, key])).values(),
+  ]
+  for (const { id, secret } of missing) secrets.set(id, secret)
+  const other = given.find(({ id, secret }) => secrets.get(id) !== secret)
   if (other !== undefined) throw keyDiffers(other.id)
   if (missing.length > 0) {
     yield* insertKeys(missing)
