@@ -83,6 +83,23 @@ export interface SettledWebhook {
   readonly cancelled: readonly Run[]
 }
 
+/** Where a look for what is due goes on; without it, it begins. */
+export interface DueAsked {
+  /** The last party that was looked at. */
+  readonly after?: string | null
+  /** By party: the last of its lanes that was looked at, where there are more. */
+  readonly lanesAfter?: ReadonlyMap<string, string>
+}
+
+export interface DueWebhooks {
+  /** Of each party a few; of a lane the first, and what was tried before. */
+  readonly entries: readonly InboxEntry[]
+  /** Where to go on; null when all parties were looked at. */
+  readonly after: string | null
+  /** Of each party that was looked at: its last lane, or null when there is none after it. */
+  readonly lanesTo: ReadonlyMap<string, string | null>
+}
+
 export interface InboxFilter {
   readonly state?: InboxState
   readonly decision?: InboxDecision

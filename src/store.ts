@@ -15,6 +15,8 @@ import type { Interruption, LeaseGrant, Outcome, Run, RunState, Verdict } from '
 import type { Subject } from './domain/subject.ts'
 import type {
   DecidedWebhook,
+  DueAsked,
+  DueWebhooks,
   InboxBacklog,
   InboxFilter,
   NewWebhook,
@@ -41,8 +43,8 @@ export interface Store extends TokenStore {
   postponeWebhook(entryId: string, dueAt: number, why: string): Promise<void>
   /** A person's wish to have a webhook decided again. */
   replayWebhook(entryId: string, actor: string, once: Once | null): Promise<InboxEntry>
-  /** The first of each lane that is due, in the order in which they came. */
-  dueWebhooks(limit: number): Promise<readonly InboxEntry[]>
+  /** Some that are due, of every party some. */
+  dueWebhooks(asked: DueAsked): Promise<DueWebhooks>
   /** By its id, or by GitHub's GUID. */
   inboxEntry(id: string): Promise<InboxEntry | null>
   webhookBody(arrival: number): Promise<WebhookBody | null>

@@ -196,6 +196,7 @@ CREATE TABLE inbox (
   head_sha text COLLATE "C",
   makes_head integer NOT NULL DEFAULT 0,
   needs_look bigint NOT NULL DEFAULT 0,
+  party text COLLATE "C" NOT NULL DEFAULT ''::text,
   CONSTRAINT inbox_id_key UNIQUE (id),
   CONSTRAINT inbox_webhook_id_key UNIQUE (webhook_id),
   CONSTRAINT inbox_pkey PRIMARY KEY (arrival),
@@ -207,7 +208,11 @@ CREATE TABLE inbox (
 
 CREATE INDEX inbox_done ON holdfast.inbox USING btree (received_at) WHERE (due_at IS NULL);
 
-CREATE INDEX inbox_due ON holdfast.inbox USING btree (due_at) WHERE (due_at IS NOT NULL);
+CREATE INDEX inbox_due ON holdfast.inbox USING btree (party, due_at) WHERE (due_at IS NOT NULL);
+
+CREATE INDEX inbox_due_tried ON holdfast.inbox USING btree (party, due_at) WHERE ((due_at IS NOT NULL) AND (tries > 0));
+
+CREATE INDEX inbox_due_untried ON holdfast.inbox USING btree (party, lane, arrival) WHERE ((due_at IS NOT NULL) AND (tries = 0));
 
 CREATE UNIQUE INDEX inbox_event_key ON holdfast.inbox USING btree (event_key) WHERE (event_key IS NOT NULL);
 

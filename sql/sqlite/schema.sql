@@ -176,7 +176,7 @@ CREATE TABLE inbox (
   processed_at INTEGER,
   due_at INTEGER,
   tries INTEGER NOT NULL,
-  last_error TEXT, head_sha TEXT, makes_head INTEGER NOT NULL DEFAULT 0, needs_look INTEGER NOT NULL DEFAULT 0,
+  last_error TEXT, head_sha TEXT, makes_head INTEGER NOT NULL DEFAULT 0, needs_look INTEGER NOT NULL DEFAULT 0, party TEXT NOT NULL DEFAULT '',
   CONSTRAINT inbox_state_known CHECK (state IN ('waiting', 'processed', 'failed')),
   CONSTRAINT inbox_decision_known CHECK (decision IN ('accepted', 'ignored', 'duplicate')),
   CONSTRAINT inbox_waiting_is_due CHECK ((due_at IS NOT NULL) = (state = 'waiting')),
@@ -185,7 +185,12 @@ CREATE TABLE inbox (
 
 CREATE INDEX inbox_done ON inbox (received_at) WHERE due_at IS NULL;
 
-CREATE INDEX inbox_due ON inbox (due_at) WHERE due_at IS NOT NULL;
+CREATE INDEX inbox_due ON inbox (party, due_at) WHERE due_at IS NOT NULL;
+
+CREATE INDEX inbox_due_tried ON inbox (party, due_at) WHERE due_at IS NOT NULL AND tries > 0;
+
+CREATE INDEX inbox_due_untried ON inbox (party, lane, arrival)
+  WHERE due_at IS NOT NULL AND tries = 0;
 
 CREATE UNIQUE INDEX inbox_event_key ON inbox (event_key) WHERE event_key IS NOT NULL;
 

@@ -78,6 +78,11 @@ export interface InboxEntry {
   readonly lastError: string | null
 }
 
+/** Whose it is: one party's entries may not keep another's from being processed. */
+export function partyOf({ repoId, repo, lane }: Pick<InboxEntry, 'repoId' | 'repo' | 'lane'>) {
+  return String(repoId ?? repo ?? lane)
+}
+
 export function runIdsOf(outcomes: readonly TypeOutcome[]): readonly string[] {
   return [...new Set(outcomes.flatMap(({ runIds }) => runIds))]
 }

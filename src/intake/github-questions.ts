@@ -3,12 +3,14 @@
  *
  * What must hold: nothing is asked while GitHub wants the asking identity to wait, and a limit that
  * is met here is stored for everybody: going on while limited can get an integration banned. A
- * question without an answer rejects with LookFailed, and is asked again later.
+ * repository about which GitHub does not answer takes no room from the others. A question without
+ * an answer rejects with LookFailed, and is asked again later.
  */
 import type { Clock } from '../clock.ts'
 import { StoreContendedError, StoreUnavailableError } from '../errors.ts'
 import type { GitHub, GitHubCalls, RepositoryRef } from '../github.ts'
 import { GitHubError, isGitHubError } from '../github/errors.ts'
+import { LookRoom } from './look-room.ts'
 import type { OutboxStore } from '../outbox-store.ts'
 import type { Store } from '../store.ts'
 
@@ -39,6 +41,7 @@ export interface GitHubQuestionsOptions {
 
 export class GitHubQuestions implements Pick<GitHub, 'look' | 'roleOf'> {
   readonly #options: GitHubQuestionsOptions
+  readonly #room = new LookRoom()
 
   constructor(options: GitHubQuestionsOptions) {
     this.#options = options
@@ -52,7 +55,18 @@ export class GitHubQuestions implements Pick<GitHub, 'look' | 'roleOf'> {
     return this.#ask(repository, () => this.#options.github.roleOf(repository, login))
   }
 
-  async #ask<T>(repository: RepositoryRef, question: () => Promise<T>): Promise<T> {
+  /** What waits for its turn rejects with Stopping. */
+  stop(): void {
+    this.#room.stop()
+  }
+
+  #ask<T>(repository: RepositoryRef, question: () => Promise<T>): Promise<T> {
+    const { repo, repoGithubId } = repository
+    const party = String(repoGithubId ?? repo)
+    return this.#room.within(party, () => this.#askNow(repository, question))
+  }
+
+  async #askNow<T>(repository: RepositoryRef, question: () => Promise<T>): Promise<T> {
     let identity: string | null = null
     try {
       identity = await this.#identityOf(repository)

@@ -69,6 +69,7 @@ export function openIntake(options: OpenIntakeOptions): OpenedIntake {
       void processor.kick()
     },
     async stop() {
+      questions?.stop()
       await processor.stop()
       await account.stop()
     },

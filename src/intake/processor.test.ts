@@ -36,8 +36,6 @@ describe('what is taken in', () => {
     world.take('more')
     await turns()
     expect(world.largestInHand).toBe(4096)
-    await world.processor.kick()
-    expect(world.dueLimits).toEqual([])
     go.resolve()
     await world.processor.settled('in hand 4095', 1000)
     expect(world.entry('more').state).toBe('waiting')
@@ -56,6 +54,40 @@ describe('what is taken in', () => {
     await waited
     await world.processor.settled('unknown', 1000)
     expect(world.timers.waiting.size).toBe(0)
+  })
+})
+
+describe('one repository whose webhooks take for ever', () => {
+  const silent = { repo: 'acme/silent' }
+  const hanging = () => {
+    const world = new World()
+    world.decide = ({ webhookId }) =>
+      webhookId.startsWith('silent') ? new Promise<never>(() => undefined) : []
+    return world
+  }
+
+  it('has a share of what is in hand; the others are taken at once', async () => {
+    const world = hanging()
+    for (let n = 0; n < 1100; n++) world.take(`silent ${n}`, silent)
+    world.take('other')
+    await turns()
+    expect(world.largestInHand).toBe(1024 + 1)
+    expect(world.entry('other').state).toBe('processed')
+  })
+
+  it('leaves what the others have waiting to be found', async () => {
+    const world = hanging()
+    for (let n = 0; n < 1100; n++) world.take(`silent ${n}`, silent)
+    world.add('other', { tries: 1 })
+    await turns()
+    const swept = world.processor.kick()
+    for (let n = 0; n < 20; n++) {
+      await turns()
+      world.timers.fire()
+    }
+    await swept
+    expect(world.entry('other').state).toBe('processed')
+    expect(world.largestInHand).toBeLessThanOrEqual(1024 + 64 + 1)
   })
 })
 

@@ -6,13 +6,14 @@
  *
  * What must hold: nothing is done before the commit that ends the entry's wait, so a crash at any
  * point leaves it waiting for whoever looks next; of one lane one entry is in hand at a time; a
- * process that has too much in hand leaves the rest to be found; one entry that cannot be processed
- * holds up no other lane, and its own for no longer than its first try; every try that fails is
- * counted, logged and, unless the store is away, written down with its reason, and there is a last.
+ * process that has too much in hand, of all or of one party, leaves the rest to be found; one entry
+ * that cannot be processed holds up no other lane, and its own for no longer than its first try;
+ * every try that fails is counted, logged and, unless the store is away, written down with its
+ * reason, and there is a last.
  */
 import type { BackgroundLoop } from '../background-loop.ts'
 import { backgroundLoop } from '../background-loop.ts'
-import type { InboxEntry } from '../domain/inbox.ts'
+import { partyOf, type InboxEntry } from '../domain/inbox.ts'
 import { StoreContendedError, StoreUnavailableError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { Metrics, PutOffReason } from '../metrics.ts'
@@ -23,20 +24,24 @@ import type { DecidedWebhook, SettledWebhook, Store } from '../store.ts'
 import type { ActMaker } from './acts.ts'
 import { reasonForNobody } from './door-decision.ts'
 import { LookFailed } from './github-questions.ts'
+import { Stopping } from './look-room.ts'
 import { unpackBody } from './packed-body.ts'
 import { parsePayload } from './parse-payload.ts'
+import { PartyCounts } from './party-counts.ts'
 import type { TypeRoute } from './route-event.ts'
 import type { EventFacts } from './webhook-event.ts'
 import { factsOf, readEvent } from './webhook-event.ts'
 
 const sweepEveryMs = 1000
-const sweepMax = 64
 /** What takes longer is left in hand, and the sweep goes on with what else is due. */
 const sweepPatienceMs = 1000
-/** How many that are due may be passed over, because they are in hand or were just tried. */
-const passedOverMax = 1000
+/** Looks in one sweep that find nothing to begin; the next sweep goes on where this one ended. */
+const idleLooksMax = 20
+const lanesAfterMax = 1000
 /** What comes beyond that is read from the store when its turn has come. */
-const inHandMax = 4096
+const inHandMax = { ofAll: 4096, ofParty: 1024 }
+/** Of those, read from the store. They have room of their own, whatever else is in hand. */
+const foundMax = { ofAll: 1024, ofParty: 64 }
 const firstPauseMs = 1000
 const pauseMsMax = 5 * 60 * 1000
 /** GitHub may ask for any time; within this one it may have been unblocked by hand. */
@@ -73,6 +78,11 @@ export class Processor {
   readonly #loop: BackgroundLoop
   readonly #lanes = new Map<string, Promise<void>>()
   readonly #inHand = new Map<string, Promise<void>>()
+  readonly #taken = new PartyCounts(inHandMax)
+  readonly #found = new PartyCounts(foundMax)
+  /** Where the next look for what is due goes on. */
+  #after: string | null = null
+  readonly #lanesAfter = new Map<string, string>()
   #stopping = false
 
   constructor(options: ProcessorOptions) {
@@ -103,7 +113,8 @@ export class Processor {
 
   /** Takes an entry that was stored a moment ago; it is processed as soon as its lane is free. */
   take(entry: InboxEntry, event: EventFacts, routes: readonly TypeRoute[]): void {
-    if (this.#inHand.size < inHandMax) void this.#enqueue({ entry, event, routes })
+    if (this.#taken.hasRoom(partyOf(entry)))
+      void this.#enqueue({ entry, event, routes }, this.#taken)
   }
 
   /** Resolves when this entry is no longer in hand here, or after `ms`. */
@@ -115,13 +126,15 @@ export class Processor {
     waited.abort()
   }
 
-  #enqueue(item: InHand): Promise<void> {
+  #enqueue(item: InHand, counts: PartyCounts): Promise<void> {
     const { id, lane } = item.entry
     const before = this.#lanes.get(lane)
+    const leave = counts.enter(partyOf(item.entry))
     const work = (before ?? Promise.resolve())
       // Behind others it is only begun when they are done; after a stop that is left to the next.
       .then(() => (before !== undefined && this.#stopping ? undefined : this.#process(item)))
       .finally(() => {
+        leave()
         // Found waiting and taken at the same moment it is here twice; the later one stays in hand.
         if (this.#inHand.get(id) === work) this.#inHand.delete(id)
         if (this.#lanes.get(lane) === work) this.#lanes.delete(lane)
@@ -131,29 +144,44 @@ export class Processor {
     return work
   }
 
-  /** Until nothing is due that is not in hand already. Each is begun once. */
+  /** Until nothing is due, of anybody, that is not in hand already. Each is begun once. */
   async #sweep(): Promise<void> {
-    const { store } = this.#options
-    const tried = new Set<string>()
-    let passedOver = 0
-    // With so much in hand, what waits is most likely that; others may look for more.
-    while (!this.#stopping && this.#inHand.size <= sweepMax) {
-      const limit = sweepMax + passedOver
-      const due = await store.dueWebhooks(limit)
-      const free = due.filter(({ id }) => !tried.has(id) && !this.#inHand.has(id))
-      passedOver = Math.min(due.length - free.length, passedOverMax)
-      if (free.length === 0 && (due.length < limit || limit > passedOverMax)) return
-      for (const { id } of free) tried.add(id)
+    const begun = new Set<string>()
+    let [sinceStart, idle] = [0, 0]
+    while (!this.#stopping && idle < idleLooksMax) {
+      const free = (await this.#due()).filter(({ id }) => !begun.has(id) && !this.#inHand.has(id))
+      for (const { id } of free) begun.add(id)
       await this.#processStored(free)
+      sinceStart += free.length
+      idle = free.length === 0 ? idle + 1 : 0
+      if (this.#after !== null) continue
+      // Everybody was asked: again only if that may have let others of their lanes go.
+      if (sinceStart === 0) return
+      sinceStart = 0
     }
+  }
+
+  /** A few of every party, from where the last look ended. */
+  async #due(): Promise<readonly InboxEntry[]> {
+    const asked = { after: this.#after, lanesAfter: this.#lanesAfter }
+    const { entries, after, lanesTo } = await this.#options.store.dueWebhooks(asked)
+    // Of those who are gone, a few may be left; then everybody begins with the first lane.
+    if (this.#lanesAfter.size > lanesAfterMax) this.#lanesAfter.clear()
+    for (const [party, lane] of lanesTo) {
+      if (lane === null) this.#lanesAfter.delete(party)
+      else this.#lanesAfter.set(party, lane)
+    }
+    this.#after = after
+    return entries
   }
 
   /** Reads one body after the other: each may be 25 MB, and only what it says is kept. */
   async #processStored(entries: readonly InboxEntry[]): Promise<void> {
     const work: Promise<void>[] = []
     for (const entry of entries) {
+      if (!this.#found.hasRoom(partyOf(entry))) continue
       const item = await this.#readStored(entry)
-      if (item !== null) work.push(this.#enqueue(item))
+      if (item !== null) work.push(this.#enqueue(item, this.#found))
     }
     const waited = new AbortController()
     const patience = delay(this.#options.scheduler, sweepPatienceMs, waited.signal)
@@ -180,6 +208,7 @@ export class Processor {
     try {
       await this.#settle(entry, event, routes)
     } catch (error) {
+      if (error instanceof Stopping) return
       await this.#giveWay(entry, routes, error)
     }
   }

@@ -20,7 +20,8 @@ import { SqlBatches } from './sql-batches.ts'
 import { SqlCatchUp } from './sql-catch-up.ts'
 import { SqlOutbox } from './sql-outbox.ts'
 import { SqlTokens } from './sql-tokens.ts'
-import { dueEntries, inboxBacklog, selectBody, selectEntry } from './tables/inbox-table.ts'
+import { dueEntries } from './tables/inbox-due.ts'
+import { inboxBacklog, selectBody, selectEntry } from './tables/inbox-table.ts'
 import { repositoryById, repositoryByName, repositoryNames } from './tables/repository-table.ts'
 import { selectRun } from './tables/run-table.ts'
 import { selectSubject } from './tables/subject-table.ts'
@@ -190,9 +191,9 @@ export class SqlStore extends SqlTokens implements port.Store {
     return this.#once(once, () => replayWebhook(this.#context, entryId, actor))
   }
 
-  async dueWebhooks(limit: number): Promise<readonly InboxEntry[]> {
+  async dueWebhooks(asked: port.DueAsked): Promise<port.DueWebhooks> {
     await this.#presence.mend()
-    return await this.#driver.read(() => dueEntries(this.#driver.now(), limit))
+    return await this.#driver.read(() => dueEntries(this.#driver.now(), asked))
   }
 
   inboxEntry(id: string): Promise<InboxEntry | null> {

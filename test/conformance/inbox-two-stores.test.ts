@@ -15,7 +15,7 @@ import { openSqlite } from '../../src/stores/open-sqlite.ts'
 import { migratedDatabase } from '../postgres/fresh-database.ts'
 import { unique } from './claims.ts'
 import { TestSubject } from './test-subject.ts'
-import { claiming, decided, newWebhook, received, toldOf } from './webhooks.ts'
+import { allDue, claiming, decided, newWebhook, received, toldOf } from './webhooks.ts'
 import { seamsWith, second, TestClock } from './world.ts'
 
 interface Database {
@@ -134,7 +134,7 @@ describe.each([
     for (const each of stores.splice(0)) await each.close()
     clock.move(second)
     stores.push(await database.open(clock, true))
-    const due = await store().dueWebhooks(10)
+    const due = await allDue(store())
     expect(due.map(({ id }) => id)).toEqual([entry.id])
     expect(await store().webhookBody(entry.arrival)).not.toBeNull()
     const subject = subjectOf()

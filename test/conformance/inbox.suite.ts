@@ -8,7 +8,7 @@ import { purgeAll, purgeLimits } from '../../src/runs/purge.ts'
 import { pullRequestClaim, unique } from './claims.ts'
 import { onceOf } from './once.suite.ts'
 import { TestSubject } from './test-subject.ts'
-import { claiming, decided, newWebhook, received, toldOf } from './webhooks.ts'
+import { allDue, claiming, decided, newWebhook, received, toldOf } from './webhooks.ts'
 import { day, minute, second, useWorld, type OpenStore } from './world.ts'
 
 const page = { limit: 1000, cursor: null }
@@ -169,8 +169,7 @@ function arriving(open: OpenStore): void {
 
 function waiting(open: OpenStore): void {
   const world = useWorld(open)
-  const dueIds = async (limit = 1000) =>
-    (await world().store.dueWebhooks(limit)).map(({ id }) => id)
+  const dueIds = async () => (await allDue(world().store)).map(({ id }) => id)
   const limits = purgeLimits({ finishedDays: 30, supersededDays: 7, inboxDays: 7, auditDays: 90 })
 
   it('is left to who received it for a moment, then it is anybody’s', async () => {
@@ -182,18 +181,52 @@ function waiting(open: OpenStore): void {
 
   it('is due in the order in which they came, the first of each lane', async () => {
     const lane = unique('lane')
-    const first = await received(world().store, { lane })
+    const repo = unique('acme/due')
+    const first = await received(world().store, { lane, repo })
     world().clock.move(5)
-    const behind = await received(world().store, { lane })
+    const behind = await received(world().store, { lane, repo })
     world().clock.move(5)
-    const other = await received(world().store)
+    const other = await received(world().store, { repo })
     world().clock.move(minute)
     const due = await dueIds()
     expect(due.indexOf(first.id)).toBeLessThan(due.indexOf(other.id))
     expect(due).not.toContain(behind.id)
-    expect(await dueIds(1)).toHaveLength(1)
     await world().store.settleWebhook(decided(first))
     expect(await dueIds()).toContain(behind.id)
+  })
+
+  it('is found beside those of one who has very many, in few looks', async () => {
+    const { store } = world()
+    const busy = unique('acme/busy')
+    const lane = unique('lane')
+    const many = Array.from({ length: 300 }, (_, n) =>
+      newWebhook({ repo: busy, repoId: null, ...(n < 200 && { lane }) }),
+    )
+    const before = await Promise.all(many.map((one) => store.receiveWebhook(one)))
+    for (const { entry } of before.slice(-20)) await store.postponeWebhook(entry.id, 0, 'not now')
+    const other = await received(store, { repo: `${busy}-other`, repoId: null })
+    world().clock.move(minute)
+    const { entries } = await store.dueWebhooks({ after: busy.slice(0, -1) })
+    const ofBusy = entries.filter(({ repo }) => repo === busy)
+    expect(ofBusy.length).toBeLessThanOrEqual(64 + 16)
+    expect(ofBusy.filter((entry) => entry.lane === lane).length).toBeLessThanOrEqual(1)
+    expect(entries.map(({ id }) => id)).toContain(other.id)
+    const due = await dueIds()
+    expect(before.filter(({ entry }) => due.includes(entry.id))).toHaveLength(80 + 1 + 16)
+  })
+
+  it('is found in the next look where more have something due than one look reads', async () => {
+    const { store } = world()
+    const name = unique('acme/many')
+    const many = Array.from({ length: 70 }, (_, n) =>
+      newWebhook({ repo: `${name}-${n}`, repoId: null }),
+    )
+    await Promise.all(many.map((one) => store.receiveWebhook(one)))
+    world().clock.move(minute)
+    const first = await store.dueWebhooks({ after: name })
+    expect(first.entries).toHaveLength(32)
+    const found = (await allDue(store)).filter(({ repo }) => repo?.startsWith(name))
+    expect(found).toHaveLength(70)
   })
 
   it('and cannot be decided yet is looked at again at its time, and holds nobody up', async () => {

@@ -2,7 +2,7 @@
 import { brotliCompressSync } from 'node:zlib'
 import type { InboxEntry, TypeOutcome } from '../../src/domain/inbox.ts'
 import type { Claim } from '../../src/domain/claim.ts'
-import type { DecidedWebhook, NewWebhook, Store, WebhookAct } from '../../src/store.ts'
+import type { DecidedWebhook, DueWebhooks, NewWebhook, Store, WebhookAct } from '../../src/store.ts'
 import { unique } from './claims.ts'
 
 export function newWebhook(over: Partial<NewWebhook> = {}): NewWebhook {
@@ -60,4 +60,21 @@ export async function toldOf(
 ): Promise<readonly string[]> {
   const { items } = await store.listAudit({ inboxId: id }, { limit: 1000, cursor: null })
   return items.toReversed().map(({ type }) => type)
+}
+
+/** All that is due, of everybody, as somebody finds it who looks again and again. */
+export async function allDue(store: Store): Promise<readonly InboxEntry[]> {
+  const found = new Map<string, InboxEntry>()
+  let after: string | null = null
+  const lanesAfter = new Map<string, string>()
+  do {
+    const due: DueWebhooks = await store.dueWebhooks({ after, lanesAfter })
+    for (const entry of due.entries) found.set(entry.id, entry)
+    for (const [party, lane] of due.lanesTo) {
+      if (lane === null) lanesAfter.delete(party)
+      else lanesAfter.set(party, lane)
+    }
+    after = due.after
+  } while (after !== null || lanesAfter.size > 0)
+  return [...found.values()]
 }

@@ -4,7 +4,7 @@
  */
 import { brotliCompressSync } from 'node:zlib'
 import type { InboxEntry } from '../../src/domain/inbox.ts'
-import { decisionOf } from '../../src/domain/inbox.ts'
+import { decisionOf, partyOf } from '../../src/domain/inbox.ts'
 import { StoreContendedError, StoreUnavailableError } from '../../src/errors.ts'
 import { LookFailed } from '../../src/intake/github-questions.ts'
 import { Processor, type ProcessorOptions } from '../../src/intake/processor.ts'
@@ -12,7 +12,7 @@ import type { EventFacts } from '../../src/intake/webhook-event.ts'
 import { readEvent } from '../../src/intake/webhook-event.ts'
 import { noMetrics, type PutOffReason } from '../../src/metrics.ts'
 import type { Scheduler } from '../../src/scheduler.ts'
-import type { WebhookAct } from '../../src/store.ts'
+import type { DueWebhooks, WebhookAct } from '../../src/store.ts'
 
 const say = (): void => undefined
 const log = { debug: say, info: say, warn: say, error: say }
@@ -42,7 +42,7 @@ export class World {
   readonly bodies = new Map<number, Uint8Array>()
   readonly timers = new Timers()
   readonly acted: string[] = []
-  readonly dueLimits: number[] = []
+  looks = 0
   readonly putOff: PutOffReason[] = []
   largestInHand = 0
   #inHand = 0
@@ -62,7 +62,7 @@ export class World {
     this.processor = new Processor({
       store: {
         now: () => this.now,
-        dueWebhooks: async (limit) => this.#due(limit),
+        dueWebhooks: async ({ after = null }) => this.#due(after),
         webhookBody: async (arrival) => {
           if (this.storeIsAway || this.bodyIsDamaged === arrival) throw away()
           return { headers: '{}', body: this.bodies.get(arrival) ?? Buffer.alloc(0) }
@@ -128,14 +128,23 @@ export class World {
     return this.entries.map(({ state }) => state)
   }
 
-  #due(limit: number): readonly InboxEntry[] {
+  /** Two parties at a time, of each up to 100. */
+  #due(after: string | null): DueWebhooks {
     if (this.storeIsAway) throw away()
-    this.dueLimits.push(limit)
+    this.looks += 1
     const waiting = this.entries.filter(({ state }) => state === 'waiting')
     const firsts = waiting.filter(
       ({ lane }, n) => !waiting.slice(0, n).some((one) => one.lane === lane && one.tries === 0),
     )
-    return firsts.filter(({ dueAt }) => (dueAt ?? 0) <= this.now).slice(0, limit)
+    const due = firsts.filter(({ dueAt }) => (dueAt ?? 0) <= this.now)
+    const all = [...new Set(due.map(partyOf))].toSorted()
+    const left = all.filter((party) => after === null || party > after)
+    const parties = left.slice(0, 2)
+    const entries = parties.flatMap((party) =>
+      due.filter((entry) => partyOf(entry) === party).slice(0, 100),
+    )
+    const isEnd = left.length <= parties.length
+    return { entries, after: isEnd ? null : (parties.at(-1) ?? null), lanesTo: new Map() }
   }
 
   #settle(id: string, { acts, reason }: { acts: readonly WebhookAct[]; reason: string | null }) {

@@ -2,7 +2,7 @@
  * Tables `inbox` and `inbox_body`: webhooks and their raw bodies. An entry waits exactly while its
  * `due_at` is set; the partial indexes over that are all that polling ever reads.
  */
-import type { HeardHead, InboxEntry, TypeOutcome } from '../../domain/inbox.ts'
+import { partyOf, type HeardHead, type InboxEntry, type TypeOutcome } from '../../domain/inbox.ts'
 import type { HeardFilter } from '../../catch-up-store.ts'
 import type { InboxBacklog, NewWebhook, WebhookBody } from '../../store.ts'
 import type { Param, Row, Sql, Verb } from '../sql.ts'
@@ -59,7 +59,7 @@ export function* insertEntries(entries: readonly EntryToInsert[]): Verb<InboxEnt
   const arrivals = new Map<string, number>()
   for (const piece of inPieces(entries.map(encodeNew))) {
     const rows =
-      yield sql`INSERT INTO inbox (event_key, head_sha, makes_head, ${inbox.columnsButKey})
+      yield sql`INSERT INTO inbox (event_key, head_sha, makes_head, party, ${inbox.columnsButKey})
       VALUES ${tuples(piece)} ON CONFLICT DO NOTHING RETURNING id, arrival`
     for (const row of rows) arrivals.set(row['id'] as string, Number(row['arrival']))
   }
@@ -75,7 +75,7 @@ function encodeNew(entry: EntryToInsert): readonly Param[] {
   const [, ...values] = inbox.encode({ ...item, outcomes: JSON.stringify(outcomes) })
   const { head } = webhook
   const eventKey = duplicateOf === null ? webhook.eventKey : null
-  return [eventKey, head?.sha ?? null, head?.isMade === true ? 1 : 0, ...values]
+  return [eventKey, head?.sha ?? null, head?.isMade === true ? 1 : 0, partyOf(item), ...values]
 }
 
 function newEntry({ id, webhook, duplicateOf, needsLook, now, dueAt }: EntryToInsert): InboxEntry {
@@ -155,7 +155,8 @@ export function* giveUpEventKey({ id }: InboxEntry): Verb<boolean> {
  * `earlier` of its lane still waits: then it is not this entry's turn. One that had to be postponed
  * holds nobody up; what it says is judged by its time when its turn comes again.
  */
-const earlierWaits = raw(`EXISTS (SELECT 1 FROM inbox AS earlier WHERE earlier.lane = inbox.lane
+export const earlierWaits =
+  raw(`EXISTS (SELECT 1 FROM inbox AS earlier WHERE earlier.lane = inbox.lane
   AND earlier.due_at IS NOT NULL AND earlier.tries = 0 AND earlier.arrival < inbox.arrival)`)
 
 export interface WaitingEntry {
@@ -199,11 +200,6 @@ export function* overtakenEntries(ids: readonly string[]): Verb<Set<string>> {
 /** Until nobody is settling an entry of this lane any more. */
 export function* waitForLane(lane: string, keepUnchanged: Sql): Verb<void> {
   yield sql`SELECT id FROM inbox WHERE lane = ${lane} AND due_at IS NOT NULL ${keepUnchanged}`
-}
-
-export function* dueEntries(now: number, limit: number): Verb<InboxEntry[]> {
-  return yield* selectEntries(sql`due_at IS NOT NULL AND due_at <= ${now}
-    AND NOT ${earlierWaits} ORDER BY due_at LIMIT ${limit}`)
 }
 
 /** Only for entries this transaction has locked. */

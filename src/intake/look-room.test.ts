@@ -1,0 +1,49 @@
+// Goal: one party whose questions hang leaves room for the others; a stop waits for no room.
+import { expect, it } from 'vitest'
+import { LookRoom, Stopping } from './look-room.ts'
+
+/** Questions that are open until a test answers them. */
+function asking(room: LookRoom) {
+  const open: { readonly party: string; readonly answer: () => void }[] = []
+  const ask = (party: string) =>
+    room.within(party, () => new Promise<void>((answer) => open.push({ party, answer })))
+  return { open, ask, parties: () => open.map(({ party }) => party) }
+}
+const turns = async (): Promise<void> => {
+  for (let turn = 0; turn < 20; turn++) await Promise.resolve()
+}
+
+it('one party has eight questions open; the others ask theirs', async () => {
+  const { ask, parties, open } = asking(new LookRoom())
+  for (let n = 0; n < 100; n++) void ask('silent')
+  void ask('other')
+  await turns()
+  expect(parties()).toEqual([...Array.from({ length: 8 }, () => 'silent'), 'other'])
+  open[0]?.answer()
+  await turns()
+  expect(parties().filter((party) => party === 'silent')).toHaveLength(9)
+})
+
+it('64 are open in all, and who waits for that takes turns', async () => {
+  const { ask, parties, open } = asking(new LookRoom())
+  for (let n = 0; n < 80; n++) void ask(`first ${n % 8}`)
+  for (const party of ['late', 'later']) void ask(party)
+  await turns()
+  expect(parties()).toHaveLength(64)
+  for (const { answer } of open.slice(0, 24)) answer()
+  await turns()
+  expect(parties().slice(64)).toEqual(expect.arrayContaining(['late', 'later']))
+})
+
+it('after a stop nobody waits for room, and what was asked is answered', async () => {
+  const room = new LookRoom()
+  const { ask, open } = asking(room)
+  const asked = Array.from({ length: 9 }, () => ask('silent'))
+  await turns()
+  room.stop()
+  await expect(asked[8]).rejects.toBeInstanceOf(Stopping)
+  await expect(ask('another')).rejects.toBeInstanceOf(Stopping)
+  for (const { answer } of open) answer()
+  await Promise.all(asked.slice(0, 8))
+  expect(open).toHaveLength(8)
+})

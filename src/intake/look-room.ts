@@ -1,0 +1,64 @@
+/**
+ * Room for questions that are open at GitHub. One repository about which GitHub does not answer
+ * fills its own share; the others' questions go on, and take turns where there is too little room.
+ */
+import { PartyCounts } from './party-counts.ts'
+
+const openMax = { ofAll: 64, ofParty: 8 }
+
+/** Nothing was asked, and nothing has to be noted: whoever comes next begins anew. */
+export class Stopping extends Error {
+  constructor() {
+    super('this process stops')
+    this.name = 'Stopping'
+  }
+}
+
+interface Waiter {
+  readonly go: (leave: () => void) => void
+  readonly giveUp: (error: Stopping) => void
+}
+
+export class LookRoom {
+  readonly #open = new PartyCounts(openMax)
+  /** Who was let in last stands last. */
+  readonly #waiting = new Map<string, Waiter[]>()
+  #isStopped = false
+
+  async within<T>(party: string, question: () => Promise<T>): Promise<T> {
+    const leave = await this.#enter(party)
+    try {
+      return await question()
+    } finally {
+      leave()
+      this.#letIn()
+    }
+  }
+
+  /** What waits for room is not asked any more; what was asked is answered. */
+  stop(): void {
+    this.#isStopped = true
+    const waiting = [...this.#waiting.values()].flat()
+    this.#waiting.clear()
+    for (const { giveUp } of waiting) giveUp(new Stopping())
+  }
+
+  async #enter(party: string): Promise<() => void> {
+    if (this.#isStopped) throw new Stopping()
+    if (this.#open.hasRoom(party)) return this.#open.enter(party)
+    return await new Promise((go, giveUp) => {
+      const before = this.#waiting.get(party)
+      if (before === undefined) this.#waiting.set(party, [{ go, giveUp }])
+      else before.push({ go, giveUp })
+    })
+  }
+
+  #letIn(): void {
+    for (const [party, waiters] of [...this.#waiting]) {
+      if (!this.#open.hasRoom(party)) continue
+      waiters.shift()?.go(this.#open.enter(party))
+      this.#waiting.delete(party)
+      if (waiters.length > 0) this.#waiting.set(party, waiters)
+    }
+  }
+}

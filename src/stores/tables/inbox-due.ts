@@ -1,0 +1,94 @@
+/**
+ * What is due in table `inbox`, found party by party (`partyOf`): from each party a few, so that
+ * one of whom very many wait hides nobody else's.
+ *
+ * What must hold: a look reads no more than its bounds say, however many wait and whosoever they
+ * are; who goes on where the last look ended comes past everything that is due.
+ */
+import type { InboxEntry } from '../../domain/inbox.ts'
+import type { DueAsked, DueWebhooks } from '../../inbox-store.ts'
+import type { Verb } from '../sql.ts'
+import { join, padded, sql } from '../sql.ts'
+import { earlierWaits, selectEntries } from './inbox-table.ts'
+
+/** How many parties are walked over in one look: most of them wait for a later time. */
+export const partiesWalkedMax = 500
+/** Of how many of them entries are read. */
+export const partiesReadMax = 32
+/** How many lanes of one party, and how many entries of it that were tried before. */
+export const lanesMax = 64
+const triedMax = 16
+
+export function* dueEntries(now: number, asked: DueAsked = {}): Verb<DueWebhooks> {
+  const walked = yield* walkParties(asked.after ?? '')
+  const due = walked.filter(({ firstAt }) => firstAt <= now)
+  const read = due.slice(0, partiesReadMax)
+  const entries: InboxEntry[] = []
+  const lanesTo = new Map<string, string | null>()
+  for (const { party } of read) {
+    const lanes = yield* untriedLanes(party, asked.lanesAfter?.get(party) ?? '')
+    const hasMore = lanes.length === lanesMax
+    lanesTo.set(party, hasMore ? (lanes.at(-1)?.lane ?? null) : null)
+    const firsts = lanes.map(({ arrival }) => arrival)
+    entries.push(...(yield* firstsAmong(firsts, now)), ...(yield* triedEntries(party, now)))
+  }
+  const wasAll = read.length === due.length
+  const isEnd = wasAll && walked.length < partiesWalkedMax
+  const reached = (wasAll ? walked : read).at(-1)
+  return { entries, after: isEnd ? null : (reached?.party ?? null), lanesTo }
+}
+
+interface WalkedParty {
+  readonly party: string
+  readonly firstAt: number
+}
+
+/** One step along the index for each, however many of its entries wait. */
+function* walkParties(after: string): Verb<WalkedParty[]> {
+  const rows = yield sql`WITH RECURSIVE walked (party, n) AS (
+      SELECT min(party), 1 FROM inbox WHERE due_at IS NOT NULL AND party > ${after}
+      UNION ALL
+      SELECT (SELECT min(inbox.party) FROM inbox
+          WHERE inbox.due_at IS NOT NULL AND inbox.party > walked.party), n + 1
+        FROM walked WHERE walked.party IS NOT NULL AND n < ${partiesWalkedMax})
+    SELECT walked.party, (SELECT min(inbox.due_at) FROM inbox
+        WHERE inbox.due_at IS NOT NULL AND inbox.party = walked.party) AS first_at
+      FROM walked WHERE walked.party IS NOT NULL`
+  return rows.map((row) => {
+    return { party: row['party'] as string, firstAt: Number(row['first_at']) }
+  })
+}
+
+interface UntriedLane {
+  readonly lane: string
+  readonly arrival: number
+}
+
+/** Each with its first entry that was not tried yet: none of the lane comes before it. */
+export function* untriedLanes(party: string, after: string): Verb<UntriedLane[]> {
+  const rows = yield sql`WITH RECURSIVE walked (lane, n) AS (
+      SELECT min(lane), 1 FROM inbox
+        WHERE due_at IS NOT NULL AND tries = 0 AND party = ${party} AND lane > ${after}
+      UNION ALL
+      SELECT (SELECT min(inbox.lane) FROM inbox WHERE inbox.due_at IS NOT NULL
+          AND inbox.tries = 0 AND inbox.party = ${party} AND inbox.lane > walked.lane), n + 1
+        FROM walked WHERE walked.lane IS NOT NULL AND n < ${lanesMax})
+    SELECT walked.lane, (SELECT min(inbox.arrival) FROM inbox WHERE inbox.due_at IS NOT NULL
+        AND inbox.tries = 0 AND inbox.party = ${party} AND inbox.lane = walked.lane) AS arrival
+      FROM walked WHERE walked.lane IS NOT NULL`
+  return rows.map((row) => ({ lane: row['lane'] as string, arrival: Number(row['arrival']) }))
+}
+
+function* firstsAmong(arrivals: readonly number[], now: number): Verb<InboxEntry[]> {
+  if (arrivals.length === 0) return []
+  return yield* selectEntries(sql`arrival IN (${join(padded(arrivals))})
+    AND due_at IS NOT NULL AND due_at <= ${now} ORDER BY arrival`)
+}
+
+/** Behind an untried one of its lane it is not its turn; there is seldom one. */
+export function* triedEntries(party: string, now: number): Verb<InboxEntry[]> {
+  return yield* selectEntries(sql`arrival IN (SELECT arrival FROM inbox
+      WHERE due_at IS NOT NULL AND tries > 0 AND party = ${party} AND due_at <= ${now}
+      ORDER BY due_at LIMIT ${triedMax})
+    AND NOT ${earlierWaits} ORDER BY due_at`)
+}
