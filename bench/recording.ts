@@ -37,6 +37,7 @@ export class Recorder {
       newId: (prefix) => makeId(prefix, driver.now(), systemRandom),
       jitter: () => 0,
       publishing: defaultPublishing,
+      restoredAt: () => null,
       newMarkerKey: () => ({ id: 'bench', secret: 'bench' }),
     }
   }

@@ -16,7 +16,7 @@ import type { Store } from './store.ts'
 import { openSqlite, type StoreSeams } from './stores/open-sqlite.ts'
 
 export { openSharedMemory } from './stores/shared-memory.ts'
-export type { SharedMemory } from './stores/shared-memory.ts'
+export type { MemoryCopy, SharedMemory } from './stores/shared-memory.ts'
 export { backupDatabase, lookAtDatabase } from './stores/upkeep.ts'
 
 export interface Seams {

@@ -16,6 +16,7 @@ export class Excuses {
   #refusals: Refusal[] = []
   #older: readonly Refusal[] = []
   readonly #left = new Set<string>()
+  readonly #hidden = new Map<string, number>()
 
   constructor(time: VirtualTime) {
     this.#time = time
@@ -37,6 +38,16 @@ export class Excuses {
   forgetRefusals(): void {
     this.#older = this.#refusals
     this.#refusals = []
+  }
+
+  /** People told of a commit that can be seen from `visibleAt` on. */
+  hides(sha: string, visibleAt: number): void {
+    this.#hidden.set(sha, visibleAt)
+  }
+
+  /** Until when it could not be seen; null when it always could. */
+  hiddenUntil(sha: string): number | null {
+    return this.#hidden.get(sha) ?? null
   }
 
   /** An operator has skipped this delivery, or said that it has arrived. */

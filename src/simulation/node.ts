@@ -60,6 +60,8 @@ export class SimulatedNode {
   #ports: NodePorts | null = null
   #running: RunningNode | null = null
   #generation = 0
+  /** Whoever looks after it keeps it from starting. */
+  isHeld = false
   /** When it died or was stopped: what it had just heard may have come to nothing. */
   readonly troubles: number[] = []
 
@@ -82,7 +84,7 @@ export class SimulatedNode {
   }
 
   start(): void {
-    if (this.state !== 'dead') return
+    if (this.state !== 'dead' || this.isHeld) return
     this.#generation += 1
     this.#options.story.tell(this.name, `starts, generation ${this.#generation}`)
     const { onStep, mutation } = this.#options

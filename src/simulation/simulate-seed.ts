@@ -19,6 +19,7 @@ import { checkLimits } from './rules/limit-rules.ts'
 import { checkLooks, checkRepeats } from './rules/request-rules.ts'
 import { checkHeads, checkReruns, checkRuns, checkTold } from './rules/run-rules.ts'
 import { checkAnchors, checkCheckRuns, checkClosed, checkStatuses } from './rules/shown-rules.ts'
+import { Restores } from './restores.ts'
 import { Watch } from './rules/watch.ts'
 import type { VirtualTime } from './virtual-time.ts'
 import { Weather } from './weather/weather.ts'
@@ -70,7 +71,7 @@ export async function simulateSeed(options: SeedOptions): Promise<SeedResult> {
 async function checkAll(world: World, workers: Workers, findings: Findings): Promise<void> {
   const facts = await readFacts(world.memory)
   checkRuns(facts, findings)
-  checkTold(facts, workers, findings)
+  checkTold(facts, world, workers, findings)
   checkHeads(facts, world, findings)
   checkReruns(facts, world, findings)
   checkInbox(facts, world, findings)
@@ -95,8 +96,11 @@ async function liveThrough(world: World, people: People, weather: Weather): Prom
   const badness = random.pick([0, 100, 200, 300, 400])
   // What GitHub dates before the store's first start is not ours to catch up with.
   await time.pass(random.below(3000) + Math.max(0, 2000 - world.aheadMs))
-  for (let acts = random.between(5, 13); acts > 0; acts -= 1) {
+  const acts = random.between(5, 13)
+  const restores = new Restores(world, acts)
+  for (let act = 0; act < acts; act += 1) {
     people.act()
+    await restores.act(act, () => people.act())
     for (let bad = badness; bad > 0; bad -= 100) if (random.chance(bad)) weather.turn()
     await time.pass(random.below(random.pick([1000, 3000, 6000, 15_000])))
   }
@@ -150,7 +154,8 @@ async function bringLost(world: World): Promise<void> {
   for (let times = 0; times < 3 && !isLeftToUs && redeliverLost(world); times += 1) {
     await passQuietly(world, 1)
   }
-  if (isLeftToUs || injected.has('webhook swallow')) await passQuietly(world, catchUpMinutes)
+  const isForUs = isLeftToUs || injected.has('webhook swallow') || injected.has('restore')
+  if (isForUs) await passQuietly(world, catchUpMinutes)
 }
 
 /** By what the record of GitHub shows as failed. */

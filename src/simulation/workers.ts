@@ -22,6 +22,8 @@ export interface ToldCompletion {
   readonly verdict: 'success' | 'failure' | 'neutral'
   readonly summary: string
   readonly answer: 'done' | 'refused' | 'unknown'
+  /** When it was answered, by true time. */
+  readonly at: number
 }
 
 export interface ToldPublication {
@@ -29,6 +31,8 @@ export interface ToldPublication {
   readonly name: string
   readonly channel: ChannelName
   readonly text: string
+  /** When it was answered, by true time. */
+  readonly at: number
 }
 
 interface Held {
@@ -134,7 +138,7 @@ export class Workers {
     }
     const told = await this.#ask(({ store }) => store.outbox.publish(request, null))
     if (told === null || !('value' in told) || told.value.already) return
-    this.publications.push({ runId, name, channel, text })
+    this.publications.push({ runId, name, channel, text, at: this.#world.time.trueMs() })
   }
 
   #output(text: string): readonly [ChannelName, Readonly<Record<string, unknown>>] {
@@ -170,7 +174,8 @@ export class Workers {
     }
     const told = await this.#ask(({ runs }) => runs.complete(request, actor))
     const answer = told === null ? 'unknown' : 'value' in told ? 'done' : 'refused'
-    this.completions.push({ runId, actor, outcome, verdict, summary, answer })
+    const at = this.#world.time.trueMs()
+    this.completions.push({ runId, actor, outcome, verdict, summary, answer, at })
   }
 
   /** One that somebody of us has set before. */

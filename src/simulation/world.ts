@@ -59,6 +59,13 @@ export interface WorldPull {
   isOpen: boolean
 }
 
+export interface Forgotten {
+  readonly from: number
+  readonly until: number
+  /** Deliveries that the copy had: each of them may have changed since. */
+  readonly doubted: ReadonlySet<unknown>
+}
+
 export type StepListener = (node: SimulatedNode, step: Step, about: string) => void
 
 export class World {
@@ -80,13 +87,19 @@ export class World {
   readonly aheadMs: number
   /** By the id each carries. */
   readonly sent = new Map<string, SentByNode>()
+  /** The time that the database has forgotten, by true time; null when it has forgotten none. */
+  forgotten: Forgotten | null = null
   /** When runs were purged, by true time. */
   readonly purgedAt: number[] = []
+  /** When the clock that the store goes by was set, by true time, and by how much. */
+  readonly clockJumps: { readonly at: number; readonly ms: number }[] = []
   readonly injected = new Map<string, number>()
   /** Called at every step of a node, until one of them has hit it. */
   readonly onStep = new Set<StepListener>()
   /** Called after every commit. */
   onCommit: () => void = () => undefined
+  /** Called when the database was restored. */
+  onRestored: () => Promise<void> = () => Promise.resolve()
   isQuiet = false
   readonly #door: typeof globalThis.fetch
   readonly #latencyMs: number
@@ -143,6 +156,11 @@ export class World {
 
   inject(kind: string, times = 1): void {
     this.injected.set(kind, (this.injected.get(kind) ?? 0) + times)
+  }
+
+  /** It happened between the copy and the restore: the database knows nothing of it. */
+  isForgotten(at: number): boolean {
+    return this.forgotten !== null && at >= this.forgotten.from && at <= this.forgotten.until
   }
 
   /** A node that takes requests. */

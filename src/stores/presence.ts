@@ -19,6 +19,7 @@ const silentMs = aliveEveryMs + 3000
 interface Stored {
   readonly aliveAt: number | null
   readonly interruptions: readonly Interruption[]
+  readonly restoredAt: number | null
 }
 
 export class Presence {
@@ -30,12 +31,18 @@ export class Presence {
   /** Of any server. */
   #aliveAt: number | null = null
   #saidAt: number | null = null
+  #restoredAt: number | null = null
   #mending: Promise<void> | null = null
 
   /** `mendTimes` puts right what a clock that was ahead has left in the future. */
   constructor(driver: Driver, mendTimes: (setBack: SetBack) => Promise<void>) {
     this.#driver = driver
     this.#mendTimes = mendTimes
+  }
+
+  /** As of the last beat: nobody restores a store that is in use. */
+  get restoredAt(): number | null {
+    return this.#restoredAt
   }
 
   /** Whoever decides first after a gap must know of it, not only the next beat. */
@@ -84,8 +91,9 @@ export class Presence {
     await this.#mending
   }
 
-  #notice({ aliveAt, interruptions }: Stored, now: number): void {
+  #notice({ aliveAt, interruptions, restoredAt }: Stored, now: number): void {
     this.#aliveAt = aliveAt
+    this.#restoredAt = restoredAt
     if (this.#begun) this.#continuity.beat(now)
     else this.#continuity.begin(this.#serves || isAhead(aliveAt, now) ? aliveAt : null, now)
     this.#begun = true
@@ -114,8 +122,10 @@ const isAhead = (aliveAt: number | null, now: number): boolean => aliveAt !== nu
 
 function* readStored(): Verb<Stored> {
   const aliveAt = yield* readState('alive_at')
+  const restoredAt = yield* readState('restored_at')
   return {
     aliveAt: aliveAt === null ? null : Number(aliveAt),
+    restoredAt: restoredAt === null ? null : Number(restoredAt),
     interruptions: parse((yield* readState('interruptions')) ?? '[]'),
   }
 }

@@ -81,6 +81,7 @@ export class SqlStore extends SqlTokens implements port.Store {
       dialect: driver.dialect,
       now: () => driver.now(),
       moment: () => this.#presence.moment(),
+      restoredAt: () => this.#presence.restoredAt,
       newId: (prefix) => makeId(prefix, driver.now(), random),
       jitter: () => random.below(1000) / 1000,
       publishing: publishing ?? defaultPublishing,

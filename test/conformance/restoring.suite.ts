@@ -53,7 +53,7 @@ export function restoring(open: OpenStore): void {
     expect(check?.memo.restored?.laterKeys).toHaveLength(5)
   })
 
-  it('what was shown and goes on is unsettled, and what ended is left alone', async () => {
+  it('what was shown and goes on is unsettled, and so is what was never shown', async () => {
     const run = await claim()
     await hand.publish()
     const ended = await claim()
@@ -63,7 +63,50 @@ export function restoring(open: OpenStore): void {
     const anchor = await hand.named(run.id, 'anchor')
     expect(anchor).toMatchObject({ status: 'SENT', memo: { unsettled: true } })
     expect(anchor.memo.doubt).toBeUndefined()
-    expect((await hand.named(ended.id, 'anchor')).memo.unsettled).toBeUndefined()
+    const unshown = await hand.named(ended.id, 'anchor')
+    const memo = { unsettled: true, showsWork: true }
+    expect(unshown).toMatchObject({ status: 'SKIPPED', dueAt: null, memo })
+  })
+
+  it('a status that is wanted anew may have been said since the copy: it is in doubt', async () => {
+    const subject = new TestSubject(world, { announcement: announced })
+    const first = await subject.claim('a')
+    await hand.publish()
+    await world.store.completeRun(completion(first), null)
+    await hand.publish()
+    await world.store.outbox.noteRestore()
+    const again = await subject.claim('a', { rerun: true, headMaking: false })
+    const status = await hand.named(again.run!.id, 'status')
+    expect(status).toMatchObject({ status: 'PENDING', memo: { doubt: { action: 'edit' } } })
+  })
+
+  it('what is claimed again after a restore may stand there already: its end is said', async () => {
+    await world.store.outbox.noteRestore()
+    await world.store.beat()
+    const run = await claim()
+    await world.store.cancelRun(run.id, 'test', null)
+    const found = Object.values(await hand.of(run.id))
+    expect(found.map(({ name, status }) => `${name} ${status}`).toSorted()).toEqual([
+      'anchor PENDING',
+      'check PENDING',
+      'status PENDING',
+    ])
+    expect(found.find(({ name }) => name === 'status')).toMatchObject({ wait: 'in_doubt' })
+  })
+
+  it.each([
+    ['whose event happened after it', hour, 2 * hour],
+    ['when events of before it come back no more', 73 * hour, 0],
+  ])('a run %s closes nothing that it has not shown', async (_name, laterMs, eventMs) => {
+    const eventAt = world.store.now() + eventMs
+    await world.store.outbox.noteRestore()
+    await world.store.beat()
+    world.clock.move(Math.max(laterMs, eventMs))
+    const subject = new TestSubject(world, { announcement: announced })
+    const { run } = await subject.claim('a', { eventAt })
+    await world.store.cancelRun(run!.id, 'test', null)
+    const found = Object.values(await hand.of(run!.id))
+    expect(found.map(({ reason }) => reason)).toEqual(Array(3).fill('never_announced'))
   })
 
   it('threads from before the restore may carry what it does not know of', async () => {

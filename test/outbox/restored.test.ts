@@ -45,6 +45,7 @@ async function restore(lost: World): Promise<World> {
   await lost.close()
   worlds.splice(worlds.indexOf(lost), 1)
   const restored = await opened('copy.db', lost)
+  await restored.now(restored.store.beat())
   restored.startPublisher()
   return restored
 }
@@ -94,6 +95,24 @@ describe('a restored store', () => {
     expect(anchors(restored)).toHaveLength(2)
     // Which of the two was made first is nobody's promise.
     expect(anchors(restored).filter((body) => body.includes('The result.'))).toHaveLength(1)
+  })
+
+  it('closes what was shown as under way, though its run is over before it is shown', async () => {
+    const first = await opened('live.db')
+    first.startPublisher()
+    await backUp(first)
+    await first.claim()
+    await first.time.pass(minute)
+    expect(first.github.latestStatus(repo, head(1), context)?.state).toBe('pending')
+    const restored = await restore(first)
+    const { run } = await restored.claim()
+    await restored.now(restored.store.cancelRun(run?.id ?? '', 'test', null))
+    await restored.time.pass(hour)
+    const states = restored.github.statuses(repo, head(1), context).map(({ state }) => state)
+    expect(states).toEqual(['pending', 'error'])
+    expect(checks(restored)).toMatchObject([{ status: 'completed', conclusion: 'cancelled' }])
+    expect(anchors(restored)).toHaveLength(1)
+    expect(anchors(restored)[0]).toContain('cancelled')
   })
 
   it('makes a new check run where the one it finds is completed', async () => {

@@ -2,8 +2,10 @@
  * A store that was restored knows less than GitHub shows: whatever was open or under way when the
  * copy was made may have been sent since. So an open one that would be created is in doubt, and
  * equal content is no proof for any of them. What was shown lately may have been shown anew since,
- * as by a rerun that the copy knows nothing of: it is read again once, and put right.
+ * as by a rerun that the copy knows nothing of: it is read again once, and put right. And what is
+ * claimed again, because its event came back, may stand there already, at work for ever.
  */
+import type { Run } from '../run.ts'
 import { isOpen, type Delivery, type Restored } from './delivery.ts'
 import { withAppointment, withDue } from './follow-up.ts'
 import { actionOf } from './move.ts'
@@ -12,10 +14,22 @@ import { deadlineFor } from './schedule.ts'
 
 export function afterRestore(delivery: Delivery, now: number): Delivery {
   const { looked: _looked, ...memo } = delivery.memo
-  const unsettled = { ...delivery, memo: { ...memo, unsettled: true as const } }
+  // A status that is wanted again may have been said again: nothing else looks before it is sent.
+  const isStatus = delivery.channel === 'github-status' && memo.doubt === undefined
+  // Of one that was said before, the newest is what shows, be it the one we know.
+  const action = isStatus && delivery.providerId !== null ? 'edit' : 'create'
+  const doubt = { action, since: delivery.createdAt, looks: 0 } as const
+  const unsettled = {
+    ...delivery,
+    memo: {
+      ...memo,
+      unsettled: true as const,
+      ...(delivery.status === 'SKIPPED' && { showsWork: true as const }),
+      ...(isStatus && { doubt }),
+    },
+  }
   const isUnknown = isOpen(delivery) && delivery.wait !== 'held' && memo.doubt === undefined
   if (!isUnknown || actionOf(delivery) !== 'create') return unsettled
-  const doubt = { action: 'create', since: delivery.createdAt, looks: 0 } as const
   return {
     ...unsettled,
     wait: 'in_doubt',
@@ -40,4 +54,32 @@ export function readAgain(
   const memo = withAppointment({ ...delivery.memo, restored }, 'settle', { step, at })
   const deadlineAt = Math.max(delivery.deadlineAt, deadlineFor(delivery.kind, at, rules))
   return withDue({ ...delivery, deadlineAt, memo }, at)
+}
+
+/** For so long what was forgotten comes back by itself: GitHub keeps its record of events. */
+const comesBackMs = 3 * 24 * 3_600_000
+/** By how much GitHub's clock may be ahead of the store's. */
+const aheadMs = 15 * 60_000
+
+/** Its event is older than the restore, so it may have been claimed and shown before that, too. */
+export function mayBeForgotten(
+  { lastEventAt }: Pick<Run, 'lastEventAt'>,
+  restoredAt: number | null,
+  now: number,
+): boolean {
+  if (restoredAt === null || now - restoredAt > comesBackMs) return false
+  return lastEventAt === null || lastEventAt < restoredAt + aheadMs
+}
+
+/** A first version: what stands there is found before it is said again, and closed in the end. */
+export function afterForgetting(
+  delivery: Delivery,
+  { lastEventAt }: Pick<Run, 'lastEventAt'>,
+): Delivery {
+  const memo = { ...delivery.memo, showsWork: true } as const
+  // The others are looked for anyway, on a thread that is older than the restore.
+  if (delivery.channel !== 'github-status') return { ...delivery, memo }
+  const since = (lastEventAt ?? delivery.createdAt - comesBackMs) - aheadMs
+  const doubt = { action: 'create', since, looks: 0 } as const
+  return { ...delivery, wait: 'in_doubt', memo: { ...memo, doubt } }
 }

@@ -10,6 +10,7 @@ import type { Desire } from './announce.ts'
 import type { Delivery, Memo } from './delivery.ts'
 import { isLeased, isOpen } from './delivery.ts'
 import { close, free } from './follow-up.ts'
+import { afterForgetting } from './restored.ts'
 import { afterTaking } from './said-there.ts'
 import type { PublishingRules } from './schedule.ts'
 import { deadlineFor, showAt, windowMs } from './schedule.ts'
@@ -20,6 +21,8 @@ export interface Wish {
   readonly run: Run
   readonly repositoryId: string
   readonly markerKey: string
+  /** It may have been shown, and the store may have been restored since. */
+  readonly mayBeForgotten?: boolean
 }
 
 export interface Revision {
@@ -38,7 +41,10 @@ export function revise(
   const { desire } = wish
   if (standing === null) {
     const makes = desire.claim === 'take' && !desire.closesOnly
-    return makes ? { delivery: begin(wish, newId(), now, rules), audits: [] } : null
+    if (!makes) return null
+    const first = begin(wish, newId(), now, rules)
+    const isForgotten = wish.mayBeForgotten === true
+    return { delivery: isForgotten ? afterForgetting(first, wish.run) : first, audits: [] }
   }
   const fence = fenceOn(standing, wish.run)
   if (fence < standing.versionFence) return null

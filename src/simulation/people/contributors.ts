@@ -89,6 +89,7 @@ export class Contributors implements PersonKind {
     if (!this.#random.chance(15) || this.#world.isQuiet) return
     this.#world.inject('commit not visible yet')
     const visibleAt = this.#world.time.trueMs() + this.#random.below(60_000)
+    this.#world.excuses.hides(sha, visibleAt)
     this.#world.github.addCommit(repo, sha, { visibleAt })
   }
 

@@ -82,7 +82,8 @@ export function checkMessages(
   findings: Findings,
 ): void {
   for (const publication of publications) {
-    const { runId, name, channel, text } = publication
+    const { runId, name, channel, text, at } = publication
+    if (world.isForgotten(at)) continue
     // The next worker may say something else in its check run under the same name.
     const last = publications.findLast((one) => one.runId === runId && one.name === name)
     if (channel === 'github-check' && last !== publication) continue

@@ -6,9 +6,21 @@ import { githubIdOf } from './places.ts'
 const refusals = new Set(['forbidden', 'not_found', 'gone', 'not_installed'])
 const closings = new Set(['delivery.sent', 'delivery.confirmed', 'delivery.coalesced'])
 
-/** GitHub refused it there for a while, or an operator said to leave it; nothing else excuses. */
+/**
+ * GitHub refused it there for a while, an operator said to leave it, or the clock was set ahead
+ * while its commit could not be seen; nothing else excuses.
+ */
 export function isExcused(delivery: DeliveryFact, facts: Facts, world: World): boolean {
-  return isRefused(delivery, facts, world) || isLeft(delivery, facts, world)
+  return (
+    isRefused(delivery, facts, world) || isLeft(delivery, facts, world) || isHidden(delivery, world)
+  )
+}
+
+/** By a clock that was set ahead, it was long since the push. */
+function isHidden({ status, reason, sha }: DeliveryFact, world: World): boolean {
+  if (status !== 'FAILED' || reason !== 'invalid' || sha === null) return false
+  const until = world.excuses.hiddenUntil(sha)
+  return until !== null && world.clockJumps.some(({ at, ms }) => ms > 0 && at < until)
 }
 
 function isRefused(delivery: DeliveryFact, facts: Facts, { excuses }: World): boolean {

@@ -1,12 +1,26 @@
 /** Rule 4: what GitHub was told is accepted is there and was processed, with one effect. */
 import type { Facts } from '../facts.ts'
+import type { HookDelivery } from '../../simulator/index.ts'
 import type { Findings } from '../findings.ts'
 import type { World } from '../world.ts'
 
+const heard = new Set(['opened', 'reopened', 'ready_for_review', 'synchronize', 'edited', 'closed'])
+
+/** A restore has forgotten it: only an App is told of it again, where it leads to something. */
+function isGone(delivery: HookDelivery, world: World): boolean {
+  const { event, action, deliveredAtMs, durationMs } = delivery
+  const times = [deliveredAtMs, deliveredAtMs + durationMs]
+  if (!times.some((at) => world.isForgotten(at))) return false
+  const isPull = event === 'pull_request' && heard.has(action ?? '')
+  const isRerun = event === 'check_run' && action === 'rerequested'
+  return !world.isApp || !(isPull || isRerun)
+}
+
 export function checkInbox(facts: Facts, world: World, findings: Findings): void {
   const stored = new Set(facts.inbox.map((entry) => entry.webhook_id))
-  for (const { guid, statusCode } of world.github.hooks.log.all()) {
-    if (statusCode < 200 || statusCode > 299) continue
+  for (const delivery of world.github.hooks.log.all()) {
+    const { guid, statusCode } = delivery
+    if (statusCode < 200 || statusCode > 299 || isGone(delivery, world)) continue
     findings.check(
       '4',
       stored.has(guid),

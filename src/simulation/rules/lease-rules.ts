@@ -8,8 +8,6 @@ import { toldRequests, type ToldRequest } from './told-requests.ts'
 const deliveryLeaseMs = 20_000
 
 export function checkLeases(facts: Facts, world: World, findings: Findings): void {
-  // An attempt's time is by a clock that was set meanwhile.
-  if (world.injected.has('clock jump')) return
   const attempts = new Map<string, AttemptFact[]>()
   for (const attempt of facts.attempts) {
     const { delivery_id: id } = attempt
@@ -18,13 +16,16 @@ export function checkLeases(facts: Facts, world: World, findings: Findings): voi
   for (const told of toldRequests(world)) {
     const { received, sent } = told
     if (received.method === 'GET' || received.method === 'DELETE') continue
+    // Its attempt is forgotten, or its time is by a clock that was set meanwhile.
+    if (world.isForgotten(sent.decidedAt) || wasSetLately(world, sent.decidedAt)) continue
+    const sentAt = byTheClock(world, sent.decidedAt)
     const text = JSON.stringify(received.body)
     // Two repositories may have equal keys: one of them has to have an attempt then.
     const deliveries = facts.deliveries.filter((one) => isAbout(told, text, one))
     if (deliveries.length === 0) continue
     const tries = deliveries.flatMap(({ id }) => attempts.get(id) ?? [])
     const isHeld = tries.some(({ started_at: at }) => {
-      return at <= sent.decidedAt && sent.decidedAt < at + deliveryLeaseMs
+      return at <= sentAt && sentAt < at + deliveryLeaseMs
     })
     findings.check('2b', isHeld, () => {
       const { index, method, path } = received
@@ -32,6 +33,15 @@ export function checkLeases(facts: Facts, world: World, findings: Findings): voi
       return `${what} left after the lease of ${deliveries[0]?.id} was over`
     })
   }
+}
+
+function wasSetLately({ clockJumps }: World, trueMs: number): boolean {
+  return clockJumps.some(({ at }) => at <= trueMs && at >= trueMs - deliveryLeaseMs)
+}
+
+/** What the store's clock said at that true time. */
+function byTheClock({ clockJumps }: World, trueMs: number): number {
+  return clockJumps.reduce((said, { at, ms }) => (at <= trueMs ? said + ms : said), trueMs)
 }
 
 function isAbout({ received }: ToldRequest, text: string, delivery: DeliveryFact): boolean {

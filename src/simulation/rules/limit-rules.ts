@@ -9,7 +9,7 @@ const graceMs = 12_000
 export function checkLimits(world: World, findings: Findings): void {
   const told = toldRequests(world).filter(isPublishing)
   for (const one of told) {
-    const until = limitOf(one)
+    const until = knownUntil(limitOf(one), world)
     const from = one.sent.heard?.at ?? 0
     const fell = one.sent.node.troubles.some((at) => at >= from && at < from + graceMs)
     if (until === null || fell) continue
@@ -27,6 +27,18 @@ export function checkLimits(world: World, findings: Findings): void {
   }
 }
 
+/** A block is stored by the clock: one that is set ahead ends it sooner. A restore forgets it. */
+function knownUntil(limit: Limit | null, world: World): number | null {
+  const { clockJumps, forgotten } = world
+  if (limit === null) return null
+  if (world.isForgotten(limit.from)) return Math.min(limit.until, forgotten?.until ?? 0)
+  const ahead = clockJumps.filter(({ at, ms }) => ms > 0 && at >= limit.from)
+  return ahead.reduce(
+    (until, { at, ms }) => (at < until ? Math.max(at, until - ms) : until),
+    limit.until,
+  )
+}
+
 /** What intake asks (a role, a head) is not the publisher's budget. */
 const isPublishing = ({ received }: ToldRequest): boolean =>
   /\/(comments|statuses|check-runs|reviews|labels)\b/.test(received.path)
@@ -39,13 +51,19 @@ function identityOf({ received }: ToldRequest, { isApp, repositories }: World): 
   return owner ?? known?.name.split('/')[0] ?? ''
 }
 
-function limitOf({ sent }: ToldRequest): number | null {
+interface Limit {
+  readonly from: number
+  readonly until: number
+}
+
+function limitOf({ sent }: ToldRequest): Limit | null {
   if (sent.heard === null) return null
   const { status, headers } = sent.heard.response
   if (status !== 403 && status !== 429) return null
+  const from = sent.heard.at
   const after = headers.get('retry-after')
-  if (after !== null) return sent.heard.at + Number(after) * 1000
+  if (after !== null) return { from, until: from + Number(after) * 1000 }
   if (headers.get('x-ratelimit-remaining') !== '0') return null
   const theirNow = Date.parse(headers.get('date') ?? '')
-  return sent.heard.at + Number(headers.get('x-ratelimit-reset')) * 1000 - theirNow
+  return { from, until: from + Number(headers.get('x-ratelimit-reset')) * 1000 - theirNow }
 }

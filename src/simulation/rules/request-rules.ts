@@ -59,6 +59,8 @@ export function checkRepeats(facts: Facts, world: World, findings: Findings): vo
   )
   for (const delivery of facts.deliveries) {
     if (delivery.channel !== 'github-status' || inDoubt.has(delivery.id)) continue
+    // Until it has settled after a restore, what is said again is sent again.
+    if (world.forgotten?.doubted.has(delivery.id) === true) continue
     const { context } = JSON.parse(delivery.content) as { context: string }
     if (doubtful.has(`${delivery.sha} ${context}`)) continue
     const all = world.github.statuses(repoOf(delivery, facts, world), delivery.sha ?? '', context)

@@ -121,17 +121,17 @@ function claimed(
 }
 
 /** What a worker was told is what the store knows: "done" is done, "refused" changed nothing. */
-export function checkTold(facts: Facts, workers: Workers, findings: Findings): void {
+export function checkTold(facts: Facts, world: World, workers: Workers, findings: Findings): void {
   const endsBy = new Map<string, number>()
   for (const { type, actor, run_id: run } of facts.audit) {
     if (!endings.has(type.replace('run.', ''))) continue
     const key = `${actor} ${run}`
     endsBy.set(key, (endsBy.get(key) ?? 0) + 1)
   }
-  for (const { actor, runId, answer } of workers.completions) {
+  for (const { actor, runId, answer, at } of workers.completions) {
     const ends = endsBy.get(`${actor} ${runId}`) ?? 0
     findings.check('2', ends <= 1, () => `${actor} ended ${runId} ${ends} times`)
-    if (answer === 'done') {
+    if (answer === 'done' && !world.isForgotten(at)) {
       findings.check(
         '12',
         ends === 1,
@@ -145,6 +145,8 @@ export function checkHeads(facts: Facts, world: World, findings: Findings): void
   for (const { repo, number, isOpen } of world.pulls) {
     if (!isOpen) continue
     const scope = facts.repositories.get(repo.id)
+    // A restore has forgotten the repository, and only an App is told of it again.
+    if (scope === undefined && world.forgotten !== null && !world.isApp) continue
     const { headSha } = world.github.thread(repo.name, number)
     for (const type of Object.keys(world.types)) {
       const subject = facts.subjects.find(

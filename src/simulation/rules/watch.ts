@@ -26,12 +26,20 @@ export class Watch {
     this.#world = world
     this.#findings = findings
     world.onCommit = () => void this.look()
+    world.onRestored = () => this.#beginAnew()
   }
 
   /** Commits of one moment are one look: nothing is committed while it looks. */
   async look(): Promise<void> {
     this.#looking ??= this.#lookNow().finally(() => (this.#looking = null))
     await this.#looking
+  }
+
+  /** What was forgotten is no older version that comes back. */
+  async #beginAnew(): Promise<void> {
+    this.#seen.clear()
+    const [last] = await this.#world.memory.select('SELECT max(id) AS id FROM audit')
+    this.#lastAudit = Number(last?.['id'] ?? 0)
   }
 
   async #lookNow(): Promise<void> {

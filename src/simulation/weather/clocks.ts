@@ -1,5 +1,4 @@
 /** Somebody sets the clock of the machine that the store goes by, forward or back. */
-import { heldBack } from '../held-back.ts'
 import type { SeededRandom } from '../seeded-random.ts'
 import type { World } from '../world.ts'
 import type { WeatherKind } from './weather.ts'
@@ -17,12 +16,12 @@ export class Clocks implements WeatherKind {
   }
 
   turn(): void {
-    if (heldBack.clockJumps) return
     const random = this.#random
     const far = random.pick([4 * secondMs, 30 * secondMs, 10 * minuteMs, 120 * minuteMs])
     const ms = random.chance(50) ? far : -far
     this.#world.inject('clock jump')
     this.#world.story.tell('clock', `is set ${ms / 1000} s`)
+    this.#world.clockJumps.push({ at: this.#world.time.trueMs(), ms })
     this.#world.time.jump(ms)
   }
 

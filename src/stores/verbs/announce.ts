@@ -4,6 +4,7 @@
  */
 import { desiresOf, type Desire } from '../../domain/outbox/announce.ts'
 import type { Delivery } from '../../domain/outbox/delivery.ts'
+import { mayBeForgotten } from '../../domain/outbox/restored.ts'
 import type { Revision, Wish } from '../../domain/outbox/revise.ts'
 import { giveBack, isTaken, revise, targetTaken } from '../../domain/outbox/revise.ts'
 import { hasResult } from '../../domain/outbox/said-there.ts'
@@ -36,7 +37,10 @@ export function* announce(context: VerbContext, changes: readonly Change[]): Ver
 
 function* announceState(context: VerbContext, changes: readonly Change[]): Verb<void> {
   const wishes = changes.flatMap(({ run, repositoryId, began }) =>
-    desiresOf(run, repositoryId, began).map((desire) => wishOf(desire, run, repositoryId)),
+    desiresOf(run, repositoryId, began).map((desire) => ({
+      ...wishOf(desire, run, repositoryId),
+      mayBeForgotten: mayBeForgotten(run, context.restoredAt(), context.now()),
+    })),
   )
   if (wishes.length === 0) return
   const targets = [...new Set(wishes.map(({ desire }) => desire.target))]

@@ -17,6 +17,8 @@ export interface VerbContext {
   /** Asked anew after waiting for a lock: a verb must not decide by the time it was queued. */
   now(): number
   moment(): Moment
+  /** When this store was last restored from a copy; null when it never was. */
+  restoredAt(): number | null
   newId(prefix: IdPrefix): string
   /** In [0, 1): spreads what would otherwise happen at once. */
   jitter(): number

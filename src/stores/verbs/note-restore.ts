@@ -39,7 +39,8 @@ export function* noteRestore(context: VerbContext): Verb<void> {
     const found: readonly Delivery[] = yield* selectDeliveries(sql`
       ${before === null ? sql`1 = 1` : sql`id < ${before}`}
       AND (status IN ('PENDING', 'FAILED') OR (status = 'SENT' AND (final = 0
-        OR (kind = 'state' AND sent_at >= ${copiedAt - recentMs}))))
+        OR (kind = 'state' AND sent_at >= ${copiedAt - recentMs})))
+        OR (status = 'SKIPPED' AND kind = 'state' AND changed_at >= ${copiedAt - recentMs}))
       ORDER BY id DESC LIMIT ${biteMax}`)
     const runs = yield* runsOf(found)
     const doubted = found.map((delivery) => {

@@ -1,0 +1,85 @@
+/**
+ * In some worlds the database is lost and restored from a copy: everything between the copy and the
+ * restore is forgotten, while GitHub has moved on. All nodes are stopped for it, longer than any
+ * request of theirs may be under way, and the first start is told, as the manual wants it: a copy
+ * made by `backup` says so itself, after any other an operator runs `migrate --restored`.
+ */
+import type { MemoryCopy } from '../open-store.ts'
+import { heldBack } from './held-back.ts'
+import type { SeededRandom } from './seeded-random.ts'
+import type { World } from './world.ts'
+
+const sharePercent = heldBack.restores ? 0 : 10
+/** Longer than a request that a dying node had just sent is under way. */
+const stopMs = { least: 95_000, most: 200_000 }
+
+export class Restores {
+  readonly #world: World
+  readonly #random: SeededRandom
+  /** At which act of the story; null in worlds where nothing is lost. */
+  readonly #plan: { readonly copyAt: number; readonly restoreAt: number } | null
+  #copy: { readonly rows: MemoryCopy; readonly madeAt: number } | null = null
+
+  constructor(world: World, acts: number) {
+    this.#world = world
+    this.#random = world.random.fork()
+    const copyAt = this.#random.below(acts - 1)
+    const restoreAt = this.#random.between(copyAt + 1, acts - 1)
+    this.#plan = this.#random.chance(sharePercent) ? { copyAt, restoreAt } : null
+  }
+
+  /** `meanwhile` is what goes on at GitHub while nobody is there. */
+  async act(index: number, meanwhile: () => void): Promise<void> {
+    if (index === this.#plan?.copyAt) await this.#makeCopy()
+    if (index === this.#plan?.restoreAt) await this.#restore(meanwhile)
+  }
+
+  async #makeCopy(): Promise<void> {
+    const { memory, time, story } = this.#world
+    this.#copy = { rows: await memory.copy(), madeAt: time.trueMs() }
+    story.tell('operator', 'copies the database')
+  }
+
+  async #restore(meanwhile: () => void): Promise<void> {
+    const copy = this.#copy
+    if (copy === null) return
+    const { nodes, time, story, memory } = this.#world
+    this.#world.inject('restore')
+    for (const node of nodes) {
+      node.isHeld = true
+      node.crash('because its database is lost')
+    }
+    for (let left = this.#random.below(3); left > 0; left -= 1) {
+      await time.pass(this.#random.below(20_000))
+      meanwhile()
+    }
+    await time.pass(this.#random.between(stopMs.least, stopMs.most))
+    story.tell('operator', 'restores the database')
+    await this.#whileTimePasses(memory.putBack(copy.rows))
+    const doubted = new Set((copy.rows.get('delivery') ?? []).map(({ id }) => id))
+    this.#world.forgotten = { from: copy.madeAt, until: time.trueMs(), doubted }
+    await this.#world.onRestored()
+    await this.#tellIt()
+    for (const node of nodes) {
+      node.isHeld = false
+      node.start()
+    }
+  }
+
+  /** By the mark that a backup carries, or by hand. */
+  async #tellIt(): Promise<void> {
+    const { memory, time } = this.#world
+    if (this.#random.chance(50)) {
+      await memory.select(`INSERT INTO store_state (key, value) VALUES ('is_backup', '1')`)
+      return
+    }
+    const line = { carry: <T>(_what: string, go: () => Promise<T>): Promise<T> => go() }
+    const store = memory.open(line, { clock: time, scheduler: time, random: this.#random })
+    await this.#whileTimePasses(store.outbox.noteRestore())
+  }
+
+  async #whileTimePasses(work: Promise<void>): Promise<void> {
+    await this.#world.time.pass(10)
+    await work
+  }
+}
