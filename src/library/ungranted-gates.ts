@@ -7,7 +7,7 @@ import type { CheckedClaim } from './requests.ts'
 export type GateVerbs = Pick<Gate, 'complete' | 'report' | 'publish'>
 
 /** Aborted by nobody: there is no lease that could be lost. */
-export const neverAborted = new AbortController().signal
+export const neverAborted: AbortSignal = new AbortController().signal
 
 /** The gate when the store could not be reached. */
 export function storeErrorGate(
