@@ -101,16 +101,22 @@ export interface LeaseRoom {
   readonly queuedMax?: number
   /** Reads that repair, on top of `limit`; as many again when not given. */
   readonly repairsMax?: number
+  /** At most so many of those that have to ask first as whom we act; `limit` when not given. */
+  readonly entriesMax?: number
+  /** At most so many of the repairs from their queues; as many as there may be when not given. */
+  readonly repairsQueuedMax?: number
   /** Identities and queues of which nothing is taken now. */
   readonly full?: readonly string[]
+  /** Of the accounts' queues: which had its turn last. */
+  readonly lastServed?: { readonly entry: string; readonly repair: string }
 }
 
 export interface LeasedDelivery extends PlacedDelivery {
   readonly hold: DeliveryHold
   /** Whoever had it before never came back, and had not begun to send it. */
   readonly wasLost: boolean
-  /** It stood in the queue of its identity, and it was its turn. */
-  readonly wasQueued: boolean
+  /** The queue it stood in until its turn came; null when it stood in none. */
+  readonly fromQueue: string | null
 }
 
 /** With what is known of its place. */

@@ -17,6 +17,10 @@ export type Entry = { readonly identity: string } | { readonly until: number }
 export type ShutOut = { readonly until: number } | 'not_now' | null
 
 export interface Admission {
+  /** Whoever we act as there, by the repository's name: known before GitHub is asked anything. */
+  accountOf(repository: RepositoryRef): string
+  /** As whom we last acted for that account; null when this process has not asked yet. */
+  lastIdentityOf(account: string): string | null
   /** Rejects when it cannot be found out now. */
   enter(repository: RepositoryRef): Promise<Entry>
   /** What an error of a later call, made under that identity, says about it. */
@@ -47,11 +51,20 @@ class StoredAdmission implements Admission {
    * stopped another process, or the one before us, is found out before the first question.
    */
   readonly #refused: Set<string>
+  readonly #identities = new Map<string, string>()
 
   constructor(parts: AdmissionParts) {
     this.#parts = parts
     this.#own = parts.github.ownIdentity
     this.#refused = new Set([this.#own])
+  }
+
+  accountOf({ repo }: RepositoryRef): string {
+    return `${this.#own}:${(repo.split('/')[0] ?? '').toLowerCase()}`
+  }
+
+  lastIdentityOf(account: string): string | null {
+    return this.#identities.get(account) ?? null
   }
 
   async enter(repository: RepositoryRef): Promise<Entry> {
@@ -61,7 +74,9 @@ class StoredAdmission implements Admission {
     if (refusedUntil !== null) return { until: refusedUntil }
     try {
       await authors.learn()
-      return { identity: await github.identityOf(repository) }
+      const identity = await github.identityOf(repository)
+      this.#identities.set(this.accountOf(repository), identity)
+      return { identity }
     } catch (error) {
       const until = await this.#turnedAway(error, repository)
       if (until === null) throw error

@@ -3,11 +3,23 @@
  * takes: whoever has many due, or is answered slowly, must leave some to the others. Progress
  * leaves some to creates and ends, queues to what is new, and all of them to reads that repair.
  */
-import { isQueue, isRepair, priorities, queueName } from '../domain/outbox/queue.ts'
+import {
+  isEntryQueue,
+  isQueue,
+  isRepair,
+  isRepairQueue,
+  priorities,
+  queueName,
+} from '../domain/outbox/queue.ts'
 import type { LeasedDelivery, LeaseRoom } from '../outbox-store.ts'
 
 const atOnceDefault = 6
-const repairsAtOnce = 2
+const repairsAtOnce = 4
+/** Of the reads that repair: one is always left to those that stand in no queue. */
+const repairsQueuedMax = 3
+const repairsOfAccount = 2
+/** For the question as whom we act, which may hang: one of each account. */
+const entriesAtOnce = 2
 const perQueueMax = 2
 
 export type Release = () => void
@@ -19,6 +31,9 @@ export class Hands {
   #progress = 0
   #queued = 0
   #repairs = 0
+  #repairsQueued = 0
+  #entries = 0
+  #lastServed = { entry: '', repair: '' }
 
   constructor(max = atOnceDefault) {
     this.#max = max
@@ -31,27 +46,59 @@ export class Hands {
     if (limit === 0 && repairsMax === 0) return null
     const progressMax = Math.max(0, Math.ceil(this.#max / 2) - this.#progress)
     const queuedMax = Math.max(0, Math.ceil((this.#max * 2) / 3) - this.#queued)
-    return { limit, progressMax, queuedMax, repairsMax, full: this.#full() }
+    return {
+      limit,
+      progressMax,
+      queuedMax,
+      repairsMax,
+      repairsQueuedMax: Math.max(0, repairsQueuedMax - this.#repairsQueued),
+      entriesMax: Math.max(0, entriesAtOnce - this.#entries),
+      full: this.#full(),
+      lastServed: this.#lastServed,
+    }
   }
 
-  take({ delivery, wasQueued }: LeasedDelivery): Release {
+  take({ delivery, fromQueue }: LeasedDelivery): Release {
     const isRepairing = isRepair(delivery)
     const progress = !isRepairing && delivery.priority === priorities.progress ? 1 : 0
-    const queued = wasQueued ? 1 : 0
+    const queued = fromQueue === null ? 0 : 1
     const add = (sign: 1 | -1): void => {
-      if (isRepairing) this.#repairs += sign
-      else this.#taken += sign
+      if (isRepairing) {
+        this.#repairs += sign
+        this.#repairsQueued += sign * queued
+        return
+      }
+      this.#taken += sign
       this.#progress += sign * progress
       this.#queued += sign * queued
     }
+    if (fromQueue !== null) this.#served(fromQueue)
     add(1)
     return () => add(-1)
   }
 
-  /** Null when that identity has its share already, or that channel of it. */
-  share(identity: string, channel: string): Release | null {
+  #served(queue: string): void {
+    const { entry, repair } = this.#lastServed
+    if (isEntryQueue(queue)) this.#lastServed = { entry: queue, repair }
+    if (isRepairQueue(queue)) this.#lastServed = { entry, repair: queue }
+  }
+
+  /** For the queues of an account. Null when it has its share already. */
+  shareOf(queue: string): Release | null {
+    const entering = isEntryQueue(queue) ? 1 : 0
+    if (this.#isFull(queue) || this.#entries + entering > entriesAtOnce) return null
+    this.#entries += entering
+    this.#add(queue, 1)
+    return () => {
+      this.#entries -= entering
+      this.#add(queue, -1)
+    }
+  }
+
+  /** Null when that identity has its share already, or that channel of it; `extra` are on top. */
+  share(identity: string, channel: string, extra: number): Release | null {
     const queue = queueName(identity, channel)
-    if (this.#isFull(identity) || this.#isFull(queue)) return null
+    if (this.#isFull(identity, extra) || this.#isFull(queue, extra)) return null
     this.#add(identity, 1)
     this.#add(queue, 1)
     return () => {
@@ -64,9 +111,14 @@ export class Hands {
     return [...this.#byParty.keys()].filter((party) => this.#isFull(party))
   }
 
-  #isFull(party: string): boolean {
-    const max = isQueue(party) ? Math.min(perQueueMax, this.#max) : Math.ceil(this.#max / 2)
-    return (this.#byParty.get(party) ?? 0) >= max
+  #isFull(party: string, extra = 0): boolean {
+    return (this.#byParty.get(party) ?? 0) >= this.#shareOfMax(party) + extra
+  }
+
+  #shareOfMax(party: string): number {
+    if (isRepairQueue(party)) return repairsOfAccount
+    if (isEntryQueue(party)) return 1
+    return isQueue(party) ? Math.min(perQueueMax, this.#max) : Math.ceil(this.#max / 2)
   }
 
   #add(party: string, count: 1 | -1): void {

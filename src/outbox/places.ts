@@ -66,6 +66,9 @@ export function createPlaces(parts: PlacesParts): Places {
   return {
     async learn({ repo, delivery }) {
       try {
+        // Another of the repository's may have learnt it since this one was taken.
+        const placed = await store.outbox.placed(delivery.id)
+        if (placed !== null && placed.repoGithubId !== null) return { what: 'place_learnt' }
         const until = await learnOnce(repo)
         return until === null ? { what: 'place_learnt' } : { what: 'look_limited', until }
       } catch (error) {

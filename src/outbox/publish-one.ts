@@ -207,7 +207,7 @@ async function begin(
       providerId: removes,
       identity,
       limits,
-      isTurn: leased.wasQueued || sought,
+      isTurn: leased.fromQueue === queueName(identity, channel) || sought,
     })
     if (answer.result === 'begun') return answer.attempt
     if (answer.result !== 'budget') return null

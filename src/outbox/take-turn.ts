@@ -1,36 +1,86 @@
 /**
- * Before anything is asked of GitHub: as whom, and whether that identity has a hand left for it.
- * Whoever has its share in hand already stands in its queue, and leaves the hand to the others.
+ * Before anything is asked of GitHub: whose a delivery is, and whether that party has a hand left
+ * for it. Whoever has its share in hand already stands in its queue, and leaves the hand to others.
+ *
+ * What must hold: the party is known before the first question, which may hang. Until GitHub has
+ * said as whom we act, it is the account of the repository's name.
  */
-import { isRepair, queueName, wasJustSought } from '../domain/outbox/queue.ts'
+import {
+  entryQueue,
+  isRepair,
+  queueName,
+  repairQueue,
+  wasJustSought,
+} from '../domain/outbox/queue.ts'
 import type { RepositoryRef } from '../github.ts'
 import type { LeasedDelivery } from '../outbox-store.ts'
+import type { Release } from './hands.ts'
 import type { LookFailure } from './outcome-of.ts'
 import { failureOfLook } from './outcome-of.ts'
 import { record, toStoreTime, type PublishingParts } from './publishing-parts.ts'
+
+type Work = (identity: string) => Promise<void>
 
 /** Where it is not done now, that has been recorded. */
 export async function takeTurn(
   parts: PublishingParts,
   leased: LeasedDelivery,
   place: RepositoryRef,
-  work: (identity: string) => Promise<void>,
+  work: Work,
 ): Promise<void> {
-  const identity = await identityOf(parts, leased, place)
-  if (identity === null) return
-  const { delivery } = leased
-  if (isRepair(delivery) || wasJustSought(delivery)) {
-    await work(identity)
+  const { admission, hands } = parts
+  const account = admission.accountOf(place)
+  if (isRepair(leased.delivery)) {
+    const queue = repairQueue(account)
+    await withShare(parts, leased, { queue, release: hands.shareOf(queue) }, async () => {
+      const identity = await identityOf(parts, leased, place)
+      if (identity !== null) await work(identity)
+    })
     return
   }
-  const release = parts.hands.share(identity, delivery.channel)
+  const known = admission.lastIdentityOf(account)
+  const queue = entryQueue(account)
+  const share =
+    known === null ? { queue, release: hands.shareOf(queue) } : shareOf(parts, leased, known)
+  const identity = await withShare(parts, leased, share, async () => {
+    const present = await identityOf(parts, leased, place)
+    if (present !== null && present === known) await work(present)
+    return present
+  })
+  if (identity === null || identity === known) return
+  await withShare(parts, leased, shareOf(parts, leased, identity), () => work(identity))
+}
+
+interface Share {
+  /** Where it stands when there is no hand for it. */
+  readonly queue: string
+  readonly release: Release | null
+}
+
+/** What was just looked for has one more: put off, it would have to be looked for anew. */
+function shareOf(
+  { hands }: PublishingParts,
+  { delivery }: LeasedDelivery,
+  identity: string,
+): Share {
+  const { channel } = delivery
+  const extra = wasJustSought(delivery) ? 1 : 0
+  return { queue: queueName(identity, channel), release: hands.share(identity, channel, extra) }
+}
+
+/** Null when there is no hand for it; then that has been recorded. */
+async function withShare<T>(
+  parts: PublishingParts,
+  leased: LeasedDelivery,
+  { queue, release }: Share,
+  work: () => Promise<T>,
+): Promise<T | null> {
   if (release === null) {
-    const queue = queueName(identity, delivery.channel)
     await record(parts, leased, { what: 'crowded', queue })
-    return
+    return null
   }
   try {
-    await work(identity)
+    return await work()
   } finally {
     release()
   }

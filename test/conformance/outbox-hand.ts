@@ -83,7 +83,7 @@ export class OutboxHand {
       providerId: null,
       identity,
       limits: noLimits,
-      isTurn: leased.wasQueued,
+      isTurn: leased.fromQueue !== null,
       ...over,
     })
   }

@@ -41,6 +41,7 @@ function statements(): [string, Sql][] {
     'which queues there are': selectQueues(),
     'who is first in a long queue': firstInQueue('busy github-status', 0),
     'whether anybody waits there': firstInQueue('busy github-status', 1),
+    'which read of an account repairs first': firstInQueue('busy repair', 2),
     'leases of a dead process': takeOverLeases(context),
     'the backlog': outboxBacklog(history),
     'what ended runs left announced': closeForgotten(context, 100),

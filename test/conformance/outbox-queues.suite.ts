@@ -3,7 +3,7 @@
  * never forgotten.
  */
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { queueName } from '../../src/domain/outbox/queue.ts'
+import { entryQueue, queueName, repairQueue } from '../../src/domain/outbox/queue.ts'
 import { defaultPublishing } from '../../src/domain/outbox/schedule.ts'
 import type { Announcement } from '../../src/domain/run.ts'
 import type { BeginAnswer, LeasedDelivery } from '../../src/outbox-store.ts'
@@ -69,7 +69,7 @@ export function queueing(open: OpenStore): void {
       move(second)
       const leased = await outbox().lease(room)
       expect(runsOf(leased)).toEqual([run])
-      expect(leased[0]).toMatchObject({ wasQueued: true, delivery: { queue: null } })
+      expect(leased[0]).toMatchObject({ fromQueue: queue, delivery: { queue: null } })
       expect(await tryToSend(leased[0]!)).toBe('begun')
     }
     expect(await outbox().nextDueAt()).toBeNull()
@@ -167,7 +167,7 @@ export function queueing(open: OpenStore): void {
     await outbox().record(leased!.hold, { what: 'budget', until, queue: anchors })
     await world.store.cancelRun(run!, 'test', null)
     expect(await outbox().lease({ limit: 1, progressMax: 0 })).toMatchObject([
-      { wasQueued: true, delivery: { runId: run, final: true, priority: 0 } },
+      { fromQueue: anchors, delivery: { runId: run, final: true, priority: 0 } },
     ])
   })
 
@@ -226,5 +226,69 @@ export function queueing(open: OpenStore): void {
     move(hour)
     const repairs = await outbox().lease({ limit: 0, progressMax: 0, repairsMax: 1 })
     expect(repairs).toMatchObject([{ delivery: { wait: 'in_doubt', priority: 2 } }])
+  })
+
+  const fresh = { limit: 100, progressMax: 100, queuedMax: 0, repairsMax: 0, repairsQueuedMax: 0 }
+
+  /** So many of an account are in doubt and stand in its queue; their runs. */
+  async function inDoubt(account: string, count: number): Promise<string[]> {
+    const runs: string[] = []
+    for (let n = 0; n < count; n += 1) {
+      runs.push(await claim())
+      for (const leased of await outbox().lease(fresh)) await hand.send(leased, noAnswer)
+    }
+    move(second)
+    for (const { hold } of await outbox().lease({ ...fresh, repairsMax: 100 })) {
+      await outbox().record(hold, { what: 'crowded', queue: repairQueue(account) })
+    }
+    return runs
+  }
+  const repairRoom = { limit: 0, progressMax: 0, repairsMax: 4 }
+
+  it('reads that repair stand in the queue of their account, and come in turn', async () => {
+    const busy = await inDoubt('a', 5)
+    const [other] = await inDoubt('b', 1)
+    expect(await hand.named(other!, 'status')).toMatchObject({
+      queue: repairQueue('b'),
+      wait: 'in_doubt',
+    })
+    expect(await outbox().nextDueAt()).toBeLessThanOrEqual(world.store.now())
+    const first = await outbox().lease({ ...repairRoom, repairsMax: 1 })
+    expect(busy).toContain(runsOf(first)[0])
+    expect(first[0]).toMatchObject({ fromQueue: repairQueue('a'), delivery: { queue: null } })
+    const lastServed = { entry: '', repair: repairQueue('a') }
+    const next = await outbox().lease({ ...repairRoom, repairsMax: 1, lastServed })
+    expect(runsOf(next)).toEqual([other])
+  })
+
+  it('leaves those of an account that has its share, and some room to the others', async () => {
+    await inDoubt('a', 3)
+    const [other] = await inDoubt('b', 1)
+    expect(await outbox().lease({ ...repairRoom, repairsQueuedMax: 0 })).toEqual([])
+    const full = [repairQueue('a')]
+    expect(runsOf(await outbox().lease({ ...repairRoom, full }))).toEqual([other])
+  })
+
+  it('a read that repairs leaves its queue when there is nothing left to read', async () => {
+    const [run] = await inDoubt('a', 1)
+    const { id } = await hand.named(run!, 'status')
+    await outbox().skip(id, 'not wanted', 'operator', null)
+    expect(await hand.named(run!, 'status')).toMatchObject({ status: 'SKIPPED', queue: null })
+  })
+
+  it('those who have to ask first as whom we act come in turn, and not too many', async () => {
+    for (const account of ['a', 'b']) {
+      for (let n = 0; n < 3; n += 1) await claim()
+      for (const { hold } of await outbox().lease(fresh)) {
+        await outbox().record(hold, { what: 'crowded', queue: entryQueue(account) })
+      }
+    }
+    expect(await outbox().lease({ ...room, entriesMax: 0 })).toEqual([])
+    const lastServed = { entry: entryQueue('a'), repair: '' }
+    const next = await outbox().lease({ ...room, entriesMax: 1, lastServed })
+    expect(next.map(({ fromQueue }) => fromQueue)).toEqual([entryQueue('b')])
+    const full = [entryQueue('a')]
+    const free = await outbox().lease({ ...room, full })
+    expect(free.map(({ fromQueue }) => fromQueue)).toEqual([entryQueue('b')])
   })
 }

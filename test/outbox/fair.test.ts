@@ -111,3 +111,75 @@ it('asks the store about a write that waits no oftener than it can be sent', asy
   // Once to be put in the queue, and when it is its turn; an hour opens with a refusal at most.
   expect(asked).toBeLessThanOrEqual(busy + sent + 10)
 })
+
+/** GitHub does not answer what this is about; everything else goes through. */
+function hanging(at: World, about: (url: string) => boolean): typeof fetch {
+  return (input, init) => {
+    const url = input instanceof Request ? input.url : String(input)
+    if (!about(url)) return at.github.fetch(input, init)
+    const signal = init?.signal
+    return new Promise((_resolve, reject) => {
+      signal?.addEventListener('abort', () => reject(signal.reason as Error))
+    })
+  }
+}
+
+it('asks as whom to act for one account while that question hangs for another', async () => {
+  world = await openWorld({ app: true, limits, announcement: statusOnly })
+  const { github, time } = world
+  github.addRepository(other)
+  await claimMany(world, 60)
+  await time.pass(second)
+  await claimAt(world, other, busy)
+  world.startPublisher(hanging(world, (url) => url.includes('/repos/acme/')))
+  await time.pass(12 * second)
+  expect(github.latestStatus(other, head(1000 + busy), context)?.state).toBe('pending')
+})
+
+it('comes to every account in turn while that question hangs for four others', async () => {
+  world = await openWorld({ app: true, limits, announcement: statusOnly })
+  const { github, time } = world
+  for (const owner of ['a', 'b', 'c', 'd']) {
+    github.addRepository(`${owner}/one`)
+    for (let n = 0; n < 10; n += 1) await claimAt(world, `${owner}/one`, n)
+  }
+  github.addRepository(other)
+  await time.pass(second)
+  await claimAt(world, other, busy)
+  world.startPublisher(hanging(world, (url) => /\/repos\/[abcd]\/one/.test(url)))
+  await time.pass(40 * second)
+  expect(github.latestStatus(other, head(1000 + busy), context)?.state).toBe('pending')
+})
+
+/** How long it takes until an unanswered write of another account is known to have arrived. */
+async function settledAfter(at: World, about: (url: string) => boolean): Promise<number> {
+  const { github, time } = at
+  github.addRepository(other)
+  await claimMany(at, 60)
+  at.startPublisher(hanging(at, about))
+  await time.pass(5 * minute)
+  const onOther = new RegExp(`^POST /repositories/${github.repository(other).id}/statuses`)
+  github.faults.add({ on: { route: onOther, times: 1 }, fault: github.faults.lostAnswer() })
+  await claimAt(at, other, busy)
+  const from = time.wallMs()
+  const isSent = async (): Promise<boolean> => {
+    const listed = await at.now(at.store.outbox.list({}, { limit: 1000, cursor: null }))
+    return listed.items[0]?.status === 'SENT'
+  }
+  for (let n = 0; n < 120 && !(await isSent()); n += 1) await time.pass(second)
+  return time.wallMs() - from
+}
+
+it("finds out what became of one account's write while another's reads hang", async () => {
+  world = await openWorld({ app: true, announcement: statusOnly })
+  const { id } = world.github.repository(repo)
+  const about = (url: string): boolean => url.includes(`/repositories/${id}/`) && /status/.test(url)
+  expect(await settledAfter(world, about)).toBeLessThanOrEqual(30 * second)
+})
+
+it('leaves hands to others while what was just looked for is sent again and hangs', async () => {
+  world = await openWorld({ app: true, announcement: statusOnly })
+  const { id } = world.github.repository(repo)
+  const about = (url: string): boolean => url.includes(`/repositories/${id}/statuses/`)
+  expect(await settledAfter(world, about)).toBeLessThanOrEqual(30 * second)
+})

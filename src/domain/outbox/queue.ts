@@ -2,6 +2,9 @@
  * Who goes first. Everything due is looked for by its priority; what waits until its identity may
  * write again stands in a queue, one per identity and channel, so that the backlog of one identity
  * is in nobody else's way. A queue is nothing but its rows: none can be forgotten in it.
+ *
+ * Before GitHub has said as whom we act, the account of the repository's name stands for whoever it
+ * is: an account has a queue for those who have to ask that first, and one for reads that repair.
  */
 import type { Budget } from './budget.ts'
 import type { Delivery } from './delivery.ts'
@@ -19,6 +22,15 @@ export function identityOfQueue(queue: string): string {
   return queue.slice(0, queue.lastIndexOf(' '))
 }
 
+/** Where those of an account wait who have to ask first as whom we act there. */
+export const entryQueue = (account: string): string => `${account} entry`
+
+export const isEntryQueue = (queue: string): boolean => queue.endsWith(' entry')
+
+export const repairQueue = (account: string): string => `${account} repair`
+
+export const isRepairQueue = (queue: string): boolean => queue.endsWith(' repair')
+
 /** Or an identity. */
 export const isQueue = (party: string): boolean => party.includes(' ')
 
@@ -32,10 +44,15 @@ export const wasJustSought = ({ memo }: Delivery): boolean => memo.sought !== un
 
 /** Where it is looked for follows from what it waits for, whoever changed that. */
 export function lineUp(delivery: Delivery): Delivery {
-  const { wait, dueAt } = delivery
-  const queue = wait === 'budget' && dueAt !== null && isOpen(delivery) ? delivery.queue : null
-  const waitsSince = isOpen(delivery) ? delivery.waitsSince : null
+  const queue = delivery.dueAt !== null && belongs(delivery) ? delivery.queue : null
+  const waitsSince = isOpen(delivery) || queue !== null ? delivery.waitsSince : null
   return { ...delivery, queue, waitsSince, priority: priorityOf(delivery) }
+}
+
+function belongs(delivery: Delivery): boolean {
+  const { queue, wait } = delivery
+  if (queue === null) return false
+  return isRepairQueue(queue) ? isRepair(delivery) : isOpen(delivery) && wait === 'budget'
 }
 
 /**
@@ -64,8 +81,12 @@ export interface QueueHead {
   readonly dueAt: number
 }
 
-/** When the first of a queue may be tried. */
-export function opensAt({ priority, dueAt }: QueueHead, pace: Pace | undefined): number {
+/** When the first of a queue may be tried. A read that repairs is never too early. */
+export function opensAt(
+  { priority, dueAt, waitsSince }: QueueHead,
+  pace: Pace | undefined,
+): number {
+  if (priority === priorities.repair) return Math.min(dueAt, waitsSince)
   if (pace === undefined) return dueAt
   const { writesFrom, progressFrom } = pace
   if (priority === priorities.first) return writesFrom ?? dueAt
@@ -77,6 +98,20 @@ export interface QueueRoom {
   readonly progressMax: number
   /** Identities and queues that have all the hands they may have. */
   readonly full: ReadonlySet<string>
+}
+
+/** The next of each queue, one after the other: after the queue that was served last. */
+export function pickInTurn(
+  heads: readonly QueueHead[],
+  lastServed: string,
+  full: ReadonlySet<string>,
+  max: number,
+): string[] {
+  const free = heads.filter(({ queue }) => !full.has(queue))
+  const turn = ({ queue }: QueueHead): number => (queue > lastServed ? 0 : 1)
+  const ordered = free.toSorted((a, b) => turn(a) - turn(b) || (a.queue < b.queue ? -1 : 1))
+  const queues = [...new Set(ordered.map(({ queue }) => queue))].slice(0, Math.max(0, max))
+  return queues.flatMap((queue) => ordered.find((head) => head.queue === queue)?.id ?? [])
 }
 
 /** One of each identity: the next one has to wait again. Who wrote longest ago goes first. */

@@ -1,7 +1,7 @@
 /** Tables `delivery` and `delivery_attempt`. Every write checks and raises `rev`. */
 import type { Attempt, Delivery } from '../../domain/outbox/delivery.ts'
 import type { QueueHead } from '../../domain/outbox/queue.ts'
-import { lineUp, priorities } from '../../domain/outbox/queue.ts'
+import { isRepairQueue, lineUp, priorities } from '../../domain/outbox/queue.ts'
 import { LostRace } from '../driver.ts'
 import type { Sql, Verb } from '../sql.ts'
 import { inPieces, join, padded, sql, tuples } from '../sql.ts'
@@ -119,7 +119,8 @@ export function* firstInQueue(queue: string, priority: number): Verb<QueueHead |
 export function* selectQueueHeads(): Verb<QueueHead[]> {
   const heads: QueueHead[] = []
   for (const queue of yield* selectQueues()) {
-    for (const priority of [priorities.first, priorities.progress]) {
+    const { first: before, progress, repair } = priorities
+    for (const priority of isRepairQueue(queue) ? [repair] : [before, progress]) {
       const first = yield* firstInQueue(queue, priority)
       if (first !== null) heads.push(first)
     }

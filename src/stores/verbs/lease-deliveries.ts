@@ -5,7 +5,15 @@
 import type { Attempt, Delivery } from '../../domain/outbox/delivery.ts'
 import { afterFinding, afterTakeover } from '../../domain/outbox/advance.ts'
 import type { Pace, QueueHead } from '../../domain/outbox/queue.ts'
-import { identityOfQueue, opensAt, pickHeads, priorities } from '../../domain/outbox/queue.ts'
+import {
+  identityOfQueue,
+  isEntryQueue,
+  isRepairQueue,
+  opensAt,
+  pickHeads,
+  pickInTurn,
+  priorities,
+} from '../../domain/outbox/queue.ts'
 import { withTimeInQueue } from '../../domain/outbox/setback.ts'
 import type { DeliveryHold, LeasedDelivery, LeaseRoom, PlacedDelivery } from '../../outbox-store.ts'
 import type { Verb } from '../sql.ts'
@@ -24,8 +32,11 @@ import { circumstancesOf } from './context.ts'
 
 export function* leaseDeliveries(context: VerbContext, room: LeaseRoom): Verb<LeasedDelivery[]> {
   const now = context.now()
-  const queued = yield* dueInQueues(context, room)
-  const due = [...queued, ...(yield* dueElsewhere(context, room, queued.length))]
+  const heads = yield* selectQueueHeads()
+  const queued = yield* dueInQueues(context, room, heads)
+  const repairs = yield* repairsInQueues(context, room, heads)
+  const elsewhere = yield* dueElsewhere(context, room, queued.length, repairs.length)
+  const due = [...queued, ...repairs, ...elsewhere]
   if (due.length === 0) return []
   const found = yield* selectDeliveries(
     sql`id IN (${join(padded(due))}) ORDER BY priority, changed_at, id`,
@@ -48,21 +59,45 @@ export function* leaseDeliveries(context: VerbContext, room: LeaseRoom): Verb<Le
   return placed.map((one) => {
     const { delivery } = one
     const { id } = delivery
-    const wasQueued = queued.includes(id)
-    return { ...one, hold: holdOf(delivery), wasLost: lost.has(id), wasQueued }
+    const fromQueue = heads.find((head) => head.id === id)?.queue ?? null
+    return { ...one, hold: holdOf(delivery), wasLost: lost.has(id), fromQueue }
   })
 }
 
 /** Only those whose identity may write now: the others' are not even looked at. */
-function* dueInQueues(context: VerbContext, room: LeaseRoom): Verb<string[]> {
-  const { limit, progressMax, queuedMax = limit, full = [] } = room
+function* dueInQueues(
+  context: VerbContext,
+  room: LeaseRoom,
+  heads: readonly QueueHead[],
+): Verb<string[]> {
+  const { limit, progressMax, queuedMax = limit, entriesMax = limit, lastServed } = room
   const max = Math.min(limit, queuedMax)
-  if (max <= 0) return []
-  const heads = yield* selectQueueHeads()
-  if (heads.length === 0) return []
-  const paces = yield* pacesOf(heads)
-  const free = { max, progressMax, full: new Set(full) }
-  const picked = pickHeads(heads, paces, free, context.now())
+  if (max <= 0 || heads.length === 0) return []
+  const full = new Set(room.full)
+  const entries = pickInTurn(
+    heads.filter(({ queue }) => isEntryQueue(queue)),
+    lastServed?.entry ?? '',
+    full,
+    Math.min(max, entriesMax),
+  )
+  const others = heads.filter(({ queue }) => !isEntryQueue(queue) && !isRepairQueue(queue))
+  const paces = yield* pacesOf(others)
+  const free = { max: max - entries.length, progressMax, full }
+  return yield* stillIn(context, [...entries, ...pickHeads(others, paces, free, context.now())])
+}
+
+function* repairsInQueues(
+  context: VerbContext,
+  { limit, repairsMax = limit, repairsQueuedMax = repairsMax, full, lastServed }: LeaseRoom,
+  heads: readonly QueueHead[],
+): Verb<string[]> {
+  const max = Math.min(repairsMax, repairsQueuedMax)
+  const repairs = heads.filter(({ queue }) => isRepairQueue(queue))
+  return yield* stillIn(context, pickInTurn(repairs, lastServed?.repair ?? '', new Set(full), max))
+}
+
+/** Those that nobody else takes at this moment. */
+function* stillIn(context: VerbContext, picked: readonly string[]): Verb<string[]> {
   if (picked.length === 0) return []
   const rows = yield sql`SELECT id FROM delivery
     WHERE id IN (${join(padded(picked))}) AND queue IS NOT NULL
@@ -74,12 +109,17 @@ function* pacesOf(heads: readonly QueueHead[]): Verb<Map<string, Pace>> {
   return yield* selectPaces([...new Set(heads.map(({ queue }) => identityOfQueue(queue)))])
 }
 
-function* dueElsewhere(context: VerbContext, room: LeaseRoom, taken: number): Verb<string[]> {
+function* dueElsewhere(
+  context: VerbContext,
+  room: LeaseRoom,
+  taken: number,
+  repairing: number,
+): Verb<string[]> {
   const { limit, progressMax, repairsMax = limit } = room
   const first = yield* dueOf(context, priorities.first, limit - taken)
   const left = Math.min(limit - taken - first.length, progressMax)
   const progress = yield* dueOf(context, priorities.progress, left)
-  const repairs = yield* dueOf(context, priorities.repair, repairsMax)
+  const repairs = yield* dueOf(context, priorities.repair, repairsMax - repairing)
   return [...first, ...progress, ...repairs]
 }
 
