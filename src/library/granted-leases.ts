@@ -1,48 +1,88 @@
 /**
  * The leases this instance was granted, by run key. A lease belongs to the gate that got it; a run
- * key alone says which lease is meant only while there is one it can mean.
+ * key alone says which lease is meant only while this instance was granted a single one on it.
+ *
+ * What must hold: forgetting never turns two leases into one. What is known of a key that is not
+ * held is forgotten at some time; from then on a lease that is not the first of its run may be the
+ * second of this instance, and its key alone means neither.
  */
 import { ConflictError } from '../errors.ts'
 import type { KeptLease } from './kept-lease.ts'
 import { RecentMap } from './recent-map.ts'
 
-/** Of one key, the newest. */
-const rememberedMax = 16
+interface Granted {
+  readonly leases: number
+  /** Let through without a lease, because the store could not be reached, and not done yet. */
+  readonly unclaimed: number
+  /** The newest. */
+  readonly lease: KeptLease | null
+}
+
+const nothing: Granted = { leases: 0, unclaimed: 0, lease: null }
 
 export class GrantedLeases {
-  /** Renewed here; at most one of each key. */
-  readonly #held = new Map<string, KeptLease>()
-  /** Lately completed or lost, so that a late or repeated completion hears what became of it. */
-  readonly #past = new RecentMap<readonly KeptLease[]>()
+  /** Renewed here; at most one of each key. Of these nothing is forgotten. */
+  readonly #held = new Map<string, Granted & { readonly lease: KeptLease }>()
+  /** Also of those that are completed or lost, so that a repeated completion is answered. */
+  readonly #granted = new RecentMap<Granted>()
 
   add(key: string, lease: KeptLease): void {
-    // An earlier lease of ours on this key is lost by this one, whether it has heard of it or not.
-    this.#held.get(key)?.lose(takenHere(lease.runId))
-    this.#held.set(key, lease)
+    const before = this.#of(key)
+    const mayBeForgotten = before.leases === 0 && !lease.isFirst && this.#granted.hasForgotten
+    const leases = before.leases + (mayBeForgotten ? 2 : 1)
+    // Answers can cross: the store holds to the lease with the higher fence.
+    const isOlder = before.lease !== null && before.lease.fence > lease.fence
+    this.#set(key, { ...before, leases, lease: isOlder ? before.lease : lease })
+    if (isOlder) lease.lose(takenHere(lease.runId))
+    else {
+      const replaced = this.#held.get(key)?.lease
+      this.#held.set(key, { ...before, leases, lease })
+      replaced?.lose(takenHere(lease.runId))
+    }
+  }
+
+  addUnclaimed(key: string): void {
+    const before = this.#of(key)
+    this.#set(key, { ...before, unclaimed: before.unclaimed + 1 })
+  }
+
+  /** False when nobody works under this key without a lease. */
+  endUnclaimed(key: string): boolean {
+    const before = this.#of(key)
+    if (before.unclaimed === 0) return false
+    this.#set(key, { ...before, unclaimed: before.unclaimed - 1 })
+    return true
   }
 
   /** It was completed or lost: nobody renews it any more. */
   retire(key: string, lease: KeptLease): void {
-    if (this.#held.get(key) === lease) this.#held.delete(key)
-    const others = (this.#past.get(key) ?? []).filter((other) => other !== lease)
-    this.#past.set(key, [...others, lease].slice(-rememberedMax))
+    if (this.#held.get(key)?.lease === lease) this.#held.delete(key)
   }
 
-  /**
-   * The lease that a run key means; undefined when none was granted here. One that its holder has
-   * finished with does not count beside another: nobody works under it any more.
-   */
+  /** The lease that a run key means; undefined where it means work without one, or none at all. */
   meantBy(key: string, runKey: string, instead: string): KeptLease | undefined {
-    const held = this.#held.get(key)
-    const granted = [...(this.#past.get(key) ?? []), ...(held === undefined ? [] : [held])]
-    const unfinished = granted.filter(({ isFinished }) => !isFinished)
-    if (unfinished.length > 1) throw ambiguous(runKey, unfinished.length, instead)
-    return unfinished[0] ?? granted.at(-1)
+    const { leases, unclaimed, lease } = this.#of(key)
+    if (leases + unclaimed > 1) throw ambiguous(runKey, instead)
+    return lease ?? undefined
+  }
+
+  isUnclaimed(key: string): boolean {
+    return this.#of(key).unclaimed > 0
   }
 
   async letGo(): Promise<void> {
-    await Promise.all([...this.#held.values()].map((lease) => lease.letGo()))
+    await Promise.all([...this.#held.values()].map(({ lease }) => lease.letGo()))
     this.#held.clear()
+  }
+
+  #of(key: string): Granted {
+    return this.#granted.get(key) ?? this.#held.get(key) ?? nothing
+  }
+
+  #set(key: string, granted: Granted): void {
+    this.#granted.set(key, granted)
+    const held = this.#held.get(key)
+    if (held !== undefined) this.#held.set(key, { ...granted, lease: held.lease })
   }
 }
 
@@ -52,8 +92,8 @@ function takenHere(runId: string): ConflictError {
   })
 }
 
-function ambiguous(runKey: string, count: number, instead: string): ConflictError {
-  const message = `${runKey} does not say which of ${count} leases of this instance is meant`
+function ambiguous(runKey: string, instead: string): ConflictError {
+  const message = `${runKey} does not say which lease is meant: this instance was granted several`
   return new ConflictError('ambiguous_lease', message, {
     hint: `Call ${instead} of the gate that let this work through.`,
   })

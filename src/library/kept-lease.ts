@@ -19,6 +19,9 @@ export interface KeptLeaseOptions {
   readonly log: Log
   readonly runId: string
   readonly token: string
+  readonly fence: number
+  /** Nobody held this run before. */
+  readonly isFirst: boolean
   readonly leaseMs: number
   readonly actor: string
   /** The run is gone: there is nothing left to renew. */
@@ -28,15 +31,18 @@ export interface KeptLeaseOptions {
 export class KeptLease {
   readonly runId: string
   readonly leaseHash: string
+  readonly fence: number
+  readonly isFirst: boolean
   readonly #options: KeptLeaseOptions
   readonly #lost = new AbortController()
   readonly #done = new AbortController()
   #finishing = false
-  #finished = false
   readonly #keeping: Promise<void>
 
   constructor(options: KeptLeaseOptions) {
     this.runId = options.runId
+    this.fence = options.fence
+    this.isFirst = options.isFirst
     this.leaseHash = hashLeaseToken(options.token)
     this.#options = options
     this.#keeping = this.#keep()
@@ -47,11 +53,6 @@ export class KeptLease {
     return this.#lost.signal
   }
 
-  /** Its holder ended the run with it, and heard so. */
-  get isFinished(): boolean {
-    return this.#finished
-  }
-
   /**
    * Completes under this lease. While that is under way a renewal that is refused means nothing:
    * the completion may just have ended the run. If it fails, the lease is kept as before.
@@ -60,7 +61,6 @@ export class KeptLease {
     this.#finishing = true
     try {
       const done = await complete()
-      this.#finished = true
       await this.letGo()
       return done
     } catch (error) {

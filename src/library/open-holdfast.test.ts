@@ -151,10 +151,10 @@ describe('a store that cannot be reached', () => {
     })
     const gate = await holdfast.checkAndClaimRun(claim, { onStoreError: 'open' })
     expect(gate).toMatchObject({ shouldProcess: true, reason: 'store-error', run: null })
-    expect(await gate.complete()).toBeNull()
     expect(await gate.publish('note', { channel: 'github-comment', body: 'x' })).toBeNull()
     await gate.report('on my own')
     expect(await holdfast.completeRun(gate.runKey)).toBeNull()
+    expect(await gate.complete()).toBeNull()
   })
 })
 
@@ -223,12 +223,21 @@ describe('a lease belongs to the gate that got it', () => {
     expect(await second.complete()).toMatchObject({ state: 'succeeded', reports: [] })
   })
 
-  it('a lease that was finished does not make the next one ambiguous', async () => {
+  it('a repeated completion never ends a later round, however much came between', async () => {
     const holdfast = await open()
+    const refused = { code: 'ambiguous_lease' }
     await holdfast.checkAndClaimRun(claim)
     await holdfast.completeRun(key, { outcome: 'failed' })
-    expect(await holdfast.checkAndClaimRun(claim)).toMatchObject({ reason: 'retry' })
-    expect(await holdfast.completeRun(key)).toMatchObject({ state: 'succeeded', round: 2 })
+    const second = await holdfast.checkAndClaimRun(claim)
+    expect(second).toMatchObject({ reason: 'retry' })
+    await expect(holdfast.completeRun(key)).rejects.toMatchObject(refused)
+    await second.complete({ outcome: 'failed' })
+    for (let n = 0; n < 1001; n += 1) {
+      await (await holdfast.checkAndClaimRun({ ...claim, prNumber: 1000 + n })).complete()
+    }
+    const third = await holdfast.checkAndClaimRun(claim)
+    await expect(holdfast.completeRun(key)).rejects.toMatchObject(refused)
+    expect(await third.complete()).toMatchObject({ state: 'succeeded', round: 3 })
   })
 
   it('an earlier worker of the same process is told to stop at once', async () => {

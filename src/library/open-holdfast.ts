@@ -25,7 +25,6 @@ import { publicRun } from './holdfast.ts'
 import { KeptLease } from './kept-lease.ts'
 import { orderWarning } from './order-warning.ts'
 import { OutputGate } from './output-gate.ts'
-import { RecentMap } from './recent-map.ts'
 import type { CheckedClaim, Completion, Output, RunClaim } from './requests.ts'
 import {
   checkClaim,
@@ -98,8 +97,6 @@ interface EmbeddedParts {
 class EmbeddedHoldfast implements Holdfast {
   readonly #parts: EmbeddedParts
   readonly #granted = new GrantedLeases()
-  /** Keys that were let through without a claim, because the store could not be reached. */
-  readonly #unclaimed = new RecentMap<true>()
   #closing = false
 
   constructor(parts: EmbeddedParts) {
@@ -142,7 +139,7 @@ class EmbeddedHoldfast implements Holdfast {
     const key = heldKey(type, runKey)
     const lease = this.#granted.meantBy(key, runKey, 'report()')
     if (lease !== undefined) await this.#report(lease, status)
-    else if (this.#unclaimed.get(key) !== true) {
+    else if (!this.#granted.isUnclaimed(key)) {
       throw notHeld(runKey, 'Report on a run where it was claimed, before it is completed.')
     }
   }
@@ -152,7 +149,7 @@ class EmbeddedHoldfast implements Holdfast {
     const key = heldKey(type, runKey)
     const lease = this.#granted.meantBy(key, runKey, 'complete()')
     if (lease !== undefined) return await this.#complete(key, lease, completion)
-    if (this.#unclaimed.delete(key)) return null
+    if (this.#granted.endUnclaimed(key)) return null
     throw notHeld(runKey, 'Complete a run where it was claimed, once, before close().')
   }
 
@@ -230,7 +227,7 @@ class EmbeddedHoldfast implements Holdfast {
   #keep(
     runs: RunsService,
     key: string,
-    { id, leaseMs }: Pick<Run, 'id' | 'leaseMs'>,
+    { id, leaseMs, fence, round, attempt }: Run,
     token: string,
   ): KeptLease {
     const { scheduler, log } = this.#parts.seams
@@ -240,6 +237,8 @@ class EmbeddedHoldfast implements Holdfast {
       log,
       runId: id,
       token,
+      fence,
+      isFirst: round === 1 && attempt === 1,
       leaseMs,
       actor,
       onLost: () => this.#granted.retire(key, lease),
@@ -251,8 +250,14 @@ class EmbeddedHoldfast implements Holdfast {
 
   #storeError(claim: CheckedClaim, choice: 'open' | 'closed'): Gate {
     const gate = storeErrorGate(claim, markOf(claim), choice)
-    if (choice === 'open') this.#unclaimed.set(heldKey(claim.type, gate.runKey), true)
-    return gate
+    if (choice === 'closed') return gate
+    const key = heldKey(claim.type, gate.runKey)
+    this.#granted.addUnclaimed(key)
+    const complete = async (): Promise<null> => {
+      this.#granted.endUnclaimed(key)
+      return null
+    }
+    return { ...gate, complete }
   }
 }
 

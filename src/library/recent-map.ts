@@ -4,6 +4,12 @@ const keptMax = 1000
 
 export class RecentMap<V> {
   readonly #entries = new Map<string, V>()
+  #hasForgotten = false
+
+  /** Whether an entry was dropped because there were too many. */
+  get hasForgotten(): boolean {
+    return this.#hasForgotten
+  }
 
   get(key: string): V | undefined {
     return this.#entries.get(key)
@@ -13,10 +19,8 @@ export class RecentMap<V> {
     this.#entries.delete(key)
     this.#entries.set(key, value)
     const [oldest] = this.#entries.keys()
-    if (this.#entries.size > keptMax && oldest !== undefined) this.#entries.delete(oldest)
-  }
-
-  delete(key: string): boolean {
-    return this.#entries.delete(key)
+    if (this.#entries.size <= keptMax || oldest === undefined) return
+    this.#entries.delete(oldest)
+    this.#hasForgotten = true
   }
 }
