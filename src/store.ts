@@ -8,6 +8,7 @@
  * stays contended for half a minute is a StoreContendedError, never "unavailable".
  */
 import type { CatchUpStore } from './catch-up-store.ts'
+import type { HeardAt } from './domain/repository-names.ts'
 import type { AuditRow } from './domain/audit.ts'
 import type { Claim, ClaimReason } from './domain/claim.ts'
 import type { InboxEntry } from './domain/inbox.ts'
@@ -81,8 +82,11 @@ export interface Store extends TokenStore {
 
   run(id: string): Promise<Run | null>
   subject(id: string): Promise<Subject | null>
-  /** Of a pull request, one for each type of run that ever was: at most ten, last used first. */
-  subjectsOf(repo: string, pr: number): Promise<readonly Subject[]>
+  /**
+   * Of a pull request, one for each type of run that ever was: at most ten, last used first. With
+   * GitHub's id of a repository that is known by it, the name does not count.
+   */
+  subjectsOf(repo: string, pr: number, repoId?: number | null): Promise<readonly Subject[]>
   /** The run of a subject that is worked on or free to be leased: what its queue waits for. */
   runAhead(subjectId: string): Promise<Run | null>
   listRuns(filter: RunFilter, page: Page): Promise<Paged<Run>>
@@ -116,8 +120,11 @@ export interface Store extends TokenStore {
   /** Readers do it themselves; done now and then, none of them meets a long backlog. */
   placeAudits(): Promise<void>
 
-  /** GitHub's numeric id for a repository's name, as an event brought it. */
-  learnRepository(name: string, githubId: number): Promise<void>
+  /**
+   * GitHub's numeric id for a repository's name, and when GitHub used the two together: what is
+   * older than what is known changes nothing.
+   */
+  learnRepository(name: string, githubId: number, at: HeardAt): Promise<void>
   /** As last heard, by our own id; one query. */
   repositoryNames(ids: readonly string[]): Promise<ReadonlyMap<string, string>>
   /** By our own id; null when this store has none. */
@@ -256,6 +263,8 @@ export type ActiveState = 'pending' | 'running' | 'waiting'
 
 export interface RunFilter {
   readonly repo?: string
+  /** GitHub's id: where it is known, it counts and not the name. */
+  readonly repoId?: number | null
   readonly pr?: number
   readonly state?: RunState
   readonly type?: string

@@ -255,6 +255,7 @@ CREATE TABLE repository (
   used_at bigint,
   looked_at bigint,
   merged_into text COLLATE "C",
+  named_at bigint,
   CONSTRAINT repository_github_id_key UNIQUE (github_id),
   CONSTRAINT repository_pkey PRIMARY KEY (id)
 );
@@ -266,6 +267,7 @@ CREATE INDEX repository_used ON holdfast.repository USING btree (used_at) WHERE 
 CREATE TABLE repository_name (
   name text COLLATE "C" NOT NULL,
   repository_id text COLLATE "C" NOT NULL,
+  heard_at bigint,
   CONSTRAINT repository_name_pkey PRIMARY KEY (name)
 );
 

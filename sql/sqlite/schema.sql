@@ -224,7 +224,7 @@ CREATE TABLE repository (
   github_id INTEGER UNIQUE,
   name TEXT NOT NULL,
   created_at INTEGER NOT NULL
-, used_at INTEGER, looked_at INTEGER, merged_into TEXT) STRICT;
+, used_at INTEGER, looked_at INTEGER, merged_into TEXT, named_at INTEGER) STRICT;
 
 CREATE INDEX repository_merged ON repository (merged_into) WHERE merged_into IS NOT NULL;
 
@@ -233,7 +233,7 @@ CREATE INDEX repository_used ON repository (used_at) WHERE github_id IS NOT NULL
 CREATE TABLE repository_name (
   name TEXT PRIMARY KEY,
   repository_id TEXT NOT NULL
-) STRICT;
+, heard_at INTEGER) STRICT;
 
 CREATE INDEX repository_name_of ON repository_name (repository_id);
 

@@ -118,12 +118,20 @@ describe('a pull request', () => {
     expect(claim).toMatchObject({ skipReason: 'bot author', headMaking: true })
   })
 
-  it('teaches the repository’s id once', async () => {
+  it('teaches the repository’s id, and when GitHub called it so', async () => {
     const { maker, learnt } = makerOf()
-    for (const head of ['a', 'b']) {
-      await actsBy(maker, readEvent('g', 'pull_request', thread.on('opened', head, 1).payload))
-    }
-    expect(learnt).toEqual([[thread.repo, thread.repository.id]])
+    const { payload } = thread.on('opened', 'a', 1)
+    const event = readEvent('g', 'pull_request', payload)
+    await actsBy(maker, event)
+    const { repo, repository } = thread
+    expect(learnt).toEqual([[repo, repository.id, event.eventAt]])
+    const pushed = { ...repository, pushed_at: now / 1000 }
+    await actsBy(maker, readEvent('g', 'pull_request', { ...payload, repository: pushed }))
+    await actsBy(maker, readEvent('g', 'reconcile', payload))
+    expect(learnt.slice(1)).toEqual([
+      [repo, repository.id, now],
+      [repo, repository.id, null],
+    ])
   })
 })
 

@@ -7,6 +7,7 @@ import type { Claim } from '../domain/claim.ts'
 import { isActive } from '../domain/run.ts'
 import type { GitHub } from '../github.ts'
 import type { PullRequestHead } from '../head-source.ts'
+import { isTooFarAhead } from '../runs/claim-request.ts'
 import type { ClaimRequest } from '../runs/runs.ts'
 import type { Store, WebhookAct } from '../store.ts'
 import { claimForEvent, type ClaimSources, type ClaimWish, type FoundClaim } from './claim-event.ts'
@@ -28,11 +29,8 @@ export interface ActMakerOptions {
   readonly toClaim: (request: ClaimRequest, actor: string) => Claim
 }
 
-const knownRepositoriesMax = 1000
-
 export class ActMaker {
   readonly #options: ActMakerOptions
-  readonly #knownRepositories = new Map<string, number>()
 
   constructor(options: ActMakerOptions) {
     this.#options = options
@@ -91,9 +89,9 @@ export class ActMaker {
    */
   async isDoneOn(event: EventFacts, { to, type }: TypeRoute): Promise<boolean> {
     const { store } = this.#options
-    const { repo, number, head } = event
+    const { repo, repoId, number, head } = event
     if (repo === null || number === null || head === null || to === 'cancel') return false
-    const subject = (await store.subjectsOf(repo, number)).find((of) => of.type === type)
+    const subject = (await store.subjectsOf(repo, number, repoId)).find((of) => of.type === type)
     if (subject?.headSha !== head.headSha || subject.currentRunId === null) return false
     const run = await store.run(subject.currentRunId)
     // Whatever did not succeed is wanted again, as by the event that nobody heard.
@@ -157,12 +155,12 @@ export class ActMaker {
     return { act: 'claim', claim, whileOpen: settings !== undefined && followsOpen(settings) }
   }
 
-  /** Its numeric id outlives every rename. Kept in mind, because every event brings it again. */
-  async #learnRepository({ repo, repoId }: EventFacts): Promise<void> {
-    if (repo === null || repoId === null || this.#knownRepositories.get(repo) === repoId) return
-    await this.#options.store.learnRepository(repo, repoId)
-    if (this.#knownRepositories.size >= knownRepositoriesMax) this.#knownRepositories.clear()
-    this.#knownRepositories.set(repo, repoId)
+  /** Its numeric id outlives every rename. */
+  async #learnRepository({ repo, repoId, nameAt }: EventFacts): Promise<void> {
+    if (repo === null || repoId === null) return
+    const { store } = this.#options
+    const isUsable = nameAt !== null && !isTooFarAhead(nameAt, store.now())
+    await store.learnRepository(repo, repoId, isUsable ? nameAt : null)
   }
 }
 

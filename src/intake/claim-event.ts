@@ -73,10 +73,11 @@ async function mayBeNewer(
   const heard = await store.catchUp.heardHeads({ lane: laneOf(event) }, heardMax)
   // A head that was not heard of but seen, or claimed, is one too. Not for longer than the inbox
   // knows what replaced it: a type that does not listen to pushes keeps the head it started with.
-  const kept = (await store.subjectsOf(repo, pr)).flatMap(({ headSha, headAt }): HeardHead[] =>
-    headSha === null || headAt === null || headAt < store.now() - inboxKnowsMs
-      ? []
-      : [{ headSha, at: headAt, by: 'mention' }],
+  const kept = (await store.subjectsOf(repo, pr, event.repoId)).flatMap(
+    ({ headSha, headAt }): HeardHead[] =>
+      headSha === null || headAt === null || headAt < store.now() - inboxKnowsMs
+        ? []
+        : [{ headSha, at: headAt, by: 'mention' }],
   )
   return !isBeforeComment(comment.writtenAt, head, [...heard, ...kept])
 }
@@ -122,7 +123,7 @@ async function targetOf(
   { type, headNow }: ClaimWish,
   { store, github }: ClaimSources,
 ): Promise<FoundTarget | null> {
-  const { number, head, check } = event
+  const { number, head, check, repoId } = event
   if (headNow !== null && number !== null) return asLooked(number, headNow)
   if (number !== null && head !== null) {
     const { baseSha, headSha, beforeSha, pushedAt } = head
@@ -133,14 +134,14 @@ async function targetOf(
     }
   }
   if (number !== null) {
-    const place = { repo, repoGithubId: event.repoId }
+    const place = { repo, repoGithubId: repoId }
     const found = github === null ? null : await github.look(place, number)
     if (found !== null) return asLooked(number, found)
-    return await newestRun(store, { repo, pr: number, type })
+    return await newestRun(store, { repo, repoId, pr: number, type })
   }
   if (check === null) return null
   const { headSha, pr } = check
-  return await newestRun(store, { repo, headSha, type, ...(pr !== null && { pr }) })
+  return await newestRun(store, { repo, repoId, headSha, type, ...(pr !== null && { pr }) })
 }
 
 function asLooked(pr: number, head: PullRequestHead): FoundTarget {

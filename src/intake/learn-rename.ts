@@ -1,6 +1,7 @@
 /**
  * GitHub sent us from one name to another: both are the same repository. Its old name is told
- * first, or what we know by that name would be taken for somebody else's.
+ * first, or what we know by that name would be taken for somebody else's. It leads there,
+ * but is not what the repository is called now.
  */
 import type { Store } from '../store.ts'
 
@@ -10,6 +11,6 @@ export async function learnRename(
   newName: string,
   nameUntilNow: string,
 ): Promise<void> {
-  await store.learnRepository(nameUntilNow.toLowerCase(), githubId)
-  await store.learnRepository(newName.toLowerCase(), githubId)
+  await store.learnRepository(nameUntilNow.toLowerCase(), githubId, null)
+  await store.learnRepository(newName.toLowerCase(), githubId, 'now')
 }

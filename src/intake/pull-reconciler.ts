@@ -180,7 +180,7 @@ export class PullReconciler {
     const { store, acts } = this.#options
     const heard = await lastHeard(store, readPull(place, pull, 'synchronize'))
     if (isSameAs(heard, pull)) return null
-    const subjects = await store.subjectsOf(place.repo, pull.number)
+    const subjects = await store.subjectsOf(place.repo, pull.number, place.repoGithubId)
     const action = actionFor(pull, heard, subjects)
     const event = readPull(place, pull, action)
     for (const route of await acts.routesFor(event)) {
@@ -199,9 +199,9 @@ export class PullReconciler {
     if (pull?.state === 'closed') await this.#enter(place, pull, 'closed', notes)
   }
 
-  async #isWorkedOn({ repo }: Place, number: number): Promise<boolean> {
+  async #isWorkedOn({ repo, repoGithubId }: Place, number: number): Promise<boolean> {
     const { store } = this.#options
-    for (const { id } of await store.subjectsOf(repo, number)) {
+    for (const { id } of await store.subjectsOf(repo, number, repoGithubId)) {
       if ((await store.runAhead(id)) !== null) return true
     }
     return false

@@ -36,6 +36,8 @@ export interface EventFacts {
   readonly push: PushFacts | null
   /** When it happened, by GitHub's clock. */
   readonly eventAt: number | null
+  /** When its repository certainly had this name: the newest of GitHub's times in it. */
+  readonly nameAt: number | null
   /** When the pull request or issue was opened. */
   readonly threadCreatedAt: number | null
 }
@@ -98,6 +100,8 @@ export function readEvent(webhookId: string, stored: string, payload: unknown): 
     comment: commentOf(payload),
     push: name === 'push' ? pushOf(payload) : null,
     eventAt: updatedAt(payload),
+    // What we found ourselves we have called by the name that we knew.
+    nameAt: reconciled ? null : newestTime(payload),
     threadCreatedAt:
       timeAt(payload, 'pull_request', 'created_at') ?? timeAt(payload, 'issue', 'created_at'),
     payload,
@@ -242,6 +246,17 @@ function pushOf(payload: unknown): PushFacts | null {
 
 function updatedAt(payload: unknown): number | null {
   return timeAt(payload, 'pull_request', 'updated_at') ?? timeAt(payload, 'issue', 'updated_at')
+}
+
+function newestTime(payload: unknown): number | null {
+  const pushedAt = numberAt(payload, 'repository', 'pushed_at')
+  const times = [
+    updatedAt(payload),
+    timeAt(payload, 'repository', 'updated_at'),
+    // A number of seconds where the event is a push.
+    pushedAt === null ? timeAt(payload, 'repository', 'pushed_at') : pushedAt * 1000,
+  ].filter((at) => at !== null)
+  return times.length === 0 ? null : Math.max(...times)
 }
 
 const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null

@@ -238,9 +238,9 @@ class StoreRuns implements RunsService {
     return { secret, hash: hashSecret(secret), holder, worker, token: token ?? null }
   }
 
-  async #learnRepository({ repo, repoId }: ClaimRequest): Promise<void> {
+  async #learnRepository({ repo, repoId, eventAt }: ClaimRequest): Promise<void> {
     if (repo === undefined || repoId === undefined) return
-    await this.#options.store.learnRepository(repo.toLowerCase(), repoId)
+    await this.#options.store.learnRepository(repo.toLowerCase(), repoId, eventAt ?? null)
   }
 }
 

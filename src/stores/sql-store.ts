@@ -1,4 +1,5 @@
 /** The one SQL implementation of the store, over any driver. */
+import type { HeardAt } from '../domain/repository-names.ts'
 import type { AuditRow } from '../domain/audit.ts'
 import type { Claim } from '../domain/claim.ts'
 import type { InboxEntry } from '../domain/inbox.ts'
@@ -47,7 +48,7 @@ import type { OnceRules } from './verbs/once.ts'
 import { withOnce } from './verbs/once.ts'
 import { purge } from './verbs/purge.ts'
 import { reportStatus } from './verbs/report-status.ts'
-import { learnRepository } from './verbs/repositories.ts'
+import { isLearnt, learnRepository } from './verbs/repositories.ts'
 import { readState, writeStateOnce } from './verbs/state.ts'
 import { storeVitals } from './verbs/vitals.ts'
 import { postponeWebhook, replayWebhook } from './verbs/wait-webhook.ts'
@@ -221,8 +222,8 @@ export class SqlStore extends SqlTokens implements port.Store {
     return this.#driver.read(() => selectSubject(id))
   }
 
-  subjectsOf(repo: string, pr: number): Promise<readonly Subject[]> {
-    return this.#driver.read(() => subjectsOf(repo, pr))
+  subjectsOf(repo: string, pr: number, repoId?: number | null): Promise<readonly Subject[]> {
+    return this.#driver.read(() => subjectsOf(repo, pr, repoId ?? null))
   }
 
   runAhead(subjectId: string): Promise<Run | null> {
@@ -315,11 +316,10 @@ export class SqlStore extends SqlTokens implements port.Store {
     return this.#driver.read(() => repositoryByName(name))
   }
 
-  async learnRepository(name: string, githubId: number): Promise<void> {
-    // Nearly always known already, and a read takes no lock.
-    const known = await this.#driver.read(() => repositoryByName(name))
-    if (known?.githubId === githubId) return
-    await this.#driver.transact(() => learnRepository(this.#context, name, githubId))
+  async learnRepository(name: string, githubId: number, at: HeardAt): Promise<void> {
+    const lesson = { name, githubId, at }
+    if (await this.#driver.read(() => isLearnt(this.#context, lesson))) return
+    await this.#driver.transact(() => learnRepository(this.#context, lesson))
   }
 
   repositoryNames(ids: readonly string[]): Promise<ReadonlyMap<string, string>> {

@@ -114,12 +114,21 @@ export function clockSetBack(open: OpenStore): void {
     expect(await world.store.catchUp.takeHeadCheck()).toMatchObject({ run: { id: run!.id } })
   })
 
+  it('a repository’s name that GitHub told can be given away', async () => {
+    const { store } = world
+    await store.learnRepository('acme/told', 111, 'now')
+    await setBack()
+    await live(1)
+    await store.learnRepository('acme/told', 112, store.now())
+    expect(await store.repositoryNamed('acme/told')).toMatchObject({ githubId: 112 })
+  })
+
   it('a repository that was looked at is not the last one for ever', async () => {
     const { store } = world
     const [ahead, other] = [101, 102]
     for (const githubId of [ahead, other]) {
       const repo = `acme/r${githubId}`
-      await store.learnRepository(repo, githubId)
+      await store.learnRepository(repo, githubId, 'now')
       await store.claimRun(pullRequestClaim({ repo, pr: 1, head: 'a' }), null)
     }
     await store.catchUp.noteLooked(ahead)

@@ -40,7 +40,7 @@ const once = (key: string): Once => ({
 export const runVerbs: Readonly<Record<string, Scenario>> = {
   noteLooked: async (store, ask) => {
     const githubId = nextPull()
-    await store.learnRepository(`acme/looked-${githubId}`, githubId)
+    await store.learnRepository(`acme/looked-${githubId}`, githubId, 'now')
     await ask(() => store.catchUp.noteLooked(githubId))
     return (await store.catchUp.repositoriesInUse(0, 1000)).left
   },
@@ -145,7 +145,7 @@ export const runVerbs: Readonly<Record<string, Scenario>> = {
   },
   noteRefusals: (store, ask) => ask(() => store.noteRefusals([{ address: '192.0.2.1', count: 3 }])),
   learnRepository: (store, ask) =>
-    ask(() => store.learnRepository(`acme/repo-${nextPull()}`, 1_000_000 + nextPull())),
+    ask(() => store.learnRepository(`acme/repo-${nextPull()}`, 1_000_000 + nextPull(), 'now')),
   recordMode: (store, ask) => ask(() => store.recordMode('live')),
 }
 

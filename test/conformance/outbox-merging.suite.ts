@@ -32,8 +32,8 @@ export function merging(open: OpenStore): void {
       const made = pullRequestClaim({ repo, pr: 5, head }, { eventAt, policy })
       return (await world.store.claimRun(made, null)).run!
     }
-    await world.store.learnRepository(left, githubId)
-    const merge = () => world.store.learnRepository(right, githubId)
+    await world.store.learnRepository(left, githubId, 'now')
+    const merge = () => world.store.learnRepository(right, githubId, 'now')
     const anchors = async () => {
       const { items } = await outbox().list({}, page)
       const ofThis = items.filter(({ name }) => name === 'anchor')
@@ -109,8 +109,8 @@ export function merging(open: OpenStore): void {
       const made = pullRequestClaim({ repo, pr: 5, head: 'a' }, { eventAt: 1000, policy })
       return await world.store.claimRun(isHeld ? made : { ...made, lease: null }, null)
     }
-    await world.store.learnRepository(left, githubId)
-    return { left, right, claim, merge: () => world.store.learnRepository(right, githubId) }
+    await world.store.learnRepository(left, githubId, 'now')
+    return { left, right, claim, merge: () => world.store.learnRepository(right, githubId, 'now') }
   }
 
   it('of one pair: the run that is under way goes on showing it', async () => {

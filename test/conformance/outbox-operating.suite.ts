@@ -312,12 +312,12 @@ export function operating(open: OpenStore): void {
           ),
           null,
         )
-      await world.store.learnRepository(left, githubId)
+      await world.store.learnRepository(left, githubId, 'now')
       await claim(left, 1000)
       await hand.publish()
       const { run } = await claim(right, 2000)
       for (const leased of await hand.lease()) await hand.send(leased, sentEnd())
-      await world.store.learnRepository(right, githubId)
+      await world.store.learnRepository(right, githubId, 'now')
       const { items } = await outbox().list({}, page)
       const live = items.filter(({ status }) => status !== 'SKIPPED')
       const scopes = new Set(live.map(({ repositoryId }) => repositoryId))

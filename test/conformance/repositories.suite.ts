@@ -18,7 +18,7 @@ export function repositories(open: OpenStore): void {
     return world().store.claimRun(made, null)
   }
 
-  const learn = (name: string, id: number) => world().store.learnRepository(name, id)
+  const learn = (name: string, id: number) => world().store.learnRepository(name, id, 'now')
 
   it('a rename keeps the subject and does not run the same pair again', async () => {
     const [before, after, id] = [unique('acme/old'), unique('acme/new'), newId()]
@@ -263,7 +263,7 @@ export function repositories(open: OpenStore): void {
       new TestSubject(world(), { kind: 'job' }),
     ]
     const ofBoth = async (repoId: number) => {
-      await store.learnRepository(name, repoId)
+      await store.learnRepository(name, repoId, 'now')
       const key = `${name}:pr-5:${pullRequest.claimOf('a').pair}`
       const pr = await pullRequest.claim('a', { repo: name, repoId, key })
       const job = await push.claim('b', { repo: name, repoId, key: `${name}:push:b` })
@@ -293,10 +293,10 @@ export function repositories(open: OpenStore): void {
     const { store } = world()
     const subject = new TestSubject(world())
     const id = newId()
-    await store.learnRepository(subject.repo, id)
+    await store.learnRepository(subject.repo, id, 'now')
     const { run } = await subject.claim('a', { repoId: id })
     const renamed = unique('acme/renamed')
-    await store.learnRepository(renamed, id)
+    await store.learnRepository(renamed, id, 'now')
     const byHead = async (repo: string) => {
       const of = { repo, headSha: run!.headSha! }
       return (await store.listRuns(of, { limit: 10, cursor: null })).items.map((found) => found.id)
@@ -306,7 +306,7 @@ export function repositories(open: OpenStore): void {
     for (const repo of [subject.repo, renamed]) {
       expect([await byHead(repo), await byName(repo)]).toEqual([[run!.id], [run!.id]])
     }
-    await store.learnRepository(subject.repo, newId())
+    await store.learnRepository(subject.repo, newId(), 'now')
     expect([await byHead(subject.repo), await byName(subject.repo)]).toEqual([[], []])
     expect(await byHead(renamed)).toEqual([run!.id])
   })
@@ -315,9 +315,9 @@ export function repositories(open: OpenStore): void {
     const { store } = world()
     const subject = new TestSubject(world())
     const [id, renamed] = [newId(), unique('acme/renamed')]
-    await store.learnRepository(subject.repo, id)
+    await store.learnRepository(subject.repo, id, 'now')
     const { run } = await subject.claim('a', { repo: renamed })
-    await store.learnRepository(renamed, id)
+    await store.learnRepository(renamed, id, 'now')
     const { items } = await store.listRuns({ repo: subject.repo }, { limit: 10, cursor: null })
     expect(items.map((found) => found.id)).toEqual([run!.id])
   })
@@ -326,9 +326,9 @@ export function repositories(open: OpenStore): void {
     const { store } = world()
     const subject = new TestSubject(world())
     const [id, renamed] = [newId(), unique('acme/renamed')]
-    await store.learnRepository(subject.repo, id)
+    await store.learnRepository(subject.repo, id, 'now')
     const { run } = await subject.claim('a', { repo: renamed })
-    await store.learnRepository(renamed, id)
+    await store.learnRepository(renamed, id, 'now')
     // Whoever read it before, as a heartbeat does without a lock, must not write it back as it was.
     expect((await store.run(run!.id))!.rev).toBeGreaterThan(run!.rev)
   })

@@ -23,6 +23,7 @@ import { publishing } from './outbox-publishing.suite.ts'
 import { queueing } from './outbox-queues.suite.ts'
 import { announcing } from './outbox.suite.ts'
 import { purging } from './purge.suite.ts'
+import { namesInOrder } from './names-in-order.suite.ts'
 import { repositories } from './repositories.suite.ts'
 import { restoring } from './restoring.suite.ts'
 import { returningHead } from './returning-head.suite.ts'
@@ -50,6 +51,7 @@ const parts = {
   },
   inbox(open: OpenStore) {
     describe('a repository', () => repositories(open))
+    describe('a repository’s name', () => namesInOrder(open))
     describe('the inbox', () => inbox(open))
     describe('a decision about a webhook', () => inboxDecisions(open))
     describe('catching up', () => catchingUp(open))

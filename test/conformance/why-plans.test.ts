@@ -15,7 +15,8 @@ const statements: Readonly<Record<string, Sql>> = {
   'the names of its repository': thread.next().value as Sql,
   'the webhooks of a thread': thread.next([{ name: 'acme/r7' }]).value as Sql,
   'the run ahead': runAhead('sub_7').next().value as Sql,
-  'the subjects of a pull request': subjectsOf('acme/r7', 7).next().value as Sql,
+  'the subjects by GitHub’s id': subjectsOf('acme/r7', 7, 7).next().value as Sql,
+  'the subjects of a pull request': subjectsOf('acme/r7', 7, null).next().value as Sql,
 }
 
 const others = 5000

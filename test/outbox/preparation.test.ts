@@ -38,7 +38,7 @@ async function step(here: World, prepare: () => Promise<unknown>): Promise<boole
 const opened = async (): Promise<World> => {
   const here = await openWorld({ announcement: { anchorPer: null } })
   world = here
-  await here.now(here.store.learnRepository(repo, here.github.repository(repo).id))
+  await here.now(here.store.learnRepository(repo, here.github.repository(repo).id, 'now'))
   await here.claim()
   return here
 }

@@ -11,6 +11,8 @@ export interface Repository {
   readonly id: string
   readonly githubId: number | null
   readonly name: string
+  /** When it was last heard under that name, by GitHub's time. */
+  readonly namedAt: number | null
 }
 
 const useNotedEveryMs = 5 * 60_000
@@ -62,12 +64,12 @@ function* selectNames(
 }
 
 export function* repositoryById(id: string): Verb<Repository | null> {
-  const [row] = yield sql`SELECT id, github_id, name FROM repository WHERE id = ${id}`
+  const [row] = yield sql`SELECT id, github_id, name, named_at FROM repository WHERE id = ${id}`
   return row === undefined ? null : decode(row)
 }
 
 export function* repositoryByName(name: string): Verb<Repository | null> {
-  const [row] = yield sql`SELECT id, github_id, name FROM repository
+  const [row] = yield sql`SELECT id, github_id, name, named_at FROM repository
     WHERE id = (SELECT repository_id FROM repository_name WHERE name = ${name})`
   return row === undefined ? null : decode(row)
 }
@@ -116,10 +118,61 @@ export function* lookedAtMost(now: number): Verb<void> {
   yield sql`UPDATE repository SET looked_at = ${now} WHERE looked_at > ${now}`
 }
 
+/** The same for the times of names: whatever is heard from now on would seem older. */
+export function* heardAtMost(now: number): Verb<void> {
+  yield sql`UPDATE repository SET named_at = ${now} WHERE named_at > ${now}`
+  yield sql`UPDATE repository_name SET heard_at = ${now} WHERE heard_at > ${now}`
+}
+
 export function* repositoryByGithubId(githubId: number): Verb<Repository | null> {
-  const [row] = yield sql`SELECT id, github_id, name FROM repository
+  const [row] = yield sql`SELECT id, github_id, name, named_at FROM repository
     WHERE github_id = ${githubId}`
   return row === undefined ? null : decode(row)
+}
+
+/** Answers when the name was last heard; whoever else would give it away waits for our commit. */
+export function* lockName(name: string): Verb<number | null> {
+  const [row] = yield sql`UPDATE repository_name SET heard_at = heard_at WHERE name = ${name}
+    RETURNING heard_at`
+  return numberOrNull(row?.['heard_at'])
+}
+
+export function* lockRepository(githubId: number): Verb<Repository | null> {
+  const [row] = yield sql`UPDATE repository SET named_at = named_at
+    WHERE github_id = ${githubId} RETURNING id, github_id, name, named_at`
+  return row === undefined ? null : decode(row)
+}
+
+export function* insertRepository(
+  { id, githubId, name, namedAt }: Repository,
+  now: number,
+): Verb<void> {
+  yield sql`INSERT INTO repository (id, github_id, name, created_at, named_at)
+    VALUES ${tuples([[id, githubId, name, now, namedAt]])}`
+}
+
+export function* fillInGithubId(id: string, githubId: number): Verb<void> {
+  yield sql`UPDATE repository SET github_id = ${githubId} WHERE id = ${id}`
+}
+
+/** With no holder it must be new: where another made it meanwhile, all is read again. */
+export function* giveName(
+  name: string,
+  id: string,
+  heardAt: number | null,
+  holder: Repository | null,
+): Verb<void> {
+  if (holder === null) {
+    yield sql`INSERT INTO repository_name (name, repository_id, heard_at)
+      VALUES ${tuples([[name, id, heardAt]])}`
+  } else {
+    yield sql`UPDATE repository_name SET repository_id = ${id}, heard_at = ${heardAt}
+      WHERE name = ${name}`
+  }
+}
+
+export function* setName(id: string, name: string, namedAt: number | null): Verb<void> {
+  yield sql`UPDATE repository SET name = ${name}, named_at = ${namedAt} WHERE id = ${id}`
 }
 
 /** The row stays: what was published for it carries its id. */
@@ -132,5 +185,10 @@ function decode(row: Readonly<Record<string, unknown>>): Repository {
     id: row['id'] as string,
     githubId: row['github_id'] as number | null,
     name: row['name'] as string,
+    namedAt: numberOrNull(row['named_at']),
   }
+}
+
+function numberOrNull(value: unknown): number | null {
+  return value == null ? null : Number(value)
 }

@@ -17,10 +17,11 @@ import { inRepositories, ofTypes } from './within-limits.ts'
 import { selectSubjects } from '../tables/subject-table.ts'
 
 export function* listRuns(filter: RunFilter, page: Page): Verb<Paged<Run>> {
-  const { repo, pr, state, type, key, headSha, within } = filter
+  const { repo, repoId, pr, state, type, key, headSha, within } = filter
   const where: Sql[] = [pageAfterId(page)]
-  if (repo !== undefined && pr !== undefined) where.push(ofPullRequest(repo, pr))
-  else if (repo !== undefined) where.push(sql`scope = ${scopeOf(repo)}`)
+  const scope = scopeOf(repo ?? '', repoId)
+  if (repo !== undefined && pr !== undefined) where.push(ofPullRequest(scope, pr))
+  else if (repo !== undefined) where.push(sql`scope = ${scope}`)
   else if (pr !== undefined) where.push(sql`pr = ${pr}`)
   if (state !== undefined) where.push(sql`state = ${state}`)
   if (type !== undefined) where.push(sql`type = ${type}`)
@@ -40,18 +41,20 @@ function ofReached(within: TokenLimits): Sql {
 }
 
 /** By subject, so that a renamed repository's older runs are found too. */
-function ofPullRequest(repo: string, pr: number): Sql {
-  return sql`subject_id IN (SELECT id FROM subject WHERE ${subjectsNamed(repo, pr)})`
+function ofPullRequest(scope: Sql, pr: number): Sql {
+  return sql`subject_id IN (SELECT id FROM subject WHERE ${subjectsNamed(scope, pr)})`
 }
 
-function subjectsNamed(repo: string, pr: number): Sql {
+function subjectsNamed(scope: Sql, pr: number): Sql {
   return sql`name = ${`pr-${pr}`}
-    AND scope = ${scopeOf(repo)}`
+    AND scope = ${scope}`
 }
 
 /** What a name means now: the repository may have had others before, and may have others since. */
-function scopeOf(repo: string): Sql {
-  return sql`(SELECT repository_id FROM repository_name WHERE name = ${repo})`
+function scopeOf(repo: string, repoId: number | null = null): Sql {
+  const named = sql`(SELECT repository_id FROM repository_name WHERE name = ${repo})`
+  if (repoId === null) return named
+  return sql`coalesce((SELECT id FROM repository WHERE github_id = ${repoId}), ${named})`
 }
 
 /** A thread's webhooks came under any name of its repository; others are found by their own. */
@@ -62,8 +65,9 @@ function* namedLike(repo: string, number: number | undefined): Verb<Sql> {
   return others.length === 0 ? sql`repo = ${repo}` : sql`repo IN (${join([repo, ...others])})`
 }
 
-export function* subjectsOf(repo: string, pr: number): Verb<Subject[]> {
-  return yield* selectSubjects(sql`${subjectsNamed(repo, pr)} ORDER BY touched_at DESC LIMIT 10`)
+export function* subjectsOf(repo: string, pr: number, repoId: number | null): Verb<Subject[]> {
+  const which = subjectsNamed(scopeOf(repo, repoId), pr)
+  return yield* selectSubjects(sql`${which} ORDER BY touched_at DESC LIMIT 10`)
 }
 
 export function* runAhead(subjectId: string): Verb<Run | null> {

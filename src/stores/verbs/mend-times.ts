@@ -14,7 +14,7 @@ import { join, padded, sql } from '../sql.ts'
 import { lockBudget, writeBudget } from '../tables/budget-table.ts'
 import { selectDeliveries, writeDeliveries } from '../tables/delivery-table.ts'
 import { bringHeadChecksNear } from '../tables/head-check-table.ts'
-import { lookedAtMost } from '../tables/repository-table.ts'
+import { heardAtMost, lookedAtMost } from '../tables/repository-table.ts'
 import { selectRuns, writeRuns } from '../tables/run-table.ts'
 import type { VerbContext } from './context.ts'
 import { firstCheckMs } from './take-head-check.ts'
@@ -34,6 +34,7 @@ export async function mendTimes(
       WHERE due_at IS NOT NULL AND due_at > ${now + webhookMs}`
     yield* bringHeadChecksNear(now + firstCheckMs)
     yield* lookedAtMost(now)
+    yield* heardAtMost(now)
   })
   const budgets = sql`SELECT identity AS id FROM budget WHERE updated_at > ${now}`
   await inBites(driver, budgets, function* (_padded, identities) {

@@ -6,35 +6,97 @@
  *   name known under another id       the name was reused: it now means the other repository
  *   both known, as two rows           claims by a new name came before the rename was heard of:
  *                                     they are one repository, and its subjects are moved together
+ *   older than what is known          nothing; a new id has a row, which the name does not mean
  */
 import type { AuditDraft } from '../../domain/audit.ts'
+import { learnName, type HeardAt } from '../../domain/repository-names.ts'
 import type { Verb } from '../sql.ts'
-import { sql } from '../sql.ts'
 import { insertAudits } from '../tables/audit-table.ts'
 import type { Repository } from '../tables/repository-table.ts'
 import {
-  repositoryByGithubId,
+  fillInGithubId,
+  giveName,
+  insertRepository,
+  lockName,
+  lockRepository,
   repositoryByName,
-  resolveRepositories,
+  setName,
 } from '../tables/repository-table.ts'
 import type { VerbContext } from './context.ts'
 import { mergeSubjects } from './merge-subjects.ts'
 
-export function* learnRepository(context: VerbContext, name: string, githubId: number): Verb<void> {
-  const byId = yield* repositoryByGithubId(githubId)
-  const byName = yield* repositoryByName(name)
-  if (byName?.githubId === githubId) return
-  if (byId === null) {
-    const taken = byName !== null && byName.githubId !== null
-    if (byName === null || taken) yield* makeNew(context, name)
-    yield* fillIn(name, githubId)
-    const data = { name, github_id: githubId, ...(taken && { taken_from: byName.id }) }
-    yield* tell(context, 'repository.identified', data)
+export interface Lesson {
+  readonly name: string
+  readonly githubId: number
+  readonly at: HeardAt
+}
+
+/** Hearing the same name again is written down no more often than that. */
+const heardEveryMs = 60_000
+
+/** Nearly always so, and asked without a lock. */
+export function* isLearnt(context: VerbContext, { name, githubId, at }: Lesson): Verb<boolean> {
+  const known = yield* repositoryByName(name)
+  if (known?.githubId !== githubId) return false
+  if (at === null) return true
+  if (known.namedAt === null) return false
+  if (known.name !== name) return at !== 'now' && at < known.namedAt
+  return (at === 'now' ? context.now() : at) < known.namedAt + heardEveryMs
+}
+
+export function* learnRepository(context: VerbContext, lesson: Lesson): Verb<void> {
+  const { name, githubId } = lesson
+  const heardAt = yield* lockName(name)
+  const own = yield* lockRepository(githubId)
+  const holder = yield* repositoryByName(name)
+  const learnt = learnName(lesson, holder && { githubId: holder.githubId, heardAt }, own)
+  const at =
+    lesson.at === 'now' ? Math.max(context.now(), heardAt ?? 0, own?.namedAt ?? 0) : lesson.at
+  if (learnt === 'nothing') {
+    if (own === null) yield* makeNew(context, lesson, at, null)
     return
   }
-  yield* addName(byId, name)
-  yield* tell(context, 'repository.renamed', { repository: byId.id, from: byId.name, to: name })
-  if (byName !== null && byName.githubId === null) yield* mergeSubjects(context, byName, byId)
+  const byNameAlone = holder !== null && holder.githubId === null ? holder : null
+  if (own === null) {
+    const made =
+      byNameAlone === null
+        ? yield* makeNew(context, lesson, at, holder)
+        : yield* identify(context, lesson, byNameAlone)
+    yield* giveName(name, made.id, at, holder)
+    yield* setName(made.id, name, at)
+    return
+  }
+  yield* giveName(name, own.id, at, holder)
+  if (learnt === 'current') {
+    yield* setName(own.id, name, at ?? own.namedAt)
+    const data = { repository: own.id, from: own.name, to: name }
+    if (own.name !== name) yield* tell(context, 'repository.renamed', data)
+  }
+  if (byNameAlone !== null) yield* mergeSubjects(context, byNameAlone, own)
+}
+
+/** The old owner of its name, if there is one, keeps its subjects. */
+function* makeNew(
+  context: VerbContext,
+  { name, githubId }: Lesson,
+  namedAt: number | null,
+  takenFrom: Repository | null,
+): Verb<Repository> {
+  const made = { id: context.newId('rep'), name, githubId, namedAt }
+  yield* insertRepository(made, context.now())
+  const taken = takenFrom !== null && { taken_from: takenFrom.id }
+  yield* tell(context, 'repository.identified', { name, github_id: githubId, ...taken })
+  return made
+}
+
+function* identify(
+  context: VerbContext,
+  { name, githubId }: Lesson,
+  known: Repository,
+): Verb<Repository> {
+  yield* fillInGithubId(known.id, githubId)
+  yield* tell(context, 'repository.identified', { name, github_id: githubId })
+  return known
 }
 
 function* tell(
@@ -43,21 +105,4 @@ function* tell(
   data: AuditDraft['data'],
 ): Verb<void> {
   yield* insertAudits([{ type, actor: 'system', runId: null, data }], context.now())
-}
-
-/** The name's old owner keeps its subjects; the name means a new repository from now on. */
-function* makeNew(context: VerbContext, name: string): Verb<void> {
-  yield sql`DELETE FROM repository_name WHERE name = ${name}`
-  yield* resolveRepositories([name], () => context.newId('rep'), context.now())
-}
-
-function* fillIn(name: string, githubId: number): Verb<void> {
-  yield sql`UPDATE repository SET github_id = ${githubId} WHERE github_id IS NULL
-    AND id = (SELECT repository_id FROM repository_name WHERE name = ${name})`
-}
-
-function* addName(repository: Repository, name: string): Verb<void> {
-  yield sql`INSERT INTO repository_name (name, repository_id) VALUES (${name}, ${repository.id})
-    ON CONFLICT (name) DO UPDATE SET repository_id = excluded.repository_id`
-  yield sql`UPDATE repository SET name = ${name} WHERE id = ${repository.id}`
 }
