@@ -37,8 +37,8 @@ export interface OutboxStore {
   /** When there is next something to do, or null. Never grows with history. */
   nextDueAt(): Promise<number | null>
 
-  /** GitHub said "not now" to this identity, to a read or a write. */
-  blockIdentity(identity: string, until: number, reason: string): Promise<void>
+  /** GitHub said "not now" to this identity, to a read or a write of that asker. */
+  blockIdentity(identity: string, until: number, reason: string, actor: Asker): Promise<void>
   /** GitHub does not let us in: blocks the identity with growing waits; answers until when. */
   refuseIdentity(identity: string, reason: string): Promise<number>
   /** An operator lifts a block. */
@@ -92,6 +92,9 @@ export interface OutboxStore {
   /** For the reconciler: ended runs whose announcement was left open. Repairs up to `limit`. */
   closeForgotten(limit: number): Promise<number>
 }
+
+/** Which part of this program asked GitHub. */
+export type Asker = 'publisher' | 'intake' | 'catch-up'
 
 export interface LeaseRoom {
   readonly limit: number

@@ -183,7 +183,7 @@ describe('budgets', () => {
   test('tell what is allowed by the settings, and who is blocked', async () => {
     expect((await at.command('budgets')).stderr).toContain('No budgets')
     const until = at.store.now() + 60_000
-    await at.store.outbox.blockIdentity('installation:7', until, 'rate_limited')
+    await at.store.outbox.blockIdentity('installation:7', until, 'rate_limited', 'publisher')
     const { stdout } = await at.command('budgets', '--json')
     expect(JSON.parse(stdout)).toEqual({
       items: [
@@ -205,7 +205,7 @@ describe('budgets', () => {
 
   test('lift a block, which is audited', async () => {
     const until = at.store.now() + 60_000
-    await at.store.outbox.blockIdentity('installation:7', until, 'rate_limited')
+    await at.store.outbox.blockIdentity('installation:7', until, 'rate_limited', 'publisher')
     const { stdout } = await at.command('budgets', 'unblock', 'installation:7')
     expect(stdout).toBe('installation:7 is not blocked any more.\n')
     expect(await at.store.outbox.blockedUntil('installation:7')).toBeNull()

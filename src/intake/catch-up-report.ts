@@ -1,6 +1,7 @@
 /** What a pass of catch-up found, gathered while it goes. */
+import type { Clock } from '../clock.ts'
 import type { InboxEntry } from '../domain/inbox.ts'
-import { isGitHubError } from '../github/errors.ts'
+import { isGitHubError, type GitHubError } from '../github/errors.ts'
 
 export interface CatchUpReport {
   /** Webhooks that never came and were fetched. */
@@ -85,3 +86,15 @@ export const fromItsSecond = (at: number): number => at - (at % 1000)
 
 export const untilWords = (at: number): string =>
   `GitHub asks to wait until ${new Date(at).toISOString()}`
+
+/** Where GitHub names no time. */
+const limitMs = 60_000
+
+/** Until when a limit holds, by the store's clock. */
+export function limitEnd(
+  { until }: GitHubError,
+  clock: Clock,
+  store: { readonly now: () => number },
+): number {
+  return store.now() + (until === null ? limitMs : until - clock.wallMs())
+}

@@ -102,7 +102,8 @@ export class GitHubQuestions implements Pick<GitHub, 'look' | 'roleOf'> {
     const now = store.now()
     const until = error.until === null ? null : error.until - clock.wallMs() + now
     if (error.kind === 'rate_limited' && identity !== null) {
-      await store.outbox.blockIdentity(identity, until ?? now + unnamedWaitMs, 'rate_limited')
+      const end = until ?? now + unnamedWaitMs
+      await store.outbox.blockIdentity(identity, end, 'rate_limited', 'intake')
     }
     return new LookFailed(error, until ?? 0)
   }

@@ -43,6 +43,9 @@ class Scene {
     return notes.report()
   }
 
+  /** Who was blocked, until when and by whom. */
+  readonly blocks = new Map<string, { readonly until: number; readonly by: string }>()
+
   #reader(): MissedDeliveries {
     const page = (cursor: string | null) => {
       this.pages += 1
@@ -58,6 +61,7 @@ class Scene {
     }
     return new MissedDeliveries({
       github: {
+        ownIdentity: 'github:app:7',
         hookDeliveries: async (cursor) => page(cursor),
         hookDelivery: async (id) => {
           const guid = this.record.find((item) => item.id === id)?.guid ?? ''
@@ -78,7 +82,11 @@ class Scene {
           deliveriesRead: async () => this.read,
           noteDeliveriesRead: async (read) => void (this.read = read),
         },
-        outbox: { blockedUntil: async () => null, blockIdentity: async () => undefined },
+        outbox: {
+          blockedUntil: async (identity) => this.blocks.get(identity)?.until ?? null,
+          blockIdentity: async (identity, until, _reason, by) =>
+            void this.blocks.set(identity, { until, by }),
+        },
       },
       intake: {
         receive: async ({ webhookId }) => {
@@ -98,6 +106,18 @@ const failure = (kind: GitHubError['kind']): GitHubError =>
     { route: 'GET', status: 422, requestId: '', githubRequestId: null },
   )
 const tooMany = { what: 'older webhooks' }
+
+it('a limit is kept for the App, under the name that publishing has for it', async () => {
+  const scene = new Scene()
+  scene.send(5, () => true)
+  scene.failAt = { page: 1, error: failure('rate_limited') }
+  await scene.pass()
+  const [[identity, { until, by }] = ['', { until: 0, by: '' }]] = [...scene.blocks]
+  expect([identity, by]).toEqual(['github:app:7', 'catch-up'])
+  expect(until).toBeGreaterThan(startedAt + 60_000)
+  await scene.pass()
+  expect(scene.pages).toBe(0)
+})
 
 it('a record longer than one pass is read on by the next, in any process', async () => {
   const scene = new Scene()
@@ -134,6 +154,7 @@ it('a limit in the middle loses nothing of what was read before it', async () =>
     { what: 'webhooks', reason: 'GitHub asks to wait' },
   ])
   expect(scene.entered).toEqual(['missed-9991'])
+  scene.blocks.clear()
   await scene.pass()
   expect(scene.pages).toBeLessThan(75)
   expect(scene.entered).toEqual(['missed-9991', 'missed-6'])

@@ -7,13 +7,19 @@
  * pass, in whatever process; how far it was read is stored.
  */
 import { InvalidInputError } from '../errors.ts'
-import type { GitHubListings, HookDeliveryItem } from '../github.ts'
+import type { GitHubCalls, GitHubListings, HookDeliveryItem } from '../github.ts'
 import { GitHubError, isGitHubError } from '../github/errors.ts'
 import type { OutboxStore } from '../outbox-store.ts'
 import type { CatchUpStore, DeliveriesRead } from '../catch-up-store.ts'
 import type { Clock } from '../clock.ts'
 import type { Store } from '../store.ts'
-import { fromItsSecond, untilWords, wordsFor, type CatchUpNotes } from './catch-up-report.ts'
+import {
+  fromItsSecond,
+  limitEnd,
+  untilWords,
+  wordsFor,
+  type CatchUpNotes,
+} from './catch-up-report.ts'
 import type { Intake } from './intake.ts'
 import { OwedDeliveries } from './owed-deliveries.ts'
 import { isHeard, type RunTypes } from './route-event.ts'
@@ -28,11 +34,10 @@ const fetchedMax = 2000
 const failuresMax = 3
 /** Read and fetched at a time, so that a limit that comes in between loses little. */
 const stepPages = 20
-/** Whom a limit on what the App itself asks is remembered under. */
-const identity = 'github:app'
 
 export interface MissedDeliveriesOptions {
-  readonly github: Pick<GitHubListings, 'hookDeliveries' | 'hookDelivery'>
+  readonly github: Pick<GitHubListings, 'hookDeliveries' | 'hookDelivery'> &
+    Pick<GitHubCalls, 'ownIdentity'>
   readonly store: Pick<Store, 'now' | 'firstStartedAt'> & {
     readonly catchUp: Pick<CatchUpStore, 'knownWebhooks' | 'deliveriesRead' | 'noteDeliveriesRead'>
     readonly outbox: Pick<OutboxStore, 'blockedUntil' | 'blockIdentity'>
@@ -69,8 +74,8 @@ export class MissedDeliveries {
   }
 
   async pass(notes: CatchUpNotes): Promise<void> {
-    const { store, clock } = this.#options
-    const blockedUntil = await store.outbox.blockedUntil(identity)
+    const { store, clock, github } = this.#options
+    const blockedUntil = await store.outbox.blockedUntil(github.ownIdentity)
     if (blockedUntil !== null) {
       notes.skip('webhooks', untilWords(blockedUntil))
       return
@@ -87,8 +92,8 @@ export class MissedDeliveries {
       if (!(error instanceof GitHubError)) throw error
       notes.skip('webhooks', wordsFor(error))
       if (error.kind !== 'rate_limited') return
-      const until = (error.until ?? 0) - clock.wallMs() + store.now()
-      await store.outbox.blockIdentity(identity, until, 'rate_limited')
+      const until = limitEnd(error, clock, store)
+      await store.outbox.blockIdentity(github.ownIdentity, until, 'rate_limited', 'catch-up')
     }
   }
 

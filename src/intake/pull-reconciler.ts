@@ -14,7 +14,13 @@ import { GitHubError } from '../github/errors.ts'
 import type { OutboxStore } from '../outbox-store.ts'
 import type { ActiveState, Page, Store } from '../store.ts'
 import type { ActMaker } from './acts.ts'
-import { fromItsSecond, untilWords, wordsFor, type CatchUpNotes } from './catch-up-report.ts'
+import {
+  fromItsSecond,
+  limitEnd,
+  untilWords,
+  wordsFor,
+  type CatchUpNotes,
+} from './catch-up-report.ts'
 import type { Intake } from './intake.ts'
 import { lastEvent, lastHeard, type HeardStore } from './last-heard.ts'
 import { actionFor, isSameAs, readPull, seenWebhook } from './seen-pull.ts'
@@ -36,7 +42,8 @@ type ReconcilerStore = HeardStore &
   }
 
 export interface PullReconcilerOptions {
-  readonly github: Pick<GitHubListings, 'pulls' | 'pull'> & Pick<GitHubCalls, 'identityOf'>
+  readonly github: Pick<GitHubListings, 'pulls' | 'pull'> &
+    Pick<GitHubCalls, 'identityOf' | 'ownIdentity'>
   readonly store: ReconcilerStore
   readonly intake: Pick<Intake, 'receive'>
   readonly acts: Pick<ActMaker, 'routesFor' | 'isDoneOn'>
@@ -103,9 +110,11 @@ export class PullReconciler {
     } catch (error) {
       if (!(error instanceof GitHubError)) throw error
       notes.skip(of.name, wordsFor(error))
-      if (error.kind !== 'rate_limited' || identity === null) return
-      const until = (error.until ?? 0) - clock.wallMs() + store.now()
-      await store.outbox.blockIdentity(identity, until, 'rate_limited')
+      if (error.kind !== 'rate_limited') return
+      const until = limitEnd(error, clock, store)
+      // Whose repository it is, is asked as the App itself.
+      const limited = identity ?? github.ownIdentity
+      await store.outbox.blockIdentity(limited, until, 'rate_limited', 'catch-up')
     }
   }
 

@@ -122,6 +122,18 @@ it('shows every measure under its name', async () => {
   expect(metrics.contentType).toContain('text/plain')
 })
 
+it('shows those that are blocked, however many others have written since', async () => {
+  const others = Array.from({ length: 60 }, (_, i) => ({
+    ...budget(`app:${i + 10}`, 0),
+    updatedAt: 5001,
+  }))
+  const budgets = async () => [...others, budget('app:2', 66_000)]
+  metrics.watch({ ...store, outbox: { ...store.outbox, budgets } }, limits)
+  const shown = await lines('holdfast_budget_blocked_seconds{')
+  expect(shown).toContain('holdfast_budget_blocked_seconds{identity="app:2"} 60')
+  expect(shown).toHaveLength(50)
+})
+
 it('keeps a registry of its own', async () => {
   metrics.leaseLost()
   expect(await createPrometheusMetrics().text()).toContain('holdfast_leases_lost_total 0')

@@ -6,7 +6,7 @@
 import type { Registry } from 'prom-client'
 import { Gauge } from 'prom-client'
 import type { CatchUpStore } from '../catch-up-store.ts'
-import type { BudgetLimits } from '../domain/outbox/budget.ts'
+import type { Budget, BudgetLimits } from '../domain/outbox/budget.ts'
 import { useOf } from '../domain/outbox/budget.ts'
 import type { OutboxStore } from '../outbox-store.ts'
 import type { Store } from '../store.ts'
@@ -21,7 +21,7 @@ export interface StoreGauges {
   read(): Promise<void>
 }
 
-/** Each identity is a time series: the ones that wrote last are shown. */
+/** Each identity is a time series: blocked ones are shown first, then those that wrote last. */
 const identitiesMax = 50
 
 interface Source {
@@ -152,8 +152,11 @@ function budgetGauges(gauge: MakeGauge): Reading {
     writes.reset()
     blocked.reset()
     const now = store.now()
-    const newestFirst = budgets.toSorted((a, b) => b.updatedAt - a.updatedAt)
-    for (const budget of newestFirst.slice(0, identitiesMax)) {
+    const isBlocked = ({ blockedUntil }: Budget): number => ((blockedUntil ?? 0) > now ? 1 : 0)
+    const shown = budgets.toSorted(
+      (a, b) => isBlocked(b) - isBlocked(a) || b.updatedAt - a.updatedAt,
+    )
+    for (const budget of shown.slice(0, identitiesMax)) {
       const { identity, blockedUntil } = budget
       const { minute, hour } = useOf(budget, now)
       writes.set({ identity, window: 'minute' }, minute.all)

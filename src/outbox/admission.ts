@@ -128,7 +128,7 @@ class StoredAdmission implements Admission {
     const known = await store.outbox.blockedUntil(this.#own)
     // All who were waiting for the same answer hear it: it is told once.
     if (known !== null && known >= until) return known
-    await store.outbox.blockIdentity(this.#own, until, 'rate_limited')
+    await store.outbox.blockIdentity(this.#own, until, 'rate_limited', 'publisher')
     return until
   }
 

@@ -46,7 +46,12 @@ export function createPlaces(parts: PlacesParts): Places {
       return null
     } catch (error) {
       if (isGitHubError(error, 'rate_limited') && error.until !== null) {
-        await store.outbox.blockIdentity(identity, toStoreTime(error.until), 'rate_limited')
+        await store.outbox.blockIdentity(
+          identity,
+          toStoreTime(error.until),
+          'rate_limited',
+          'publisher',
+        )
       }
       const shut = await admission.shutOut(error, place, identity)
       if (shut !== null && shut !== 'not_now') return shut.until

@@ -255,7 +255,7 @@ async function lookAs(
       ? { what: 'look_limited', until: shut.until }
       : failureOf(parts, leased, error)
     if (failed.what === 'look_limited' && !isShut) {
-      await store.outbox.blockIdentity(identity, failed.until, 'rate_limited')
+      await store.outbox.blockIdentity(identity, failed.until, 'rate_limited', 'publisher')
     }
     await record(parts, leased, failed)
   }

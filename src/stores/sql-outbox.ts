@@ -85,8 +85,8 @@ export class SqlOutbox implements port.OutboxStore {
     return await this.#driver.read(nextDueAt)
   }
 
-  blockIdentity(identity: string, until: number, reason: string): Promise<void> {
-    return this.#driver.transact(() => blockIdentity(this.#context, identity, until, reason))
+  blockIdentity(identity: string, until: number, reason: string, actor: port.Asker): Promise<void> {
+    return this.#driver.transact(() => blockIdentity(this.#context, identity, until, reason, actor))
   }
 
   refuseIdentity(identity: string, reason: string): Promise<number> {

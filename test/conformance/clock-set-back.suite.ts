@@ -77,7 +77,12 @@ export function clockSetBack(open: OpenStore): void {
   })
 
   it('a block is as long as it was meant to be', async () => {
-    await world.store.outbox.blockIdentity(identity, world.store.now() + minute, 'limit')
+    await world.store.outbox.blockIdentity(
+      identity,
+      world.store.now() + minute,
+      'limit',
+      'publisher',
+    )
     await setBack()
     const until = await world.store.outbox.blockedUntil(identity)
     expect(until).toBeGreaterThan(world.store.now() + minute - second)
@@ -86,7 +91,7 @@ export function clockSetBack(open: OpenStore): void {
 
   it('a block that was set by a clock that was right is left as it is', async () => {
     const until = world.store.now() + 40 * day
-    await world.store.outbox.blockIdentity(identity, until, 'limit')
+    await world.store.outbox.blockIdentity(identity, until, 'limit', 'publisher')
     world.clock.move(30 * second)
     await world.store.beat()
     world.clock.move(-20 * second)
@@ -98,7 +103,7 @@ export function clockSetBack(open: OpenStore): void {
     const { outbox } = world.store
     const until = world.store.now() + minute
     const all = Array.from({ length: 1001 }, (_, n) => `id:${1000 + n}`)
-    await Promise.all(all.map((id) => outbox.blockIdentity(id, until, 'limit')))
+    await Promise.all(all.map((id) => outbox.blockIdentity(id, until, 'limit', 'publisher')))
     await setBack()
     for (const id of [all[0]!, all[1000]!]) {
       expect(await outbox.blockedUntil(id)).toBeLessThanOrEqual(world.store.now() + minute)

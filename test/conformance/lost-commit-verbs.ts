@@ -198,12 +198,12 @@ export const outboxVerbs: Readonly<Record<string, Scenario>> = {
     return [leased.length, await ask(() => store.outbox.takeOverLeases())]
   },
   blockIdentity: async (store, ask) => {
-    await ask(() => store.outbox.blockIdentity('somebody', store.now() + 5, 'limit'))
+    await ask(() => store.outbox.blockIdentity('somebody', store.now() + 5, 'limit', 'publisher'))
   },
   refuseIdentity: async (store, ask) =>
     (await ask(() => store.outbox.refuseIdentity('nobody', 'unauthorized'))) > store.now(),
   unblock: async (store, ask) => {
-    await store.outbox.blockIdentity('somebody else', store.now() + 60_000, 'limit')
+    await store.outbox.blockIdentity('somebody else', store.now() + 60_000, 'limit', 'publisher')
     const freed = await ask(() => store.outbox.unblock('somebody else', 'operator', null))
     return freed.blockedUntil
   },

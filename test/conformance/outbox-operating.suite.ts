@@ -195,9 +195,11 @@ export function operating(open: OpenStore): void {
       const until = world.store.now() + day
       const named = (n: number) => `github:installation:${1000 + n}`
       const all = Array.from({ length: 1001 }, (_, n) => named(n))
-      await Promise.all(all.map((identity) => outbox().blockIdentity(identity, until, 'limit')))
+      await Promise.all(
+        all.map((identity) => outbox().blockIdentity(identity, until, 'limit', 'publisher')),
+      )
       world.clock.move(1)
-      await outbox().blockIdentity(named(1001), until, 'limit')
+      await outbox().blockIdentity(named(1001), until, 'limit', 'publisher')
       const known = (await outbox().budgets()).map(({ identity }) => identity)
       expect(known).toContain(named(1001))
       for (const identity of [named(0), named(1001)]) {

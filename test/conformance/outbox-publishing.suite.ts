@@ -264,8 +264,8 @@ export function publishing(open: OpenStore): void {
       await claim()
       const leased = await hand.leaseNamed('status')
       const until = world.store.now() + 5 * second
-      await outbox().blockIdentity(identity, until, 'rate_limited')
-      await outbox().blockIdentity(identity, until - second, 'rate_limited')
+      await outbox().blockIdentity(identity, until, 'rate_limited', 'publisher')
+      await outbox().blockIdentity(identity, until - second, 'rate_limited', 'catch-up')
       expect(await outbox().blockedUntil(identity)).toBe(until)
       expect(await outbox().blockedUntil('other')).toBeNull()
       expect(await hand.begin(leased)).toEqual({ result: 'budget', why: 'blocked', until })
@@ -276,7 +276,7 @@ export function publishing(open: OpenStore): void {
         { type: 'budget.blocked' },
         { limit: 9, cursor: null },
       )
-      expect(told.items).toHaveLength(2)
+      expect(told.items.map(({ actor }) => actor)).toEqual(['catch-up', 'publisher'])
     })
 
     it('a limit answer blocks the identity and costs neither try nor time', async () => {

@@ -224,8 +224,8 @@ export function purging(open: OpenStore): void {
   it('an identity that wrote nothing for 30 days is forgotten, unless it is blocked', async () => {
     const { outbox } = world.store
     const now = world.store.now()
-    await outbox.blockIdentity('id:1', now + day, 'limit')
-    await outbox.blockIdentity('id:2', now + 60 * day, 'limit')
+    await outbox.blockIdentity('id:1', now + day, 'limit', 'publisher')
+    await outbox.blockIdentity('id:2', now + 60 * day, 'limit', 'publisher')
     const known = async () => (await outbox.budgets()).map(({ identity }) => identity)
     world.clock.move(30 * day)
     await purge()

@@ -127,7 +127,7 @@ export function whyDeliveries(open: OpenStore): void {
 
   it('waiting for a budget: whose, and until when', async () => {
     const until = world.store.now() + 90 * second
-    await world.store.outbox.blockIdentity(identity, until, 'rate_limited')
+    await world.store.outbox.blockIdentity(identity, until, 'rate_limited', 'publisher')
     await step(() => ({ what: 'budget', until, queue: null }))
     const { headline, awaiting, actions } = await ask()
     const whose = 'installation:7, which GitHub told to wait (rate_limited), until '

@@ -13,7 +13,13 @@ import type { AttemptEnd, Finding } from '../../domain/outbox/outcome.ts'
 import { ofAnEarlierVersion } from '../../domain/outbox/outcome.ts'
 import { isRepair, priorities, queueName } from '../../domain/outbox/queue.ts'
 import { isProgress } from '../../domain/outbox/revise.ts'
-import type { AttemptReport, BeginAnswer, BeginRequest, DeliveryHold } from '../../outbox-store.ts'
+import type {
+  Asker,
+  AttemptReport,
+  BeginAnswer,
+  BeginRequest,
+  DeliveryHold,
+} from '../../outbox-store.ts'
 import type { Verb } from '../sql.ts'
 import { insertAudits } from '../tables/audit-table.ts'
 import { lockBudget, writeBudget } from '../tables/budget-table.ts'
@@ -99,7 +105,8 @@ export function* endAttempt(
 ): Verb<'recorded' | 'late'> {
   const delivery = yield* selectDelivery(hold.deliveryId)
   if (report.end.what === 'rate_limited' && report.end.isKept !== true) {
-    yield* blockIdentity(context, report.identity, report.end.until, report.end.trouble.code)
+    const { until, trouble } = report.end
+    yield* blockIdentity(context, report.identity, until, trouble.code, 'publisher')
   }
   const now = context.now()
   const inTime =
@@ -192,12 +199,13 @@ export function* blockIdentity(
   identity: string,
   until: number,
   reason: string,
+  actor: Asker,
 ): Verb<void> {
   const budget = yield* lockBudget(identity, context.now())
   const now = context.now()
   yield* writeBudget(block(budget, until, reason, now))
   const data = { identity, until: new Date(until).toISOString(), reason }
-  yield* insertAudits([{ type: 'budget.blocked', actor: 'publisher', runId: null, data }], now)
+  yield* insertAudits([{ type: 'budget.blocked', actor, runId: null, data }], now)
 }
 
 /** Answers until when nothing is asked under it. */

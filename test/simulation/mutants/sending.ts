@@ -98,8 +98,8 @@ function shortenedBlocks({ outbox }: Store, tamper: Tamper): Partial<OutboxStore
       if (end.what === 'rate_limited') await shorten(identity, end.until)
       return recorded
     },
-    blockIdentity: async (identity, until, reason) => {
-      await outbox.blockIdentity(identity, until, reason)
+    blockIdentity: async (identity, until, reason, actor) => {
+      await outbox.blockIdentity(identity, until, reason, actor)
       await shorten(identity, until)
     },
   }
