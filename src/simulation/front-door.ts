@@ -8,17 +8,19 @@ import type { World } from './world.ts'
 export function createFrontDoor(world: World): typeof globalThis.fetch {
   const random = world.random.fork()
   return async (_url, init) => {
-    const running = world.someNode(random)?.running ?? null
+    const node = world.someNode(random)
+    const running = node?.running ?? null
     const headers = new Headers(init?.headers)
     const guid = headers.get('x-github-delivery') ?? ''
     const event = headers.get('x-github-event') ?? ''
-    if (running === null) {
+    if (node === null || running === null) {
       world.story.tell('door', `nobody takes webhook ${guid}`)
       throw new TypeError('fetch failed', { cause: new Error('connect ECONNREFUSED') })
     }
     const body = Buffer.from(init?.body as string)
     const signature = headers.get('x-hub-signature-256') ?? undefined
     if (!running.intake.isSigned(body, signature)) return new Response(null, { status: 401 })
+    world.reach(node, 'webhook', event)
     try {
       const kept = Object.fromEntries(headers)
       const answer = await running.intake.receive({ webhookId: guid, event, headers: kept, body })

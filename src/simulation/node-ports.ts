@@ -10,10 +10,10 @@ import type { SeededRandom } from './seeded-random.ts'
 import type { VirtualTime } from './virtual-time.ts'
 
 /**
- * Where a node can be hit: before and after it reaches the database or GitHub, and between the
- * commit of an attempt and its request.
+ * Where a node can be hit: before and after it reaches the database or GitHub, between the commit
+ * of an attempt and its request, and when it is about to store a webhook.
  */
-export const steps = ['commit', 'committed', 'begun', 'send', 'answer'] as const
+export const steps = ['commit', 'committed', 'begun', 'send', 'answer', 'webhook'] as const
 export type Step = (typeof steps)[number]
 
 export interface PortsOptions {
@@ -49,7 +49,7 @@ export interface Pace {
 }
 
 export const paces = {
-  busy: { publisherMs: 1500, loopsMs: 4000, beatMs: 2900 },
+  busy: { publisherMs: 600, loopsMs: 4000, beatMs: 2900 },
   quiet: { publisherMs: 6000, loopsMs: 15_000, beatMs: 2900 },
   nothingUnderWay: { publisherMs: 30_000, loopsMs: 60_000, beatMs: 60_000 },
 } as const satisfies Readonly<Record<string, Pace>>

@@ -24,7 +24,7 @@ import type { Story } from './story.ts'
 
 export const webhookSecret = 'a secret of the simulation'
 const leaseMs = 30_000
-const limits = { spacingMs: 1000, perMinute: 80, perHour: 500 }
+const limits = { spacingMs: 400, perMinute: 80, perHour: 500 }
 
 /** Parts that a test replaces, to see that the rules notice. */
 export interface Mutation {

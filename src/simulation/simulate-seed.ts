@@ -96,7 +96,7 @@ async function liveThrough(world: World, people: People, weather: Weather): Prom
   const badness = random.pick([0, 100, 200, 300, 400])
   // What GitHub dates before the store's first start is not ours to catch up with.
   await time.pass(random.below(3000) + Math.max(0, 2000 - world.aheadMs))
-  const acts = random.between(5, 13)
+  const acts = random.between(8, 18)
   const restores = new Restores(world, acts)
   for (let act = 0; act < acts; act += 1) {
     people.act()
@@ -104,7 +104,7 @@ async function liveThrough(world: World, people: People, weather: Weather): Prom
     for (let bad = badness; bad > 0; bad -= 100) if (random.chance(bad)) weather.turn()
     await time.pass(random.below(random.pick([1000, 3000, 6000, 15_000])))
   }
-  await time.pass(random.below(20 * secondMs))
+  await time.pass(random.below(40 * secondMs))
 }
 
 async function calmDown(world: World, weather: Weather): Promise<void> {

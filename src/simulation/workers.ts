@@ -64,7 +64,7 @@ export class Workers {
     const { time } = this.#world
     for (;;) {
       // In quiet hours they look less often: there is nobody left to hurry for.
-      const pauseMs = this.#world.isQuiet ? 60_000 : 3000
+      const pauseMs = this.#world.isQuiet ? 60_000 : 2000
       await delay(time, 500 + this.#random.below(pauseMs))
       const actor = `${name}/${(this.#leases += 1)}`
       const leased = await this.#ask(({ runs }) => runs.lease({ worker: name }, actor))
@@ -157,6 +157,7 @@ export class Workers {
       ['github-status', { ...status, state: 'success' }],
       ['github-label', { label: text, present: true }],
       ['github-label', { label: this.#oldLabel() ?? text, present: false }],
+      ['github-review', review],
       ['github-review', review],
       ['github-review', review],
     ])

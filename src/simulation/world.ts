@@ -168,6 +168,10 @@ export class World {
     return random.pickFrom(this.nodes.filter(({ running }) => running !== null)) ?? null
   }
 
+  reach(node: SimulatedNode, step: Step, about: string): void {
+    for (const listen of this.onStep) if (node.state === 'up') listen(node, step, about)
+  }
+
   #makeNodes(count: number, mutation: Mutation): SimulatedNode[] {
     const { time, memory, story, types } = this
     return Array.from({ length: count }, (_, index) => {
@@ -182,7 +186,7 @@ export class World {
         onSent: (sent) => void this.sent.set(sent.requestId, Object.assign(sent, { node })),
         onStep: (who, step, about) => {
           if (step === 'committed') this.onCommit()
-          for (const listen of this.onStep) if (who.state === 'up') listen(who, step, about)
+          this.reach(who, step, about)
         },
       })
       return node

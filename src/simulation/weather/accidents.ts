@@ -11,11 +11,18 @@ import type { WeatherKind } from './weather.ts'
 const contentWrite = /^(POST|PATCH|PUT|DELETE) \/repos/
 const unrepeatable = /github-review|github-comment|github-check/
 
+function aboutOf(step: Step, random: SeededRandom): RegExp {
+  if (step === 'begun') return random.pick([unrepeatable, /^/])
+  return step !== 'webhook' && random.chance(70) ? contentWrite : /^/
+}
+
 interface Accident {
   readonly step: Step
   /** What it has to be about, at steps that are about something. */
   readonly about: RegExp
   readonly what: 'crash' | 'pause'
+  /** Null for whoever comes there first. */
+  readonly node: SimulatedNode | null
   left: number
 }
 
@@ -33,14 +40,14 @@ export class Accidents implements WeatherKind {
 
   turn(): void {
     const random = this.#random
-    if (random.chance(6)) return this.#outage()
-    const step = random.pick(steps)
-    const atRequest = random.chance(70) ? contentWrite : /^/
+    if (random.chance(3)) return this.#outage()
+    const step = random.pick([...steps, 'begun'])
     this.#accidents.push({
       step,
-      about: step === 'begun' ? random.pick([unrepeatable, /^/]) : atRequest,
+      about: aboutOf(step, random),
       what: random.pick(['crash', 'pause']),
-      left: random.between(1, step === 'begun' ? 3 : 6),
+      node: null,
+      left: random.between(1, step === 'begun' || step === 'webhook' ? 3 : 6),
     })
   }
 
@@ -51,23 +58,27 @@ export class Accidents implements WeatherKind {
 
   #strike(node: SimulatedNode, step: Step, about: string): void {
     for (const accident of this.#accidents) {
-      if (accident.step !== step || (about !== '' && !accident.about.test(about))) continue
+      if (accident.step !== step || (accident.node ?? node) !== node) continue
+      if (about !== '' && !accident.about.test(about)) continue
       accident.left -= 1
       if (accident.left > 0) continue
       this.#accidents = this.#accidents.filter((other) => other !== accident)
-      return this.#hit(node, accident, `at ${step} ${about}`)
+      if (step !== 'webhook') return this.#hit(node, accident, `at ${step} ${about}`)
+      this.#accidents.push({ ...accident, step: 'commit', node, left: 1 })
     }
   }
 
-  #hit(node: SimulatedNode, { what }: Accident, why: string): void {
+  #hit(node: SimulatedNode, { what, step }: Accident, why: string): void {
     const { time } = this.#world
     const random = this.#random
     this.#world.inject(`node ${what}`)
     // Within the lease of what it is sending, or well past it.
-    const pauseMs = random.pick([random.between(500, 15_000), random.between(21_000, 60_000)])
+    const isLong = random.chance(step === 'begun' ? 80 : 50)
+    const pauseMs = isLong ? random.between(21_000, 60_000) : random.between(500, 15_000)
     if (what === 'pause') return node.pause(pauseMs, why)
     node.crash(why)
-    time.after(random.between(100, 40_000), () => node.start())
+    const backMs = random.pick([random.between(100, 5000), random.between(100, 40_000)])
+    time.after(backMs, () => node.start())
   }
 
   /** Nobody is there, for longer than any lease lasts. */

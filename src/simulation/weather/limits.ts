@@ -49,7 +49,7 @@ export class Limits implements WeatherKind {
   /** The one that is told to wait long is answered first, the others after it. */
   #several(): void {
     const random = this.#random
-    const nth = random.between(1, 3)
+    const nth = random.pick([1, 1, 2])
     const afterMs = random.between(300, 4000)
     this.#add(this.#late(random.between(60, 120), afterMs), { route: anything, nth, times: 1 })
     const short = this.#late(random.between(1, 5), afterMs + random.between(500, 4000))

@@ -1,9 +1,11 @@
 /** What people with power take from us for a while: a thread is locked, a repository hidden. */
+import type { Step } from '../node-ports.ts'
 import type { SeededRandom } from '../seeded-random.ts'
 import type { StepListener, World, WorldRepository } from '../world.ts'
 import type { WeatherKind } from './weather.ts'
 
 const commentEdit = /^PATCH \/repos.*\/issues\/comments\/\d+$/
+const threadLook = /^GET \/repos.*\/issues\/\d+$/
 
 export class Permissions implements WeatherKind {
   readonly #world: World
@@ -18,8 +20,8 @@ export class Permissions implements WeatherKind {
 
   turn(): void {
     const roll = this.#random.below(10)
-    if (roll < 3) this.#lock()
-    else if (roll < 4) this.#restrict(this.#someRepository(), this.#random.below(60_000))
+    if (roll < 2) this.#lock()
+    else if (roll < 3) this.#restrict(this.#someRepository(), this.#random.below(60_000))
     else this.#restrictAtEdit()
   }
 
@@ -42,17 +44,27 @@ export class Permissions implements WeatherKind {
     if (this.#random.chance(50)) time.after(this.#random.below(60_000), unlock)
   }
 
-  /** Right when we are about to edit a comment, and back soon after. */
+  /** Right when we are about to edit a comment, and back when we have looked twice, or soon. */
   #restrictAtEdit(): void {
-    let left = this.#random.between(1, 2)
-    const forMs = this.#random.between(5000, 20_000)
-    const listen: StepListener = (_node, step, about) => {
-      if (step !== 'send' || !commentEdit.test(about)) return
+    const random = this.#random
+    const untilLook = random.chance(70)
+    const forMs = untilLook ? 40_000 : random.between(5000, 20_000)
+    this.#once('send', commentEdit, random.pick([1, 1, 2]), (about) => {
+      const repo = this.#repositoryAt(about)
+      if (repo === undefined) return
+      this.#restrict(repo, forMs)
+      if (untilLook) this.#once('answer', threadLook, 2, () => this.#allow(repo))
+    })
+  }
+
+  #once(step: Step, about: RegExp, nth: number, act: (about: string) => void): void {
+    let left = nth
+    const listen: StepListener = (_node, reached, what) => {
+      if (reached !== step || !about.test(what)) return
       left -= 1
       if (left > 0) return
       this.#world.onStep.delete(listen)
-      const repo = this.#repositoryAt(about)
-      if (repo !== undefined) this.#restrict(repo, forMs)
+      act(what)
     }
     this.#listeners.push(listen)
     this.#world.onStep.add(listen)
@@ -75,8 +87,12 @@ export class Permissions implements WeatherKind {
     story.tell('people', `take ${repo.name} from us for ${forMs} ms`)
     excuses.refuses(repo.id, null)
     github.restrict(repo.name)
-    const allow = (): void => github.allow(repo.name)
+    const allow = (): void => this.#allow(repo)
     this.#mend.push(allow)
     time.after(forMs, allow)
+  }
+
+  #allow(repo: WorldRepository): void {
+    this.#world.github.allow(repo.name)
   }
 }

@@ -12,7 +12,9 @@ const anyWrite = /^(POST|PATCH|PUT|DELETE) \/repos/
 const oneKind = [
   /^POST \/repos.*\/issues\/\d+\/comments$/,
   /^PATCH \/repos.*\/issues\/comments\/\d+$/,
+  /^PATCH \/repos.*\/issues\/comments\/\d+$/,
   /^DELETE \/repos.*\/issues\/comments\/\d+$/,
+  /^POST \/repos.*\/statuses\//,
   /^POST \/repos.*\/statuses\//,
   /^(POST|PATCH) \/repos.*\/check-runs/,
   /^(POST|PUT) \/repos.*\/reviews/,
@@ -43,7 +45,7 @@ export class RequestFaults implements WeatherKind {
     const fault = this.#someFault(atWrites)
     const isAimed = atWrites && random.chance(60)
     const route = !atWrites ? looks : isAimed ? random.pick(oneKind) : anyWrite
-    const nth = random.between(1, isAimed ? 2 : 4)
+    const nth = random.pick([1, 1, isAimed ? 1 : 3, 2])
     const times = fault.name === 'token-expired' ? 1 : random.pick([1, 1, 1, 2])
     this.#add(fault, { route, nth, times })
     if (atWrites && random.chance(40)) this.#slowLooks()
@@ -74,7 +76,7 @@ export class RequestFaults implements WeatherKind {
   #someFault(atWrites: boolean): Fault {
     const random = this.#random
     const roll = random.below(10)
-    if (atWrites && roll < 2) return this.#zombie()
+    if (atWrites && roll < 3) return this.#zombie()
     return random.pick(roll < 8 ? this.#unanswered() : this.#answered())()
   }
 
@@ -105,9 +107,13 @@ export class RequestFaults implements WeatherKind {
   /** Takes effect long after its sender has stopped to wait. */
   #zombie(): Fault {
     const random = this.#random
-    // Later than this, only the last settling read can find it.
-    const msMax = random.pick([100_000, 100_000, 800_000])
-    return this.#world.github.faults.delayedCommit({ afterMs: random.below(msMax) })
+    // Later than the middle one, only the last settling read can find it.
+    const afterMs = random.pick([
+      random.between(5000, 40_000),
+      random.between(20_000, 100_000),
+      random.between(60_000, 800_000),
+    ])
+    return this.#world.github.faults.delayedCommit({ afterMs })
   }
 
   /** Only an App gets itself a new token, and one that is as short-lived is one too many. */

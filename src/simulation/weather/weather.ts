@@ -26,7 +26,7 @@ export class Weather {
     this.#random = world.random.fork()
     this.#kinds = [
       [42, new RequestFaults(world)],
-      [8, new Limits(world)],
+      [12, new Limits(world)],
       [15, new WebhookTroubles(world)],
       [28, new Accidents(world)],
       [12, new Permissions(world)],
