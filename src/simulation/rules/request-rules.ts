@@ -2,7 +2,7 @@
  * Rules 8 and 8b, by what arrived at GitHub: a create nobody answered is looked for before the next
  * one, and no status is said twice.
  */
-import type { Facts } from '../facts.ts'
+import type { DeliveryFact, Facts } from '../facts.ts'
 import type { Findings } from '../findings.ts'
 import type { World } from '../world.ts'
 import { repoOf } from './places.ts'
@@ -57,8 +57,10 @@ export function checkRepeats(facts: Facts, world: World, findings: Findings): vo
       .filter(({ outcome, late }) => outcome === 'in_doubt' || late === 1)
       .map((attempt) => attempt.delivery_id),
   )
+  // The same target: one that gave it up in a merge of two rows may have been under way.
+  const targets = new Set(facts.deliveries.filter(({ id }) => inDoubt.has(id)).map(targetOf))
   for (const delivery of facts.deliveries) {
-    if (delivery.channel !== 'github-status' || inDoubt.has(delivery.id)) continue
+    if (delivery.channel !== 'github-status' || targets.has(targetOf(delivery))) continue
     // Until it has settled after a restore, what is said again is sent again.
     if (world.forgotten?.doubted.has(delivery.id) === true) continue
     const { context } = JSON.parse(delivery.content) as { context: string }
@@ -73,3 +75,5 @@ export function checkRepeats(facts: Facts, world: World, findings: Findings): vo
     })
   }
 }
+
+const targetOf = ({ id, target }: DeliveryFact): string => target.replace(` (copy ${id})`, '')
