@@ -8,6 +8,11 @@ import { repoOf } from './places.ts'
 export function checkLabels(facts: Facts, world: World, findings: Findings): void {
   for (const delivery of facts.deliveries) {
     if (delivery.channel !== 'github-label' || isExcused(delivery, facts, world)) continue
+    // One that was purged is remembered here; its label may have been another run's since.
+    const isReplaced = facts.deliveries.some((other) => {
+      return other.target === delivery.target && other.version_fence > delivery.version_fence
+    })
+    if (isReplaced) continue
     const { label, present } = JSON.parse(delivery.content) as { label: string; present: boolean }
     const repo = repoOf(delivery, facts, world)
     const isThere = world.github.labels(repo, delivery.thread ?? 0).includes(label)
