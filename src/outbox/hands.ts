@@ -10,7 +10,9 @@ import {
   isRepairQueue,
   priorities,
   queueName,
+  wasJustSought,
 } from '../domain/outbox/queue.ts'
+import type { Delivery } from '../domain/outbox/delivery.ts'
 import type { LeasedDelivery, LeaseRoom } from '../outbox-store.ts'
 
 const atOnceDefault = 6
@@ -95,9 +97,13 @@ export class Hands {
     }
   }
 
-  /** Null when that identity has its share already, or that channel of it; `extra` are on top. */
-  share(identity: string, channel: string, extra: number): Release | null {
-    const queue = queueName(identity, channel)
+  /**
+   * Null when that identity has its share already, or that channel of it. What was just looked for
+   * has one more: put off, it would have to be looked for anew.
+   */
+  share(identity: string, delivery: Delivery): Release | null {
+    const extra = wasJustSought(delivery) ? 1 : 0
+    const queue = queueName(identity, delivery.channel)
     if (this.#isFull(identity, extra) || this.#isFull(queue, extra)) return null
     this.#add(identity, 1)
     this.#add(queue, 1)

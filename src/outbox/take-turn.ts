@@ -5,13 +5,7 @@
  * What must hold: the party is known before the first question, which may hang. Until GitHub has
  * said as whom we act, it is the account of the repository's name.
  */
-import {
-  entryQueue,
-  isRepair,
-  queueName,
-  repairQueue,
-  wasJustSought,
-} from '../domain/outbox/queue.ts'
+import { entryQueue, isRepair, queueName, repairQueue } from '../domain/outbox/queue.ts'
 import type { RepositoryRef } from '../github.ts'
 import type { LeasedDelivery } from '../outbox-store.ts'
 import type { Release } from './hands.ts'
@@ -57,15 +51,13 @@ interface Share {
   readonly release: Release | null
 }
 
-/** What was just looked for has one more: put off, it would have to be looked for anew. */
 function shareOf(
   { hands }: PublishingParts,
   { delivery }: LeasedDelivery,
   identity: string,
 ): Share {
   const { channel } = delivery
-  const extra = wasJustSought(delivery) ? 1 : 0
-  return { queue: queueName(identity, channel), release: hands.share(identity, channel, extra) }
+  return { queue: queueName(identity, channel), release: hands.share(identity, delivery) }
 }
 
 /** Null when there is no hand for it; then that has been recorded. */
