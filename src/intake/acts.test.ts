@@ -11,6 +11,7 @@ import type { GitHub, RoleAnswer } from '../github.ts'
 import type { PullRequestHead } from '../head-source.ts'
 import { toClaim } from '../runs/claim-request.ts'
 import { withTypeDefaults } from '../settings/type-defaults.ts'
+import type { WebhookAct } from '../store.ts'
 import { ActMaker } from './acts.ts'
 import { LookFailed } from './github-questions.ts'
 import { readEvent, type WebhookEvent } from './webhook-event.ts'
@@ -59,6 +60,8 @@ const acts = (known: Known, name: string, payload: object) =>
 async function actsBy(maker: ActMaker, event: WebhookEvent) {
   return await maker.actsFor(event, await maker.routesFor(event))
 }
+
+const reasonOf = (act: WebhookAct) => (act.act === 'note' ? act.outcome.reason : act.act)
 
 async function claimOf(known: Known, name: string, payload: object): Promise<Claim> {
   const [act] = await acts(known, name, payload)
@@ -167,6 +170,33 @@ describe('an event of a pull request that GitHub was asked about', () => {
     expect(own).toMatchObject({ claim: { headSha: shaOf('a'), headMaking: true } })
     const other = await actsOn('synchronize', 'open', seenAs('open', 'b'))
     expect(other).toMatchObject({ claim: { headSha: shaOf('b'), headMaking: false } })
+  })
+
+  it('is no word on other commits where somebody with rights caused it', async () => {
+    const on = { pull_request: ['labeled', 'synchronize', 'review_requested'] }
+    const asked: string[] = []
+    const role = async (): Promise<RoleAnswer> => {
+      asked.push('role')
+      return 'write'
+    }
+    const { maker } = makerOf({
+      types: { checked: { on, by: 'write' }, open: { on } },
+      role,
+    })
+    const decided = async (action: string, head: string) => {
+      const { event: name, payload } = thread.on(action, 'a', 1)
+      const event = readEvent('guid', name, payload)
+      const seen = seenAs('open', head)
+      const made = await maker.actsFor(event, await maker.routesFor(event), seen)
+      return made.map((act) => (act.act === 'claim' ? act.claim.headSha : reasonOf(act)))
+    }
+    const since = 'head-changed-since'
+    expect(await decided('labeled', 'b')).toEqual([since, since])
+    expect(await decided('review_requested', 'b')).toEqual([since, since])
+    expect(await decided('synchronize', 'b')).toEqual([since, shaOf('b')])
+    expect(asked).toEqual([])
+    expect(await decided('labeled', 'a')).toEqual([shaOf('a'), shaOf('a')])
+    expect(asked).toEqual(['role'])
   })
 
   it('cannot be asked about without GitHub, and then arrival decides', async () => {

@@ -4,6 +4,7 @@
  */
 import type { CatchUpStore } from '../catch-up-store.ts'
 import type { Claim } from '../domain/claim.ts'
+import type { Role } from '../domain/role.ts'
 import { isActive } from '../domain/run.ts'
 import type { GitHub } from '../github.ts'
 import type { PullRequestHead } from '../head-source.ts'
@@ -15,7 +16,7 @@ import { noteOf } from './door-decision.ts'
 import type { OwnAccountWatch } from './own-account-watch.ts'
 import { refuseSender, type RoleSource } from './role-gate.ts'
 import { followsOpen, routeEvent, type RunTypes, type TypeRoute } from './route-event.ts'
-import { bringsHead, type EventFacts, type WebhookEvent } from './webhook-event.ts'
+import { bringsHead, isCommand, type EventFacts, type WebhookEvent } from './webhook-event.ts'
 
 export interface ActMakerOptions {
   readonly types: RunTypes
@@ -122,6 +123,9 @@ export class ActMaker {
     switch (route.to) {
       case 'start':
       case 'rerun': {
+        if (headNow !== null && isWordOnItsHead(event, route.by)) {
+          return [ignored(type, 'head-changed-since')]
+        }
         const refusal =
           route.by === null ? null : await refuseSender(event, route.by, this.#options.roles)
         if (refusal !== null) {
@@ -144,10 +148,7 @@ export class ActMaker {
 
   #claim(event: EventFacts, { type }: ClaimWish, found: FoundClaim | null): WebhookAct {
     const { toClaim, types } = this.#options
-    if (found === null) {
-      const outcome = { type, result: 'ignored', reason: 'head-unknown', runIds: [] } as const
-      return { act: 'note', outcome }
-    }
+    if (found === null) return ignored(type, 'head-unknown')
     const settings = types[type]
     const claim = toClaim(found.request, `github:${event.sender?.login ?? 'ghost'}`)
     const { tooNewFor } = found
@@ -164,14 +165,25 @@ export class ActMaker {
   }
 }
 
+/**
+ * Somebody with rights said something about the head that the event names: who sets a label, or has
+ * the role that is asked for. That is no word on commits that were pushed since. (A comment may be
+ * older than the head in its own payload, so its time is compared.)
+ */
+function isWordOnItsHead(event: EventFacts, by: Role | null): boolean {
+  if (event.head === null || isCommand(event.name)) return false
+  return by !== null || !bringsHead(event)
+}
+
 /** The event says that it is open, or closed; GitHub has the last word. */
 function unlessChanged(act: WebhookAct, { state }: PullRequestHead): WebhookAct {
-  const since = (type: string, reason: string): WebhookAct => {
-    return { act: 'note', outcome: { type, result: 'ignored', reason, runIds: [] } }
-  }
-  if (act.act === 'cancel' && state === 'open') return since(act.type, 'reopened-since')
+  if (act.act === 'cancel' && state === 'open') return ignored(act.type, 'reopened-since')
   const isForOpen = act.act === 'claim' && act.whileOpen
-  return isForOpen && state === 'closed' ? since(act.claim.type, 'closed-since') : act
+  return isForOpen && state === 'closed' ? ignored(act.claim.type, 'closed-since') : act
+}
+
+function ignored(type: string, reason: string): WebhookAct {
+  return { act: 'note', outcome: { type, result: 'ignored', reason, runIds: [] } }
 }
 
 function notes(route: TypeRoute): readonly WebhookAct[] {

@@ -54,6 +54,10 @@ export const intakeReasons: Readonly<Record<string, IntakeReason>> = {
     because: 'the pull request was closed since',
     remedy: 'Reopen the pull request on GitHub',
   },
+  'head-changed-since': {
+    because: 'other commits were pushed since, which it says nothing about',
+    remedy: 'Check the new commits, then do it again',
+  },
   'reopened-since': { because: 'the pull request was reopened since' },
   'nothing-to-cancel': { because: 'nothing was waiting or worked on' },
   'sender-is-bot': {
