@@ -35,7 +35,7 @@ export class LookRoom {
     }
   }
 
-  /** What waits for room is not asked any more; what was asked is answered. */
+  /** From now on nobody waits for room: whoever finds some still asks, the others give up. */
   stop(): void {
     this.#isStopped = true
     const waiting = [...this.#waiting.values()].flat()
@@ -44,8 +44,8 @@ export class LookRoom {
   }
 
   async #enter(party: string): Promise<() => void> {
-    if (this.#isStopped) throw new Stopping()
     if (this.#open.hasRoom(party)) return this.#open.enter(party)
+    if (this.#isStopped) throw new Stopping()
     return await new Promise((go, giveUp) => {
       const before = this.#waiting.get(party)
       if (before === undefined) this.#waiting.set(party, [{ go, giveUp }])
