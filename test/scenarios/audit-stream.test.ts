@@ -37,7 +37,8 @@ async function read(
     onOpen()
     for (const block of blocks) {
       const data = /^data: (.*)$/m.exec(block)?.[1]
-      if (data !== undefined) items.push(JSON.parse(data) as AuditItem)
+      const isPing = /^event: ping$/m.test(block)
+      if (data !== undefined && !isPing) items.push(JSON.parse(data) as AuditItem)
     }
     if (items.length >= count) break
   }
