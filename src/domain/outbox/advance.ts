@@ -300,7 +300,6 @@ function putInDoubt(
   return { delivery: { ...known, wait: 'in_doubt', memo }, audits }
 }
 
-/** The oldest attempt that nobody answered is the one to look for. */
 /**
  * It was looked for and is to be sent again, but not now. By then what was sent first may show, so
  * it is looked for once more.
@@ -310,6 +309,7 @@ function doubtedAgain(delivery: Delivery): Delivery {
   return sought === undefined ? delivery : { ...delivery, memo: { ...memo, doubt: sought } }
 }
 
+/** The oldest attempt that nobody answered is the one to look for. */
 function doubtful(delivery: Delivery, action: Attempt['action'], since: number): Delivery['memo'] {
   const { memo } = delivery
   const doubt = { action, since: memo.doubt?.since ?? since, looks: 0 }
