@@ -98,7 +98,7 @@ export function catchingUp(open: OpenStore): void {
       await subject.claim('a', { eventAt: 5 })
       const next = await subject.claim('b', { eventAt: 5 })
       expect(next.unclear).toBe(true)
-      return { subject, run: next.run! }
+      return { subject, held: next, run: next.run! }
     }
     /** Of all that is due, also of other subjects: the look that is owed for this run. */
     const take = async (runId: string | undefined) => {
@@ -145,6 +145,27 @@ export function catchingUp(open: OpenStore): void {
       await settle(run.id, back.run!.fence, 'b')
       world().clock.move(hour)
       expect(await take(run.id)).toBeNull()
+    })
+
+    it('is decided by GitHub though a worker has skipped it meanwhile', async () => {
+      const { subject, held, run } = await undecided()
+      await subject.complete(held, 'skipped')
+      world().clock.move(minute)
+      const { run: skipped } = (await take(run.id))!
+      const answer = await settle(run.id, skipped!.fence, 'a')
+      expect(answer).toMatchObject({ result: 'moved' })
+      world().clock.move(hour)
+      expect(await take(run.id)).toBeNull()
+    })
+
+    it('that a rule skipped while GitHub was asked is asked about once more', async () => {
+      const { subject, run } = await undecided()
+      await subject.claim('c')
+      const back = await subject.claim('b', { skipReason: 'not wanted' })
+      expect(back).toMatchObject({ unclear: true, reason: 'skipped', run: { id: run.id } })
+      expect(await settle(run.id, run.fence, 'c')).toMatchObject({ result: 'unchanged' })
+      world().clock.move(minute)
+      expect(await take(run.id)).toMatchObject({ givenUp: false })
     })
 
     it('of a repository that had two names is asked about once, as the one it is', async () => {

@@ -26,7 +26,7 @@ export function* rerunRun(context: VerbContext, runId: string, actor: string): V
 export function* settleHead(context: VerbContext, settled: SettledHead): Verb<SettleAnswer> {
   const { run, subject } = yield* lockRun(context, settled.runId)
   // A newer claim of it asked once more: that question is not answered by what we saw before it.
-  const isOutdated = yield* wasClaimedAfter(run.id, settled.fence)
+  const isOutdated = yield* wasClaimedAfter(run, settled.fence)
   if (!isOutdated) yield* forgetHeadCheck(run.id)
   if (subject.headSha === settled.headSha) return yield* confirmHead(context, subject, settled)
   // A newer claim came while we looked: what we saw says nothing about it. (A worker that leased
@@ -49,9 +49,11 @@ export function* settleHead(context: VerbContext, settled: SettledHead): Verb<Se
   return { result: moved ? 'moved' : 'unchanged', supersededRunIds }
 }
 
-function* wasClaimedAfter(runId: string, fence: number): Verb<boolean> {
-  const rows = yield sql`SELECT id FROM audit WHERE run_id = ${runId} AND id > ${fence}
-    AND type IN ('run.claimed', 'run.reclaimed', 'run.skipped') LIMIT 1`
+/** A claim that a rule said no to draws the run's fence; a worker that skips it draws none. */
+function* wasClaimedAfter({ id, fence }: Run, after: number): Verb<boolean> {
+  const rows = yield sql`SELECT id FROM audit WHERE run_id = ${id} AND id > ${after}
+    AND (type IN ('run.claimed', 'run.reclaimed') OR (type = 'run.skipped' AND id = ${fence}))
+    LIMIT 1`
   return rows.length > 0
 }
 
