@@ -266,6 +266,8 @@ describe('a cut connection', () => {
 })
 
 describe('the clock', () => {
+  /** Between right and wrong: a busy machine makes it less exact, a mistake is 5 s or more. */
+  const nearMs = 2000
   const serverNow = async (): Promise<number> => {
     const { rows } = await outside.query<{ now: number }>(
       `SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now`,
@@ -299,8 +301,8 @@ describe('the clock', () => {
 
   it('is the server’s on nodes whose clocks differ by a minute', async () => {
     const [ahead, behind] = await Promise.all([openNode(60_000), openNode(-60_000)])
-    expect(Math.abs(ahead.node.now() - behind.node.now())).toBeLessThan(50)
-    expect(Math.abs(ahead.node.now() - (await serverNow()))).toBeLessThan(50)
+    expect(Math.abs(ahead.node.now() - behind.node.now())).toBeLessThan(nearMs)
+    expect(Math.abs(ahead.node.now() - (await serverNow()))).toBeLessThan(nearMs)
   })
 
   it("lets nobody take a lease before it ends, however the nodes' clocks differ", async () => {
@@ -327,7 +329,7 @@ describe('the clock', () => {
     measure()
     while (measures.length === 0) await outside.query('SELECT pg_sleep(0.01)')
     await node.ping()
-    expect(Math.abs(node.now() - (await serverNow()))).toBeLessThan(50)
+    expect(Math.abs(node.now() - (await serverNow()))).toBeLessThan(nearMs)
   })
 
   it('is compared again before it is used by a machine that slept', async () => {
@@ -338,10 +340,10 @@ describe('the clock', () => {
         return node.now()
       })
     sleep(600_000)
-    expect(Math.abs((await now()) - (await serverNow()))).toBeLessThan(50)
+    expect(Math.abs((await now()) - (await serverNow()))).toBeLessThan(nearMs)
     sleep(600_000)
     await node.ping()
-    expect(Math.abs(node.now() - (await serverNow()))).toBeLessThan(50)
+    expect(Math.abs(node.now() - (await serverNow()))).toBeLessThan(nearMs)
   })
 
   it('that a machine slept by in the middle of a verb is not decided by', async () => {
@@ -354,7 +356,7 @@ describe('the clock', () => {
       return node.now()
     })
     expect([runs, await stored()]).toEqual([2, { k: 'run 2' }])
-    expect(Math.abs(decidedAt - (await serverNow()))).toBeLessThan(50)
+    expect(Math.abs(decidedAt - (await serverNow()))).toBeLessThan(nearMs)
   })
 
   it('is right when it was compared while every connection was in use', async () => {
@@ -368,6 +370,6 @@ describe('the clock', () => {
     measure()
     while (measures.length === 0) await outside.query('SELECT pg_sleep(0.01)')
     await Promise.all(load)
-    expect(Math.abs(node.now() - (await serverNow()))).toBeLessThan(50)
+    expect(Math.abs(node.now() - (await serverNow()))).toBeLessThan(nearMs)
   })
 })

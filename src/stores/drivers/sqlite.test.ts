@@ -284,7 +284,8 @@ describe('a file that another writer holds', () => {
       longestMs = Math.max(longestMs, performance.now() - before)
     }
     expect(done).toBe(false)
-    expect(longestMs).toBeLessThan(400)
+    // Waiting inside SQLite would stop it for as long as the patience lasts, ten seconds.
+    expect(longestMs).toBeLessThan(2000)
     other.exec('COMMIT')
     await waiting
     expect(await texts()).toEqual(['late'])
