@@ -247,6 +247,16 @@ CREATE TABLE migration (
   CONSTRAINT migration_pkey PRIMARY KEY (version)
 );
 
+CREATE TABLE past_round (
+  subject_id text COLLATE "C" NOT NULL,
+  pair text COLLATE "C" NOT NULL,
+  round bigint NOT NULL,
+  at bigint NOT NULL,
+  CONSTRAINT past_round_pkey PRIMARY KEY (subject_id, pair)
+);
+
+CREATE INDEX past_round_at ON holdfast.past_round USING btree (at);
+
 CREATE TABLE repository (
   id text COLLATE "C" NOT NULL,
   github_id bigint,

@@ -219,6 +219,16 @@ CREATE TABLE marker_key (
 CREATE TABLE migration (
       version INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at INTEGER NOT NULL) STRICT;
 
+CREATE TABLE past_round (
+  subject_id TEXT NOT NULL,
+  pair TEXT NOT NULL,
+  round INTEGER NOT NULL,
+  at INTEGER NOT NULL,
+  PRIMARY KEY (subject_id, pair)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX past_round_at ON past_round (at);
+
 CREATE TABLE repository (
   id TEXT PRIMARY KEY,
   github_id INTEGER UNIQUE,

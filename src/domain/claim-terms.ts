@@ -64,6 +64,8 @@ export interface ClaimSight {
   readonly foreign: Run | null
   /** This webhook was already decided on for this subject. */
   readonly eventSeen: boolean
+  /** The last round of this key among runs that are gone; 0 where there was none. */
+  readonly pastRound: number
 }
 
 export interface ClaimVerdict {

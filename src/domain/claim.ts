@@ -121,16 +121,19 @@ function endedKey(scene: Scene, same: Run): ClaimVerdict {
   }
   if (claim.skipReason !== null) {
     return headMovesBack
-      ? skipByRule(scene, runs.nextRound(withEvent(scene, same)), claim.skipReason)
+      ? skipByRule(scene, nextRound(scene, withEvent(scene, same)), claim.skipReason)
       : skip(scene, 'duplicate', same)
   }
   if (!claim.rerun && !asksForMore(scene, same)) return skip(scene, 'duplicate', same)
-  const next = runs.nextRound(withTrigger(withEvent(scene, same), claim, sight.subject, scene.rank))
+  const triggered = withTrigger(withEvent(scene, same), claim, sight.subject, scene.rank)
+  const next = nextRound(scene, triggered)
   if (mustQueue(scene)) return queue(scene, next)
   if (sight.others.length > 0 && claim.policy.onNewer === 'skip') return skip(scene, 'busy', same)
   if (same.state === 'superseded') return work(scene, next, 'returned')
   return work(scene, next, same.state === 'succeeded' ? 'rerun' : 'retry')
 }
+
+const nextRound = ({ sight }: Scene, run: Run): Run => runs.nextRound(run, sight.pastRound)
 
 /** Without a person's word only a new event starts ended work again, and never finished work. */
 function asksForMore(scene: Scene, same: Run): boolean {
@@ -301,7 +304,11 @@ function withEvent(scene: Scene, run: Run): Run {
 
 function freshRun(scene: Scene): Run {
   const { claim, sight, moment, rank, newRunId } = scene
-  return withTrigger(newRun(claim, sight.subject, newRunId, moment.now), claim, sight.subject, rank)
+  const fresh = {
+    ...newRun(claim, sight.subject, newRunId, moment.now),
+    round: sight.pastRound + 1,
+  }
+  return withTrigger(fresh, claim, sight.subject, rank)
 }
 
 /** The audit row whose id becomes the run's fence. */

@@ -353,10 +353,11 @@ export function fail(run: Run, code: string, text: string, now: number): Run {
 }
 
 /** The next round starts without anything of the last one; the run is neither held nor ended. */
-export function nextRound(run: Run): Run {
+/** `pastRound`: the last of another run of this key, which is gone. */
+export function nextRound(run: Run, pastRound: number): Run {
   return {
     ...withoutLease(run),
-    round: run.round + 1,
+    round: Math.max(run.round, pastRound) + 1,
     attempt: 1,
     reports: [],
     rerunWanted: false,

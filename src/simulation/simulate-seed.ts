@@ -17,7 +17,7 @@ import { checkLabels } from './rules/label-rules.ts'
 import { checkLeases } from './rules/lease-rules.ts'
 import { checkLimits } from './rules/limit-rules.ts'
 import { checkLooks, checkRepeats } from './rules/request-rules.ts'
-import { checkHeads, checkReruns, checkRuns, checkTold } from './rules/run-rules.ts'
+import { checkHeads, checkReruns, checkRounds, checkRuns, checkTold } from './rules/run-rules.ts'
 import { checkAnchors, checkCheckRuns, checkClosed, checkStatuses } from './rules/shown-rules.ts'
 import { Restores } from './restores.ts'
 import { Watch } from './rules/watch.ts'
@@ -71,6 +71,7 @@ export async function simulateSeed(options: SeedOptions): Promise<SeedResult> {
 async function checkAll(world: World, workers: Workers, findings: Findings): Promise<void> {
   const facts = await readFacts(world.memory)
   checkRuns(facts, findings)
+  checkRounds(facts, findings)
   checkTold(facts, world, workers, findings)
   checkHeads(facts, world, findings)
   checkReruns(facts, world, findings)

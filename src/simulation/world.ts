@@ -89,8 +89,6 @@ export class World {
   readonly sent = new Map<string, SentByNode>()
   /** The time that the database has forgotten, by true time; null when it has forgotten none. */
   forgotten: Forgotten | null = null
-  /** When runs were purged, by true time. */
-  readonly purgedAt: number[] = []
   /** When the clock that the store goes by was set, by true time, and by how much. */
   readonly clockJumps: { readonly at: number; readonly ms: number }[] = []
   readonly injected = new Map<string, number>()

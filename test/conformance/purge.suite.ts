@@ -3,6 +3,8 @@
  * and no memory of which key is current.
  */
 import { afterEach, beforeEach, expect, it } from 'vitest'
+import { allRights } from '../../src/domain/outbox/publish-rights.ts'
+import type { Run } from '../../src/domain/run.ts'
 import { purgeAll, purgeLimits } from '../../src/runs/purge.ts'
 import { unique } from './claims.ts'
 import { activeWays, endedWays, TestSubject } from './test-subject.ts'
@@ -185,6 +187,80 @@ export function purging(open: OpenStore): void {
     const again = await subject.claim('a', { rerun: true, headMaking: false })
     expect(again).toMatchObject({ reason: 'rerun', process: true, run: { state: 'running' } })
     expect((await subject.subject()).headAt).toBe(5)
+  })
+
+  const again = { rerun: true, headMaking: false } as const
+
+  it('a purged key begins again with the round after its last', async () => {
+    const subject = make()
+    await subject.bring('a', 'succeeded', { eventAt: 5 })
+    await subject.complete(await subject.claim('a', again))
+    for (const round of [3, 4]) {
+      world.clock.move(31 * day)
+      await purge()
+      const begun = await subject.claim('a', again)
+      expect(begun.run).toMatchObject({ round, attempt: 1 })
+      await subject.complete(begun)
+    }
+    expect((await subject.claim('a', again)).run).toMatchObject({ round: 5 })
+  })
+
+  it('a purged key that failed is retried in its next round', async () => {
+    const subject = make()
+    await subject.bring('a', 'failed', { eventAt: 5 })
+    world.clock.move(31 * day)
+    await purge()
+    expect((await subject.claim('a', { eventAt: 6 })).run).toMatchObject({ round: 2 })
+  })
+
+  it('a head that comes back after its superseded run was purged has a new round', async () => {
+    const subject = make()
+    await subject.claim('a', { eventAt: 5 })
+    await subject.claim('b', { eventAt: 6 })
+    world.clock.move(8 * day)
+    await purge()
+    const back = await subject.claim('a', { eventAt: 7 })
+    expect(back).toMatchObject({ reason: 'superseded-prior', run: { round: 2 } })
+    expect((await subject.claim('c', { eventAt: 8 })).run).toMatchObject({ round: 1 })
+  })
+
+  it.each([
+    ['a purged key outlive', 31],
+    ['a run that gives way do not return after', 0],
+  ])('the rounds of %s the merge of two rows of its repository', async (_name, days) => {
+    const subject = make()
+    const other = unique('acme/other')
+    const there = { repo: other, key: unique('key') }
+    await subject.bring('a', 'succeeded', { eventAt: 5 })
+    await subject.bring('a', 'failed', { ...there, eventAt: 5 })
+    await subject.complete(await subject.claim('a', { ...again, ...there }), 'failed')
+    world.clock.move(days * day)
+    expect(await purge()).toBe(days === 0 ? 0 : 2)
+    const githubId = 790_000 + (world.store.now() % 10_000)
+    await world.store.learnRepository(subject.repo, githubId, 'now')
+    await world.store.learnRepository(other, githubId, 'now')
+    expect((await subject.claim('a', again)).run).toMatchObject({ round: 3 })
+  })
+
+  it('what a purged run has published is nothing that its next round has published', async () => {
+    const subject = make()
+    const { outbox } = world.store
+    const publish = async ({ run }: { readonly run: Run | null }, body: string) => {
+      const { id: runId, leaseHash } = run!
+      const channel = 'github-comment'
+      const content = { form: 'text', body }
+      const request = { runId, leaseHash, name: 'note', channel, content, actor: 'test' } as const
+      return (await outbox.publish({ ...request, rightsOf: () => allRights }, null)).delivery
+    }
+    const first = await subject.claim('a', { eventAt: 5 })
+    const old = await publish(first, 'The first note.')
+    await outbox.skip(old.id, 'test', 'test', null)
+    await subject.complete(first)
+    world.clock.move(31 * day)
+    await purge()
+    expect(await outbox.delivery(old.id)).toBeNull()
+    const note = await publish(await subject.claim('a', again), 'The second note.')
+    expect(note.markerKey).not.toBe(old.markerKey)
   })
 
   it('the last finished head outlives its run', async () => {

@@ -28,7 +28,8 @@ export function nextMove(delivery: Delivery, threadIsOld: boolean, now: number):
   if (memo.lost !== undefined) return { what: 'examine' }
   if (isSpent(delivery)) return { what: 'save' }
   const action = actionOf(delivery)
-  const mayStand = threadIsOld && memo.looked !== true && looksFirst(delivery)
+  const isUnknown = threadIsOld || wasPurged(delivery)
+  const mayStand = isUnknown && memo.looked !== true && looksFirst(delivery)
   return action === 'create' && mayStand ? { what: 'look-first' } : { what: 'write', action }
 }
 
@@ -54,6 +55,11 @@ const foundAgain: readonly Delivery['channel'][] = [
 
 function looksFirst({ channel, providerId }: Delivery): boolean {
   return foundAgain.includes(channel) && providerId === null
+}
+
+/** Its run was there before, and nobody knows what became of its comment. */
+function wasPurged({ name, round }: Delivery): boolean {
+  return name === 'anchor' && round > 1
 }
 
 function followUp({ memo }: Delivery, now: number): Move {

@@ -17,7 +17,7 @@ export function checkDoubles(facts: Facts, world: World, findings: Findings): vo
     const creates = told.filter((one) => isCreateOf(one, delivery))
     creates.forEach((second, at) => {
       const first = creates[at - 1]
-      if (first === undefined || isBegunAnew(first, second, delivery, facts, world)) return
+      if (first === undefined) return
       const isSeen = couldBeSeen(first, second, told, world)
       findings.check('8b', !isSeen, () => {
         const { id, channel } = delivery
@@ -31,20 +31,6 @@ export function checkDoubles(facts: Facts, world: World, findings: Findings): vo
 function isCreateOf({ received }: ToldRequest, { marker_key: key }: DeliveryFact): boolean {
   const { method, effect } = received
   return method === 'POST' && effect && keyOf(received) === key
-}
-
-/** Its run was purged in between and is run again: a round of its own, of which nobody knows. */
-function isBegunAnew(
-  first: ToldRequest,
-  second: ToldRequest,
-  { marker_key: key }: DeliveryFact,
-  { deliveries }: Facts,
-  { purgedAt }: World,
-): boolean {
-  const areTwo = deliveries.filter((one) => one.marker_key === key).length > 1
-  const isBetween = (at: number): boolean =>
-    first.sent.decidedAt <= at && at <= second.sent.decidedAt
-  return areTwo && purgedAt.some(isBetween)
 }
 
 /** Whoever sent the second had an answer before that showed the first, or never looked. */

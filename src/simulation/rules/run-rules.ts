@@ -115,9 +115,30 @@ function claimed(
   const named = isFirst ? run === undefined : isAgain || isAnew || isRestored
   findings.check('3', named, () => `audit ${row.id} claims ${row.run_id} as ${reason}`)
   if (isAgain) {
-    findings.check('3', round === run.round + 1, () => `audit ${row.id} begins round ${round}`)
+    // More than one on where two runs of its key have become one.
+    findings.check('3', round > run.round, () => `audit ${row.id} begins round ${round}`)
   }
   return { state, round, attempt, holder: state === 'running' ? row.actor : null }
+}
+
+/** What a round publishes is known by its number: no other run of the key had the same one. */
+export function checkRounds(facts: Facts, findings: Findings): void {
+  const begun = new Map<string, number>()
+  for (const { type, run_id: run, data } of facts.audit) {
+    if (type === 'run.claimed' && run !== null && !begun.has(run)) {
+      begun.set(run, data['round'] as number)
+    }
+  }
+  const last = new Map<string, RunFact>()
+  for (const run of facts.runs.toSorted((a, b) => (a.id < b.id ? -1 : 1))) {
+    const key = `${run.subject_id} ${run.pair}`
+    const before = last.get(key)?.round ?? 0
+    const first = begun.get(run.id) ?? run.round
+    findings.check('3', first > before, () => {
+      return `run ${run.id} begins with round ${first}, but its key had round ${before}`
+    })
+    last.set(key, run)
+  }
 }
 
 /** What a worker was told is what the store knows: "done" is done, "refused" changed nothing. */

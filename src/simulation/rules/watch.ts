@@ -43,12 +43,11 @@ export class Watch {
   }
 
   async #lookNow(): Promise<void> {
-    const { memory, story, time, purgedAt } = this.#world
+    const { memory, story } = this.#world
     const fresh = await readAudit(memory, this.#lastAudit)
     if (fresh.length === 0) return
     this.#lastAudit = fresh.at(-1)?.id ?? this.#lastAudit
     for (const row of fresh) story.tell('audit', lineOf(row))
-    if (fresh.some(({ type }) => type === 'run.purged')) purgedAt.push(time.trueMs())
     const crowded = await memory.select(twoActive)
     this.#findings.check('1', crowded.length === 0, () => {
       const [first] = crowded

@@ -8,6 +8,7 @@ import { isAhead, makePending, makeQueued, nextRound } from '../../domain/run.ts
 import type { Verb } from '../sql.ts'
 import { sql } from '../sql.ts'
 import { insertAudits } from '../tables/audit-table.ts'
+import { pastRounds, roundKey } from '../tables/past-round-table.ts'
 import { isActive, selectRuns, writeRuns } from '../tables/run-table.ts'
 import { announce } from './announce.ts'
 import type { LockedRun, VerbContext } from './context.ts'
@@ -43,7 +44,8 @@ function* nextInQueue(subjectId: string): Verb<Run | null> {
 }
 
 function* startWantedRerun(ended: Run, othersAreActive: boolean, now: number): Verb<Run> {
-  const again = nextRound(ended)
+  const past = yield* pastRounds([ended])
+  const again = nextRound(ended, past.get(roundKey(ended)) ?? 0)
   const [fence] = yield* insertAudits(
     [
       {

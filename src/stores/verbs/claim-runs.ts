@@ -18,6 +18,8 @@ import type { Verb } from '../sql.ts'
 import { insertAudits } from '../tables/audit-table.ts'
 import { insertEvents, seenEvents } from '../tables/event-table.ts'
 import { storeHeadCheck } from '../tables/head-check-table.ts'
+import type { RoundKey } from '../tables/past-round-table.ts'
+import { pastRounds, roundKey } from '../tables/past-round-table.ts'
 import {
   checkRepositories,
   repositoryIds,
@@ -172,8 +174,10 @@ function* readSights(placed: ReadonlyMap<number, Placed>): Verb<Map<number, Clai
     })),
   )
   const seen = yield* seenEvents(all.flatMap(eventOf))
+  const past = yield* pastRounds(all.map(roundKeyOf))
   const sights = new Map<number, ClaimSight>()
-  for (const [index, { claim, subject }] of placed) {
+  for (const [index, place] of placed) {
+    const { claim, subject } = place
     const mine = found.filter((run) => run.subjectId === subject.id)
     const same = mine.find((run) => run.pair === claim.pair) ?? null
     const elsewhere = found.find((run) => isSameKey(run, claim, subject))
@@ -184,6 +188,7 @@ function* readSights(placed: ReadonlyMap<number, Placed>): Verb<Map<number, Clai
       // Only a key this subject does not know itself can be somebody else's.
       foreign: same === null && elsewhere !== undefined ? elsewhere : null,
       eventSeen: claim.webhookId !== null && seen.has(`${subject.id} ${claim.webhookId}`),
+      pastRound: past.get(roundKey(roundKeyOf(place))) ?? 0,
     })
   }
   return sights
@@ -197,6 +202,11 @@ function isSameKey(run: Run, claim: Claim, subject: Subject): boolean {
   if (run.key !== claim.key || run.type !== claim.type) return false
   return run.repo === null || run.repo !== claim.repo || run.scope === subject.scope
 }
+
+const roundKeyOf = ({ claim, subject }: Placed): RoundKey => ({
+  subjectId: subject.id,
+  pair: claim.pair,
+})
 
 function eventOf({ claim, subject }: Placed): { subjectId: string; webhookId: string }[] {
   if (claim.webhookId === null) return []

@@ -14,6 +14,8 @@ import { insertAudits } from '../tables/audit-table.ts'
 import { storeHeadCheck, takeHeadChecks } from '../tables/head-check-table.ts'
 import type { Repository } from '../tables/repository-table.ts'
 import { noteMerged } from '../tables/repository-table.ts'
+import type { PastRound } from '../tables/past-round-table.ts'
+import { keepRounds, moveRounds } from '../tables/past-round-table.ts'
 import { selectRuns, writeRuns } from '../tables/run-table.ts'
 import { lockSubject, writeSubjects } from '../tables/subject-table.ts'
 import { announce } from './announce.ts'
@@ -81,6 +83,7 @@ function* mergeSubject(context: VerbContext, stray: Subject, kept: Subject): Ver
   const runs = yield* selectRuns(sql`subject_id IN (${stray.id}, ${kept.id}) ORDER BY fence`)
   const newer = isNewer(stray, kept, runs) ? stray : kept
   const winners = winnerOfEachPair(runs)
+  const copies = runs.filter((run) => winners.get(run.pair) !== run)
   const head = winners.get(newer.currentPair ?? '')
   const audits: AuditDraft[] = []
   const settled = runs.map((run) => {
@@ -115,12 +118,20 @@ function* mergeSubject(context: VerbContext, stray: Subject, kept: Subject): Ver
     SELECT ${kept.id}, webhook_id, at FROM subject_event WHERE subject_id = ${stray.id}
     ON CONFLICT (subject_id, webhook_id) DO NOTHING`
   yield sql`DELETE FROM subject_event WHERE subject_id = ${stray.id}`
+  yield* moveRounds(stray.id, kept.id)
+  // What a copy has published under its rounds is not what the winner's next ones publish.
+  yield* keepRounds(lastRounds(copies, kept), now)
   yield* moveHeadCheck(stray, merged, now)
   yield sql`DELETE FROM subject WHERE id = ${stray.id}`
-  return runs.flatMap((run) => {
-    const winner = winners.get(run.pair) ?? run
-    return winner === run ? [] : [{ copyId: run.id, winnerId: winner.id }]
+  return copies.map((copy) => {
+    return { copyId: copy.id, winnerId: winners.get(copy.pair)?.id ?? copy.id }
   })
+}
+
+function lastRounds(copies: readonly Run[], kept: Subject): readonly PastRound[] {
+  const rounds = new Map<string, number>()
+  for (const { pair, round } of copies) rounds.set(pair, Math.max(round, rounds.get(pair) ?? 0))
+  return [...rounds].map(([pair, round]) => ({ subjectId: kept.id, pair, round }))
 }
 
 /** A look owed for either is owed for the head that both have now. */

@@ -1,7 +1,8 @@
 /**
  * Removes what is past its retention, in bites, so that no transaction is long. Never an active
  * run, never one with something still to deliver, and never a subject that was touched within a
- * year: a purged current key is still known, and so is its comment.
+ * year: a purged current key is still known, and so is its comment. Of every key the last round is
+ * kept for a year.
  */
 import { subjectKeptMs } from '../../domain/subject.ts'
 import { makeIdFloor } from '../../ids.ts'
@@ -9,6 +10,8 @@ import type { PurgeAnswer, PurgeLimits } from '../../store.ts'
 import type { Row, Sql, Verb } from '../sql.ts'
 import { inPieces, join, raw, sql } from '../sql.ts'
 import { insertAudits } from '../tables/audit-table.ts'
+import type { PastRound } from '../tables/past-round-table.ts'
+import { keepRounds } from '../tables/past-round-table.ts'
 import type { VerbContext } from './context.ts'
 import { readState, writeState } from './state.ts'
 
@@ -33,12 +36,18 @@ export function* purge(
     AND finished_at < ${now - limits.supersededMs}`)
   const gone = [...finished, ...superseded]
   yield* deleteDeliveries(gone)
+  yield* keepRounds(gone.map(roundOf), now)
   yield* insertAudits(
     gone.map((row) => ({
       type: 'run.purged',
       actor,
       runId: row['id'] as string,
-      data: { key: row['key'], type: row['type'], state: row['state'] },
+      data: {
+        key: row['key'],
+        type: row['type'],
+        state: row['state'],
+        round: Number(row['round']),
+      },
     })),
     now,
   )
@@ -52,6 +61,9 @@ export function* purge(
     yield sql`DELETE FROM audit WHERE id IN (
       SELECT id FROM audit WHERE at < ${now - limits.auditMs} ORDER BY at
       LIMIT ${biteMax}) RETURNING id`,
+    yield sql`DELETE FROM past_round WHERE (subject_id, pair) IN (
+      SELECT subject_id, pair FROM past_round WHERE at < ${now - subjectKeptMs}
+      LIMIT ${biteMax}) RETURNING pair`,
     yield* deleteWebhooks(now - limits.eventMs),
     yield* deleteSubjects(now),
     yield* deleteBudgets(now),
@@ -64,8 +76,15 @@ export function* purge(
 function* deleteRuns(past: Sql): Verb<readonly Row[]> {
   return yield sql`DELETE FROM run WHERE id IN (
     SELECT id FROM run WHERE ${past} AND ${delivered} ORDER BY finished_at LIMIT ${biteMax})
-    AND ${past} AND ${delivered} RETURNING id, key, type, state`
+    AND ${past} AND ${delivered} 
+    RETURNING id, key, type, state, subject_id, pair, round`
 }
+
+const roundOf = (row: Row): PastRound => ({
+  subjectId: row['subject_id'] as string,
+  pair: row['pair'] as string,
+  round: Number(row['round']),
+})
 
 const delivered = raw(`NOT EXISTS (SELECT 1 FROM delivery
   WHERE delivery.run_id = run.id AND (status = 'PENDING' OR due_at IS NOT NULL))`)
