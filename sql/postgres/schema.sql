@@ -115,6 +115,8 @@ CREATE INDEX delivery_leased ON holdfast.delivery USING btree (leased_until) WHE
 
 CREATE INDEX delivery_open ON holdfast.delivery USING btree (status, changed_at) WHERE (status = 'PENDING'::text);
 
+CREATE INDEX delivery_place ON holdfast.delivery USING btree (run_id, waits_since) WHERE (waits_since IS NOT NULL);
+
 CREATE INDEX delivery_queue ON holdfast.delivery USING btree (queue, priority, waits_since) WHERE (queue IS NOT NULL);
 
 CREATE INDEX delivery_repository ON holdfast.delivery USING btree (repository_id);

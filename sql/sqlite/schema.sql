@@ -101,6 +101,8 @@ CREATE INDEX delivery_leased ON delivery (leased_until) WHERE leased_until IS NO
 
 CREATE INDEX delivery_open ON delivery (status, changed_at) WHERE status = 'PENDING';
 
+CREATE INDEX delivery_place ON delivery (run_id, waits_since) WHERE waits_since IS NOT NULL;
+
 CREATE INDEX delivery_queue ON delivery (queue, priority, waits_since) WHERE queue IS NOT NULL;
 
 CREATE INDEX delivery_repository ON delivery (repository_id);

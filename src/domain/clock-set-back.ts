@@ -48,7 +48,7 @@ export function deliveryAfterSetBack(
     deadlineAt: Math.min(delivery.deadlineAt, now + rules.deadlineMs[delivery.kind]),
     createdAt: Math.min(delivery.createdAt, now),
     changedAt: Math.min(delivery.changedAt, now),
-    waitsSince: atMost(delivery.waitsSince, now),
+    waitsSince: sooner(delivery.waitsSince, setBack),
     sentAt: atMost(delivery.sentAt, now),
     shownSince: atMost(delivery.shownSince, now),
     memo,
@@ -84,6 +84,11 @@ export function budgetAfterSetBack(budget: Budget, { now }: SetBack): Budget {
     lastWriteAt: atMost(lastWriteAt, now),
     updatedAt: now,
   }
+}
+
+/** A place may lie ahead: those of one run keep their order and their distance. */
+function sooner(place: number | null, { now, byMs }: SetBack): number | null {
+  return place === null || place <= now ? place : Math.max(now, place - byMs)
 }
 
 function atMost(at: number | null, limit: number): number | null {

@@ -11,6 +11,7 @@ import { raw, sql } from '../../src/stores/sql.ts'
 import {
   deliveriesAt,
   firstInQueue,
+  lastOwnPlace,
   selectAttempts,
   selectQueues,
 } from '../../src/stores/tables/delivery-table.ts'
@@ -42,6 +43,7 @@ function statements(): [string, Sql][] {
     'who is first in a long queue': firstInQueue('busy github-status', 0),
     'whether anybody waits there': firstInQueue('busy github-status', 1),
     'which read of an account repairs first': firstInQueue('busy repair', 2),
+    'where a run that publishes much stands': lastOwnPlace('run_busy'),
     'leases of a dead process': takeOverLeases(context),
     'the backlog': outboxBacklog(history),
     'what ended runs left announced': closeForgotten(context, 100),
@@ -72,6 +74,12 @@ const row = `'del_' || i, 1, 'state',
 const queuedRow = `'queued_' || i, 1, 'state', 'github-status', 'queued ' || i, 'status',
   'run_' || i, 's' || i, 'r', 'k', 1, i, 1, '{}', 1, 0, 'PENDING', NULL, 0, 0,
   0, 0, '{}', i, i, NULL, 'budget', i`
+/** Thousands of one run, of which each stands behind the last. */
+const ownRow = queuedRow
+  .replace("'queued_'", "'own_'")
+  .replace("'queued '", "'own '")
+  .replace("'status'", "'c' || i")
+  .replace("'run_' || i", "'run_busy'")
 const tries = `'att_' || i, 'del_' || i % 9000, 'create', i, 1, i, 0`
 const tryColumns = 'id, delivery_id, action, version_fence, version_seq, started_at, late'
 
@@ -81,6 +89,8 @@ describe('SQLite', () => {
   db.exec(`INSERT INTO delivery (${columns}) ${numbers} SELECT ${row} FROM n`)
   db.exec(`INSERT INTO delivery (${columns}, queue, waits_since) ${numbers}
     SELECT ${queuedRow}, 'busy github-status', i FROM n`)
+  db.exec(`INSERT INTO delivery (${columns}, queue, waits_since) ${numbers}
+    SELECT ${ownRow}, 'busy github-comment', i FROM n`)
   db.exec(`INSERT INTO delivery_attempt (${tryColumns}) ${numbers} SELECT ${tries} FROM n`)
   afterAll(() => db.close())
 
@@ -100,6 +110,8 @@ describe('PostgreSQL', () => {
     `INSERT INTO delivery (${columns}) SELECT ${row} ${from}`,
     `INSERT INTO delivery (${columns}, queue, waits_since)
       SELECT ${queuedRow}, 'busy github-status', i ${from}`,
+    `INSERT INTO delivery (${columns}, queue, waits_since)
+      SELECT ${ownRow}, 'busy github-comment', i ${from}`,
     `INSERT INTO delivery_attempt (${tryColumns}) SELECT ${tries} ${from}`,
   ])
 

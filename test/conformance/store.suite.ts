@@ -17,6 +17,7 @@ import { inbox } from './inbox.suite.ts'
 import { lists } from './lists.suite.ts'
 import { once } from './once.suite.ts'
 import { markerKeys } from './marker-keys.suite.ts'
+import { fairness } from './outbox-fairness.suite.ts'
 import { merging } from './outbox-merging.suite.ts'
 import { operating } from './outbox-operating.suite.ts'
 import { publishing } from './outbox-publishing.suite.ts'
@@ -70,6 +71,7 @@ const parts = {
     describe('a context of two pull requests', () => sharedOwnStatus(open))
     describe('publishing', () => publishing(open))
     describe('a queue of the outbox', () => queueing(open))
+    describe('runs of one identity', () => fairness(open))
     describe('operating the outbox', () => operating(open))
     describe('merging deliveries', () => merging(open))
     describe('marker keys', () => markerKeys(open))

@@ -183,3 +183,38 @@ it('leaves hands to others while what was just looked for is sent again and hang
   const about = (url: string): boolean => url.includes(`/repositories/${id}/statuses/`)
   expect(await settledAfter(world, about)).toBeLessThanOrEqual(30 * second)
 })
+
+/** Then another pull request of its identity is claimed and completed. */
+async function besideAFlood(at: World, laterMs: number): Promise<void> {
+  const { github, time, now, publish } = at
+  at.startPublisher()
+  const busyRun = await at.claim(1)
+  await time.pass(5 * second)
+  for (let n = 0; n < 600; n += 1) {
+    await publish(busyRun, `c${n}`, 'github-comment', { form: 'text', body: `comment ${n}` })
+  }
+  await time.pass(laterMs)
+  const createdAt = time.wallMs()
+  github.addPull(repo, { number: 6, headSha: head(2), baseSha, createdAt })
+  const about = { repo, pr: 6, baseSha, headSha: head(2), threadCreatedAt: createdAt }
+  const type = { kind: 'pull_request', type: 'review' } as const
+  await at.complete(await now(at.runs.claim({ ...type, ...about }, 'test')))
+  await time.pass(30 * second)
+}
+
+it('shows another run at once while one has six hundred comments to publish', async () => {
+  world = await openWorld({ limits })
+  await besideAFlood(world, 0)
+  expect(world.github.latestStatus(repo, head(2), context)?.state).toBe('success')
+  expect(world.github.comments(repo, 6)[0]?.body).toContain('passed')
+})
+
+it('a run with six hundred comments leaves writes of its hour to who comes later', async () => {
+  world = await openWorld({ limits })
+  await besideAFlood(world, 10 * minute)
+  expect(world.github.latestStatus(repo, head(2), context)?.state).toBe('success')
+  expect(world.github.comments(repo, 6)[0]?.body).toContain('passed')
+  // Nor is it slower than its identity's budget.
+  await world.time.pass(65 * minute)
+  expect(world.github.comments(repo, 5)).toHaveLength(601)
+})

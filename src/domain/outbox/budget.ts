@@ -1,6 +1,7 @@
 /**
  * What one identity may write: a gap between two writes, so many a minute and an hour, and nothing
- * while GitHub has us blocked. Progress may use half of each window; creates and ends own the rest.
+ * while GitHub has us blocked. Progress, and what a run publishes ahead of its turn, may use half
+ * of each window; creates and ends own the rest.
  *
  * Windows slide: a minute is counted by the second and an hour by the minute, so at no moment have
  * more been sent in the last minute or hour than allowed.
@@ -72,6 +73,13 @@ export function newBudget(identity: string, now: number): Budget {
   }
 }
 
+/** How long one write takes on average when nothing is left over. */
+export function msPerWrite({ spacingMs, perMinute, perHour }: BudgetLimits): number {
+  const each = (windowMs: number, max: number): number => (max > 0 ? windowMs / max : 0)
+  return Math.ceil(Math.max(spacingMs, each(minuteMs, perMinute), each(60 * minuteMs, perHour)))
+}
+
+/** `isProgress`: it may be made to wait for others who are not there yet. */
 export function takeWrite(
   budget: Budget,
   limits: BudgetLimits,
@@ -103,7 +111,8 @@ export function takeWrite(
       blockedReason: null,
       blockedSince: null,
       writesFrom: limits.spacingMs > 0 ? now + limits.spacingMs : null,
-      progressFrom: null,
+      // Others' writes leave no more room for progress than there was.
+      progressFrom: isProgress ? null : budget.progressFrom,
       updatedAt: now,
     },
   }

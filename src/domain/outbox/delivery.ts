@@ -76,7 +76,10 @@ export interface Delivery {
   readonly priority: number
   /** In which queue it stands until its identity may write again (domain/outbox/queue). */
   readonly queue: string | null
-  /** Its place there: when the first version was wanted that has waited since. Null: none has. */
+  /**
+   * Its place there: when the first version was wanted that has waited since; for what a run
+   * publishes itself, when its turn comes (queue `placeOfOwn`). Null: none waits.
+   */
   readonly waitsSince: number | null
   /** When there is next something to do; null when never. */
   readonly dueAt: number | null

@@ -64,6 +64,18 @@ export function inQueue(delivery: Delivery, queue: string | null): Delivery {
   return { ...delivery, queue, waitsSince: delivery.waitsSince ?? delivery.changedAt }
 }
 
+/**
+ * The place of something that a run publishes itself. Each takes the time of one write, so whoever
+ * publishes hundreds stands behind itself and not before the others.
+ */
+export function placeOfOwn(lastOfRun: number | null, everyMs: number, now: number): number {
+  return lastOfRun === null ? now : Math.max(now, lastOfRun + everyMs)
+}
+
+/** It would go before its turn, because nobody else is there: as progress it leaves some room. */
+export const isAhead = ({ waitsSince }: Pick<Delivery, 'waitsSince'>, now: number): boolean =>
+  waitsSince !== null && waitsSince > now
+
 function priorityOf(delivery: Delivery): number {
   if (isRepair(delivery)) return priorities.repair
   if (delivery.priority !== priorities.repair) return delivery.priority
@@ -88,9 +100,10 @@ export function opensAt(
 ): number {
   if (priority === priorities.repair) return Math.min(dueAt, waitsSince)
   if (pace === undefined) return dueAt
-  const { writesFrom, progressFrom } = pace
-  if (priority === priorities.first) return writesFrom ?? dueAt
-  return Math.max(writesFrom ?? 0, progressFrom ?? 0) || dueAt
+  const writesFrom = pace.writesFrom ?? 0
+  const spareFrom = Math.max(writesFrom, pace.progressFrom ?? 0)
+  if (priority === priorities.progress) return spareFrom || dueAt
+  return Math.max(writesFrom, Math.min(waitsSince, spareFrom)) || dueAt
 }
 
 export interface QueueRoom {

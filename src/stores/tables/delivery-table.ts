@@ -97,6 +97,15 @@ export function* deliveriesAt(targets: readonly string[]): Verb<Map<string, Deli
   return new Map(found.map((item) => [item.target, item]))
 }
 
+/** Of what a run published itself and has not been sent. What shows the run itself has no share. */
+export function* lastOwnPlace(runId: string): Verb<number | null> {
+  const [row] = yield sql`SELECT waits_since FROM delivery
+    WHERE run_id = ${runId} AND waits_since IS NOT NULL
+      AND name NOT IN ('anchor', 'status', 'check')
+    ORDER BY waits_since DESC LIMIT 1`
+  return row === undefined ? null : Number(row['waits_since'])
+}
+
 /** One look-up per queue: however long each of them is. */
 export function* selectQueues(): Verb<string[]> {
   const queues: string[] = []

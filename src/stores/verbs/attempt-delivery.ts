@@ -11,7 +11,7 @@ import { withoutPreparations, withShown } from '../../domain/outbox/follow-up.ts
 import { givenUpTarget } from '../../domain/outbox/merge.ts'
 import type { AttemptEnd, Finding } from '../../domain/outbox/outcome.ts'
 import { ofAnEarlierVersion } from '../../domain/outbox/outcome.ts'
-import { isRepair, priorities, queueName } from '../../domain/outbox/queue.ts'
+import { isAhead, isRepair, priorities, queueName } from '../../domain/outbox/queue.ts'
 import { isProgress } from '../../domain/outbox/revise.ts'
 import type {
   Asker,
@@ -52,7 +52,8 @@ export function* beginAttempt(context: VerbContext, request: BeginRequest): Verb
   if (!request.isTurn && (yield* isBehind(delivery, request.identity))) {
     return { result: 'budget', until: Math.max(now, budget.writesFrom ?? now), why: 'queue' }
   }
-  const grant = takeWrite(budget, request.limits, isOpen(delivery) && isProgress(delivery), now)
+  const canWait = isOpen(delivery) && (isProgress(delivery) || isAhead(delivery, now))
+  const grant = takeWrite(budget, request.limits, canWait, now)
   yield* writeBudget(grant.budget)
   if (!grant.granted) return { result: 'budget', until: grant.until, why: grant.why }
   const attempt = newAttempt(context.newId('att'), request, now)
@@ -61,7 +62,9 @@ export function* beginAttempt(context: VerbContext, request: BeginRequest): Verb
   // From here on it may be seen; what may be seen at work has to be closed.
   const { memo: known } = withoutPreparations(delivery)
   const memo = delivery.announces ? withShown(delivery, known) : known
-  const begun = { ...delivery, attemptId: attempt.id, waitsSince: null }
+  // A message has one version and keeps its place, however often it is tried.
+  const waitsSince = delivery.kind === 'message' ? delivery.waitsSince : null
+  const begun = { ...delivery, attemptId: attempt.id, waitsSince }
   yield* writeDeliveries([{ ...begun, announcedFence, memo }])
   return { result: 'begun', attempt }
 }

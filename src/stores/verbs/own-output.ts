@@ -7,6 +7,7 @@ import { closedContent } from '../../domain/outbox/left-open.ts'
 import type { Desire } from '../../domain/outbox/announce.ts'
 import { statusTarget } from '../../domain/outbox/announce.ts'
 import type { ChannelName, Delivery } from '../../domain/outbox/delivery.ts'
+import { placeOfOwn } from '../../domain/outbox/queue.ts'
 import { publishRefusal } from '../../domain/outbox/publish-rights.ts'
 import type { Revision, Wish } from '../../domain/outbox/revise.ts'
 import { giveBack, isTaken, revise, targetTaken } from '../../domain/outbox/revise.ts'
@@ -25,7 +26,12 @@ import type { PublishAnswer, PublishRequest } from '../../outbox-store.ts'
 import type { Verb } from '../sql.ts'
 import { join, padded, sql } from '../sql.ts'
 import { insertAudits } from '../tables/audit-table.ts'
-import { deliveriesAt, selectDeliveries, writeDeliveries } from '../tables/delivery-table.ts'
+import {
+  deliveriesAt,
+  lastOwnPlace,
+  selectDeliveries,
+  writeDeliveries,
+} from '../tables/delivery-table.ts'
 import { selectRunsUnchanged } from '../tables/run-table.ts'
 import type { VerbContext } from './context.ts'
 import { lockRun } from './context.ts'
@@ -59,7 +65,17 @@ export function* publishOwn(context: VerbContext, request: PublishRequest): Verb
     if (standing === null) throw new ConflictError('not_published', 'there is nothing to publish')
     return { delivery: standing, already: true, isTaken: false }
   }
-  return { delivery: yield* store(context, next), already: false, isTaken: false }
+  const delivery = yield* inPlace(context, next.delivery)
+  const stored = yield* store(context, { ...next, delivery })
+  return { delivery: stored, already: false, isTaken: false }
+}
+
+/** Behind what else of its own this run has waiting. The subject's lock makes this one by one. */
+function* inPlace(context: VerbContext, delivery: Delivery): Verb<Delivery> {
+  if (delivery.waitsSince !== null) return delivery
+  const last = yield* lastOwnPlace(delivery.runId)
+  const { ownOutputEveryMs } = context.publishing
+  return { ...delivery, waitsSince: placeOfOwn(last, ownOutputEveryMs, context.now()) }
 }
 
 /**
