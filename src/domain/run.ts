@@ -352,8 +352,10 @@ export function fail(run: Run, code: string, text: string, now: number): Run {
   )
 }
 
-/** The next round starts without anything of the last one; the run is neither held nor ended. */
-/** `pastRound`: the last of another run of this key, which is gone. */
+/**
+ * The next round starts without anything of the last one; the run is neither held nor ended.
+ * `pastRound` is the last of another run of this key, which is gone.
+ */
 export function nextRound(run: Run, pastRound: number): Run {
   return {
     ...withoutLease(run),
