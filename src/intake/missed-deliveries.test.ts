@@ -36,9 +36,9 @@ class Scene {
     this.record = [...items.toReversed(), ...this.record]
   }
 
-  async pass() {
+  async pass(isOver: () => boolean = () => false) {
     this.pages = 0
-    const notes = new CatchUpNotes(() => false)
+    const notes = new CatchUpNotes(isOver)
     await this.#reader().pass(notes)
     return notes.report()
   }
@@ -158,6 +158,56 @@ it('a limit in the middle loses nothing of what was read before it', async () =>
   await scene.pass()
   expect(scene.pages).toBeLessThan(75)
   expect(scene.entered).toEqual(['missed-9991', 'missed-6'])
+})
+
+describe('a stop in the middle', () => {
+  const missed = (i: number) => i % 500 === 0
+
+  it.each([1, 3, 7])('after %i webhooks leaves the others to the next pass', async (taken) => {
+    const scene = new Scene()
+    scene.send(5000, missed)
+    await scene.pass(() => scene.entered.length >= taken)
+    expect(scene.entered).toHaveLength(taken)
+    await scene.pass()
+    expect(scene.entered).toHaveLength(10)
+    expect(new Set(scene.entered).size).toBe(10)
+    expect(scene.read).toMatchObject({ gap: null })
+  })
+
+  it('of what earlier passes left is no end of it either', async () => {
+    const scene = new Scene()
+    scene.send(45_000, (i) => i < 20_000 && missed(i))
+    await scene.pass()
+    expect([scene.entered.length, scene.read?.gap === null]).toEqual([0, false])
+    await scene.pass(() => scene.entered.length >= 3)
+    expect([scene.entered.length, scene.read?.gap === null]).toEqual([3, false])
+    await scene.pass()
+    await scene.pass()
+    expect(new Set(scene.entered).size).toBe(40)
+    expect([scene.entered.length, scene.read?.gap]).toEqual([40, null])
+  })
+
+  it('reads no further page', async () => {
+    const scene = new Scene()
+    scene.send(5000, (i) => i === 10)
+    await scene.pass(() => scene.pages >= 3)
+    expect(scene.pages).toBe(3)
+    await scene.pass()
+    expect([scene.entered, scene.read?.gap]).toEqual([['missed-11'], null])
+  })
+
+  it('asks for none of those that GitHub could not give', async () => {
+    const scene = new Scene()
+    scene.send(10, (i) => i === 3)
+    scene.broken.set('missed-4', failure('unanswered'))
+    await scene.pass()
+    scene.broken.clear()
+    scene.aheadMs = 10 * 60_000
+    await scene.pass(() => true)
+    expect(scene.entered).toEqual([])
+    await scene.pass()
+    expect(scene.entered).toEqual(['missed-4'])
+  })
 })
 
 it('a place that GitHub does not know any more is looked for from the top', async () => {

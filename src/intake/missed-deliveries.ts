@@ -213,7 +213,7 @@ export class MissedDeliveries {
       }
       const last = read.items.at(-1)
       cursor = last === undefined || last.deliveredAt < since ? null : read.nextCursor
-      if (cursor === null || room.pages <= 0) break
+      if (cursor === null || room.pages <= 0 || notes.isOver()) break
     }
     return { missing: [...missing.values()], newestAt, nextCursor: cursor }
   }

@@ -1,9 +1,14 @@
 // Goal: one look at GitHub after arrival had to decide, and nothing breaks when it cannot be made.
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { expect, it } from 'vitest'
 import type { Run } from '../domain/run.ts'
-import type { HeadSource } from '../head-source.ts'
+import type { HeadSource, PullRequestHead } from '../head-source.ts'
 import type { SettledHead } from '../store.ts'
 import { HeadCheck } from './head-check.ts'
+
+setFlagsFromString('--expose-gc')
+const collectGarbage = runInNewContext('gc') as () => void
 
 const run = { id: 'run_1', repo: 'acme/widgets', scope: 'repo_1', pr: 5, fence: 3 } as Run
 
@@ -11,9 +16,10 @@ function checkWith(look: HeadSource['look']) {
   const settled: SettledHead[] = []
   const superseded: string[] = []
   const errors: unknown[] = []
+  const forgotten: string[] = []
   const check = new HeadCheck({
     store: {
-      catchUp: { forgetHeadCheck: async () => undefined },
+      catchUp: { forgetHeadCheck: async (id) => void forgotten.push(id) },
       repository: async (id) =>
         id === 'repo_1' ? { id: 'rep_1', name: 'acme/renamed', githubId: 7 } : null,
       settleHead: async (head) => {
@@ -25,19 +31,18 @@ function checkWith(look: HeadSource['look']) {
     onMoved: (_run, ids) => void superseded.push(...ids),
     onError: (error) => errors.push(error),
   })
-  return { check, settled, superseded, errors }
+  return { check, settled, superseded, errors, forgotten }
 }
 
+const headOf = (headSha: string): PullRequestHead => ({
+  ...{ headSha, baseSha: 'def', state: 'open', updatedAt: 7, pushedAt: null },
+})
+
 it('settles what GitHub says, in our spelling, and tells who lost', async () => {
-  const { check, settled, superseded } = checkWith(async () => ({
-    headSha: 'ABC',
-    baseSha: 'def',
-    state: 'open',
-    updatedAt: 7,
-    pushedAt: null,
-  }))
+  const { check, settled, superseded, forgotten } = checkWith(async () => headOf('ABC'))
   check.start(run)
   await check.settled()
+  expect(forgotten).toEqual([])
   expect(settled).toEqual([
     { runId: 'run_1', fence: 3, headSha: 'abc', at: 7, actor: 'head-check' },
   ])
@@ -59,18 +64,20 @@ it('asks by GitHub’s id of the repository, and by name while that is not known
 })
 
 it('a look that fails is told, and arrival stands', async () => {
-  const { check, settled, errors } = checkWith(async () => Promise.reject(new Error('no route')))
+  const { check, settled, errors, forgotten } = checkWith(async () =>
+    Promise.reject(new Error('no route')),
+  )
   check.start(run)
   await check.settled()
-  expect(settled).toEqual([])
+  expect([settled, forgotten]).toEqual([[], []])
   expect(errors).toHaveLength(1)
 })
 
-it('a pull request that is not there settles nothing', async () => {
-  const { check, settled, errors } = checkWith(async () => null)
+it('a pull request that is not there settles nothing, and is not asked about again', async () => {
+  const { check, settled, errors, forgotten } = checkWith(async () => null)
   check.start(run)
   await check.settled()
-  expect([settled, errors]).toEqual([[], []])
+  expect([settled, errors, forgotten]).toEqual([[], [], ['run_1']])
 })
 
 it('nobody is asked about a run without a pull request', async () => {
@@ -95,4 +102,53 @@ it('is settled only when every look that was begun has ended', async () => {
   expect(done).toBe(false)
   look.resolve(null)
   await settled
+})
+
+it('asks GitHub twenty questions at a time; what finds no room is owed', async () => {
+  const asked: (() => void)[] = []
+  const { check, settled, forgotten } = checkWith(
+    () => new Promise((resolve) => void asked.push(() => resolve(headOf('a')))),
+  )
+  for (let n = 1; n <= 25; n += 1) check.start({ ...run, id: `run_${n}` })
+  await expect.poll(() => asked.length).toBe(20)
+  for (const answer of asked.splice(0)) answer()
+  await check.settled()
+  expect([settled.length, forgotten, asked]).toEqual([20, [], []])
+  check.start(run)
+  await expect.poll(() => asked.length).toBe(1)
+  asked[0]?.()
+  await check.settled()
+})
+
+it('a stop waits for no answer, leaves the look owed and asks nothing more', async () => {
+  const look = Promise.withResolvers<PullRequestHead>()
+  let asked = 0
+  const { check, settled, errors, forgotten } = checkWith(() => {
+    asked += 1
+    return look.promise
+  })
+  check.start(run)
+  await expect.poll(() => asked).toBe(1)
+  await check.stop()
+  check.start(run)
+  await check.settled()
+  look.resolve(headOf('a'))
+  await new Promise(setImmediate)
+  expect([asked, settled, errors, forgotten]).toEqual([1, [], [], []])
+})
+
+it('keeps nothing of a look that has ended', async () => {
+  const heads: WeakRef<PullRequestHead>[] = []
+  const { check } = checkWith(async () => {
+    const head = headOf('a')
+    heads.push(new WeakRef(head))
+    return head
+  })
+  await check.look(run)
+  await expect
+    .poll(() => {
+      collectGarbage()
+      return heads.map((head) => head.deref()?.headSha)
+    })
+    .toEqual([undefined])
 })

@@ -24,14 +24,16 @@ const underWayMax = 20
 export class HeadCheck {
   readonly #options: HeadCheckOptions
   readonly #underWay = new Set<Promise<void>>()
-  readonly #stopped = Promise.withResolvers<'stopped'>()
+  /** Ends the wait for one answer each. */
+  readonly #waits = new Set<() => void>()
+  #isStopped = false
 
   constructor(options: HeadCheckOptions) {
     this.#options = options
   }
 
   start(run: Run): void {
-    if (this.#underWay.size >= underWayMax) return
+    if (this.#isStopped || this.#underWay.size >= underWayMax) return
     const check = this.look(run)
       .catch((error: unknown) => this.#options.onError(error, run))
       .finally(() => this.#underWay.delete(check))
@@ -40,7 +42,8 @@ export class HeadCheck {
 
   /** Where the answer has not come, the look is owed and made after the next start. */
   async stop(): Promise<void> {
-    this.#stopped.resolve('stopped')
+    this.#isStopped = true
+    for (const end of this.#waits) end()
     await this.settled()
   }
 
@@ -55,7 +58,8 @@ export class HeadCheck {
     if (run.repo === null || run.pr === null) return
     const known = await store.repository(run.scope)
     const place = { repo: known?.name ?? run.repo, repoGithubId: known?.githubId ?? null }
-    const head = await Promise.race([source.look(place, run.pr), this.#stopped.promise])
+    if (this.#isStopped) return
+    const head = await this.#unlessStopped(source.look(place, run.pr))
     if (head === 'stopped') return
     if (head === null) {
       await store.catchUp.forgetHeadCheck(run.id)
@@ -69,5 +73,17 @@ export class HeadCheck {
       actor: 'head-check',
     })
     onMoved(run, supersededRunIds)
+  }
+
+  /** Nothing of a question that was answered is kept: there may be many before a stop. */
+  async #unlessStopped<T>(answer: Promise<T>): Promise<T | 'stopped'> {
+    const stopped = Promise.withResolvers<'stopped'>()
+    const end = (): void => stopped.resolve('stopped')
+    this.#waits.add(end)
+    try {
+      return await Promise.race([answer, stopped.promise])
+    } finally {
+      this.#waits.delete(end)
+    }
   }
 }

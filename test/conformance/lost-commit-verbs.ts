@@ -4,7 +4,7 @@
  */
 import type { Once, Store } from '../../src/store.ts'
 import { allRights } from '../../src/domain/outbox/publish-rights.ts'
-import { unannounced } from '../../src/domain/run.ts'
+import { unannounced, type Run } from '../../src/domain/run.ts'
 import { completion, holderOf, leaseRequest, policy, pullRequestClaim } from './claims.ts'
 import { announced, OutboxHand, sentEnd } from './outbox-hand.ts'
 import { claiming, decided, newWebhook, received } from './webhooks.ts'
@@ -12,6 +12,8 @@ import { claiming, decided, newWebhook, received } from './webhooks.ts'
 export type Scenario = (
   store: Store,
   ask: <T>(verb: () => Promise<T>) => Promise<T>,
+  /** A statement straight to the database, for what only time would bring. */
+  change: (statement: string) => Promise<void>,
 ) => Promise<unknown>
 
 let pulls = 0
@@ -30,6 +32,24 @@ const pending = async (store: Store, type = 'review') => {
   return await store.claimRun(claim, null)
 }
 
+/** Two heads of one second: which one is the head has to be asked. */
+async function undecidedRun(store: Store): Promise<Run> {
+  const pr = nextPull()
+  await store.claimRun({ ...claimAt(pr, 'a'), eventAt: 5000 }, null)
+  const { run, unclear } = await store.claimRun({ ...claimAt(pr, 'b'), eventAt: 5000 }, null)
+  if (run === null || !unclear) throw new Error('GitHub does not have to be asked about this head')
+  return run
+}
+
+/** Its number on GitHub. Nobody has looked at it, and it is before all others of this moment. */
+async function usedRepository(store: Store): Promise<number> {
+  const repoId = 2_000_000 - nextPull()
+  const names = { repo: `acme/used-${repoId}`, pr: nextPull(), head: 'a' }
+  await store.learnRepository(names.repo, repoId, 'now')
+  await store.claimRun(pullRequestClaim(names, { repoId }), null)
+  return repoId
+}
+
 const once = (key: string): Once => ({
   keyHash: `${key} ${nextPull()}`,
   bodyHash: 'body',
@@ -39,15 +59,34 @@ const once = (key: string): Once => ({
 
 export const runVerbs: Readonly<Record<string, Scenario>> = {
   noteLooked: async (store, ask) => {
-    const githubId = nextPull()
-    await store.learnRepository(`acme/looked-${githubId}`, githubId, 'now')
-    await ask(() => store.catchUp.noteLooked(githubId))
-    return (await store.catchUp.repositoriesInUse(0, 1000)).left
+    await usedRepository(store)
+    const used = await usedRepository(store)
+    const isLast = async () =>
+      (await store.catchUp.repositoriesInUse(0, 1000)).items.at(-1)?.githubId === used
+    const before = await isLast()
+    await ask(() => store.catchUp.noteLooked(used))
+    return [before, await isLast()]
   },
-  noteDeliveriesRead: (store, ask) =>
-    ask(() => store.catchUp.noteDeliveriesRead({ to: 5, gap: null })),
-  takeHeadCheck: (store, ask) => ask(() => store.catchUp.takeHeadCheck()),
-  forgetHeadCheck: (store, ask) => ask(() => store.catchUp.forgetHeadCheck('run_of_nobody')),
+  noteDeliveriesRead: async (store, ask) => {
+    const before = await store.catchUp.deliveriesRead()
+    await ask(() => store.catchUp.noteDeliveriesRead({ to: 5, gap: null }))
+    return [before, await store.catchUp.deliveriesRead()]
+  },
+  takeHeadCheck: async (store, ask, change) => {
+    const { id } = await undecidedRun(store)
+    await change('UPDATE holdfast.head_check SET due_at = 0')
+    const taken = await ask(() => store.catchUp.takeHeadCheck())
+    const next = await store.catchUp.takeHeadCheck()
+    await store.catchUp.forgetHeadCheck(id)
+    return [taken?.run?.id === id, taken?.givenUp, next]
+  },
+  forgetHeadCheck: async (store, ask) => {
+    const { id } = await undecidedRun(store)
+    const waiting = async () => (await store.catchUp.backlog()).headChecks.count
+    const before = await waiting()
+    await ask(() => store.catchUp.forgetHeadCheck(id))
+    return [before, await waiting()]
+  },
   claimRun: (store, ask) => ask(() => store.claimRun(claimAt(nextPull()), null)),
   'claimRun, superseding': async (store, ask) => {
     const pr = nextPull()
@@ -67,7 +106,11 @@ export const runVerbs: Readonly<Record<string, Scenario>> = {
   },
   heartbeatRun: async (store, ask) => {
     const held = await store.claimRun(claimAt(nextPull()), null)
-    return await ask(() => store.heartbeatRun(holderOf(held), null))
+    const until = async () => (await store.run(held.run!.id))?.leaseExpiresAt ?? 0
+    const before = await until()
+    const renewal = { ...holderOf(held), leaseMs: 10 * 60_000 }
+    const answer = await ask(() => store.heartbeatRun(renewal, null))
+    return [answer, (await until()) - before > 5 * 60_000]
   },
   releaseRun: async (store, ask) => {
     const held = await store.claimRun(claimAt(nextPull()), null)
@@ -124,8 +167,10 @@ export const runVerbs: Readonly<Record<string, Scenario>> = {
     return (await ask(() => store.purge(limits, 'operator'))).more
   },
   placeAudits: async (store, ask) => {
+    const before = await store.latestAuditOrder()
     await pending(store)
     await ask(() => store.placeAudits())
+    return (await store.latestAuditOrder()) > before
   },
   createToken: (store, ask) => {
     const token = { scope: 'worker', name: 'a', userId: null, secret: 'secret', actor: 'admin' }
@@ -146,7 +191,11 @@ export const runVerbs: Readonly<Record<string, Scenario>> = {
   noteRefusals: (store, ask) => ask(() => store.noteRefusals([{ address: '192.0.2.1', count: 3 }])),
   learnRepository: (store, ask) =>
     ask(() => store.learnRepository(`acme/repo-${nextPull()}`, 1_000_000 + nextPull(), 'now')),
-  recordMode: (store, ask) => ask(() => store.recordMode('live')),
+  recordMode: async (store, ask) => {
+    const before = await store.firstStartedAt()
+    const mode = await ask(() => store.recordMode('live'))
+    return [before, mode, typeof (await store.firstStartedAt())]
+  },
 }
 
 /** One delivery that is due and nobody's. */
@@ -185,7 +234,8 @@ export const outboxVerbs: Readonly<Record<string, Scenario>> = {
     const { hand } = await oneDue(store)
     const leased = await hand.leaseNamed('status')
     const finding = { what: 'budget', until: store.now() + 1, queue: null } as const
-    return await ask(() => store.outbox.record(leased.hold, finding))
+    const answer = await ask(() => store.outbox.record(leased.hold, finding))
+    return [answer, (await store.outbox.delivery(leased.delivery.id))?.wait]
   },
   notePreparation: async (store, ask) => {
     const { hand } = await oneDue(store)
@@ -212,7 +262,9 @@ export const outboxVerbs: Readonly<Record<string, Scenario>> = {
     const { runId, leaseHash, actor } = holderOf(held)
     const said = { content: { body: 'hello' }, rightsOf: () => allRights }
     const output = { runId, leaseHash, actor, name: 'note', channel: 'github-comment' } as const
-    return (await ask(() => store.outbox.publish({ ...output, ...said }, null))).already
+    const { already } = await ask(() => store.outbox.publish({ ...output, ...said }, null))
+    const { items } = await store.outbox.list({ runId }, { limit: 10, cursor: null })
+    return [already, items.map(({ name }) => name)]
   },
   retry: async (store, ask) => {
     const delivery = await failed(store)
@@ -235,7 +287,11 @@ export const outboxVerbs: Readonly<Record<string, Scenario>> = {
     const { id } = await hand.named(runId, 'status')
     return (await ask(() => store.outbox.confirm(id, '7', 'operator', null))).status
   },
-  markerKeys: async (store, ask) => (await ask(() => store.outbox.markerKeys())).length,
+  markerKeys: async (store, ask) => {
+    const ids = (keys: readonly { readonly id: string }[]) => keys.map(({ id }) => id).join(' ')
+    const answered = ids(await ask(() => store.outbox.markerKeys()))
+    return answered === ids(await store.outbox.markerKeys())
+  },
   rotateMarkerKey: async (store, ask) =>
     (await ask(() => store.outbox.rotateMarkerKey('operator'))).length,
   exportMarkerKeys: async (store, ask) =>
@@ -244,8 +300,11 @@ export const outboxVerbs: Readonly<Record<string, Scenario>> = {
     const key = { id: `key${nextPull()}`, secret: 'imported', createdAt: 5 }
     return (await ask(() => store.outbox.importMarkerKeys([key], 'operator'))).added.length
   },
-  learnAuthor: (store, ask) =>
-    ask(() => store.outbox.learnAuthor({ kind: 'user', githubId: nextPull() })),
+  learnAuthor: async (store, ask) => {
+    const author = { kind: 'user', githubId: nextPull() } as const
+    await ask(() => store.outbox.learnAuthor(author))
+    return (await store.outbox.authors()).filter(({ githubId }) => githubId === author.githubId)
+  },
   noteRestore: (store, ask) => ask(() => store.outbox.noteRestore()),
   closeForgotten: async (store, ask) => {
     const held = await store.claimRun(claimAt(nextPull(), 'a', true), null)

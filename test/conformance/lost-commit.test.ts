@@ -5,6 +5,7 @@
  * with the connection cut before its COMMIT arrives, and cut before the answer does. What is
  * answered and what the audit tells must be equal in all three.
  */
+import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { systemClock } from '../../src/clock.ts'
 import { systemRandom } from '../../src/random.ts'
@@ -55,16 +56,23 @@ afterAll(async () => {
 })
 
 /** What is answered and told, without what differs from one time to the next. */
-async function play({ store, relay, loss }: Place, scenario: Scenario): Promise<unknown> {
+async function play({ store, relay, loss, database }: Place, scenario: Scenario): Promise<unknown> {
   const lostBefore = relay.commitsLost
   const told = await store.latestAuditOrder()
-  const answer = await scenario(store, async (verb) => {
+  const ask = async <T>(verb: () => Promise<T>): Promise<T> => {
     if (loss !== null) relay.loseCommit(loss)
     return await verb()
-  })
+  }
+  const answer = await scenario(store, ask, (statement) => change(database.url, statement))
   expect(relay.commitsLost - lostBefore).toBe(loss === null ? 0 : 1)
   const { rows: audits } = await store.auditAfter(told, {}, 1000)
   return { answer: comparable(answer), told: audits.map(({ type }) => type).toSorted() }
+}
+
+async function change(url: string, statement: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  await client.query(statement).finally(() => client.end())
 }
 
 const ofTheMoment =

@@ -43,6 +43,20 @@ function start(over: Partial<HttpDeps> = {}) {
   return { ...under, server, get }
 }
 
+const wrongSignature = `sha256=${'0'.repeat(64)}`
+
+const webhook = (signature: string, payload = '{}') =>
+  ({
+    method: 'POST',
+    url: '/webhooks/github',
+    headers: {
+      'x-hub-signature-256': signature,
+      'x-github-delivery': 'guid',
+      'x-github-event': 'push',
+    },
+    payload,
+  }) as const
+
 /** Refusals that wait until a test lets them go. */
 function heldBack() {
   const asked = Promise.withResolvers<undefined>()
@@ -61,8 +75,9 @@ describe('failed authentication', () => {
     for (const guess of ['guess', 'hft_tok_read.guess', runToken(theRunId, 'guess')]) {
       expect((await get(guess)).statusCode).toBe(401)
     }
-    const headers = { 'x-hub-signature-256': 'sha256=1' }
-    await server.inject({ method: 'POST', url: '/webhooks/github', headers, payload: '{}' })
+    for (const signature of ['sha256=1', wrongSignature]) {
+      expect((await server.inject(webhook(signature))).statusCode).toBe(401)
+    }
     expect((await get(null)).statusCode).toBe(401)
     const over = { ...fakes.tokens.get('tok_read')!, id: 'tok_over', expiresAt: startedAt }
     fakes.tokens.set(over.id, over)
@@ -73,21 +88,36 @@ describe('failed authentication', () => {
     }
     expect((await get(tokenOf('read'))).statusCode).toBe(200)
     await server.close()
-    expect(fakes.refusals).toEqual([{ address: '127.0.0.1', count: 4 }])
+    expect(fakes.refusals).toEqual([{ address: '127.0.0.1', count: 5 }])
   })
 
-  test('is answered no sooner on a path that is not valid', async () => {
+  test.each([
+    ['a token', { method: 'GET', url: '/v1/runs', headers: bearer('guess') }],
+    [
+      'a token on a path that is not valid',
+      { method: 'GET', url: '/%zz', headers: bearer('guess') },
+    ],
+    ['a signature', webhook(wrongSignature)],
+    ['what is no signature', webhook('sha256=1')],
+  ] as const)('with %s is answered no sooner than it may be', async (_what, guess) => {
     const { released, failedAccess } = heldBack()
     const { server } = start({ failedAccess })
-    const get = (token: string) =>
-      server.inject({ method: 'GET', url: '/%zz', headers: bearer(token) })
-    expect((await get(adminToken)).statusCode).toBe(400)
     let isAnswered = false
-    const answer = get('guess').finally(() => (isAnswered = true))
+    const answer = server.inject(guess).finally(() => (isAnswered = true))
     await Promise.race([released.asked, answer])
+    // An answer that waits for nobody is there after a few turns.
+    for (let turn = 0; turn < 20; turn += 1) await new Promise(setImmediate)
     expect(isAnswered).toBe(false)
     released.now()
     expect((await answer).statusCode).toBe(401)
+  })
+
+  test('tells nobody without a right token whether a path is valid', async () => {
+    const { server } = start()
+    const get = (token: string) =>
+      server.inject({ method: 'GET', url: '/%zz', headers: bearer(token) })
+    expect((await get(adminToken)).statusCode).toBe(400)
+    expect((await get('guess')).statusCode).toBe(401)
   })
 
   test.each([
@@ -112,13 +142,7 @@ test('an unsigned webhook leaves the memory while its refusal is held back', asy
   }
   const { server } = start({ failedAccess, intake: { ...under.fakes.intake, isSigned } })
   open.push(under.server)
-  const headers = {
-    'x-hub-signature-256': `sha256=${'0'.repeat(64)}`,
-    'x-github-delivery': 'guid',
-    'x-github-event': 'push',
-  }
-  const payload = 'x'.repeat(100_000)
-  const answer = server.inject({ method: 'POST', url: '/webhooks/github', headers, payload })
+  const answer = server.inject(webhook(wrongSignature, 'x'.repeat(100_000)))
   await Promise.race([released.asked, answer])
   await expect
     .poll(() => {

@@ -4,6 +4,7 @@
  */
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { openDoor, type Door } from './door.ts'
+import { LossyWorld } from './lossy-world.ts'
 import { newThread, shaOf } from './payloads.ts'
 
 let door: Door
@@ -41,4 +42,34 @@ it('pushed, pushed back, pushed again within one second: the last head has the r
   }
   await door.processed()
   expect([await stateOf('a'), await stateOf('b')]).toEqual(['superseded', 'pending'])
+})
+
+it('told once more, late and under new GUIDs: GitHub is looked at, nothing starts', async () => {
+  const world = new LossyWorld({ database: 'SQLite', asUser: true })
+  await world.start()
+  try {
+    const { github, name, hook } = world
+    const runs = async () => {
+      await world.runs()
+      const { items } = await world.server.app.store.listRuns({}, { limit: 10, cursor: null })
+      return items.map(({ headSha, state, round }) => [Number(headSha), state, round])
+    }
+    world.openPull(1)
+    await runs()
+    const told: { readonly event: string; readonly payload: object }[] = []
+    const ignore = github.observe((happening) => void told.push(happening))
+    world.then(() => {
+      for (const head of ['101', '100']) github.push(name, 1, head.padStart(40, '0'))
+    })
+    ignore()
+    const before = await runs()
+    expect(before).toEqual([
+      [101, 'superseded', 1],
+      [100, 'pending', 2],
+    ])
+    for (const { event, payload } of told) hook.send(event, payload)
+    expect(await runs()).toEqual(before)
+  } finally {
+    await world.stop()
+  }
 })

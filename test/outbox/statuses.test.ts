@@ -133,12 +133,14 @@ it('ten completions at once are one write (scenario 49)', async () => {
   expect(here.github.latestStatus(repo, head(1), context)?.state).toBe('success')
 })
 
-it('work that is about nothing on GitHub asks nothing of it (scenario 54)', async () => {
+it.each([
+  ['nothing on GitHub', {}],
+  ['a commit of no repository', { sha: head(1) }],
+])('work that is about %s asks nothing of it (scenario 54)', async (_what, about) => {
   const here = await opened({})
   here.startPublisher()
-  const claimed = await here.now(
-    here.runs.claim({ kind: 'job', type: 'build', key: 'nightly' }, 'test'),
-  )
+  const job = { kind: 'job', type: 'build', key: 'nightly', ...about } as const
+  const claimed = await here.now(here.runs.claim(job, 'test'))
   await here.report(claimed, 'at it')
   await here.complete(claimed)
   await here.time.pass(hour)

@@ -35,18 +35,24 @@ it('stopped with runs in hand: no notice, and the next server goes on (scenario 
   const here = await openWorld()
   world = here
   const { github, time } = here
-  here.startPublisher()
+  const publisher = here.startPublisher()
   const claimed = await here.claim()
   await time.pass(10 * second)
   const [shown] = github.comments(repo, 5)
   const before = github.requests.length
   await here.now(here.stopPublishers())
+  // Something is due, and it is woken: a publisher that did not stop would be seen.
+  await here.report(claimed, 'after the stop')
+  publisher.wake()
   await time.pass(hour)
   expect(github.requests.length).toBe(before)
   expect(github.comments(repo, 5)).toEqual([shown])
   expect(github.latestStatus(repo, head(1), context)?.state).toBe('pending')
   expect(await here.now(here.store.run(claimed.run?.id ?? ''))).toMatchObject({ state: 'running' })
   here.startPublisher()
+  await time.pass(10 * second)
+  expect(github.comments(repo, 5)).toMatchObject([{ id: shown?.id }])
+  expect(github.comments(repo, 5)[0]?.body).toContain('after the stop')
   await here.complete(claimed, 'Done after the restart.')
   await time.pass(10 * second)
   expect(github.comments(repo, 5)).toMatchObject([{ id: shown?.id }])

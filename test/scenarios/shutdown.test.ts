@@ -9,17 +9,20 @@ import { databases, type Place } from './place.ts'
 import { adminToken, Server } from './server.ts'
 
 let place: Place
+let otherPlace: Place
 let server: Server
 let socket: Socket | null = null
 beforeEach(async () => {
   const [sqlite] = databases
   if (sqlite === undefined) throw new Error('there is no database to test on')
   place = await sqlite.makePlace()
+  otherPlace = await sqlite.makePlace()
 })
 afterEach(async () => {
   socket?.destroy()
   await server.kill()
   await place.remove()
+  await otherPlace.remove()
 })
 
 /** Resolves when the server has it in hand: it asks for the body, of which nothing ever comes. */
@@ -43,20 +46,31 @@ async function beginRequest(url: string): Promise<Socket> {
   return begun
 }
 
+const shortMs = 250
+
 it('a server gives up on work in hand after HOLDFAST_SHUTDOWN_MS, with exit code 1', async () => {
-  server = await Server.start(place, { HOLDFAST_SHUTDOWN_MS: '250' })
+  server = await Server.start(place, { HOLDFAST_SHUTDOWN_MS: String(shortMs) })
   socket = await beginRequest(server.url)
   expect(await server.stop()).toBe(1)
   const { stderr } = await server.command.ended
-  expect(stderr).toContain('not drained within 250 ms (HOLDFAST_SHUTDOWN_MS)')
+  expect(stderr).toContain(`not drained within ${shortMs} ms (HOLDFAST_SHUTDOWN_MS)`)
 }, 60_000)
 
 it('a longer one lets the same work finish, and the exit code is 0', async () => {
   server = await Server.start(place, { HOLDFAST_SHUTDOWN_MS: '50000' })
-  socket = await beginRequest(server.url)
-  const code = server.stop()
-  socket.end('x'.repeat(100))
-  const [answer] = (await once(socket, 'data')) as [Buffer]
-  expect(answer.toString()).toContain('HTTP/1.1 400')
-  expect(await code).toBe(0)
+  const hasty = await Server.start(otherPlace, { HOLDFAST_SHUTDOWN_MS: String(shortMs) })
+  try {
+    socket = await beginRequest(server.url)
+    const other = await beginRequest(hasty.url)
+    const code = server.stop()
+    // Asked to stop later, this one has given up: so the first waits for longer.
+    expect(await hasty.stop()).toBe(1)
+    other.destroy()
+    const answer = once(socket, 'data')
+    socket.end('x'.repeat(100))
+    expect(await Promise.race([answer.then(String), code])).toContain('HTTP/1.1 400')
+    expect(await code).toBe(0)
+  } finally {
+    await hasty.kill()
+  }
 }, 60_000)
