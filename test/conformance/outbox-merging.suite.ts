@@ -3,11 +3,13 @@
  * made is looked for by the delivery that stays, and by nobody else.
  */
 import { afterEach, beforeEach, expect, it } from 'vitest'
+import { allRights } from '../../src/domain/outbox/publish-rights.ts'
+import { defaultPublishing } from '../../src/domain/outbox/schedule.ts'
 import type { Announcement } from '../../src/domain/run.ts'
-import { completion, pullRequestClaim, unique } from './claims.ts'
+import { completion, holderOf, pullRequestClaim, unique } from './claims.ts'
 import { announced, noAnswer, OutboxHand, sentEnd } from './outbox-hand.ts'
 import { TestSubject } from './test-subject.ts'
-import { day, openWorld, type OpenStore, type World } from './world.ts'
+import { day, hour, openWorld, type OpenStore, type World } from './world.ts'
 
 const page = { limit: 100, cursor: null }
 
@@ -82,6 +84,76 @@ export function merging(open: OpenStore): void {
     const { standing, given } = await anchors()
     expect(given).toMatchObject({ memo: {}, dueAt: null })
     expect(standing.memo).toMatchObject({ unsettled: true, scan: { step: 0 } })
+  })
+
+  it('whoever creates the newer one meanwhile does not decide which comment it is', async () => {
+    const { left, right, claim, merge, anchors } = await twoRows()
+    await claim(left, 'a', 1000)
+    await hand.send(await hand.leaseNamed('anchor'), sentEnd({ providerId: '100' }))
+    await claim(right, 'b', 2000)
+    const leased = await hand.leaseNamed('anchor')
+    const attempt = await hand.begun(leased)
+    await merge()
+    expect(await hand.end(leased, attempt, sentEnd({ providerId: '105' }))).toBe('late')
+    const { standing } = await anchors()
+    expect(standing).toMatchObject({ status: 'PENDING', providerId: '100' })
+    expect(standing.memo).toMatchObject({ unsettled: true, scan: { step: 0 } })
+    world.clock.move(defaultPublishing.deliveryLeaseMs)
+    expect((await hand.leaseNamed('anchor')).delivery).toMatchObject({
+      wait: 'in_doubt',
+      memo: { doubt: { action: 'create' } },
+    })
+  })
+
+  it('whoever edits the higher of two comments meanwhile does not have it removed', async () => {
+    const { left, right, claim, merge, anchors } = await twoRows()
+    await claim(left, 'a', 1000)
+    await hand.send(await hand.leaseNamed('anchor'), sentEnd({ providerId: '100' }))
+    const { id } = await claim(right, 'b', 2000)
+    await hand.send(await hand.leaseNamed('anchor'), sentEnd({ providerId: '105' }))
+    world.clock.move(hour)
+    await world.store.reportStatus({ runId: id, leaseHash: null, text: 'half', actor: 'op' }, null)
+    const leased = await hand.leaseNamed('anchor')
+    const attempt = await hand.begun(leased)
+    await merge()
+    expect(await hand.end(leased, attempt, sentEnd({ providerId: '105' }))).toBe('late')
+    const { standing } = await anchors()
+    expect(standing).toMatchObject({ providerId: '100', memo: { surplus: ['105'] } })
+  })
+
+  it('whoever is about to create it finds that it is there', async () => {
+    const { left, right, claim, merge, anchors } = await twoRows()
+    await claim(left, 'a', 1000)
+    await hand.send(await hand.leaseNamed('anchor'), sentEnd({ providerId: '100' }))
+    await claim(right, 'b', 2000)
+    const leased = await hand.leaseNamed('anchor')
+    await merge()
+    expect(await hand.begin(leased)).toEqual({ result: 'lost' })
+    const { standing } = await anchors()
+    expect(standing).toMatchObject({ providerId: '100', leaseId: null, dueAt: world.store.now() })
+  })
+
+  it('what was said under a context of their own is kept for when it is given back', async () => {
+    const { left, right, claim, merge } = await twoRows()
+    const say = async (repo: string, pr: number, eventAt: number) => {
+      const policy = { ...make().policy, announcement: announced }
+      const made = pullRequestClaim({ repo, pr, head: 'a' }, { eventAt, policy })
+      const held = await world.store.claimRun(made, null)
+      const { runId, leaseHash } = holderOf(held)
+      const content = { context: 'own/lint', state: 'success', description: repo, targetUrl: null }
+      const said = { name: 'lint', channel: 'github-status', content } as const
+      const request = { runId, leaseHash, actor: 'test', ...said, rightsOf: () => allRights }
+      await outbox().publish(request, null)
+      return runId
+    }
+    await claim(left, 'b', 500)
+    const older = await say(left, 6, 1000)
+    const newer = await say(right, 7, 2000)
+    await merge()
+    await world.store.cancelRun(newer, 'test', null)
+    const { items } = await outbox().list({ channel: 'github-status' }, page)
+    const [standing] = items.filter(({ name, reason }) => name === 'lint' && reason === null)
+    expect(standing?.runId).toBe(older)
   })
 
   it('of the newer one: it goes on looking, and knows its former repository', async () => {

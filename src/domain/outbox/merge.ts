@@ -5,8 +5,9 @@
 import { unsettled } from './advance.ts'
 import type { Attempt, Delivery } from './delivery.ts'
 import { isOpen } from './delivery.ts'
-import { canStandTwice, close, free, withDue } from './follow-up.ts'
+import { canStandTwice, close, free, letGo, withDue } from './follow-up.ts'
 import type { Circumstances } from './outcome.ts'
+import { isOwnStatus, saidIn, withSaid } from './said-there.ts'
 
 export interface Merged {
   readonly winner: Delivery
@@ -23,7 +24,8 @@ export function mergeDeliveries(
   const { now } = around
   const closed = close(free(loser), 'SKIPPED', 'target_taken', now)
   const target = `${winner.target}${copyMark(loser)}`
-  const kept = withDue(closesToo({ ...winner, ...oneOfTwo(winner, loser, now) }, loser), now)
+  const one = heardToo({ ...winner, ...oneOfTwo(winner, loser, now) }, loser)
+  const kept = withDue(closesToo(outOfHand(winner, one, now), loser), now)
   const since = createdUnanswered(loser, underWay)
   return {
     winner:
@@ -49,6 +51,23 @@ function closesToo(winner: Delivery, { memo }: Delivery): Delivery {
   const isShown = winner.announcedFence === winner.versionFence
   if (memo.showsWork !== true || isShown) return winner
   return { ...winner, memo: { ...winner.memo, showsWork: true } }
+}
+
+/**
+ * Whoever is about to write it has another one in mind. If nothing has left, that is begun anew;
+ * what has left is looked for, and its answer comes too late to change which one it is.
+ */
+function outOfHand(before: Delivery, merged: Delivery, now: number): Delivery {
+  if (merged.providerId === before.providerId || before.leaseId === null) return merged
+  return before.attemptId === null ? { ...free(merged), dueAt: now } : letGo(merged)
+}
+
+/** What others said at the loser's place, and it itself, may have to be shown again. */
+function heardToo(winner: Delivery, loser: Delivery): Delivery {
+  if (!isOwnStatus(winner)) return winner
+  const said = [...(loser.memo.saidThere ?? []), saidIn(loser)]
+  const others = said.filter(({ runId }) => runId !== winner.runId)
+  return { ...winner, memo: others.reduce(withSaid, winner.memo) }
 }
 
 function oneOfTwo(winner: Delivery, loser: Delivery, now: number): Partial<Delivery> {
