@@ -203,6 +203,17 @@ export function merging(open: OpenStore): void {
     expect(other).toMatchObject({ status: 'SKIPPED', providerId: null })
   })
 
+  it('of one pair: of two check runs that are still to be made one is', async () => {
+    const { left, right, claim, merge } = await onePair()
+    const older = await claim(left, true)
+    await world.store.completeRun(completion(older), null)
+    const newer = await claim(right, true)
+    await world.store.completeRun(completion(newer), null)
+    await merge()
+    const [one, other] = [older, newer].map(({ run }) => hand.named(run!.id, 'check'))
+    expect([(await one!).status, (await other!).status].toSorted()).toEqual(['PENDING', 'SKIPPED'])
+  })
+
   it('of one pair: the check run that is there is the one that goes on', async () => {
     const { left, right, claim, merge } = await onePair()
     const waiting = await claim(left, false)

@@ -6,7 +6,7 @@
  */
 import { statusTarget } from '../../domain/outbox/announce.ts'
 import type { Delivery } from '../../domain/outbox/delivery.ts'
-import { isNewer } from '../../domain/outbox/delivery.ts'
+import { isNewer, isOpen } from '../../domain/outbox/delivery.ts'
 import { mergeDeliveries } from '../../domain/outbox/merge.ts'
 import type { Verb } from '../sql.ts'
 import { sql } from '../sql.ts'
@@ -57,11 +57,14 @@ export interface Copy {
   readonly winnerId: string
 }
 
-/** What each of them said in words of its own stays; a completed check run is not opened again. */
+/**
+ * What each of them said in words of its own stays; a completed check run is not opened again. Of
+ * two that are still to be made under one key, one is.
+ */
 function isOneWith(copy: Delivery, twin: Delivery): boolean {
   const { channel, announces, providerId, attemptId, memo } = copy
   const mayBeThere = providerId !== null || attemptId !== null || memo.doubt !== undefined
-  if (!mayBeThere) return false
+  if (!mayBeThere) return copy.name === 'check' && isOpen(copy)
   if (channel === 'github-check') return announces && twin.providerId === null
   return copy.name === 'anchor'
 }
