@@ -38,3 +38,14 @@ it('half of the hands for one identity, and one more for what was just looked fo
   expect(given([1, 2].map(() => hands.share('id', sought)))).toBe(1)
   expect(given([hands.share('another', on('github-status'))])).toBe(1)
 })
+
+it('nothing from a queue that is passed over, until there is a hand for what comes from it', () => {
+  const hands = new Hands()
+  const entries = ['a', 'b'].map((account) => hands.shareOf(entryQueue(account)))
+  hands.passOver('id github-status', entryQueue('c'))
+  hands.passOver('id github-check', 'other github-check')
+  expect(hands.room()?.full).toContain('id github-status')
+  expect(hands.room()?.full).not.toContain('id github-check')
+  entries[1]?.()
+  expect(hands.room()?.full).not.toContain('id github-status')
+})

@@ -4,6 +4,7 @@
  * leaves some to creates and ends, queues to what is new, and all of them to reads that repair.
  */
 import {
+  identityOfQueue,
   isEntryQueue,
   isQueue,
   isRepair,
@@ -36,6 +37,8 @@ export class Hands {
   #repairsQueued = 0
   #entries = 0
   #lastServed = { entry: '', repair: '' }
+  /** Each with the queue in which what comes from it would have to wait here. */
+  readonly #passedOver = new Map<string, string>()
 
   constructor(max = atOnceDefault) {
     this.#max = max
@@ -113,8 +116,24 @@ export class Hands {
     }
   }
 
+  /** Takes nothing more from the queue until there is a hand for what waits in the other one. */
+  passOver(queue: string, other: string): void {
+    this.#passedOver.set(queue, other)
+  }
+
   #full(): string[] {
-    return [...this.#byParty.keys()].filter((party) => this.#isFull(party))
+    for (const [queue, other] of this.#passedOver) {
+      if (!this.#isShort(other)) this.#passedOver.delete(queue)
+    }
+    const full = [...this.#byParty.keys()].filter((party) => this.#isFull(party))
+    return [...full, ...this.#passedOver.keys()]
+  }
+
+  #isShort(queue: string): boolean {
+    if (this.#isFull(queue)) return true
+    return isEntryQueue(queue)
+      ? this.#entries >= entriesAtOnce
+      : this.#isFull(identityOfQueue(queue))
   }
 
   #isFull(party: string, extra = 0): boolean {

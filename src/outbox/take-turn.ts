@@ -5,7 +5,14 @@
  * What must hold: the party is known before the first question, which may hang. Until GitHub has
  * said as whom we act, it is the account of the repository's name.
  */
-import { entryQueue, isRepair, queueName, repairQueue } from '../domain/outbox/queue.ts'
+import {
+  entryQueue,
+  isEntryQueue,
+  isRepair,
+  isRepairQueue,
+  queueName,
+  repairQueue,
+} from '../domain/outbox/queue.ts'
 import type { RepositoryRef } from '../github.ts'
 import type { LeasedDelivery } from '../outbox-store.ts'
 import type { Release } from './hands.ts'
@@ -68,7 +75,7 @@ async function withShare<T>(
   work: () => Promise<T>,
 ): Promise<T | null> {
   if (release === null) {
-    await record(parts, leased, { what: 'crowded', queue })
+    await record(parts, leased, { what: 'crowded', queue: waitsIn(parts, leased, queue) })
     return null
   }
   try {
@@ -76,6 +83,17 @@ async function withShare<T>(
   } finally {
     release()
   }
+}
+
+/**
+ * Where it has an identity's queue, it stays in it. Another process may lack another hand for it
+ * than this one; each of them would put it into its own queue, and take it from the other's.
+ */
+function waitsIn({ hands }: PublishingParts, { fromQueue }: LeasedDelivery, queue: string): string {
+  if (fromQueue === null || fromQueue === queue || isRepairQueue(queue)) return queue
+  if (isEntryQueue(fromQueue) || isRepairQueue(fromQueue)) return queue
+  hands.passOver(fromQueue, queue)
+  return fromQueue
 }
 
 /** Null when it cannot be said under whom we act; then that has been recorded. */

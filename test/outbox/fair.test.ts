@@ -136,6 +136,33 @@ it('asks as whom to act for one account while that question hangs for another', 
   expect(github.latestStatus(other, head(1000 + busy), context)?.state).toBe('pending')
 })
 
+it('leaves a write where it waits when two nodes lack a hand for it, each in its way', async () => {
+  world = await openWorld({ app: true, announcement: statusOnly })
+  const { github, time } = world
+  const { outbox } = world.store
+  let hangs = false
+  world.startPublisher(hanging(world, (url) => hangs && url.includes('/statuses/')))
+  await claimAt(world, repo, 0)
+  await time.pass(2 * second)
+  // One knows as whom to act, and its hands are full; the other waits for the answer to that.
+  hangs = true
+  world.startPublisher(hanging(world, (url) => hangs && url.endsWith('/installation')))
+  const record = outbox.record.bind(outbox)
+  let records = 0
+  outbox.record = (...told) => {
+    records += 1
+    return records > 1000 ? Promise.reject(new Error('too often')) : record(...told)
+  }
+  for (let n = 1; n < 10; n += 1) await claimAt(world, repo, n)
+  await time.pass(5 * second)
+  expect(records).toBeLessThanOrEqual(50)
+  hangs = false
+  await time.pass(2 * minute)
+  for (let n = 1; n < 10; n += 1) {
+    expect(github.latestStatus(repo, head(1000 + n), context)?.state).toBe('pending')
+  }
+})
+
 it('comes to every account in turn while that question hangs for four others', async () => {
   world = await openWorld({ app: true, limits, announcement: statusOnly })
   const { github, time } = world
