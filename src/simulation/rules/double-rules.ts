@@ -7,6 +7,7 @@ import type { DeliveryFact, Facts } from '../facts.ts'
 import type { Findings } from '../findings.ts'
 import type { World } from '../world.ts'
 import { isUnheard, keyOf, placeOf, toldRequests, type ToldRequest } from './told-requests.ts'
+import { isSaidByTwin } from './twin-runs.ts'
 
 const channels = new Set(['github-review', 'github-check'])
 
@@ -17,7 +18,7 @@ export function checkDoubles(facts: Facts, world: World, findings: Findings): vo
     const creates = told.filter((one) => isCreateOf(one, delivery))
     creates.forEach((second, at) => {
       const first = creates[at - 1]
-      if (first === undefined) return
+      if (first === undefined || isSaidByTwin(first, second, facts, world)) return
       const isSeen = couldBeSeen(first, second, told, world)
       findings.check('8b', !isSeen, () => {
         const { id, channel } = delivery

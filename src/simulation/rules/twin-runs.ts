@@ -1,0 +1,64 @@
+/**
+ * Two runs of one pair of commits, claimed under two names of their repository before anybody told
+ * that both are one. What the first has said stays as it is, and its check run, once completed, is
+ * not opened again: the second says the same things for itself.
+ */
+import type { SimulatedCheckRun } from '../../simulator/index.ts'
+import type { DeliveryFact, Facts } from '../facts.ts'
+import type { World } from '../world.ts'
+import { repoOf } from './places.ts'
+import type { ToldRequest } from './told-requests.ts'
+
+export function isSaidByTwin(
+  first: ToldRequest,
+  second: ToldRequest,
+  facts: Facts,
+  world: World,
+): boolean {
+  const older = makerOf(first, facts, world)
+  const newer = makerOf(second, facts, world)
+  if (older === undefined || newer === undefined || !areTwins(older, newer, facts)) return false
+  const check = checksOf(older, facts, world).find(({ id }) => String(id) === older.provider_id)
+  return older.channel === 'github-review' || wasCompleted(check, second, world)
+}
+
+/** The delivery that shows what this request made. */
+function makerOf(
+  { received: { index } }: ToldRequest,
+  facts: Facts,
+  world: World,
+): DeliveryFact | undefined {
+  return facts.deliveries.find((delivery) => {
+    const { provider_id: known, thread, channel } = delivery
+    const repo = repoOf(delivery, facts, world)
+    const made =
+      channel === 'github-review'
+        ? world.github.reviews(repo, thread ?? 0).find(({ request }) => request === index)
+        : checksOf(delivery, facts, world).find(({ requests }) => requests[0] === index)
+    return made !== undefined && String(made.id) === known
+  })
+}
+
+function areTwins(one: DeliveryFact, other: DeliveryFact, { runs }: Facts): boolean {
+  const [pair, same] = [one, other].map(({ run_id: of }) => {
+    return runs.find(({ id }) => id === of)?.pair.replace(/ \(copy \S+\)$/, '')
+  })
+  return one.run_id !== other.run_id && pair !== undefined && pair === same
+}
+
+function wasCompleted(
+  check: SimulatedCheckRun | undefined,
+  { received: { index: before } }: ToldRequest,
+  { github }: World,
+): boolean {
+  return (check?.requests ?? []).some((index) => {
+    if (index === null || index >= before) return false
+    const body = github.requests[index]?.body as { readonly status?: string } | null
+    return body?.status === 'completed'
+  })
+}
+
+function checksOf({ channel, sha, ...rest }: DeliveryFact, facts: Facts, world: World) {
+  if (channel !== 'github-check' || sha === null) return []
+  return world.github.checkRuns(repoOf(rest, facts, world), sha)
+}
