@@ -62,8 +62,17 @@ export interface Sight {
 /**
  * Whose something on GitHub is: `ours`, or why not. `absent`: it is not there. `foreign`: somebody
  * else made it. `elsewhere`: not on this thread or commit. `another`: it is another delivery's.
+ * `unmarked`: our account made it, and nothing shows that it was for this delivery.
  */
-export type Ownership = 'ours' | 'absent' | 'foreign' | 'elsewhere' | 'another'
+export type Ownership = 'ours' | 'absent' | 'foreign' | 'elsewhere' | 'another' | 'unmarked'
+
+/** What somebody says this target has published, under that id. */
+export interface OwnershipClaim {
+  readonly target: Target
+  readonly providerId: string
+  /** As it is stored. */
+  readonly content: unknown
+}
 
 export interface LookRequest {
   readonly target: Target
@@ -86,7 +95,7 @@ export interface Channel {
   /** Whether the thread or commit can be seen: tells a lost one from a lost permission. */
   placeIsThere(target: Target, sendBy: SendBy): Promise<boolean>
   /** Whether this target may take it for its own. */
-  ownershipOf(target: Target, providerId: string, sendBy: SendBy): Promise<Ownership>
+  ownershipOf(claim: OwnershipClaim, sendBy: SendBy): Promise<Ownership>
   /** Removes a copy of ours; gone already is fine. Only where copies can be made and removed. */
   remove?(target: Target, providerId: string, sendBy: SendBy): Promise<void>
 }

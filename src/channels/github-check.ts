@@ -11,6 +11,7 @@ import type {
   CheckContent,
   LookRequest,
   Ownership,
+  OwnershipClaim,
   Prepared,
   SendBy,
   Sight,
@@ -103,14 +104,16 @@ export class CheckChannel implements Channel {
     return { standing: checks.map((check) => standingOf(check, body)), unverified: false }
   }
 
-  async ownershipOf(target: Target, providerId: string, sendBy: SendBy): Promise<Ownership> {
+  async ownershipOf(claim: OwnershipClaim, sendBy: SendBy): Promise<Ownership> {
+    const { target, providerId } = claim
     const [check] = await this.#get({ ...target, providerId }, sendBy)
     if (check === undefined) return 'absent'
     const { appIds } = await this.#parts.authors()
     if (check.app == null || !appIds.has(check.app.id)) return 'foreign'
     if (check.head_sha !== shaOf(target)) return 'elsewhere'
     const key = check.external_id ?? ''
-    return key === '' || key === target.markerKey ? 'ours' : 'another'
+    if (key === '') return 'unmarked'
+    return key === target.markerKey ? 'ours' : 'another'
   }
 
   placeIsThere(target: Target, sendBy: SendBy): Promise<boolean> {

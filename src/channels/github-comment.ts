@@ -10,6 +10,7 @@ import type {
   Channel,
   LookRequest,
   Ownership,
+  OwnershipClaim,
   Prepared,
   SendBy,
   Sight,
@@ -23,7 +24,7 @@ import { renderAnchor } from './anchor/render-anchor.ts'
 import { authorForm, isByUs } from './authors.ts'
 import { cutBody } from './cut-body.ts'
 import { eachPage } from './each-page.ts'
-import { isMarkedForAnother, judgeMarker, withMarker, withoutMarker } from './marker.ts'
+import { judgeMarker, ownerByMarker, withMarker, withoutMarker } from './marker.ts'
 import type { ChannelParts } from './parts.ts'
 import {
   bodyMax,
@@ -120,13 +121,14 @@ export class CommentChannel implements Channel {
     return threadIsThere(this.#parts.github, target, sendBy)
   }
 
-  async ownershipOf(target: Target, providerId: string, sendBy: SendBy): Promise<Ownership> {
+  async ownershipOf(claim: OwnershipClaim, sendBy: SendBy): Promise<Ownership> {
+    const { target, providerId } = claim
     const comment = await this.#get({ ...target, providerId }, sendBy)
     if (comment === null) return 'absent'
     if (!isByUs(comment, await this.#parts.authors())) return 'foreign'
     const [, thread] = /\/issues\/(\d+)$/.exec(comment.issue_url ?? '') ?? []
     if (thread !== String(threadOf(target))) return 'elsewhere'
-    return isMarkedForAnother(comment.body ?? '', target) ? 'another' : 'ours'
+    return ownerByMarker(comment.body ?? '', target, await this.#parts.markerKeys())
   }
 
   async remove(target: Target, providerId: string, sendBy: SendBy): Promise<void> {

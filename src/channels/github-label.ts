@@ -11,6 +11,7 @@ import type {
   LabelContent,
   LookRequest,
   Ownership,
+  OwnershipClaim,
   Prepared,
   SendBy,
   Sight,
@@ -60,9 +61,12 @@ export class LabelChannel implements Channel {
     return { standing: isThere || !present ? [standing] : [], unverified: false }
   }
 
-  /** A label is known by its name, and is anybody's. */
-  async ownershipOf(target: Target, providerId: string, sendBy: SendBy): Promise<Ownership> {
-    return (await this.#isThere(target, providerId, sendBy)) ? 'ours' : 'absent'
+  /** A label is known by its name, which must be the wanted one, and is anybody's. */
+  async ownershipOf(claim: OwnershipClaim, sendBy: SendBy): Promise<Ownership> {
+    const { target, providerId, content } = claim
+    if (!(await this.#isThere(target, providerId, sendBy))) return 'absent'
+    const { label } = contentOf(labelContent, content)
+    return label.toLowerCase() === providerId.toLowerCase() ? 'ours' : 'another'
   }
 
   placeIsThere(target: Target, sendBy: SendBy): Promise<boolean> {

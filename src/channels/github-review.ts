@@ -9,6 +9,7 @@ import type {
   Channel,
   LookRequest,
   Ownership,
+  OwnershipClaim,
   Prepared,
   ReviewComment,
   SendBy,
@@ -20,7 +21,7 @@ import { authorForm, isByUs } from './authors.ts'
 import { cutBody } from './cut-body.ts'
 import { eachPage } from './each-page.ts'
 import type { ImageHosts } from './inert-prose.ts'
-import { isMarkedForAnother, judgeMarker, withMarker, withoutMarker } from './marker.ts'
+import { judgeMarker, ownerByMarker, withMarker, withoutMarker } from './marker.ts'
 import type { ChannelParts } from './parts.ts'
 import {
   bodyMax,
@@ -109,14 +110,15 @@ export class ReviewChannel implements Channel {
     return { standing: [], unverified }
   }
 
-  async ownershipOf(target: Target, providerId: string, sendBy: SendBy): Promise<Ownership> {
-    const { github, authors } = this.#parts
+  async ownershipOf(claim: OwnershipClaim, sendBy: SendBy): Promise<Ownership> {
+    const { target, providerId } = claim
+    const { github, authors, markerKeys } = this.#parts
     const place = { pull_number: threadOf(target), review_id: providerId }
     const route = `GET ${ofPull}/{review_id}`
     const found = await unlessGone(github.call(target, reviewForm, route, place, sendBy))
     if (found === null) return 'absent'
     if (!isByUs(found.data, await authors())) return 'foreign'
-    return isMarkedForAnother(found.data.body ?? '', target) ? 'another' : 'ours'
+    return ownerByMarker(found.data.body ?? '', target, await markerKeys())
   }
 
   placeIsThere(target: Target, sendBy: SendBy): Promise<boolean> {

@@ -10,6 +10,7 @@ import type {
   Channel,
   LookRequest,
   Ownership,
+  OwnershipClaim,
   Prepared,
   SendBy,
   Sight,
@@ -94,11 +95,14 @@ export class StatusChannel implements Channel {
     return { standing: [], unverified: false }
   }
 
-  /** A status has no address of its own; its context is the delivery's, or it is another's. */
-  async ownershipOf(target: Target, providerId: string, sendBy: SendBy): Promise<Ownership> {
+  /** A status has no address of its own; its context is this delivery's, or it is another's. */
+  async ownershipOf(claim: OwnershipClaim, sendBy: SendBy): Promise<Ownership> {
+    const { target, providerId, content } = claim
     const { userIds } = await this.#parts.authors()
     for await (const status of this.#newestFirst(target, null, sendBy)) {
       if (String(status.id) !== providerId) continue
+      const { context } = contentOf(statusContent, content)
+      if (status.context.toLowerCase() !== context.toLowerCase()) return 'another'
       return status.creator != null && userIds.has(status.creator.id) ? 'ours' : 'foreign'
     }
     return 'absent'

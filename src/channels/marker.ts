@@ -13,7 +13,7 @@
  * they go on verifying in the store that wrote them.
  */
 import { createHmac } from 'node:crypto'
-import type { Target } from '../channel.ts'
+import type { Ownership, Target } from '../channel.ts'
 import { sameHash } from '../secrets.ts'
 
 export interface MarkerKey {
@@ -50,10 +50,15 @@ export function judgeMarker(body: string, of: Marked, { current, all }: MarkerKe
   return isOurs ? 'verified' : 'unverified'
 }
 
-/** Whether it says of itself that it is another delivery's, whoever signed it. */
-export function isMarkedForAnother(body: string, { markerKey }: Marked): boolean {
+/** Of what our author wrote: whose it is. Without our signature it may be a person's own words. */
+export function ownerByMarker(
+  body: string,
+  of: Marked,
+  keys: MarkerKeys,
+): Extract<Ownership, 'ours' | 'another' | 'unmarked'> {
+  if (judgeMarker(body, of, keys) === 'verified') return 'ours'
   const [, key] = lastOf(body) ?? []
-  return key !== undefined && key !== written(markerKey)
+  return key !== undefined && key !== written(of.markerKey) ? 'another' : 'unmarked'
 }
 
 /** The key of the delivery that it says it is, whoever signed it; null where it says nothing. */

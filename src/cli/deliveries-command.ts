@@ -158,8 +158,8 @@ function addConfirm(deliveries: Command, world: World): void {
     .summary('say that a delivery has arrived')
     .description(
       'Says that you looked and it is there: it counts as sent. With an id, GitHub is asked ' +
-        'whether our account made it on that thread or commit, because the next version ' +
-        'overwrites it; straight on the database this needs the GitHub credentials. Without an ' +
+        'whether our account made it for this delivery, on that thread or commit, because the ' +
+        'next version overwrites it; straight on the database this needs the GitHub credentials. Without an ' +
         'id nothing is asked, and the next version looks for it.',
     )
     .option('--provider-message-id <id>', "GitHub's id of it, such as a comment's")

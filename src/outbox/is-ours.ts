@@ -35,7 +35,8 @@ export function createIsOurs(parts: OwnershipParts): CheckIsOurs {
       await authors.learn()
       const known = await withId(parts, placed)
       const target = targetOf(known, known.repoGithubId)
-      const found = await channel.ownershipOf(target, providerId, Infinity)
+      const content: unknown = JSON.parse(placed.delivery.content)
+      const found = await channel.ownershipOf({ target, providerId, content }, Infinity)
       if (found !== 'ours') throw notOurs(placed, providerId, found)
     } catch (error) {
       if (error instanceof GitHubError) throw notChecked(error.message)
@@ -60,6 +61,7 @@ const reasons: Readonly<Record<Exclude<Ownership, 'ours'>, string>> = {
   foreign: 'somebody else made it',
   elsewhere: 'it is not on this thread or commit',
   another: 'it belongs to another delivery',
+  unmarked: 'our account made it, but without the signed marker of this delivery',
 }
 
 function notOurs(

@@ -151,8 +151,10 @@ export function exerciseChannel(the: ChannelCase, identity: Identity, way: Way):
     })
 
     it('knows its own from what is not there, somebody else’s or another delivery’s', async () => {
-      const whose = (id: string, given = {}) =>
-        world.channel(the.name).ownershipOf(world.target(given), id, inTime)
+      const whose = (providerId: string, given = {}) => {
+        const claim = { target: world.target(given), providerId, content: the.first }
+        return world.channel(the.name).ownershipOf(claim, inTime)
+      }
       const { providerId } = await world.write(the.name, the.first)
       expect(await whose(providerId)).toBe('ours')
       expect(await whose('1')).toBe('absent')

@@ -1,9 +1,11 @@
 /**
  * Goal: an operator's word that something has arrived is taken only for what this delivery may own:
- * made by our account, on that thread or commit, and not another delivery's.
+ * made by our account for this delivery, on that thread or commit.
  * Method: the real store, channels and publisher as an App against the simulated GitHub.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { MarkerKey } from '../../src/channels/marker.ts'
+import { withMarker } from '../../src/channels/marker.ts'
 import type { Delivery } from '../../src/domain/outbox/delivery.ts'
 import type { World } from './world.ts'
 import { baseSha, context, head, hour, minute, openWorld, repo, second } from './world.ts'
@@ -34,6 +36,16 @@ async function confirm({ id }: Delivery, providerId: string | number): Promise<D
 
 const bot = 'holdfast-bot[bot]'
 
+function markedBody({ markerKey }: Delivery, all: readonly MarkerKey[]): string {
+  const repoGithubId = here.github.repository(repo).id
+  const marked = { repoGithubId, ownRepositoryIds: [], thread: 5, markerKey }
+  return withMarker('As published.', marked, { current: all[0]!, all })
+}
+
+/** As we would have written it. */
+const ourBody = async (delivery: Delivery): Promise<string> =>
+  markedBody(delivery, await here.now(here.store.outbox.markerKeys()))
+
 describe('a comment', () => {
   it('of a person is refused, and not overwritten', async () => {
     const text = 'My careful analysis.'
@@ -48,9 +60,29 @@ describe('a comment', () => {
     expect(here.github.comments(repo, 5).find(({ id }) => id === bobs.id)?.body).toBe(text)
   })
 
+  it('that our account wrote without a marker is refused, and not overwritten', async () => {
+    const text = 'What whoever has this account wrote by hand.'
+    const byHand = here.github.commentAs(bot, repo, 5, text)
+    const { claimed, anchor } = await claimLocked()
+    await expect(confirm(anchor, byHand.id)).rejects.toMatchObject({
+      code: 'not_ours',
+      message: expect.stringContaining('without the signed marker') as string,
+    })
+    await here.complete(claimed)
+    await here.time.pass(minute)
+    expect(here.github.comments(repo, 5).find(({ id }) => id === byHand.id)?.body).toBe(text)
+  })
+
+  it('with this delivery’s marker that no key of ours signed is refused', async () => {
+    const { anchor } = await claimLocked()
+    const forged = markedBody(anchor, [{ id: 'key', secret: 'not ours' }])
+    const comment = here.github.commentAs(bot, repo, 5, forged)
+    await expect(confirm(anchor, comment.id)).rejects.toMatchObject({ code: 'not_ours' })
+  })
+
   it('of ours on that thread is taken, and the next version edits it', async () => {
     const { claimed, anchor } = await claimLocked()
-    const ours = here.github.commentAs(bot, repo, 5, 'Somebody edited the marker away.')
+    const ours = here.github.commentAs(bot, repo, 5, await ourBody(anchor))
     expect(await confirm(anchor, ours.id)).toMatchObject({ status: 'SENT' })
     await here.complete(claimed, 'The result.')
     await here.time.pass(hour)
@@ -62,9 +94,10 @@ describe('a comment', () => {
     here.github.addPull(repo, { number: 6, headSha: head(6), baseSha })
     here.github.addRepository('acme/other')
     here.github.addPull('acme/other', { number: 5, headSha: head(6), baseSha })
-    const elsewhere = here.github.commentAs(bot, repo, 6, 'Ours.')
-    const abroad = here.github.commentAs(bot, 'acme/other', 5, 'Ours.')
     const { anchor } = await claimLocked()
+    const body = await ourBody(anchor)
+    const elsewhere = here.github.commentAs(bot, repo, 6, body)
+    const abroad = here.github.commentAs(bot, 'acme/other', 5, body)
     await expect(confirm(anchor, elsewhere.id)).rejects.toMatchObject({ code: 'not_ours' })
     await expect(confirm(anchor, abroad.id)).rejects.toMatchObject({ code: 'not_ours' })
     await expect(confirm(anchor, 1)).rejects.toMatchObject({ code: 'not_ours' })
@@ -95,7 +128,7 @@ describe('a comment', () => {
 
   it('cannot be taken while GitHub cannot be asked', async () => {
     const { anchor } = await claimLocked()
-    const ours = here.github.commentAs(bot, repo, 5, 'Ours.')
+    const ours = here.github.commentAs(bot, repo, 5, await ourBody(anchor))
     const { faults } = here.github
     const route = 'GET /repos/{owner}/{repo}/issues/comments/{comment_id}'
     faults.add({ on: { route, times: 1 }, fault: faults.serverError(502) })
@@ -105,9 +138,27 @@ describe('a comment', () => {
 
   it('that was sent already needs no second check', async () => {
     const { anchor } = await claimLocked()
-    const ours = here.github.commentAs(bot, repo, 5, 'Ours.')
+    const ours = here.github.commentAs(bot, repo, 5, await ourBody(anchor))
     await confirm(anchor, ours.id)
     here.github.deleteCommentAs('octocat', ours.id)
     expect(await confirm(anchor, ours.id)).toMatchObject({ providerId: String(ours.id) })
+  })
+})
+
+describe('a status', () => {
+  it('of ours under another context is refused', async () => {
+    const route = 'POST /repos/{owner}/{repo}/statuses/{sha}'
+    const claimed = await here.claim()
+    await here.time.pass(5 * second)
+    const content = { context: 'own/lint', state: 'success', description: '', targetUrl: null }
+    here.github.faults.add({ on: { route, times: 1 }, fault: here.github.faults.refuse(410, {}) })
+    await here.publish(claimed, 'lint', 'github-status', content)
+    await here.time.pass(5 * second)
+    const lint = await here.delivery('lint')
+    const status = await here.delivery('status')
+    await expect(confirm(lint!, status?.providerId ?? '')).rejects.toMatchObject({
+      code: 'not_ours',
+      message: expect.stringContaining('another delivery') as string,
+    })
   })
 })
