@@ -55,7 +55,7 @@ export interface App {
   readonly store: Store
   readonly runs: Runs
   /** Who we act as, once GitHub was asked; null when it did not say. */
-  ownAccount(): Promise<OwnAccount | null>
+  ownAccount(): Promise<OwnAccount | 'refused' | null>
   /** Takes requests; resolves when it does. */
   listen(): Promise<{ readonly url: string }>
   /** Finishes what is in hand, then lets go of everything. */

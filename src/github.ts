@@ -98,6 +98,8 @@ export interface HookDeliveryItem {
   readonly deliveredAt: number
   readonly event: string
   readonly action: string | null
+  /** The status of our answer; 0 when GitHub could not reach us, null when it does not say. */
+  readonly answered: number | null
 }
 
 export interface SentWebhook {

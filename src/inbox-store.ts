@@ -29,6 +29,8 @@ export type NewWebhook = Pick<
   readonly waits: boolean
   /** It never came: we found that it had happened. */
   readonly caughtUp?: boolean
+  /** What GitHub was answered when it sent this; 0 when it reached nobody. */
+  readonly answered?: number | null
   readonly body: WebhookBody
 }
 

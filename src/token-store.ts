@@ -19,9 +19,13 @@ export interface TokenStore {
   endedTokens(ids: readonly string[]): Promise<readonly string[]>
 }
 
+/** What was wrong: a bearer token, or the signature of a webhook. */
+export type RefusedCredential = 'token' | 'signature'
+
 export interface Refusals {
   /** Where they came from. */
   readonly address: string
+  readonly what: RefusedCredential
   readonly count: number
 }
 

@@ -63,7 +63,7 @@ async function explainThread(
   const subject = `${repo}#${number}`
   const isUnknown = known.stands.length === 0 && known.webhooks.length === 0
   const headline = threadHeadline(known, subject)
-  const actions = isUnknown ? actionsForUnknown : actionsOf(known)
+  const actions = isUnknown ? actionsForUnknown(known) : actionsOf(known)
   return told(known, { query, kind: 'pull_request', subject, headline, actions })
 }
 
@@ -96,8 +96,8 @@ async function explainWebhook(
     if (!sure) throw notAQuestion()
     throw new NotFoundError('inbox_entry_not_found', `there is no webhook ${outside(id)}`, {
       hint:
-        'It never came, or is past its retention. See what came with "holdfast inbox list", and ' +
-        'whether GitHub sends webhooks here with "holdfast doctor".',
+        'It did not come, was refused for its signature, or is past its retention. See what came ' +
+        'with "holdfast inbox list", and whether webhooks are accepted with "holdfast doctor".',
     })
   }
   const [entry] = known.webhooks

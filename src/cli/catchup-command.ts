@@ -64,11 +64,12 @@ async function reportFor(world: World, parsed: Parsed): Promise<CatchUpView> {
 function catchUpText(report: CatchUpView): string {
   const { ingested, reconciled, runs_made, runs_cancelled, looked_at, skipped } = report
   const lines = [
-    `Took in ${count(ingested, 'webhook')} that never came, of ${looked_at.deliveries} that ` +
-      `GitHub sent.`,
-    `Found ${count(reconciled, 'pull request')} changed unheard, of ` +
-      `${looked_at.pull_requests} in ` +
-      `${count(looked_at.repositories, 'repository', 'repositories')}.`,
+    `${ingested === 0 ? 'No' : ingested} missed ${ingested === 1 ? 'webhook' : 'webhooks'} ` +
+      `(${looked_at.deliveries} checked).`,
+    `${reconciled === 0 ? 'No' : reconciled} pull ` +
+      `${reconciled === 1 ? 'request' : 'requests'} changed without a webhook ` +
+      `(${looked_at.pull_requests} checked, in ` +
+      `${count(looked_at.repositories, 'repository', 'repositories')}).`,
     ...listed(runs_made, 'Made'),
     ...listed(runs_cancelled, 'Cancelled'),
     ...skipped.map(

@@ -22,7 +22,7 @@ export interface StartedNotice {
   readonly version: string
   readonly url: string
   /** Null when GitHub has not said who we are. */
-  readonly account: OwnAccount | null
+  readonly account: OwnAccount | 'refused' | null
 }
 
 export function startedText(notice: StartedNotice): string {
@@ -79,7 +79,7 @@ function nextSteps({ mode }: Settings): readonly string[] {
 }
 
 function modeLines({ settings, account }: StartedNotice): readonly string[] {
-  if (settings.mode === 'live') return [`live: publishes on GitHub as ${actor(settings, account)}`]
+  if (settings.mode === 'live') return liveLines(settings, account)
   const { githubToken, githubAppId, githubPrivateKey, githubWebhookSecrets } = options
   const canAct = settings.githubToken !== null || settings.githubAppId !== null
   const missing = canAct
@@ -94,8 +94,22 @@ function modeLines({ settings, account }: StartedNotice): readonly string[] {
   ]
 }
 
-function actor({ githubAppId }: Settings, account: OwnAccount | null): string {
+function liveLines(
+  { githubAppId }: Settings,
+  account: StartedNotice['account'],
+): readonly string[] {
   const credentials = githubAppId === null ? 'a token' : `App ${githubAppId}`
-  if (account === null) return `the account of ${credentials}; GitHub has not named it yet`
-  return `${account.login}${account.kind === 'app' ? '[bot]' : ''} (${credentials})`
+  if (account === 'refused') {
+    return [
+      `live, but GitHub refuses the credentials (${credentials}): nothing is published.`,
+      'What is wrong with them: holdfast doctor',
+    ]
+  }
+  if (account === null) {
+    return [
+      `live: publishes on GitHub as the account of ${credentials}; GitHub has not named it yet`,
+    ]
+  }
+  const login = `${account.login}${account.kind === 'app' ? '[bot]' : ''}`
+  return [`live: publishes on GitHub as ${login} (${credentials})`]
 }

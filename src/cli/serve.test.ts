@@ -95,7 +95,10 @@ describe('a server that comes up', () => {
       HOLDFAST_LOG_LEVEL: 'warn',
     }
 
-    async function started(env: Record<string, string>, account: OwnAccount | null = null) {
+    async function started(
+      env: Record<string, string>,
+      account: OwnAccount | 'refused' | null = null,
+    ) {
       const world = new FakeWorld()
       world.env = { ...live, ...env }
       world.ownAccount = () => Promise.resolve(account)
@@ -128,6 +131,15 @@ describe('a server that comes up', () => {
       const told = await started(env)
       expect(told).toContain(`  webhooks        ${why}\n`)
       expect(told).not.toContain('/webhooks/github')
+    })
+
+    test('says that nothing is published while GitHub refuses us', async () => {
+      const told = await started({}, 'refused')
+      expect(told).toContain(
+        '  mode            live, but GitHub refuses the credentials (a token): ' +
+          'nothing is published.\n',
+      )
+      expect(told).not.toContain('publishes on GitHub')
     })
 
     test('says when GitHub has not named the account', async () => {

@@ -79,8 +79,8 @@ async function start(world: World, settings: Settings, log: Log): Promise<Starte
   }
 }
 
-/** Who we are on GitHub, if it answers soon: a start does not wait for GitHub. */
-async function firstWord({ scheduler }: World, app: App): Promise<OwnAccount | null> {
+/** Who we are on GitHub, if it answers within two seconds: a start waits no longer than that. */
+async function firstWord({ scheduler }: World, app: App): Promise<OwnAccount | 'refused' | null> {
   const { promise: tooLate, resolve } = Promise.withResolvers<null>()
   const cancel = scheduler.after(accountWaitMs, () => resolve(null))
   try {

@@ -5,6 +5,7 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import type { CatchUpBacklog } from '../catch-up-store.ts'
 import type { AuditRow } from '../domain/audit.ts'
 import type { DatabaseLook } from '../domain/database-look.ts'
+import { defaultPublishing } from '../domain/outbox/schedule.ts'
 import { SetupError, StoreUnavailableError } from '../errors.ts'
 import type { GitHub } from '../github.ts'
 import type { OutboxBacklog } from '../outbox-store.ts'
@@ -64,7 +65,10 @@ interface Store {
   readonly caughtUp?: Partial<CatchUpBacklog>
 }
 
-function storeOf({ vitals: other = {}, inbox, lostAt = [], caughtUp }: Store): DoctorStore {
+function storeOf(store: Store): DoctorStore {
+  const { vitals: other = {}, inbox, lostAt = [], caughtUp } = store
+  const audited = (type: string | undefined) =>
+    type === 'run.heartbeat_lost' ? lostAt.map((at) => ({ at })) : []
   return {
     now: () => now,
     vitals: () => Promise.resolve({ ...vitals, ...other }),
@@ -82,9 +86,10 @@ function storeOf({ vitals: other = {}, inbox, lostAt = [], caughtUp }: Store): D
       backlog: () => Promise.resolve(nothingToPublish),
       budgets: () => Promise.resolve([]),
       authors: () => Promise.resolve([]),
+      rules: defaultPublishing,
     },
-    listAudit: () =>
-      Promise.resolve({ items: lostAt.map((at) => ({ at }) as AuditRow), nextCursor: null }),
+    listAudit: ({ type }) =>
+      Promise.resolve({ items: audited(type).map((row) => row as AuditRow), nextCursor: null }),
   }
 }
 
@@ -119,6 +124,7 @@ test('a healthy patient has no problem, and what is not well has its remedy', as
     store: 'ok',
     'store.schema': 'ok',
     'store.durability': 'ok',
+    'inbox.signatures': 'ok',
     'store.clock': 'ok',
     'store.disk': expect.any(String) as string,
     server: 'ok',

@@ -4,6 +4,7 @@
  */
 import type { CatchUpStore } from '../catch-up-store.ts'
 import type { DatabaseLook } from '../domain/database-look.ts'
+import type { Finding } from '../domain/finding.ts'
 import type { GitHub } from '../github.ts'
 import type { OutboxStore } from '../outbox-store.ts'
 import { budgetLimits } from '../settings/budget-limits.ts'
@@ -20,13 +21,17 @@ import {
 } from './configuration.ts'
 import { checkAuthors, checkBudgets, checkDeliveries, checkLimits } from './publishing.ts'
 import { checkDatabaseFile, checkDataFolder, checkDisk, checkSecretFiles } from './data-folder.ts'
+import { checkSignatures } from './refused-webhooks.ts'
 import { examine, type Check, type Report } from './report.ts'
 import { checkDatabase, checkServed, checkStoreMode } from './store.ts'
 
 const lostLeasesRead = 100
+const refusalsRead = 100
+/** What only a webhook with a right signature leaves in the audit. */
+const acceptedTypes = ['webhook.received', 'webhook.ignored', 'webhook.duplicate'] as const
 
 export type DoctorStore = Pick<Store, 'now' | 'vitals' | 'listAudit' | 'inboxBacklog'> & {
-  readonly outbox: Pick<OutboxStore, 'backlog' | 'budgets' | 'authors'>
+  readonly outbox: Pick<OutboxStore, 'backlog' | 'budgets' | 'authors' | 'rules'>
   readonly catchUp: Pick<CatchUpStore, 'backlog'>
 }
 
@@ -99,6 +104,13 @@ function storeChecks({ settings, store }: Patient): readonly Check[] {
       },
     },
     {
+      name: 'inbox.signatures',
+      look: async () => {
+        const open = await store()
+        return open === null ? [] : await lookAtSignatures(open)
+      },
+    },
+    {
       name: 'catch-up',
       look: async () => {
         const open = await store()
@@ -119,10 +131,21 @@ function storeChecks({ settings, store }: Patient): readonly Check[] {
         ])
         return [
           ...checkDeliveries(backlog, now),
-          ...checkBudgets(budgets, budgetLimits(settings), now),
+          ...checkBudgets(budgets, budgetLimits(settings), outbox.rules, now),
           ...checkAuthors(authors, backlog),
         ]
       },
     },
   ]
+}
+
+async function lookAtSignatures(store: DoctorStore): Promise<readonly Finding[]> {
+  const newest = { limit: refusalsRead, cursor: null }
+  const [refused, ...accepted] = await Promise.all([
+    store.listAudit({ type: 'access.refused' }, newest),
+    ...acceptedTypes.map((type) => store.listAudit({ type }, { limit: 1, cursor: null })),
+  ])
+  const acceptedAt = accepted.flatMap(({ items }) => items.map(({ at }) => at))
+  const lastAt = acceptedAt.length === 0 ? null : Math.max(...acceptedAt)
+  return checkSignatures(refused.items, lastAt, store.now())
 }

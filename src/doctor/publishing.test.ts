@@ -3,9 +3,11 @@ import { describe, expect, it, test } from 'vitest'
 import type { Budget } from '../domain/outbox/budget.ts'
 import { newBudget, takeWrite } from '../domain/outbox/budget.ts'
 import { deliveryWaits } from '../domain/outbox/delivery.ts'
+import { defaultPublishing } from '../domain/outbox/schedule.ts'
 import type { LingeringDelivery, OutboxBacklog } from '../outbox-store.ts'
 import { checkAuthors, checkBudgets, checkDeliveries, checkLimits } from './publishing.ts'
 
+const rules = defaultPublishing
 const minute = 60_000
 const now = Date.parse('2026-01-31T12:00:00Z')
 const limits = { spacingMs: 1000, perMinute: 80, perHour: 500 }
@@ -73,22 +75,33 @@ describe('deliveries', () => {
 describe('budgets', () => {
   it('are well, blocked until a time, or nearly used up', () => {
     const fresh = newBudget('github:user', now)
-    expect(checkBudgets([fresh], limits, now)).toMatchObject([{ level: 'ok' }])
+    expect(checkBudgets([fresh], limits, rules, now)).toMatchObject([{ level: 'ok' }])
     const blocked = { ...fresh, blockedUntil: now + minute, blockedReason: 'rate_limited' }
-    expect(checkBudgets([blocked], limits, now)).toMatchObject([
+    expect(checkBudgets([blocked], limits, rules, now)).toMatchObject([
       { check: 'budgets.blocked', level: 'warning' },
     ])
-    expect(checkBudgets([{ ...blocked, blockedUntil: now - 1 }], limits, now)[0]?.level).toBe('ok')
+    expect(
+      checkBudgets([{ ...blocked, blockedUntil: now - 1 }], limits, rules, now)[0]?.level,
+    ).toBe('ok')
     const long = { check: 'budgets.blocked_long', level: 'problem' }
     const for23Days = { ...blocked, blockedUntil: now + 23 * 24 * 60 * minute }
-    expect(checkBudgets([for23Days], limits, now)).toMatchObject([
-      { ...long, remedy: expect.stringContaining(`holdfast budgets unblock ${fresh.identity}`) },
+    expect(checkBudgets([for23Days], limits, rules, now)).toMatchObject([
+      {
+        ...long,
+        detail: expect.stringContaining('what waits for it fails 7 days after it was wanted'),
+        remedy: expect.stringContaining(`holdfast budgets unblock ${fresh.identity}`),
+      },
     ])
+    const for2Days = { ...blocked, blockedUntil: now + 2 * 24 * 60 * minute }
+    expect(checkBudgets([for2Days], limits, rules, now)[0]?.detail).not.toContain('fails')
+    for (const each of [blocked, for2Days, for23Days]) {
+      expect(JSON.stringify(checkBudgets([each], limits, rules, now))).not.toContain('is lost')
+    }
     const againAndAgain = { ...blocked, blockedSince: now - 61 * minute }
-    expect(checkBudgets([againAndAgain], limits, now)).toMatchObject([long])
-    expect(checkBudgets([used(450)], limits, now)[0]?.check).toBe('budgets.spent')
-    expect(checkBudgets([used(440)], limits, now)[0]?.level).toBe('ok')
-    expect(checkBudgets([used(450)], { ...limits, perHour: 0 }, now)[0]?.level).toBe('ok')
+    expect(checkBudgets([againAndAgain], limits, rules, now)).toMatchObject([long])
+    expect(checkBudgets([used(450)], limits, rules, now)[0]?.check).toBe('budgets.spent')
+    expect(checkBudgets([used(440)], limits, rules, now)[0]?.level).toBe('ok')
+    expect(checkBudgets([used(450)], { ...limits, perHour: 0 }, rules, now)[0]?.level).toBe('ok')
   })
 
   function used(writes: number): Budget {

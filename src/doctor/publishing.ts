@@ -1,6 +1,7 @@
 /** What has to leave for GitHub and has not, who is kept from it, and settings that keep it. */
 import type { BudgetLimits } from '../domain/outbox/budget.ts'
 import { useOf, type Budget } from '../domain/outbox/budget.ts'
+import type { PublishingRules } from '../domain/outbox/schedule.ts'
 import type { DeliveryWait } from '../domain/outbox/delivery.ts'
 import { fine, problem, warning, type Finding } from '../domain/finding.ts'
 import type { Author, LingeringDelivery, OutboxBacklog } from '../outbox-store.ts'
@@ -8,6 +9,7 @@ import { agoText } from './backlog.ts'
 
 const minuteMs = 60_000
 const hourMs = 60 * minuteMs
+const dayMs = 24 * hourMs
 /** Confirming, settling and a usual rate limit are over by then. */
 const openMsMax = 10 * minuteMs
 const namedMax = 3
@@ -66,7 +68,7 @@ function failedFinding({ failed, oldestFailed }: OutboxBacklog): readonly Findin
     warning(
       'deliveries.failed',
       `${counted(failed, 'delivery was', 'deliveries were')} given up: ${named.join('; ')}`,
-      'See why: holdfast deliveries --status FAILED. When mended: holdfast deliveries retry ' +
+      'See why: holdfast deliveries --status FAILED. When fixed: holdfast deliveries retry ' +
         '--all; or leave one: holdfast deliveries skip ID --reason TEXT',
     ),
   ]
@@ -87,7 +89,7 @@ function unreportedFinding(backlog: OutboxBacklog, now: number): readonly Findin
       'GitHub may still show as at work: ' +
         `${counted(unreportedCount, 'announcement', 'announcements')} of runs that ended, ` +
         `the oldest ${agoText(now - first.since)}: ${named.join('; ')}`,
-      'What keeps one back: holdfast why RUN_ID. When mended: ' +
+      'What keeps one back: holdfast why RUN_ID. When fixed: ' +
         'holdfast deliveries retry DELIVERY_ID',
     ),
   ]
@@ -96,35 +98,43 @@ function unreportedFinding(backlog: OutboxBacklog, now: number): readonly Findin
 export function checkBudgets(
   budgets: readonly Budget[],
   limits: BudgetLimits,
+  { openMsMax: keptMs }: Pick<PublishingRules, 'openMsMax'>,
   now: number,
 ): readonly Finding[] {
-  const blocked = budgets.flatMap((budget) => blockedFinding(budget, now))
+  const blocked = budgets.flatMap((budget) => blockedFinding(budget, keptMs, now))
   const spent = budgets.flatMap((budget) => spentFinding(budget, limits, now))
   const findings = [...blocked, ...spent]
   return findings.length > 0 ? findings : [fine('budgets', 'no identity is kept from writing')]
 }
 
-function blockedFinding(budget: Budget, now: number): readonly Finding[] {
+function blockedFinding(budget: Budget, keptMs: number, now: number): readonly Finding[] {
   const { identity, blockedUntil, blockedReason, blockedSince } = budget
   if (blockedUntil === null || blockedUntil <= now) return []
   const until = `${identity} is blocked until ${new Date(blockedUntil).toISOString()}`
   const lastsLong = blockedUntil - now > hourMs || now - (blockedSince ?? now) > hourMs
   const since = blockedSince === null ? '' : `, since ${new Date(blockedSince).toISOString()}`
   const what = `${until}${since} (${blockedReason ?? 'rate_limited'})`
-  return [
-    lastsLong
-      ? problem('budgets.blocked_long', `${what}: for more than an hour`, remedyFor(budget))
-      : warning('budgets.blocked', what, remedyFor(budget)),
-  ]
+  if (!lastsLong) return [warning('budgets.blocked', what, remedyFor(budget))]
+  const failing = new Date(now + keptMs).toISOString()
+  const outlasts = blockedUntil > now + keptMs
+  const lost = outlasts
+    ? `; what waits for it fails ${keptMs / dayMs} days after it was wanted (from now: ${failing})`
+    : ''
+  const told = `${what}: for more than an hour${lost}`
+  return [problem('budgets.blocked_long', told, remedyFor(budget))]
 }
 
 function remedyFor({ identity, blockedReason }: Budget): string {
-  const lift = `When fixed: holdfast budgets unblock ${identity}`
-  if (blockedReason === 'unauthorized') return `GitHub refuses the credentials. ${lift}`
-  if (blockedReason === 'not_installed') return `Install the GitHub App there. ${lift}`
+  const lift = `holdfast budgets unblock ${identity}`
+  if (blockedReason === 'unauthorized') {
+    return `GitHub refuses the credentials. When fixed: ${lift}`
+  }
+  if (blockedReason === 'not_installed') {
+    return `Install the GitHub App there. When fixed: ${lift}`
+  }
   return (
-    'Nothing is lost and it goes on by itself. If it comes often, write less: raise ' +
-    `HOLDFAST_COALESCE_MS, or lower HOLDFAST_WRITES_PER_HOUR. ${lift}`
+    `GitHub asked to wait. If it accepts writes again before then: ${lift}. If it comes often, ` +
+    'write less: raise HOLDFAST_COALESCE_MS, or lower HOLDFAST_WRITES_PER_HOUR.'
   )
 }
 

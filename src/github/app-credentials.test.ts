@@ -296,7 +296,7 @@ describe('ownAccount as an App', () => {
     expect(await rejectionOf(github.ownAccount())).toMatchObject({ status })
   })
 
-  it.each([401, 403])('is null when the App is refused (%i)', async (status) => {
+  it.each([401, 403, 404])('is null when the App is refused or not known (%i)', async (status) => {
     const { github } = setUp()
     api.on('GET /app', { status })
     expect(await github.ownAccount()).toBeNull()

@@ -1,11 +1,13 @@
-/** Whether an App's webhooks find us and can be trusted. */
+/** Whether an App's webhooks find us, can be trusted and are accepted. */
 import { z } from 'zod'
 import { fine, problem, warning, type Finding } from '../domain/finding.ts'
 import type { Setup } from './check-setup.ts'
 import { GitHubError, isGitHubError } from './errors.ts'
+import { deliveryForm } from './listings.ts'
 import { unaskable, webhookAddress, webhookPath } from './setup-findings.ts'
 
 const check = 'github.webhook'
+const deliveriesRead = 30
 
 const hookForm = z.object({
   url: z.string().nullish(),
@@ -35,6 +37,60 @@ export async function checkAppHook({ ask, options }: Setup, place: string): Prom
     if (error instanceof GitHubError) return [unaskable(check, error)]
     throw error
   }
+}
+
+/** GitHub's own record: what it was answered last. The newest come first. */
+export async function checkAppDeliveries({ ask }: Setup, place: string): Promise<Finding[]> {
+  const name = 'github.deliveries'
+  try {
+    const form = z.array(deliveryForm)
+    const route = 'GET /app/hook/deliveries'
+    const { data } = await ask('app', form, route, { per_page: deliveriesRead })
+    const [last] = data
+    if (last === undefined) return [fine(name, 'GitHub has sent no webhook in the last 3 days')]
+    const accepted = data.findIndex(({ answered }) => isAccepted(answered))
+    const failed = accepted === -1 ? data : data.slice(0, accepted)
+    if (failed.length === 0) {
+      const at = new Date(last.deliveredAt).toISOString()
+      return [
+        fine(name, `the last webhook was accepted (${last.answered ?? 'no status'}) at ${at}`),
+      ]
+    }
+    const many = failed.length < deliveriesRead ? `${failed.length}` : `${failed.length} or more`
+    const told = failed.length === 1 ? 'the last webhook' : `the last ${many} webhooks`
+    return [failedDeliveries(name, told, failed[0]?.answered ?? null, place)]
+  } catch (error) {
+    if (error instanceof GitHubError) return [unaskable(name, error)]
+    throw error
+  }
+}
+
+/** A record without a status tells nothing against us. */
+const isAccepted = (answered: number | null): boolean =>
+  answered === null || (answered >= 200 && answered < 300)
+
+function failedDeliveries(
+  name: string,
+  told: string,
+  answered: number | null,
+  place: string,
+): Finding {
+  if (answered === 401) {
+    return problem(
+      name,
+      `${told} from GitHub ended with 401: the signature does not fit`,
+      `${place} → General → Webhook: set the same secret as in GITHUB_WEBHOOK_SECRET. Then ` +
+        'take in what was refused: holdfast catchup',
+    )
+  }
+  const ended =
+    answered === 0 || answered === null ? 'could not be delivered' : `ended with ${answered}`
+  return warning(
+    name,
+    `${told} from GitHub ${ended}`,
+    `See the answers: ${place} → Advanced → Recent deliveries. Is this server, or a proxy ` +
+      'before it, reachable under the Webhook URL? What was missed: holdfast catchup',
+  )
 }
 
 function noHook(settings: string, address: string): Finding {

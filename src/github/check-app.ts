@@ -1,7 +1,7 @@
 /** The set-up as a GitHub App: what it may do, what it hears of, where it is installed. */
 import { z } from 'zod'
 import { fine, problem, warning, type Finding } from '../domain/finding.ts'
-import { checkAppHook } from './check-app-hook.ts'
+import { checkAppDeliveries, checkAppHook } from './check-app-hook.ts'
 import type { Setup } from './check-setup.ts'
 import { GitHubError, isGitHubError } from './errors.ts'
 import {
@@ -51,6 +51,7 @@ export async function checkApp(setup: Setup): Promise<Finding[]> {
     ...checkPermissions(app, place),
     ...checkEvents(app, setup.options.events, place),
     ...(await checkAppHook(setup, place)),
+    ...(await checkAppDeliveries(setup, place)),
     ...(await checkInstallations(setup, app, place)),
   ]
 }

@@ -164,7 +164,18 @@ describe('as an App', () => {
     readonly hook?: object | null
     readonly installations?: readonly object[]
     readonly publicUrl?: string | null
+    /** What GitHub was answered, newest first. */
+    readonly answered?: readonly (number | null)[]
   }
+
+  const delivered = (answered: number | null, id: number) => ({
+    id,
+    guid: `guid ${id}`,
+    delivered_at: '2026-11-15T11:00:00Z',
+    status_code: answered,
+    event: 'pull_request',
+    action: 'opened',
+  })
 
   function setUp(world: World = {}) {
     const client = clientOf(api.url, {
@@ -178,6 +189,7 @@ describe('as an App', () => {
       'GET /app/hook/config',
       world.hook === null ? { status: 404 } : { body: { ...hook, ...world.hook } },
     )
+    on('GET /app/hook/deliveries?per_page=30', { body: (world.answered ?? []).map(delivered) })
     on('GET /app/installations?per_page=100', { body: world.installations ?? [installation] })
     on('POST /app/installations/9/access_tokens', {
       body: { token: 'ghs_short', expires_at: '2999-01-01T00:00:00Z' },
@@ -193,6 +205,7 @@ describe('as an App', () => {
       'ok github.permissions: the App asks for all the permissions it needs',
       'ok github.events: the App hears of all the events it needs',
       'ok github.webhook: webhooks go to https://hooks.acme.example/webhooks/github',
+      'ok github.deliveries: GitHub has sent no webhook in the last 3 days',
       'ok github.installations: installed for 1 account',
       'ok github.rate_limit: 5000 of 5000 calls left this hour',
       "ok github.clock: our clock and GitHub's agree within a minute",
@@ -275,6 +288,25 @@ describe('as an App', () => {
     expect(troubles(await setUp(world).checkSetup())).toEqual([])
   })
 
+  it.each<[readonly (number | null)[], string]>([
+    [[200, 401], 'ok github.deliveries: the last webhook was accepted (200) at 2026-11-15T11:00'],
+    [[null], 'ok github.deliveries: the last webhook was accepted (no status)'],
+    [
+      [401, 401, 202],
+      'problem github.deliveries: the last 2 webhooks from GitHub ended with 401: the signature ' +
+        'does not fit',
+    ],
+    [[401], 'problem github.deliveries: the last webhook from GitHub ended with 401'],
+    [Array.from({ length: 30 }, () => 401), 'the last 30 or more webhooks from GitHub ended with'],
+    [[502, 200], 'warning github.deliveries: the last webhook from GitHub ended with 502'],
+    [[0, 200], 'warning github.deliveries: the last webhook from GitHub could not be delivered'],
+  ])('its last webhooks were answered %j', async (answered, line) => {
+    const findings = await setUp({ answered }).checkSetup()
+    expect(told(findings)).toContainEqual(expect.stringContaining(line))
+    const { remedy, level } = findings.find(({ check }) => check === 'github.deliveries')!
+    if (level === 'problem') expect(remedy).toMatch(/secret as in GITHUB_WEBHOOK_SECRET/)
+  })
+
   it('installed nowhere, suspended, or not granted what it asks for', async () => {
     const nowhere = await setUp({ installations: [] }).checkSetup()
     expect(troubles(nowhere)).toEqual([
@@ -298,11 +330,13 @@ describe('as an App', () => {
     const github = setUp({ app: { events: [] } })
     const headers = { date: new Date(Date.parse('2026-11-15T12:00:00Z')).toUTCString() }
     api.on('GET /app/hook/config', { status: 502, headers })
+    api.on('GET /app/hook/deliveries?per_page=30', { status: 502, headers })
     api.on('GET /app/installations?per_page=100', { status: 503, headers })
     const lines = troubles(await github.checkSetup())
-    expect(lines).toHaveLength(7)
+    expect(lines).toHaveLength(8)
     expect(lines[4]).toContain('warning github.webhook: could not be looked at')
-    expect(lines[5]).toContain('warning github.installations: could not be looked at')
-    expect(lines[6]).toContain('warning github.rate_limit: could not be looked at')
+    expect(lines[5]).toContain('warning github.deliveries: could not be looked at')
+    expect(lines[6]).toContain('warning github.installations: could not be looked at')
+    expect(lines[7]).toContain('warning github.rate_limit: could not be looked at')
   })
 })

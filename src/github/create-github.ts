@@ -162,7 +162,8 @@ async function appAccount(ask: Ask, credentials: Credentials): Promise<OwnAccoun
   try {
     app = (await ask('app', appForm, 'GET /app')).data
   } catch (error) {
-    if (isGitHubError(error, 'unauthorized', 'forbidden')) return null
+    // 404 is GitHub's answer to the id of an App that does not exist.
+    if (isGitHubError(error, 'unauthorized', 'forbidden', 'not_found')) return null
     throw error
   }
   const { slug, id: appId } = app

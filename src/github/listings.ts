@@ -11,15 +11,20 @@ const perPage = 100
 
 const timeForm = z.iso.datetime({ offset: true }).transform((text) => Date.parse(text))
 
-const deliveryForm = z
+export const deliveryForm = z
   .object({
     id: z.number(),
     guid: z.string().min(1),
     delivered_at: timeForm,
     event: z.string(),
     action: z.string().nullable(),
+    status_code: z.number().nullish(),
   })
-  .transform(({ delivered_at: deliveredAt, ...rest }) => ({ ...rest, deliveredAt }))
+  .transform(({ delivered_at: deliveredAt, status_code: answered, ...rest }) => ({
+    ...rest,
+    deliveredAt,
+    answered: answered ?? null,
+  }))
 
 const sentForm = z.object({
   request: z.object({

@@ -70,6 +70,7 @@ export type HttpStore = Pick<
 
 type HttpOutbox = Pick<
   OutboxStore,
+  | 'rules'
   | 'publish'
   | 'delivery'
   | 'attemptsOf'

@@ -3,13 +3,13 @@
  * more slowly.
  *
  * What must hold: whoever guesses can fill neither the audit nor our memory: a minute has one row
- * per address, for so many addresses, and one for all others. Only refusals are slowed down: a
- * right token from the same address never waits.
+ * per address and kind, for so many of them, and one per kind for all others. Only refusals are
+ * slowed down: a right token from the same address never waits.
  */
 import type { Log } from '../log.ts'
 import type { Cancel, Scheduler } from '../scheduler.ts'
 import { delay } from '../scheduler.ts'
-import type { Refusals, TokenStore } from '../token-store.ts'
+import type { RefusedCredential, Refusals, TokenStore } from '../token-store.ts'
 
 const everyMs = 60_000
 const addressesMax = 100
@@ -26,7 +26,7 @@ export class FailedAccess {
   readonly #store: Pick<TokenStore, 'noteRefusals'>
   readonly #scheduler: Scheduler
   readonly #log: Log
-  readonly #counts = new Map<string, number>()
+  readonly #counts = new Map<string, Refusals>()
   #cancelFlush: Cancel | null = null
   #slowed = 0
 
@@ -37,11 +37,12 @@ export class FailedAccess {
   }
 
   /** Resolves when the refusal may be answered. */
-  async refused(address: string): Promise<void> {
-    const known = this.#counts.has(address) || this.#counts.size < addressesMax
-    const counted = known ? address : otherAddresses
-    const count = (this.#counts.get(counted) ?? 0) + 1
-    this.#counts.set(counted, count)
+  async refused(client: string, what: RefusedCredential): Promise<void> {
+    const isNamed = this.#counts.has(keyOf(what, client)) || this.#counts.size < addressesMax
+    const address = isNamed ? client : otherAddresses
+    const key = keyOf(what, address)
+    const count = (this.#counts.get(key)?.count ?? 0) + 1
+    this.#counts.set(key, { address, what, count })
     this.#cancelFlush ??= this.#scheduler.afterInBackground(everyMs, () => void this.flush())
     if (count <= freeMistakes || this.#slowed >= slowedMax) return
     const ms = Math.min(firstDelayMs * 2 ** (count - freeMistakes - 1), delayMsMax)
@@ -57,7 +58,7 @@ export class FailedAccess {
   async flush(): Promise<void> {
     this.#cancelFlush?.()
     this.#cancelFlush = null
-    const refusals: Refusals[] = [...this.#counts].map(([address, count]) => ({ address, count }))
+    const refusals = [...this.#counts.values()]
     this.#counts.clear()
     if (refusals.length === 0) return
     for (const each of refusals) this.#log.warn(each, 'refused wrong credentials')
@@ -68,3 +69,5 @@ export class FailedAccess {
     }
   }
 }
+
+const keyOf = (what: RefusedCredential, address: string): string => `${what} ${address}`

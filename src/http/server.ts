@@ -120,7 +120,7 @@ async function refusalBefore(deps: HttpDeps, request: FastifyRequest): Promise<u
     await authenticate(deps, request)
     return null
   } catch (refusal) {
-    if (refusal instanceof UnknownToken) await deps.failedAccess.refused(request.ip)
+    if (refusal instanceof UnknownToken) await deps.failedAccess.refused(request.ip, 'token')
     return refusal
   }
 }
@@ -171,7 +171,7 @@ function guardRequests(server: FastifyInstance, deps: HttpDeps): void {
       request.principal = await authenticate(deps, request)
     } catch (error) {
       const unknown = error instanceof HttpProblem && error.status === 401
-      if (error instanceof UnknownToken) await deps.failedAccess.refused(request.ip)
+      if (error instanceof UnknownToken) await deps.failedAccess.refused(request.ip, 'token')
       if (!unknown || asksForToken !== true || !wantsHtml(request)) throw error
       return sendDocs(reply.code(401).header('www-authenticate', 'Bearer'))
     }

@@ -33,6 +33,7 @@ export class CatchUpNotes {
   readonly isOver: () => boolean
   readonly #skipped: Skipped[] = []
   #unnamed = 0
+  #isWhole = true
   readonly #runsMade: string[] = []
   readonly #runsCancelled: string[] = []
   readonly entered = new Set<string>()
@@ -46,9 +47,21 @@ export class CatchUpNotes {
     this.isOver = isOver
   }
 
+  /** What should have been looked at and was not. */
   skip(what: string, reason: string): void {
+    this.#isWhole = false
+    this.leaveOut(what, reason)
+  }
+
+  /** What cannot be looked at in this set-up: named, and nothing is missing for it. */
+  leaveOut(what: string, reason: string): void {
     if (this.#skipped.length < skippedMax) this.#skipped.push({ what, reason })
     else this.#unnamed += 1
+  }
+
+  /** False when something that should have been looked at was skipped. */
+  get isWhole(): boolean {
+    return this.#isWhole
   }
 
   decided({ outcomes }: InboxEntry): void {

@@ -57,7 +57,7 @@ export function createCatchUp(options: CatchUpOptions): CatchUp {
   async function pass(): Promise<CatchUpReport> {
     const notes = new CatchUpNotes(() => stopping)
     await options.intake.ready
-    if (parts === null) notes.skip('GitHub', 'in the sandbox there is nothing to catch up with')
+    if (parts === null) notes.leaveOut('GitHub', 'in the sandbox there is nothing to catch up with')
     for (const step of steps) await step.pass(notes)
     for (const inboxId of notes.entered) {
       if (stopping) break
@@ -67,7 +67,9 @@ export function createCatchUp(options: CatchUpOptions): CatchUp {
     }
     const report = notes.report()
     const { ingested, reconciled, skipped } = report
-    if (ingested + reconciled > 0 || skipped.length > 0) log.info({ ...report }, 'caught up')
+    if (!notes.isWhole)
+      log.warn({ ...report }, 'caught up in part; "skipped" names what is missing')
+    else if (ingested + reconciled > 0 || skipped.length > 0) log.info({ ...report }, 'caught up')
     return report
   }
 

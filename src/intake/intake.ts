@@ -24,6 +24,8 @@ export interface Delivery {
   readonly body: Buffer
   /** It never came: we found that it had happened. */
   readonly caughtUp?: boolean
+  /** What GitHub was answered when it sent this; 0 when it reached nobody. */
+  readonly answered?: number | null
 }
 
 export interface IntakeAnswer {
@@ -85,6 +87,7 @@ async function receive(options: IntakeOptions, delivery: Delivery): Promise<Inta
     head: event.head && { sha: event.head.headSha, isMade: makesHead(event) },
     ...door,
     caughtUp: delivery.caughtUp ?? false,
+    answered: delivery.answered ?? null,
     body: { headers: JSON.stringify(headers), body: packBody(body) },
   })
   const { entry, arrived, storedId } = received

@@ -31,7 +31,14 @@ class Scene {
       this.#made += 1
       const deliveredAt = startedAt + this.#made * 1000
       const guid = `${missed(i) ? 'missed' : 'heard'}-${this.#made}`
-      return { id: this.#made, guid, deliveredAt, event: 'pull_request', action: 'opened' }
+      return {
+        id: this.#made,
+        guid,
+        deliveredAt,
+        event: 'pull_request',
+        action: 'opened',
+        answered: 503,
+      }
     })
     this.record = [...items.toReversed(), ...this.record]
   }

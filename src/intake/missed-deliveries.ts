@@ -64,6 +64,8 @@ interface RangeRead {
 
 const hasNoRoom = ({ fetches, failures }: Room): boolean => fetches <= 0 || failures >= failuresMax
 
+/** What is not stored of a webhook that is owed. */
+const notKept = { action: null, answered: null } as const
 const nextGoesOn = 'there were too many; the next pass goes on with them'
 
 export class MissedDeliveries {
@@ -82,7 +84,7 @@ export class MissedDeliveries {
     }
     const firstAt = await store.firstStartedAt()
     if (firstAt === null) {
-      notes.skip('webhooks', 'no server has been started on this store yet')
+      notes.leaveOut('webhooks', 'no server has been started on this store yet')
       return
     }
     const oldest = Math.max(fromItsSecond(firstAt), store.now() - keptMs)
@@ -132,7 +134,7 @@ export class MissedDeliveries {
       note({ to, gap: { cursor, from } })
     const newest = await this.#readRange(null, until(gap?.from ?? to), room, notes, leave)
     if (newest === null) {
-      notes.skip('webhooks', 'only an App can ask what was sent to it')
+      notes.leaveOut('webhooks', 'only an App can ask what was sent to it')
       return
     }
     const { cursor, newestAt } = newest
@@ -245,15 +247,15 @@ export class MissedDeliveries {
         notes.skip(`webhook ${guid}`, 'GitHub could not give it, and keeps it no more: given up')
         room.owed.remove(guid)
       } else if (notes.isOver() || hasNoRoom(room)) return
-      else if (await this.#fetchOne({ ...item, action: null }, room, notes)) room.owed.remove(guid)
-      else room.owed.add({ ...item, action: null }, store.now())
+      else if (await this.#fetchOne({ ...item, ...notKept }, room, notes)) room.owed.remove(guid)
+      else room.owed.add({ ...item, ...notKept }, store.now())
     }
   }
 
   /** False when GitHub could not give it. */
   async #fetchOne(item: HookDeliveryItem, room: Room, notes: CatchUpNotes): Promise<boolean> {
     const { github, intake } = this.#options
-    const { id, guid, event } = item
+    const { id, guid, event, answered } = item
     room.fetches -= 1
     try {
       const sent = await github.hookDelivery(id)
@@ -264,7 +266,7 @@ export class MissedDeliveries {
       }
       const body = Buffer.from(JSON.stringify(sent.payload))
       const headers = tellingHeaders(sent.headers)
-      const webhook = { webhookId: guid, event, headers, body, caughtUp: true }
+      const webhook = { webhookId: guid, event, headers, body, caughtUp: true, answered }
       const { inboxId, decision } = await intake.receive(webhook)
       if (decision !== 'duplicate') notes.ingested += 1
       notes.entered.add(inboxId)

@@ -34,7 +34,7 @@ export interface OpenedIntake {
   /** Resolves when it has been tried to learn who we are: from now on what enters is processed. */
   readonly ready: Promise<void>
   /** Who we are, after the first time GitHub was asked; null when it did not say. */
-  ownAccount(): Promise<OwnAccount | null>
+  ownAccount(): Promise<OwnAccount | 'refused' | null>
   start(): void
   /** Processes what is in hand; the rest is found at the next start. */
   stop(): Promise<void>
@@ -60,7 +60,7 @@ export function openIntake(options: OpenIntakeOptions): OpenedIntake {
     ready: account.looked,
     async ownAccount() {
       await account.looked
-      return account.current()
+      return account.isRefused() ? 'refused' : account.current()
     },
     start() {
       account.start()

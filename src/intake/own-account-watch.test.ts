@@ -31,6 +31,7 @@ it('nobody is known before the first look, and the look is over whatever it brin
     await watching.kick()
     await watching.looked
     expect(watching.current()).toBe(answer === app ? app : null)
+    expect(watching.isRefused()).toBe(answer === null)
   }
 })
 

@@ -5,6 +5,7 @@
 import type { BackgroundLoop } from '../background-loop.ts'
 import { backgroundLoop } from '../background-loop.ts'
 import type { GitHub, OwnAccount } from '../github.ts'
+import { GitHubError } from '../github/errors.ts'
 import type { Log } from '../log.ts'
 import type { Scheduler } from '../scheduler.ts'
 
@@ -12,6 +13,8 @@ const lookAgainMs = 60_000
 
 export interface OwnAccountWatch extends BackgroundLoop {
   current(): OwnAccount | null
+  /** Whether GitHub refused the credentials when it was last asked. */
+  isRefused(): boolean
   /** Resolves when the first look has ended, whatever came of it. */
   readonly looked: Promise<void>
   hasLooked(): boolean
@@ -34,6 +37,7 @@ export function watchOwnAccount({
 }: OwnAccountWatchOptions): OwnAccountWatch {
   let account = github === null ? sandboxAccount : null
   let hasLooked = false
+  let isRefused = false
   const { promise: looked, resolve } = Promise.withResolvers<void>()
   const endLook = (): void => {
     hasLooked = true
@@ -47,13 +51,24 @@ export function watchOwnAccount({
       try {
         if (account !== null || github === null) return
         account = await github.ownAccount()
+        isRefused = account === null
         if (account === null) log.warn('GitHub refuses our credentials; see: holdfast doctor')
         else log.info({ login: account.login, kind: account.kind }, 'known to GitHub as')
       } finally {
         endLook()
       }
     },
-    onError: (error) => log.warn({ err: error }, 'could not ask GitHub who we are'),
+    onError: (error) => {
+      // What GitHub answered says all there is; only a fault of our own needs its stack.
+      const told = error instanceof GitHubError ? { reason: error.message } : { err: error }
+      log.warn(told, 'could not ask GitHub who we are')
+    },
   })
-  return { ...loop, current: () => account, looked, hasLooked: () => hasLooked }
+  return {
+    ...loop,
+    current: () => account,
+    isRefused: () => isRefused,
+    looked,
+    hasLooked: () => hasLooked,
+  }
 }

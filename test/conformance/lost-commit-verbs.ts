@@ -188,7 +188,8 @@ export const runVerbs: Readonly<Record<string, Scenario>> = {
     await ask(() => store.touchToken(id))
     return (await store.token(id))?.lastUsedAt !== null
   },
-  noteRefusals: (store, ask) => ask(() => store.noteRefusals([{ address: '192.0.2.1', count: 3 }])),
+  noteRefusals: (store, ask) =>
+    ask(() => store.noteRefusals([{ address: '192.0.2.1', what: 'token', count: 3 }])),
   learnRepository: (store, ask) =>
     ask(() => store.learnRepository(`acme/repo-${nextPull()}`, 1_000_000 + nextPull(), 'now')),
   recordMode: async (store, ask) => {

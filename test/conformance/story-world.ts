@@ -32,6 +32,8 @@ export interface Sent {
   readonly sender?: string | null
   readonly draft?: boolean
   readonly guid?: string
+  /** It was missed, and GitHub gave it later: what it had been answered. */
+  readonly answered?: number
   readonly payload?: Readonly<Record<string, unknown>>
 }
 
@@ -63,11 +65,13 @@ export class StoryWorld {
   /** Received, and settled or postponed. A second passes first, as GitHub counts in seconds. */
   async send(sent: Sent = {}): Promise<IntakeAnswer> {
     this.world.clock.move(second)
-    const { event = 'pull_request', guid = crypto.randomUUID() } = sent
+    const { event = 'pull_request', guid = crypto.randomUUID(), answered } = sent
     const body = Buffer.from(JSON.stringify(this.#payload(sent)))
     const opened = this.#opened()
     opened.start()
-    const answer = await opened.intake.receive({ webhookId: guid, event, headers: {}, body })
+    const missed = answered === undefined ? {} : { caughtUp: true, answered }
+    const webhook = { webhookId: guid, event, headers: {}, body, ...missed }
+    const answer = await opened.intake.receive(webhook)
     await opened.stop()
     return answer
   }

@@ -210,9 +210,9 @@ export function tokens(open: OpenStore): void {
 
   it('or signature that was wrong is told in the audit, by address', async () => {
     const refusals = [
-      { address: '192.0.2.7', count: 12 },
-      { address: 'other addresses', count: 400 },
-    ]
+      { address: '192.0.2.7', what: 'token', count: 12 },
+      { address: 'other addresses', what: 'signature', count: 400 },
+    ] as const
     await world.store.noteRefusals(refusals)
     const { items } = await world.store.listAudit({ type: 'access.refused' }, page)
     expect(items.toReversed().map(({ data }) => data)).toEqual(refusals)

@@ -9,7 +9,7 @@ import type { Delivery } from '../../src/domain/outbox/delivery.ts'
 import type { AttemptEnd, Finding } from '../../src/domain/outbox/outcome.ts'
 import type { ClaimAnswer } from '../../src/store.ts'
 import { completion, holderOf, policy, pullRequestClaim, unique } from './claims.ts'
-import { minute, openWorld, second, type OpenStore, type World } from './world.ts'
+import { day, minute, openWorld, second, type OpenStore, type World } from './world.ts'
 
 const limits = { spacingMs: 0, perMinute: 80, perHour: 500 }
 const identity = 'installation:7'
@@ -29,6 +29,7 @@ export function whyDeliveries(open: OpenStore): void {
   let runId = ''
   beforeEach(async () => {
     world = await openWorld(open)
+    await world.store.beat()
     const names = { repo: unique('acme/shown'), pr: 5, head: 'one' }
     claimed = await world.store.claimRun(pullRequestClaim(names, { policy: announced }), null)
     runId = claimed.run?.id ?? ''
@@ -130,12 +131,41 @@ export function whyDeliveries(open: OpenStore): void {
     await world.store.outbox.blockIdentity(identity, until, 'rate_limited', 'publisher')
     await step(() => ({ what: 'budget', until, queue: null }))
     const { headline, awaiting, actions } = await ask()
-    const whose = 'installation:7, which GitHub told to wait (rate_limited), until '
+    const whose = 'installation:7, which is blocked (rate_limited) until '
     expect(headline).toContain(`The comment is not on GitHub yet: it waits for ${whose}`)
     expect(headline).toMatch(/ until \d\d:\d\d:\d\d UTC\./)
     const what = 'room for the comment in the write budget of installation:7'
     expect(awaiting).toContainEqual({ what, until })
     expect(actions).toContainEqual(expect.objectContaining({ command: 'holdfast budgets' }))
+  })
+
+  it('blocked for longer than it waits: when it is given up, and the remedy', async () => {
+    const { store, clock } = world
+    const [at, until] = [store.now(), store.now() + 23 * day]
+    await store.outbox.blockIdentity(identity, until, 'rate_limited', 'publisher')
+    await step(() => ({ what: 'budget', until, queue: null }))
+    const { headline, awaiting, actions } = await ask()
+    const iso = (time: number): string =>
+      new Date(time).toISOString().slice(0, 19).replace('T', ' ')
+    expect(headline).toContain(
+      `blocked (rate_limited) until ${iso(until)} UTC; it is given up at ${iso(at + 7 * day)} UTC`,
+    )
+    const what = 'the end of the block of installation:7; later than this the comment is given up'
+    expect(awaiting).toContainEqual({ what, until: at + 7 * day })
+    const command = `holdfast budgets unblock ${identity}`
+    expect(actions).toContainEqual(expect.objectContaining({ command }))
+    clock.move(7 * day + second)
+    await step(() => ({ what: 'budget', until, queue: null }))
+    expect((await ask()).headline).toContain('The comment was given up')
+  })
+
+  it('that no server sends says so, and how to start one', async () => {
+    world.clock.move(11 * minute)
+    const silent = await ask()
+    expect(silent.headline).toMatch(/it is sent when a server runs; no server has served/)
+    expect(silent.actions).toContainEqual(expect.objectContaining({ command: 'holdfast serve' }))
+    expect(silent.awaiting).toContainEqual({ what: 'a server that sends the comment', until: null })
+    expect(silent.headline).not.toMatch(/it is sent now/)
   })
 
   it('in doubt: that GitHub is asked, and what follows', async () => {

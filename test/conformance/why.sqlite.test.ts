@@ -2,6 +2,7 @@
 import { describe } from 'vitest'
 import { openSqlite } from '../../src/stores/open-sqlite.ts'
 import { whyDeliveries } from './why-deliveries.suite.ts'
+import { whyMissed } from './why-missed.suite.ts'
 import { whyWalk } from './why-walk.suite.ts'
 import { why } from './why.suite.ts'
 import type { OpenStore } from './world.ts'
@@ -13,4 +14,5 @@ const open: OpenStore = (seams) => {
 
 describe('why on SQLite', () => why(open))
 describe('why on SQLite, of what GitHub shows', () => whyDeliveries(open))
+describe('why on SQLite, of webhooks that were missed', () => whyMissed(open))
 describe('why on SQLite, in any order', () => whyWalk(open))

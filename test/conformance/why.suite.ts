@@ -259,7 +259,7 @@ export function why(open: OpenStore): void {
 
     it('that nobody heard of is an answer, with what to check', async () => {
       const told = await explain(world().store, 'acme/unheard#9')
-      expect(told.headline).toMatch(/^Nothing is known of acme\/unheard#9: GitHub has sent nothing/)
+      expect(told.headline).toMatch(/^Nothing is known of acme\/unheard#9: no webhook about it was/)
       expect(told).toMatchObject({ kind: 'pull_request', story: [], awaiting: [] })
       expect(commands(told)).toContain('holdfast doctor')
     })

@@ -88,7 +88,10 @@ describe('failed authentication', () => {
     }
     expect((await get(tokenOf('read'))).statusCode).toBe(200)
     await server.close()
-    expect(fakes.refusals).toEqual([{ address: '127.0.0.1', count: 5 }])
+    expect(fakes.refusals).toEqual([
+      { address: '127.0.0.1', what: 'token', count: 3 },
+      { address: '127.0.0.1', what: 'signature', count: 2 },
+    ])
   })
 
   test.each([
@@ -128,7 +131,7 @@ describe('failed authentication', () => {
     const { server, fakes, get } = start({ trustedProxies })
     await get('guess', { 'x-forwarded-for': '203.0.113.1, 192.0.2.9, 10.1.1.1' })
     await server.close()
-    expect(fakes.refusals).toEqual([{ address, count: 1 }])
+    expect(fakes.refusals).toEqual([{ address, what: 'token', count: 1 }])
   })
 })
 

@@ -1,5 +1,6 @@
 /** A stand-in for the outbox behind the HTTP door: one delivery with one try, and one budget. */
 import { newBudget, type Budget } from '../../src/domain/outbox/budget.ts'
+import { defaultPublishing } from '../../src/domain/outbox/schedule.ts'
 import type { Attempt, Delivery } from '../../src/domain/outbox/delivery.ts'
 import { NotFoundError } from '../../src/errors.ts'
 import type { HttpStore } from '../../src/http/deps.ts'
@@ -90,6 +91,8 @@ interface State {
   readonly failure: Error | null
 }
 
+const theAnchor = { commentId: '77', url: 'https://github.test/acme/widgets/pull/5#77' }
+
 export function fakeOutbox(state: State): HttpStore['outbox'] {
   const check = (): void => {
     if (state.failure !== null) throw state.failure
@@ -104,6 +107,7 @@ export function fakeOutbox(state: State): HttpStore['outbox'] {
     state.changes.push({ verb, request, actor, once: once ?? undefined })
   }
   return {
+    rules: defaultPublishing,
     async publish(request, once) {
       check()
       if (request.runId !== theRunId) throw new NotFoundError('run_not_found', 'no such run')
@@ -128,8 +132,7 @@ export function fakeOutbox(state: State): HttpStore['outbox'] {
     },
     async anchorsOf(runs) {
       check()
-      const place = { commentId: '77', url: 'https://github.test/acme/widgets/pull/5#77' }
-      return new Map(runs.map(({ id }) => [id, place]))
+      return new Map(runs.map(({ id }) => [id, theAnchor]))
     },
     async budgets() {
       check()

@@ -14,7 +14,7 @@ import type { Intake } from '../../src/intake/intake.ts'
 import { isSignedBy } from '../../src/intake/signature.ts'
 import type { ClaimRequest, Runs } from '../../src/runs/runs.ts'
 import { hashSecret, leaseToken, runToken } from '../../src/secrets.ts'
-import type { Once, StoredToken } from '../../src/store.ts'
+import type { Once, StoredToken, StoreVitals } from '../../src/store.ts'
 import type { Refusals } from '../../src/token-store.ts'
 import { startedAt, theRunId } from './fake-facts.ts'
 import { fakeOutbox } from './fake-outbox.ts'
@@ -271,6 +271,14 @@ async function held(state: State, signal: AbortSignal | undefined): Promise<void
   })
 }
 
+const none = { count: 0, more: false }
+const servedNow: StoreVitals = {
+  mode: 'sandbox',
+  aliveAt: startedAt,
+  pending: { ...none, oldestAt: null, types: [] },
+  overdue: none,
+}
+
 function fakeStore(state: State): HttpStore {
   const check = (): void => {
     if (state.failure !== null) throw state.failure
@@ -278,6 +286,7 @@ function fakeStore(state: State): HttpStore {
   return {
     outbox: fakeOutbox(state),
     now: () => startedAt,
+    vitals: async () => servedNow,
     ...fakeTokens(state),
     async ping() {
       check()

@@ -8,7 +8,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { openStore } from '../../src/open-store.ts'
+import { explain } from '../../src/audit/why.ts'
+import { openGitHub } from '../../src/compose.ts'
+import { lookAtDatabase, openStore } from '../../src/open-store.ts'
 import { purgeAll } from '../../src/runs/purge.ts'
 import { systemScheduler } from '../../src/scheduler.ts'
 import type { Store } from '../../src/store.ts'
@@ -334,6 +336,34 @@ describe('pull requests that changed unheard', () => {
   })
 })
 
+it('a wrong secret at GitHub: doctor and why name it', async () => {
+  await start()
+  hook = sendWebhooks(github, { url: server.hookUrl, secret: 'another secret than the server has' })
+  open(8)
+  await hook.settled()
+  const world = new FakeWorld()
+  Object.assign(world.scheduler, systemScheduler)
+  Object.assign(world, { openStore, lookAtDatabase, openGitHub, fetch: globalThis.fetch })
+  world.env = { ...asApp(), GITHUB_WEBHOOK_SECRET: webhookSecret, HOLDFAST_DATA_DIR: folder }
+  expect(await world.run('doctor')).toBe(1)
+  expect(world.stdout).toMatch(/✗ github\.deliveries .* ended with 401: the signature does not fit/)
+  expect(await server.catchUp()).toMatchObject({ ingested: 1 })
+  const { text } = await explain(server.app.store, `${name}#8`)
+  expect(text).toContain('its webhook was refused here, because its signature was wrong (401)')
+  expect(text).not.toContain('never arrived')
+})
+
+it('does not say that it caught up when GitHub refuses the credentials', async () => {
+  github.faults.add({
+    on: { route: /^GET \/app\// },
+    fault: github.faults.refuse(401),
+  })
+  await start()
+  const said = server.logged.map(({ msg, level }) => `${level} ${msg}`)
+  expect(said).not.toContain('30 caught up')
+  expect(said).toContain('40 caught up in part; "skipped" names what is missing')
+})
+
 describe('from a terminal', () => {
   it('it is done beside a server, straight on its database', async () => {
     await listen()
@@ -346,7 +376,7 @@ describe('from a terminal', () => {
     world.env = { ...asApp(), GITHUB_WEBHOOK_SECRET: webhookSecret, HOLDFAST_DATA_DIR: folder }
     expect(await world.run('catchup')).toBe(0)
     expect(world.stdout).toMatch(
-      /^Took in 1 webhook that never came, of 1 that GitHub sent\.\nFound no .*\nMade 1 run: run_/,
+      /^1 missed webhook \(1 checked\)\.\nNo pull requests changed .*\nMade 1 run: run_/,
     )
     expect(await runs()).toEqual(['#1 100 pending'])
     world.stdout = ''

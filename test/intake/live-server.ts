@@ -20,6 +20,12 @@ export interface LiveServer {
   /** Where webhooks go. */
   readonly hookUrl: string
   catchUp(): Promise<CatchUpView>
+  readonly logged: readonly Logged[]
+}
+
+interface Logged {
+  readonly level: number
+  readonly msg: string
 }
 
 const adminToken = 'an-admin-token-of-good-length'
@@ -33,16 +39,18 @@ export async function openLiveServer(options: LiveOptions): Promise<LiveServer> 
     GITHUB_WEBHOOK_SECRET: webhookSecret,
     ...options.env,
   }
+  const logged: Logged[] = []
   const settings = await loadSettings({ env, cwd: folder, inline: config })
   const app = await compose(settings, {
     adminToken,
     webhookSecrets: [webhookSecret],
-    log: pino({ level: 'silent' }),
+    log: pino({ level: 'info' }, { write: (line) => void logged.push(JSON.parse(line) as Logged) }),
     version: '0.0.0',
   })
   const { url } = await app.listen()
   return {
     app,
+    logged,
     hookUrl: `${url}/webhooks/github`,
     async catchUp() {
       const headers = { authorization: `Bearer ${adminToken}` }

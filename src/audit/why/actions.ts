@@ -30,8 +30,16 @@ export function actionsOf(known: Known): readonly Action[] {
   return [...new Map(all.map((action) => [`${action.command} ${action.text}`, action])).values()]
 }
 
+const sameSecret: Action = {
+  text:
+    'Set the same secret in the webhook on GitHub and in GITHUB_WEBHOOK_SECRET. Then take in ' +
+    'what was refused (an App), or redeliver it on GitHub',
+  command: 'holdfast catchup',
+}
+
 /** For a thread that nobody heard of. */
-export const actionsForUnknown: readonly Action[] = [
+export const actionsForUnknown = ({ refusals }: Known): readonly Action[] => [
+  ...(refusals.length > 0 ? [sameSecret] : []),
   { text: 'Check that the name and the number are right', command: null },
   {
     text: 'Check that GitHub sends webhooks of this repository here',

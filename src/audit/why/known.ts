@@ -7,6 +7,8 @@ import type { AuditRow } from '../../domain/audit.ts'
 import type { InboxEntry } from '../../domain/inbox.ts'
 import type { Budget } from '../../domain/outbox/budget.ts'
 import type { Delivery } from '../../domain/outbox/delivery.ts'
+import { isOpen } from '../../domain/outbox/delivery.ts'
+import type { PublishingRules } from '../../domain/outbox/schedule.ts'
 import type { Run } from '../../domain/run.ts'
 import type { Subject } from '../../domain/subject.ts'
 import type { OutboxStore } from '../../outbox-store.ts'
@@ -25,8 +27,9 @@ export type WhyStore = Pick<
   | 'inboxEntry'
   | 'listInbox'
   | 'repositoryNames'
+  | 'vitals'
 > & {
-  readonly outbox: Pick<OutboxStore, 'delivery' | 'list' | 'budgets'>
+  readonly outbox: Pick<OutboxStore, 'delivery' | 'list' | 'budgets' | 'rules'>
 }
 
 const runsOfTypeMax = 5
@@ -68,6 +71,11 @@ export interface Known {
   readonly budgets: readonly Budget[]
   /** The question is about one delivery, and all that happened to it is told. */
   readonly ofDelivery: boolean
+  /** Webhooks with a wrong signature, newest first; only read where nothing else is known. */
+  readonly refusals: readonly AuditRow[]
+  /** A server's last sign of life, null when there was none; only read where something is open. */
+  readonly servedAt: number | null
+  readonly rules: PublishingRules
 }
 
 /** The newest webhook that a run type listens to or that is not decided; else the newest. */
@@ -101,7 +109,16 @@ export async function readThread(store: WhyStore, repo: string, number: number):
   const current = stands.flatMap(({ run, ahead }) => [run?.id, ahead?.id])
   const deliveries = await deliveriesOf(store, current)
   const webhooks = inbox.items
-  return await withAudit(store, { stands, runs, ids, webhooks, cut, only: null, deliveries })
+  const found = { stands, runs, ids, webhooks, cut, only: null, deliveries }
+  const known = await withAudit(store, found)
+  if (stands.length > 0 || webhooks.length > 0) return known
+  return { ...known, refusals: await refusedSignatures(store) }
+}
+
+async function refusedSignatures(store: WhyStore): Promise<readonly AuditRow[]> {
+  const page = { limit: rowsMax, cursor: null }
+  const { items } = await store.listAudit({ type: 'access.refused' }, page)
+  return items.filter((row) => textOf(row, 'what') === 'signature')
 }
 
 async function deliveriesOf(
@@ -174,11 +191,12 @@ async function readPurgedWebhook(store: WhyStore, id: string): Promise<Known | n
   return {
     ...empty,
     now: store.now(),
+    rules: store.outbox.rules,
     rows: items.toReversed(),
   }
 }
 
-const empty: Omit<Known, 'now' | 'rows'> = {
+const empty: Omit<Known, 'now' | 'rows' | 'rules'> = {
   stands: [],
   runs: [],
   webhooks: [],
@@ -188,6 +206,8 @@ const empty: Omit<Known, 'now' | 'rows'> = {
   otherDeliveries: [],
   budgets: [],
   ofDelivery: false,
+  refusals: [],
+  servedAt: null,
 }
 
 /** Null when nothing is left of it, not even its audit. */
@@ -207,6 +227,8 @@ export async function readDelivery(store: WhyStore, id: string): Promise<Known |
     cut: nextCursor !== null,
     deliveries,
     budgets: await budgetsFor(store, deliveries),
+    servedAt: await servedAtFor(store, deliveries),
+    rules: store.outbox.rules,
     ofDelivery: true,
     now: store.now(),
   }
@@ -219,7 +241,15 @@ async function budgetsFor(
   return deliveries.some(({ wait }) => wait === 'budget') ? await store.outbox.budgets() : []
 }
 
-type Later = 'now' | 'rows' | 'otherDeliveries' | 'budgets' | 'ofDelivery'
+async function servedAtFor(
+  store: WhyStore,
+  deliveries: readonly Delivery[],
+): Promise<number | null> {
+  return deliveries.some(isOpen) ? (await store.vitals()).aliveAt : null
+}
+
+type Later =
+  'now' | 'rows' | 'otherDeliveries' | 'budgets' | 'ofDelivery' | 'refusals' | 'servedAt' | 'rules'
 
 interface ReadSoFar extends Omit<Known, Later> {
   /** Of the runs whose audit is wanted, also of purged ones. */
@@ -244,6 +274,9 @@ async function withAudit(store: WhyStore, { ids, ...read }: ReadSoFar): Promise<
     cut: read.cut || isCut,
     otherDeliveries: await furtherDeliveries(store, rows, read.deliveries),
     budgets: await budgetsFor(store, read.deliveries),
+    servedAt: await servedAtFor(store, read.deliveries),
+    rules: store.outbox.rules,
+    refusals: [],
     ofDelivery: false,
     now: store.now(),
   }

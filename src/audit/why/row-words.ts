@@ -46,7 +46,7 @@ const words: Readonly<Record<Exclude<AuditType, keyof typeof deliveryRowWords>, 
   'webhook.postponed': (row) =>
     `it could not be decided yet: ${outside(textOf(row, 'why') ?? 'the reason is not known')}`,
   'webhook.caught_up': (row) =>
-    `${arrival(row)}, and its webhook never arrived; it was fetched from GitHub`,
+    `${arrival(row)}, and ${missedWords(row)}; it was fetched from GitHub`,
   'run.claimed': claimed,
   'run.reclaimed': claimed,
   'run.claim_skipped': claimed,
@@ -108,7 +108,22 @@ const words: Readonly<Record<Exclude<AuditType, keyof typeof deliveryRowWords>, 
   'operator.keys_imported': (row) => `${atStart(actorWords(row.actor))} imported marker keys`,
   'operator.token_deleted': (row) => `${atStart(actorWords(row.actor))} revoked a token`,
   'access.refused': (row) =>
-    `${outside(textOf(row, 'address') ?? 'somebody', 60)} sent wrong credentials`,
+    `${outside(textOf(row, 'address') ?? 'somebody', 60)} sent ${refusedWords(row)}`,
+}
+
+/** Why a webhook was missed, by the answer that GitHub noted. */
+function missedWords(row: AuditRow): string {
+  const answered = numberOf(row, 'answered')
+  if (answered === 401) return 'its webhook was refused here, because its signature was wrong (401)'
+  if (answered === null || answered === 0) return 'its webhook did not arrive'
+  return `its webhook was not taken in (GitHub was answered ${answered})`
+}
+
+function refusedWords(row: AuditRow): string {
+  const what =
+    textOf(row, 'what') === 'signature' ? 'webhooks with a wrong signature' : 'wrong tokens'
+  const count = numberOf(row, 'count')
+  return count === null ? what : `${what} (${count === 1 ? 'once' : `${count} times`})`
 }
 
 /** `review of 9c1185a` */

@@ -6,6 +6,8 @@ import type { Budget } from '../../domain/outbox/budget.ts'
 import type { Delivery } from '../../domain/outbox/delivery.ts'
 import { isOpen, waitOf } from '../../domain/outbox/delivery.ts'
 import { identityOfQueue } from '../../domain/outbox/queue.ts'
+import { lastDeadlineOf } from '../../domain/outbox/schedule.ts'
+import { isServedRecently } from '../../domain/served.ts'
 import type { Action } from './actions.ts'
 import type { Awaited } from './awaiting.ts'
 import { deliveryName, failedBecause, skippedBecause } from './delivery-words.ts'
@@ -58,9 +60,7 @@ function waitWords(delivery: Delivery, known: Known): string {
     case 'backoff':
       return `it did not go through${why}; try ${tries + 1} follows ${at}`
     case 'budget':
-      return `it waits for ${budgetWords(delivery, known)} ${
-        isBehindOthers(delivery, now) ? 'behind others' : `until ${timeWords(dueAt ?? now, now)}`
-      }`
+      return `it waits for ${budgetWords(delivery, known)}`
     case 'in_doubt':
       return `${doubtWords(delivery, why)}; GitHub is asked ${at}, and ${afterLook(delivery)}`
     case 'held':
@@ -68,7 +68,9 @@ function waitWords(delivery: Delivery, known: Known): string {
     case 'no_address':
       return 'nobody knows where to send it'
     default:
-      return `it is sent ${at}`
+      return isServedRecently(known.servedAt, now)
+        ? `it is sent ${at}`
+        : `it is sent when a server runs; ${absenceWords(known)}`
   }
 }
 
@@ -85,13 +87,32 @@ function afterLook({ memo }: Delivery): string {
 }
 
 function budgetWords(delivery: Delivery, known: Known): string {
+  const { now } = known
   const budget = budgetOf(delivery, known)
-  if (budget === null) return 'its write budget'
+  const turn = isBehindOthers(delivery, now)
+    ? 'behind others'
+    : `until ${timeWords(delivery.dueAt ?? now, now)}`
+  if (budget === null) return `its write budget ${turn}`
   const { blockedUntil, blockedReason } = budget
   const name = outside(budget.identity, 80)
-  if (blockedUntil === null || blockedUntil <= known.now) return `the write budget of ${name}`
+  if (blockedUntil === null || blockedUntil <= now) return `the write budget of ${name} ${turn}`
   const said = blockedReason === null ? '' : ` (${outside(blockedReason)})`
-  return `${name}, which GitHub told to wait${said},`
+  const until = `${name}, which is blocked${said} until ${timeWords(blockedUntil, now)}`
+  const failsAt = failsBefore(blockedUntil, delivery, known)
+  return failsAt === null
+    ? until
+    : `${until}; it is given up at ${timeWords(failsAt, now)} unless the block is lifted before`
+}
+
+/** When a delivery is given up, if that is before its identity may write again. */
+function failsBefore(blockedUntil: number, delivery: Delivery, { rules }: Known): number | null {
+  const failsAt = lastDeadlineOf(delivery, rules)
+  return failsAt < blockedUntil ? failsAt : null
+}
+
+function absenceWords({ servedAt, now }: Known): string {
+  if (servedAt === null) return 'no server has ever served this store'
+  return `no server has served this store since ${timeWords(servedAt, now)}`
 }
 
 /** Its identity may write, but it is not its turn yet. */
@@ -110,10 +131,21 @@ function budgetOf({ dueAt, queue }: Delivery, { budgets, now }: Known): Budget |
 
 export function awaitedDeliveries(known: Known): Awaited[] {
   return known.deliveries.filter(isOpen).map((delivery) => {
-    const isUnknown = isHeld(delivery) || isBehindOthers(delivery, known.now)
-    const until = isUnknown ? null : delivery.dueAt
-    return { what: awaitedWords(delivery, known), until }
+    return { what: awaitedWords(delivery, known), until: awaitedUntil(delivery, known) }
   })
+}
+
+function awaitedUntil(delivery: Delivery, known: Known): number | null {
+  const { now, servedAt } = known
+  if (isHeld(delivery)) return null
+  const wait = waitOf(delivery, now)
+  if (wait === 'due' && !isServedRecently(servedAt, now)) return null
+  if (wait !== 'budget') return delivery.dueAt
+  const { blockedUntil } = budgetOf(delivery, known) ?? {}
+  if (blockedUntil != null && blockedUntil > now) {
+    return failsBefore(blockedUntil, delivery, known) ?? blockedUntil
+  }
+  return isBehindOthers(delivery, now) ? null : delivery.dueAt
 }
 
 function awaitedWords(delivery: Delivery, known: Known): string {
@@ -124,7 +156,7 @@ function awaitedWords(delivery: Delivery, known: Known): string {
     case 'backoff':
       return `try ${delivery.tries + 1} to send ${name}`
     case 'budget':
-      return `room for ${name} in the write budget${ofIdentity(budgetOf(delivery, known))}`
+      return roomWords(name, delivery, known)
     case 'in_doubt':
       return `a look at GitHub for ${name}; ${afterLook(delivery)}`
     case 'held':
@@ -132,8 +164,18 @@ function awaitedWords(delivery: Delivery, known: Known): string {
     case 'no_address':
       return `an address for ${name}`
     default:
-      return `the sending of ${name}`
+      return isServedRecently(known.servedAt, known.now)
+        ? `the sending of ${name}`
+        : `a server that sends ${name}`
   }
+}
+
+function roomWords(name: string, delivery: Delivery, known: Known): string {
+  const budget = budgetOf(delivery, known)
+  const { blockedUntil } = budget ?? {}
+  const room = `room for ${name} in the write budget${ofIdentity(budget)}`
+  if (blockedUntil == null || failsBefore(blockedUntil, delivery, known) === null) return room
+  return `the end of the block${ofIdentity(budget)}; later than this ${name} is given up`
 }
 
 const ofIdentity = (budget: Budget | null): string =>
@@ -150,8 +192,10 @@ const remedies: Readonly<Record<string, string>> = {
 }
 
 /** Only what would be accepted as things stand. */
-export function deliveryActions({ deliveries, now }: Known): Action[] {
-  return deliveries.flatMap((delivery) => {
+export function deliveryActions(known: Known): Action[] {
+  const { deliveries, now, servedAt } = known
+  const isUnserved = deliveries.some(isOpen) && !isServedRecently(servedAt, now)
+  const ofEach = deliveries.flatMap((delivery) => {
     const { id, status, reason } = delivery
     const name = deliveryName(delivery)
     const retry = (text: string): Action => ({ text, command: `holdfast deliveries retry ${id}` })
@@ -165,8 +209,26 @@ export function deliveryActions({ deliveries, now }: Known): Action[] {
     }
     if (isHeld(delivery)) return heldActions(delivery, retry)
     if (waitOf(delivery, now) === 'backoff') return [retry(`Have ${name} tried now`)]
-    return waitOf(delivery, now) === 'budget' ? [seeBudgets] : []
+    return waitOf(delivery, now) === 'budget' ? budgetActions(delivery, known) : []
   })
+  return isUnserved ? [startServer, ...ofEach] : ofEach
+}
+
+const startServer: Action = {
+  text: 'Start a server on this store: only a server publishes',
+  command: 'holdfast serve',
+}
+
+function budgetActions(delivery: Delivery, known: Known): Action[] {
+  const { identity, blockedUntil } = budgetOf(delivery, known) ?? {}
+  if (identity === undefined || blockedUntil == null || blockedUntil <= known.now) {
+    return [seeBudgets]
+  }
+  const lift = {
+    text: 'If GitHub accepts writes again, lift the block',
+    command: `holdfast budgets unblock ${identity}`,
+  }
+  return [seeBudgets, lift]
 }
 
 const seeBudgets: Action = {

@@ -32,12 +32,7 @@ export function threadHeadline(known: Known, thread: string): string {
   const showing = showingWords(known)
   const last = lastWord(known)
   if (parts.length === 0) {
-    if (last === null) {
-      return (
-        `Nothing is known of ${thread}: GitHub has sent nothing about it in the time that ` +
-        'webhooks are kept (7 days unless set otherwise), and nobody claimed it.'
-      )
-    }
+    if (last === null) return unknownWords(known, thread)
     if (undecided.length === 0) parts.push(`No run was started for ${thread}`)
   }
   const isOpen = undecided.length > 0 || last?.state === 'failed'
@@ -49,6 +44,21 @@ export function threadHeadline(known: Known, thread: string): string {
   const isSaid = known.runs.some(({ errorCode }) => errorCode === 'pull_request_closed')
   if (open === 'closed' && !isAtWork && !isSaid) parts.push('The pull request is closed')
   return [...parts, ...showing].map((part) => `${part}.`).join(' ')
+}
+
+function unknownWords({ refusals, now }: Known, thread: string): string {
+  const nothing =
+    `Nothing is known of ${thread}: no webhook about it was accepted in the time that webhooks ` +
+    'are kept (7 days unless set otherwise), and nobody claimed it.'
+  const [newest] = refusals
+  if (newest === undefined) return nothing
+  const count = refusals.reduce((sum, row) => sum + (numberOf(row, 'count') ?? 1), 0)
+  const last = `the last before ${timeWords(newest.at, now)}`
+  const were = count === 1 ? 'webhook was' : 'webhooks were'
+  return (
+    `${nothing} But ${count} ${were} refused because the signature was wrong, ${last}: what ` +
+    'GitHub sent about it may be among them.'
+  )
 }
 
 /** One clause for what is current, and one for what is worked on instead. */

@@ -59,14 +59,14 @@ export function webhookRoutes(app: App, deps: HttpDeps): void {
       },
       onRequest: async (request) => {
         const refusal = refusalBeforeBody(request)
-        if (refusal?.status === 401) await failedAccess.refused(request.ip)
+        if (refusal?.status === 401) await failedAccess.refused(request.ip, 'signature')
         if (refusal !== undefined) throw refusal
       },
     },
     async (request, reply) => {
       const body = await signedBody(request)
       if (body === null) {
-        await failedAccess.refused(request.ip)
+        await failedAccess.refused(request.ip, 'signature')
         throw unsigned()
       }
       const webhookId = headerOf(request, 'x-github-delivery') ?? ''

@@ -80,7 +80,7 @@ function encodeNew(entry: EntryToInsert): readonly Param[] {
 
 function newEntry({ id, webhook, duplicateOf, needsLook, now, dueAt }: EntryToInsert): InboxEntry {
   const { body: _body, eventKey: _key, waits: _waits, ...entered } = webhook
-  const { caughtUp: _caughtUp, head: _head, ...facts } = entered
+  const { caughtUp: _caughtUp, answered: _answered, head: _head, ...facts } = entered
   return {
     ...facts,
     arrival: 0,

@@ -173,7 +173,12 @@ function told({ arrived, entry, storedId }: ReceivedWebhook, webhook?: NewWebhoo
   }
   const { decision, reason } = entry
   if (isCaughtUp) {
-    const decided = { decision, ...(reason !== null && { reason }) }
+    const { answered = null } = webhook
+    const decided = {
+      decision,
+      ...(reason !== null && { reason }),
+      ...(answered !== null && { answered }),
+    }
     return { ...draft, type: 'webhook.caught_up', data: { ...about, ...decided } }
   }
   if (decision === 'ignored')
