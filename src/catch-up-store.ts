@@ -24,7 +24,7 @@ export interface CatchUpStore {
   /** The next head that GitHub has to be asked about; null when none is due. */
   takeHeadCheck(): Promise<TakenHeadCheck | null>
   /** GitHub has no such pull request: arrival order stands. */
-  forgetHeadCheck(runId: string): Promise<void>
+  forgetHeadCheck(runId: string, fence: number): Promise<void>
   backlog(): Promise<CatchUpBacklog>
 }
 
@@ -70,6 +70,8 @@ export interface OwedDelivery {
 export interface TakenHeadCheck {
   /** Null when another head took its place since. */
   readonly run: Run | null
+  /** The newest decision about it until now: what the answer is told by. */
+  readonly fence: number
   /** Asked too often without an answer: arrival order stands. */
   readonly givenUp: boolean
 }

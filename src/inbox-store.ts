@@ -109,6 +109,8 @@ export interface InboxFilter {
   readonly repo?: string
   readonly number?: number
   readonly webhookId?: string
+  /** One pull request, or branch, of one repository, whatever its name is or was. */
+  readonly lane?: string
 }
 
 export interface InboxBacklog {

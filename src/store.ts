@@ -181,11 +181,14 @@ export interface ClaimAnswer {
   readonly lease: LeaseHandle | null
   /** Arrival decided between two heads; `settleHead` should follow. */
   readonly unclear: boolean
+  /** The id of the audit row that tells of this decision. */
+  readonly decisionId: number
 }
 
 export interface SettledHead {
   /** Of the claim that arrival decided: once another is current, the look came too late. */
   readonly runId: string
+  /** The newest decision that was known when GitHub was asked. */
   readonly fence: number
   readonly headSha: string
   /** The pull request's `updated_at` in the answer that named this head. */

@@ -156,6 +156,7 @@ CREATE TABLE head_check (
   due_at bigint NOT NULL,
   tries integer NOT NULL,
   created_at bigint NOT NULL,
+  fence bigint NOT NULL DEFAULT 0,
   CONSTRAINT head_check_pkey PRIMARY KEY (subject_id)
 );
 
@@ -207,6 +208,8 @@ CREATE TABLE inbox (
   CONSTRAINT inbox_state_known CHECK ((state = ANY (ARRAY['waiting'::text, 'processed'::text, 'failed'::text]))),
   CONSTRAINT inbox_waiting_is_due CHECK (((due_at IS NOT NULL) = (state = 'waiting'::text)))
 );
+
+CREATE INDEX inbox_arrivals ON holdfast.inbox USING btree (lane, arrival);
 
 CREATE INDEX inbox_done ON holdfast.inbox USING btree (received_at) WHERE (due_at IS NULL);
 

@@ -142,7 +142,7 @@ CREATE TABLE head_check (
   due_at INTEGER NOT NULL,
   tries INTEGER NOT NULL,
   created_at INTEGER NOT NULL
-) STRICT;
+, fence INTEGER NOT NULL DEFAULT 0) STRICT;
 
 CREATE INDEX head_check_due ON head_check (due_at);
 
@@ -184,6 +184,8 @@ CREATE TABLE inbox (
   CONSTRAINT inbox_waiting_is_due CHECK ((due_at IS NOT NULL) = (state = 'waiting')),
   CONSTRAINT inbox_processed_has_time CHECK ((processed_at IS NULL) = (state = 'waiting'))
 ) STRICT;
+
+CREATE INDEX inbox_arrivals ON inbox (lane, arrival);
 
 CREATE INDEX inbox_done ON inbox (received_at) WHERE due_at IS NULL;
 

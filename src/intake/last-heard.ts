@@ -14,21 +14,16 @@ export type HeardStore = Pick<Store, 'listInbox' | 'webhookBody'> & {
 const readMax = 20
 
 export async function lastHeard(store: HeardStore, seen: WebhookEvent): Promise<Heard> {
-  const [made] = await store.catchUp.heardHeads({ lane: laneOf(seen), made: true }, 1)
-  const { repo, number } = seen
-  const last = repo === null || number === null ? null : await lastEvent(store, repo, number)
-  return { last, headSha: made?.headSha ?? null }
+  const lane = laneOf(seen)
+  const [made] = await store.catchUp.heardHeads({ lane, made: true }, 1)
+  return { last: await lastEvent(store, lane), headSha: made?.headSha ?? null }
 }
 
-/** Whatever it told. */
-export async function lastEvent(
-  store: HeardStore,
-  repo: string,
-  number: number,
-): Promise<WebhookEvent | null> {
+/** Whatever it told. Not by the name: that may have been another repository's before. */
+export async function lastEvent(store: HeardStore, lane: string): Promise<WebhookEvent | null> {
   const told = await Promise.all(
     ['pull_request', reconcileEvent].map((event) =>
-      store.listInbox({ repo, number, event }, { limit: readMax, cursor: null }),
+      store.listInbox({ lane, event }, { limit: readMax, cursor: null }),
     ),
   )
   const [newest] = told

@@ -26,13 +26,13 @@ export class OwedHeadChecks {
     for (let checked = 0; checked < checksMax; checked += 1) {
       const taken = notes.isOver() ? null : await store.catchUp.takeHeadCheck()
       if (taken === null) return
-      const { run, givenUp } = taken
+      const { run, fence, givenUp } = taken
       if (run === null) continue
       const what = `the head of ${run.repo ?? ''}#${run.pr ?? 0}`
       if (givenUp) notes.skip(what, 'GitHub could not be asked for a day; arrival order stands')
       else {
         try {
-          await runs.checkHead(run)
+          await runs.checkHead(run, fence)
         } catch (error) {
           if (!(error instanceof LookFailed)) throw error
           notes.skip(what, wordsFor(error.cause))

@@ -24,6 +24,7 @@ import {
 import type { Intake } from './intake.ts'
 import { lastEvent, lastHeard, type HeardStore } from './last-heard.ts'
 import { actionFor, isSameAs, readPull, seenWebhook } from './seen-pull.ts'
+import { threadLane } from './webhook-event.ts'
 
 const usedWithinMs = 30 * 24 * 60 * 60_000
 const repositoriesMax = 200
@@ -202,7 +203,7 @@ export class PullReconciler {
   async #lookAtClosed(place: Place, number: number, notes: CatchUpNotes): Promise<void> {
     const { store, github } = this.#options
     if (!(await this.#isWorkedOn(place, number))) return
-    const heard = await lastEvent(store, place.repo, number)
+    const heard = await lastEvent(store, threadLane(place.repoGithubId, number))
     if (heard?.prState === 'closed') return
     const pull = await github.pull(place, number)
     if (pull?.state === 'closed') await this.#enter(place, pull, 'closed', notes)
@@ -237,14 +238,15 @@ export class PullReconciler {
     return asked.at(-1) ?? null
   }
 
-  async #activeNumbers({ repo }: Place): Promise<Set<number>> {
+  async #activeNumbers({ repo, repoGithubId: repoId }: Place): Promise<Set<number>> {
+    const { store } = this.#options
     const numbers = new Set<number>()
     const states: readonly ActiveState[] = ['pending', 'running', 'waiting']
     for (const state of states) {
       let cursor: string | null = null
       do {
         const page: Page = { limit: 1000, cursor }
-        const { items, nextCursor } = await this.#options.store.listRuns({ repo, state }, page)
+        const { items, nextCursor } = await store.listRuns({ repo, repoId, state }, page)
         for (const { pr } of items) if (pr !== null) numbers.add(pr)
         cursor = nextCursor
       } while (cursor !== null)

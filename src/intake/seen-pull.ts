@@ -38,8 +38,10 @@ export function actionFor(
 export function seenWebhook(place: RepositoryRef, pull: ListedPull, action: string): Delivery {
   const { number, state, headSha, updatedAt } = pull
   const where = `${place.repoGithubId ?? place.repo}#${number}`
+  // GitHub's time has whole seconds: all else that may differ within one is named as well.
+  const how = `${isDraft(pull) ? 'draft' : 'ready'}:${action}`
   return {
-    webhookId: `seen:${where}:${updatedAt}:${state}:${headSha}`,
+    webhookId: `seen:${where}:${updatedAt}:${state}:${headSha}:${how}`,
     event: reconcileEvent,
     headers: {},
     body: Buffer.from(JSON.stringify(payloadOf(place, pull, action))),

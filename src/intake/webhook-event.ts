@@ -157,11 +157,14 @@ export function makesHead(event: EventFacts): boolean {
 export function laneOf({ repo, repoId, number, check, push, webhookId }: EventFacts): string {
   if (repo === null) return webhookId
   const place = repoId ?? repo
-  if (number !== null) return `${place}#${number}`
+  if (number !== null) return threadLane(place, number)
   if (push !== null) return `${place} ${push.ref}`
   if (check !== null) return `${place}@${check.headSha}`
   return webhookId
 }
+
+/** Of a pull request or an issue: by GitHub's number of its repository, which no rename changes. */
+export const threadLane = (repoId: number | string, number: number): string => `${repoId}#${number}`
 
 function senderOf(payload: unknown): Sender | null {
   const login = textAt(payload, 'sender', 'login')

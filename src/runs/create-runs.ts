@@ -54,7 +54,7 @@ export interface RunsService extends Runs {
   /** After a commit only: these runs were ended or given back, not by their holder. */
   announceSwept(runs: readonly Run[]): void
   /** Asks GitHub which head is the head; rejects when it cannot be asked now. */
-  checkHead(run: Run): Promise<void>
+  checkHead(run: Run, fence: number): Promise<void>
   /** Resolves when no look at GitHub is under way. */
   settled(): Promise<void>
   /** Gives up the looks at GitHub that are under way: arrival order stands. */
@@ -96,8 +96,8 @@ class StoreRuns implements RunsService {
     for (const { type } of runs) this.#bell.ring(type)
   }
 
-  async checkHead(run: Run): Promise<void> {
-    await this.#headCheck?.look(run)
+  async checkHead(run: Run, fence: number): Promise<void> {
+    await this.#headCheck?.look(run, fence)
   }
 
   async settled(): Promise<void> {
@@ -124,10 +124,10 @@ class StoreRuns implements RunsService {
   }
 
   announceClaim(answer: ClaimAnswer): void {
-    const { run, process, supersededRunIds, unclear } = answer
+    const { run, process, supersededRunIds, unclear, decisionId } = answer
     this.#watch.tell(supersededRunIds)
     if (process && run?.state === 'pending') this.#bell.ring(run.type)
-    if (unclear && run !== null) this.#headCheck?.start(run)
+    if (unclear && run !== null) this.#headCheck?.start(run, decisionId)
   }
 
   async claim(request: ClaimRequest, actor: string, once?: Once): Promise<Claimed> {

@@ -19,7 +19,7 @@ function checkWith(look: HeadSource['look']) {
   const forgotten: string[] = []
   const check = new HeadCheck({
     store: {
-      catchUp: { forgetHeadCheck: async (id) => void forgotten.push(id) },
+      catchUp: { forgetHeadCheck: async (id, fence) => void forgotten.push(`${id} ${fence}`) },
       repository: async (id) =>
         id === 'repo_1' ? { id: 'rep_1', name: 'acme/renamed', githubId: 7 } : null,
       settleHead: async (head) => {
@@ -40,11 +40,11 @@ const headOf = (headSha: string): PullRequestHead => ({
 
 it('settles what GitHub says, in our spelling, and tells who lost', async () => {
   const { check, settled, superseded, forgotten } = checkWith(async () => headOf('ABC'))
-  check.start(run)
+  check.start(run, 9)
   await check.settled()
   expect(forgotten).toEqual([])
   expect(settled).toEqual([
-    { runId: 'run_1', fence: 3, headSha: 'abc', at: 7, actor: 'head-check' },
+    { runId: 'run_1', fence: 9, headSha: 'abc', at: 7, actor: 'head-check' },
   ])
   expect(superseded).toEqual(['run_2'])
 })
@@ -55,8 +55,8 @@ it('asks by GitHub’s id of the repository, and by name while that is not known
     asked.push(place)
     return null
   })
-  await check.look(run)
-  await check.look({ ...run, scope: 'repo_2' })
+  await check.look(run, 9)
+  await check.look({ ...run, scope: 'repo_2' }, 9)
   expect(asked).toEqual([
     { repo: 'acme/renamed', repoGithubId: 7 },
     { repo: 'acme/widgets', repoGithubId: null },
@@ -67,7 +67,7 @@ it('a look that fails is told, and arrival stands', async () => {
   const { check, settled, errors, forgotten } = checkWith(async () =>
     Promise.reject(new Error('no route')),
   )
-  check.start(run)
+  check.start(run, 9)
   await check.settled()
   expect([settled, forgotten]).toEqual([[], []])
   expect(errors).toHaveLength(1)
@@ -75,9 +75,9 @@ it('a look that fails is told, and arrival stands', async () => {
 
 it('a pull request that is not there settles nothing, and is not asked about again', async () => {
   const { check, settled, errors, forgotten } = checkWith(async () => null)
-  check.start(run)
+  check.start(run, 9)
   await check.settled()
-  expect([settled, errors, forgotten]).toEqual([[], [], ['run_1']])
+  expect([settled, errors, forgotten]).toEqual([[], [], ['run_1 9']])
 })
 
 it('nobody is asked about a run without a pull request', async () => {
@@ -86,8 +86,8 @@ it('nobody is asked about a run without a pull request', async () => {
     asked += 1
     return null
   })
-  check.start({ ...run, pr: null })
-  check.start({ ...run, repo: null })
+  check.start({ ...run, pr: null }, 9)
+  check.start({ ...run, repo: null }, 9)
   await check.settled()
   expect(asked).toBe(0)
 })
@@ -95,7 +95,7 @@ it('nobody is asked about a run without a pull request', async () => {
 it('is settled only when every look that was begun has ended', async () => {
   const look = Promise.withResolvers<null>()
   const { check } = checkWith(() => look.promise)
-  check.start(run)
+  check.start(run, 9)
   let done = false
   const settled = check.settled().then(() => (done = true))
   await new Promise((resolve) => setImmediate(resolve))
@@ -109,12 +109,12 @@ it('asks GitHub twenty questions at a time; what finds no room is owed', async (
   const { check, settled, forgotten } = checkWith(
     () => new Promise((resolve) => void asked.push(() => resolve(headOf('a')))),
   )
-  for (let n = 1; n <= 25; n += 1) check.start({ ...run, id: `run_${n}` })
+  for (let n = 1; n <= 25; n += 1) check.start({ ...run, id: `run_${n}` }, 9)
   await expect.poll(() => asked.length).toBe(20)
   for (const answer of asked.splice(0)) answer()
   await check.settled()
   expect([settled.length, forgotten, asked]).toEqual([20, [], []])
-  check.start(run)
+  check.start(run, 9)
   await expect.poll(() => asked.length).toBe(1)
   asked[0]?.()
   await check.settled()
@@ -127,10 +127,10 @@ it('a stop waits for no answer, leaves the look owed and asks nothing more', asy
     asked += 1
     return look.promise
   })
-  check.start(run)
+  check.start(run, 9)
   await expect.poll(() => asked).toBe(1)
   await check.stop()
-  check.start(run)
+  check.start(run, 9)
   await check.settled()
   look.resolve(headOf('a'))
   await new Promise(setImmediate)
@@ -144,7 +144,7 @@ it('keeps nothing of a look that has ended', async () => {
     heads.push(new WeakRef(head))
     return head
   })
-  await check.look(run)
+  await check.look(run, 9)
   await expect
     .poll(() => {
       collectGarbage()

@@ -32,9 +32,10 @@ export class HeadCheck {
     this.#options = options
   }
 
-  start(run: Run): void {
+  /** `fence`: the newest decision about this head that is known. */
+  start(run: Run, fence: number): void {
     if (this.#isStopped || this.#underWay.size >= underWayMax) return
-    const check = this.look(run)
+    const check = this.look(run, fence)
       .catch((error: unknown) => this.#options.onError(error, run))
       .finally(() => this.#underWay.delete(check))
     this.#underWay.add(check)
@@ -53,7 +54,7 @@ export class HeadCheck {
   }
 
   /** Rejects when GitHub cannot be asked now. */
-  async look(run: Run): Promise<void> {
+  async look(run: Run, fence: number): Promise<void> {
     const { store, source, onMoved } = this.#options
     if (run.repo === null || run.pr === null) return
     const known = await store.repository(run.scope)
@@ -62,12 +63,12 @@ export class HeadCheck {
     const head = await this.#unlessStopped(source.look(place, run.pr))
     if (head === 'stopped') return
     if (head === null) {
-      await store.catchUp.forgetHeadCheck(run.id)
+      await store.catchUp.forgetHeadCheck(run.id, fence)
       return
     }
     const { supersededRunIds } = await store.settleHead({
       runId: run.id,
-      fence: run.fence,
+      fence,
       headSha: head.headSha.toLowerCase(),
       at: head.updatedAt,
       actor: 'head-check',

@@ -56,6 +56,7 @@ const answerOf = ({ actor }: Claim): ClaimAnswer => ({
   supersededRunIds: [],
   lease: null,
   unclear: false,
+  decisionId: 1,
 })
 
 const claim = (name: string, pr: number): Claim =>

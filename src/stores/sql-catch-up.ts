@@ -47,8 +47,8 @@ export class SqlCatchUp implements port.CatchUpStore {
     return this.#driver.transact(() => takeHeadCheck(this.#context))
   }
 
-  forgetHeadCheck(runId: string): Promise<void> {
-    return this.#driver.transact(() => forgetHeadCheck(runId))
+  forgetHeadCheck(runId: string, fence: number): Promise<void> {
+    return this.#driver.transact(() => forgetHeadCheck(runId, fence))
   }
 
   backlog(): Promise<port.CatchUpBacklog> {

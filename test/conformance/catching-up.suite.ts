@@ -147,6 +147,29 @@ export function catchingUp(open: OpenStore): void {
       expect(await take(run.id)).toBeNull()
     })
 
+    it.each(['a', 'b'])(
+      'that came back while it is worked on is not settled by an older look at %s',
+      async (seen) => {
+        const subject = new TestSubject(world(), { onNewer: 'queue' })
+        await subject.claim('0', { eventAt: 5 })
+        const first = await subject.claim('a', { eventAt: 5 })
+        await subject.claim('b', { eventAt: 6 })
+        const back = await subject.claim('a')
+        expect(back).toMatchObject({ reason: 'duplicate', unclear: true })
+        const { id, fence } = first.run!
+        expect(back.run).toMatchObject({ id, fence })
+        await settle(id, fence, seen)
+        await world().store.catchUp.forgetHeadCheck(id, fence)
+        expect(await subject.isCurrent('a')).toBe(true)
+        expect(await subject.subject()).toMatchObject({ headAt: null })
+        world().clock.move(minute)
+        const asked = (await take(id))!
+        expect(asked.fence).toBeGreaterThanOrEqual(back.decisionId)
+        await settle(id, asked.fence, 'b')
+        expect(await subject.isCurrent('b')).toBe(true)
+      },
+    )
+
     it('is decided by GitHub though a worker has skipped it meanwhile', async () => {
       const { subject, held, run } = await undecided()
       await subject.complete(held, 'skipped')
@@ -187,7 +210,7 @@ export function catchingUp(open: OpenStore): void {
 
     it('is not asked about when GitHub has no such pull request', async () => {
       const { run } = await undecided()
-      await world().store.catchUp.forgetHeadCheck(run.id)
+      await world().store.catchUp.forgetHeadCheck(run.id, run.fence)
       world().clock.move(hour)
       expect(await take(run.id)).toBeNull()
     })

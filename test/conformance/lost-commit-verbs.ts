@@ -73,18 +73,18 @@ export const runVerbs: Readonly<Record<string, Scenario>> = {
     return [before, await store.catchUp.deliveriesRead()]
   },
   takeHeadCheck: async (store, ask, change) => {
-    const { id } = await undecidedRun(store)
+    const { id, fence } = await undecidedRun(store)
     await change('UPDATE holdfast.head_check SET due_at = 0')
     const taken = await ask(() => store.catchUp.takeHeadCheck())
     const next = await store.catchUp.takeHeadCheck()
-    await store.catchUp.forgetHeadCheck(id)
+    await store.catchUp.forgetHeadCheck(id, fence)
     return [taken?.run?.id === id, taken?.givenUp, next]
   },
   forgetHeadCheck: async (store, ask) => {
-    const { id } = await undecidedRun(store)
+    const { id, fence } = await undecidedRun(store)
     const waiting = async () => (await store.catchUp.backlog()).headChecks.count
     const before = await waiting()
-    await ask(() => store.catchUp.forgetHeadCheck(id))
+    await ask(() => store.catchUp.forgetHeadCheck(id, fence))
     return [before, await waiting()]
   },
   claimRun: (store, ask) => ask(() => store.claimRun(claimAt(nextPull()), null)),

@@ -15,6 +15,7 @@ import {
   hasLaterEvent,
   heardHeads,
   inboxBacklog,
+  overtakenEntries,
   unclearEntries,
 } from '../../src/stores/tables/inbox-table.ts'
 import { repositoriesInUse } from '../../src/stores/tables/repository-table.ts'
@@ -55,7 +56,9 @@ function statements(): [string, Sql][] {
     'heads heard of': heardHeads({ lane: 'lane 7' }, 200),
     'the head made last': heardHeads({ lane: 'lane 7', made: true }, 1),
     'whether a later event came': hasLaterEvent({ lane: 'lane 7', arrival: 1 } as InboxEntry),
+    'whether one came after the last': hasLaterEvent({ lane: 'busy', arrival: 1e9 } as InboxEntry),
     'events of one second': unclearEntries(['inb_7']),
+    'events that a later one overtook': overtakenEntries(['inb_7']),
     'webhooks that wait': inboxBacklog(),
     vitals: storeVitals(now),
   })
@@ -102,6 +105,7 @@ describe('SQLite', () => {
     const sorts = /^(webhooks that wait|webhooks to process, tried|repositories in use)/.test(name)
       ? /^USE TEMP B-TREE FOR ORDER BY$/
       : /^$/
+    if (name.startsWith('whether')) expect(steps.join()).toContain('(lane=? AND arrival>?)')
     const allowed = [walks, inner, sorts]
     expect(steps.filter((step) => !allowed.some((form) => form.test(step)))).toEqual([])
   })

@@ -5,33 +5,44 @@ import { join, sql } from '../sql.ts'
 export interface StoredHeadCheck {
   readonly subjectId: string
   readonly runId: string
+  /** The decision that asks. */
+  readonly fence: number
   readonly tries: number
 }
 
 /** Only for subjects this transaction has locked. */
 export function* storeHeadCheck(
-  subjectId: string,
-  runId: string,
+  { subjectId, runId, fence }: Omit<StoredHeadCheck, 'tries'>,
   dueAt: number,
   now: number,
 ): Verb<void> {
-  yield sql`INSERT INTO head_check (subject_id, run_id, due_at, tries, created_at)
-    VALUES (${subjectId}, ${runId}, ${dueAt}, 0, ${now})
-    ON CONFLICT (subject_id) DO UPDATE SET run_id = excluded.run_id, due_at = excluded.due_at,
-      tries = 0, created_at = excluded.created_at`
+  yield sql`INSERT INTO head_check (subject_id, run_id, fence, due_at, tries, created_at)
+    VALUES (${subjectId}, ${runId}, ${fence}, ${dueAt}, 0, ${now})
+    ON CONFLICT (subject_id) DO UPDATE SET run_id = excluded.run_id, fence = excluded.fence,
+      due_at = excluded.due_at, tries = 0, created_at = excluded.created_at`
 }
 
-/** A newer claim may have asked about another run meanwhile: that question stays. */
-export function* forgetHeadCheck(runId: string): Verb<void> {
+/** A newer decision may have asked meanwhile, about this run or another: that question stays. */
+export function* forgetHeadCheck(runId: string, fence: number): Verb<void> {
   yield sql`DELETE FROM head_check WHERE subject_id = (SELECT subject_id FROM run
-    WHERE id = ${runId}) AND run_id = ${runId}`
+    WHERE id = ${runId}) AND run_id = ${runId} AND fence <= ${fence}`
 }
 
-/** How many there were of these subjects, which this transaction has locked. */
-export function* takeHeadChecks(subjectIds: readonly string[]): Verb<number> {
+/** Whether a decision after this one asks about the run. */
+export function* isAskedAfter(
+  { subjectId, id }: { readonly subjectId: string; readonly id: string },
+  fence: number,
+): Verb<boolean> {
+  const asked = yield sql`SELECT run_id FROM head_check WHERE subject_id = ${subjectId}
+    AND run_id = ${id} AND fence > ${fence}`
+  return asked.length > 0
+}
+
+/** The newest decision that asked about these subjects, which this transaction has locked. */
+export function* takeHeadChecks(subjectIds: readonly string[]): Verb<number | null> {
   const taken = yield sql`DELETE FROM head_check
-    WHERE subject_id IN (${join(subjectIds)}) RETURNING subject_id`
-  return taken.length
+    WHERE subject_id IN (${join(subjectIds)}) RETURNING fence`
+  return taken.length === 0 ? null : Math.max(...taken.map((row) => Number(row['fence'])))
 }
 
 /** After the clock was set back: none is further away than one that was just stored. */
@@ -45,12 +56,13 @@ export function* dropHeadCheck({ subjectId, runId }: StoredHeadCheck): Verb<void
 
 /** Passes over what another process has in hand. */
 export function* dueHeadCheck(now: number, lockFree: Sql): Verb<StoredHeadCheck | null> {
-  const [row] = yield sql`SELECT subject_id, run_id, tries FROM head_check
+  const [row] = yield sql`SELECT subject_id, run_id, fence, tries FROM head_check
     WHERE due_at <= ${now} ORDER BY due_at LIMIT 1 ${lockFree}`
   if (row === undefined) return null
   return {
     subjectId: row['subject_id'] as string,
     runId: row['run_id'] as string,
+    fence: Number(row['fence']),
     tries: Number(row['tries']),
   }
 }

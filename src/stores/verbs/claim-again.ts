@@ -11,7 +11,7 @@ import { LostRace } from '../driver.ts'
 import type { Verb } from '../sql.ts'
 import { sql } from '../sql.ts'
 import { insertAudits } from '../tables/audit-table.ts'
-import { forgetHeadCheck } from '../tables/head-check-table.ts'
+import { forgetHeadCheck, isAskedAfter } from '../tables/head-check-table.ts'
 import { selectRuns, writeRuns } from '../tables/run-table.ts'
 import { writeSubjects } from '../tables/subject-table.ts'
 import { claimPlaced } from './claim-runs.ts'
@@ -25,9 +25,10 @@ export function* rerunRun(context: VerbContext, runId: string, actor: string): V
 
 export function* settleHead(context: VerbContext, settled: SettledHead): Verb<SettleAnswer> {
   const { run, subject } = yield* lockRun(context, settled.runId)
-  // A newer claim of it asked once more: that question is not answered by what we saw before it.
+  // A newer decision asked once more: that question is not answered by what we saw before it.
+  if (yield* isAskedAfter(run, settled.fence)) return { result: 'unchanged', supersededRunIds: [] }
   const isOutdated = yield* wasClaimedAfter(run, settled.fence)
-  if (!isOutdated) yield* forgetHeadCheck(run.id)
+  if (!isOutdated) yield* forgetHeadCheck(run.id, settled.fence)
   if (subject.headSha === settled.headSha) return yield* confirmHead(context, subject, settled)
   // A newer claim came while we looked: what we saw says nothing about it. (A worker that leased
   // the run meanwhile is none: it only holds what that claim decided.)

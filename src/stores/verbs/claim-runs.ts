@@ -45,6 +45,12 @@ interface Decided extends Placed {
   readonly verdict: ClaimVerdict
 }
 
+interface Stored {
+  readonly run: Run | null
+  /** The audit row of the decision. */
+  readonly decisionId: number
+}
+
 /** What a claim locks; a batch has one claim for each. */
 export function subjectOf({ type, repo, subjectName }: Claim): string {
   return `${type} ${repo ?? ''} ${subjectName}`
@@ -85,7 +91,7 @@ export function* claimPlaced(
   }
   const stored = yield* record(context, [...decided.values()], moment.now)
   ;[...decided].forEach(([i, { claim, verdict }], position) => {
-    answers.set(i, answer(claim, verdict, stored[position] ?? null))
+    answers.set(i, answer(claim, verdict, stored[position]))
   })
   return answers
 }
@@ -214,20 +220,21 @@ function eventOf({ claim, subject }: Placed): { subjectId: string; webhookId: st
 }
 
 /** Writes everything that was decided; answers each decision's run as stored, with its fence. */
-function* record(
-  context: VerbContext,
-  decided: readonly Decided[],
-  now: number,
-): Verb<(Run | null)[]> {
+function* record(context: VerbContext, decided: readonly Decided[], now: number): Verb<Stored[]> {
   const ids = yield* insertAudits(
     decided.flatMap(({ verdict }) => verdict.audits),
     now,
   )
   let position = 0
-  const fenced = decided.map(({ verdict }) => {
-    const [first] = ids.slice(position, (position += verdict.audits.length))
+  // Every decision tells of itself, in its first row.
+  const decisionId = decided.map(({ verdict }) => {
+    const [first = 0] = ids.slice(position, (position += verdict.audits.length))
+    return first
+  })
+  const fenced = decided.map(({ verdict }, i) => {
+    const first = decisionId[i] ?? 0
     const { run, drawsFence } = verdict
-    if (run === null || !drawsFence || first === undefined) return run
+    if (run === null || !drawsFence) return run
     // A holder in place of a lost one goes on with the round; everything else begins one.
     return verdict.reason === 'reclaimed'
       ? { ...run, fence: first }
@@ -247,10 +254,11 @@ function* record(
   for (const [i, { claim, verdict, subject }] of decided.entries()) {
     const run = after[i] ?? null
     if (!verdict.unclear || claim.pr === null || run === null) continue
-    yield* storeHeadCheck(subject.id, run.id, now + firstCheckMs, now)
+    const question = { subjectId: subject.id, runId: run.id, fence: decisionId[i] ?? 0 }
+    yield* storeHeadCheck(question, now + firstCheckMs, now)
   }
   yield* announce(context, changesOf(decided, after, stored))
-  return after
+  return after.map((run, i) => ({ run, decisionId: decisionId[i] ?? 0 }))
 }
 
 /** What gave way comes before what takes its place. */
@@ -272,7 +280,11 @@ function changesOf(
   })
 }
 
-function answer(claim: Claim, verdict: ClaimVerdict, run: Run | null): ClaimAnswer {
+function answer(
+  claim: Claim,
+  verdict: ClaimVerdict,
+  { run, decisionId }: Stored = { run: null, decisionId: 0 },
+): ClaimAnswer {
   const leased = verdict.process && claim.lease !== null && run !== null
   return {
     reason: verdict.reason,
@@ -283,6 +295,7 @@ function answer(claim: Claim, verdict: ClaimVerdict, run: Run | null): ClaimAnsw
     supersededRunIds: verdict.superseded.map(({ id }) => id),
     lease: leased ? { secret: claim.lease.secret, expiresAt: run.leaseExpiresAt ?? 0 } : null,
     unclear: verdict.unclear && claim.pr !== null,
+    decisionId,
   }
 }
 

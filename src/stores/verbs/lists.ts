@@ -77,7 +77,7 @@ export function* runAhead(subjectId: string): Verb<Run | null> {
 
 export function* listInbox(filter: InboxFilter, page: Page): Verb<Paged<InboxEntry>> {
   const where: Sql[] = [pageAfterNumber(page, raw('arrival'))]
-  const { state, decision, event, repo, number, webhookId } = filter
+  const { state, decision, event, repo, number, webhookId, lane } = filter
   if (state === 'waiting') where.push(sql`due_at IS NOT NULL`)
   else if (state !== undefined) where.push(sql`state = ${state}`)
   if (decision !== undefined) where.push(sql`decision = ${decision}`)
@@ -85,6 +85,7 @@ export function* listInbox(filter: InboxFilter, page: Page): Verb<Paged<InboxEnt
   if (repo !== undefined) where.push(yield* namedLike(repo, number))
   if (number !== undefined) where.push(sql`number = ${number}`)
   if (webhookId !== undefined) where.push(sql`webhook_id = ${webhookId}`)
+  if (lane !== undefined) where.push(sql`lane = ${lane}`)
   const inOrder = sql`${join(where, ' AND ')} ORDER BY arrival DESC`
   const large = ['outcomes', 'last_error']
   const count = yield* rowsToRead({ table: raw('inbox'), large, inOrder, limit: page.limit })

@@ -137,8 +137,9 @@ function lastRounds(copies: readonly Run[], kept: Subject): readonly PastRound[]
 /** A look owed for either is owed for the head that both have now. */
 function* moveHeadCheck(stray: Subject, { id, currentRunId }: Subject, now: number): Verb<void> {
   const owed = yield* takeHeadChecks([stray.id, id])
-  if (owed === 0 || currentRunId === null) return
-  yield* storeHeadCheck(id, currentRunId, now + firstCheckMs, now)
+  if (owed === null || currentRunId === null) return
+  const question = { subjectId: id, runId: currentRunId, fence: owed }
+  yield* storeHeadCheck(question, now + firstCheckMs, now)
 }
 
 /**

@@ -25,7 +25,7 @@ export function* takeHeadCheck(context: VerbContext): Verb<TakenHeadCheck | null
   // Another head took its place since: nobody asks about this one any more.
   if (run === null || subject?.currentRunId !== run.id) {
     yield* dropHeadCheck(check)
-    return { run: null, givenUp: false }
+    return { run: null, fence: check.fence, givenUp: false }
   }
   if (check.tries >= triesMax) {
     yield* dropHeadCheck(check)
@@ -34,9 +34,10 @@ export function* takeHeadCheck(context: VerbContext): Verb<TakenHeadCheck | null
       [{ type: 'run.head_unverified', actor: 'catch-up', runId: run.id, data }],
       now,
     )
-    return { run, givenUp: true }
+    return { run, fence: check.fence, givenUp: true }
   }
   const pauseMs = Math.min(pauseMsMax, firstCheckMs * 2 ** check.tries)
   yield* postponeHeadCheck(check, now + pauseMs)
-  return { run, givenUp: false }
+  // GitHub is asked after all that was decided until now.
+  return { run, fence: Math.max(check.fence, run.fence), givenUp: false }
 }
