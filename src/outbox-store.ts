@@ -87,7 +87,11 @@ export interface OutboxStore {
   learnAuthor(author: Author): Promise<void>
   /** Threads from before this moment may carry something of ours that this store does not know. */
   knowsSince(): Promise<number>
-  /** A copy was put in this store's place: what is open may have been sent since it was made. */
+  /**
+   * A copy was put in this store's place: what is open may have been sent since it was made. Noted
+   * in bites of one transaction each. Who dies in between leaves the rest to the next one, or to
+   * whoever wants to lease: nothing is published before all is noted.
+   */
   noteRestore(): Promise<void>
   /** For the reconciler: ended runs whose announcement was left open. Repairs up to `limit`. */
   closeForgotten(limit: number): Promise<number>

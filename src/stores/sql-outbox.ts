@@ -28,7 +28,7 @@ import {
   markerKeys,
   rotateMarkerKey,
 } from './verbs/marker-keys.ts'
-import { noteRestore } from './verbs/note-restore.ts'
+import { beginNoting, noteAll } from './verbs/note-restore.ts'
 import { withOnce } from './verbs/once.ts'
 import {
   closeForgotten,
@@ -197,8 +197,9 @@ export class SqlOutbox implements port.OutboxStore {
     return this.#driver.read(() => knowsSince(this.#context.now()))
   }
 
-  noteRestore(): Promise<void> {
-    return this.#driver.transact(() => noteRestore(this.#context))
+  async noteRestore(): Promise<void> {
+    await this.#driver.transact(() => beginNoting(this.#context))
+    await noteAll(this.#driver, this.#context)
   }
 
   closeForgotten(limit: number): Promise<number> {

@@ -43,7 +43,7 @@ import {
 } from './verbs/lists.ts'
 import { mendTimes } from './verbs/mend-times.ts'
 import { ensureMarkerKey } from './verbs/marker-keys.ts'
-import { noticeBackup } from './verbs/note-restore.ts'
+import { noteAll, noticeBackup } from './verbs/note-restore.ts'
 import type { OnceRules } from './verbs/once.ts'
 import { withOnce } from './verbs/once.ts'
 import { purge } from './verbs/purge.ts'
@@ -326,15 +326,18 @@ export class SqlStore extends SqlTokens implements port.Store {
     return this.#driver.read(() => repositoryNames(ids))
   }
 
-  recordMode(mode: port.StoreMode): Promise<port.StoreMode> {
+  async recordMode(mode: port.StoreMode): Promise<port.StoreMode> {
     const context = this.#context
-    return this.#driver.transact(function* () {
+    const recorded = await this.#driver.transact(function* () {
       yield* writeStateOnce('first_started_at', String(context.now()))
       // Before anything can be signed with it: so every backup has it.
       yield* ensureMarkerKey(context)
       yield* noticeBackup(context)
       return (yield* writeStateOnce('mode', mode)) as port.StoreMode
     })
+    // Also what a process before this one has begun to note.
+    await noteAll(this.#driver, context)
+    return recorded
   }
 
   async firstStartedAt(): Promise<number | null> {

@@ -29,8 +29,11 @@ import {
 } from '../tables/delivery-table.ts'
 import type { VerbContext } from './context.ts'
 import { circumstancesOf } from './context.ts'
+import { noteBite } from './note-restore.ts'
 
 export function* leaseDeliveries(context: VerbContext, room: LeaseRoom): Verb<LeasedDelivery[]> {
+  // What a restore has left unnoted may have been sent: nothing goes before all is noted.
+  if (yield* noteBite(context)) return []
   const now = context.now()
   const heads = yield* selectQueueHeads()
   const queued = yield* dueInQueues(context, room, heads)

@@ -1,10 +1,14 @@
-/** A copy of a store was put in its place: what happened since the copy is not in it. */
+/**
+ * A copy of a store was put in its place: what happened since the copy is not in it. So all that
+ * may have changed since is noted, in bites, before anything is published.
+ */
 import { checkMarkerText } from '../../domain/outbox/announce.ts'
 import type { Delivery, Restored } from '../../domain/outbox/delivery.ts'
 import { tell } from '../../domain/outbox/outcome.ts'
 import { afterRestore, isReadAgain, readAgain } from '../../domain/outbox/restored.ts'
 import type { Run } from '../../domain/run.ts'
 import { markerKeyOf } from '../../marker-keys.ts'
+import type { Driver } from '../driver.ts'
 import type { Verb } from '../sql.ts'
 import { join, padded, sql } from '../sql.ts'
 import { insertAudits } from '../tables/audit-table.ts'
@@ -13,7 +17,7 @@ import { selectRuns } from '../tables/run-table.ts'
 import type { VerbContext } from './context.ts'
 import { readState, writeState } from './state.ts'
 
-const biteMax = 500
+const biteMax = 100
 /** What was shown longer ago than this before the copy was made is not read again. */
 const recentMs = 7 * 24 * 3_600_000
 /** Between two of the reads: there may be thousands, and GitHub counts reads too. */
@@ -21,45 +25,79 @@ const readEveryMs = 1000
 /** How often a run may have been run again since the copy, for its check to be found. */
 const laterRounds = 5
 
+/** How far it has come; kept in the store until it is through. */
+interface Noting {
+  readonly restoredAt: number
+  /** When the copy was made, as far as it knows. */
+  readonly copiedAt: number
+  /** What is older than this one is still to be noted; null: all of it. */
+  readonly before: string | null
+  /** When the last of the reads is made that were arranged so far. */
+  readonly readAt: number
+}
+
 /** What a copy says of itself, once. */
 export function* noticeBackup(context: VerbContext): Verb<void> {
   if ((yield* readState('is_backup')) === null) return
-  yield* noteRestore(context)
+  yield* beginNoting(context)
   yield sql`DELETE FROM store_state WHERE key = 'is_backup'`
 }
 
-export function* noteRestore(context: VerbContext): Verb<void> {
-  const now = context.now()
-  const copiedAt = Number((yield* readState('alive_at')) ?? now)
-  yield* writeState('restored_at', String(now))
-  let before: string | null = null
-  let readAt = now
-  for (;;) {
-    // The newest first: they are the likeliest to have changed since.
-    const found: readonly Delivery[] = yield* selectDeliveries(sql`
-      ${before === null ? sql`1 = 1` : sql`id < ${before}`}
-      AND (status IN ('PENDING', 'FAILED') OR (status = 'SENT' AND (final = 0
-        OR (kind = 'state' AND sent_at >= ${copiedAt - recentMs})))
-        OR (status = 'SKIPPED' AND kind = 'state' AND changed_at >= ${copiedAt - recentMs}))
-      ORDER BY id DESC LIMIT ${biteMax}`)
-    const runs = yield* runsOf(found)
-    const doubted = found.map((delivery) => {
-      const known = afterRestore(delivery, now)
-      if (!isReadAgain(delivery)) return known
-      readAt += readEveryMs
-      const restored = restoredOf(delivery, runs.get(delivery.runId))
-      return readAgain(known, readAt, restored, context.publishing)
-    })
-    yield* writeDeliveries(doubted)
-    yield* insertAudits(
-      doubted
-        .filter((item, i) => item.wait === 'in_doubt' && found[i]?.wait !== 'in_doubt')
-        .map((item) => tell(item, 'delivery.in_doubt', { reason: 'restored' })),
-      now,
-    )
-    if (found.length < biteMax) return
-    before = found.at(-1)?.id ?? ''
-  }
+/** From here on nothing is published before all is noted, whoever does that. */
+export function* beginNoting(context: VerbContext): Verb<void> {
+  const restoredAt = context.now()
+  const copiedAt = Number((yield* readState('alive_at')) ?? restoredAt)
+  const noting: Noting = { restoredAt, copiedAt, before: null, readAt: restoredAt }
+  yield* writeState('restored_at', String(restoredAt))
+  yield* writeState('restore_noting', JSON.stringify(noting))
+}
+
+/** Each bite is a transaction: there may be tens of thousands, and the next process goes on. */
+export async function noteAll(driver: Driver, context: VerbContext): Promise<void> {
+  while (await driver.transact(() => noteBite(context)));
+}
+
+/** False when there is nothing to note. */
+export function* noteBite(context: VerbContext): Verb<boolean> {
+  if ((yield* readState('restore_noting')) === null) return false
+  // One at a time: whoever comes second goes on where the first one ended.
+  const [row] = yield sql`UPDATE store_state SET value = value
+    WHERE key = 'restore_noting' RETURNING value`
+  if (row === undefined) return false
+  const noting = JSON.parse(row['value'] as string) as Noting
+  const found = yield* nextToNote(noting)
+  const runs = yield* runsOf(found)
+  const { restoredAt } = noting
+  let { readAt } = noting
+  const doubted = found.map((delivery) => {
+    const known = afterRestore(delivery, restoredAt)
+    if (!isReadAgain(delivery)) return known
+    readAt += readEveryMs
+    const restored = restoredOf(delivery, runs.get(delivery.runId))
+    return readAgain(known, readAt, restored, context.publishing)
+  })
+  yield* writeDeliveries(doubted)
+  yield* insertAudits(
+    doubted
+      .filter((item, i) => item.wait === 'in_doubt' && found[i]?.wait !== 'in_doubt')
+      .map((item) => tell(item, 'delivery.in_doubt', { reason: 'restored' })),
+    context.now(),
+  )
+  const before = found.length < biteMax ? null : (found.at(-1)?.id ?? null)
+  if (before === null) yield sql`DELETE FROM store_state WHERE key = 'restore_noting'`
+  else yield* writeState('restore_noting', JSON.stringify({ ...noting, before, readAt }))
+  return true
+}
+
+/** The newest first: they are the likeliest to have changed since. What is newer is not a copy. */
+function* nextToNote({ before, copiedAt, restoredAt }: Noting): Verb<readonly Delivery[]> {
+  const since = copiedAt - recentMs
+  return yield* selectDeliveries(sql`
+    ${before === null ? sql`created_at <= ${restoredAt}` : sql`id < ${before}`}
+    AND (status IN ('PENDING', 'FAILED') OR (status = 'SENT' AND (final = 0
+      OR (kind = 'state' AND sent_at >= ${since})))
+      OR (status = 'SKIPPED' AND kind = 'state' AND changed_at >= ${since}))
+    ORDER BY id DESC LIMIT ${biteMax}`)
 }
 
 function* runsOf(deliveries: readonly Delivery[]): Verb<ReadonlyMap<string, Run>> {

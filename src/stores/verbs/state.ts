@@ -6,6 +6,7 @@ export type StateKey =
   | 'mode'
   | 'first_started_at'
   | 'restored_at'
+  | 'restore_noting'
   | 'is_backup'
   | 'alive_at'
   | 'interruptions'
