@@ -62,6 +62,18 @@ it('two names of one repository: they are one before anything is written there t
   expect(here.github.latestStatus(now, head(2), context)?.state).toBe('success')
 })
 
+it('two names of one repository: a status that stands there is not said again', async () => {
+  const [here, claimed] = await begun()
+  await here.complete(claimed)
+  await here.time.pass(minute)
+  const now = 'acme/gadgets'
+  here.github.rename(repo, now)
+  await here.claim(1, { repo: now })
+  await here.time.pass(5 * minute)
+  const said = here.github.statuses(now, head(1), context).map(({ state }) => state)
+  expect(said).toEqual(['pending', 'success'])
+})
+
 describe('what an earlier version left in doubt under another name', () => {
   const now = 'acme/gadgets'
 

@@ -72,6 +72,8 @@ function heardToo(winner: Delivery, loser: Delivery): Delivery {
 
 function oneOfTwo(winner: Delivery, loser: Delivery, now: number): Partial<Delivery> {
   if (winner.channel === 'github-comment') return oneComment(winner, loser, now)
+  // GitHub shows the last one said: as long as it is the loser's, it is not said again.
+  if (winner.channel === 'github-status') return { sentHash: winner.sentHash ?? loser.sentHash }
   const isTaken = winner.channel === 'github-check' && winner.providerId === null
   const { providerId, providerUrl } = loser
   return isTaken ? { providerId, providerUrl, sentHash: null } : {}
