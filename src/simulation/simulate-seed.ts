@@ -180,7 +180,8 @@ async function whatIsOpen({ memory }: World): Promise<Open> {
   const [row] = await memory.select(`SELECT
     (SELECT count(*) FROM run WHERE finished_at IS NULL) +
     (SELECT count(*) FROM inbox WHERE state = 'waiting') AS runs,
-    (SELECT count(*) FROM delivery WHERE due_at IS NOT NULL) AS others`)
+    (SELECT count(*) FROM delivery WHERE due_at IS NOT NULL) +
+    (SELECT count(*) FROM head_check) AS others`)
   return { runs: row?.['runs'] as number, others: row?.['others'] as number }
 }
 

@@ -19,3 +19,7 @@ export function githubIdOf(id: string, { repositories }: Facts): number | null {
   for (const [githubId, ourId] of repositories) if (ourId === id) return githubId
   return null
 }
+
+/** Also of one that gave its target up, because two names were one repository. */
+export const targetOf = ({ id, target }: DeliveryFact): string =>
+  target.replace(` (copy ${id})`, '')

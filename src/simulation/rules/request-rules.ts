@@ -2,10 +2,10 @@
  * Rules 8 and 8b, by what arrived at GitHub: a create nobody answered is looked for before the next
  * one, and no status is said twice.
  */
-import type { DeliveryFact, Facts } from '../facts.ts'
+import type { Facts } from '../facts.ts'
 import type { Findings } from '../findings.ts'
 import type { World } from '../world.ts'
-import { repoOf } from './places.ts'
+import { repoOf, targetOf } from './places.ts'
 import { isUnheard, keyOf, placeOf, toldRequests, type ToldRequest } from './told-requests.ts'
 
 interface Pending {
@@ -75,5 +75,3 @@ export function checkRepeats(facts: Facts, world: World, findings: Findings): vo
     })
   }
 }
-
-const targetOf = ({ id, target }: DeliveryFact): string => target.replace(` (copy ${id})`, '')

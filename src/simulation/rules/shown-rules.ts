@@ -7,7 +7,7 @@ import type { DeliveryFact, Facts, RunFact } from '../facts.ts'
 import type { Findings } from '../findings.ts'
 import type { World } from '../world.ts'
 import { isExcused } from './excused.ts'
-import { repoOf } from './places.ts'
+import { repoOf, targetOf } from './places.ts'
 
 /** The table of the contract, written down once more: the product's own would prove nothing. */
 interface Shown {
@@ -67,13 +67,19 @@ export function checkStatuses(facts: Facts, world: World, findings: Findings): v
     findings.check('5', !isOpen, () => `the status ${where} is left pending`)
     const owners = ownersOf(delivery, facts)
     if (delivery.name !== 'status' || owners.length === 0) continue
-    if (delivery.reason === 'never_announced') continue
+    if (standingFor(delivery, facts).reason === 'never_announced') continue
     const isRight = owners.some((run) => expected(run)?.status === latest?.state)
     findings.check('5', isRight, () => {
       const wanted = owners.map((run) => `${expected(run)?.status} (run ${run.id})`).join(' or ')
       return `the status ${where} is ${latest?.state ?? 'missing'}, not ${wanted}`
     })
   }
+}
+
+/** Whoever has the target, where this one gave it up to another. */
+function standingFor(delivery: DeliveryFact, { deliveries }: Facts): DeliveryFact {
+  const target = targetOf(delivery)
+  return deliveries.find((other) => other.target === target) ?? delivery
 }
 
 /**
