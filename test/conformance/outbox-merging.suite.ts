@@ -185,6 +185,19 @@ export function merging(open: OpenStore): void {
     return { left, right, claim, merge: () => world.store.learnRepository(right, githubId, 'now') }
   }
 
+  it('of one pair: an unanswered status is looked for before it is said again', async () => {
+    const { left, right, claim, merge } = await onePair()
+    const held = await claim(left, true)
+    await hand.send(await hand.leaseNamed('status'), noAnswer)
+    const { memo } = await hand.named(held.run!.id, 'status')
+    await claim(right, false)
+    await merge()
+    const { items } = await outbox().list({ runId: held.run!.id }, page)
+    const standing = items.find(({ name, reason }) => name === 'status' && reason === null)
+    expect(standing).toMatchObject({ status: 'PENDING', wait: 'in_doubt' })
+    expect(standing?.memo.doubt).toEqual({ ...memo.doubt, looks: 0 })
+  })
+
   it('of one pair: the run that is under way goes on showing it', async () => {
     const { left, right, claim, merge } = await onePair()
     const held = await claim(left, true)

@@ -109,7 +109,8 @@ function inDoubtToo(winner: Delivery, since: number, around: Circumstances): Del
   const older = { ...winner, createdAt: Math.min(winner.createdAt, since) }
   const searched = unsettled(older, true, around)
   const creates = isOpen(winner) && winner.providerId === null && winner.wait !== 'held'
-  if (!creates || winner.attemptId !== null || !canStandTwice(winner)) return searched
+  const looksFirst = canStandTwice(winner) || winner.channel === 'github-status'
+  if (!creates || winner.attemptId !== null || !looksFirst) return searched
   const { doubt } = searched.memo
   const oldest = Math.min(doubt?.since ?? since, since)
   return {
