@@ -19,8 +19,8 @@ import { OwedHeadChecks, type OwedHeadChecksOptions } from './owed-head-checks.t
 import { PullReconciler, type PullReconcilerOptions } from './pull-reconciler.ts'
 
 const everyMs = 5 * 60_000
-/** What was entered is being decided already; a look at GitHub may hold it up. */
-const decidedWithinMs = 10_000
+/** For all that a pass entered: it is being decided already, but looks at GitHub may hold it up. */
+const decidedWithinMs = 30_000
 
 export interface CatchUpOptions {
   /** Null in the sandbox: nobody sends us anything there that we could miss. */
@@ -43,7 +43,7 @@ export interface CatchUp extends BackgroundLoop {
 }
 
 export function createCatchUp(options: CatchUpOptions): CatchUp {
-  const { github, store, scheduler, log } = options
+  const { github, store, clock, scheduler, log } = options
   const { intake, acts, processor } = options.intake
   const parts = github === null ? null : { ...options, github, intake, acts }
   const steps =
@@ -59,18 +59,27 @@ export function createCatchUp(options: CatchUpOptions): CatchUp {
     await options.intake.ready
     if (parts === null) notes.leaveOut('GitHub', 'in the sandbox there is nothing to catch up with')
     for (const step of steps) await step.pass(notes)
-    for (const inboxId of notes.entered) {
-      if (stopping) break
-      await processor.settled(inboxId, decidedWithinMs)
-      const entry = await store.inboxEntry(inboxId)
-      if (entry !== null) notes.decided(entry)
-    }
+    await waitForDecisions(notes)
     const report = notes.report()
     const { ingested, reconciled, skipped } = report
     if (!notes.isWhole)
       log.warn({ ...report }, 'caught up in part; "skipped" names what is missing')
     else if (ingested + reconciled > 0 || skipped.length > 0) log.info({ ...report }, 'caught up')
     return report
+  }
+
+  async function waitForDecisions(notes: CatchUpNotes): Promise<void> {
+    const until = clock.monotonicMs() + decidedWithinMs
+    let undecided = 0
+    for (const inboxId of notes.entered) {
+      if (stopping) return
+      await processor.settled(inboxId, Math.max(0, until - clock.monotonicMs()))
+      const entry = await store.inboxEntry(inboxId)
+      if (entry?.state === 'waiting') undecided += 1
+      else if (entry !== null) notes.decided(entry)
+    }
+    if (undecided === 1) notes.skip('1 webhook', 'it is not decided yet')
+    if (undecided > 1) notes.skip(`${undecided} webhooks`, 'they are not decided yet')
   }
 
   const loop = backgroundLoop({

@@ -23,7 +23,8 @@ export class OwedHeadChecks {
 
   async pass(notes: CatchUpNotes): Promise<void> {
     const { store, runs } = this.#options
-    for (let checked = 0; checked < checksMax; checked += 1) {
+    let asked = 0
+    while (asked < checksMax) {
       const taken = notes.isOver() ? null : await store.catchUp.takeHeadCheck()
       if (taken === null) return
       const { run, fence, givenUp } = taken
@@ -31,6 +32,7 @@ export class OwedHeadChecks {
       const what = `the head of ${run.repo ?? ''}#${run.pr ?? 0}`
       if (givenUp) notes.skip(what, 'GitHub could not be asked for a day; arrival order stands')
       else {
+        asked += 1
         try {
           await runs.checkHead(run, fence)
         } catch (error) {
@@ -39,6 +41,6 @@ export class OwedHeadChecks {
         }
       }
     }
-    notes.skip('more heads', `${checksMax} were asked about; the next pass goes on with them`)
+    notes.skip('more heads', `${asked} were asked about; what is left is for the next pass`)
   }
 }

@@ -1,6 +1,6 @@
 // Goal: what one pass has no room for (repositories, pages of a list, pull requests to ask for) is
 // named, and the next passes go on with it until all was looked at.
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { Run } from '../domain/run.ts'
 import type { ListedPull } from '../github.ts'
 import { CatchUpNotes } from './catch-up-report.ts'
@@ -62,8 +62,8 @@ function sceneOf({ repositories = 1, pulls = 0, active = [] }: Scene) {
     },
   } as unknown as PullReconcilerOptions
   const reconciler = new PullReconciler(options)
-  const pass = async () => {
-    const notes = new CatchUpNotes(() => false)
+  const pass = async (isOver: () => boolean = () => false) => {
+    const notes = new CatchUpNotes(isOver)
     await reconciler.pass(notes)
     return notes.report()
   }
@@ -102,4 +102,30 @@ it('pull requests that no list has are asked for, fifty in each pass, until all 
     undefined,
   ])
   expect(asked).toEqual(active.toReversed())
+})
+
+describe('a stop', () => {
+  it('asks about no further one of a list, and the next pass looks at all of it', async () => {
+    const { pass, asked, looked } = sceneOf({ pulls: 150 })
+    await pass(() => asked.length >= 3)
+    expect([asked.length, looked.size]).toEqual([3, 0])
+    await pass()
+    expect(new Set(asked).size).toBe(150)
+  })
+
+  it('reads no further page', async () => {
+    const { pass, pages, asked } = sceneOf({ pulls: 950 })
+    await pass(() => pages.length >= 2)
+    expect([pages.length, asked]).toEqual([2, []])
+    await pass()
+    expect(new Set(asked).size).toBe(950)
+  })
+
+  it('asks for no further pull request that no list has', async () => {
+    const { pass, asked } = sceneOf({ active: [1, 2, 3, 4, 5] })
+    await pass(() => asked.length >= 2)
+    expect(asked).toEqual([1, 2])
+    await pass()
+    expect(new Set(asked)).toEqual(new Set([1, 2, 3, 4, 5]))
+  })
 })

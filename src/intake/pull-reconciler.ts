@@ -67,6 +67,11 @@ interface Rest {
   readonly since: number
 }
 
+interface PagesRead {
+  readonly listed: readonly ListedPull[]
+  readonly rest: Rest | null
+}
+
 interface Place extends RepositoryRef {
   readonly repoGithubId: number
 }
@@ -89,6 +94,8 @@ export class PullReconciler {
     for (const repository of items) {
       if (notes.isOver()) return
       await this.#safely(repository, since, notes)
+      // Broken off by a stop, it is the first of the next pass.
+      if (notes.isOver()) return
       await store.catchUp.noteLooked(repository.githubId)
     }
     if (left > 0) notes.skip(`${left} more repositories`, 'the next pass begins with them')
@@ -119,6 +126,7 @@ export class PullReconciler {
     }
   }
 
+  /** A stop leaves the mark where it was. */
   async #reconcile(place: Place, firstAt: number, notes: CatchUpNotes): Promise<void> {
     const { store } = this.#options
     const mark = this.#marks.get(place.repoGithubId)
@@ -126,33 +134,34 @@ export class PullReconciler {
     // What is left of one whole look comes before the next.
     const isWhole = mark === undefined || (isDue && mark.rest === null)
     const since = isWhole ? firstAt : Math.max(firstAt, mark.changedAt - marginMs)
-    const { listed, rest } = await this.#changed(place, since, mark?.rest ?? null)
+    const { listed, rest } = await this.#changed(place, since, mark?.rest ?? null, notes)
     notes.pullRequests += listed.length
     for (const pull of listed) {
+      if (notes.isOver()) return
       if (pull.state === 'open') await this.#lookAtOpen(place, pull, notes)
       else await this.#lookAtClosed(place, pull.number, notes)
     }
     if (rest !== null) {
       notes.skip(place.repo, `more than ${pagesMax * 100} changed; the next pass goes on`)
     }
-    const askedTo = mark?.askedTo ?? null
+    const asksOn = mark?.askedTo ?? null
+    const asks = isWhole || asksOn !== null
+    const askedTo = asks ? await this.#lookAtActive(place, asksOn ?? 0, listed, notes) : null
+    if (notes.isOver()) return
     this.#marks.set(place.repoGithubId, {
       changedAt: Math.max(mark?.changedAt ?? firstAt, ...listed.map((pull) => pull.updatedAt)),
       wholeAt: isWhole ? store.now() : mark.wholeAt,
       rest,
-      askedTo:
-        isWhole || askedTo !== null
-          ? await this.#lookAtActive(place, askedTo ?? 0, listed, notes)
-          : null,
+      askedTo,
     })
   }
 
   /** What changed since, and then what an earlier pass has left. */
-  async #changed(place: Place, since: number, left: Rest | null) {
-    const first = await this.#pages(place, { page: 1, since })
+  async #changed(place: Place, since: number, left: Rest | null, notes: CatchUpNotes) {
+    const first = await this.#pages(place, { page: 1, since }, notes)
     // A list that is too long again goes on from there: what was left before lies behind it.
     const goesOn = first.rest === null && left !== null
-    const more = goesOn ? await this.#pages(place, left) : { listed: [], rest: null }
+    const more = goesOn ? await this.#pages(place, left, notes) : { listed: [], rest: null }
     const rest = first.rest ?? more.rest
     const all = [...first.listed, ...more.listed]
     return {
@@ -163,10 +172,11 @@ export class PullReconciler {
   }
 
   /** What changes moves to the front, so what was not read yet is on this page or a later one. */
-  async #pages(place: Place, from: Rest): Promise<{ listed: ListedPull[]; rest: Rest | null }> {
+  async #pages(place: Place, from: Rest, notes: CatchUpNotes): Promise<PagesRead> {
     const { since } = from
     const listed: ListedPull[] = []
     for (let page = from.page; page < from.page + pagesMax; page += 1) {
+      if (notes.isOver()) break
       const { items, more } = await this.#options.github.pulls(place, page)
       listed.push(...items.filter(({ updatedAt }) => updatedAt >= since))
       const last = items.at(-1)
@@ -231,7 +241,10 @@ export class PullReconciler {
     for (const { number } of listed) numbers.delete(number)
     const left = [...numbers].filter((number) => number > after).toSorted((a, b) => a - b)
     const asked = left.slice(0, askedMax)
-    for (const number of asked) await this.#lookAtClosed(place, number, notes)
+    for (const number of asked) {
+      if (notes.isOver()) return null
+      await this.#lookAtClosed(place, number, notes)
+    }
     if (left.length <= askedMax) return null
     const count = left.length - askedMax
     notes.skip(`${count} more pull requests of ${place.repo}`, 'the next pass goes on with them')
