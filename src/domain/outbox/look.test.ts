@@ -26,6 +26,14 @@ describe('a look for what we may have sent', () => {
     expect(types(told)).toEqual(['delivery.confirmed', 'run.anchor.adopted'])
   })
 
+  it('found as it should be by a first look: it is sent, and the audit says why', () => {
+    const check = { channel: 'github-check', name: 'check', providerId: null, memo: {} } as const
+    const told = look([seen('7')], aDelivery(check))
+    expect(told.delivery).toMatchObject({ status: 'SENT', providerId: '7' })
+    expect(types(told)).toEqual(['delivery.confirmed'])
+    expect(types(look([seen('7', false)], aDelivery(check)))).toEqual([])
+  })
+
   it('found with an older text: adopted, and edited now', () => {
     const { delivery } = look([seen('7', false)])
     expect(delivery).toMatchObject({ status: 'PENDING', wait: 'due', dueAt: now, providerId: '7' })

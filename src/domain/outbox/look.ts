@@ -136,10 +136,13 @@ function withSettling(delivery: Delivery, { now, rules }: Circumstances): Delive
 function adoptAudits(delivery: Delivery, kept: Seen, wasInDoubt: boolean): AuditDraft[] {
   const data = { provider_id: kept.providerId, current: kept.current }
   const isNew = delivery.providerId !== kept.providerId
+  const isAdopted = isNew && delivery.name === 'anchor'
+  // Nothing is sent where it stands as it should: only this row says why it is closed.
+  const isConfirmed = wasInDoubt || (kept.current && !isAdopted)
   const adopted = { comment_id: kept.providerId, url: kept.url, old_id: delivery.providerId }
   return [
-    ...(wasInDoubt ? [tell(delivery, 'delivery.confirmed', data)] : []),
-    ...(isNew && delivery.name === 'anchor' ? [tell(delivery, 'run.anchor.adopted', adopted)] : []),
+    ...(isConfirmed ? [tell(delivery, 'delivery.confirmed', data)] : []),
+    ...(isAdopted ? [tell(delivery, 'run.anchor.adopted', adopted)] : []),
   ]
 }
 
