@@ -50,6 +50,8 @@ export interface Standing {
   readonly url: string | null
   /** It shows what was prepared. */
   readonly current: boolean
+  /** It says that work is under way, or may say so: of a comment only people can tell. */
+  readonly atWork?: boolean
 }
 
 export interface Sight {

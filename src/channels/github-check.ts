@@ -185,5 +185,5 @@ function standingOf(check: Check, body: CheckBody): Standing {
     (body.details_url === undefined || details_url === body.details_url) &&
     (output?.title ?? '') === (body.output?.title ?? '') &&
     (output?.summary ?? '') === (body.output?.summary ?? '')
-  return { providerId: String(id), url: html_url ?? null, current }
+  return { providerId: String(id), url: html_url ?? null, current, atWork: status !== 'completed' }
 }

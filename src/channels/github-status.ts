@@ -89,7 +89,8 @@ export class StatusChannel implements Channel {
       }
       // Whether one of ours arrived at all does not depend on what came over it.
       const current = shows(status, body) && (since !== null || !isCovered)
-      const standing = [{ providerId: String(status.id), url: null, current }]
+      const atWork = status.state === 'pending'
+      const standing = [{ providerId: String(status.id), url: null, current, atWork }]
       return { standing, unverified: false }
     }
     return { standing: [], unverified: false }

@@ -238,6 +238,21 @@ export function merging(open: OpenStore): void {
     expect(await hand.named(held.run!.id, 'check')).toMatchObject({ providerId })
   })
 
+  it('of one pair: a check run that may have been made is searched for by the other', async () => {
+    const { left, right, claim, merge } = await onePair()
+    const held = await claim(left, true)
+    await world.store.completeRun(completion(held), null)
+    await hand.publish()
+    const { providerId } = await hand.named(held.run!.id, 'check')
+    const waiting = await claim(right, false)
+    await hand.send(await hand.leaseNamed('check'), noAnswer)
+    await merge()
+    const given = { status: 'SKIPPED', reason: 'target_taken', providerId: null }
+    expect(await hand.named(waiting.run!.id, 'check')).toMatchObject(given)
+    const memo = { unsettled: true, scan: { step: 0 } }
+    expect(await hand.named(held.run!.id, 'check')).toMatchObject({ providerId, memo })
+  })
+
   it('of one pair: a completed check run stays, and the next one is made', async () => {
     const { left, right, claim, merge } = await onePair()
     const failed = await claim(left, true)

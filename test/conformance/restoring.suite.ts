@@ -8,6 +8,8 @@ import { completion } from './claims.ts'
 import { TestSubject } from './test-subject.ts'
 import { hour, openWorld, second, type OpenStore, type World } from './world.ts'
 
+const page = { limit: 100, cursor: null }
+
 export function restoring(open: OpenStore): void {
   let world: World
   let hand: OutboxHand
@@ -53,6 +55,27 @@ export function restoring(open: OpenStore): void {
     expect(check?.memo.restored?.laterKeys).toHaveLength(5)
   })
 
+  it('only the last round looks for the check runs of later ones', async () => {
+    const subject = new TestSubject(world, { announcement: announced })
+    const again = { rerun: true, headMaking: false } as const
+    const first = await subject.claim('a')
+    await world.store.completeRun(completion(first), null)
+    await hand.publish()
+    await world.store.completeRun(completion(await subject.claim('a', again)), null)
+    await hand.publish()
+    const looksForMore = async () => {
+      const { items } = await world.store.outbox.list({ runId: first.run!.id }, page)
+      const checks = items.filter(({ name }) => name === 'check')
+      const inOrder = checks.toSorted((a, b) => a.round - b.round)
+      return inOrder.map(({ memo }) => (memo.restored?.laterKeys.length ?? 0) > 0)
+    }
+    await world.store.outbox.noteRestore()
+    await world.store.beat()
+    expect(await looksForMore()).toEqual([false, true])
+    await subject.claim('a', again)
+    expect(await looksForMore()).toEqual([false, false, true])
+  })
+
   it('what was shown and goes on is unsettled, and so is what was never shown', async () => {
     const run = await claim()
     await hand.publish()
@@ -65,7 +88,8 @@ export function restoring(open: OpenStore): void {
     expect(anchor.memo.doubt).toBeUndefined()
     const unshown = await hand.named(ended.id, 'anchor')
     const memo = { unsettled: true, showsWork: true }
-    expect(unshown).toMatchObject({ status: 'SKIPPED', dueAt: null, memo })
+    expect(unshown).toMatchObject({ status: 'SKIPPED', memo })
+    expect(unshown.dueAt).toBe(unshown.memo.settle?.at)
   })
 
   it('a status that is wanted anew may have been said since the copy: it is in doubt', async () => {

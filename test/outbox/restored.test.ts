@@ -115,6 +115,126 @@ describe('a restored store', () => {
     expect(anchors(restored)[0]).toContain('cancelled')
   })
 
+  const summaries = (world: World) => checks(world).map(({ output }) => output.summary)
+
+  it('leaves the check run of a later round alone that the backup knows', async () => {
+    const first = await opened('live.db')
+    first.startPublisher()
+    await first.complete(await first.claim(), 'The first result.')
+    await first.time.pass(minute)
+    await first.complete(await first.claim(1, { rerun: true }), 'The second result.')
+    await first.time.pass(minute)
+    await backUp(first)
+    const restored = await restore(first)
+    await restored.time.pass(hour)
+    expect(summaries(restored)).toEqual(['The first result.', 'The second result.'])
+  })
+
+  it('leaves the check run of a round alone that begins before it reads the last', async () => {
+    const first = await opened('live.db')
+    first.startPublisher()
+    await first.complete(await first.claim(), 'The first result.')
+    await first.time.pass(minute)
+    await backUp(first)
+    const restored = await restore(first)
+    const again = await restored.claim(1, { rerun: true })
+    await restored.time.pass(minute)
+    await restored.complete(again, 'The second result.')
+    await restored.time.pass(hour)
+    expect(summaries(restored)).toEqual(['The first result.', 'The second result.'])
+  })
+
+  it('closes the check runs of forgotten rounds in its own next one', async () => {
+    const first = await opened('live.db')
+    first.startPublisher()
+    await first.complete(await first.claim())
+    await first.time.pass(minute)
+    await backUp(first)
+    await first.complete(await first.claim(1, { rerun: true }))
+    await first.time.pass(minute)
+    await first.claim(1, { rerun: true })
+    await first.time.pass(minute)
+    const restored = await restore(first)
+    const again = await restored.claim(1, { rerun: true })
+    await restored.time.pass(minute)
+    await restored.complete(again)
+    await restored.time.pass(hour)
+    expect(checks(restored).map(({ status }) => status)).not.toContain('in_progress')
+    expect(checks(restored).at(-1)?.conclusion).toBe('success')
+  })
+
+  it('closes what a rerun since the backup showed, where nothing was shown before', async () => {
+    const first = await opened('live.db')
+    const { run } = await first.claim()
+    await first.now(first.store.cancelRun(run?.id ?? '', 'test', null))
+    await backUp(first)
+    first.startPublisher()
+    await first.claim(1, { rerun: true })
+    await first.time.pass(minute)
+    expect(anchors(first)[0]).toContain('running')
+    const restored = await restore(first)
+    await restored.time.pass(hour)
+    expect(anchors(restored)).toHaveLength(1)
+    expect(anchors(restored)[0]).toContain('cancelled')
+    expect(restored.github.latestStatus(repo, head(1), context)?.state).toBe('error')
+    expect(checks(restored)).toMatchObject([{ status: 'completed', conclusion: 'cancelled' }])
+  })
+
+  it('shows nothing of what had not been shown, where nothing was since', async () => {
+    const first = await opened('live.db')
+    const { run } = await first.claim()
+    await first.now(first.store.cancelRun(run?.id ?? '', 'test', null))
+    await backUp(first)
+    const restored = await restore(first)
+    await restored.time.pass(hour)
+    expect(anchors(restored)).toEqual([])
+    expect(restored.github.statuses(repo, head(1), context)).toEqual([])
+    expect(checks(restored)).toEqual([])
+    for (const { status, dueAt } of await restored.deliveries()) {
+      expect({ status, dueAt }).toEqual({ status: 'SKIPPED', dueAt: null })
+    }
+  })
+
+  /** It takes effect only when everybody has long given it up. */
+  function delay({ github }: World, route: RegExp): void {
+    const fault = github.faults.delayedCommit({ afterMs: 10 * minute })
+    github.faults.add({ on: { method: 'POST', route }, fault })
+  }
+
+  it.each(['before', 'after'] as const)(
+    'removes the comment that comes late, of a run claimed %s the backup',
+    async (when) => {
+      const first = await opened('live.db')
+      delay(first, /comments$/)
+      first.startPublisher()
+      if (when === 'after') await backUp(first)
+      const claimed = await first.claim()
+      await first.time.pass(2 * second)
+      if (when === 'before') await backUp(first)
+      await first.complete(claimed, 'The result.')
+      await first.time.pass(2 * minute)
+      expect(anchors(first)).toHaveLength(1)
+      const restored = await restore(first)
+      if (when === 'after') await restored.complete(await restored.claim(), 'The result.')
+      await restored.time.pass(hour)
+      expect(restored.github.allComments(repo, 5).length).toBeGreaterThan(1)
+      expect(anchors(restored)).toHaveLength(1)
+    },
+  )
+
+  it('puts right the status that comes late, of a run claimed after the backup', async () => {
+    const first = await opened('live.db')
+    delay(first, /statuses/)
+    first.startPublisher()
+    await backUp(first)
+    await first.claim()
+    await first.time.pass(minute)
+    const restored = await restore(first)
+    await restored.complete(await restored.claim())
+    await restored.time.pass(hour)
+    expect(restored.github.latestStatus(repo, head(1), context)?.state).toBe('success')
+  })
+
   it('makes a new check run where the one it finds is completed', async () => {
     const first = await opened('live.db')
     first.startPublisher()

@@ -10,6 +10,7 @@ import {
   close,
   counted,
   free,
+  settles,
   withAppointment,
   withDue,
   withoutPreparations,
@@ -205,7 +206,7 @@ function afterSuccess(
     ...known
   } = delivery.memo
   const { failedSends: _sends, unclear: _unclear, ...memo } = known
-  if (memo.unsettled !== true) return { ...memo, looked: true }
+  if (!settles({ memo })) return { ...memo, looked: true }
   const at = settleAt(0, now, rules)
   const settle = delivery.kind === 'state' && at !== null ? { step: 0, at } : null
   const settled = withAppointment({ ...memo, looked: true }, 'settle', settle)

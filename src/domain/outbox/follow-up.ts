@@ -43,6 +43,11 @@ export function withDue(delivery: Delivery, now: number): Delivery {
   return { ...delivery, priority: 1, dueAt: times.length === 0 ? null : Math.min(...times) }
 }
 
+/** Something that was sent may come late, now or before the store was restored. */
+export function settles({ memo }: Pick<Delivery, 'memo'>): boolean {
+  return memo.unsettled === true || memo.restored !== undefined
+}
+
 /** A second check run shows instead of the first, and stays under way for ever. */
 export function canStandTwice({ channel }: Pick<Delivery, 'channel'>): boolean {
   return channel === 'github-comment' || channel === 'github-check'

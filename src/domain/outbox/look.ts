@@ -1,9 +1,18 @@
 /** What a look at the other side means for a delivery: confirm, lost anchor, scan, settle. */
 import type { AuditDraft } from '../audit.ts'
 import type { AttemptAction, Delivery } from './delivery.ts'
-import { canStandTwice, close, counted, withAppointment, withDue, withShown } from './follow-up.ts'
+import {
+  canStandTwice,
+  close,
+  counted,
+  settles,
+  withAppointment,
+  withDue,
+  withShown,
+} from './follow-up.ts'
 import type { Circumstances, Finding, Seen, Told } from './outcome.ts'
 import { tell } from './outcome.ts'
+import { isUnsaid } from './restored.ts'
 import { backoffMs, retryRulesOf, scanAt, settleAt } from './schedule.ts'
 import { exhausted, isExhausted } from './setback.ts'
 
@@ -129,8 +138,8 @@ function withoutSends(memo: Delivery['memo']): Delivery['memo'] {
 
 function withSettling(delivery: Delivery, { now, rules }: Circumstances): Delivery['memo'] {
   const at = settleAt(0, now, rules)
-  const settles = delivery.memo.unsettled === true && delivery.kind === 'state' && at !== null
-  return settles ? withAppointment(delivery.memo, 'settle', { step: 0, at }) : delivery.memo
+  const isRead = settles(delivery) && delivery.kind === 'state' && at !== null
+  return isRead ? withAppointment(delivery.memo, 'settle', { step: 0, at }) : delivery.memo
 }
 
 function adoptAudits(delivery: Delivery, kept: Seen, wasInDoubt: boolean): AuditDraft[] {
@@ -242,11 +251,8 @@ export function afterSettle(
   standing: readonly Seen[],
   { now, rules }: Circumstances,
 ): Told {
+  if (isGivenUp(delivery)) return afterReading(delivery, standing, now)
   const shown = standing.at(-1)
-  if (isGivenUp(delivery)) {
-    const memo = withAppointment(delivery.memo, 'settle', null)
-    return { delivery: withDue({ ...delivery, memo }, now), audits: [] }
-  }
   const wasReadAgain = delivery.memo.restored !== undefined
   if (shown === undefined && wasReadAgain && delivery.final) return settled(delivery, false, now)
   if (shown === undefined && delivery.channel === 'github-comment') {
@@ -273,6 +279,21 @@ export function afterSettle(
   return settled(delivery, shown?.current === true, now)
 }
 
+/** Given up, it stays so; but what a restored store finds at work there is closed. */
+function afterReading(delivery: Delivery, standing: readonly Seen[], now: number): Told {
+  const { restored, ...memo } = withAppointment(delivery.memo, 'settle', null)
+  const shown = standing.find(({ atWork }) => atWork)
+  if (restored === undefined || !isUnsaid(delivery) || shown === undefined) {
+    return { delivery: withDue({ ...delivery, memo }, now), audits: [] }
+  }
+  const { providerId, url: providerUrl } = shown
+  const data = { code: 'not_shown', text: 'it shows work under way' }
+  return {
+    delivery: open({ ...delivery, memo, providerId, providerUrl }, now),
+    audits: [tell(delivery, 'delivery.retry_scheduled', data)],
+  }
+}
+
 /** After a restore it may be another one that shows: a later round's, which nobody would close. */
 function standingId(delivery: Delivery, shown: Seen | undefined): Partial<Delivery> {
   if (shown === undefined || delivery.memo.restored === undefined) return {}
@@ -295,7 +316,10 @@ const isGivenUp = ({ status }: Delivery): boolean => status === 'FAILED' || stat
 
 /** The same version once more: what stands there is not it. */
 function reopened(delivery: Delivery, now: number): Delivery {
-  if (isGivenUp(delivery)) return withDue(delivery, now)
+  return isGivenUp(delivery) ? withDue(delivery, now) : open(delivery, now)
+}
+
+function open(delivery: Delivery, now: number): Delivery {
   return {
     ...delivery,
     status: 'PENDING',

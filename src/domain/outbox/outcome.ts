@@ -25,6 +25,8 @@ export interface Seen {
   readonly providerId: string
   readonly url: string | null
   readonly current: boolean
+  /** It says that work is under way, or may say so. */
+  readonly atWork?: boolean
 }
 
 /** How an attempt ended. */

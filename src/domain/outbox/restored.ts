@@ -2,17 +2,18 @@
  * A store that was restored knows less than GitHub shows: whatever was open or under way when the
  * copy was made may have been sent since. So an open one that would be created is in doubt, and
  * equal content is no proof for any of them. What was shown lately may have been shown anew since,
- * as by a rerun that the copy knows nothing of: it is read again once, and put right. And what is
- * claimed again, because its event came back, may stand there already, at work for ever.
+ * as by a rerun that the copy knows nothing of: it is read again once, and put right; so is what
+ * was over before anything of it was shown. And what is claimed again, because its event came back,
+ * may stand there already, at work for ever, or come late.
  */
 import type { Run } from '../run.ts'
-import { isOpen, type Delivery, type Restored } from './delivery.ts'
-import { withAppointment, withDue } from './follow-up.ts'
+import { isOpen, type Delivery, type Memo, type Restored } from './delivery.ts'
+import { canStandTwice, withAppointment, withDue } from './follow-up.ts'
 import { actionOf } from './move.ts'
 import type { PublishingRules } from './schedule.ts'
-import { deadlineFor } from './schedule.ts'
+import { deadlineFor, scanAt } from './schedule.ts'
 
-export function afterRestore(delivery: Delivery, now: number): Delivery {
+export function afterRestore(delivery: Delivery, now: number, rules: PublishingRules): Delivery {
   const { looked: _looked, ...memo } = delivery.memo
   // A status that is wanted again may have been said again: nothing else looks before it is sent.
   const isStatus = delivery.channel === 'github-status' && memo.doubt === undefined
@@ -28,19 +29,31 @@ export function afterRestore(delivery: Delivery, now: number): Delivery {
       ...(isStatus && { doubt }),
     },
   }
-  const isUnknown = isOpen(delivery) && delivery.wait !== 'held' && memo.doubt === undefined
-  if (!isUnknown || actionOf(delivery) !== 'create') return unsettled
-  return {
-    ...unsettled,
-    wait: 'in_doubt',
-    dueAt: now,
-    memo: { ...unsettled.memo, doubt },
-  }
+  if (!isOpen(delivery) || actionOf(delivery) !== 'create') return unsettled
+  const searched = { ...unsettled, memo: withSearch(unsettled, now, rules) }
+  if (delivery.wait === 'held' || memo.doubt !== undefined) return searched
+  return { ...searched, wait: 'in_doubt', dueAt: now, memo: { ...searched.memo, doubt } }
 }
 
-/** People set and take off labels as they like: what they did since stays. */
-export function isReadAgain({ status, kind, channel }: Delivery): boolean {
-  return status === 'SENT' && kind === 'state' && channel !== 'github-label'
+/** Of two that were sent, the one that is found may be the second; the first may come yet. */
+function withSearch(delivery: Delivery, now: number, rules: PublishingRules): Memo {
+  const at = scanAt(0, now, rules)
+  if (!canStandTwice(delivery) || at === null) return delivery.memo
+  return withAppointment(delivery.memo, 'scan', { step: 0, at })
+}
+
+/**
+ * What was shown, and what would have been the first word there. People set and take off labels as
+ * they like: what they did since stays.
+ */
+export function isReadAgain(delivery: Delivery): boolean {
+  if (delivery.kind !== 'state' || delivery.channel === 'github-label') return false
+  return delivery.status === 'SENT' || isUnsaid(delivery)
+}
+
+/** It was over before anything was shown: whatever stands there was shown since. */
+export function isUnsaid({ status, reason, providerId }: Delivery): boolean {
+  return status === 'SKIPPED' && reason === 'never_announced' && providerId === null
 }
 
 export function readAgain(
@@ -74,12 +87,21 @@ export function mayBeForgotten(
 /** A first version: what stands there is found before it is said again, and closed in the end. */
 export function afterForgetting(
   delivery: Delivery,
-  { lastEventAt }: Pick<Run, 'lastEventAt'>,
+  { run: { lastEventAt }, forgotten }: Forgettable,
+  now: number,
+  rules: PublishingRules,
 ): Delivery {
-  const memo = { ...delivery.memo, showsWork: true } as const
+  if (forgotten === undefined) return delivery
+  const restored = delivery.name === 'check' ? forgotten : { laterKeys: [] }
+  const memo = { ...withSearch(delivery, now, rules), showsWork: true, restored } as const
   // The others are looked for anyway, on a thread that is older than the restore.
   if (delivery.channel !== 'github-status') return { ...delivery, memo }
   const since = (lastEventAt ?? delivery.createdAt - comesBackMs) - aheadMs
   const doubt = { action: 'create', since, looks: 0 } as const
   return { ...delivery, wait: 'in_doubt', memo: { ...memo, doubt } }
+}
+
+interface Forgettable {
+  readonly run: Pick<Run, 'lastEventAt'>
+  readonly forgotten?: Restored
 }

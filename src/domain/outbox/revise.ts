@@ -7,7 +7,7 @@ import type { Run } from '../run.ts'
 import type { AnchorView } from './anchor-view.ts'
 import { anchorView } from './anchor-view.ts'
 import type { Desire } from './announce.ts'
-import type { Delivery, Memo } from './delivery.ts'
+import type { Delivery, Memo, Restored } from './delivery.ts'
 import { isLeased, isOpen } from './delivery.ts'
 import { close, free } from './follow-up.ts'
 import { afterForgetting } from './restored.ts'
@@ -22,7 +22,7 @@ export interface Wish {
   readonly repositoryId: string
   readonly markerKey: string
   /** It may have been shown, and the store may have been restored since. */
-  readonly mayBeForgotten?: boolean
+  readonly forgotten?: Restored
 }
 
 export interface Revision {
@@ -43,8 +43,7 @@ export function revise(
     const makes = desire.claim === 'take' && !desire.closesOnly
     if (!makes) return null
     const first = begin(wish, newId(), now, rules)
-    const isForgotten = wish.mayBeForgotten === true
-    return { delivery: isForgotten ? afterForgetting(first, wish.run) : first, audits: [] }
+    return { delivery: afterForgetting(first, wish, now, rules), audits: [] }
   }
   const fence = fenceOn(standing, wish.run)
   if (fence < standing.versionFence) return null

@@ -6,8 +6,9 @@
 import type { DeliveryFact, Facts } from '../facts.ts'
 import type { Findings } from '../findings.ts'
 import type { World } from '../world.ts'
+import { repoOf } from './places.ts'
 import { isUnheard, keyOf, placeOf, toldRequests, type ToldRequest } from './told-requests.ts'
-import { isSaidByTwin } from './twin-runs.ts'
+import { isSaidByTwin, wasCompleted } from './twin-runs.ts'
 
 const channels = new Set(['github-review', 'github-check'])
 
@@ -19,6 +20,7 @@ export function checkDoubles(facts: Facts, world: World, findings: Findings): vo
     creates.forEach((second, at) => {
       const first = creates[at - 1]
       if (first === undefined || isSaidByTwin(first, second, facts, world)) return
+      if (isForgotten(first, second, delivery, facts, world)) return
       const isSeen = couldBeSeen(first, second, told, world)
       findings.check('8b', !isSeen, () => {
         const { id, channel } = delivery
@@ -32,6 +34,25 @@ export function checkDoubles(facts: Facts, world: World, findings: Findings): vo
 function isCreateOf({ received }: ToldRequest, { marker_key: key }: DeliveryFact): boolean {
   const { method, effect } = received
   return method === 'POST' && effect && keyOf(received) === key
+}
+
+/**
+ * A restore has forgotten it, and it is completed: it cannot show work under way again, so whoever
+ * is at work once more makes the next one.
+ */
+function isForgotten(
+  first: ToldRequest,
+  second: ToldRequest,
+  delivery: DeliveryFact,
+  facts: Facts,
+  world: World,
+): boolean {
+  const { channel, sha } = delivery
+  if (channel !== 'github-check' || !world.isForgotten(first.sent.decidedAt)) return false
+  const made = world.github
+    .checkRuns(repoOf(delivery, facts, world), sha ?? '')
+    .find(({ requests }) => requests[0] === first.received.index)
+  return wasCompleted(made, second, world)
 }
 
 /** Whoever sent the second had an answer before that showed the first, or never looked. */

@@ -46,7 +46,8 @@ function areTwins(one: DeliveryFact, other: DeliveryFact, { runs }: Facts): bool
   return one.run_id !== other.run_id && pair !== undefined && pair === same
 }
 
-function wasCompleted(
+/** Before the second was made. */
+export function wasCompleted(
   check: SimulatedCheckRun | undefined,
   { received: { index: before } }: ToldRequest,
   { github }: World,

@@ -17,6 +17,7 @@ import { insertAudits } from '../tables/audit-table.ts'
 import { deliveriesAt, writeDeliveries } from '../tables/delivery-table.ts'
 import { selectOthersAt } from '../tables/run-table.ts'
 import type { VerbContext } from './context.ts'
+import { laterCheckKeys, leaveToNextRound } from './later-checks.ts'
 import { closeOwnOutput } from './own-output.ts'
 
 export interface Change {
@@ -39,10 +40,13 @@ function* announceState(context: VerbContext, changes: readonly Change[]): Verb<
   const wishes = changes.flatMap(({ run, repositoryId, began }) =>
     desiresOf(run, repositoryId, began).map((desire) => ({
       ...wishOf(desire, run, repositoryId),
-      mayBeForgotten: mayBeForgotten(run, context.restoredAt(), context.now()),
+      ...forgottenOf(context, run),
     })),
   )
   if (wishes.length === 0) return
+  if (context.restoredAt() !== null) {
+    yield* leaveToNextRound(changes.filter(({ began }) => began).map(({ run }) => run))
+  }
   const targets = [...new Set(wishes.map(({ desire }) => desire.target))]
   const standing = yield* deliveriesAt(targets)
   const revised = new Map<string, Revision>()
@@ -61,6 +65,12 @@ function* announceState(context: VerbContext, changes: readonly Change[]): Verb<
     if (back !== null) revised.set(target, following(revised.get(target), back))
   }
   yield* store(context, [...revised.values()])
+}
+
+/** What a restored store may have forgotten of it. */
+function forgottenOf(context: VerbContext, run: Run): Pick<Wish, 'forgotten'> {
+  if (!mayBeForgotten(run, context.restoredAt(), context.now())) return {}
+  return { forgotten: { laterKeys: laterCheckKeys(run) } }
 }
 
 function following(before: Revision | undefined, next: Revision): Revision {

@@ -59,13 +59,16 @@ export interface Copy {
 
 /**
  * What each of them said in words of its own stays; a completed check run is not opened again. Of
- * two that are still to be made under one key, one is.
+ * two that are still to be made under one key, one is. One that may have been made is searched for
+ * by its twin: a look of its own would find the twin's.
  */
 function isOneWith(copy: Delivery, twin: Delivery): boolean {
   const { channel, announces, providerId, attemptId, memo } = copy
   const mayBeThere = providerId !== null || attemptId !== null || memo.doubt !== undefined
   if (!mayBeThere) return copy.name === 'check' && isOpen(copy)
-  if (channel === 'github-check') return announces && twin.providerId === null
+  if (channel === 'github-check') {
+    return announces && (providerId === null || twin.providerId === null)
+  }
   return copy.name === 'anchor'
 }
 

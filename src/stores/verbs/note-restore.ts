@@ -2,12 +2,10 @@
  * A copy of a store was put in its place: what happened since the copy is not in it. So all that
  * may have changed since is noted, in bites, before anything is published.
  */
-import { checkMarkerText } from '../../domain/outbox/announce.ts'
 import type { Delivery, Restored } from '../../domain/outbox/delivery.ts'
 import { tell } from '../../domain/outbox/outcome.ts'
 import { afterRestore, isReadAgain, readAgain } from '../../domain/outbox/restored.ts'
 import type { Run } from '../../domain/run.ts'
-import { markerKeyOf } from '../../marker-keys.ts'
 import type { Driver } from '../driver.ts'
 import type { Verb } from '../sql.ts'
 import { join, padded, sql } from '../sql.ts'
@@ -15,6 +13,7 @@ import { insertAudits } from '../tables/audit-table.ts'
 import { selectDeliveries, writeDeliveries } from '../tables/delivery-table.ts'
 import { selectRuns } from '../tables/run-table.ts'
 import type { VerbContext } from './context.ts'
+import { laterCheckKeys } from './later-checks.ts'
 import { readState, writeState } from './state.ts'
 
 const biteMax = 100
@@ -22,8 +21,6 @@ const biteMax = 100
 const recentMs = 7 * 24 * 3_600_000
 /** Between two of the reads: there may be thousands, and GitHub counts reads too. */
 const readEveryMs = 1000
-/** How often a run may have been run again since the copy, for its check to be found. */
-const laterRounds = 5
 
 /** How far it has come; kept in the store until it is through. */
 interface Noting {
@@ -70,7 +67,7 @@ export function* noteBite(context: VerbContext): Verb<boolean> {
   const { restoredAt } = noting
   let { readAt } = noting
   const doubted = found.map((delivery) => {
-    const known = afterRestore(delivery, restoredAt)
+    const known = afterRestore(delivery, restoredAt, context.publishing)
     if (!isReadAgain(delivery)) return known
     readAt += readEveryMs
     const restored = restoredOf(delivery, runs.get(delivery.runId))
@@ -107,9 +104,8 @@ function* runsOf(deliveries: readonly Delivery[]): Verb<ReadonlyMap<string, Run>
   return new Map(runs.map((run) => [run.id, run]))
 }
 
-/** Every round has a check run of its own: a later one covers what this store knows of. */
+/** Every round has a check run of its own. A later one that the copy knows of is none to close. */
 function restoredOf({ name, round }: Delivery, run: Run | undefined): Restored {
-  if (name !== 'check' || run === undefined) return { laterKeys: [] }
-  const rounds = Array.from({ length: laterRounds }, (_, i) => round + 1 + i)
-  return { laterKeys: rounds.map((later) => markerKeyOf(checkMarkerText(run, later))) }
+  const isLast = name === 'check' && round === run?.round
+  return { laterKeys: isLast ? laterCheckKeys(run) : [] }
 }
