@@ -249,8 +249,7 @@ export async function catchUpBeside(
 }
 
 function publishingSettings(settings: Settings) {
-  const { publicUrl, imageHosts } = settings
-  return { publicUrl, imageHosts: imageHosts ?? [], limits: budgetLimits(settings) }
+  return { imageHosts: settings.imageHosts ?? [], limits: budgetLimits(settings) }
 }
 
 /** Asks GitHub, beside whoever serves the store, whether something there is a delivery's own. */
@@ -267,7 +266,7 @@ export async function checkIsOursBeside(
     })
   }
   const { clock } = options
-  await openIsOurs({ store, github, clock, publicUrl: settings.publicUrl })(...asked)
+  await openIsOurs({ store, github, clock })(...asked)
 }
 
 async function openServedStore(settings: Settings, options: OpenStoreOptions): Promise<Store> {

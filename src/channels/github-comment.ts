@@ -83,10 +83,10 @@ export class CommentChannel implements Channel {
   }
 
   #anchorText(view: AnchorView, maxLength: number): string {
-    const { publicUrl, imageHosts } = this.#parts
+    const { imageHosts } = this.#parts
     const mark = resultMark({ type: view.type, pairs: resultPairsOf(view) })
     const room = maxLength - withResultMark('', mark).length
-    return withResultMark(renderAnchor(view, { publicUrl, imageHosts, maxLength: room }), mark)
+    return withResultMark(renderAnchor(view, { imageHosts, maxLength: room }), mark)
   }
 
   async write(target: Target, wanted: Prepared, sendBy: SendBy): Promise<Written> {

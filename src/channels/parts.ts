@@ -15,8 +15,6 @@ export interface ChannelParts {
   readonly github: GitHubCalls
   readonly markerKeys: () => Promise<MarkerKeys>
   readonly authors: () => Promise<Authors>
-  /** Where people reach us; null when nobody said. */
-  readonly publicUrl: string | null
   /** Whose images are shown; nobody's when not given. */
   readonly imageHosts?: ImageHosts | undefined
 }

@@ -159,8 +159,8 @@ function addConfirm(deliveries: Command, world: World): void {
     .description(
       'Says that you looked and it is there: it counts as sent. With an id, GitHub is asked ' +
         'whether our account made it for this delivery, on that thread or commit, because the ' +
-        'next version overwrites it; straight on the database this needs the GitHub credentials. Without an ' +
-        'id nothing is asked, and the next version looks for it.',
+        'next version overwrites it; straight on the database this needs the GitHub ' +
+        'credentials. Without an id nothing is asked, and the next version looks for it.',
     )
     .option('--provider-message-id <id>', "GitHub's id of it, such as a comment's")
     .option('--json', 'print the delivery as JSON')

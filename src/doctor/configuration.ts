@@ -42,8 +42,8 @@ export function checkPublicUrl({ publicUrl }: Settings): readonly Finding[] {
   return [
     warning(
       'public_url',
-      'no public address is set, so nothing that is published links to this server',
-      `Set ${options.publicUrl.env} to the address under which people reach it.`,
+      'no public address is set, so it cannot be checked where GitHub sends webhooks to',
+      `Set ${options.publicUrl.env} to the address under which GitHub reaches this server.`,
     ),
   ]
 }

@@ -19,7 +19,6 @@ import { createPublisher } from './publisher.ts'
 export interface OpenOutboxOptions {
   readonly store: Store
   readonly github: GitHub & GitHubCalls
-  readonly publicUrl: string | null
   /** Whose images are shown; nobody's when not given. */
   readonly imageHosts?: readonly string[]
   readonly limits: BudgetLimits
@@ -33,7 +32,7 @@ export function openOutbox(options: OpenOutboxOptions): Publisher {
   return createPublisher({ ...options, ...publishingParts(options) })
 }
 
-export type IsOursOptions = Pick<OpenOutboxOptions, 'store' | 'github' | 'publicUrl' | 'clock'>
+export type IsOursOptions = Pick<OpenOutboxOptions, 'store' | 'github' | 'clock'>
 
 /** For whoever is told by a person what stands on GitHub. */
 export function openIsOurs(options: IsOursOptions): CheckIsOurs {
@@ -41,11 +40,10 @@ export function openIsOurs(options: IsOursOptions): CheckIsOurs {
 }
 
 function publishingParts(options: IsOursOptions & Pick<OpenOutboxOptions, 'imageHosts'>) {
-  const { store, github, publicUrl, clock } = options
+  const { store, github, clock } = options
   const authors = createOwnAuthors(github, store.outbox, clock)
   const channels = createGitHubChannels({
     github,
-    publicUrl,
     imageHosts: new Set(options.imageHosts),
     authors: () => authors.all(),
     markerKeys: async () => {

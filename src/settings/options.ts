@@ -55,8 +55,10 @@ const server = {
     unit: null,
     default: null,
     defaultText: 'none: no links are published',
-    summary: 'Address under which people reach this server',
-    trade: 'Published comments and statuses link to it, so whoever sees them learns it.',
+    summary: 'Address under which GitHub and people reach this server',
+    trade:
+      'The start shows the address for webhooks from it, doctor compares that with GitHub, and ' +
+      'requests for its host are answered. Nothing that is published links to it in this version.',
     secret: 'no',
   }),
   logLevel: option({

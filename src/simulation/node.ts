@@ -173,7 +173,7 @@ export class SimulatedNode {
     const catchUp = createCatchUp({ ...shared, intake, types })
     const publisher = openOutbox({
       ...shared,
-      ...{ publicUrl: null, limits, scheduler: ports.schedulerFor('publisherMs') },
+      ...{ limits, scheduler: ports.schedulerFor('publisherMs') },
     })
     const loops = [
       createPulse({ store, scheduler: ports.schedulerFor('beatMs'), log }),

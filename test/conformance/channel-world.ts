@@ -65,7 +65,6 @@ export class ChannelWorld {
     const rest = {
       markerKeys: async () => this.keys,
       authors: async () => this.authors,
-      publicUrl: 'https://holdfast.example',
     }
     this.#channels = createGitHubChannels({ ...rest, github: ours })
     this.#strangers = createGitHubChannels({ ...rest, github: theirs })

@@ -99,7 +99,6 @@ export class PublisherWorld {
     const publisher = openOutbox({
       store,
       github: this.#client(),
-      publicUrl: null,
       limits: noLimits,
       clock: this.#world.clock,
       scheduler: new HandScheduler(),

@@ -42,7 +42,6 @@ export interface WorldOptions {
   readonly rules?: Partial<PublishingRules>
   readonly limits?: Partial<BudgetLimits>
   readonly announcement?: Partial<Announcement>
-  readonly publicUrl?: string
   /** False leaves the pull request older than the store. */
   readonly youngThread?: boolean
   /** Publishes as a GitHub App, which alone may write check runs. */
@@ -117,7 +116,7 @@ export async function openWorld(options: WorldOptions = {}) {
     now: <T>(work: Promise<T>): Promise<T> => withTime(time, work),
     ...actsOf(time, store, runs, createdAt),
     /** What a server or the command line asks before it takes an operator's word. */
-    checkIsOurs: openIsOurs({ store, github: connectionOf(base), clock: time, publicUrl: null }),
+    checkIsOurs: openIsOurs({ store, github: connectionOf(base), clock: time }),
     stopPublishers: () => Promise.all(opened.map((publisher) => publisher.stop())),
     async close() {
       const stopped = Promise.all(opened.map((publisher) => publisher.stop()))
@@ -237,7 +236,6 @@ function publisherOf(base: Base, fetch: typeof globalThis.fetch): Publisher {
     ...seams,
     store,
     github: connection,
-    publicUrl: options.publicUrl ?? null,
     limits: { ...noLimits, ...options.limits },
     metrics: noMetrics,
     log,

@@ -7,18 +7,11 @@ import { markdownUrl } from '../published-url.ts'
 /** The others are still worked on, or a newer run stands in their place. */
 const rerunnable: readonly RunState[] = ['succeeded', 'failed', 'cancelled', 'skipped']
 
-export interface Links {
-  readonly publicUrl: string | null
-}
-
-export function footerOf(view: AnchorView, { publicUrl }: Links, { anchor }: Words): string {
+export function footerOf(view: AnchorView, { anchor }: Words): string {
   const id = view.runId.replaceAll(/[^\w-]/g, '')
-  const page =
-    publicUrl === null ? null : markdownUrl(`${publicUrl.replace(/\/+$/, '')}/runs/${id}`)
   const details = view.targetUrl === null ? null : markdownUrl(view.targetUrl)
   const parts = [
-    ...(page === null ? [] : [`[${anchor.runPage}](${page})`]),
-    ...(details === null || details === page ? [] : [`[${anchor.details}](${details})`]),
+    ...(details === null ? [] : [`[${anchor.details}](${details})`]),
     ...(canRerun(view) ? [anchor.rerun(`\`holdfast runs rerun ${id}\``)] : []),
   ]
   return parts.length === 0 ? '' : `<sub>${parts.join(' · ')}</sub>`

@@ -16,8 +16,6 @@ import { footerOf } from './footer.ts'
 import { durationOf, fullTime, reportTime, timeRange } from './times.ts'
 
 export interface AnchorOptions {
-  /** Where people reach us; null when nobody said. */
-  readonly publicUrl: string | null
   readonly imageHosts?: ImageHosts | undefined
   readonly maxLength?: number
 }
@@ -47,7 +45,7 @@ const emojis: Readonly<Record<Standing, string>> = {
   superseded: '⏩',
 }
 
-export function renderAnchor(view: AnchorView, options: AnchorOptions): string {
+export function renderAnchor(view: AnchorView, options: AnchorOptions = {}): string {
   const { maxLength = defaultMaxLength } = options
   const words = wordsOf(view.locale)
   const before = [
@@ -56,7 +54,7 @@ export function renderAnchor(view: AnchorView, options: AnchorOptions): string {
     facts(view, words),
     phases(view, words),
   ]
-  const after = [reports(view, words), past(view, words), footerOf(view, options, words)]
+  const after = [reports(view, words), past(view, words), footerOf(view, words)]
   const others = joined([...before, ...after])
   const room = maxLength - others.length - 2
   const summary = view.summary === null ? '' : safeText(view.summary, options.imageHosts)

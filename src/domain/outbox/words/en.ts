@@ -86,7 +86,6 @@ export const english: Words = {
       skipped: 'skipped',
       superseded: 'superseded',
     },
-    runPage: 'Run page',
     details: 'Details',
     rerun: (command) => `Run it again with ${command}`,
     shortened: '_Shortened: the rest did not fit into a comment._',

@@ -89,7 +89,6 @@ export const russian: Words = {
       skipped: 'пропущено',
       superseded: 'заменено',
     },
-    runPage: 'Страница запуска',
     details: 'Подробности',
     rerun: (command) => `Запустить снова: ${command}`,
     shortened: '_Сокращено: остальное не поместилось в комментарий._',

@@ -79,7 +79,6 @@ export interface AnchorWords {
   readonly pastCount: (count: number) => string
   readonly pastMore: (count: number) => string
   readonly pastState: Readonly<Record<RunState, string>>
-  readonly runPage: string
   readonly details: string
   readonly rerun: (command: string) => string
   readonly shortened: string
