@@ -29,11 +29,16 @@ const remarks = new Set([
 
 export function checkRuns(facts: Facts, findings: Findings): void {
   const runs = new Map<string, Replayed>()
-  const purgedKeys = new Set<unknown>()
+  // By its commits: a key has the name in it that the repository had then.
+  const pairs = new Map(facts.runs.map(({ id, subject_id: of, pair }) => [id, `${of} ${pair}`]))
+  const purgedPairs = new Set<string | undefined>()
   for (const row of facts.audit) {
-    if (row.type === 'run.purged') purgedKeys.add(row.data['key'])
-    if (row.run_id === null || !isAboutState(row)) continue
-    const after = step(row, runs.get(row.run_id), purgedKeys, findings)
+    if (row.run_id === null) continue
+    const pair = pairs.get(row.run_id)
+    if (row.type === 'run.purged') purgedPairs.add(pair)
+    if (!isAboutState(row)) continue
+    const wasPurged = pair !== undefined && purgedPairs.has(pair)
+    const after = step(row, runs.get(row.run_id), wasPurged, findings)
     if (after !== null) runs.set(row.run_id, after)
   }
   for (const run of facts.runs) {
@@ -53,13 +58,13 @@ function isAboutState({ type }: AuditFact): boolean {
 function step(
   row: AuditFact,
   run: Replayed | undefined,
-  purgedKeys: ReadonlySet<unknown>,
+  wasPurged: boolean,
   findings: Findings,
 ): Replayed | null {
   const kind = row.type.slice('run.'.length)
   const say = (what: string) => (): string =>
     `audit ${row.id} (${row.type} of ${row.run_id}) ${what}`
-  if (kind === 'claimed') return claimed(row, run, purgedKeys, findings)
+  if (kind === 'claimed') return claimed(row, run, wasPurged, findings)
   if (kind === 'skipped' && run === undefined) {
     return { state: 'skipped', holder: null, round: 1, attempt: 1 }
   }
@@ -97,11 +102,10 @@ function step(
 function claimed(
   row: AuditFact,
   run: Replayed | undefined,
-  purgedKeys: ReadonlySet<unknown>,
+  wasPurged: boolean,
   findings: Findings,
 ): Replayed {
-  const { key, reason, round, attempt, state } = row.data as {
-    readonly key: string
+  const { reason, round, attempt, state } = row.data as {
     readonly reason: string
     readonly round: number
     readonly attempt: number
@@ -111,7 +115,7 @@ function claimed(
   const isAgain = againReasons.has(reason) && run !== undefined && !active.has(run.state)
   const isRestored = reason === 'restored' && run?.state === 'succeeded'
   // Its key is known, but a purge has removed its row: it begins anew.
-  const isAnew = againReasons.has(reason) && run === undefined && purgedKeys.has(key)
+  const isAnew = againReasons.has(reason) && run === undefined && wasPurged
   const named = isFirst ? run === undefined : isAgain || isAnew || isRestored
   findings.check('3', named, () => `audit ${row.id} claims ${row.run_id} as ${reason}`)
   if (isAgain) {
