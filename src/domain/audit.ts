@@ -37,6 +37,7 @@ export const auditTypes = [
   'delivery.in_doubt',
   'delivery.confirmed',
   'delivery.settled',
+  'delivery.deduplicated',
   'delivery.failed',
   'delivery.skipped',
   'delivery.coalesced',

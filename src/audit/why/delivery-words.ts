@@ -50,6 +50,9 @@ export const deliveryRowWords: Readonly<Record<DeliveryType, Words>> = {
       ? `${what(row, delivery)} was found on GitHub, showing something older`
       : `${what(row, delivery)} was found on GitHub: it had arrived`,
   'delivery.settled': (row, delivery) => `${what(row, delivery)} ${settledAs(row)}`,
+  'delivery.deduplicated': (row, delivery) =>
+    `a second copy of ${what(row, delivery)}, ${id(row, 'removed')}, was removed; ` +
+    `${id(row, 'kept')} was kept`,
   'delivery.failed': (row, delivery) => {
     const reason = textOf(row, 'reason')
     return `${what(row, delivery)} was given up: ${failedBecause(reason, textOf(row, 'text'))}`

@@ -131,8 +131,14 @@ describe('not sent', () => {
     expect(delivery.deadlineAt).toBe(leased().deadlineAt + 60_000)
   })
 
-  it('too late to leave: at once again', () => {
-    expect(end({ what: 'not_sent' }).delivery).toMatchObject({ status: 'PENDING', dueAt: now })
+  it('too late to leave: again after a pause, and not beyond its deadline', () => {
+    const sought = { action: 'create', since: now, looks: 2 } as const
+    const { delivery } = end({ what: 'not_sent' }, leased({ memo: { sought } }))
+    expect(delivery).toMatchObject({ status: 'PENDING', tries: 1, dueAt: now + 1000 })
+    // Nothing was sent; what was looked for before is looked for once more.
+    expect(delivery.memo).toEqual({ doubt: sought })
+    const late = end({ what: 'not_sent' }, leased({ deadlineAt: now })).delivery
+    expect(late).toMatchObject({ status: 'FAILED', reason: 'deadline', errorCode: 'too_late' })
   })
 })
 
@@ -195,4 +201,39 @@ it('a removed copy is off the list; the next one is due at once', () => {
   expect(told.delivery).toMatchObject({ status: 'SENT', dueAt: now, providerId: '100' })
   expect(told.delivery.memo.surplus).toEqual(['102'])
   expect(types(told)).toEqual(['run.anchor.deduplicated'])
+  const check = { ...doubled, name: 'check', channel: 'github-check' } as const
+  expect(types(end({ ...sent, providerId: null }, check, removal))).toEqual([
+    'delivery.deduplicated',
+  ])
+})
+
+describe('what follows a closed one up', () => {
+  const failed = { what: 'look_failed', trouble, after: null, permanent: false } as const
+
+  it('has time of its own, though the deadline of the version is near', () => {
+    const { delivery } = end(sent, leased({ memo: { unsettled: true }, deadlineAt: now + 1 }))
+    expect(delivery).toMatchObject({ status: 'SENT', memo: { settle: { step: 0 } } })
+    const after = afterFinding(delivery, failed, { ...around, now: now + 20_000 }).delivery
+    expect(after).toMatchObject({ memo: { settle: { step: 0 } }, tries: 1 })
+    expect(after.dueAt).toBeGreaterThan(now + 20_000)
+  })
+
+  it('after a late outcome has it too', () => {
+    const over = aSentOne({ deadlineAt: now - 1 })
+    const late = afterLateEnd(over, anAttempt(), around)
+    expect(afterFinding(late, failed, around).delivery.dueAt).not.toBeNull()
+  })
+
+  it('gets no more of it by failing', () => {
+    const { delivery } = end(sent, leased({ memo: { unsettled: true }, deadlineAt: now + 1 }))
+    const { deadlineAt } = afterFinding(delivery, failed, { ...around, now: now + 9000 }).delivery
+    expect(deadlineAt).toBe(delivery.deadlineAt)
+  })
+
+  it('ends, and with it what a restore had to find out', () => {
+    const memo = { settle: { step: 2, at: now }, restored: { laterKeys: ['k'] } }
+    const over = aSentOne({ deadlineAt: now, memo })
+    expect(afterFinding(over, failed, around).delivery).toMatchObject({ dueAt: null, memo: {} })
+    expect(afterFinding(over, failed, around).delivery.memo).toEqual({})
+  })
 })

@@ -13,6 +13,7 @@ import {
   settles,
   withAppointment,
   withDue,
+  withTimeLeft,
   withoutPreparations,
   withShown,
 } from './follow-up.ts'
@@ -29,6 +30,7 @@ import {
   lookLater,
   pastDeadline,
   prepareLater,
+  retryLater,
   sendLater,
   standInLine,
   waitOut,
@@ -42,6 +44,20 @@ export function afterAttempt(
   end: AttemptEnd,
   around: Circumstances,
 ): Told {
+  return inTime(leased, ended(leased, attempt, end, around), around)
+}
+
+const tooLate: Trouble = { code: 'too_late', text: 'the request could not leave in time' }
+
+export function afterFinding(leased: Delivery, finding: Finding, around: Circumstances): Told {
+  return inTime(leased, found(leased, finding, around), around)
+}
+
+function inTime(before: Delivery, told: Told, { now, rules }: Circumstances): Told {
+  return { ...told, delivery: withTimeLeft(before, told.delivery, now, rules) }
+}
+
+function ended(leased: Delivery, attempt: Attempt, end: AttemptEnd, around: Circumstances): Told {
   const delivery = withoutPreparations(free(leased))
   switch (end.what) {
     case 'sent':
@@ -62,13 +78,14 @@ export function afterAttempt(
     case 'in_doubt':
       return putInDoubt(delivery, attempt, end, around)
     case 'not_sent':
-      return { delivery: { ...delivery, dueAt: around.now }, audits: [] }
+      // Nothing was sent, so no send is counted; it may be too late for the same reason each time.
+      return retryLater(doubtedAgain(delivery), tooLate, null, around)
     case 'gone':
       return suspectLoss(delivery, end.trouble, around)
   }
 }
 
-export function afterFinding(leased: Delivery, finding: Finding, around: Circumstances): Told {
+function found(leased: Delivery, finding: Finding, around: Circumstances): Told {
   const prepared = finding.what !== 'unprepared'
   const delivery = prepared ? withoutPreparations(free(leased)) : free(leased)
   const { now } = around
@@ -154,7 +171,7 @@ export function unsettled(
   const at = settleAt(0, now, rules)
   const settle = delivery.kind === 'state' && at !== null ? { step: 0, at } : null
   const memo = settle === null ? scanned : withAppointment(scanned, 'settle', settle)
-  return withDue({ ...delivery, memo }, now)
+  return withTimeLeft(delivery, withDue({ ...delivery, memo }, now), now, rules)
 }
 
 function afterSent(
@@ -241,7 +258,8 @@ function afterRemoval(delivery: Delivery, attempt: Attempt, { now }: Circumstanc
   const memo = left.length === 0 ? rest : { ...rest, surplus: left }
   const data = { kept: delivery.providerId, removed: attempt.providerId }
   const told = withDue({ ...delivery, tries: 0, memo }, now)
-  return { delivery: told, audits: [tell(delivery, 'run.anchor.deduplicated', data)] }
+  const type = delivery.name === 'anchor' ? 'run.anchor.deduplicated' : 'delivery.deduplicated'
+  return { delivery: told, audits: [tell(delivery, type, data)] }
 }
 
 /** It was refused for what the attempt carried; something newer has not been tried yet. */

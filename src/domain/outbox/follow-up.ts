@@ -4,6 +4,7 @@
  */
 import type { Appointment, Delivery, DeliveryStatus, Memo } from './delivery.ts'
 import { isOpen } from './delivery.ts'
+import { deadlineFor, type PublishingRules } from './schedule.ts'
 
 export function close(
   delivery: Delivery,
@@ -23,6 +24,12 @@ export function free(delivery: Delivery): Delivery {
 export function withoutPreparations(delivery: Delivery): Delivery {
   const { preparations: _over, ...memo } = delivery.memo
   return { ...delivery, memo }
+}
+
+/** As if it had never been tried. */
+export function untried(memo: Memo): Memo {
+  const { failedSends: _sends, unclear: _unclear, preparations: _preparations, ...rest } = memo
+  return rest
 }
 
 /**
@@ -46,6 +53,25 @@ export function withDue(delivery: Delivery, now: number): Delivery {
 /** Something that was sent may come late, now or before the store was restored. */
 export function settles({ memo }: Pick<Delivery, 'memo'>): boolean {
   return memo.unsettled === true || memo.restored !== undefined
+}
+
+/**
+ * What is still to be done about a closed one has a deadline of its own: the version's may be over,
+ * and then the first read that fails would be the last.
+ */
+export function withTimeLeft(
+  before: Delivery,
+  after: Delivery,
+  now: number,
+  rules: PublishingRules,
+): Delivery {
+  const [was, is] = [before, after].map(({ memo: { surplus, scan, settle } }) =>
+    JSON.stringify([surplus, scan, settle]),
+  )
+  const isNew = isOpen(before) || was !== is
+  if (isOpen(after) || after.dueAt === null || !isNew) return after
+  const deadlineAt = Math.max(after.deadlineAt, deadlineFor(after.kind, now, rules))
+  return { ...after, deadlineAt }
 }
 
 /** A second check run shows instead of the first, and stays under way for ever. */

@@ -1,7 +1,7 @@
 /** What an operator may say about a delivery: send it again, leave it, or that it has arrived. */
 import type { Delivery } from './delivery.ts'
 import { isLeased, isOpen } from './delivery.ts'
-import { close, letGo, withShown } from './follow-up.ts'
+import { close, letGo, untried, withShown } from './follow-up.ts'
 import type { PublishingRules } from './schedule.ts'
 import { deadlineFor } from './schedule.ts'
 
@@ -13,7 +13,7 @@ export function sendAgain(delivery: Delivery, now: number, rules: PublishingRule
   const deadlineAt = deadlineFor(delivery.kind, now, rules)
   const wanted = { changedAt: now, deadlineAt, tries: 0 }
   if (isOpen(delivery) && isLeased(delivery, now)) return { ...delivery, ...wanted }
-  const { doubt: _doubt, lost: _lost, removedFence: _removed, ...memo } = fresh(delivery.memo)
+  const { doubt: _doubt, lost: _lost, removedFence: _removed, ...memo } = untried(delivery.memo)
   return {
     ...letGo(delivery),
     status: 'PENDING',
@@ -32,14 +32,8 @@ export function sendAgain(delivery: Delivery, now: number, rules: PublishingRule
 
 /** Only a person's look at a held one ends a doubt; else we still look for ourselves. */
 function keptDoubt({ memo, attemptId }: Delivery): Delivery['memo'] {
-  const { removedFence: _removed, recreatedFence: _recreated, ...rest } = fresh(memo)
+  const { removedFence: _removed, recreatedFence: _recreated, ...rest } = untried(memo)
   return attemptId === null ? rest : { ...rest, unsettled: true }
-}
-
-/** As if it had never been tried. */
-function fresh(memo: Delivery['memo']): Delivery['memo'] {
-  const { failedSends: _sends, unclear: _unclear, preparations: _preparations, ...rest } = memo
-  return rest
 }
 
 /** What stands there already still has to be closed when the run ends. */

@@ -129,6 +129,12 @@ describe('when it is shown', () => {
     expect(next(held, end)?.delivery).toMatchObject({ leaseId: 'req_1', dueAt: leasedUntil })
   })
 
+  it('is tried and prepared as often as any other, whatever became of the one before', () => {
+    const memo = { failedSends: 3, unclear: 2, preparations: 3 }
+    const failed = aDelivery({ status: 'FAILED', wait: null, closedAt: now, memo })
+    expect(next(failed, end)?.delivery.memo).toEqual({})
+  })
+
   it('versions that were replaced unsent are counted', () => {
     const second = next(aDelivery(), progress)!.delivery
     expect(second.coalesced).toBe(1)

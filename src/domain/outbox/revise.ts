@@ -9,7 +9,7 @@ import { anchorView } from './anchor-view.ts'
 import type { Desire } from './announce.ts'
 import type { Delivery, Memo, Restored } from './delivery.ts'
 import { isLeased, isOpen } from './delivery.ts'
-import { close, free } from './follow-up.ts'
+import { close, free, untried } from './follow-up.ts'
 import { afterForgetting } from './restored.ts'
 import { afterTaking } from './said-there.ts'
 import type { PublishingRules } from './schedule.ts'
@@ -171,7 +171,7 @@ function nextVersion(
 ): Delivery {
   const { desire, run } = wish
   const { versionFence } = standing
-  const { failedSends: _sends, unclear: _unclear, givenBack, ...known } = standing.memo
+  const { givenBack, ...known } = untried(standing.memo)
   const stays = givenBack !== undefined && run.claimFence === versionFence
   const memo = stays ? { ...known, givenBack } : known
   return {

@@ -145,7 +145,9 @@ export function giveUp(delivery: Delivery, trouble: Trouble, { now }: Circumstan
 }
 
 export function withoutFollowUps(delivery: Delivery): Delivery {
-  const { scan: _scan, settle: _settle, surplus: _surplus, ...memo } = delivery.memo
+  const { scan: _scan, settle: _settle, surplus: _surplus, ...rest } = delivery.memo
+  // What a restore had to find out is not found out any more: a later loss is a loss.
+  const { restored: _restored, ...memo } = rest
   return { ...delivery, memo }
 }
 
