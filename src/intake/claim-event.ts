@@ -45,8 +45,9 @@ export async function claimForEvent(
   const common = commonOf(event, wish, sources.store.now())
   if (push !== null) {
     const { ref, sha } = push
-    const key = `${repo}:push:${ref}:sha-${sha}`
-    return { request: { ...common, kind: 'job', key, subject: ref, repo, sha }, tooNewFor: null }
+    const pair = `push:${ref}:sha-${sha}`
+    const job = { kind: 'job', key: `${repo}:${pair}`, pair, subject: ref, repo, sha } as const
+    return { request: { ...common, ...job }, tooNewFor: null }
   }
   const found = await targetOf(event, repo, wish, sources)
   if (found === null) return null

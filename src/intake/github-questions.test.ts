@@ -19,6 +19,7 @@ function world(answer: () => Promise<'write'>, identityOf = async () => 'github:
   const asked: unknown[] = []
   const questions = new GitHubQuestions({
     github: {
+      ownIdentity: 'github:app',
       identityOf,
       look: () => Promise.reject(new Error('not asked here')),
       roleOf: (repository, login) => (asked.push([repository, login]), answer()),
@@ -50,6 +51,20 @@ describe('a question', () => {
     expect([...blocks]).toEqual([['github:app:1', notBefore]])
     await expect(role()).rejects.toMatchObject({ name: 'LookFailed', notBefore })
     expect(asked).toHaveLength(1)
+  })
+
+  it('about who we are there that meets a limit blocks the App', async () => {
+    let askedWho = 0
+    const who = () => {
+      askedWho += 1
+      return Promise.reject(refusal('rate_limited', wallNow + 5000))
+    }
+    const { role, asked, blocks } = world(async () => 'write', who)
+    const notBefore = storeNow + 5000
+    await expect(role()).rejects.toMatchObject({ name: 'LookFailed', notBefore })
+    expect([...blocks]).toEqual([['github:app', notBefore]])
+    await expect(role()).rejects.toMatchObject({ name: 'LookFailed', notBefore })
+    expect([askedWho, asked]).toEqual([1, []])
   })
 
   it('is not asked while others were told to wait', async () => {

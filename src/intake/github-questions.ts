@@ -29,7 +29,8 @@ export class LookFailed extends Error {
   }
 }
 
-export type AskedGitHub = Pick<GitHub, 'look' | 'roleOf'> & Pick<GitHubCalls, 'identityOf'>
+export type AskedGitHub = Pick<GitHub, 'look' | 'roleOf'> &
+  Pick<GitHubCalls, 'identityOf' | 'ownIdentity'>
 
 export interface GitHubQuestionsOptions {
   readonly github: AskedGitHub
@@ -67,10 +68,13 @@ export class GitHubQuestions implements Pick<GitHub, 'look' | 'roleOf'> {
   }
 
   async #askNow<T>(repository: RepositoryRef, question: () => Promise<T>): Promise<T> {
-    let identity: string | null = null
+    const { ownIdentity } = this.#options.github
+    // Who we are there is asked as ourselves; until then, what we hear of limits is about us.
+    let identity: string | null = ownIdentity
     try {
+      await this.#mayAsk(ownIdentity)
       identity = await this.#identityOf(repository)
-      await this.#mayAsk(identity)
+      if (identity !== ownIdentity) await this.#mayAsk(identity)
       return await question()
     } catch (error) {
       throw await this.#failure(error, identity)

@@ -3,6 +3,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Run } from '../domain/run.ts'
 import type { ListedPull } from '../github.ts'
+import { GitHubError, trouble } from '../github/errors.ts'
 import { CatchUpNotes } from './catch-up-report.ts'
 import { PullReconciler, type PullReconcilerOptions } from './pull-reconciler.ts'
 
@@ -12,13 +13,17 @@ interface Scene {
   readonly repositories?: number
   readonly pulls?: number
   readonly active?: readonly number[]
+  /** What is answered to the question as whom we act in a repository. */
+  readonly whoFails?: GitHubError | null
 }
 
-function sceneOf({ repositories = 1, pulls = 0, active = [] }: Scene) {
+function sceneOf({ repositories = 1, pulls = 0, active = [], whoFails = null }: Scene) {
   const looked = new Map<number, number>()
   const asked: number[] = []
   const pages: string[] = []
   let beats = 0
+  let whos = 0
+  const blocks = new Map<string, number>()
   const all = Array.from({ length: repositories }, (_, i) => ({ name: `a/${i}`, githubId: i }))
   const listed = Array.from({ length: pulls }, (_, i): ListedPull => {
     const updatedAt = startedAt + (pulls - i) * 1000
@@ -27,7 +32,12 @@ function sceneOf({ repositories = 1, pulls = 0, active = [] }: Scene) {
   const nobody: Run[] = []
   const options = {
     github: {
-      identityOf: async () => 'app:1',
+      ownIdentity: 'app',
+      identityOf: async () => {
+        whos += 1
+        if (whoFails !== null) throw whoFails
+        return 'app:1'
+      },
       pulls: async ({ repo }: { repo: string }, page: number) => {
         pages.push(`${repo} ${page}`)
         const items = listed.slice((page - 1) * 100, page * 100)
@@ -48,7 +58,10 @@ function sceneOf({ repositories = 1, pulls = 0, active = [] }: Scene) {
         nextCursor: null,
       }),
       listInbox: async () => ({ items: [], nextCursor: null }),
-      outbox: { blockedUntil: async () => null },
+      outbox: {
+        blockedUntil: async (identity: string) => blocks.get(identity) ?? null,
+        blockIdentity: async (identity: string, until: number) => void blocks.set(identity, until),
+      },
       catchUp: {
         heardHeads: async () => [],
         repositoriesInUse: async (_since: number, limit: number) => {
@@ -60,6 +73,7 @@ function sceneOf({ repositories = 1, pulls = 0, active = [] }: Scene) {
         noteLooked: async (githubId: number) => void looked.set(githubId, (beats += 1)),
       },
     },
+    clock: { wallMs: () => startedAt, monotonicMs: () => 0 },
   } as unknown as PullReconcilerOptions
   const reconciler = new PullReconciler(options)
   const pass = async (isOver: () => boolean = () => false) => {
@@ -67,7 +81,7 @@ function sceneOf({ repositories = 1, pulls = 0, active = [] }: Scene) {
     await reconciler.pass(notes)
     return notes.report()
   }
-  return { pass, pages, asked, looked }
+  return { pass, pages, asked, looked, blocks, askedWho: () => whos }
 }
 
 it('repositories beyond 200 are named, and the next pass begins with them', async () => {
@@ -102,6 +116,14 @@ it('pull requests that no list has are asked for, fifty in each pass, until all 
     undefined,
   ])
   expect(asked).toEqual(active.toReversed())
+})
+
+it('a limit in who we are there blocks the App: no other repository is asked about', async () => {
+  const about = { route: 'GET /x', status: 429, requestId: '1', githubRequestId: null }
+  const whoFails = new GitHubError(trouble('rate_limited', { until: startedAt + 5000 }), about)
+  const { pass, blocks, askedWho } = sceneOf({ repositories: 20, whoFails })
+  const { skipped } = await pass()
+  expect([askedWho(), [...blocks.keys()], skipped.length]).toEqual([1, ['app'], 20])
 })
 
 describe('a stop', () => {

@@ -105,10 +105,14 @@ export class PullReconciler {
   async #safely(of: UsedRepository, firstAt: number, notes: CatchUpNotes): Promise<void> {
     const { github, store, clock } = this.#options
     const place = { repo: of.name, repoGithubId: of.githubId }
-    let identity: string | null = null
+    // Whose repository it is, is asked as the App itself.
+    let identity = github.ownIdentity
     try {
-      identity = await github.identityOf(place)
-      const blockedUntil = await store.outbox.blockedUntil(identity)
+      let blockedUntil = await store.outbox.blockedUntil(identity)
+      if (blockedUntil === null) {
+        identity = await github.identityOf(place)
+        blockedUntil = await store.outbox.blockedUntil(identity)
+      }
       if (blockedUntil !== null) {
         notes.skip(of.name, untilWords(blockedUntil))
         return
@@ -120,9 +124,7 @@ export class PullReconciler {
       notes.skip(of.name, wordsFor(error))
       if (error.kind !== 'rate_limited') return
       const until = limitEnd(error, clock, store)
-      // Whose repository it is, is asked as the App itself.
-      const limited = identity ?? github.ownIdentity
-      await store.outbox.blockIdentity(limited, until, 'rate_limited', 'catch-up')
+      await store.outbox.blockIdentity(identity, until, 'rate_limited', 'catch-up')
     }
   }
 

@@ -97,7 +97,7 @@ function ofJob(request: JobClaim): What {
     repo: request.repo?.toLowerCase() ?? null,
     subjectName: request.subject ?? request.key,
     key: request.key,
-    pair: request.key,
+    pair: request.pair ?? request.key,
     pr: null,
     baseSha: null,
     headSha: request.sha?.toLowerCase() ?? null,

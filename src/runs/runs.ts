@@ -63,6 +63,8 @@ export interface PullRequestClaim extends ClaimCommon {
 export interface JobClaim extends ClaimCommon {
   readonly kind: 'job'
   readonly key: string
+  /** What tells it from the others of its subject, where the key also shows a name. */
+  readonly pair?: string | undefined
   readonly subject?: string | undefined
   readonly repo?: string | undefined
   readonly sha?: string | undefined

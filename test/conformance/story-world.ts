@@ -50,8 +50,9 @@ export class StoryWorld {
   constructor(world: World, types?: Types, github: Partial<GitHub> | null = null) {
     this.world = world
     this.#types = types
-    const identityOf = async (): Promise<string> => 'github:user'
-    this.#github = github && { ...(github as GitHub), identityOf }
+    const ownIdentity = 'github:user'
+    const identityOf = async (): Promise<string> => ownIdentity
+    this.#github = github && { ...(github as GitHub), ownIdentity, identityOf }
   }
 
   get store(): Store {

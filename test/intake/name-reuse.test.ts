@@ -7,18 +7,23 @@ import { pino } from 'pino'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { systemClock } from '../../src/clock.ts'
 import { ActMaker } from '../../src/intake/acts.ts'
-import { readEvent } from '../../src/intake/webhook-event.ts'
+import { laneOf, readEvent, type WebhookEvent } from '../../src/intake/webhook-event.ts'
 import { systemRandom } from '../../src/random.ts'
 import { createRuns } from '../../src/runs/create-runs.ts'
 import { systemScheduler } from '../../src/scheduler.ts'
 import { runPolicy } from '../../src/settings/run-policy.ts'
 import { withTypeDefaults } from '../../src/settings/type-defaults.ts'
 import { openSqlite } from '../../src/stores/open-sqlite.ts'
-import type { Store } from '../../src/store.ts'
+import type { ClaimAnswer, Store } from '../../src/store.ts'
 import { decided, newWebhook } from '../conformance/webhooks.ts'
 
 const seams = { clock: systemClock, random: systemRandom, scheduler: systemScheduler }
-const types = withTypeDefaults({})
+const types = withTypeDefaults({
+  runs: {
+    review: { on: { pull_request: ['synchronize'] }, run: 'remote' },
+    build: { on: { push: [] }, run: 'remote' },
+  },
+})
 let store: Store
 
 beforeEach(() => {
@@ -50,8 +55,7 @@ let second = 0
 
 /** Answers the subject that a push of this repository was decided on. */
 async function push(at: ActMaker, name: string, id: number, head: string): Promise<string> {
-  const webhookId = `guid-${++second}`
-  const event = readEvent(webhookId, 'pull_request', {
+  const event = readEvent(`guid-${++second}`, 'pull_request', {
     action: 'synchronize',
     repository: { id, full_name: name },
     sender: { login: 'mona', type: 'User' },
@@ -63,12 +67,26 @@ async function push(at: ActMaker, name: string, id: number, head: string): Promi
       base: { sha: '0'.repeat(40) },
     },
   })
-  const { entry } = await store.receiveWebhook(
-    newWebhook({ webhookId, lane: `${id}#5`, repo: name }),
-  )
+  return (await claimBy(at, event))?.run?.subjectId ?? 'none'
+}
+
+async function claimBy(at: ActMaker, event: WebhookEvent): Promise<ClaimAnswer | undefined> {
+  const { webhookId, repo } = event
+  const lane = laneOf(event)
+  const { entry } = await store.receiveWebhook(newWebhook({ webhookId, lane, repo }))
   const acts = await at.actsFor(event, await at.routesFor(event))
-  const { claims } = await store.settleWebhook(decided(entry, ...acts))
-  return claims[0]?.run?.subjectId ?? 'none'
+  return (await store.settleWebhook(decided(entry, ...acts))).claims[0]
+}
+
+/** A branch of this repository has this commit now. */
+async function pushBranch(name: string, id: number, head: string): Promise<ClaimAnswer> {
+  const event = readEvent(`guid-${++second}`, 'push', {
+    ref: 'refs/heads/main',
+    after: head.repeat(40),
+    repository: { id, full_name: name, pushed_at: 1_700_000_000 + second },
+    sender: { login: 'mona', type: 'User' },
+  })
+  return (await claimBy(node(), event))!
 }
 
 it('a name that was given away and brought back moves no pull request', async () => {
@@ -79,4 +97,18 @@ it('a name that was given away and brought back moves no pull request', async ()
   expect(second).not.toBe(first)
   expect(await push(q, 'acme/a', 1, 'a')).toBe(first)
   expect(await push(p, 'acme/a', 2, 'd')).toBe(second)
+})
+
+it('a commit of a branch is worked on once, under whatever name its repository has', async () => {
+  const first = await pushBranch('acme/w', 1, 'a')
+  expect(first).toMatchObject({
+    reason: 'new',
+    runKey: `acme/w:push:refs/heads/main:sha-${'a'.repeat(40)}`,
+  })
+  await pushBranch('corp/x', 1, 'b')
+  const back = await pushBranch('corp/x', 1, 'a')
+  expect(back.run?.id).toBe(first.run?.id)
+  const other = await pushBranch('acme/w', 2, 'a')
+  expect(other.reason).toBe('new')
+  expect(other.run?.id).not.toBe(first.run?.id)
 })
