@@ -208,7 +208,7 @@ function storeSkipped(scene: Scene, reason: 'stale-event' | 'busy'): ClaimVerdic
     changed: true,
     superseded: [],
     subject: scene.sight.subject,
-    audits: [audit(scene, 'run.skipped', run.id, { reason, key: run.key })],
+    audits: [audit(scene, 'run.skipped', run.id, { reason, key: run.key, round: run.round })],
   })
 }
 

@@ -213,6 +213,18 @@ export function purging(open: OpenStore): void {
     expect((await subject.claim('a', { eventAt: 6 })).run).toMatchObject({ round: 2 })
   })
 
+  it('a late event of a purged key says in the audit which round it was stored as', async () => {
+    const subject = make()
+    await subject.claim('a', { eventAt: 5 })
+    await subject.claim('b', { eventAt: 6 })
+    world.clock.move(8 * day)
+    await purge()
+    const late = await subject.claim('a', { eventAt: 4 })
+    expect(late).toMatchObject({ reason: 'stale-event', run: { round: 2 } })
+    const [told] = await subject.audits('a')
+    expect(told).toMatchObject({ type: 'run.skipped', data: { reason: 'stale-event', round: 2 } })
+  })
+
   it('a head that comes back after its superseded run was purged has a new round', async () => {
     const subject = make()
     await subject.claim('a', { eventAt: 5 })

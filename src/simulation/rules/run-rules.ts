@@ -66,7 +66,7 @@ function step(
     `audit ${row.id} (${row.type} of ${row.run_id}) ${what}`
   if (kind === 'claimed') return claimed(row, run, wasPurged, findings)
   if (kind === 'skipped' && run === undefined) {
-    return { state: 'skipped', holder: null, round: 1, attempt: 1 }
+    return { state: 'skipped', holder: null, round: row.data['round'] as number, attempt: 1 }
   }
   findings.check('12', run !== undefined, say('comes before its run was claimed'))
   if (run === undefined) return null

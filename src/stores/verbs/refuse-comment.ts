@@ -42,8 +42,9 @@ function* storeRefused(context: VerbContext, claim: Claim, subject: Subject): Ve
   const rank = { rank: 'stale', orderAt: null, unclear: false } as const
   const ending = { state: 'skipped', outcome: 'skipped', errorCode: headNewerThanComment } as const
   const skipped = end(withTrigger(fresh, claim, subject, rank), ending, now)
-  const { actor, webhookId } = claim
-  const data = { reason: headNewerThanComment, key: claim.key, webhook_id: webhookId }
+  const { actor, webhookId, key } = claim
+  const { round } = skipped
+  const data = { reason: headNewerThanComment, key, round, webhook_id: webhookId }
   const [fence] = yield* insertAudits(
     [{ type: 'run.skipped', actor, runId: skipped.id, data }],
     now,
