@@ -142,6 +142,7 @@ const nameOf = ({ id, name, headSha }: SimulatedCheckRun, repo: string): string 
 export function checkAnchors(facts: Facts, world: World, findings: Findings): void {
   for (const delivery of facts.deliveries) {
     if (delivery.name !== 'anchor' || isExcused(delivery, facts, world)) continue
+    if (isTakenOver(delivery, facts)) continue
     const repo = repoOf(delivery, facts, world)
     const comments = world.github.comments(repo, delivery.thread ?? 0)
     const anchor = comments.find(({ body, author }) => {
@@ -164,6 +165,17 @@ export function checkAnchors(facts: Facts, world: World, findings: Findings): vo
       anchor.body.includes(run.summary ?? '')
     findings.check('7', shows, () => `${where} does not show ${run.head_sha} "${run.summary}"`)
   }
+}
+
+/** Its run was purged, and the comment is that of a later run of the same commits. */
+function isTakenOver({ purged, marker_key: key, ...by }: DeliveryFact, facts: Facts): boolean {
+  return (
+    purged &&
+    facts.deliveries.some((other) => {
+      const isSame = other.marker_key === key && other.repository_id === by.repository_id
+      return isSame && other.thread === by.thread && other.version_fence > by.version_fence
+    })
+  )
 }
 
 function anchorOwner(delivery: DeliveryFact, facts: Facts): RunFact | undefined {
