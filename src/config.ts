@@ -9,10 +9,13 @@ import type { OnNewer } from './domain/run.ts'
 import type { PlainSettings } from './settings/options.ts'
 
 export interface Config extends PlainSettings {
-  /** Run types by name. Left out: the type `review`, executed by a remote worker. */
+  /**
+   * Run types by name. Left out: the type `review`, executed by a remote worker. A file that names
+   * `review` keeps its `on`, `rerunOn` and `when` unless it gives others.
+   */
   readonly runs?: Readonly<Record<string, RunTypeConfig>>
   /** How single channels behave, by channel name. */
-  readonly channels?: Readonly<Record<string, ChannelConfig>>
+  readonly channels?: Readonly<Partial<Record<ChannelName, ChannelConfig>>>
   readonly retention?: RetentionConfig
 }
 
@@ -34,7 +37,7 @@ export interface IncomingEvent {
 export type When = (event: IncomingEvent) => boolean | string
 
 interface TriggerConfig {
-  /** What starts it. Default: nothing but a claim. */
+  /** What starts it. Default: nothing but a claim; for `review` what it has without a file. */
   readonly on?: EventFilter
   /** What makes a finished one start again. */
   readonly rerunOn?: EventFilter
@@ -83,7 +86,7 @@ export interface PublishConfig {
 }
 
 export interface ChannelConfig {
-  /** When something that failed is sent again. Only for GitHub's channels, `github-status` etc. */
+  /** When something that failed is sent again. */
   readonly retry?: RetryConfig
 }
 

@@ -4,7 +4,7 @@ import type { MadeSecret, ServerSecrets } from '../settings/first-start.ts'
 import { describeDatabase } from '../settings/describe-settings.ts'
 import { isLoopbackName } from '../settings/loopback.ts'
 import { options } from '../settings/options.ts'
-import type { Settings } from '../settings/settings.ts'
+import type { RunTypeSettings, Settings } from '../settings/settings.ts'
 
 /** Empty when there is nothing to show. */
 export function madeSecretsText(made: readonly MadeSecret[]): string {
@@ -68,14 +68,21 @@ function isLoopback(address: string): boolean {
 
 function runTypes({ runs }: Settings): string {
   const names = Object.keys(runs)
-  return names.length === 0 ? 'none: only claims over HTTP start runs' : names.join(', ')
+  return names.length === 0
+    ? 'none: only claims over HTTP start runs'
+    : names.map((name) => (listens(runs[name]) ? name : `${name} (only by claims)`)).join(', ')
 }
 
-function nextSteps({ mode }: Settings): readonly string[] {
+const listens = (type: RunTypeSettings | undefined): boolean =>
+  Object.keys({ ...type?.on, ...type?.rerunOn }).length > 0
+
+function nextSteps({ mode, runs }: Settings): readonly string[] {
   const worker = 'Start a worker that leases runs: docs/guides/workers.md'
-  return mode === 'live'
-    ? ['Check credentials, permissions and webhook: holdfast doctor', worker]
-    : ['Send a first webhook: README.md shows how', worker]
+  if (mode === 'live')
+    return ['Check credentials, permissions and webhook: holdfast doctor', worker]
+  return Object.values(runs).some(listens)
+    ? ['Send a first webhook: README.md shows how', worker]
+    : ['Claim a first run: README.md shows how']
 }
 
 function modeLines({ settings, account }: StartedNotice): readonly string[] {

@@ -32,11 +32,12 @@ export function usageError(error: CommanderError, command: Command): UsageError 
 function unknownCommand(given: string, command: Command): UsageError {
   const name = fullName(command)
   const names = command.commands.map((child) => child.name())
-  const right = `${name} ${String(nearest(given, names))}`
+  const right = nearest(given, names)
   // What is longer than any name may be anything, also a secret.
   const told = /^[\w-]{1,20}$/.test(given) ? given : 'What was given'
-  const message = `${told} is no command; the nearest right one is: ${right}`
-  return new UsageError(message, `See: ${name} --help`)
+  const meant =
+    right === null ? `known are ${names.join(', ')}` : `the nearest right one is: ${name} ${right}`
+  return new UsageError(`${told} is no command; ${meant}`, `See: ${name} --help`)
 }
 
 /** `holdfast runs` lists, so that a misspelt command after it reaches the list as an argument. */

@@ -3,7 +3,7 @@
  * nearest right one, and so is a key that exists but may only come from the environment.
  */
 import { z } from 'zod'
-import { nearest } from './nearest.ts'
+import { meantWords } from './nearest.ts'
 
 /** `elsewhere` says for keys that are not allowed here where they belong. */
 export function closedObject<Shape extends z.core.$ZodLooseShape>(
@@ -26,6 +26,5 @@ function unknownKey(
 ): string {
   const place = elsewhere.get(key)
   if (place !== undefined) return place
-  const right = nearest(key, known)
-  return `has the unknown key ${JSON.stringify(key)}; the nearest right one is ${String(right)}`
+  return `has the unknown key ${JSON.stringify(key)}; ${meantWords(key, known)}`
 }

@@ -105,6 +105,44 @@ describe('what it says', () => {
     ["{ runs: { review: { on: { push: 'x' } } } }", 'runs.review.on.push must be a list'],
     ['{ runs: { review: { on: { push: [1] } } } }', 'runs.review.on.push[0] must be a text'],
     ["{ runs: { review: { on: { 'a b': [] } } } }", 'runs.review.on.a b is no GitHub event name'],
+    [
+      "{ runs: { review: { on: { pull_requests: ['opened'] } } } }",
+      'runs.review.on.pull_requests is no event that starts runs; the nearest right one is ' +
+        'pull_request',
+    ],
+    [
+      "{ runs: { review: { on: { pull_request: ['opened', 'sync'] } } } }",
+      'runs.review.on.pull_request[1] "sync" is no action of pull_request; known are assigned,',
+    ],
+    [
+      "{ runs: { review: { rerunOn: { pull_request: ['open'] } } } }",
+      'runs.review.rerunOn.pull_request[0] "open" is no action of pull_request; the nearest ' +
+        'right one is opened',
+    ],
+    [
+      "{ runs: { review: { on: { issues: ['opened'] } } } }",
+      'runs.review.on.issues is not supported in this version: only pull requests, checks and',
+    ],
+    [
+      "{ runs: { review: { on: { release: ['published'] } } } }",
+      'runs.review.on.release is no event that starts runs; known are check_run, check_suite,',
+    ],
+    [
+      "{ runs: { review: { on: { push: ['created'] } } } }",
+      'runs.review.on.push[0] "created" has no actions on GitHub; write an empty list: push: []',
+    ],
+    [
+      '{ channels: { slack: {} } }',
+      'channels has the channel "slack", which this version does not',
+    ],
+    [
+      '{ channels: { github_status: {} } }',
+      'channels has the unknown key "github_status"; the nearest right one is github-status',
+    ],
+    [
+      '{ webhookSecret: 1 }',
+      'the default export has the unknown key "webhookSecret"; known are host, port,',
+    ],
     ["{ runs: { review: { run: 'local' } } }", "runs.review.run must be 'remote'"],
     [
       '{ runs: { review: { run: async () => {} } } }',
@@ -122,13 +160,13 @@ describe('what it says', () => {
     ['{ notify: [] }', 'the default export has the key "notify", which this version does not'],
     ["{ queueUrl: 'redis://a' }", 'the default export has the key "queueUrl", which this'],
     [
-      "{ channels: { telegram: { inDoubt: 'hold' } } }",
-      'channels.telegram has the key "inDoubt", which this version does not support: ',
+      "{ channels: { 'github-comment': { inDoubt: 'hold' } } }",
+      'channels.github-comment has the key "inDoubt", which this version does not support: ',
     ],
     ['{ runs: { review: { anchor: true } } }', 'runs.review.anchor must be { per: ... } or false'],
     ["{ runs: { review: { anchor: { per: 'x' } } } }", 'runs.review.anchor.per must be one of'],
     ["{ runs: { review: { status: { context: '' } } } }", 'runs.review.status.context must be'],
-    ["{ channels: { 'a b': {} } }", 'channels.a b must be a channel name'],
+    ["{ channels: { 'a b': {} } }", 'channels has the unknown key "a b"; known are github-'],
     ['{ retention: { inboxDays: 3 } }', 'retention.inboxDays must be a whole number from 4'],
     ['{ retention: { days: 3 } }', 'retention has the unknown key "days"'],
   ])('%s is refused by its path', async (code, message) => {
@@ -198,6 +236,20 @@ describe('types', () => {
 
   test('a file that does not speak of runs keeps the defaults', async () => {
     expect(Object.keys((await loadText('export default { port: 1 }')).runs)).toEqual(['review'])
+  })
+
+  test('a file that names the built-in type changes only what it says', async () => {
+    const { runs: defaults } = await load()
+    const { runs } = await loadText('export default { runs: { review: { timeoutMs: 60000 } } }')
+    expect(runs).toEqual({ review: { ...defaults['review'], timeoutMs: 60_000 } })
+  })
+
+  test('a type of your own starts by claims alone unless the file says more', async () => {
+    const other = await loadText(
+      'export default { runs: { review: { on: {}, rerunOn: {} }, docs: { timeoutMs: 60000 } } }',
+    )
+    expect(other.runs['review']).toMatchObject({ on: {}, rerunOn: {}, when: expect.any(Function) })
+    expect(other.runs['docs']).toMatchObject({ on: {}, rerunOn: {}, when: null })
   })
 
   test('runs without an entry mean that there are none', async () => {

@@ -8,7 +8,8 @@ import { githubChannels } from '../domain/outbox/delivery.ts'
 import { roles } from '../domain/role.ts'
 import { onNewerChoices } from '../domain/run.ts'
 import { closedObject } from './closed-object.ts'
-import { notAvailable } from './not-available.ts'
+import { eventFilter } from './event-filter.ts'
+import { channelsToCome, notAvailable } from './not-available.ts'
 import { hasFile } from './option.ts'
 import { optionEntries, timerMsMax } from './options.ts'
 
@@ -29,20 +30,12 @@ const typeName = z
     /^[a-z][a-z0-9._-]{0,63}$/,
     'must be a lower-case letter, then up to 63 of a-z, 0-9, dot, underscore or hyphen',
   )
-const channelName = z
-  .string('must be a channel name')
-  .regex(/^[a-z][a-z0-9-]{0,31}$/, 'must be a channel name: a letter, then letters, digits, dashes')
 const named = <V extends z.ZodType>(key: z.ZodType<string, string>, value: V) =>
   z.record(key, value, { error: namedError })
 const namedError = (issue: { code?: string; issues?: readonly { message: string }[] }): string =>
   issue.code === 'invalid_key'
     ? (issue.issues?.[0]?.message ?? 'is no right name')
     : 'must be an object'
-
-const eventFilter = named(
-  z.string().regex(/^[a-z0-9_]{1,64}$/, 'is no GitHub event name'),
-  list(text),
-)
 
 const execution = z.literal('remote', {
   error: ({ input }) =>
@@ -107,6 +100,8 @@ const retry = closedObject({
   maxMs: wholeNumber(1, timerMsMax).optional(),
 })
 
+const channel = closedObject({ retry: retry.optional() }, notAvailable)
+
 const plainSettings: Record<string, z.ZodType> = {}
 const otherKeys = new Map<string, string>(notAvailable)
 for (const [key, entry] of optionEntries) {
@@ -124,26 +119,16 @@ const configObject = closedObject(
   {
     ...plainSettings,
     runs: named(typeName, runType).optional(),
-    channels: named(channelName, closedObject({ retry: retry.optional() }, notAvailable))
-      .superRefine(retriesOfGitHubOnly)
-      .optional(),
+    channels: closedObject(
+      Object.fromEntries(githubChannels.map((name) => [name, channel.optional()])),
+      channelsToCome,
+    ).optional(),
     retention: retention.optional(),
   },
   otherKeys,
 )
 
 export const configSchema = configObject as z.ZodType as z.ZodType<Config>
-
-function retriesOfGitHubOnly(
-  channels: Readonly<Record<string, { readonly retry?: unknown }>>,
-  context: z.RefinementCtx,
-): void {
-  for (const [name, channel] of Object.entries(channels)) {
-    if (channel.retry === undefined || githubChannels.some((known) => known === name)) continue
-    const message = `can only be set for ${githubChannels.join(', ')}`
-    context.addIssue({ code: 'custom', path: [name, 'retry'], message })
-  }
-}
 
 /** Like a union, but the error is that of the one form the value tried to have. */
 function pickSchema<T extends z.ZodType>(pick: (value: unknown) => T) {

@@ -99,7 +99,11 @@ function unknownNames(env: Environment): string[] {
       if (instead !== undefined) {
         return `${name} is set, but this version does not support it: ${instead}. Unset it`
       }
-      const right = String(nearest(name, settingNames))
-      return `${name} in the environment is no setting; the nearest right one is ${right}`
+      const right = nearest(name, settingNames)
+      const meant =
+        right === null
+          ? 'docs/reference/settings.md lists all settings'
+          : `the nearest right one is ${right}`
+      return `${name} in the environment is no setting; ${meant}`
     })
 }

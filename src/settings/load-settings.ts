@@ -11,7 +11,7 @@ import { checkConfig, loadConfigFile } from './config-file.ts'
 import { readEnvironment, type Environment, type FoundText } from './environment.ts'
 import { freezeDeep } from './freeze-deep.ts'
 import { isLoopbackName } from './loopback.ts'
-import { nearest } from './nearest.ts'
+import { meantWords } from './nearest.ts'
 import { flagOf, hasFlag, type Option } from './option.ts'
 import { optionEntries, options, type OptionKey, type OptionValues } from './options.ts'
 import { contextProblems } from './publish-rights.ts'
@@ -91,8 +91,7 @@ function readFlags(flags: NonNullable<SettingsSources['flags']>): FoundFlags {
     if (text === undefined) continue
     const right = known.find((name) => name === key)
     if (right === undefined) {
-      const suggestion = flagOf(String(nearest(key, known)))
-      problems.push(`${flagOf(key)} is no flag; the nearest right one is ${suggestion}`)
+      problems.push(`${flagOf(key)} is no flag; ${meantWords(flagOf(key), known.map(flagOf))}`)
     } else {
       found.set(right, { text: text.trim(), source: 'from the command line' })
     }

@@ -28,8 +28,18 @@ describe('the nearest name', () => {
     expect(nearest(wrong, names)).toBe(right)
   })
 
-  test('is always one when there are any', () => {
-    expect(names).toContain(nearest('x'.repeat(100_000), names))
+  test.each(['x'.repeat(300), 'HOLDFAST_REDIS_URL', 'scm'])('to %s is none', (wrong) => {
+    expect(nearest(wrong, names)).toBeNull()
+  })
+
+  test.each([
+    ['webhookSecret', ['host', 'port']],
+    ['scm', ['host', 'runs']],
+    ['queue', ['runs', 'host']],
+    ['phases', ['when', 'by']],
+    ['notifications', ['retention']],
+  ])('to %s is none of %j', (wrong, right) => {
+    expect(nearest(wrong, right)).toBeNull()
   })
 
   test('is none among none', () => {

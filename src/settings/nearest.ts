@@ -1,7 +1,8 @@
 /**
  * Which of the right names somebody most likely meant. A missing or extra letter, or two swapped
  * ones, cost 1 and a wrong letter costs 2, so that a shortened name (`DB_URL`) is nearer to its
- * long form than to an unrelated name of its own length. Case does not count.
+ * long form than to an unrelated name of its own length. Case does not count. A name that has
+ * little in common with any is a guess that would mislead, and none is named.
  */
 
 export function editDistance(from: string, to: string): number {
@@ -34,7 +35,7 @@ function at(row: readonly number[], column: number): number {
   return row[column] ?? Number.POSITIVE_INFINITY
 }
 
-/** Of equally near names the one that begins alike; null only when there are no names. */
+/** Of equally near names the one that begins alike; null when none is near enough to be meant. */
 export function nearest(wrong: string, right: readonly string[]): string | null {
   // Names are short; whoever sends a longer text has not mistyped one.
   const typed = wrong.slice(0, 200)
@@ -47,7 +48,14 @@ export function nearest(wrong: string, right: readonly string[]): string | null 
       bestDistance = distance
     }
   }
-  return best
+  const longest = Math.max(typed.length, best?.length ?? 0)
+  return bestDistance <= Math.max(2, longest / 3) ? best : null
+}
+
+/** For messages: the name that was meant, or all there are. */
+export function meantWords(wrong: string, right: readonly string[]): string {
+  const meant = nearest(wrong, right)
+  return meant === null ? `known are ${right.join(', ')}` : `the nearest right one is ${meant}`
 }
 
 function sharedStart(left: string, right: string): number {

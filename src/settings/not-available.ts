@@ -22,6 +22,15 @@ export const notAvailable: ReadonlyMap<string, string> = new Map(
   ]),
 )
 
+/** Channels that this version does not have. */
+export const channelsToCome: ReadonlyMap<string, string> = new Map(
+  ['telegram', 'slack', 'email', 'webhook'].map((name) => [
+    name,
+    `has the channel ${JSON.stringify(name)}, which this version does not support: only GitHub ` +
+      'is published to. Remove it',
+  ]),
+)
+
 /** Variables of ours that belong to such configuration. */
 export const unavailableVariables: ReadonlyMap<string, string> = new Map([
   ['HOLDFAST_QUEUE_URL', String(remedies['queueUrl'])],

@@ -22,7 +22,10 @@ export type TypeSettings = Pick<Settings, 'runs' | 'channels' | 'retention'>
 
 export function withTypeDefaults(config: Config): TypeSettings {
   return {
-    runs: mapValues(config.runs ?? { review: reviewType }, runType),
+    runs: mapValues(config.runs ?? { review: {} }, (given, name) =>
+      // The built-in type keeps what a file does not say about it.
+      runType(name === 'review' ? { ...reviewType, ...given } : given, name),
+    ),
     channels: config.channels ?? {},
     retention: {
       finishedDays: config.retention?.finishedDays ?? 30,
