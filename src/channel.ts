@@ -50,7 +50,7 @@ export interface Standing {
   readonly url: string | null
   /** It shows what was prepared. */
   readonly current: boolean
-  /** It says that work is under way, or may say so: of a comment only people can tell. */
+  /** It says that work is under way; undefined where nobody can tell, as of a comment. */
   readonly atWork?: boolean
 }
 

@@ -167,5 +167,5 @@ export class CommentChannel implements Channel {
 
 function standing({ id, html_url, body }: Comment, text: string): Standing {
   const current = withoutMarker(body ?? '') === withoutMarker(text)
-  return { providerId: String(id), url: html_url ?? null, current, atWork: !current }
+  return { providerId: String(id), url: html_url ?? null, current }
 }

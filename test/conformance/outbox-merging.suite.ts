@@ -238,14 +238,18 @@ export function merging(open: OpenStore): void {
     expect(await hand.named(held.run!.id, 'check')).toMatchObject({ providerId })
   })
 
-  it('of one pair: a check run that may have been made is searched for by the other', async () => {
+  it.each([
+    ['is under way', false],
+    ['is over', true],
+  ])('of one pair, where the second %s: its check run is searched for', async (_name, isOver) => {
     const { left, right, claim, merge } = await onePair()
     const held = await claim(left, true)
     await world.store.completeRun(completion(held), null)
     await hand.publish()
     const { providerId } = await hand.named(held.run!.id, 'check')
-    const waiting = await claim(right, false)
+    const waiting = await claim(right, true)
     await hand.send(await hand.leaseNamed('check'), noAnswer)
+    if (isOver) await world.store.completeRun(completion(waiting, 'failed'), null)
     await merge()
     const given = { status: 'SKIPPED', reason: 'target_taken', providerId: null }
     expect(await hand.named(waiting.run!.id, 'check')).toMatchObject(given)

@@ -247,7 +247,8 @@ describe('a restored store', () => {
     expect(checks(restored).map(({ status }) => status)).toEqual(['completed', 'in_progress'])
     await restored.complete(again)
     await restored.time.pass(minute)
-    expect(checks(restored).map(({ status }) => status)).toEqual(['completed', 'completed'])
+    await restored.time.pass(hour)
+    expect(checks(restored).map(({ conclusion }) => conclusion)).toEqual(['success', 'success'])
   })
 
   it('leaves away the comment of an ended run that a person has deleted', async () => {

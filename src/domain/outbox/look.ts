@@ -29,7 +29,7 @@ export function afterLook(
   const { now } = around
   if (look.unverified) return hold(delivery)
   const [kept, ...copies] = look.standing
-  if (kept !== undefined) return adopt(delivery, kept, copies, look.hash, around)
+  if (kept !== undefined) return adopt(delivery, kept, inTheWay(copies), look.hash, around)
   const { doubt, ...memo } = delivery.memo
   if (doubt === undefined) {
     const looked = { ...delivery, memo: { ...memo, looked: true as const } }
@@ -54,6 +54,11 @@ export function afterLook(
   const sent = { ...delivery, memo: { ...memo, looked: true as const, sought: doubt } }
   const known = searched(sent, doubt.action, around)
   return { delivery: { ...known, wait: 'due', dueAt: now }, audits: [] }
+}
+
+/** A check run that is completed stays as it ended: it says of no work that it goes on. */
+function inTheWay(copies: readonly Seen[]): readonly Seen[] {
+  return copies.filter(({ atWork }) => atWork !== false)
 }
 
 const notThere = { code: 'not_there', text: 'it was looked for and is not there' }
@@ -225,7 +230,8 @@ export function afterScan(
   standing: readonly Seen[],
   { now, rules }: Circumstances,
 ): Told {
-  const [kept, ...copies] = standing
+  const [kept, ...others] = standing
+  const copies = inTheWay(others)
   const step = (delivery.memo.scan?.step ?? 0) + 1
   const at = scanAt(step, now, rules)
   const memo = withAppointment(delivery.memo, 'scan', at === null ? null : { step, at })
@@ -282,7 +288,7 @@ export function afterSettle(
 /** Given up, it stays so; but what a restored store finds at work there is closed. */
 function afterReading(delivery: Delivery, standing: readonly Seen[], now: number): Told {
   const { restored, ...memo } = withAppointment(delivery.memo, 'settle', null)
-  const shown = standing.find(({ atWork }) => atWork)
+  const shown = standing.find(({ atWork, current }) => atWork ?? !current)
   if (restored === undefined || !isUnsaid(delivery) || shown === undefined) {
     return { delivery: withDue({ ...delivery, memo }, now), audits: [] }
   }

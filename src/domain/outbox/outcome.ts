@@ -25,7 +25,7 @@ export interface Seen {
   readonly providerId: string
   readonly url: string | null
   readonly current: boolean
-  /** It says that work is under way, or may say so. */
+  /** It says that work is under way; undefined where nobody can tell. */
   readonly atWork?: boolean
 }
 

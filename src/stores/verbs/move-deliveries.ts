@@ -66,9 +66,8 @@ function isOneWith(copy: Delivery, twin: Delivery): boolean {
   const { channel, announces, providerId, attemptId, memo } = copy
   const mayBeThere = providerId !== null || attemptId !== null || memo.doubt !== undefined
   if (!mayBeThere) return copy.name === 'check' && isOpen(copy)
-  if (channel === 'github-check') {
-    return announces && (providerId === null || twin.providerId === null)
-  }
+  if (channel === 'github-check' && providerId === null) return announces || copy.name === 'check'
+  if (channel === 'github-check') return announces && twin.providerId === null
   return copy.name === 'anchor'
 }
 
