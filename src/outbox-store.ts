@@ -30,8 +30,8 @@ export interface OutboxStore {
   endAttempt(hold: DeliveryHold, report: AttemptReport): Promise<'recorded' | 'late'>
   /** What a step without an attempt found. Of somebody who lost the lease it changes nothing. */
   record(hold: DeliveryHold, finding: Finding): Promise<'recorded' | 'lost'>
-  /** Before a preparation that a holder did not come back from is tried once more. */
-  notePreparation(hold: DeliveryHold): Promise<'recorded' | 'lost'>
+  /** Around a preparation that a holder did not come back from and that is tried once more. */
+  notePreparation(hold: DeliveryHold, when: 'begins' | 'ended'): Promise<'recorded' | 'lost'>
   /** After a restart of the only process that can have held one: no lease is left to wait for. */
   takeOverLeases(): Promise<number>
   /** When there is next something to do, or null. Never grows with history. */

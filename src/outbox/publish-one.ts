@@ -296,15 +296,32 @@ async function findingOf(
 
 type Unprepared = Extract<Finding, { what: 'invalid' | 'look_failed' | 'unprepared' }>
 
-/** Null when somebody else has the delivery by now. */
-async function prepare(
+/**
+ * Null when somebody else has the delivery by now. Where nobody came back from it before, its
+ * beginning and its end are stored: whoever dies in between died of it, and not of anything else.
+ */
+function prepare(
+  parts: PublishingParts,
+  channel: Channel,
+  target: Target,
+  leased: LeasedDelivery,
+): Promise<Prepared | Unprepared | null> {
+  if (!leased.wasLost) return prepareNow(parts, channel, target, leased)
+  const { outbox } = parts.store
+  return parts.carefully(async () => {
+    if ((await outbox.notePreparation(leased.hold, 'begins')) === 'lost') return null
+    const found = await prepareNow(parts, channel, target, leased)
+    if ('what' in found) return found
+    return (await outbox.notePreparation(leased.hold, 'ended')) === 'lost' ? null : found
+  })
+}
+
+async function prepareNow(
   { store, clock, log }: PublishingParts,
   channel: Channel,
   target: Target,
-  { delivery, hold, wasLost: counted }: LeasedDelivery,
-): Promise<Prepared | Unprepared | null> {
-  // Before, not after: a preparation that blocks or kills the process leaves nothing else behind.
-  if (counted && (await store.outbox.notePreparation(hold)) === 'lost') return null
+  { delivery, wasLost: counted }: LeasedDelivery,
+): Promise<Prepared | Unprepared> {
   const startedMs = clock.monotonicMs()
   try {
     const prepared = await channel.prepare(target, JSON.parse(delivery.content))

@@ -9,6 +9,7 @@ import { SetupError } from '../errors.ts'
 import type { LeasedDelivery } from '../outbox-store.ts'
 import type { Cancel } from '../scheduler.ts'
 import { Hands } from './hands.ts'
+import { createOneAtATime } from './one-at-a-time.ts'
 import { publishOne } from './publish-one.ts'
 import type { PublishingParts } from './publishing-parts.ts'
 
@@ -16,7 +17,7 @@ import type { PublishingParts } from './publishing-parts.ts'
 const pollMs = 200
 const errorPauseMs = 1000
 
-export interface PublisherOptions extends Omit<PublishingParts, 'hands'> {
+export interface PublisherOptions extends Omit<PublishingParts, 'hands' | 'carefully'> {
   /** How many are in hand at once. */
   readonly atOnceMax?: number
 }
@@ -40,6 +41,7 @@ export function createPublisher(options: PublisherOptions): Publisher {
 class StorePublisher implements Publisher {
   readonly #options: PublisherOptions
   readonly #hands: Hands
+  readonly #carefully = createOneAtATime()
   readonly #inHand = new Set<Promise<void>>()
   #state: 'new' | 'started' | 'stopped' = 'new'
   #cancel: Cancel | undefined
@@ -109,7 +111,7 @@ class StorePublisher implements Publisher {
     const lookBy = leasedAtMs + deliveryLeaseMs - leaseMarginMs
     const sendBy = lookBy - requestTimeoutMs
     const release = this.#hands.take(leased)
-    const parts = { ...this.#options, hands: this.#hands }
+    const parts = { ...this.#options, hands: this.#hands, carefully: this.#carefully }
     const done = publishOne(parts, leased, { sendBy, lookBy })
       .catch((error: unknown) => {
         const told = { err: error, delivery_id: leased.delivery.id }

@@ -10,6 +10,7 @@ import type { Scheduler } from '../scheduler.ts'
 import type { Store } from '../store.ts'
 import type { Admission } from './admission.ts'
 import type { Hands } from './hands.ts'
+import type { OneAtATime } from './one-at-a-time.ts'
 import type { Places } from './places.ts'
 
 export interface PublishingParts {
@@ -18,6 +19,8 @@ export interface PublishingParts {
   readonly places: Places
   readonly admission: Admission
   readonly hands: Hands
+  /** For preparations that may end the process: only one of them can have done it. */
+  readonly carefully: OneAtATime
   readonly limits: BudgetLimits
   readonly clock: Clock
   readonly scheduler: Scheduler

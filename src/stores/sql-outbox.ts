@@ -72,8 +72,8 @@ export class SqlOutbox implements port.OutboxStore {
     return this.#driver.transact(() => recordFinding(this.#context, hold, finding))
   }
 
-  notePreparation(hold: port.DeliveryHold): Promise<'recorded' | 'lost'> {
-    return this.#driver.transact(() => notePreparation(hold))
+  notePreparation(hold: port.DeliveryHold, when: 'begins' | 'ended'): Promise<'recorded' | 'lost'> {
+    return this.#driver.transact(() => notePreparation(hold, when))
   }
 
   takeOverLeases(): Promise<number> {

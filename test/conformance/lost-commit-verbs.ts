@@ -241,7 +241,7 @@ export const outboxVerbs: Readonly<Record<string, Scenario>> = {
   notePreparation: async (store, ask) => {
     const { hand } = await oneDue(store)
     const leased = await hand.leaseNamed('status')
-    return await ask(() => store.outbox.notePreparation(leased.hold))
+    return await ask(() => store.outbox.notePreparation(leased.hold, 'begins'))
   },
   takeOverLeases: async (store, ask) => {
     const { hand } = await oneDue(store)

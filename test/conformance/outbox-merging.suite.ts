@@ -198,6 +198,18 @@ export function merging(open: OpenStore): void {
     expect(standing?.memo.doubt).toEqual({ ...memo.doubt, looks: 0 })
   })
 
+  it('runs that had ended before are not told anew', async () => {
+    const { left, right, claim, merge } = await twoRows()
+    const ended = await claim(left, 'a', 1000)
+    await world.store.cancelRun(ended.id, 'test', null)
+    await claim(right, 'b', 2000)
+    await hand.publish()
+    world.clock.move(hour)
+    await merge()
+    const filter = { runId: ended.id, type: 'delivery.target_taken' } as const
+    expect((await world.store.listAudit(filter, page)).items).toEqual([])
+  })
+
   it('of one pair: the run that is under way goes on showing it', async () => {
     const { left, right, claim, merge } = await onePair()
     const held = await claim(left, true)

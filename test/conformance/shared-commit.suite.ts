@@ -5,7 +5,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Delivery } from '../../src/domain/outbox/delivery.ts'
 import type { ClaimAnswer } from '../../src/store.ts'
-import { completion, policy, pullRequestClaim, unique } from './claims.ts'
+import { completion, holderOf, policy, pullRequestClaim, unique } from './claims.ts'
 import { announced, contentOf, OutboxHand, sentEnd } from './outbox-hand.ts'
 import { openWorld, type OpenStore, type World } from './world.ts'
 
@@ -56,6 +56,16 @@ export function sharedCommit(open: OpenStore): void {
     await complete(five)
     expect(await shows()).toEqual(['pending', idOf(six)])
     expect(await dropped(five)).toEqual([['succeeded', idOf(six)]])
+  })
+
+  it('reports of the older one change nothing and are not audited as dropped', async () => {
+    const five = await claim(5)
+    await claim(6)
+    for (const text of ['reading', 'half', 'nearly']) {
+      const { runId, leaseHash } = holderOf(five)
+      await world.store.reportStatus({ runId, leaseHash, text, actor: 'test' }, null)
+    }
+    expect(await dropped(five)).toEqual([])
   })
 
   it('a newer run that is cancelled shows the older one again, and how that ends', async () => {

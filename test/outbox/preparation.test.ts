@@ -7,6 +7,9 @@ import { pino } from 'pino'
 import { afterEach, expect, it } from 'vitest'
 import type { Channel } from '../../src/channel.ts'
 import { StoreUnavailableError } from '../../src/errors.ts'
+import type { Admission } from '../../src/outbox/admission.ts'
+import { Hands } from '../../src/outbox/hands.ts'
+import { createOneAtATime } from '../../src/outbox/one-at-a-time.ts'
 import { publishOne } from '../../src/outbox/publish-one.ts'
 import type { PublishingParts } from '../../src/outbox/publishing-parts.ts'
 import type { World } from './world.ts'
@@ -18,7 +21,11 @@ afterEach(async () => await world?.close())
 const never = (): Promise<never> => new Promise(() => undefined)
 
 /** Takes the one that is due and does its next step; a step that hangs is left behind. */
-async function step(here: World, prepare: () => Promise<unknown>): Promise<boolean> {
+async function step(
+  here: World,
+  prepare: () => Promise<unknown>,
+  given: Partial<PublishingParts> = {},
+): Promise<boolean> {
   const { store, time } = here
   const [leased] = await here.now(store.outbox.lease({ limit: 1, progressMax: 1 }))
   if (leased === undefined) return false
@@ -28,6 +35,8 @@ async function step(here: World, prepare: () => Promise<unknown>): Promise<boole
     clock: time,
     channels: new Map([[leased.delivery.channel, channel]]),
     log: pino({ level: 'silent' }),
+    carefully: createOneAtATime(),
+    ...given,
   } as unknown as PublishingParts
   const done = publishOne(parts, leased, { sendBy: Infinity, lookBy: Infinity })
   await Promise.race([done, time.pass(10 * second)])
@@ -96,4 +105,34 @@ it('a store that cannot be asked is not the fault of the delivery', async () => 
   await step(here, () => Promise.reject(new StoreUnavailableError('store', 'away')))
   expect(await here.delivery('status')).toMatchObject({ status: 'PENDING', tries: 1 })
   expect((await here.delivery('status'))?.memo).not.toHaveProperty('preparations')
+})
+
+it('one that was prepared is not blamed for what ends the process after that', async () => {
+  const here = await opened()
+  const admission = { accountOf: () => 'a', lastIdentityOf: () => 'a', enter: never }
+  const lost = () => ({ admission: admission as unknown as Admission, hands: new Hands() })
+  const prepare = () => Promise.resolve({ hash: 'h', body: {} })
+  for (let n = 0; n < 6; n += 1) expect(await step(here, prepare, lost())).toBe(true)
+  expect(await here.delivery('status')).toMatchObject({ status: 'PENDING' })
+})
+
+it('of several that were lost together, only the one that ends the process is begun', async () => {
+  const carefully = createOneAtATime()
+  const begun: string[] = []
+  void carefully(() => {
+    begun.push('ends the process')
+    return never()
+  })
+  void carefully(async () => void begun.push('innocent'))
+  await Promise.resolve()
+  await Promise.resolve()
+  expect(begun).toEqual(['ends the process'])
+})
+
+it('what was lost goes on one after the other, also after one that fails', async () => {
+  const carefully = createOneAtATime()
+  const failed = carefully(() => Promise.reject(new TypeError('a bug of ours')))
+  const next = carefully(() => Promise.resolve('done'))
+  await expect(failed).rejects.toThrow('a bug of ours')
+  expect(await next).toBe('done')
 })

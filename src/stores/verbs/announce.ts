@@ -26,6 +26,8 @@ export interface Change {
   readonly repositoryId: string
   /** Its round begins with this change, or it has just become the subject's turn. */
   readonly began: boolean
+  /** Its state is what it was: nothing is told where another run is shown in its place. */
+  readonly isSame?: boolean
 }
 
 /** In the order in which they happened: of two that share a target the later one stands. */
@@ -37,9 +39,10 @@ export function* announce(context: VerbContext, changes: readonly Change[]): Ver
 }
 
 function* announceState(context: VerbContext, changes: readonly Change[]): Verb<void> {
-  const wishes = changes.flatMap(({ run, repositoryId, began }) =>
+  const wishes = changes.flatMap(({ run, repositoryId, began, isSame = false }) =>
     desiresOf(run, repositoryId, began).map((desire) => ({
       ...wishOf(desire, run, repositoryId),
+      isSame,
       ...forgottenOf(context, run),
     })),
   )
@@ -57,7 +60,7 @@ function* announceState(context: VerbContext, changes: readonly Change[]): Verb<
     const found = before?.delivery ?? standing.get(target) ?? null
     const next =
       found !== null && isTaken(found, wish.run)
-        ? dropped(found, wish.run)
+        ? dropped(found, wish)
         : revise(found, wish, () => context.newId('del'), now, context.publishing)
     if (next !== null) revised.set(target, following(before, next))
     const shown = revised.get(target)?.delivery ?? found
@@ -83,8 +86,9 @@ function following(before: Revision | undefined, next: Revision): Revision {
  * The delivery is written all the same: whoever is about to show this run again, because the owner
  * has ended, must find that it has changed.
  */
-function dropped(standing: Delivery, run: Run): Revision {
-  return { delivery: standing, audits: [targetTaken(standing, run, standing.runId)] }
+function dropped(standing: Delivery, { run, isSame }: Wish & Pick<Change, 'isSame'>): Revision {
+  const audits = isSame === true ? [] : [targetTaken(standing, run, standing.runId)]
+  return { delivery: standing, audits }
 }
 
 /** Two pull requests can share a commit: one that ends without a result hides no other's. */
@@ -110,13 +114,14 @@ function wishOf(desire: Desire, run: Run, repositoryId: string): Wish {
   return { desire, run, repositoryId, markerKey: markerKeyOf(desire.markerText) }
 }
 
-/** The same round goes on: with another holder, or waiting for one. */
+/** The same round goes on: with another holder, or waiting for one; `isSame`: it only reported. */
 export function* announceAnew(
   context: VerbContext,
   { subject }: { readonly subject: Pick<Subject, 'scope'> },
   run: Run,
+  isSame = false,
 ): Verb<void> {
-  yield* announce(context, [{ run, repositoryId: subject.scope, began: false }])
+  yield* announce(context, [{ run, repositoryId: subject.scope, began: false, isSame }])
 }
 
 function* store(context: VerbContext, revisions: readonly Revision[]): Verb<void> {

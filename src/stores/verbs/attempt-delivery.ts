@@ -189,11 +189,15 @@ export function* recordFinding(
 }
 
 /** Stored before it is prepared, so that a preparation nobody comes back from is known of. */
-export function* notePreparation(hold: DeliveryHold): Verb<'recorded' | 'lost'> {
+export function* notePreparation(
+  hold: DeliveryHold,
+  when: 'begins' | 'ended',
+): Verb<'recorded' | 'lost'> {
   const delivery = yield* selectDelivery(hold.deliveryId)
   if (delivery === null || !isHeld(delivery, hold)) return 'lost'
   const preparations = (delivery.memo.preparations ?? 0) + 1
-  yield* writeDeliveries([{ ...delivery, memo: { ...delivery.memo, preparations } }])
+  const begun = { ...delivery, memo: { ...delivery.memo, preparations } }
+  yield* writeDeliveries([when === 'begins' ? begun : withoutPreparations(delivery)])
   return 'recorded'
 }
 

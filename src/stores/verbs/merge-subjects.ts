@@ -35,6 +35,7 @@ export function* mergeSubjects(
     WHERE stray.scope = ${from.id} ORDER BY stray.id`
   const keptIds = new Map<string, string>()
   const copies: Copy[] = []
+  const since = context.now()
   for (const row of strays) {
     const stray = yield* lockSubject(row['id'] as string, context.now())
     const keptId = row['kept_id'] as string | null
@@ -48,7 +49,7 @@ export function* mergeSubjects(
   yield* moveDeliveries(context, from.id, into.id, keptIds)
   yield* mergeCopies(context, copies)
   yield* moveTokenLimits(from.id, into.id)
-  yield* announceMoved(context, into.id, [...keptIds.values()])
+  yield* announceMoved(context, into.id, [...keptIds.values()], since)
   yield* noteMerged(from.id, into.id)
   const data = { from: from.id, into: into.id, name: into.name }
   yield* insertAudits(
@@ -69,10 +70,15 @@ function* announceMoved(
   context: VerbContext,
   repositoryId: string,
   subjectIds: readonly string[],
+  since: number,
 ): Verb<void> {
   for (const subjectId of subjectIds) {
     const runs = yield* selectRuns(sql`subject_id = ${subjectId} ORDER BY claim_fence`)
-    const changes = runs.map((run) => ({ run, repositoryId, began: isAhead(run) }))
+    const changes = runs.map((run) => {
+      // What ended before the merge is as it was; a subject may have had very many.
+      const isSame = run.finishedAt !== null && run.finishedAt < since
+      return { run, repositoryId, began: isAhead(run), isSame }
+    })
     yield* announce(context, changes)
   }
 }

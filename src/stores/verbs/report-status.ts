@@ -26,6 +26,6 @@ export function* reportStatus(context: VerbContext, request: ReportRequest): Ver
   yield* insertAudits([{ type: 'run.agent.status_reported', actor, runId: run.id, data }], now)
   const [stored] = yield* writeRuns([{ ...run, reports: withReport(run.reports, text, now) }])
   const reported = stored ?? run
-  yield* announceAnew(context, { subject }, reported)
+  yield* announceAnew(context, { subject }, reported, true)
   return reported
 }
