@@ -39,6 +39,10 @@ const broken: Simulated = {
   seeds: 3,
   seedsPerSecond: 12.34,
   faults: new Map([['lost-answer', 2]]),
+  situations: new Map([
+    ['clocks that were set', 4],
+    ['restores of an older database', 0],
+  ]),
   checks: new Map([['6', 5]]),
   rules: new Map([['6', 'one anchor per target']]),
   broken: [
@@ -58,6 +62,7 @@ test('a violation is told with its rule, what came before it, and how to see it 
   expect(text).toContain('event 59')
   expect(text).not.toContain('event 19\n')
   expect(text).toContain('holdfast simulate --seed 9')
+  expect(text).toContain('4  clocks that were set\n        0  restores of an older database\n')
   expect(jsonReport(played).violations).toMatchObject([
     { seed: 9, rule: '6', replay: 'holdfast simulate --seed 9' },
   ])

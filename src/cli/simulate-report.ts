@@ -12,7 +12,7 @@ export interface Played {
 }
 
 export function textReport({ simulated, first, digests }: Played, paint: Paint): string {
-  const { seeds, seedsPerSecond, faults, checks, broken, rules } = simulated
+  const { seeds, seedsPerSecond, faults, situations, checks, broken, rules } = simulated
   const which =
     seeds === 1 ? `seed ${first} (${digests.get(first)})` : `${seeds} seeds from ${first}`
   const byName = [...faults].toSorted(([a], [b]) => a.localeCompare(b))
@@ -21,6 +21,9 @@ export function textReport({ simulated, first, digests }: Played, paint: Paint):
     '',
     paint('Faults injected', 'bold'),
     ...byName.map(([name, times]) => row(times, name)),
+    '',
+    paint('What the worlds met', 'bold'),
+    ...[...situations].map(([name, times]) => row(times, name)),
     '',
     paint('Rules checked', 'bold'),
     ...[...rules].map(([rule, name]) => row(checks.get(rule) ?? 0, `${rule}: ${name}`)),
@@ -48,12 +51,13 @@ const row = (count: number, name: string): string => `${String(count).padStart(9
 const replay = (seed: number): string => `holdfast simulate --seed ${seed}`
 
 export function jsonReport({ simulated, first, digests }: Played) {
-  const { seeds, seedsPerSecond, faults, checks, broken } = simulated
+  const { seeds, seedsPerSecond, faults, situations, checks, broken } = simulated
   return {
     seeds,
     first_seed: first,
     seeds_per_second: Math.round(seedsPerSecond * 10) / 10,
     faults: Object.fromEntries(faults),
+    situations: Object.fromEntries(situations),
     checks: Object.fromEntries(checks),
     violations: broken.flatMap(({ seed, violations, story }) =>
       violations.map(({ rule, text }) => ({

@@ -75,6 +75,8 @@ export interface InboxFact {
   readonly id: string
   readonly webhook_id: string
   readonly event_key: Text
+  readonly lane: Text
+  readonly event_at: Count
   readonly state: string
   readonly decision: string
   readonly reason: Text

@@ -11,9 +11,10 @@ import type { VirtualTime } from './virtual-time.ts'
 
 /**
  * Where a node can be hit: before and after it reaches the database or GitHub, between the commit
- * of an attempt and its request, and when it is about to store a webhook.
+ * of an attempt and its request, between the answer and the commit of its outcome, and when it is
+ * about to store a webhook.
  */
-export const steps = ['commit', 'committed', 'begun', 'send', 'answer', 'webhook'] as const
+export const steps = ['commit', 'committed', 'begun', 'send', 'answer', 'heard', 'webhook'] as const
 export type Step = (typeof steps)[number]
 
 export interface PortsOptions {

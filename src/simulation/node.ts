@@ -19,7 +19,7 @@ import { createSweeper } from '../runs/sweeper.ts'
 import { runPolicy } from '../settings/run-policy.ts'
 import type { Settings } from '../settings/settings.ts'
 import type { Store } from '../store.ts'
-import { NodePorts, type Pace, type PortsOptions } from './node-ports.ts'
+import { NodePorts, type Pace, type PortsOptions, type Step } from './node-ports.ts'
 import type { Story } from './story.ts'
 
 export const webhookSecret = 'a secret of the simulation'
@@ -191,17 +191,26 @@ export class SimulatedNode {
   }
 }
 
-/** A node can also be hit when its attempt is stored and its request has not left yet. */
+/**
+ * A node can also be hit when its attempt is stored and its request has not left yet, and when it
+ * knows what came of it and has not stored that yet.
+ */
 function stoppedAtAttempts(store: Store, ports: NodePorts): Store {
   const { outbox } = store
+  const reach = async (step: Step, action: string, deliveryId: string): Promise<void> => {
+    const delivery = await outbox.delivery(deliveryId)
+    await ports.reach(step, `${action} ${delivery?.channel ?? ''}`)
+  }
   const beginAttempt: typeof outbox.beginAttempt = async (request) => {
     const answer = await outbox.beginAttempt(request)
-    if (answer.result !== 'begun') return answer
-    const delivery = await outbox.delivery(request.hold.deliveryId)
-    await ports.reach('begun', `${request.action} ${delivery?.channel ?? ''}`)
+    if (answer.result === 'begun') await reach('begun', request.action, request.hold.deliveryId)
     return answer
   }
-  return replaced(store, { outbox: replaced(outbox, { beginAttempt }) })
+  const endAttempt: typeof outbox.endAttempt = async (hold, report) => {
+    await reach('heard', report.attempt.action, hold.deliveryId)
+    return await outbox.endAttempt(hold, report)
+  }
+  return replaced(store, { outbox: replaced(outbox, { beginAttempt, endAttempt }) })
 }
 
 /** The same object with some parts replaced; its own methods keep their `this`. */

@@ -3,7 +3,7 @@
  * nothing does, and the rules it is held to.
  */
 import type { SharedMemory } from '../open-store.ts'
-import { readFacts } from './facts.ts'
+import { readFacts, type Facts } from './facts.ts'
 import { Findings } from './findings.ts'
 import type { Mutation } from './node.ts'
 import { paces } from './node-ports.ts'
@@ -20,6 +20,7 @@ import { checkLooks, checkRepeats } from './rules/request-rules.ts'
 import { checkHeads, checkReruns, checkRounds, checkRuns, checkTold } from './rules/run-rules.ts'
 import { checkAnchors, checkCheckRuns, checkClosed, checkStatuses } from './rules/shown-rules.ts'
 import { Restores } from './restores.ts'
+import { situationsOf, type Situations } from './situations.ts'
 import { Watch } from './rules/watch.ts'
 import type { VirtualTime } from './virtual-time.ts'
 import { Weather } from './weather/weather.ts'
@@ -46,6 +47,7 @@ export interface SeedResult {
   readonly digest: string
   readonly findings: Findings
   readonly injected: ReadonlyMap<string, number>
+  readonly situations: Situations
   readonly story: readonly string[]
 }
 
@@ -58,18 +60,25 @@ export async function simulateSeed(options: SeedOptions): Promise<SeedResult> {
   const workers = new Workers(world)
   const weather = new Weather(world)
   for (const node of world.nodes) node.start()
-  workers.start(world.random.between(1, 3))
+  workers.start(world.random.pick([1, 2, 2, 3, 3]))
   await liveThrough(world, people, weather)
   await calmDown(world, weather)
   await watch.look()
-  await checkAll(world, workers, findings)
+  const facts = await readFacts(world.memory)
+  checkAll(facts, world, workers, findings)
   tellRequests(world)
   const { story, injected } = world
-  return { seed: options.seed, digest: story.digest(), findings, injected, story: story.lines }
+  return {
+    seed: options.seed,
+    digest: story.digest(),
+    findings,
+    injected,
+    situations: situationsOf(facts, world),
+    story: story.lines,
+  }
 }
 
-async function checkAll(world: World, workers: Workers, findings: Findings): Promise<void> {
-  const facts = await readFacts(world.memory)
+function checkAll(facts: Facts, world: World, workers: Workers, findings: Findings): void {
   checkRuns(facts, findings)
   checkRounds(facts, findings)
   checkTold(facts, world, workers, findings)

@@ -6,6 +6,7 @@ import { ruleNames, type Rule, type Violation } from './findings.ts'
 import type { Mutation } from './node.ts'
 import { SeededRandom } from './seeded-random.ts'
 import { simulateSeed, type SeedResult } from './simulate-seed.ts'
+import { noSituations, type Situations } from './situations.ts'
 import { VirtualTime } from './virtual-time.ts'
 import { startOfTime } from './world.ts'
 
@@ -23,6 +24,8 @@ export interface Simulated {
   readonly seeds: number
   readonly seedsPerSecond: number
   readonly faults: ReadonlyMap<string, number>
+  /** What the worlds met; what none of them met is there with a zero. */
+  readonly situations: Situations
   readonly checks: ReadonlyMap<Rule, number>
   readonly broken: readonly BrokenSeed[]
   /** What they say. */
@@ -40,6 +43,7 @@ export async function simulate(options: SimulateOptions): Promise<Simulated> {
   const lab = openLab()
   const began = clock.monotonicMs()
   const faults = new Map<string, number>()
+  const situations = new Map(noSituations)
   const checks = new Map<Rule, number>()
   const broken: BrokenSeed[] = []
   let seeds = 0
@@ -47,6 +51,7 @@ export async function simulate(options: SimulateOptions): Promise<Simulated> {
     const result = await lab.run(seed, mutation)
     seeds += 1
     addUp(faults, result.injected)
+    addUp(situations, result.situations)
     addUp(checks, result.findings.checks)
     const { violations } = result.findings
     if (violations.length > 0) broken.push({ seed, violations, story: result.story })
@@ -56,7 +61,7 @@ export async function simulate(options: SimulateOptions): Promise<Simulated> {
   await lab.close()
   const seconds = Math.max(0.001, (clock.monotonicMs() - began) / 1000)
   const rules = new Map(Object.entries(ruleNames) as [Rule, string][])
-  return { seeds, seedsPerSecond: seeds / seconds, faults, checks, broken, rules }
+  return { seeds, seedsPerSecond: seeds / seconds, faults, situations, checks, broken, rules }
 }
 
 export interface Lab {

@@ -92,12 +92,13 @@ export class Workers {
     const isStubborn = roll < 30
     if (isLate) {
       this.#world.inject('worker late')
-      await delay(time, 35_000 + random.below(60_000))
+      // When its lease is just over, or well after that.
+      await delay(time, random.pick([28_000, 35_000]) + random.below(random.pick([12_000, 60_000])))
     }
     // Some speak first, some when they are done, most leave it to us.
     const speaks = random.pick(['first', 'last', 'never'])
     if (speaks === 'first') await this.#publishAll(held)
-    for (let reports = random.below(5); reports > 0; reports -= 1) {
+    for (let left = random.below(random.pick([3, 5, 8, 12])); left > 0; left -= 1) {
       await delay(time, random.below(5000))
       const told = await this.#say(held)
       if (told !== null && 'refused' in told && !isStubborn) return
@@ -110,7 +111,7 @@ export class Workers {
 
   #say(held: Held): Promise<Answer<unknown>> {
     const { runId, leaseHash, actor } = held
-    if (this.#random.chance(50)) {
+    if (this.#random.chance(35)) {
       return this.#ask(({ runs }) => runs.heartbeat({ runId, leaseHash }, actor))
     }
     const text = this.#text('at work')

@@ -129,7 +129,7 @@ export class World {
     if (this.isApp) this.#listen({})
     for (const name of firstNames) this.addRepository(name)
     this.#latencyMs = random.pick([0, 0, 200, 1500, 4000])
-    this.nodes = this.#makeNodes(random.pick([1, 1, 2, 2, 2, 3]), mutation)
+    this.nodes = this.#makeNodes(random.pick([1, 2, 2, 2, 3]), mutation)
   }
 
   /** Who we are on GitHub. */

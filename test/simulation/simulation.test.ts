@@ -5,6 +5,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { systemClock } from '../../src/clock.ts'
 import { ruleNames, type Rule } from '../../src/simulation/findings.ts'
+import { heldBack } from '../../src/simulation/held-back.ts'
 import { openLab, simulate, type Lab } from '../../src/simulation/simulate.ts'
 
 describe('a seed', () => {
@@ -29,11 +30,14 @@ describe('a seed', () => {
 
 it('holds every rule in a hundred worlds', { timeout: 600_000 }, async () => {
   const seeds = Array.from({ length: 100 }, (_, at) => at + 1)
-  const { broken, checks, faults } = await simulate({ seeds, clock: systemClock })
+  const { broken, checks, faults, situations } = await simulate({ seeds, clock: systemClock })
   expect(broken.map(({ seed, violations }) => ({ seed, violations }))).toEqual([])
   for (const rule of Object.keys(ruleNames) as Rule[]) {
     expect(checks.get(rule), `rule ${rule} was held against something`).toBeGreaterThan(0)
   }
   const kinds = ['lost-answer', 'delayed-commit', 'node crash', 'node pause', 'webhook drop']
   for (const kind of kinds) expect(faults.get(kind), kind).toBeGreaterThan(0)
+  // What never happened was never held to a rule.
+  const never = [...situations].flatMap(([name, times]) => (times === 0 ? [name] : []))
+  expect(never).toEqual(heldBack.restores ? ['restores of an older database'] : [])
 })

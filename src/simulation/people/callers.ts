@@ -3,7 +3,7 @@
  * new one before we were told whose it is.
  */
 import type { SeededRandom } from '../seeded-random.ts'
-import type { World } from '../world.ts'
+import type { World, WorldPull, WorldRepository } from '../world.ts'
 import type { PersonKind } from './people.ts'
 
 export class Callers implements PersonKind {
@@ -16,13 +16,17 @@ export class Callers implements PersonKind {
   }
 
   act(): void {
-    void this.#claim()
+    void this.#claim(this.#world.pulls)
   }
 
-  async #claim(): Promise<void> {
-    const { pulls, story, github } = this.#world
-    const open = pulls.filter(({ isOpen }) => isOpen)
-    const pull = this.#random.pickFrom(open)
+  /** By the name that it has now. */
+  actIn(wanted: WorldRepository): void {
+    void this.#claim(this.#world.pulls.filter(({ repo }) => repo === wanted))
+  }
+
+  async #claim(pulls: readonly WorldPull[]): Promise<void> {
+    const { story, github } = this.#world
+    const pull = this.#random.pickFrom(pulls.filter(({ isOpen }) => isOpen))
     const running = this.#world.someNode(this.#random)?.running ?? null
     if (pull === undefined || running === null) return
     const { repo, number, baseSha } = pull

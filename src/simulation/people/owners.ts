@@ -5,16 +5,22 @@ import type { PersonKind } from './people.ts'
 
 const repositoriesMax = 5
 
+/** What others do there when an owner has done something. */
+export interface InRepository {
+  open(repo: WorldRepository): void
+  claim(repo: WorldRepository): void
+}
+
 export class Owners implements PersonKind {
   readonly #world: World
   readonly #random: SeededRandom
   readonly #freeNames: string[] = []
-  readonly #openIn: (repo: WorldRepository) => void
+  readonly #others: InRepository
   #names = 0
 
-  constructor(world: World, openIn: (repo: WorldRepository) => void) {
+  constructor(world: World, others: InRepository) {
     this.#world = world
-    this.#openIn = openIn
+    this.#others = others
     this.#random = world.random.fork()
   }
 
@@ -24,8 +30,12 @@ export class Owners implements PersonKind {
     else this.#rename()
   }
 
+  /** Most often one that is in use; programs in it know its new name at once. */
   #rename(): void {
-    const repo = this.#random.pickFrom(this.#world.repositories)
+    const { repositories, pulls } = this.#world
+    const isUsed = this.#random.chance(70)
+    const used = pulls.map(({ repo }) => repo)
+    const repo = this.#random.pickFrom(isUsed ? used : repositories)
     if (repo === undefined) return
     const { name } = repo
     repo.name = `${name.replace(/-\d+$/, '')}-${(this.#names += 1)}`
@@ -33,6 +43,7 @@ export class Owners implements PersonKind {
     this.#world.inject('repository renamed')
     this.#say(`rename ${name} to ${repo.name}`)
     this.#world.github.rename(name, repo.name)
+    if (this.#random.chance(40)) this.#others.claim(repo)
   }
 
   /** The old name leads to another repository from now on, with pull requests of its own. */
@@ -43,7 +54,7 @@ export class Owners implements PersonKind {
     this.#world.inject('name reused')
     this.#say(`make a new repository ${name}`)
     const repo = this.#world.addRepository(name)
-    if (this.#random.chance(70)) this.#openIn(repo)
+    if (this.#random.chance(70)) this.#others.open(repo)
   }
 
   #say(what: string): void {

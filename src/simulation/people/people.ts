@@ -3,7 +3,7 @@
  * here it is decided who acts next.
  */
 import type { SeededRandom } from '../seeded-random.ts'
-import type { World } from '../world.ts'
+import type { World, WorldRepository } from '../world.ts'
 import { Callers } from './callers.ts'
 import { Contributors } from './contributors.ts'
 import { Operators } from './operators.ts'
@@ -25,12 +25,17 @@ export class People {
     this.#world = world
     this.#random = world.random.fork()
     this.#contributors = new Contributors(world)
+    const callers = new Callers(world)
+    const inRepository = {
+      open: (repo: WorldRepository) => this.#contributors.openIn(repo),
+      claim: (repo: WorldRepository) => callers.actIn(repo),
+    }
     this.#kinds = [
       [46, this.#contributors],
       [24, new Strangers(world)],
-      [9, new Owners(world, (repo) => this.#contributors.openIn(repo))],
+      [9, new Owners(world, inRepository)],
       [17, new Operators(world)],
-      [4, new Callers(world)],
+      [4, callers],
     ]
   }
 

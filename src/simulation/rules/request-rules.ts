@@ -61,6 +61,8 @@ export function checkRepeats(facts: Facts, world: World, findings: Findings): vo
   const targets = new Set(facts.deliveries.filter(({ id }) => inDoubt.has(id)).map(targetOf))
   for (const delivery of facts.deliveries) {
     if (delivery.channel !== 'github-status' || targets.has(targetOf(delivery))) continue
+    // An operator said that something else stands there.
+    if (world.excuses.isLeft(delivery.id)) continue
     // Until it has settled after a restore, what is said again is sent again.
     if (world.forgotten?.doubted.has(delivery.id) === true) continue
     const { context } = JSON.parse(delivery.content) as { context: string }

@@ -48,6 +48,7 @@ export class Watch {
     if (fresh.length === 0) return
     this.#lastAudit = fresh.at(-1)?.id ?? this.#lastAudit
     for (const row of fresh) story.tell('audit', lineOf(row))
+    for (const row of fresh) if (row.type === 'run.anchor.lost') this.#checkLost(row)
     const crowded = await memory.select(twoActive)
     this.#findings.check('1', crowded.length === 0, () => {
       const [first] = crowded
@@ -55,6 +56,17 @@ export class Watch {
     })
     for (const row of await memory.select(versions))
       this.#compare(row as unknown as WatchedDelivery)
+  }
+
+  /** A comment that cannot be seen for a while is still there: only a deleted one is lost. */
+  #checkLost({ data, delivery_id: id }: AuditFact): void {
+    const { github, pulls } = this.#world
+    const lost = pulls
+      .flatMap(({ repo, number }) => github.allComments(repo.name, number))
+      .find((comment) => String(comment.id) === data['comment_id'])
+    this.#findings.check('6', lost === undefined || lost.deletedAt !== null, () => {
+      return `comment ${lost?.id} of ${id} counts as deleted, but nobody has deleted it`
+    })
   }
 
   #compare(now: WatchedDelivery): void {

@@ -11,8 +11,12 @@ import type { WeatherKind } from './weather.ts'
 const contentWrite = /^(POST|PATCH|PUT|DELETE) \/repos/
 const unrepeatable = /github-review|github-comment|github-check/
 
+/** Steps of one attempt: there are few of them, and most stops there outlast its lease. */
+const ofAttempts = ['begun', 'heard', 'heard'] as const satisfies Step[]
+const isOfAttempts = (step: Step): boolean => ofAttempts.some((one) => one === step)
+
 function aboutOf(step: Step, random: SeededRandom): RegExp {
-  if (step === 'begun') return random.pick([unrepeatable, /^/])
+  if (isOfAttempts(step)) return random.pick([unrepeatable, /^/, /^/])
   return step !== 'webhook' && random.chance(70) ? contentWrite : /^/
 }
 
@@ -41,13 +45,14 @@ export class Accidents implements WeatherKind {
   turn(): void {
     const random = this.#random
     if (random.chance(3)) return this.#outage()
-    const step = random.pick([...steps, 'begun'])
+    const step = random.pick([...steps, ...ofAttempts])
     this.#accidents.push({
       step,
       about: aboutOf(step, random),
-      what: random.pick(['crash', 'pause']),
+      // Of what came of an attempt a crash leaves nothing that could be too late.
+      what: random.pick(step === 'heard' ? ['pause', 'pause', 'crash'] : ['crash', 'pause']),
       node: null,
-      left: random.between(1, step === 'begun' || step === 'webhook' ? 3 : 6),
+      left: random.between(1, isOfAttempts(step) ? 2 : step === 'webhook' ? 3 : 6),
     })
   }
 
@@ -73,9 +78,12 @@ export class Accidents implements WeatherKind {
     const random = this.#random
     this.#world.inject(`node ${what}`)
     // Within the lease of what it is sending, or well past it.
-    const isLong = random.chance(step === 'begun' ? 80 : 50)
+    const isLong = random.chance(isOfAttempts(step) ? 80 : 50)
     const pauseMs = isLong ? random.between(21_000, 60_000) : random.between(500, 15_000)
-    if (what === 'pause') return node.pause(pauseMs, why)
+    if (what === 'pause') {
+      if (isLong) this.#world.inject('long stop')
+      return node.pause(pauseMs, why)
+    }
     node.crash(why)
     const backMs = random.pick([random.between(100, 5000), random.between(100, 40_000)])
     time.after(backMs, () => node.start())

@@ -44,17 +44,26 @@ export class Permissions implements WeatherKind {
     if (this.#random.chance(50)) time.after(this.#random.below(60_000), unlock)
   }
 
-  /** Right when we are about to edit a comment, and back when we have looked twice, or soon. */
+  /**
+   * Right when we are about to edit a comment, and back when we have looked twice, or soon. Whoever
+   * did it once may do it again.
+   */
   #restrictAtEdit(): void {
     const random = this.#random
     const untilLook = random.chance(70)
-    const forMs = untilLook ? 40_000 : random.between(5000, 20_000)
-    this.#once('send', commentEdit, random.pick([1, 1, 2]), (about) => {
+    const forMs = untilLook ? 40_000 : random.between(8000, 20_000)
+    const again = random.chance(50)
+    this.#once('send', commentEdit, 1, (about) => {
       const repo = this.#repositoryAt(about)
       if (repo === undefined) return
       this.#restrict(repo, forMs)
+      if (again) this.#world.time.after(forMs, () => this.#again())
       if (untilLook) this.#once('answer', threadLook, 2, () => this.#allow(repo))
     })
+  }
+
+  #again(): void {
+    if (!this.#world.isQuiet) this.#restrictAtEdit()
   }
 
   #once(step: Step, about: RegExp, nth: number, act: (about: string) => void): void {

@@ -20,6 +20,8 @@ const oneKind = [
   /^(POST|PUT) \/repos.*\/reviews/,
   /^(POST|PUT) \/repos.*\/reviews/,
   /^POST \/repos.*\/labels$/,
+  /^POST \/repos.*\/labels$/,
+  /^(POST|DELETE) \/repos.*\/labels/,
   /^DELETE \/repos.*\/labels\//,
 ] as const
 const looks = /^GET \/repos/

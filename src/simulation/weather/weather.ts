@@ -28,8 +28,8 @@ export class Weather {
       [42, new RequestFaults(world)],
       [12, new Limits(world)],
       [15, new WebhookTroubles(world)],
-      [28, new Accidents(world)],
-      [12, new Permissions(world)],
+      [32, new Accidents(world)],
+      [18, new Permissions(world)],
       [2, new Clocks(world)],
     ]
   }
