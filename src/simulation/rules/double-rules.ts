@@ -18,7 +18,11 @@ export function checkDoubles(facts: Facts, world: World, findings: Findings): vo
   for (const delivery of deliveries) {
     const creates = told.filter((one) => isCreateOf(one, delivery))
     creates.forEach((second, at) => {
-      const first = creates[at - 1]
+      // By a name that was given away, one may have been made in another repository.
+      const place = placeOf(second.received, world)
+      const first = creates
+        .slice(0, at)
+        .findLast(({ received }) => placeOf(received, world) === place)
       if (first === undefined || isSaidByTwin(first, second, facts, world)) return
       if (isForgotten(first, second, delivery, facts, world)) return
       const isSeen = couldBeSeen(first, second, told, world)
