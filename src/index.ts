@@ -2,6 +2,7 @@
 export { defineConfig, type Config } from './config.ts'
 export {
   ConflictError,
+  ForbiddenError,
   HoldfastError,
   InvalidInputError,
   NotFoundError,

@@ -45,7 +45,10 @@ export interface Holdfast {
    * the number of runs removed.
    */
   purgeOldRuns(retentionDays?: number): Promise<number>
-  /** Lets go of every lease and of the store. */
+  /**
+   * Lets go of every lease and of the store. A claim that is made or decided after it rejects with
+   * a ConflictError (`closed`), whatever `onStoreError` says.
+   */
   close(): Promise<void>
 }
 
@@ -88,7 +91,9 @@ export interface Gate {
   report(status: string): Promise<void>
   /**
    * Publishes something of the run's own on GitHub, once per name and round; a server on the same
-   * store sends it. Rejects as `complete` does; null after a gate that failed open.
+   * store sends it. Rejects as `complete` does, with a ForbiddenError what the run's type may not
+   * publish, and with an InvalidInputError what GitHub would not take; null after a gate that
+   * failed open.
    */
   publish(name: string, output: Output): Promise<Published | null>
 }
@@ -99,7 +104,14 @@ export interface Published {
   readonly already: boolean
 }
 
-const hidden = ['leaseHash', 'pastLeaseHashes', 'completedLeaseHash', 'rev'] as const
+const hidden = [
+  'leaseHash',
+  'pastLeaseHashes',
+  'completedLeaseHash',
+  'rev',
+  'tokenId',
+  'tokenUntil',
+] as const
 
 /** A run without what only the store needs to know. */
 export type PublicRun = Omit<Run, (typeof hidden)[number]>

@@ -29,6 +29,11 @@ let folder: string
 let databaseUrl: string
 const opened: Holdfast[] = []
 
+const silent = { debug: quiet, info: quiet, warn: quiet, error: quiet }
+function quiet(): void {
+  // Nobody reads it here.
+}
+
 async function open(config: object = {}): Promise<Holdfast> {
   const holdfast = await openHoldfast({ databaseUrl, ...config })
   opened.push(holdfast)
@@ -141,9 +146,10 @@ describe('a store that was away for longer than a lease', () => {
 
 describe('a store that cannot be reached', () => {
   it('does not let work through unless the caller chose to', async () => {
-    const holdfast = await open()
-    await holdfast.close()
-    expect(await holdfast.checkAndClaimRun(claim)).toMatchObject({
+    const away = { databaseUrl: 'postgres://nobody@127.0.0.1:1/none' }
+    const holdfast = await openHoldfast(away, { onStoreError: 'open', log: silent })
+    opened.push(holdfast)
+    expect(await holdfast.checkAndClaimRun(claim, { onStoreError: 'closed' })).toMatchObject({
       shouldProcess: false,
       reason: 'store-error',
       runKey: key,
@@ -156,6 +162,36 @@ describe('a store that cannot be reached', () => {
     expect(await holdfast.completeRun(gate.runKey)).toBeNull()
     expect(await gate.complete()).toBeNull()
   })
+
+  it('is not what close() is: a closed instance lets nothing through', async () => {
+    const holdfast = await openHoldfast({ databaseUrl }, { onStoreError: 'open' })
+    const claiming = holdfast.checkAndClaimRun(claim)
+    const claimed = expect(claiming).rejects.toMatchObject({ code: 'closed' })
+    await holdfast.close()
+    await claimed
+    for (const onStoreError of ['open', 'closed'] as const) {
+      const later = holdfast.checkAndClaimRun({ ...claim, prNumber: 8 }, { onStoreError })
+      await expect(later).rejects.toMatchObject({ name: 'ConflictError', code: 'closed' })
+    }
+    await expect(holdfast.purgeOldRuns()).rejects.toMatchObject({ code: 'closed' })
+  })
+
+  it('takes no choice that is misspelt', async () => {
+    const wrong = { onStoreError: 'opne' as 'open' }
+    await expect(openHoldfast({ databaseUrl }, wrong)).rejects.toMatchObject({
+      field: 'onStoreError',
+    })
+    const holdfast = await open()
+    await expect(holdfast.checkAndClaimRun(claim, wrong)).rejects.toMatchObject({
+      code: 'invalid_value',
+      field: 'onStoreError',
+    })
+  })
+})
+
+it('a run shows nothing of its token', async () => {
+  const { run } = await (await open()).checkAndClaimRun(claim)
+  expect(Object.keys(run ?? {}).filter((name) => /token|hash/i.test(name))).toEqual([])
 })
 
 describe('reporting', () => {
@@ -311,10 +347,10 @@ describe('a lease of this instance', () => {
       const holdfast = await openHoldfast({ databaseUrl: ${JSON.stringify(databaseUrl)} })
       const claiming = holdfast.checkAndClaimRun(${JSON.stringify(claim)})
       await holdfast.close()
-      console.log((await claiming).reason)`
+      console.log(await claiming.then(({ reason }) => reason, ({ code }) => code))`
     const args = ['--input-type=module-typescript', '--eval', script]
     const { stdout } = await run(process.execPath, args, { cwd: root, timeout: 15_000 })
-    expect(stdout).toMatch(/^(new|store-error)\n$/)
+    expect(stdout).toBe('closed\n')
   })
 })
 

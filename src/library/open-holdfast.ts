@@ -28,6 +28,8 @@ import { OutputGate } from './output-gate.ts'
 import type { CheckedClaim, Completion, Output, RunClaim } from './requests.ts'
 import {
   checkClaim,
+  checkGateOptions,
+  checkOpenOptions,
   checkCompletion,
   checkOutput,
   checkOutputKey,
@@ -62,7 +64,8 @@ export interface OpenOptions extends Partial<Seams> {
  * `config.dataDir`). The environment and `holdfast.config.ts` are not read.
  */
 export async function openHoldfast(config: Config, options: OpenOptions = {}): Promise<Holdfast> {
-  const { log = quiet, github, onStoreError = 'closed', ...ownSeams } = options
+  const { log = quiet, github, onStoreError: _given, ...ownSeams } = options
+  const { onStoreError = 'closed' } = checkOpenOptions(options)
   const seams = { ...systemSeams, ...ownSeams, log }
   const settings = await loadSettings({ env: {}, cwd: process.cwd(), inline: config })
   const connection = github === undefined ? null : await openGitHubAccess(github, settings, seams)
@@ -106,20 +109,23 @@ class EmbeddedHoldfast implements Holdfast {
   async checkAndClaimRun(claim: RunClaim, options: GateOptions = {}): Promise<Gate> {
     const { access, seams, onStoreError, warnAbout } = this.#parts
     const checked = checkClaim(claim)
+    const { onStoreError: choice = onStoreError } = checkGateOptions(options)
+    this.#checkOpen()
     warnAbout(checked)
     try {
       const opened = await access.get()
       const claimed = await opened.runs.claim(requestOf(checked), actor)
-      return this.#gate(opened, checked, claimed)
+      const gate = this.#gate(opened, checked, claimed)
+      this.#checkOpen()
+      return gate
     } catch (error) {
+      // Our own end is no outage: nothing may be let through for it.
+      this.#checkOpen()
       // Contended means that somebody is at this very subject: no reason to open.
       const contended = error instanceof StoreContendedError
       if (!contended && !(error instanceof StoreUnavailableError)) throw error
       seams.log.error({ err: error }, 'the store could not decide at the gate')
-      return this.#storeError(
-        checked,
-        contended ? 'closed' : (options.onStoreError ?? onStoreError),
-      )
+      return this.#storeError(checked, contended ? 'closed' : choice)
     }
   }
 
@@ -161,6 +167,7 @@ class EmbeddedHoldfast implements Holdfast {
         'retentionDays must be a number of days, 0 or more',
       )
     }
+    this.#checkOpen()
     const { settings, access } = this.#parts
     const { store } = await access.get()
     const retention = withFinishedDays(settings.retention, retentionDays)
@@ -171,6 +178,10 @@ class EmbeddedHoldfast implements Holdfast {
     this.#closing = true
     await this.#granted.letGo()
     await this.#parts.access.close()
+  }
+
+  #checkOpen(): void {
+    if (this.#closing) throw closedError()
   }
 
   #gate(opened: OpenedStore, claim: CheckedClaim, claimed: Claimed): Gate {
@@ -259,6 +270,12 @@ class EmbeddedHoldfast implements Holdfast {
     }
     return { ...gate, complete }
   }
+}
+
+function closedError(): ConflictError {
+  return new ConflictError('closed', 'this Holdfast instance is closed', {
+    hint: 'Open another one with openHoldfast(), or stop taking events before close().',
+  })
 }
 
 function notHeld(runKey: string, hint: string): ConflictError {

@@ -54,6 +54,8 @@ const reportSchema = z.strictObject({
   type: field.runType.default('review'),
 })
 
+const onStoreErrorSchema = z.object({ onStoreError: z.enum(['open', 'closed']).optional() })
+
 const outputTypeSchema = z.strictObject({ type: field.runType.optional() })
 
 const outputSchema = z.strictObject({ channel: z.enum(githubChannels) })
@@ -68,6 +70,13 @@ export const checkClaim = (claim: RunClaim): CheckedClaim =>
   check('checkAndClaimRun', claimSchema, claim)
 export const checkCompletion = (completion: Completion): CheckedCompletion =>
   check('completeRun', completionSchema, completion)
+
+type OnStoreError = z.output<typeof onStoreErrorSchema>
+
+export const checkGateOptions = (options: unknown): OnStoreError =>
+  check('checkAndClaimRun', onStoreErrorSchema, options)
+export const checkOpenOptions = (options: unknown): OnStoreError =>
+  check('openHoldfast', onStoreErrorSchema, options)
 
 /** The claim that was made, or the run key of its gate, which does not say the type. */
 export function checkOutputKey(

@@ -30,7 +30,7 @@ export class StoreAccess {
 
   /** Rejects with StoreUnavailableError while it cannot be reached. */
   get(): Promise<OpenedStore> {
-    if (this.#closed && this.#opened === null) return Promise.reject(closedError())
+    if (this.#closed && this.#opened === null) return Promise.reject(storeClosed())
     this.#opened ??= this.#open().catch((error: unknown) => {
       this.#opened = null
       throw error
@@ -77,6 +77,6 @@ export async function openEmbeddedStore(
   }
 }
 
-function closedError(): StoreUnavailableError {
+function storeClosed(): StoreUnavailableError {
   return new StoreUnavailableError('store_closed', 'the store is closed')
 }

@@ -22,8 +22,8 @@ export function describeChanges(settings: Settings): Readonly<Record<string, unk
 }
 
 function typeDefaults(): Readonly<Record<string, unknown>> {
-  const { runs, retention } = withTypeDefaults({})
-  return { runs: Object.keys(runs), retention }
+  const { runs, channels, retention } = withTypeDefaults({})
+  return { runs: Object.keys(runs), channels, retention }
 }
 
 export function describeSettings(settings: Settings): Readonly<Record<string, unknown>> {
@@ -49,6 +49,7 @@ export function describeSettings(settings: Settings): Readonly<Record<string, un
   return {
     ...described,
     runs: Object.keys(settings.runs),
+    channels: settings.channels,
     retention: settings.retention,
   }
 }

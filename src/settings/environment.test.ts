@@ -31,6 +31,7 @@ describe('names', () => {
     'HOLDFAST_INPUT_FILE',
     'HOLDFAST_SUMMARY_FILE',
     'HOLDFAST_RESULT_FILE',
+    'HOLDFAST_MCP_CONFIG',
     'HOLDFAST_TOKEN',
     'GITHUB_TOKENS',
     'GITHUB_ACTIONS',
@@ -38,6 +39,16 @@ describe('names', () => {
   ])('%s is no mistake', (name) => {
     expect(read({ [name]: 'x' })).toEqual({ found: new Map(), problems: [] })
   })
+
+  test.each(['HOLDFAST_SECRETS_KEY', 'HOLDFAST_SECRETS_KEY_FILE', 'HOLDFAST_ENDPOINT_ALLOW'])(
+    '%s is for a later version',
+    (name) => {
+      expect(read({ [name]: 'x' }).problems).toEqual([
+        `${name} is set, but this version does not support it: it has no webhook endpoints. ` +
+          'Unset it',
+      ])
+    },
+  )
 
   test('an undefined variable is not there', () => {
     expect(read({ HOLDFAST_PROT: undefined, HOLDFAST_PORT: undefined }).problems).toEqual([])

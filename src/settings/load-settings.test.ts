@@ -2,7 +2,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { describeSettings } from './describe-settings.ts'
+import { describeChanges, describeSettings } from './describe-settings.ts'
 import { loadSettings, type SettingsSources } from './load-settings.ts'
 import { optionEntries } from './options.ts'
 import { SettingsError } from './settings-error.ts'
@@ -148,6 +148,9 @@ describe('other values', () => {
     ['HOLDFAST_PUBLIC_URL', 'example.com'],
     ['HOLDFAST_PUBLIC_URL', 'ftp://example.com'],
     ['HOLDFAST_PUBLIC_URL', 'https://example.com/?a=1'],
+    ['HOLDFAST_PUBLIC_URL', 'https://bot:hunter2@example.com'],
+    ['GITHUB_API_URL', 'http://bot:hunter2@ghe.example/api'],
+    ['GITHUB_API_URL', 'https://bot@ghe.example/api/v3'],
     ['HOLDFAST_DATABASE_URL', 'mysql://localhost/x'],
     ['HOLDFAST_DATABASE_URL', 'sqlite:'],
     ['HOLDFAST_DATABASE_URL', 'sqlite://folder/file.db'],
@@ -165,6 +168,14 @@ describe('other values', () => {
     expect(problems).toHaveLength(1)
     expect(problems[0]).toContain(`${name} (from the environment)`)
     expect(problems[0]).toContain('must be')
+    expect(problems[0]).not.toContain('hunter2')
+  })
+
+  test.each([
+    [{ imageHosts: [' Example.com '] }, { imageHosts: ['example.com'] }],
+    [{ trustedProxies: [' 10.0.0.1 '] }, { trustedProxies: ['10.0.0.1'] }],
+  ])('of a config file mean the same as in the environment: %o', async (inline, settings) => {
+    expect(await load({ inline })).toMatchObject(settings)
   })
 
   test.each(['http://github.example/api/v3', 'http://127.0.0.1.example', 'http://10.0.0.1'])(
@@ -242,10 +253,15 @@ describe('the mode', () => {
     expect((await load({ env })).mode).toBe(mode)
   })
 
+  test('a private key that cannot be read is one error', async () => {
+    const env = { GITHUB_APP_ID: '12', GITHUB_PRIVATE_KEY_FILE: 'nope.pem' }
+    expect(await problemsOf({ env })).toEqual([expect.stringContaining('does not exist')])
+  })
+
   test.each([
     [{ GITHUB_APP_ID: '12' }, 'GITHUB_APP_ID is given without GITHUB_PRIVATE_KEY'],
     [{ GITHUB_PRIVATE_KEY: pem }, 'GITHUB_PRIVATE_KEY is given without GITHUB_APP_ID'],
-  ])('half an App is an error', async (env, message) => {
+  ])('half an App is an error (%o)', async (env, message) => {
     expect(await problemsOf({ env })).toEqual([`${message}; a GitHub App needs both`])
   })
 
@@ -282,6 +298,14 @@ describe('the description for logs', () => {
       mode: 'live',
       port: 8787,
     })
+  })
+
+  test('names what is set for single channels', async () => {
+    const channels = { 'github-status': { retry: { maxRetries: 3 } } }
+    expect(describeChanges(await load({ inline: { channels } }))).toEqual(
+      expect.objectContaining({ channels }),
+    )
+    expect(describeChanges(await load())).not.toHaveProperty('channels')
   })
 
   test('tells what was not given', async () => {

@@ -58,7 +58,7 @@ export async function loadSettings(sources: SettingsSources): Promise<Settings> 
   }
   const types = withTypeDefaults(file.config)
   problems.push(
-    ...appProblems(values),
+    ...appProblems(values, sources.env),
     ...plainApiProblems(values),
     ...contextProblems(types.runs, file.path ?? embedder),
   )
@@ -133,11 +133,15 @@ function shorten(value: unknown): string {
   return text.length > 60 ? `${text.slice(0, 57)}...` : text
 }
 
-/** Half an App is a mistake, not a wish for the sandbox. */
-function appProblems(values: Readonly<Record<string, unknown>>): string[] {
+/**
+ * Half an App is a mistake, not a wish for the sandbox. What was given and could not be read is
+ * told of already.
+ */
+function appProblems(values: Readonly<Record<string, unknown>>, env: Environment): string[] {
   const { githubAppId, githubPrivateKey } = options
   const hasId = values['githubAppId'] !== null
-  const hasKey = values['githubPrivateKey'] !== null
+  const isFile = env[`${githubPrivateKey.env}_FILE`] !== undefined
+  const hasKey = isFile || values['githubPrivateKey'] !== null
   if (hasId === hasKey) return []
   const [given, missing] = hasId
     ? [githubAppId.env, githubPrivateKey.env]

@@ -31,8 +31,13 @@ export const channelsToCome: ReadonlyMap<string, string> = new Map(
   ]),
 )
 
+const noEndpoints = 'it has no webhook endpoints'
+
 /** Variables of ours that belong to such configuration. */
 export const unavailableVariables: ReadonlyMap<string, string> = new Map([
   ['HOLDFAST_QUEUE_URL', String(remedies['queueUrl'])],
   ['HOLDFAST_QUEUE_URL_FILE', String(remedies['queueUrl'])],
+  ['HOLDFAST_SECRETS_KEY', noEndpoints],
+  ['HOLDFAST_SECRETS_KEY_FILE', noEndpoints],
+  ['HOLDFAST_ENDPOINT_ALLOW', noEndpoints],
 ])

@@ -65,12 +65,19 @@ export function address(schemes: readonly string[], example: string): ValueKind<
   return textKind(`an address like ${example}`, false, schema)
 }
 
-/** Query and fragment would end up in the middle of the addresses built on it. */
+/**
+ * Query and fragment would end up in the middle of the addresses built on it; a user and password
+ * would be shown wherever the address is.
+ */
 export function webAddress(example: string): ValueKind<string> {
   const base = address(['http', 'https'], example)
-  const plain = (text: string): boolean => !/[?#]/.test(text)
+  const plain = (text: string): boolean => {
+    const { username, password } = new URL(text)
+    return !/[?#]/.test(text) && username === '' && password === ''
+  }
   return {
     ...base,
+    allowed: `${base.allowed}, without user, password, query and fragment`,
     fromText: base.fromText.refine(plain),
     fromConfig: base.fromConfig.refine(plain),
   }
@@ -102,7 +109,7 @@ export function secret(advice?: string): ValueKind<string> {
 
 /** IP addresses and ranges such as `10.0.0.0/8`. */
 export function addressList(): ValueKind<readonly string[]> {
-  const list = z.array(z.string().refine(isAddressRange))
+  const list = z.array(z.string().trim().refine(isAddressRange))
   const fromText = z
     .string()
     .transform((text) => text.split(',').map((part) => part.trim()))
@@ -145,6 +152,6 @@ export function hostList(): ValueKind<readonly string[]> {
     allowed: 'host names, separated by commas',
     mayShow: true,
     fromText: z.string().transform(split).pipe(hosts),
-    fromConfig: hosts,
+    fromConfig: z.array(z.string().trim().toLowerCase()).pipe(hosts),
   }
 }
