@@ -269,6 +269,21 @@ export function merging(open: OpenStore): void {
     expect(await hand.named(held.run!.id, 'check')).toMatchObject({ providerId, memo })
   })
 
+  it('of one pair: two that are over share the check run that is there', async () => {
+    const { left, right, claim, merge } = await onePair()
+    const first = await claim(left, true)
+    await world.store.completeRun(completion(first), null)
+    await hand.publish()
+    const { providerId } = await hand.named(first.run!.id, 'check')
+    const second = await claim(right, true)
+    await hand.send(await hand.leaseNamed('check'), noAnswer)
+    await world.store.completeRun(completion(second), null)
+    await merge()
+    const given = { status: 'SKIPPED', reason: 'target_taken' }
+    expect(await hand.named(first.run!.id, 'check')).toMatchObject(given)
+    expect(await hand.named(second.run!.id, 'check')).toMatchObject({ providerId, final: true })
+  })
+
   it('of one pair: a completed check run stays, and the next one is made', async () => {
     const { left, right, claim, merge } = await onePair()
     const failed = await claim(left, true)

@@ -115,6 +115,6 @@ describe.each([
         expect(delivery.wait).toBe('in_doubt')
       }
     }
-    expect((await all()).filter(({ memo }) => memo.unsettled === true)).toHaveLength(open)
+    expect((await all()).filter(({ memo }) => memo.restored !== undefined)).toHaveLength(open)
   })
 })

@@ -235,6 +235,21 @@ describe('a restored store', () => {
     expect(restored.github.latestStatus(repo, head(1), context)?.state).toBe('success')
   })
 
+  it('says a status of before the backup anew, and once', async () => {
+    const first = await opened('live.db')
+    const { run } = await first.claim()
+    await backUp(first)
+    const restored = await restore(first)
+    for (let round = 2; round < 5; round += 1) {
+      await restored.time.pass(5 * second)
+      await restored.now(restored.store.cancelRun(run?.id ?? '', 'test', null))
+      await restored.claim(1, { rerun: true })
+    }
+    await restored.time.pass(hour)
+    const states = restored.github.statuses(repo, head(1), context).map(({ state }) => state)
+    expect(states).toEqual(['pending'])
+  })
+
   it('makes a new check run where the one it finds is completed', async () => {
     const first = await opened('live.db')
     first.startPublisher()

@@ -5,7 +5,7 @@
 import { unsettled } from './advance.ts'
 import type { Attempt, Delivery } from './delivery.ts'
 import { isOpen } from './delivery.ts'
-import { canStandTwice, close, free, letGo, withDue } from './follow-up.ts'
+import { canStandTwice, close, free, letGo, settles, withDue } from './follow-up.ts'
 import type { Circumstances } from './outcome.ts'
 import { isOwnStatus, saidIn, withSaid } from './said-there.ts'
 
@@ -31,7 +31,7 @@ export function mergeDeliveries(
     winner:
       since !== null
         ? inDoubtToo(kept, since, around)
-        : loser.memo.unsettled === true
+        : settles(loser)
           ? unsettled(kept, loser.memo.scan !== undefined, around)
           : kept,
     loser: { ...closed, announces: false, memo: {}, dueAt: null, target },

@@ -24,10 +24,11 @@ export function afterRestore(delivery: Delivery, now: number, rules: PublishingR
     ...delivery,
     memo: {
       ...memo,
-      unsettled: true as const,
       ...(delivery.status === 'SKIPPED' && { showsWork: true as const }),
-      ...(isStatus && { doubt }),
+      // Once it is said anew, equal words count again: every status is one more for all to see.
+      ...(isStatus ? { doubt, restored: { laterKeys: [] } } : { unsettled: true as const }),
     },
+    sentHash: isStatus ? null : delivery.sentHash,
   }
   if (!isOpen(delivery) || actionOf(delivery) !== 'create') return unsettled
   const searched = { ...unsettled, memo: withSearch(unsettled, now, rules) }

@@ -9,7 +9,7 @@ import { anchorView } from './anchor-view.ts'
 import type { Desire } from './announce.ts'
 import type { Delivery, Memo, Restored } from './delivery.ts'
 import { isLeased, isOpen } from './delivery.ts'
-import { close, free, untried } from './follow-up.ts'
+import { close, free, settles, untried } from './follow-up.ts'
 import { afterForgetting } from './restored.ts'
 import { afterTaking } from './said-there.ts'
 import type { PublishingRules } from './schedule.ts'
@@ -110,7 +110,7 @@ export function giveBack(
  */
 function neverAnnounced({ announcedFence, versionFence, attemptId, memo }: Delivery): boolean {
   const isUnshown = announcedFence !== versionFence && attemptId === null
-  return isUnshown && memo.showsWork !== true && memo.unsettled !== true
+  return isUnshown && memo.showsWork !== true && !settles({ memo })
 }
 
 /** Its content is how it ended all the same: should an operator want it sent, that is what is. */

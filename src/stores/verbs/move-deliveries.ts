@@ -67,7 +67,9 @@ function isOneWith(copy: Delivery, twin: Delivery): boolean {
   const mayBeThere = providerId !== null || attemptId !== null || memo.doubt !== undefined
   if (!mayBeThere) return copy.name === 'check' && isOpen(copy)
   if (channel === 'github-check' && providerId === null) return announces || copy.name === 'check'
-  if (channel === 'github-check') return announces && twin.providerId === null
+  // Completed, it can only be completed otherwise.
+  const goesOn = announces || (copy.name === 'check' && !twin.announces)
+  if (channel === 'github-check') return goesOn && twin.providerId === null
   return copy.name === 'anchor'
 }
 
