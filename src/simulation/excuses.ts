@@ -9,12 +9,27 @@ interface Refusal {
   /** Null for all of the repository. */
   readonly thread: number | null
   readonly from: number
+  /** Null while it lasts. */
+  until: number | null
+}
+
+/** Until a refusal is known: a node may stand still with the answer, and look again. */
+const knownWithinMs = 120_000
+
+interface Asked {
+  readonly deliveryId: string
+  readonly repositoryId: number
+  /** Null for refusals that are for all of the repository. */
+  readonly threads: readonly (number | null)[]
+  /** For what was not there any more when all of it was asked for again. */
+  readonly ever: boolean
 }
 
 export class Excuses {
   readonly #time: VirtualTime
   #refusals: Refusal[] = []
   #older: readonly Refusal[] = []
+  readonly #failedAt = new Map<string, number>()
   readonly #left = new Set<string>()
   readonly #hidden = new Map<string, number>()
 
@@ -24,14 +39,29 @@ export class Excuses {
 
   /** From now on GitHub refuses writes there. */
   refuses(repositoryId: number, thread: number | null): void {
-    this.#refusals.push({ repositoryId, thread, from: this.#time.trueMs() })
+    this.#refusals.push({ repositoryId, thread, from: this.#time.trueMs(), until: null })
   }
 
-  /** `ever` for what was not there any more when all of it was asked for again. */
-  isRefused(repositoryId: number, thread: number | null, ever: boolean): boolean {
-    return [...this.#refusals, ...(ever ? this.#older : [])].some(
-      (one) => one.repositoryId === repositoryId && (one.thread ?? thread) === thread,
-    )
+  /** And now no longer. */
+  allows(repositoryId: number, thread: number | null): void {
+    for (const one of this.#refusals) {
+      const isThis = one.repositoryId === repositoryId && one.thread === thread
+      if (isThis) one.until ??= this.#time.trueMs()
+    }
+  }
+
+  /** It was given up just now. */
+  failed(deliveryId: string): void {
+    this.#failedAt.set(deliveryId, this.#time.trueMs())
+  }
+
+  /** Whether it was given up while, or right after, GitHub refused writes there. */
+  isRefused({ deliveryId, repositoryId, threads, ever }: Asked): boolean {
+    const at = this.#failedAt.get(deliveryId) ?? -Infinity
+    return [...this.#refusals, ...(ever ? this.#older : [])].some(({ from, until, ...one }) => {
+      const isThere = one.repositoryId === repositoryId && threads.includes(one.thread)
+      return isThere && at >= from && at <= (until ?? at) + knownWithinMs
+    })
   }
 
   /** Everything that was refused was asked for once more when nothing refused it any longer. */

@@ -95,7 +95,7 @@ export function checkMessages(
     findings.check('4', delivery !== undefined, () => `"${text}" of run ${runId} was lost`)
     if (delivery === undefined || isExcused(delivery, facts, world)) continue
     // A check of a run that was superseded before it was shown.
-    if (delivery.kind === 'state' && delivery.status === 'SKIPPED') continue
+    if (delivery.kind === 'state' && delivery.reason === 'never_announced') continue
     const said = textsOf(delivery, facts, world).some((one) => one.includes(text))
     findings.check('7', said, () => `"${text}" of run ${runId} was never said (${channel})`)
   }

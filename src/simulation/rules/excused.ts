@@ -4,7 +4,12 @@ import type { World } from '../world.ts'
 import { githubIdOf } from './places.ts'
 
 const refusals = new Set(['forbidden', 'not_found', 'gone', 'not_installed'])
-const closings = new Set(['delivery.sent', 'delivery.confirmed', 'delivery.coalesced'])
+const closings = new Set([
+  'delivery.sent',
+  'delivery.confirmed',
+  'delivery.coalesced',
+  'delivery.skipped',
+])
 
 /**
  * GitHub refused it there for a while, an operator said to leave it, or the clock was set ahead
@@ -23,19 +28,23 @@ function isHidden({ status, reason, sha }: DeliveryFact, world: World): boolean 
   return until !== null && world.clockJumps.some(({ at, ms }) => ms > 0 && at < until)
 }
 
+/** A locked thread takes no new comment and no review; what is there can be edited. */
 function isRefused(delivery: DeliveryFact, facts: Facts, { excuses }: World): boolean {
-  const { status, reason, thread, repository_id: repositoryId, purged } = delivery
+  const { status, reason, thread, repository_id: of, purged: ever, channel } = delivery
   if (status !== 'FAILED' || !refusals.has(reason ?? '')) return false
-  const id = githubIdOf(repositoryId, facts)
-  return id !== null && excuses.isRefused(id, thread, purged)
+  const repositoryId = githubIdOf(of, facts)
+  if (repositoryId === null) return false
+  const isOfThread = channel === 'github-comment' || channel === 'github-review'
+  const threads = isOfThread && reason === 'forbidden' ? [null, thread] : [null]
+  return excuses.isRefused({ deliveryId: delivery.id, repositoryId, threads, ever })
 }
 
 /** The operator's word counts for as long as nothing newer was shown since. */
 function isLeft({ id, status }: DeliveryFact, { audit }: Facts, { excuses }: World): boolean {
   if (!excuses.isLeft(id)) return false
-  if (status === 'SKIPPED') return true
+  const word = status === 'SKIPPED' ? 'operator.delivery_skipped' : 'operator.delivery_confirmed'
   const last = audit.findLast(({ delivery_id: of, type }) => {
-    return of === id && (closings.has(type) || type === 'operator.delivery_confirmed')
+    return of === id && (closings.has(type) || type === word)
   })
-  return last?.type === 'operator.delivery_confirmed'
+  return last?.type === word
 }

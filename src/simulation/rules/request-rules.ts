@@ -20,7 +20,9 @@ export function checkLooks(world: World, findings: Findings): void {
     const place = placeOf(received, world)
     if (place === null) continue
     if (received.method === 'GET') {
-      for (const key of creates.keys()) if (key.startsWith(place)) creates.delete(key)
+      // One without an answer has shown nobody anything.
+      if (isUnheard(one) || isRefused(one)) continue
+      for (const key of creates.keys()) if (key.startsWith(`${place} `)) creates.delete(key)
       continue
     }
     const key = `${place} ${keyOf(received)}`

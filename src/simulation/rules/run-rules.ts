@@ -191,15 +191,17 @@ export function checkHeads(facts: Facts, world: World, findings: Findings): void
 }
 
 /** Finished work is begun again only because a person wanted it, once for each wish. */
-export function checkReruns(facts: Facts, { decisions }: World, findings: Findings): void {
+export function checkReruns(facts: Facts, { decisions, types }: World, findings: Findings): void {
   const reruns = new Map<string, number>()
   for (const { type, run_id: run, data } of facts.audit) {
     const isRerun = type === 'run.claimed' && data['reason'] === 'rerun'
     if (isRerun && run !== null) reruns.set(run, (reruns.get(run) ?? 0) + 1)
   }
-  for (const { id, head_sha: sha } of facts.runs) {
+  for (const { id, head_sha: sha, type } of facts.runs) {
     const begun = reruns.get(id) ?? 0
-    const wanted = decisions.rerunsOf(id) + decisions.rerunsOf(sha ?? '')
+    // Whoever presses "Re-run" reaches the types that listen to it.
+    const hears = (types[type]?.rerunOn['check_run'] ?? []).length > 0
+    const wanted = decisions.rerunsOf(id) + (hears ? decisions.rerunsOf(sha ?? '') : 0)
     findings.check('3', begun <= wanted, () => {
       return `finished run ${id} was begun again ${begun} times; people wanted that ${wanted} times`
     })

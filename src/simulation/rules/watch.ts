@@ -49,6 +49,9 @@ export class Watch {
     this.#lastAudit = fresh.at(-1)?.id ?? this.#lastAudit
     for (const row of fresh) story.tell('audit', lineOf(row))
     for (const row of fresh) if (row.type === 'run.anchor.lost') this.#checkLost(row)
+    for (const { type, delivery_id: id } of fresh) {
+      if (type === 'delivery.failed' && id !== null) this.#world.excuses.failed(id)
+    }
     const crowded = await memory.select(twoActive)
     this.#findings.check('1', crowded.length === 0, () => {
       const [first] = crowded

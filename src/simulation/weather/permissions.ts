@@ -39,7 +39,10 @@ export class Permissions implements WeatherKind {
     story.tell('people', `lock ${repo.name}#${number}`)
     excuses.refuses(repo.id, number)
     github.lock(repo.name, number)
-    const unlock = (): void => github.unlock(repo.name, number)
+    const unlock = (): void => {
+      github.unlock(repo.name, number)
+      excuses.allows(repo.id, number)
+    }
     this.#mend.push(unlock)
     if (this.#random.chance(50)) time.after(this.#random.below(60_000), unlock)
   }
@@ -103,5 +106,6 @@ export class Permissions implements WeatherKind {
 
   #allow(repo: WorldRepository): void {
     this.#world.github.allow(repo.name)
+    this.#world.excuses.allows(repo.id, null)
   }
 }
