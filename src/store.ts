@@ -25,7 +25,7 @@ import type {
   SettledWebhook,
   WebhookBody,
 } from './inbox-store.ts'
-import type { TokenLimits } from './domain/token-limits.ts'
+import type { RepositoryLimit, TokenLimits } from './domain/token-limits.ts'
 import type { OutboxStore } from './outbox-store.ts'
 import type { TokenStore } from './token-store.ts'
 
@@ -62,9 +62,14 @@ export interface Store extends TokenStore {
   heartbeatRun(request: HolderRequest, once: Once | null): Promise<HeartbeatAnswer>
   /**
    * Of these types, those with a run that is free to be leased; with `any`, the type of the one
-   * that waits longest as well. Never grows with how many wait.
+   * that waits longest as well. Within `repositories` it passes over what the others have waiting;
+   * else it never grows with how many wait.
    */
-  availableTypes(types: readonly string[], any: boolean): Promise<readonly string[]>
+  availableTypes(
+    types: readonly string[],
+    any: boolean,
+    repositories: readonly RepositoryLimit[] | null,
+  ): Promise<readonly string[]>
   /** Gives a run back without counting an attempt. */
   releaseRun(request: HolderRequest, once: Once | null): Promise<Run>
   /** The holder's end of a run. A repeat by the same holder answers the same. */

@@ -150,9 +150,7 @@ class StoreRuns implements RunsService {
       actor,
     }
     const until = clock.monotonicMs() + (request.waitMs ?? 0)
-    // The bell knows types only: whoever wants one certain run, or may not take every run of a
-    // type, looks again by itself.
-    const isPicky = runId !== undefined || request.within !== undefined
+    const wait = { ...reachedBy(request), isCertain: runId !== undefined }
     for (;;) {
       const answer = await store.leaseRun(wanted, once ?? null)
       if (answer !== null) {
@@ -162,8 +160,9 @@ class StoreRuns implements RunsService {
       }
       const left = until - clock.monotonicMs()
       if (left <= 0) return null
-      const waitMs = isPicky ? Math.min(left, leasePollMs) : left
-      await this.#bell.wait({ types, isPicky }, waitMs, signal)
+      // The bell knows types only: whoever wants one certain run looks again by itself.
+      const waitMs = wait.isCertain ? Math.min(left, leasePollMs) : left
+      await this.#bell.wait(wait, waitMs, signal)
       // Nobody is there to take it any more: leasing now would only lose the run.
       if (signal?.aborted === true) return null
     }
@@ -279,4 +278,12 @@ function completionOf(request: CompleteRunRequest): Omit<CompleteRequest, 'actor
     errorCode: error?.code ?? null,
     errorText: error?.text ?? null,
   }
+}
+
+/** What a worker waits for: what it asks for, as far as its token reaches. */
+function reachedBy({ types, within }: LeaseRunRequest) {
+  const reached = within?.types ?? null
+  const wanted =
+    reached === null ? types : (types ?? reached).filter((one) => reached.includes(one))
+  return { types: wanted, repositories: within?.repositories ?? null }
 }

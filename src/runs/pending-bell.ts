@@ -2,8 +2,9 @@
  * Wakes workers that wait for a run. A hint, never the truth: whoever is woken asks the store. One
  * run wakes one worker, and a worker that got one wakes the next, so that a crowd of idle ones
  * costs nothing. Runs that another process made available are found by one look at the store for
- * all that wait here together.
+ * all that wait here together, or one for each limit to repositories that some of them have.
  */
+import type { RepositoryLimit } from '../domain/token-limits.ts'
 import type { Cancel, Scheduler } from '../scheduler.ts'
 import type { Store } from '../store.ts'
 
@@ -12,8 +13,10 @@ const pollMs = 500
 export interface Wanted {
   /** Undefined takes any. */
   readonly types: readonly string[] | undefined
-  /** It may not be able to take every run of these types: others are woken first. */
-  readonly isPicky: boolean
+  /** Only runs of these; null takes any. */
+  readonly repositories: readonly RepositoryLimit[] | null
+  /** It wants one run and no other. That one is not looked for here. */
+  readonly isCertain: boolean
 }
 
 interface Waiter extends Wanted {
@@ -33,10 +36,11 @@ export class PendingBell {
 
   /** A run of this type may have become free to be leased. */
   ring(type: string): void {
+    // Others are woken first: these may not be able to take every run of the type.
     let picky: Waiter | null = null
     for (const waiter of this.#waiters) {
-      if (waiter.types !== undefined && !waiter.types.includes(type)) continue
-      if (!waiter.isPicky) return waiter.wake()
+      if (!takes(waiter, type)) continue
+      if (waiter.repositories === null && !waiter.isCertain) return waiter.wake()
       picky ??= waiter
     }
     picky?.wake()
@@ -71,15 +75,25 @@ export class PendingBell {
   }
 
   async #look(): Promise<void> {
-    // The picky ones look by themselves.
-    const waiters = [...this.#waiters].filter(({ isPicky }) => !isPicky)
-    if (waiters.length === 0) return
-    const named = waiters.every(({ types }) => types !== undefined)
-    const types = [...new Set(waiters.flatMap((waiter) => waiter.types ?? []))]
+    const looking = [...this.#waiters].filter(({ isCertain }) => !isCertain)
+    const groups = Map.groupBy(looking, ({ repositories }) => JSON.stringify(repositories))
     try {
-      for (const type of await this.#store.availableTypes(types, !named)) this.ring(type)
+      for (const group of groups.values()) await this.#lookFor(group)
     } catch {
       // The store is away: whoever waits learns of it when the wait is over.
     }
   }
+
+  /** One look for all who are limited to the same repositories, and one of them for each type. */
+  async #lookFor(group: readonly Waiter[]): Promise<void> {
+    const named = group.every(({ types }) => types !== undefined)
+    const types = [...new Set(group.flatMap((waiter) => waiter.types ?? []))]
+    const { repositories = null } = group[0] ?? {}
+    for (const type of await this.#store.availableTypes(types, !named, repositories)) {
+      group.find((waiter) => this.#waiters.has(waiter) && takes(waiter, type))?.wake()
+    }
+  }
 }
+
+const takes = ({ types }: Waiter, type: string): boolean =>
+  types === undefined || types.includes(type)

@@ -5,6 +5,7 @@ import type { Claim } from '../domain/claim.ts'
 import type { InboxEntry } from '../domain/inbox.ts'
 import type { Run } from '../domain/run.ts'
 import type { Subject } from '../domain/subject.ts'
+import type { RepositoryLimit } from '../domain/token-limits.ts'
 import { NotFoundError } from '../errors.ts'
 import { makeId } from '../ids.ts'
 import type { Random } from '../random.ts'
@@ -146,8 +147,12 @@ export class SqlStore extends SqlTokens implements port.Store {
     })
   }
 
-  availableTypes(types: readonly string[], any: boolean): Promise<readonly string[]> {
-    return this.#driver.read(() => availableTypes(types, any))
+  availableTypes(
+    types: readonly string[],
+    any: boolean,
+    repositories: readonly RepositoryLimit[] | null,
+  ): Promise<readonly string[]> {
+    return this.#driver.read(() => availableTypes(types, any, repositories))
   }
 
   heartbeatRun(request: port.HolderRequest, once: port.Once | null): Promise<port.HeartbeatAnswer> {

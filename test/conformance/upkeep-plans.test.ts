@@ -45,7 +45,7 @@ function statements(): [string, Sql][] {
     'a purge': purge(context, limits, 'test'),
     'runs to sweep': dueRuns(now, 100),
     'active runs': activeRuns(),
-    'runs to lease': availableTypes(['review', 'docs'], true),
+    'runs to lease': availableTypes(['review', 'docs'], true, null),
     'lost holds': lostHolds([{ runId: 'run_7', fence: 7 }]),
     'ended tokens': endedTokens(['tok_7'], now),
     'repositories in use': repositoriesInUse(now - 30 * dayMs, 200),

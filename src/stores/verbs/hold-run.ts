@@ -79,20 +79,26 @@ function* byLongestWait(types: readonly string[]): Verb<readonly string[]> {
   return types.length < 2 ? types : yield* withRuns(types)
 }
 
-export function* availableTypes(types: readonly string[], any: boolean): Verb<readonly string[]> {
-  const found = yield* withRuns(types)
+export function* availableTypes(
+  types: readonly string[],
+  any: boolean,
+  repositories: TokenLimits['repositories'],
+): Verb<readonly string[]> {
+  const reached = inRepositories({ repositories, types: null }, raw('scope'))
+  const found = yield* withRuns(types, reached)
   if (!any) return found
-  const [row] = yield sql`SELECT type FROM run WHERE available_at IS NOT NULL
+  const [row] = yield sql`SELECT type FROM run WHERE available_at IS NOT NULL AND ${reached}
     ORDER BY available_at LIMIT 1`
   return row === undefined ? found : [...new Set([...found, row['type'] as string])]
 }
 
 /** Of these types, those with a run that can be leased; the one that waits longest first. */
-function* withRuns(types: readonly string[]): Verb<readonly string[]> {
+function* withRuns(types: readonly string[], reached = raw('1 = 1')): Verb<readonly string[]> {
   const waiting: { type: string; since: number }[] = []
   for (const type of new Set(types)) {
     const [row] = yield sql`SELECT available_at FROM run
-      WHERE available_at IS NOT NULL AND type = ${type} ORDER BY type, available_at LIMIT 1`
+      WHERE available_at IS NOT NULL AND type = ${type} AND ${reached}
+      ORDER BY type, available_at LIMIT 1`
     if (row !== undefined) waiting.push({ type, since: Number(row['available_at']) })
   }
   return waiting.toSorted((a, b) => a.since - b.since).map(({ type }) => type)
