@@ -115,7 +115,7 @@ export async function compose(settings: Settings, options: ComposeOptions): Prom
   metrics.watch(store, budgetLimits(settings))
   const onAsked = (kind: string): void => metrics.githubAsked(kind)
   const onRenamed = (githubId: number, newName: string, nameUntilNow: string): void => {
-    learnRename(store, githubId, newName, nameUntilNow).catch((error: unknown) => {
+    learnRename(store, githubId, newName, nameUntilNow, 'github').catch((error: unknown) => {
       log.warn({ err: error, repo: newName }, 'could not learn a repository’s new name')
     })
   }

@@ -127,9 +127,9 @@ export interface Store extends TokenStore {
 
   /**
    * GitHub's numeric id for a repository's name, and when GitHub used the two together: what is
-   * older than what is known changes nothing.
+   * older than what is known changes nothing. `actor`: who says so.
    */
-  learnRepository(name: string, githubId: number, at: HeardAt): Promise<void>
+  learnRepository(name: string, githubId: number, at: HeardAt, actor: string): Promise<void>
   /** As last heard, by our own id; one query. */
   repositoryNames(ids: readonly string[]): Promise<ReadonlyMap<string, string>>
   /** By our own id; null when this store has none. */

@@ -127,13 +127,13 @@ describe('a pull request', () => {
     const event = readEvent('g', 'pull_request', payload)
     await actsBy(maker, event)
     const { repo, repository } = thread
-    expect(learnt).toEqual([[repo, repository.id, event.eventAt]])
+    expect(learnt).toEqual([[repo, repository.id, event.eventAt, 'github']])
     const pushed = { ...repository, pushed_at: now / 1000 }
     await actsBy(maker, readEvent('g', 'pull_request', { ...payload, repository: pushed }))
     await actsBy(maker, readEvent('g', 'reconcile', payload))
     expect(learnt.slice(1)).toEqual([
-      [repo, repository.id, now],
-      [repo, repository.id, null],
+      [repo, repository.id, now, 'github'],
+      [repo, repository.id, null, 'github'],
     ])
   })
 })

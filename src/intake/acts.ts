@@ -161,7 +161,7 @@ export class ActMaker {
     if (repo === null || repoId === null) return
     const { store } = this.#options
     const isUsable = nameAt !== null && !isTooFarAhead(nameAt, store.now())
-    await store.learnRepository(repo, repoId, isUsable ? nameAt : null)
+    await store.learnRepository(repo, repoId, isUsable ? nameAt : null, 'github')
   }
 }
 

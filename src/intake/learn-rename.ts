@@ -10,7 +10,8 @@ export async function learnRename(
   githubId: number,
   newName: string,
   nameUntilNow: string,
+  actor: string,
 ): Promise<void> {
-  await store.learnRepository(nameUntilNow.toLowerCase(), githubId, null)
-  await store.learnRepository(newName.toLowerCase(), githubId, 'now')
+  await store.learnRepository(nameUntilNow.toLowerCase(), githubId, null, actor)
+  await store.learnRepository(newName.toLowerCase(), githubId, 'now', actor)
 }

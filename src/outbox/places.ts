@@ -42,7 +42,7 @@ export function createPlaces(parts: PlacesParts): Places {
     if (blockedUntil !== null) return blockedUntil
     try {
       const { githubId, name } = await github.repositoryNamed(repo)
-      await learnRename(store, githubId, name, repo)
+      await learnRename(store, githubId, name, repo, 'publisher')
       return null
     } catch (error) {
       if (isGitHubError(error, 'rate_limited') && error.until !== null) {

@@ -132,7 +132,7 @@ class StoreRuns implements RunsService {
 
   async claim(request: ClaimRequest, actor: string, once?: Once): Promise<Claimed> {
     const claim = this.toClaim(request, actor)
-    await this.#learnRepository(request)
+    await this.#learnRepository(request, actor)
     const answer = await this.#options.store.claimRun(claim, once ?? null)
     this.announceClaim(answer)
     return claimedView(answer)
@@ -237,9 +237,9 @@ class StoreRuns implements RunsService {
     return { secret, hash: hashSecret(secret), holder, worker, token: token ?? null }
   }
 
-  async #learnRepository({ repo, repoId, eventAt }: ClaimRequest): Promise<void> {
+  async #learnRepository({ repo, repoId, eventAt }: ClaimRequest, actor: string): Promise<void> {
     if (repo === undefined || repoId === undefined) return
-    await this.#options.store.learnRepository(repo.toLowerCase(), repoId, eventAt ?? null)
+    await this.#options.store.learnRepository(repo.toLowerCase(), repoId, eventAt ?? null, actor)
   }
 }
 

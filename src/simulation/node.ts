@@ -156,7 +156,7 @@ export class SimulatedNode {
       version: '0.0.0',
       fetch: connection,
       credentials,
-      onRenamed: (...renamed) => void learnRename(store, ...renamed),
+      onRenamed: (...renamed) => void learnRename(store, ...renamed, 'github'),
     })
     const github = this.#options.mutation.github?.(connected) ?? connected
     const githubAppId = 'appId' in credentials ? credentials.appId : null

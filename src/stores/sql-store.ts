@@ -321,8 +321,8 @@ export class SqlStore extends SqlTokens implements port.Store {
     return this.#driver.read(() => repositoryByName(name))
   }
 
-  async learnRepository(name: string, githubId: number, at: HeardAt): Promise<void> {
-    const lesson = { name, githubId, at }
+  async learnRepository(name: string, githubId: number, at: HeardAt, actor: string): Promise<void> {
+    const lesson = { name, githubId, at, actor }
     if (await this.#driver.read(() => isLearnt(this.#context, lesson))) return
     await this.#driver.transact(() => learnRepository(this.#context, lesson))
   }

@@ -41,10 +41,10 @@ export function catchingUp(open: OpenStore): void {
   it('knows the repositories that events came from, the last used first', async () => {
     const { store, clock } = world()
     const [heard, unheard, old] = [unique('a/heard'), unique('a/unheard'), unique('a/old')]
-    await store.learnRepository(old, 71, 'now')
+    await store.learnRepository(old, 71, 'now', 'test')
     await store.claimRun(pullRequestClaim({ repo: old, pr: 1, head: 'a' }), null)
     clock.move(2 * hour)
-    await store.learnRepository(heard, 72, 'now')
+    await store.learnRepository(heard, 72, 'now', 'test')
     for (const repo of [heard, unheard]) {
       await store.claimRun(pullRequestClaim({ repo, pr: 1, head: 'a' }), null)
     }
@@ -59,7 +59,7 @@ export function catchingUp(open: OpenStore): void {
     const names = ['a', 'b', 'c'].map((name) => unique(`rotating/${name}`))
     for (const [i, repo] of names.entries()) {
       clock.move(hour)
-      await store.learnRepository(repo, 7100 + i, 'now')
+      await store.learnRepository(repo, 7100 + i, 'now', 'test')
       await store.claimRun(pullRequestClaim({ repo, pr: 1, head: 'a' }), null)
     }
     const since = store.now() - 2.5 * hour
@@ -195,12 +195,12 @@ export function catchingUp(open: OpenStore): void {
       const { store, clock } = world()
       const subject = new TestSubject(world())
       const [id, renamed] = [7200, unique('acme/renamed')]
-      await store.learnRepository(subject.repo, id, 'now')
+      await store.learnRepository(subject.repo, id, 'now', 'test')
       await subject.claim('a')
       await subject.claim('b', { repo: renamed })
       const last = await subject.claim('c', { repo: renamed })
       expect(last.unclear).toBe(true)
-      await store.learnRepository(renamed, id, 'now')
+      await store.learnRepository(renamed, id, 'now', 'test')
       clock.move(minute)
       const { run } = (await take(last.run!.id))!
       expect(await settle(run!.id, run!.fence, 'c')).toMatchObject({ result: 'confirmed' })

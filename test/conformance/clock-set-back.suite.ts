@@ -121,10 +121,10 @@ export function clockSetBack(open: OpenStore): void {
 
   it('a repository’s name that GitHub told can be given away', async () => {
     const { store } = world
-    await store.learnRepository('acme/told', 111, 'now')
+    await store.learnRepository('acme/told', 111, 'now', 'test')
     await setBack()
     await live(1)
-    await store.learnRepository('acme/told', 112, store.now())
+    await store.learnRepository('acme/told', 112, store.now(), 'test')
     expect(await store.repositoryNamed('acme/told')).toMatchObject({ githubId: 112 })
   })
 
@@ -133,7 +133,7 @@ export function clockSetBack(open: OpenStore): void {
     const [ahead, other] = [101, 102]
     for (const githubId of [ahead, other]) {
       const repo = `acme/r${githubId}`
-      await store.learnRepository(repo, githubId, 'now')
+      await store.learnRepository(repo, githubId, 'now', 'test')
       await store.claimRun(pullRequestClaim({ repo, pr: 1, head: 'a' }), null)
     }
     await store.catchUp.noteLooked(ahead)

@@ -160,12 +160,12 @@ export function crossing(open: OpenStore): void {
   it('a claim that crosses its repository’s rename lands in the right place', async () => {
     const [before, after] = [unique('acme/old'), unique('acme/new')]
     const id = 900_000_000 + (world().store.now() % 1_000_000)
-    await world().store.learnRepository(before, id, 'now')
+    await world().store.learnRepository(before, id, 'now', 'test')
     const claims = (repo: string, head: string) =>
       world().store.claimRun(pullRequestClaim({ repo, pr: 5, head }), null)
     await claims(after, 'a')
     await Promise.all([
-      world().store.learnRepository(after, id, 'now'),
+      world().store.learnRepository(after, id, 'now', 'test'),
       ...['b', 'c', 'd', 'e'].map((head) => claims(after, head)),
     ])
     await claims(before, 'f')

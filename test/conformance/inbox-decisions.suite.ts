@@ -331,10 +331,10 @@ function closing(open: OpenStore): void {
   it('is found under the name the repository has now', async () => {
     const subject = new TestSubject(world())
     const id = 800_000_000 + (world().store.now() % 1_000_000)
-    await world().store.learnRepository(subject.repo, id, 'now')
+    await world().store.learnRepository(subject.repo, id, 'now', 'test')
     await subject.claim('a', { eventAt: 1 })
     const renamed = unique('acme/renamed')
-    await world().store.learnRepository(renamed, id, 'now')
+    await world().store.learnRepository(renamed, id, 'now', 'test')
     const entry = await received(world().store, { eventAt: 2, prState: 'closed' })
     await settle(entry, { act: 'cancel', type: subject.type, repo: renamed, pr: 5 })
     expect(await subject.state('a')).toBe('cancelled')

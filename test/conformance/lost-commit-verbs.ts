@@ -45,7 +45,7 @@ async function undecidedRun(store: Store): Promise<Run> {
 async function usedRepository(store: Store): Promise<number> {
   const repoId = 2_000_000 - nextPull()
   const names = { repo: `acme/used-${repoId}`, pr: nextPull(), head: 'a' }
-  await store.learnRepository(names.repo, repoId, 'now')
+  await store.learnRepository(names.repo, repoId, 'now', 'test')
   await store.claimRun(pullRequestClaim(names, { repoId }), null)
   return repoId
 }
@@ -191,7 +191,9 @@ export const runVerbs: Readonly<Record<string, Scenario>> = {
   noteRefusals: (store, ask) =>
     ask(() => store.noteRefusals([{ address: '192.0.2.1', what: 'token', count: 3 }])),
   learnRepository: (store, ask) =>
-    ask(() => store.learnRepository(`acme/repo-${nextPull()}`, 1_000_000 + nextPull(), 'now')),
+    ask(() =>
+      store.learnRepository(`acme/repo-${nextPull()}`, 1_000_000 + nextPull(), 'now', 'test'),
+    ),
   recordMode: async (store, ask) => {
     const before = await store.firstStartedAt()
     const mode = await ask(() => store.recordMode('live'))

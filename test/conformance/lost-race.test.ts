@@ -72,7 +72,7 @@ describe.each([
     const expected: string[] = []
     for (let after = 0, wasLost = true; wasLost; after += 1) {
       const repo = unique('acme/repo')
-      await store.learnRepository(repo, 9000 + after, 'now')
+      await store.learnRepository(repo, 9000 + after, 'now', 'test')
       wasLost = await claimLosing(after, repo)
       expected.push(repo)
       expect(await inUse()).toContain(repo)
@@ -84,7 +84,7 @@ describe.each([
 
   it('a use within five minutes is not noted again, a later one is', async () => {
     const repo = unique('acme/repo')
-    await store.learnRepository(repo, 9999, 'now')
+    await store.learnRepository(repo, 9999, 'now', 'test')
     const usedSince = async (ms: number): Promise<boolean> => {
       const { items } = await store.catchUp.repositoriesInUse(store.now() - ms, 1000)
       return items.some(({ name }) => name === repo)

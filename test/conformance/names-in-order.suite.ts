@@ -14,7 +14,7 @@ export function namesInOrder(open: OpenStore): void {
 
   const learn = (name: string, id: number, at: HeardAt) => {
     const { store } = world()
-    return store.learnRepository(name, id, at)
+    return store.learnRepository(name, id, at, 'test')
   }
   const meant = async (name: string) => (await world().store.repositoryNamed(name))?.githubId
 

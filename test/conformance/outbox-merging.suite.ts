@@ -34,8 +34,8 @@ export function merging(open: OpenStore): void {
       const made = pullRequestClaim({ repo, pr: 5, head }, { eventAt, policy })
       return (await world.store.claimRun(made, null)).run!
     }
-    await world.store.learnRepository(left, githubId, 'now')
-    const merge = () => world.store.learnRepository(right, githubId, 'now')
+    await world.store.learnRepository(left, githubId, 'now', 'test')
+    const merge = () => world.store.learnRepository(right, githubId, 'now', 'test')
     const anchors = async () => {
       const { items } = await outbox().list({}, page)
       const ofThis = items.filter(({ name }) => name === 'anchor')
@@ -181,8 +181,13 @@ export function merging(open: OpenStore): void {
       const made = pullRequestClaim({ repo, pr: 5, head: 'a' }, { eventAt: 1000, policy })
       return await world.store.claimRun(isHeld ? made : { ...made, lease: null }, null)
     }
-    await world.store.learnRepository(left, githubId, 'now')
-    return { left, right, claim, merge: () => world.store.learnRepository(right, githubId, 'now') }
+    await world.store.learnRepository(left, githubId, 'now', 'test')
+    return {
+      left,
+      right,
+      claim,
+      merge: () => world.store.learnRepository(right, githubId, 'now', 'test'),
+    }
   }
 
   it('of one pair: an unanswered status is looked for before it is said again', async () => {

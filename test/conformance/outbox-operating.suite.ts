@@ -314,12 +314,12 @@ export function operating(open: OpenStore): void {
           ),
           null,
         )
-      await world.store.learnRepository(left, githubId, 'now')
+      await world.store.learnRepository(left, githubId, 'now', 'test')
       await claim(left, 1000)
       await hand.publish()
       const { run } = await claim(right, 2000)
       for (const leased of await hand.lease()) await hand.send(leased, sentEnd())
-      await world.store.learnRepository(right, githubId, 'now')
+      await world.store.learnRepository(right, githubId, 'now', 'test')
       const { items } = await outbox().list({}, page)
       const live = items.filter(({ status }) => status !== 'SKIPPED')
       const scopes = new Set(live.map(({ repositoryId }) => repositoryId))

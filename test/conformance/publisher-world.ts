@@ -47,7 +47,7 @@ export class PublisherWorld {
     await world.store.recordMode('live')
     const made = new PublisherWorld(world)
     // As an event does: what is due can be written at once.
-    await world.store.learnRepository(repo, made.github.repository(repo).id, 'now')
+    await world.store.learnRepository(repo, made.github.repository(repo).id, 'now', 'test')
     return made
   }
 

@@ -249,8 +249,8 @@ export function purging(open: OpenStore): void {
     world.clock.move(days * day)
     expect(await purge()).toBe(days === 0 ? 0 : 2)
     const githubId = 790_000 + (world.store.now() % 10_000)
-    await world.store.learnRepository(subject.repo, githubId, 'now')
-    await world.store.learnRepository(other, githubId, 'now')
+    await world.store.learnRepository(subject.repo, githubId, 'now', 'test')
+    await world.store.learnRepository(other, githubId, 'now', 'test')
     expect((await subject.claim('a', again)).run).toMatchObject({ round: 3 })
   })
 

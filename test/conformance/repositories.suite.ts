@@ -18,7 +18,7 @@ export function repositories(open: OpenStore): void {
     return world().store.claimRun(made, null)
   }
 
-  const learn = (name: string, id: number) => world().store.learnRepository(name, id, 'now')
+  const learn = (name: string, id: number) => world().store.learnRepository(name, id, 'now', 'test')
 
   it('a rename keeps the subject and does not run the same pair again', async () => {
     const [before, after, id] = [unique('acme/old'), unique('acme/new'), newId()]
@@ -32,6 +32,33 @@ export function repositories(open: OpenStore): void {
     expect(next).toMatchObject({ reason: 'superseded-prior', supersededKeys: [first.runKey] })
     expect(next.run?.subjectId).toBe(first.run?.subjectId)
     expect(next.runKey).toContain(after)
+  })
+
+  it('the audit says who told of a number, a new name and two that are one', async () => {
+    const { store } = world()
+    const [before, after, alone, id] = [
+      unique('acme/a'),
+      unique('acme/b'),
+      unique('acme/c'),
+      newId(),
+    ]
+    await store.learnRepository(before, id, 'now', 'token:tok_1')
+    await store.learnRepository(after, id, 'now', 'github')
+    await claim(alone, 'a')
+    await store.learnRepository(alone, id, 'now', 'publisher')
+    const { items } = await store.listAudit({}, { limit: 1000, cursor: null })
+    const names = [before, after, alone].map((name) => JSON.stringify(name))
+    const told = items.filter(({ type, data }) => {
+      return (
+        type.startsWith('repository.') && names.some((name) => JSON.stringify(data).includes(name))
+      )
+    })
+    expect(told.map(({ type, actor }) => [type, actor])).toEqual([
+      ['repository.merged', 'publisher'],
+      ['repository.renamed', 'publisher'],
+      ['repository.renamed', 'github'],
+      ['repository.identified', 'token:tok_1'],
+    ])
   })
 
   it('the old name still means the renamed repository', async () => {
@@ -263,7 +290,7 @@ export function repositories(open: OpenStore): void {
       new TestSubject(world(), { kind: 'job' }),
     ]
     const ofBoth = async (repoId: number) => {
-      await store.learnRepository(name, repoId, 'now')
+      await store.learnRepository(name, repoId, 'now', 'test')
       const key = `${name}:pr-5:${pullRequest.claimOf('a').pair}`
       const pr = await pullRequest.claim('a', { repo: name, repoId, key })
       const job = await push.claim('b', { repo: name, repoId, key: `${name}:push:b` })
@@ -293,10 +320,10 @@ export function repositories(open: OpenStore): void {
     const { store } = world()
     const subject = new TestSubject(world())
     const id = newId()
-    await store.learnRepository(subject.repo, id, 'now')
+    await store.learnRepository(subject.repo, id, 'now', 'test')
     const { run } = await subject.claim('a', { repoId: id })
     const renamed = unique('acme/renamed')
-    await store.learnRepository(renamed, id, 'now')
+    await store.learnRepository(renamed, id, 'now', 'test')
     const byHead = async (repo: string) => {
       const of = { repo, headSha: run!.headSha! }
       return (await store.listRuns(of, { limit: 10, cursor: null })).items.map((found) => found.id)
@@ -306,7 +333,7 @@ export function repositories(open: OpenStore): void {
     for (const repo of [subject.repo, renamed]) {
       expect([await byHead(repo), await byName(repo)]).toEqual([[run!.id], [run!.id]])
     }
-    await store.learnRepository(subject.repo, newId(), 'now')
+    await store.learnRepository(subject.repo, newId(), 'now', 'test')
     expect([await byHead(subject.repo), await byName(subject.repo)]).toEqual([[], []])
     expect(await byHead(renamed)).toEqual([run!.id])
   })
@@ -315,9 +342,9 @@ export function repositories(open: OpenStore): void {
     const { store } = world()
     const subject = new TestSubject(world())
     const [id, renamed] = [newId(), unique('acme/renamed')]
-    await store.learnRepository(subject.repo, id, 'now')
+    await store.learnRepository(subject.repo, id, 'now', 'test')
     const { run } = await subject.claim('a', { repo: renamed })
-    await store.learnRepository(renamed, id, 'now')
+    await store.learnRepository(renamed, id, 'now', 'test')
     const { items } = await store.listRuns({ repo: subject.repo }, { limit: 10, cursor: null })
     expect(items.map((found) => found.id)).toEqual([run!.id])
   })
@@ -326,9 +353,9 @@ export function repositories(open: OpenStore): void {
     const { store } = world()
     const subject = new TestSubject(world())
     const [id, renamed] = [newId(), unique('acme/renamed')]
-    await store.learnRepository(subject.repo, id, 'now')
+    await store.learnRepository(subject.repo, id, 'now', 'test')
     const { run } = await subject.claim('a', { repo: renamed })
-    await store.learnRepository(renamed, id, 'now')
+    await store.learnRepository(renamed, id, 'now', 'test')
     // Whoever read it before, as a heartbeat does without a lock, must not write it back as it was.
     expect((await store.run(run!.id))!.rev).toBeGreaterThan(run!.rev)
   })

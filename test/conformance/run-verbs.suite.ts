@@ -169,7 +169,7 @@ export function runVerbs(open: OpenStore): void {
       const [name, repoId] = [repo(), world().store.now()]
       const eventAt = at(1)
       await runs.claim(request('a', { repo: name, repoId, eventAt }), 'test')
-      await world().store.learnRepository(name.toLowerCase(), repoId + 1, 'now')
+      await world().store.learnRepository(name.toLowerCase(), repoId + 1, 'now', 'test')
       await runs.claim(request('b', { repo: name, repoId, eventAt }), 'test')
       await runs.settled()
       expect(asked).toEqual([repoId])

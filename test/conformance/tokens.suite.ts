@@ -190,19 +190,19 @@ export function tokens(open: OpenStore): void {
     it('follows the repository through a rename, not its name to another’s', async () => {
       const [old, now] = [unique('acme/old'), unique('acme/now')]
       const limits = await limited(old)
-      await world.store.learnRepository(old, 41, 'now')
-      await world.store.learnRepository(now, 41, 'now')
-      await world.store.learnRepository(old, 42, 'now')
+      await world.store.learnRepository(old, 41, 'now', 'test')
+      await world.store.learnRepository(now, 41, 'now', 'test')
+      await world.store.learnRepository(old, 42, 'now', 'test')
       expect(await reaches(limits, now)).toBe(true)
       expect(await reaches(limits, old)).toBe(false)
     })
 
     it('means both rows that turn out to be one repository', async () => {
       const [known, stray] = [unique('acme/known'), unique('acme/stray')]
-      await world.store.learnRepository(known, 51, 'now')
+      await world.store.learnRepository(known, 51, 'now', 'test')
       const limits = await limited(stray)
       expect(await reaches(limits, known)).toBe(false)
-      await world.store.learnRepository(stray, 51, 'now')
+      await world.store.learnRepository(stray, 51, 'now', 'test')
       const { items } = await world.store.listTokens(page)
       expect(await reaches(items[0]!.limits, stray)).toBe(true)
     })

@@ -52,7 +52,7 @@ describe('a name that another repository has taken', () => {
     const claimed = await here.claim()
     await here.time.pass(5 * second)
     giveNameAway(here)
-    await here.now(here.store.learnRepository(repo, here.github.repository(repo).id, 'now'))
+    await here.now(here.store.learnRepository(repo, here.github.repository(repo).id, 'now', 'test'))
     await here.complete(claimed, 'A private result.')
     await here.time.pass(hour)
     expectAllInOldPlace(here, 'A private result.')
@@ -61,7 +61,7 @@ describe('a name that another repository has taken', () => {
   it('an event brought the id before the first write: nothing is written by name', async () => {
     const here = await openWorld()
     world = here
-    await here.now(here.store.learnRepository(repo, here.github.repository(repo).id, 'now'))
+    await here.now(here.store.learnRepository(repo, here.github.repository(repo).id, 'now', 'test'))
     const claimed = await here.claim()
     giveNameAway(here)
     here.startPublisher()

@@ -225,7 +225,7 @@ function connectionOf({ options, seams, store, github }: Base, fetch = github.fe
     log,
     version: 'test',
     credentials: options.app === true ? { appId: '12', privateKey: appKeyPem } : { token: 'token' },
-    onRenamed: (...told) => void learnRename(store, ...told),
+    onRenamed: (...told) => void learnRename(store, ...told, 'github'),
   })
 }
 

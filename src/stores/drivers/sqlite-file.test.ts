@@ -220,7 +220,7 @@ describe('who may hold a file', () => {
     openStore()
     // Were its lock gone, the last one to close would take the first one's log away.
     inAnotherProcess('db.prepare("SELECT 1 FROM run").all()')
-    await first.learnRepository('o/r', 7, 'now')
+    await first.learnRepository('o/r', 7, 'now', 'test')
     const names = inAnotherProcess('console.log(db.prepare("SELECT name FROM repository").all())')
     expect(names).toContain('o/r')
   })

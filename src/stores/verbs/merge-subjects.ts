@@ -28,6 +28,7 @@ export function* mergeSubjects(
   context: VerbContext,
   from: Repository,
   into: Repository,
+  actor: string,
 ): Verb<void> {
   const strays = yield sql`SELECT stray.id, kept.id AS kept_id FROM subject AS stray
     LEFT JOIN subject AS kept
@@ -52,10 +53,8 @@ export function* mergeSubjects(
   yield* announceMoved(context, into.id, [...keptIds.values()], since)
   yield* noteMerged(from.id, into.id)
   const data = { from: from.id, into: into.id, name: into.name }
-  yield* insertAudits(
-    [{ type: 'repository.merged', actor: 'system', runId: null, data }],
-    context.now(),
-  )
+  const told = { type: 'repository.merged', actor, runId: null, data } as const
+  yield* insertAudits([told], context.now())
 }
 
 /** With its runs. A heartbeat writes those without the subject's lock, so their `rev` is raised. */

@@ -29,6 +29,8 @@ export interface Lesson {
   readonly name: string
   readonly githubId: number
   readonly at: HeardAt
+  /** Who says so. */
+  readonly actor: string
 }
 
 /** Hearing the same name again is written down no more often than that. */
@@ -70,39 +72,39 @@ export function* learnRepository(context: VerbContext, lesson: Lesson): Verb<voi
   if (learnt === 'current') {
     yield* setName(own.id, name, at ?? own.namedAt)
     const data = { repository: own.id, from: own.name, to: name }
-    if (own.name !== name) yield* tell(context, 'repository.renamed', data)
+    if (own.name !== name) yield* tell(context, lesson, 'repository.renamed', data)
   }
-  if (byNameAlone !== null) yield* mergeSubjects(context, byNameAlone, own)
+  if (byNameAlone !== null) yield* mergeSubjects(context, byNameAlone, own, lesson.actor)
 }
 
 /** The old owner of its name, if there is one, keeps its subjects. */
 function* makeNew(
   context: VerbContext,
-  { name, githubId }: Lesson,
+  lesson: Lesson,
   namedAt: number | null,
   takenFrom: Repository | null,
 ): Verb<Repository> {
+  const { name, githubId } = lesson
   const made = { id: context.newId('rep'), name, githubId, namedAt }
   yield* insertRepository(made, context.now())
   const taken = takenFrom !== null && { taken_from: takenFrom.id }
-  yield* tell(context, 'repository.identified', { name, github_id: githubId, ...taken })
+  const data = { name, github_id: githubId, ...taken }
+  yield* tell(context, lesson, 'repository.identified', data)
   return made
 }
 
-function* identify(
-  context: VerbContext,
-  { name, githubId }: Lesson,
-  known: Repository,
-): Verb<Repository> {
+function* identify(context: VerbContext, lesson: Lesson, known: Repository): Verb<Repository> {
+  const { name, githubId } = lesson
   yield* fillInGithubId(known.id, githubId)
-  yield* tell(context, 'repository.identified', { name, github_id: githubId })
+  yield* tell(context, lesson, 'repository.identified', { name, github_id: githubId })
   return known
 }
 
 function* tell(
   context: VerbContext,
+  { actor }: Lesson,
   type: 'repository.identified' | 'repository.renamed',
   data: AuditDraft['data'],
 ): Verb<void> {
-  yield* insertAudits([{ type, actor: 'system', runId: null, data }], context.now())
+  yield* insertAudits([{ type, actor, runId: null, data }], context.now())
 }
