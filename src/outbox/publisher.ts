@@ -47,6 +47,8 @@ class StorePublisher implements Publisher {
   #cancel: Cancel | undefined
   #looking: Promise<void> | null = null
   #again = false
+  /** The last look found something to do. */
+  #found = false
 
   constructor(options: PublisherOptions) {
     this.#options = options
@@ -88,22 +90,29 @@ class StorePublisher implements Publisher {
   async #look(): Promise<number> {
     const { store, clock, log } = this.#options
     try {
-      const dueAt = await store.outbox.nextDueAt()
-      if (dueAt === null) return pollMs
-      const waitMs = dueAt - store.now()
-      if (waitMs > 0) return Math.min(pollMs, waitMs)
+      // While there was something at the last look, there may be more: that is not asked twice.
+      const waitMs = this.#found ? 0 : await this.#nothingForMs()
+      if (waitMs > 0) return waitMs
       // The lease is counted from before it was asked for: ours ends before the store's.
       const leasedAtMs = clock.monotonicMs()
       const room = this.#hands.room()
       if (room === null) return pollMs
-      for (const one of await store.outbox.lease(room)) {
-        this.#take(one, leasedAtMs)
-      }
-      return pollMs
+      const leased = await store.outbox.lease(room)
+      for (const one of leased) this.#take(one, leasedAtMs)
+      const waited = this.#found
+      this.#found = leased.length > 0
+      return waited && !this.#found ? await this.#nothingForMs() : pollMs
     } catch (error) {
       log.error({ err: error }, 'could not look for what has to be published')
       return errorPauseMs
     }
+  }
+
+  /** A look at the heads of the queues, which changes nothing. */
+  async #nothingForMs(): Promise<number> {
+    const { store } = this.#options
+    const dueAt = await store.outbox.nextDueAt()
+    return dueAt === null ? pollMs : Math.max(0, Math.min(pollMs, dueAt - store.now()))
   }
 
   #take(leased: LeasedDelivery, leasedAtMs: number): void {

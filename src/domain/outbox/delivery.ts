@@ -204,16 +204,19 @@ export interface Attempt {
   readonly providerId: string | null
 }
 
-export function isOpen(delivery: Delivery): boolean {
+export function isOpen(delivery: Pick<Delivery, 'status'>): boolean {
   return delivery.status === 'PENDING'
 }
 
-export function isLeased(delivery: Delivery, now: number): boolean {
+export function isLeased(delivery: Pick<Delivery, 'leasedUntil'>, now: number): boolean {
   return delivery.leasedUntil !== null && delivery.leasedUntil > now
 }
 
 /** As people and filters see it; null when it is closed. */
-export function waitOf(delivery: Delivery, now: number): DeliveryWait | null {
+export function waitOf(
+  delivery: Pick<Delivery, 'status' | 'leasedUntil' | 'wait' | 'dueAt' | 'queue'>,
+  now: number,
+): DeliveryWait | null {
   if (!isOpen(delivery)) return null
   if (isLeased(delivery, now)) return 'leased'
   const { wait, dueAt, queue } = delivery

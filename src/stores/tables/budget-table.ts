@@ -23,6 +23,8 @@ const budget = table<Budget>(
   { json: ['seconds', 'minutes'] },
 )
 
+const pace = table<Pace>(['identity', 'lastWriteAt', 'writesFrom', 'progressFrom'])
+
 export function* lockBudget(identity: string, now: number): Verb<Budget> {
   const fresh = newBudget(identity, now)
   const [row] = yield sql`INSERT INTO budget (${budget.columns})
@@ -52,9 +54,9 @@ export function* isKnownIdentity(identity: string): Verb<boolean> {
 
 export function* selectPaces(identities: readonly string[]): Verb<Map<string, Pace>> {
   if (identities.length === 0) return new Map()
-  const rows = yield sql`SELECT ${budget.columns} FROM budget
+  const rows = yield sql`SELECT ${pace.columns} FROM budget
     WHERE identity IN (${join(padded(identities))})`
-  return new Map(rows.map((row) => budget.decode(row)).map((pace) => [pace.identity, pace]))
+  return new Map(rows.map((row) => pace.decode(row)).map((each) => [each.identity, each]))
 }
 
 export function* blockedUntil(identity: string): Verb<number | null> {

@@ -1,7 +1,7 @@
 /** Tables `delivery` and `delivery_attempt`. Every write checks and raises `rev`. */
 import type { Attempt, Delivery } from '../../domain/outbox/delivery.ts'
 import type { QueueHead } from '../../domain/outbox/queue.ts'
-import { isRepairQueue, lineUp, priorities } from '../../domain/outbox/queue.ts'
+import { lineUp, priorities } from '../../domain/outbox/queue.ts'
 import { LostRace } from '../driver.ts'
 import type { Sql, Verb } from '../sql.ts'
 import { inPieces, join, padded, sql, tuples } from '../sql.ts'
@@ -79,11 +79,53 @@ const attempt = table<Attempt>(
   { flags: ['late'] },
 )
 
+/** What it takes to count and name them; without what they say, which may be large. */
+export type DeliveryOutline = Pick<
+  Delivery,
+  | 'id'
+  | 'runId'
+  | 'channel'
+  | 'kind'
+  | 'final'
+  | 'status'
+  | 'reason'
+  | 'wait'
+  | 'queue'
+  | 'dueAt'
+  | 'leasedUntil'
+  | 'changedAt'
+  | 'errorCode'
+>
+
+const outline = table<DeliveryOutline>(
+  [
+    'id',
+    'runId',
+    'channel',
+    'kind',
+    'final',
+    'status',
+    'reason',
+    'wait',
+    'queue',
+    'dueAt',
+    'leasedUntil',
+    'changedAt',
+    'errorCode',
+  ],
+  { flags: ['final'] },
+)
+
 const head = table<QueueHead>(['id', 'queue', 'priority', 'waitsSince', 'dueAt'])
 
 export function* selectDeliveries(rest: Sql): Verb<Delivery[]> {
   const rows = yield sql`SELECT ${delivery.columns} FROM delivery WHERE ${rest}`
   return rows.map((row) => delivery.decode(row))
+}
+
+export function* selectOutlines(rest: Sql): Verb<DeliveryOutline[]> {
+  const rows = yield sql`SELECT ${outline.columns} FROM delivery WHERE ${rest}`
+  return rows.map((row) => outline.decode(row))
 }
 
 export function* selectDelivery(id: string): Verb<Delivery | null> {
@@ -106,18 +148,6 @@ export function* lastOwnPlace(runId: string): Verb<number | null> {
   return row === undefined ? null : Number(row['waits_since'])
 }
 
-/** One look-up per queue: however long each of them is. */
-export function* selectQueues(): Verb<string[]> {
-  const queues: string[] = []
-  for (let last = ''; ;) {
-    const [row] = yield sql`SELECT queue FROM delivery
-      WHERE queue IS NOT NULL AND queue > ${last} ORDER BY queue LIMIT 1`
-    if (row === undefined) return queues
-    last = row['queue'] as string
-    queues.push(last)
-  }
-}
-
 /** The first to go of a priority. */
 export function* firstInQueue(queue: string, priority: number): Verb<QueueHead | null> {
   const [row] = yield sql`SELECT id, queue, priority, waits_since, due_at FROM delivery
@@ -125,16 +155,38 @@ export function* firstInQueue(queue: string, priority: number): Verb<QueueHead |
   return row === undefined ? null : head.decode(row)
 }
 
+/**
+ * The first of each priority of each queue, in one statement: it steps along the index from queue
+ * to queue, however long each of them is.
+ */
 export function* selectQueueHeads(): Verb<QueueHead[]> {
-  const heads: QueueHead[] = []
-  for (const queue of yield* selectQueues()) {
-    const { first: before, progress, repair } = priorities
-    for (const priority of isRepairQueue(queue) ? [repair] : [before, progress]) {
-      const first = yield* firstInQueue(queue, priority)
-      if (first !== null) heads.push(first)
-    }
-  }
-  return heads
+  const rows = yield sql`WITH RECURSIVE queues (name) AS (
+      SELECT (SELECT queue FROM delivery WHERE queue IS NOT NULL ORDER BY queue LIMIT 1)
+      UNION ALL
+      SELECT (SELECT queue FROM delivery
+        WHERE queue IS NOT NULL AND queue > queues.name ORDER BY queue LIMIT 1)
+      FROM queues WHERE queues.name IS NOT NULL
+    )
+    SELECT delivery.id, delivery.queue, delivery.priority, delivery.waits_since, delivery.due_at
+    FROM queues
+    CROSS JOIN (SELECT ${priorities.first} + 0 AS priority
+      UNION ALL SELECT ${priorities.progress} + 0
+      UNION ALL SELECT ${priorities.repair} + 0) AS kinds
+    JOIN delivery ON delivery.id = (SELECT id FROM delivery AS first
+      WHERE first.queue = queues.name AND first.priority = kinds.priority
+      ORDER BY first.waits_since LIMIT 1)
+    WHERE queues.name IS NOT NULL`
+  return rows.map((row) => head.decode(row))
+}
+
+/** When the first of each priority is due that stands in no queue. */
+export function* selectDueTimes(): Verb<number[]> {
+  const first = (priority: number): Sql => sql`(SELECT due_at FROM delivery
+    WHERE due_at IS NOT NULL AND queue IS NULL AND priority = ${priority}
+    ORDER BY priority, due_at LIMIT 1)`
+  const [row] = yield sql`SELECT ${first(priorities.first)} AS first,
+    ${first(priorities.progress)} AS progress, ${first(priorities.repair)} AS repair`
+  return Object.values(row ?? {}).flatMap((at) => (at === null ? [] : Number(at)))
 }
 
 /**

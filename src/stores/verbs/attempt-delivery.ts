@@ -74,7 +74,7 @@ function* isBehind(delivery: Delivery, identity: string): Verb<boolean> {
   if (isRepair(delivery)) return false
   const queue = queueName(identity, delivery.channel)
   const own = isProgress(delivery) ? priorities.progress : priorities.first
-  for (const priority of [priorities.first, own]) {
+  for (const priority of new Set([priorities.first, own])) {
     if ((yield* firstInQueue(queue, priority)) !== null) return true
   }
   return false

@@ -23,6 +23,7 @@ import { selectPaces } from '../tables/budget-table.ts'
 import {
   selectAttempts,
   selectDeliveries,
+  selectDueTimes,
   selectQueueHeads,
   writeDeliveries,
   writeOutcome,
@@ -207,11 +208,6 @@ export function* nextDueAt(): Verb<number | null> {
   const heads = yield* selectQueueHeads()
   const paces = yield* pacesOf(heads)
   const times = heads.map((head) => opensAt(head, paces.get(identityOfQueue(head.queue))))
-  for (const priority of Object.values(priorities)) {
-    const [row] = yield sql`SELECT due_at FROM delivery
-      WHERE due_at IS NOT NULL AND queue IS NULL AND priority = ${priority}
-      ORDER BY priority, due_at LIMIT 1`
-    if (row !== undefined) times.push(Number(row['due_at']))
-  }
+  times.push(...(yield* selectDueTimes()))
   return times.length === 0 ? null : Math.min(...times)
 }

@@ -15,7 +15,8 @@ import { cutPage, pageAfterId, rowsToRead } from '../paging.ts'
 import type { Sql, Verb } from '../sql.ts'
 import { join, raw, sql } from '../sql.ts'
 import { inRepositories, ofTypes } from './within-limits.ts'
-import { deliveriesAt, selectDeliveries } from '../tables/delivery-table.ts'
+import type { DeliveryOutline } from '../tables/delivery-table.ts'
+import { deliveriesAt, selectDeliveries, selectOutlines } from '../tables/delivery-table.ts'
 
 const countMax = 1000
 const shownMax = 10
@@ -72,12 +73,8 @@ export function* anchorsOf(runs: readonly AnchorOf[]): Verb<Map<string, AnchorPl
 }
 
 export function* outboxBacklog(now: number): Verb<OutboxBacklog> {
-  const open = yield* selectDeliveries(
-    sql`status = 'PENDING' ORDER BY changed_at LIMIT ${countMax}`,
-  )
-  const failed = yield* selectDeliveries(
-    sql`status = 'FAILED' ORDER BY status, id LIMIT ${countMax}`,
-  )
+  const open = yield* selectOutlines(sql`status = 'PENDING' ORDER BY changed_at LIMIT ${countMax}`)
+  const failed = yield* selectOutlines(sql`status = 'FAILED' ORDER BY status, id LIMIT ${countMax}`)
   const counts = Object.fromEntries(deliveryWaits.map((wait) => [wait, 0])) as Record<
     DeliveryWait,
     number
@@ -97,7 +94,7 @@ export function* outboxBacklog(now: number): Verb<OutboxBacklog> {
   }
 }
 
-function lingering(delivery: Delivery, now: number): LingeringDelivery {
+function lingering(delivery: DeliveryOutline, now: number): LingeringDelivery {
   const { id, runId, channel, status, changedAt, reason, errorCode } = delivery
   return {
     runId,
