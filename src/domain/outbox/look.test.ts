@@ -128,6 +128,18 @@ describe('a scan for a second one', () => {
     const current = afterScan(scanned, [seen('90'), seen('100')], around).delivery
     expect(current).toMatchObject({ status: 'SENT', providerId: '90', dueAt: now })
   })
+
+  it('finds a check run at work that came late: it shows instead, and is the one to close', () => {
+    const check = { ...scanned, channel: 'github-check' as const }
+    const [late, known] = [seen('120', false), seen('100')]
+    const standing = [
+      { ...late, atWork: true },
+      { ...known, atWork: false },
+    ]
+    const { delivery } = afterScan(check, standing, around)
+    expect(delivery).toMatchObject({ status: 'PENDING', providerId: '120', dueAt: now })
+    expect(delivery.memo.surplus).toBeUndefined()
+  })
 })
 
 describe('settling', () => {

@@ -235,7 +235,9 @@ export function afterScan(
   const step = (delivery.memo.scan?.step ?? 0) + 1
   const at = scanAt(step, now, rules)
   const memo = withAppointment(delivery.memo, 'scan', at === null ? null : { step, at })
-  if (kept === undefined || copies.length === 0) {
+  // A newer check run shows instead of the one that we know, though that is completed.
+  const isAnother = others.length > 0 && kept?.providerId !== delivery.providerId
+  if (kept === undefined || (copies.length === 0 && !isAnother)) {
     return { delivery: withDue({ ...delivery, memo }, now), audits: [] }
   }
   const surplus = copies.map(({ providerId }) => providerId)
@@ -243,7 +245,7 @@ export function afterScan(
     ...delivery,
     providerId: kept.providerId,
     providerUrl: kept.url ?? delivery.providerUrl,
-    memo: { ...memo, surplus },
+    memo: { ...memo, ...(surplus.length > 0 && { surplus }) },
   }
   if (kept.current || delivery.kind === 'message') {
     return { delivery: withDue(found, now), audits: [] }
