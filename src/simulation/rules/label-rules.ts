@@ -3,14 +3,15 @@ import type { Facts } from '../facts.ts'
 import type { Findings } from '../findings.ts'
 import type { World } from '../world.ts'
 import { isExcused } from './excused.ts'
-import { repoOf } from './places.ts'
+import { repoOf, targetOf } from './places.ts'
 
 export function checkLabels(facts: Facts, world: World, findings: Findings): void {
   for (const delivery of facts.deliveries) {
     if (delivery.channel !== 'github-label' || isExcused(delivery, facts, world)) continue
-    // One that was purged is remembered here; its label may have been another run's since.
+    // One that was purged or gave way in a merge is remembered here; its label is another run's.
     const isReplaced = facts.deliveries.some((other) => {
-      return other.target === delivery.target && other.version_fence > delivery.version_fence
+      const isSame = targetOf(other) === targetOf(delivery)
+      return isSame && other.version_fence > delivery.version_fence
     })
     if (isReplaced) continue
     const { label, present } = JSON.parse(delivery.content) as { label: string; present: boolean }

@@ -127,18 +127,26 @@ function claimed(
 
 /** What a round publishes is known by its number: no other run of the key had the same one. */
 export function checkRounds(facts: Facts, findings: Findings): void {
-  const begun = new Map<string, number>()
-  for (const { type, run_id: run, data } of facts.audit) {
+  const begun = new Map<string, { readonly round: number; readonly at: number }>()
+  let mergedAt = 0
+  for (const { id, type, run_id: run, data } of facts.audit) {
+    if (type === 'repository.merged') mergedAt = id
     if (type === 'run.claimed' && run !== null && !begun.has(run)) {
-      begun.set(run, data['round'] as number)
+      begun.set(run, { round: data['round'] as number, at: id })
     }
   }
   const last = new Map<string, RunFact>()
-  for (const run of facts.runs.toSorted((a, b) => (a.id < b.id ? -1 : 1))) {
+  const inOrder = facts.runs.toSorted((a, b) => {
+    return (begun.get(a.id)?.at ?? a.claim_fence) - (begun.get(b.id)?.at ?? b.claim_fence)
+  })
+  for (const run of inOrder) {
     const key = `${run.subject_id} ${run.pair}`
-    const before = last.get(key)?.round ?? 0
-    const first = begun.get(run.id) ?? run.round
-    findings.check('3', first > before, () => {
+    const earlier = last.get(key)
+    const before = earlier?.round ?? 0
+    const { round: first, at } = begun.get(run.id) ?? { round: run.round, at: run.claim_fence }
+    // Nobody had told yet that both names are one repository.
+    const wasApart = earlier !== undefined && earlier.repo !== run.repo && at < mergedAt
+    findings.check('3', first > before || wasApart, () => {
       return `run ${run.id} begins with round ${first}, but its key had round ${before}`
     })
     last.set(key, run)
