@@ -69,7 +69,7 @@ export const deliveryRowWords: Readonly<Record<DeliveryType, Words>> = {
     `${what(row, delivery)} was not changed: it shows run ${id(row, 'shown_run_id')}`,
   'budget.blocked': (row) =>
     `GitHub told ${outside(textOf(row, 'identity') ?? 'us', 80)} to wait until ` +
-    `${outside(textOf(row, 'until') ?? 'later', 40)}${limitReason(row)}`,
+    `${outside(textOf(row, 'until') ?? 'later', 40)}${limitReason(row)}${askedFor(row)}`,
   'operator.identity_unblocked': (row) =>
     `${atStart(actorWords(row.actor))} lifted the block of ` +
     outside(textOf(row, 'identity') ?? 'an identity', 80),
@@ -153,6 +153,17 @@ function trouble(row: AuditRow): string {
 function limitReason(row: AuditRow): string {
   const reason = textOf(row, 'reason')
   return reason === null ? '' : ` (${outside(reason)})`
+}
+
+const limitedWhile: Readonly<Record<string, string>> = {
+  publisher: 'publishing',
+  intake: 'deciding on a webhook',
+  'catch-up': 'catching up',
+}
+
+function askedFor({ actor }: AuditRow): string {
+  const what = limitedWhile[actor]
+  return what === undefined ? '' : `, while ${what}`
 }
 
 export function failedBecause(reason: string | null, text: string | null): string {

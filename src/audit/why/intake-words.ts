@@ -103,7 +103,7 @@ export const intakeReasons: Readonly<Record<string, IntakeReason>> = {
   },
   'when-failed': {
     because: "the run type's own rule (when) broke on it",
-    remedy: 'Mend "when" of the run type and restart',
+    remedy: 'Fix "when" of the run type and restart',
     replay: true,
   },
   'same-event': { because: 'the same event had come before' },

@@ -60,7 +60,9 @@ export function fullRunWords(run: Run): string {
   return key === subject ? `${type} of ${subject}` : `${type} of ${subject} (${key})`
 }
 
-const ourselves = new Set(['sweeper', 'system', 'intake', 'head-check', 'purge', 'publisher'])
+const ourselves = new Set([
+  ...['sweeper', 'system', 'intake', 'head-check', 'purge', 'publisher', 'catch-up'],
+])
 
 /** Who did it, within a sentence. */
 export function actorWords(actor: string): string {

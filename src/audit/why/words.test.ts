@@ -31,6 +31,28 @@ const row = (over: Partial<AuditRow>): AuditRow => ({
   ...over,
 })
 
+it.each([
+  ['publisher', 'while publishing'],
+  ['intake', 'while deciding on a webhook'],
+  ['catch-up', 'while catching up'],
+])('a limit says what was asked for when %s met it', (actor, when) => {
+  const data = { identity: 'github:app:7', until: 'noon', reason: 'rate_limited' }
+  expect(rowWords(row({ type: 'budget.blocked', actor, data }), null)).toBe(
+    `GitHub told github:app:7 to wait until noon (rate_limited), ${when}`,
+  )
+  expect(actorWords(actor)).toBe('Holdfast')
+})
+
+describe.each(['docs/guides/webhooks.md', 'docs/reference/http.md'])('%s', (path) => {
+  const page = readFileSync(`${root}/${path}`, 'utf8')
+
+  it.each(Object.keys(intakeReasons))('tells what %s means', (reason) => {
+    expect(
+      page.split('\n').some((line) => line.startsWith('|') && line.includes(`\`${reason}\``)),
+    ).toBe(true)
+  })
+})
+
 describe('every audit type', () => {
   it.each(auditTypes)('%s has words, also when its data is not there', (type) => {
     const words = rowWords(row({ type }), null)

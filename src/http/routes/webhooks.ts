@@ -42,9 +42,11 @@ export function webhookRoutes(app: App, deps: HttpDeps): void {
           202: 'Accepted: committed, and processed from now on.',
           400: 'A header of GitHub is missing, or the body is not JSON.',
           401: 'The signature is missing or wrong.',
+          408: 'The body came too slowly.',
           413: 'The body is larger than 25 MB.',
+          503: 'The store does not answer now, or too many webhooks arrive at once (`busy`).',
         },
-        refusals: [400, 401, 413],
+        refusals: [400, 401, 408, 413],
       },
       bodyLimit: webhookBodyLimits.bytesMax,
       schema: {
