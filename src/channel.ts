@@ -81,6 +81,8 @@ export interface LookRequest {
   readonly prepared: Prepared
   /** Nothing older than this can be meant, by our clock; null: look at everything. */
   readonly since: number | null
+  /** The store was restored: another one may have taken the place of the one it knows of. */
+  readonly mayBeAnother?: boolean
 }
 
 export interface Channel {

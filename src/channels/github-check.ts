@@ -95,13 +95,13 @@ export class CheckChannel implements Channel {
     const isKnown = target.providerId !== null && since === null
     if (isKnown && target.laterKeys.length > 0) {
       const [newest] = await this.#list(target, body, sendBy)
-      const standing = newest === undefined ? [] : [standingOf(newest, body)]
+      const standing = newest === undefined ? [] : [standingOf(newest, body, target)]
       return { standing, unverified: false }
     }
     const checks = isKnown
       ? await this.#get(target, sendBy)
       : await this.#list(target, body, sendBy)
-    return { standing: checks.map((check) => standingOf(check, body)), unverified: false }
+    return { standing: checks.map((check) => standingOf(check, body, target)), unverified: false }
   }
 
   async ownershipOf(claim: OwnershipClaim, sendBy: SendBy): Promise<Ownership> {
@@ -176,9 +176,10 @@ function bodyOf(content: CheckContent, imageHosts: ImageHosts | undefined): Chec
   }
 }
 
-function standingOf(check: Check, body: CheckBody): Standing {
+function standingOf(check: Check, body: CheckBody, { markerKey }: Target): Standing {
   const { id, html_url, status, conclusion, details_url, output } = check
   const current =
+    check.external_id === markerKey &&
     status === body.status &&
     (conclusion ?? null) === (body.conclusion ?? null) &&
     // Without one of ours GitHub shows the App's own page.

@@ -99,13 +99,17 @@ export class CommentChannel implements Channel {
     return (await github.call(target, writtenForm, route, { ...place, body }, sendBy)).data
   }
 
-  async look({ target, prepared: wanted, since }: LookRequest, sendBy: SendBy): Promise<Sight> {
+  async look({ target, mayBeAnother, ...rest }: LookRequest, sendBy: SendBy): Promise<Sight> {
+    const { prepared: wanted, since } = rest
     const { text } = wanted.body as CommentBody
+    if (target.providerId !== null && since === null) {
+      const found = await this.#get(target, sendBy)
+      if (found !== null) return { standing: [standing(found, text)], unverified: false }
+      if (mayBeAnother !== true) return { standing: [], unverified: false }
+      return await this.look({ ...rest, target: { ...target, providerId: null } }, sendBy)
+    }
     const { providerId } = target
-    const listed =
-      providerId !== null && since === null
-        ? { ours: [], unverified: false }
-        : await this.#list(target, since, sendBy)
+    const listed = await this.#list(target, since, sendBy)
     const isListed = listed.ours.some(({ id }) => String(id) === providerId)
     // What did not change since is not in the list, and what we know of stands all the same.
     const known = providerId === null || isListed ? null : await this.#get(target, sendBy)

@@ -236,17 +236,16 @@ async function lookAs(
   identity: string,
 ): Promise<void> {
   const { store } = parts
-  const { leased, channel, prepared } = job
+  const { leased, channel, target, prepared } = job
   const blockedUntil = await store.outbox.blockedUntil(identity)
   if (blockedUntil !== null) {
     await record(parts, leased, { what: 'look_limited', until: blockedUntil })
     return
   }
   try {
-    const sight = await channel.look(
-      { target: job.target, prepared, since: sinceOf(parts, job, what) },
-      job.lookBy,
-    )
+    const since = sinceOf(parts, job, what)
+    const mayBeAnother = what === 'settle' && leased.delivery.memo.restored !== undefined
+    const sight = await channel.look({ target, prepared, since, mayBeAnother }, job.lookBy)
     await record(parts, leased, await findingOf(job, what, sight))
   } catch (error) {
     const shut = await parts.admission.shutOut(error, job.target, identity)

@@ -266,6 +266,22 @@ describe('a restored store', () => {
     expect(checks(restored).map(({ conclusion }) => conclusion)).toEqual(['success', 'success'])
   })
 
+  it('puts right the comment that was made anew since the backup', async () => {
+    const first = await opened('live.db')
+    first.startPublisher()
+    await first.complete(await first.claim(), 'The result.')
+    await first.time.pass(minute)
+    await backUp(first)
+    first.github.deleteCommentAs('octocat', first.github.comments(repo, 5)[0]?.id ?? 0)
+    await first.claim(1, { rerun: true })
+    await first.time.pass(5 * minute)
+    expect(anchors(first)[0]).toContain('running')
+    const restored = await restore(first)
+    await restored.time.pass(hour)
+    expect(anchors(restored)).toHaveLength(1)
+    expect(anchors(restored)[0]).toContain('The result.')
+  })
+
   it('leaves away the comment of an ended run that a person has deleted', async () => {
     const first = await opened('live.db')
     first.startPublisher()

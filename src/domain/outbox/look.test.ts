@@ -26,6 +26,14 @@ describe('a look for what we may have sent', () => {
     expect(types(told)).toEqual(['delivery.confirmed', 'run.anchor.adopted'])
   })
 
+  it('a check run that came late is closed, and the completed one stays as it is', () => {
+    const check = aSentOne({ channel: 'github-check', name: 'check', providerId: '7' })
+    const late = { ...seen('9', false), atWork: true }
+    const { delivery } = afterScan(check, [late, { ...seen('7'), atWork: false }], around)
+    expect(delivery).toMatchObject({ status: 'PENDING', providerId: '9', dueAt: now })
+    expect(delivery.memo.surplus).toBeUndefined()
+  })
+
   it('found as it should be by a first look: it is sent, and the audit says why', () => {
     const check = { channel: 'github-check', name: 'check', providerId: null, memo: {} } as const
     const told = look([seen('7')], aDelivery(check))
