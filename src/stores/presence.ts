@@ -9,7 +9,7 @@ import { isServedRecently } from '../domain/served.ts'
 import { Continuity, recentOf } from './continuity.ts'
 import type { Driver } from './driver.ts'
 import type { Verb } from './sql.ts'
-import { lockState, readState, writeState } from './verbs/state.ts'
+import { lockState, readStates, writeState } from './verbs/state.ts'
 
 /** How stale the stored sign of life may be; writing it on every beat would cost an fsync each. */
 const aliveEveryMs = 5000
@@ -121,12 +121,12 @@ export class Presence {
 const isAhead = (aliveAt: number | null, now: number): boolean => aliveAt !== null && aliveAt > now
 
 function* readStored(): Verb<Stored> {
-  const aliveAt = yield* readState('alive_at')
-  const restoredAt = yield* readState('restored_at')
+  const read = yield* readStates('alive_at', 'restored_at', 'interruptions')
+  const { alive_at: aliveAt, restored_at: restoredAt, interruptions } = read
   return {
     aliveAt: aliveAt === null ? null : Number(aliveAt),
     restoredAt: restoredAt === null ? null : Number(restoredAt),
-    interruptions: parse((yield* readState('interruptions')) ?? '[]'),
+    interruptions: parse(interruptions ?? '[]'),
   }
 }
 

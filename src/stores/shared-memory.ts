@@ -33,13 +33,10 @@ export interface SharedMemory {
 export type MemoryCopy = ReadonlyMap<string, readonly Row[]>
 
 export function openSharedMemory(seams: StoreSeams): SharedMemory {
-  const driver = openSqliteDriver({ path: ':memory:', exclusive: false }, seams)
+  const driver = remembering(openSqliteDriver({ path: ':memory:', exclusive: false }, seams))
   return {
     open: (line, own) => new SqlStore(lined(driver, line), own),
-    select: (text, params = []) =>
-      driver.read(function* (): Verb<readonly Row[]> {
-        return yield { text, params }
-      }),
+    select: (text, params = []) => driver.select({ text, params }),
     empty: () => driver.transact(deleteAll),
     copy: () => driver.read(readAll),
     putBack: (copy) =>
@@ -74,6 +71,50 @@ function* insertRows(table: string, rows: readonly Row[]): Verb<void> {
   for (const piece of inPieces(rows)) {
     const values = piece.map((row) => columns.map((column) => row[column] as Param))
     yield sql`INSERT INTO ${raw(table)} (${raw(columns.join())}) VALUES ${tuples(values)}`
+  }
+}
+
+interface Remembering extends Driver {
+  select(statement: Sql): Promise<readonly Row[]>
+}
+
+/**
+ * Background loops ask the same again and again while nothing happens. A verb that is one function
+ * and takes nothing depends on nothing but what is committed: until somebody writes, it answers as
+ * it did before. Others are new functions each time, and are never found here.
+ */
+function remembering(driver: Driver): Remembering {
+  let answers = new WeakMap<() => Verb<unknown>, Promise<unknown>>()
+  const forget = (): void => void (answers = new WeakMap())
+  const read = <T>(makeVerb: () => Verb<T>): Promise<T> => {
+    const known = answers.get(makeVerb) ?? driver.read(makeVerb)
+    answers.set(makeVerb, known)
+    return known as Promise<T>
+  }
+  return {
+    ...passedOn(driver),
+    read,
+    transact: (makeVerb, patienceMs) =>
+      driver.transact(() => {
+        forget()
+        return makeVerb()
+      }, patienceMs),
+    select: (statement) => {
+      // Whoever tampers with the tables writes like this, too.
+      if (!statement.text.startsWith('SELECT')) forget()
+      return driver.read(function* (): Verb<readonly Row[]> {
+        return yield statement
+      })
+    },
+  }
+}
+
+function passedOn(driver: Driver): Omit<Driver, 'read' | 'transact'> {
+  return {
+    dialect: driver.dialect,
+    now: () => driver.now(),
+    ping: () => driver.ping(),
+    close: () => driver.close(),
   }
 }
 

@@ -206,8 +206,8 @@ export function* writeDeliveries(deliveries: readonly Delivery[]): Verb<Delivery
 }
 
 function* updateDelivery(item: Delivery): Verb<void> {
-  const written = yield sql`UPDATE delivery SET (${delivery.columns}) =
-    (${join(delivery.encode(item))}) WHERE id = ${item.id} AND rev = ${item.rev - 1} RETURNING id`
+  const written = yield sql`UPDATE delivery SET ${delivery.assign(item)}
+    WHERE id = ${item.id} AND rev = ${item.rev - 1} RETURNING id`
   if (written.length === 0) throw new LostRace('a delivery changed since it was read')
 }
 
@@ -223,13 +223,13 @@ export function* insertAttempt(item: Attempt): Verb<void> {
 
 /** False when it has an outcome already: the first one stands. */
 export function* writeOutcome(item: Attempt): Verb<boolean> {
-  const written = yield sql`UPDATE delivery_attempt SET (${attempt.columns}) =
-    (${join(attempt.encode(item))}) WHERE id = ${item.id} AND outcome IS NULL RETURNING id`
+  const written = yield sql`UPDATE delivery_attempt SET ${attempt.assign(item)}
+    WHERE id = ${item.id} AND outcome IS NULL RETURNING id`
   return written.length > 0
 }
 
 /** What really came of one that was taken for lost. */
 export function* keepLateOutcome(item: Attempt): Verb<void> {
-  yield sql`UPDATE delivery_attempt SET (${attempt.columns}) = (${join(attempt.encode(item))})
+  yield sql`UPDATE delivery_attempt SET ${attempt.assign(item)}
     WHERE id = ${item.id}`
 }

@@ -144,7 +144,7 @@ export function* writeRuns(runs: readonly Run[]): Verb<Run[]> {
 }
 
 function* updateRun(item: Run): Verb<void> {
-  const written = yield sql`UPDATE run SET (${run.columns}) = (${join(run.encode(item))})
+  const written = yield sql`UPDATE run SET ${run.assign(item)}
     WHERE id = ${item.id} AND rev = ${item.rev - 1} RETURNING id`
   if (written.length === 0) throw new LostRace('a run changed since it was read')
 }

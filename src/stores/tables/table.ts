@@ -2,8 +2,8 @@
  * A table's columns in one order, once: rows are read into objects and objects written as rows by
  * the same list, so that a column cannot be forgotten on one side.
  */
-import type { Param, Row, Sql } from '../sql.ts'
-import { raw } from '../sql.ts'
+import type { Param, Row } from '../sql.ts'
+import { raw, Sql } from '../sql.ts'
 
 type Value = string | number | boolean | null
 
@@ -19,6 +19,11 @@ export interface Table<T> {
   readonly columnsButKey: Sql
   /** `column = excluded.column, …` for every column but the key. */
   readonly overwrite: Sql
+  /**
+   * `(column, …) = (?, …)` for every column but the key: one that is set anew costs a search for
+   * whatever refers to it.
+   */
+  assign(item: T): Sql
   decode(row: Row): T
   encode(item: T): readonly Param[]
 }
@@ -34,35 +39,41 @@ export function table<T extends object>(
   fields: readonly (keyof T & string)[],
   forms: Forms<T> = {},
 ): Table<T> {
-  const columns = fields.map((field) => ({ field, column: snake(field) }))
   const isFlag = new Set<string>(forms.flags)
   const isJson = new Set<string>(forms.json)
-  const read = (field: string, value: unknown): unknown => {
-    if (isFlag.has(field)) return value === 1
-    return isJson.has(field) ? (JSON.parse(value as string) as unknown) : value
-  }
+  const formOf = (field: string): 'flag' | 'json' | 'plain' =>
+    isFlag.has(field) ? 'flag' : isJson.has(field) ? 'json' : 'plain'
+  const columns = fields.map((field) => ({ field, column: snake(field), form: formOf(field) }))
+  const columnsButKey = listed(columns.slice(1))
+  const assigned = `(${columnsButKey.text}) = (${fields
+    .slice(1)
+    .map(() => '?')
+    .join(', ')})`
+  const encode = (item: T): Param[] =>
+    columns.map(({ field, form }) => {
+      if (form === 'json') return JSON.stringify(item[field])
+      const value = item[field] as Value
+      return typeof value === 'boolean' ? Number(value) : value
+    })
   return {
     columns: listed(columns),
-    columnsButKey: listed(columns.slice(1)),
+    columnsButKey,
     overwrite: raw(
       columns
         .slice(1)
         .map(({ column }) => `${column} = excluded.${column}`)
         .join(', '),
     ),
+    assign: (item) => new Sql(assigned, encode(item).slice(1)),
     decode(row) {
       const item: Record<string, unknown> = {}
-      for (const { field, column } of columns) {
-        item[field] = read(field, row[column])
+      for (const { field, column, form } of columns) {
+        const value = row[column]
+        item[field] =
+          form === 'plain' ? value : form === 'flag' ? value === 1 : JSON.parse(value as string)
       }
       return item as T
     },
-    encode(item) {
-      return fields.map((field) => {
-        if (isJson.has(field)) return JSON.stringify(item[field])
-        const value = item[field] as Value
-        return typeof value === 'boolean' ? Number(value) : value
-      })
-    },
+    encode,
   }
 }

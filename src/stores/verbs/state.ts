@@ -1,6 +1,6 @@
 /** Table `store_state`: the few things the store knows about itself. */
 import type { Verb } from '../sql.ts'
-import { sql } from '../sql.ts'
+import { join, sql } from '../sql.ts'
 
 export type StateKey =
   | 'mode'
@@ -19,6 +19,16 @@ export type StateKey =
 export function* readState(key: StateKey): Verb<string | null> {
   const [row] = yield sql`SELECT value FROM store_state WHERE key = ${key}`
   return row === undefined ? null : (row['value'] as string)
+}
+
+/** Several in one question: whoever shows that it is alive asks every few seconds. */
+export function* readStates<K extends StateKey>(
+  ...keys: readonly K[]
+): Verb<Readonly<Record<K, string | null>>> {
+  const rows = yield sql`SELECT key, value FROM store_state WHERE key IN (${join(keys)})`
+  const values = new Map(rows.map((row) => [row['key'], row['value'] as string]))
+  const read = keys.map((key) => [key, values.get(key) ?? null] as const)
+  return Object.fromEntries(read) as Record<K, string | null>
 }
 
 /** Writes it if nobody has; answers what stands. */
