@@ -6,6 +6,7 @@ import type { Workers } from '../workers.ts'
 import type { World } from '../world.ts'
 import { isExcused } from './excused.ts'
 import { repoOf } from './places.ts'
+import { areTwins } from './twin-runs.ts'
 
 export function checkOneEach(facts: Facts, world: World, findings: Findings): void {
   for (const delivery of facts.deliveries) {
@@ -14,7 +15,7 @@ export function checkOneEach(facts: Facts, world: World, findings: Findings): vo
     // One whose marker a person took out is nobody's any more, unless its number is known.
     const live = all.filter(({ deletedAt, id, body }) => {
       const isKnown = String(id) === delivery.provider_id || body.includes(delivery.marker_key)
-      return deletedAt === null && isKnown
+      return deletedAt === null && isKnown && !isOfTwin(id, delivery, facts)
     })
     const where = `${repoOf(delivery, facts, world)}#${delivery.thread}`
     findings.check('6', live.length <= 1, () => {
@@ -30,6 +31,13 @@ export function checkOneEach(facts: Facts, world: World, findings: Findings): vo
       return `${delivery.id} is SENT, but nothing of it stands on ${where}`
     })
   }
+}
+
+/** What two runs of the same commits say in their own words has one key. */
+function isOfTwin(commentId: number, delivery: DeliveryFact, facts: Facts): boolean {
+  if (delivery.name === 'anchor') return false
+  const other = facts.deliveries.find(({ provider_id: id }) => id === String(commentId))
+  return other !== undefined && areTwins(other, delivery, facts)
 }
 
 /** Whatever we removed was a copy: a lower one of ours stood beside it then. */

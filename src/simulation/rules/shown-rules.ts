@@ -58,7 +58,8 @@ export function checkClosed(facts: Facts, world: World, findings: Findings): voi
 
 export function checkStatuses(facts: Facts, world: World, findings: Findings): void {
   for (const delivery of facts.deliveries) {
-    if (delivery.channel !== 'github-status' || isExcused(delivery, facts, world)) continue
+    if (delivery.channel !== 'github-status') continue
+    if (isExcused(standingFor(delivery, facts), facts, world)) continue
     const context = (JSON.parse(delivery.content) as { context: string }).context
     const repo = repoOf(delivery, facts, world)
     const latest = world.github.latestStatus(repo, delivery.sha ?? '', context)
@@ -79,6 +80,7 @@ export function checkStatuses(facts: Facts, world: World, findings: Findings): v
 /** Whoever has the target, where this one gave it up to another. */
 function standingFor(delivery: DeliveryFact, { deliveries }: Facts): DeliveryFact {
   const target = targetOf(delivery)
+  if (target === delivery.target) return delivery
   return deliveries.find((other) => other.target === target) ?? delivery
 }
 
@@ -141,7 +143,8 @@ const nameOf = ({ id, name, headSha }: SimulatedCheckRun, repo: string): string 
 /** Rule 7 for anchors: the headline, the commit and the summary of the newest run stand there. */
 export function checkAnchors(facts: Facts, world: World, findings: Findings): void {
   for (const delivery of facts.deliveries) {
-    if (delivery.name !== 'anchor' || isExcused(delivery, facts, world)) continue
+    if (delivery.name !== 'anchor') continue
+    if (isExcused(standingFor(delivery, facts), facts, world)) continue
     if (isTakenOver(delivery, facts)) continue
     const repo = repoOf(delivery, facts, world)
     const comments = world.github.comments(repo, delivery.thread ?? 0)

@@ -39,7 +39,7 @@ function makerOf(
   })
 }
 
-function areTwins(one: DeliveryFact, other: DeliveryFact, { runs }: Facts): boolean {
+export function areTwins(one: DeliveryFact, other: DeliveryFact, { runs }: Facts): boolean {
   const [pair, same] = [one, other].map(({ run_id: of }) => {
     return runs.find(({ id }) => id === of)?.pair.replace(/ \(copy \S+\)$/, '')
   })
