@@ -44,6 +44,20 @@ test('an export is a new file that only its owner reads', async () => {
   expect(items).toMatchObject([{ actor: 'cli' }])
 })
 
+test('an export that fails leaves no file in the way of the next', async () => {
+  const open = at.world.openStore
+  Object.assign(at.world, {
+    openStore: async (...given: Parameters<typeof open>) => {
+      const store = await open(...given)
+      store.outbox.exportMarkerKeys = () => Promise.reject(new Error('the disk is full'))
+      return store
+    },
+  })
+  expect((await at.command('keys', 'export', 'keys.json')).code).not.toBe(0)
+  Object.assign(at.world, { openStore: open })
+  expect((await at.command('keys', 'export', 'keys.json')).code).toBe(0)
+})
+
 test('only when asked for they are printed', async () => {
   const [key] = await at.store.outbox.markerKeys()
   const { stdout } = await at.command('keys', 'export', '-')

@@ -2,7 +2,7 @@
  * `holdfast keys`: the keys that markers are signed with. Straight on the database only: a secret
  * that lets its holder pass comments off as ours does not travel over HTTP.
  */
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, unlinkSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import { z } from 'zod'
@@ -102,7 +102,11 @@ Examples:
     .action(async (file: string, parsed: Parsed) => {
       await onStore(world, parsed, async ({ outbox }) => {
         const path = file === '-' ? null : reserve(resolve(world.cwd, file))
-        const all = await outbox.exportMarkerKeys(actor)
+        const all = await outbox.exportMarkerKeys(actor).catch((error: unknown) => {
+          // What was only reserved would stand in the way of the next try.
+          if (path !== null) unlinkSync(path)
+          throw error
+        })
         const text = `${JSON.stringify({ keys: all.map(fileForm) }, null, 2)}\n`
         if (path === null) {
           world.terminal.out(text)
@@ -174,7 +178,10 @@ function readKeys(path: string): MarkerKey[] {
   try {
     text = readFileSync(path, 'utf8')
   } catch (error) {
-    throw new UsageError(`Could not read ${path}: ${(error as NodeJS.ErrnoException).code ?? ''}`)
+    throw new UsageError(
+      `Could not read ${path}: ${(error as NodeJS.ErrnoException).code ?? 'unknown'}`,
+      'Name a file that "holdfast keys export FILE" wrote, and that this user may read.',
+    )
   }
   const read = keysFile.safeParse(jsonOf(text))
   if (!read.success) {

@@ -38,8 +38,16 @@ export function startedText(notice: StartedNotice): string {
     ...rows('mode', modeLines(notice)),
     ...rows('run types', [runTypes(settings)]),
     ...rows('next', nextSteps(settings)),
-    ...warnings.map((warning) => `WARNING: ${warning}\n`),
+    ...[...warnings, ...openDoorWarnings(settings)].map((warning) => `WARNING: ${warning}\n`),
   ].join('')
+}
+
+function openDoorWarnings({ host }: Settings): readonly string[] {
+  if (isLoopbackName(host)) return []
+  return [
+    `${options.host.env} is ${host}, so other machines reach this server, and it speaks plain ` +
+      'http: tokens can be read on the way. Put a proxy with TLS before it.',
+  ]
 }
 
 function rows(label: string, lines: readonly string[]): readonly string[] {

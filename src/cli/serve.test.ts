@@ -67,6 +67,17 @@ describe('a server that comes up', () => {
     ])
   })
 
+  test.each([
+    ['0.0.0.0', true],
+    ['127.0.0.1', false],
+  ])('on %s warns of tokens in the clear: %s', async (host, warns) => {
+    const { world, exit } = await serving('--host', host)
+    world.stop('SIGTERM')
+    await exit
+    const warning = `WARNING: HOLDFAST_HOST is ${host}, so other machines reach this server`
+    expect(world.stderr.includes(warning)).toBe(warns)
+  })
+
   test('tells all settings when debugging', async () => {
     const { world, exit } = await serving('--log-level', 'debug')
     world.stop('SIGTERM')

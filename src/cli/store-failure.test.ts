@@ -18,7 +18,7 @@ describe('a PostgreSQL that cannot be used', () => {
     ['ECONNREFUSED', 'Nothing listens at db.test:6543', 'Is PostgreSQL running there?'],
     ['ENOTFOUND', 'No machine named db.test was found', 'Is the name right'],
     ['ETIMEDOUT', 'db.test:6543 does not answer', 'firewall'],
-    ['3D000', 'PostgreSQL at db.test:6543 has no database "ledger"', 'createdb ledger'],
+    ['3D000', 'PostgreSQL at db.test:6543 has no database "ledger"', 'createdb ledger. '],
     ['28P01', 'PostgreSQL at db.test:6543 refused the password of "me"', 'Correct the user'],
     ['28000', 'PostgreSQL at db.test:6543 does not let "me" in', 'pg_hba.conf'],
     ['42501', 'does not let "me" make its tables', 'GRANT CREATE ON DATABASE "ledger" TO "me"'],
@@ -33,6 +33,18 @@ describe('a PostgreSQL that cannot be used', () => {
     expect(text).toContain(remedy)
     expect(text).toContain('HOLDFAST_DATABASE_URL')
     expect(text).not.toContain('hunter2')
+  })
+
+  test('that wants a password which nobody gave is not called away', () => {
+    const said = 'SASL: SCRAM-SERVER-FIRST-MESSAGE: client password must be a string'
+    const text = told('postgres://hf@db.test/ledger', new Error(said))
+    expect(text).toContain(
+      'PostgreSQL at db.test:5432 wants a password for "hf", and none was given',
+    )
+    expect(text).toMatch(
+      /Put it into HOLDFAST_DATABASE_URL .* or a file for HOLDFAST_DATABASE_URL_FILE/,
+    )
+    expect(text).not.toMatch(/running there|SASL/)
   })
 
   test('never repeats a password, wherever it stands', () => {

@@ -66,16 +66,29 @@ interface Told {
 function serverFailure(error: StoreUnavailableError, server: Server): StoreUnavailableError {
   const { cause } = error
   const code = (cause as NodeJS.ErrnoException | undefined)?.code ?? ''
-  const { what, remedy } = tellCode(code, server) ?? {
-    what: `PostgreSQL at ${server.place} could not be used: ${causeText(cause, server)}`,
-    remedy: 'Is PostgreSQL running there?',
-  }
+  const { what, remedy } = tellCode(code, server) ??
+    missingPassword(cause, server) ?? {
+      what: `PostgreSQL at ${server.place} could not be used: ${causeText(cause, server)}`,
+      remedy: 'Is PostgreSQL running there?',
+    }
   const coded = code === '' ? what : `${what} (${code})`
   const hint = remedy.includes(setting) ? remedy : `${remedy} Check ${setting}.`
   return new StoreUnavailableError(error.code, `${coded}; the database is "${server.name}"`, {
     hint,
     cause,
   })
+}
+
+/** The driver's own words when the server asks for a password and none was given. */
+function missingPassword(cause: unknown, { place, user, password }: Server): Told | null {
+  const isAsked = cause instanceof Error && /password must be a string/i.test(cause.message)
+  if (!isAsked || password !== '') return null
+  return {
+    what: `PostgreSQL at ${place} wants a password for "${user}", and none was given`,
+    remedy:
+      `Put it into ${setting} (postgres://USER:PASSWORD@HOST/NAME) ` +
+      `or a file for ${setting}_FILE.`,
+  }
 }
 
 function tellCode(code: string, { place, host, name, user }: Server): Told | null {
@@ -101,7 +114,7 @@ function tellCode(code: string, { place, host, name, user }: Server): Told | nul
     case '3D000':
       return {
         what: `${server} has no database "${name}"`,
-        remedy: `Make it: createdb ${name}`,
+        remedy: `Make it: createdb ${name}.`,
       }
     case '28P01':
       return {

@@ -57,6 +57,7 @@ describe('what is asked for', () => {
   test.each([
     [['--expires', 'soon'], '--expires must be a time like 30d'],
     [['--expires', '0d'], '--expires must be a time like 30d'],
+    [['--expires', '999999w'], '--expires'],
     [['--repo', 'acme'], '--repo must be OWNER/NAME'],
     [['--type', 'Review'], '--type must be'],
     [['--scope', 'admin', '--repo', 'acme/*'], '--repo cannot limit the scope admin'],

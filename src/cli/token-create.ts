@@ -44,6 +44,7 @@ const flagOfField: Readonly<Record<string, string>> = {
   user_id: '--user-id',
   repos: '--repo',
   types: '--type',
+  expires_at: '--expires',
 }
 
 const unitsMs: Readonly<Record<string, number>> = {

@@ -118,7 +118,7 @@ export function checkCatchUp(backlog: CatchUpBacklog, nowMs: number): readonly F
   const owed = countText({ count: deliveriesOwed.length, more: false }, 'missed webhook')
   return [
     ...(waitedMs <= headMsMax
-      ? [fine('catch-up.heads', 'GitHub was asked about every head that arrival decided')]
+      ? [fine('catch-up.heads', `${heads} to be checked on GitHub`)]
       : [
           warning(
             'catch-up.heads',

@@ -106,11 +106,17 @@ function unreachable(error: unknown, apiUrl: string): Finding {
     return problem(
       check,
       error.message,
-      `Try again, and see https://www.githubstatus.com. Our request was ${error.requestId}.`,
+      `Try again. ${whereToLook(apiUrl)} Our request was ${error.requestId}.`,
     )
   }
   const name = error instanceof Error ? error.name : 'an error'
   return problem(check, `the check itself failed with ${name}`, 'Please report it as a bug.')
+}
+
+function whereToLook(apiUrl: string): string {
+  return new URL(apiUrl).hostname === 'api.github.com'
+    ? 'If it stays, see https://www.githubstatus.com, and a proxy or firewall on the way.'
+    : 'If it stays, check that GITHUB_API_URL is the API itself, and a proxy on the way.'
 }
 
 function shown(apiUrl: string): string {

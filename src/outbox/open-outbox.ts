@@ -49,11 +49,17 @@ function publishingParts(options: IsOursOptions & Pick<OpenOutboxOptions, 'image
     markerKeys: async () => {
       const all = await store.outbox.markerKeys()
       const [current] = all
-      if (current === undefined) throw new SetupError('marker_keys', 'the store has no marker key')
+      if (current === undefined) throw noMarkerKey()
       return { current, all }
     },
   })
   const admission = createAdmission({ github, authors, store, clock })
   const places = createPlaces({ github, admission, store, clock })
   return { channels, authors, admission, places }
+}
+
+function noMarkerKey(): SetupError {
+  return new SetupError('marker_keys', 'the store has no marker key', {
+    hint: 'Import the exported keys: holdfast keys import FILE, or make one: holdfast keys rotate',
+  })
 }

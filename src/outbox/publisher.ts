@@ -33,7 +33,9 @@ export interface Publisher {
 export function createPublisher(options: PublisherOptions): Publisher {
   const { requestTimeoutMs, leaseMarginMs, deliveryLeaseMs } = options.store.outbox.rules
   if (requestTimeoutMs + leaseMarginMs >= deliveryLeaseMs) {
-    throw new SetupError('delivery_lease', 'a request may take longer than its delivery is held')
+    throw new SetupError('delivery_lease', 'a request may take longer than its delivery is held', {
+      hint: 'requestTimeoutMs and leaseMarginMs together must be less than deliveryLeaseMs.',
+    })
   }
   return new StorePublisher(options)
 }

@@ -79,7 +79,11 @@ export class Turns {
       }
       const cancel = scheduler.after(patienceMs, () => {
         waiter.isGone = true
-        reject(new StoreContendedError('store_contended', 'others held what was wanted too long'))
+        reject(
+          new StoreContendedError('store_contended', 'others held what was wanted too long', {
+            hint: 'Ask again in a moment. If it stays, look for a transaction that was left open.',
+          }),
+        )
       })
       line.push(waiter)
     })

@@ -54,7 +54,9 @@ export function whyDeliveries(open: OpenStore): void {
         await outbox.record(hold, came)
         continue
       }
-      const action = providerId === null ? 'create' : 'edit'
+      // A commit has one status after the other; none is ever changed.
+      const isNew = providerId === null || delivery.channel === 'github-status'
+      const action = isNew ? 'create' : 'edit'
       const request = {
         hold,
         action,
@@ -95,6 +97,15 @@ export function whyDeliveries(open: OpenStore): void {
     expect(told.filter((text) => text.includes('comment'))).toEqual(['The comment 77 was made.'])
     expect(told).toContain('The commit status acme/review was sent as 41.')
     expect(actions.filter(({ command }) => command?.includes('deliveries'))).toEqual([])
+  })
+
+  it('a status that is pending and then passed is two versions, not sent two times', async () => {
+    await step(sent)
+    world.clock.move(minute)
+    await world.store.completeRun(completion(claimed), null)
+    await step(sent)
+    const told = (await ask()).story.map(({ text }) => text)
+    expect(told).toContain('The commit status acme/review was sent as 41 (the last of 2 versions).')
   })
 
   it('reports and edits: many become one', async () => {

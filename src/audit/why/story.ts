@@ -365,6 +365,8 @@ function entryOf(group: readonly Scene[]): StoryEntry {
 
 function withCount(text: string, times: number): string {
   if (/ reported of /.test(text)) return `${text} (the last of ${times} reports)`
+  // Each was another version: said as times, it would read like one thing sent twice.
+  if (/ was sent as /.test(text)) return `${text} (the last of ${times} versions)`
   const counted = text.replace(
     /\b(sent this event again|could not be decided)\b( yet)?/,
     (said) => {

@@ -91,8 +91,14 @@ export class ServerClock {
 
   now(): number {
     if (this.#offset === null) {
-      throw new StoreUnavailableError('store_clock_unknown', "the database's clock is not known")
+      throw clockUnknown()
     }
     return Math.round(this.#clock.monotonicMs() + this.#offset)
   }
+}
+
+export function clockUnknown(): StoreUnavailableError {
+  return new StoreUnavailableError('store_clock_unknown', "the database's clock is not known", {
+    hint: 'Check that PostgreSQL answers; the clock is read again by itself.',
+  })
 }

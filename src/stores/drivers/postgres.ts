@@ -16,7 +16,7 @@ import type { Driver, OnRepeat } from '../driver.ts'
 import { LostRace } from '../driver.ts'
 import type { Row, Sql, Verb } from '../sql.ts'
 import { raw } from '../sql.ts'
-import type { ServerClock } from './postgres-clock.ts'
+import { clockUnknown, type ServerClock } from './postgres-clock.ts'
 import { fateOf, transactionId, UnansweredCommit } from './postgres-commit.ts'
 import { connectFailure, contended, endsSession, statementFailure } from './postgres-errors.ts'
 
@@ -93,7 +93,7 @@ export class PostgresDriver implements Driver {
   async ping(): Promise<void> {
     await this.#steadyClock()
     if (!this.#options.serverClock.isKnown()) {
-      throw new StoreUnavailableError('store_clock_unknown', "the database's clock is not known")
+      throw clockUnknown()
     }
     await this.read(function* () {
       yield raw('SELECT 1')

@@ -66,6 +66,13 @@ function busy(cause: unknown): StoreContendedError {
   })
 }
 
+const remedies: Readonly<Record<string, string>> = {
+  store_full: 'Free some space on its disk; what waits goes on by itself.',
+  store_damaged: 'Stop, and restore a backup: docs/operating/running.md.',
+  store_unwritable: 'Check owner and mode of the file and of its folder.',
+}
+
 function unavailable(code: string, message: string, cause: unknown): StoreUnavailableError {
-  return new StoreUnavailableError(code, message, { cause })
+  const hint = remedies[code]
+  return new StoreUnavailableError(code, message, { cause, ...(hint !== undefined && { hint }) })
 }

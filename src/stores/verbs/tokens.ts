@@ -86,7 +86,11 @@ function* bindRepositories(
 export function* deleteToken(context: VerbContext, id: string, actor: string): Verb<void> {
   const limits = yield* limitsOf([id])
   const [row] = yield sql`DELETE FROM token WHERE id = ${id} RETURNING ${columns}`
-  if (row === undefined) throw new NotFoundError('token_not_found', `there is no token ${id}`)
+  if (row === undefined) {
+    throw new NotFoundError('token_not_found', `there is no token ${id}`, {
+      hint: 'List the tokens there are with "holdfast token list".',
+    })
+  }
   yield sql`DELETE FROM token_repository WHERE token_id = ${id}`
   const now = context.now()
   const held = yield sql`UPDATE run SET rev = rev + 1, token_until = 0, due_at = ${now}
