@@ -182,6 +182,16 @@ function refusing(open: OpenStore): void {
     ])
   })
 
+  it('is said once also where two names turn out to be one repository in between', async () => {
+    const subject = new TestSubject(world())
+    await refuse(subject, 'a')
+    const githubId = 790_000 + (world().store.now() % 10_000)
+    await world().store.learnRepository(unique('acme/kept'), githubId, 'now', 'test')
+    await world().store.learnRepository(subject.repo, githubId, 'now', 'test')
+    await refuse(subject, 'a')
+    expect(await saidOn(subject)).toHaveLength(1)
+  })
+
   it('takes no place: the head at work goes on, and a push of this one starts it', async () => {
     const subject = new TestSubject(world())
     await subject.claim('old', { eventAt: 1 })

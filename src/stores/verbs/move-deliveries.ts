@@ -88,7 +88,8 @@ function movedTo(
     const [sha = '', ...context] = rest
     return { ...moved, target: statusTarget(repositoryId, sha, context.join(' ')) }
   }
-  return what === 'label' ? { ...moved, target: ['label', repositoryId, ...rest].join(' ') } : moved
+  const namesPlace = what === 'label' || what === 'refusal'
+  return namesPlace ? { ...moved, target: [what, repositoryId, ...rest].join(' ') } : moved
 }
 
 /** `newer` stands, whichever of them has the target now. */
