@@ -4,14 +4,12 @@
  * server.
  */
 import { systemClock, type Clock } from './clock.ts'
-import { msPerWrite } from './domain/outbox/budget.ts'
 import { defaultPublishing, type PublishingRules } from './domain/outbox/schedule.ts'
 import type { Log } from './log.ts'
 import { measuredStore } from './metrics/measured-store.ts'
 import { noMetrics, type Metrics } from './metrics.ts'
 import { systemRandom, type Random } from './random.ts'
 import { systemScheduler, type Scheduler } from './scheduler.ts'
-import { budgetLimits } from './settings/budget-limits.ts'
 import { retryRules } from './settings/retry-rules.ts'
 import type { Settings } from './settings/settings.ts'
 import type { Store } from './store.ts'
@@ -34,9 +32,7 @@ export const systemSeams: Seams = {
 }
 
 export type StoreSettings = Pick<Settings, 'database'> &
-  Partial<Pick<Settings, 'coalesceMs' | 'confirmDelayMs' | 'channels' | BudgetSetting>>
-
-type BudgetSetting = 'writeSpacingMs' | 'writesPerMinute' | 'writesPerHour'
+  Partial<Pick<Settings, 'coalesceMs' | 'confirmDelayMs' | 'channels'>>
 
 export interface OpenStoreOptions extends Partial<Seams> {
   readonly exclusive?: boolean
@@ -91,14 +87,5 @@ function definedRules(settings: StoreSettings): Partial<PublishingRules> {
     ...(channels !== undefined && { retryOf: retryRules(channels) }),
     ...(coalesceMs !== undefined && { coalesceMs }),
     ...(confirmDelayMs !== undefined && { confirmDelayMs }),
-    ...ownOutputRules(settings),
   }
-}
-
-function ownOutputRules(settings: StoreSettings): Partial<PublishingRules> {
-  const { writeSpacingMs, writesPerMinute, writesPerHour } = settings
-  if (writeSpacingMs === undefined || writesPerMinute === undefined) return {}
-  if (writesPerHour === undefined) return {}
-  const limits = budgetLimits({ writeSpacingMs, writesPerMinute, writesPerHour })
-  return { ownOutputEveryMs: msPerWrite(limits) }
 }

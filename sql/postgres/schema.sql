@@ -47,6 +47,7 @@ CREATE TABLE budget (
   blocked_since bigint,
   writes_from bigint,
   progress_from bigint,
+  further_from bigint,
   CONSTRAINT budget_pkey PRIMARY KEY (identity)
 );
 
@@ -96,6 +97,7 @@ CREATE TABLE delivery (
   closed_at bigint,
   queue text COLLATE "C",
   waits_since bigint,
+  turn bigint,
   CONSTRAINT delivery_target_key UNIQUE (target),
   CONSTRAINT delivery_pkey PRIMARY KEY (id),
   CONSTRAINT delivery_closed_has_time CHECK (((closed_at IS NULL) = (status = 'PENDING'::text))),
@@ -113,11 +115,11 @@ CREATE INDEX delivery_due ON holdfast.delivery USING btree (priority, due_at) WH
 
 CREATE INDEX delivery_leased ON holdfast.delivery USING btree (leased_until) WHERE (leased_until IS NOT NULL);
 
+CREATE INDEX delivery_message ON holdfast.delivery USING btree (run_id) WHERE ((kind = 'message'::text) AND (status = 'PENDING'::text));
+
 CREATE INDEX delivery_open ON holdfast.delivery USING btree (status, changed_at) WHERE (status = 'PENDING'::text);
 
-CREATE INDEX delivery_place ON holdfast.delivery USING btree (run_id, waits_since) WHERE (waits_since IS NOT NULL);
-
-CREATE INDEX delivery_queue ON holdfast.delivery USING btree (queue, priority, waits_since) WHERE (queue IS NOT NULL);
+CREATE INDEX delivery_queue ON holdfast.delivery USING btree (queue, priority, turn, waits_since) WHERE (queue IS NOT NULL);
 
 CREATE INDEX delivery_repository ON holdfast.delivery USING btree (repository_id);
 
@@ -126,6 +128,8 @@ CREATE INDEX delivery_run ON holdfast.delivery USING btree (run_id, id);
 CREATE INDEX delivery_status ON holdfast.delivery USING btree (status, id);
 
 CREATE INDEX delivery_subject ON holdfast.delivery USING btree (subject_id);
+
+CREATE INDEX delivery_turn ON holdfast.delivery USING btree (queue, run_id, turn) WHERE (turn IS NOT NULL);
 
 CREATE TABLE delivery_attempt (
   id text COLLATE "C" NOT NULL,

@@ -36,7 +36,7 @@ CREATE TABLE budget (
   blocked_until INTEGER,
   blocked_reason TEXT,
   updated_at INTEGER NOT NULL
-, blocked_since INTEGER, writes_from INTEGER, progress_from INTEGER) STRICT;
+, blocked_since INTEGER, writes_from INTEGER, progress_from INTEGER, further_from INTEGER) STRICT;
 
 CREATE TABLE delivery (
   id TEXT PRIMARY KEY,
@@ -81,7 +81,7 @@ CREATE TABLE delivery (
   error_text TEXT,
   created_at INTEGER NOT NULL,
   changed_at INTEGER NOT NULL,
-  closed_at INTEGER, queue TEXT, waits_since INTEGER,
+  closed_at INTEGER, queue TEXT, waits_since INTEGER, turn INTEGER,
   CONSTRAINT delivery_kind_known CHECK (kind IN ('state', 'message')),
   CONSTRAINT delivery_status_known CHECK (status IN ('PENDING', 'SENT', 'FAILED', 'SKIPPED')),
   CONSTRAINT delivery_closed_has_time CHECK ((closed_at IS NULL) = (status = 'PENDING')),
@@ -99,11 +99,13 @@ CREATE INDEX delivery_due ON delivery (priority, due_at)
 
 CREATE INDEX delivery_leased ON delivery (leased_until) WHERE leased_until IS NOT NULL;
 
+CREATE INDEX delivery_message ON delivery (run_id)
+  WHERE kind = 'message' AND status = 'PENDING';
+
 CREATE INDEX delivery_open ON delivery (status, changed_at) WHERE status = 'PENDING';
 
-CREATE INDEX delivery_place ON delivery (run_id, waits_since) WHERE waits_since IS NOT NULL;
-
-CREATE INDEX delivery_queue ON delivery (queue, priority, waits_since) WHERE queue IS NOT NULL;
+CREATE INDEX delivery_queue ON delivery (queue, priority, turn, waits_since)
+  WHERE queue IS NOT NULL;
 
 CREATE INDEX delivery_repository ON delivery (repository_id);
 
@@ -112,6 +114,8 @@ CREATE INDEX delivery_run ON delivery (run_id, id);
 CREATE INDEX delivery_status ON delivery (status, id);
 
 CREATE INDEX delivery_subject ON delivery (subject_id);
+
+CREATE INDEX delivery_turn ON delivery (queue, run_id, turn) WHERE turn IS NOT NULL;
 
 CREATE TABLE delivery_attempt (
   id TEXT PRIMARY KEY,

@@ -108,7 +108,7 @@ describe('budgets', () => {
     let budget = newBudget('github:user', now)
     const free = { spacingMs: 0, perMinute: 0, perHour: 0 }
     for (let i = 0; i < writes; i++) {
-      const grant = takeWrite(budget, free, false, now)
+      const grant = takeWrite(budget, free, 'first', now)
       if (grant.granted) budget = grant.budget
     }
     return budget

@@ -48,7 +48,7 @@ export function deliveryAfterSetBack(
     deadlineAt: Math.min(delivery.deadlineAt, now + rules.deadlineMs[delivery.kind]),
     createdAt: Math.min(delivery.createdAt, now),
     changedAt: Math.min(delivery.changedAt, now),
-    waitsSince: sooner(delivery.waitsSince, setBack),
+    waitsSince: atMost(delivery.waitsSince, now),
     sentAt: atMost(delivery.sentAt, now),
     shownSince: atMost(delivery.shownSince, now),
     memo,
@@ -74,21 +74,17 @@ function memoAfterSetBack(memo: Memo, { now, byMs }: SetBack, rules: PublishingR
 export function budgetAfterSetBack(budget: Budget, { now }: SetBack): Budget {
   const aheadMs = budget.updatedAt - now
   if (aheadMs <= 0) return budget
-  const { blockedUntil, lastWriteAt, writesFrom, progressFrom } = budget
+  const { blockedUntil, lastWriteAt, writesFrom, progressFrom, furtherFrom } = budget
   const sooner = (at: number | null): number | null => (at === null ? null : at - aheadMs)
   return {
     ...budget,
     blockedUntil: sooner(blockedUntil),
     writesFrom: sooner(writesFrom),
     progressFrom: sooner(progressFrom),
+    furtherFrom: sooner(furtherFrom),
     lastWriteAt: atMost(lastWriteAt, now),
     updatedAt: now,
   }
-}
-
-/** A place may lie ahead: those of one run keep their order and their distance. */
-function sooner(place: number | null, { now, byMs }: SetBack): number | null {
-  return place === null || place <= now ? place : Math.max(now, place - byMs)
 }
 
 function atMost(at: number | null, limit: number): number | null {

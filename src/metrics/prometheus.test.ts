@@ -62,7 +62,7 @@ const backlog: OutboxBacklog = {
 }
 
 function budget(identity: string, blockedUntil: number): Budget {
-  const written = takeWrite(newBudget(identity, 5000), limits, false, 5000)
+  const written = takeWrite(newBudget(identity, 5000), limits, 'first', 5000)
   if (!written.granted) throw new Error('a new budget grants its first write')
   return { ...written.budget, blockedUntil }
 }

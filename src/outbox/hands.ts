@@ -65,7 +65,7 @@ export class Hands {
 
   take({ delivery, fromQueue }: LeasedDelivery): Release {
     const isRepairing = isRepair(delivery)
-    const progress = !isRepairing && delivery.priority === priorities.progress ? 1 : 0
+    const progress = !isRepairing && delivery.priority !== priorities.first ? 1 : 0
     const queued = fromQueue === null ? 0 : 1
     const add = (sign: 1 | -1): void => {
       if (isRepairing) {

@@ -5,20 +5,18 @@
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { queueName } from '../../src/domain/outbox/queue.ts'
 import { allRights } from '../../src/domain/outbox/publish-rights.ts'
-import { defaultPublishing } from '../../src/domain/outbox/schedule.ts'
 import type { Announcement } from '../../src/domain/run.ts'
 import type { BeginAnswer, LeasedDelivery } from '../../src/outbox-store.ts'
 import type { ClaimAnswer } from '../../src/store.ts'
 import { completion, holderOf } from './claims.ts'
 import { announced, identity, OutboxHand, sentEnd } from './outbox-hand.ts'
 import { TestSubject } from './test-subject.ts'
-import { openWorld, second, type OpenStore, type World } from './world.ts'
+import { minute, openWorld, second, type OpenStore, type World } from './world.ts'
 
 const onlyAnchor: Announcement = { ...announced, statusContext: null, checkName: null }
 const nothing: Announcement = { ...onlyAnchor, anchorPer: null }
 const spaced = { spacingMs: second, perMinute: 0, perHour: 0 }
 const room = { limit: 1, progressMax: 1 }
-const everyMs = defaultPublishing.ownOutputEveryMs
 
 export function fairness(open: OpenStore): void {
   let world: World
@@ -40,9 +38,9 @@ export function fairness(open: OpenStore): void {
     return (await outbox().publish(request, null)).delivery.id
   }
 
-  async function publishMany(held: ClaimAnswer, count: number): Promise<void> {
+  async function publishMany(held: ClaimAnswer, count: number, name = 'c'): Promise<void> {
     for (let n = 0; n < count; n += 1) {
-      await publish(held, `c${n}`)
+      await publish(held, `${name}${n}`)
       world.clock.move(1)
     }
   }
@@ -58,7 +56,7 @@ export function fairness(open: OpenStore): void {
   }
 
   async function queueAll(): Promise<void> {
-    for (const leased of await outbox().lease({ limit: 100, progressMax: 0, queuedMax: 0 })) {
+    for (const leased of await outbox().lease({ limit: 100, progressMax: 100, queuedMax: 0 })) {
       await begin(leased)
     }
   }
@@ -86,7 +84,6 @@ export function fairness(open: OpenStore): void {
 
   it('what a run publishes stands behind itself, not before another run', async () => {
     await flood()
-    world.clock.move(second)
     await claim(onlyAnchor)
     const other = await claim(nothing)
     await publish(other, 'other 0')
@@ -112,35 +109,64 @@ export function fairness(open: OpenStore): void {
     expect(await sentNext(9)).toEqual(Array.from({ length: 9 }, (_, n) => `c${n + 1}`))
   })
 
-  it('one that is tried again keeps its place', async () => {
-    const busy = await claim(nothing)
-    await publish(busy, 'first')
-    const id = await publish(busy, 'second')
-    const before = (await outbox().delivery(id))?.waitsSince
-    const leased = await outbox().lease({ limit: 2, progressMax: 0 })
-    const later = leased.find(({ delivery }) => delivery.id === id)!
+  it('one that is tried again keeps its turn', async () => {
+    await flood()
+    world.clock.move(second)
+    const [c1] = await outbox().lease(room)
+    const begun = await hand.begin(c1!, { limits: spaced })
     const trouble = { code: 'http_502', text: 'bad gateway' }
-    await hand.send(later, { what: 'retry', trouble, after: null })
-    expect(await outbox().delivery(id)).toMatchObject({ status: 'PENDING', waitsSince: before })
-    expect(before).toBeGreaterThan(world.store.now())
+    const end = { what: 'retry', trouble, after: null } as const
+    if (begun.result === 'begun') await hand.end(c1!, begun.attempt, end)
+    world.clock.move(minute)
+    const [again, c2] = await outbox().lease({ limit: 2, progressMax: 2 })
+    expect([again?.delivery.name, c2?.delivery.name]).toEqual(['c1', 'c2'])
+    await begin(c2!)
+    expect(await begin(again!)).toMatchObject({ result: 'budget' })
+    expect(await sentNext(2)).toEqual(['c1', 'c3'])
   })
 
-  it('ahead of its turn a run uses half of what its identity may write', async () => {
-    const limits = { spacingMs: 0, perMinute: 4, perHour: 0 }
+  it('runs that publish much take turns, and one that comes later is not behind them', async () => {
+    await flood()
+    expect(await sentNext(5)).toEqual(['c1', 'c2', 'c3', 'c4', 'c5'])
+    const later = await claim(nothing)
+    await publishMany(later, 4, 'x')
+    await queueAll()
+    const names = await sentNext(7)
+    expect(names[0]).toBe('x0')
+    expect(names.slice(1, 3).toSorted()).toEqual(['c6', 'x1'])
+    expect(names.slice(3, 5).toSorted()).toEqual(['c7', 'x2'])
+    expect(names.slice(5).toSorted()).toEqual(['c8', 'x3'])
+  })
+
+  const eight = { spacingMs: 0, perMinute: 8, perHour: 0 }
+
+  it('further messages of a run leave half of the budget to everybody else', async () => {
+    const busy = await claim(nothing)
+    await publishMany(busy, 6)
+    const results: string[] = []
+    for (const leased of await hand.lease()) results.push((await begin(leased, eight)).result)
+    expect(results).toEqual(['begun', 'begun', 'begun', 'begun', 'budget', 'budget'])
+    expect(await outbox().lease(room)).toEqual([])
+    const held = await claim(onlyAnchor)
+    const [anchor] = await outbox().lease(room)
+    expect(await begin(anchor!, eight)).toMatchObject({ result: 'begun' })
+    const { runId, leaseHash } = holderOf(held)
+    await world.store.reportStatus({ runId, leaseHash, text: 'half way', actor: 'test' }, null)
+    world.clock.move(20 * second)
+    const [progress] = await outbox().lease(room)
+    expect(progress?.delivery.name).toBe('anchor')
+    expect(await begin(progress!, eight)).toMatchObject({ result: 'begun' })
+  })
+
+  it('and have a quarter of it, however much the others write', async () => {
+    for (let n = 0; n < 5; n += 1) await claim(onlyAnchor)
+    for (const leased of await hand.lease()) {
+      expect(await begin(leased, eight)).toMatchObject({ result: 'begun' })
+    }
     const busy = await claim(nothing)
     await publishMany(busy, 4)
     const results: string[] = []
-    for (const leased of await hand.lease()) results.push((await begin(leased, limits)).result)
+    for (const leased of await hand.lease()) results.push((await begin(leased, eight)).result)
     expect(results).toEqual(['begun', 'begun', 'begun', 'budget'])
-    expect(await outbox().lease(room)).toEqual([])
-    await claim(onlyAnchor)
-    const [anchor] = await outbox().lease(room)
-    expect(await begin(anchor!, limits)).toMatchObject({ result: 'budget', why: 'queue' })
-    const [turn] = await outbox().lease(room)
-    expect(turn).toMatchObject({ delivery: { name: 'anchor' } })
-    expect(await begin(turn!, limits)).toMatchObject({ result: 'begun' })
-    // Its turn comes by and by, whatever it used before.
-    world.clock.move(3 * everyMs)
-    expect(await outbox().lease(room)).toMatchObject([{ delivery: { name: 'c3' } }])
   })
 }

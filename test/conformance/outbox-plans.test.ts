@@ -12,7 +12,9 @@ import { raw, sql } from '../../src/stores/sql.ts'
 import {
   deliveriesAt,
   firstInQueue,
-  lastOwnPlace,
+  firstTurn,
+  hasMessageWaiting,
+  lastTurnOf,
   selectAttempts,
   selectQueueHeads,
 } from '../../src/stores/tables/delivery-table.ts'
@@ -44,7 +46,9 @@ function statements(): [string, Sql][] {
     'who is first in a long queue': firstInQueue('busy github-status', 0),
     'whether anybody waits there': firstInQueue('busy github-status', 1),
     'which read of an account repairs first': firstInQueue('busy repair', 2),
-    'where a run that publishes much stands': lastOwnPlace('run_busy'),
+    'whether a run has a message waiting': hasMessageWaiting('run_busy'),
+    'whose turn it is': firstTurn('busy github-comment'),
+    'the last turn of a run': lastTurnOf('run_busy', 'busy github-comment'),
     'leases of a dead process': takeOverLeases(context),
     'the backlog': outboxBacklog(history),
     'what ended runs left announced': closeForgotten(context, 100),
@@ -75,9 +79,11 @@ const row = `'del_' || i, 1, 'state',
 const queuedRow = `'queued_' || i, 1, 'state', 'github-status', 'queued ' || i, 'status',
   'run_' || i, 's' || i, 'r', 'k', 1, i, 1, '{}', 1, 0, 'PENDING', NULL, 0, 0,
   0, 0, '{}', i, i, NULL, 'budget', i`
-/** Thousands of one run, of which each stands behind the last. */
+/** Thousands of messages of one run, of which each stands behind the last. */
 const ownRow = queuedRow
   .replace("'queued_'", "'own_'")
+  .replace("'state'", "'message'")
+  .replace("'PENDING', NULL, 0,", "'PENDING', NULL, 3,")
   .replace("'queued '", "'own '")
   .replace("'status'", "'c' || i")
   .replace("'run_' || i", "'run_busy'")
@@ -95,8 +101,8 @@ describe('SQLite', () => {
   db.exec(`INSERT INTO delivery (${columns}) ${numbers} SELECT ${row} FROM n`)
   db.exec(`INSERT INTO delivery (${columns}, queue, waits_since) ${numbers}
     SELECT ${queuedRow}, 'busy github-status', i FROM n`)
-  db.exec(`INSERT INTO delivery (${columns}, queue, waits_since) ${numbers}
-    SELECT ${ownRow}, 'busy github-comment', i FROM n`)
+  db.exec(`INSERT INTO delivery (${columns}, queue, waits_since, turn) ${numbers}
+    SELECT ${ownRow}, 'busy github-comment', i, i FROM n`)
   db.exec(`INSERT INTO delivery_attempt (${tryColumns}) ${numbers} SELECT ${tries} FROM n`)
   afterAll(() => db.close())
 
@@ -143,8 +149,8 @@ describe('PostgreSQL', () => {
     `INSERT INTO delivery (${columns}) SELECT ${row} ${from}`,
     `INSERT INTO delivery (${columns}, queue, waits_since)
       SELECT ${queuedRow}, 'busy github-status', i ${from}`,
-    `INSERT INTO delivery (${columns}, queue, waits_since)
-      SELECT ${ownRow}, 'busy github-comment', i ${from}`,
+    `INSERT INTO delivery (${columns}, queue, waits_since, turn)
+      SELECT ${ownRow}, 'busy github-comment', i, i ${from}`,
     `INSERT INTO delivery_attempt (${tryColumns}) SELECT ${tries} ${from}`,
   ])
 

@@ -35,6 +35,7 @@ export const theDelivery: Delivery = {
   priority: 0,
   queue: null,
   waitsSince: null,
+  turn: null,
   dueAt: startedAt + 1000,
   leaseId: null,
   leasedUntil: null,

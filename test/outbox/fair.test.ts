@@ -3,6 +3,7 @@
  * Method: one installation with two hundred writes due, and another, or a read, beside it.
  */
 import { afterEach, expect, it } from 'vitest'
+import type { Claimed } from '../../src/runs/runs.ts'
 import type { World } from './world.ts'
 import {
   baseSha,
@@ -211,37 +212,85 @@ it('leaves hands to others while what was just looked for is sent again and hang
   expect(await settledAfter(world, about)).toBeLessThanOrEqual(30 * second)
 })
 
+/** Few, so that what many would take is seen soon. */
+const few = { spacingMs: second, perMinute: 40, perHour: 120 }
+
+/** Another pull request of the same repository. */
+async function claimOther({ github, time, now, runs }: World, number: number): Promise<Claimed> {
+  const createdAt = time.wallMs()
+  github.addPull(repo, { number, headSha: head(number), baseSha, createdAt })
+  const about = { repo, pr: number, baseSha, headSha: head(number), threadCreatedAt: createdAt }
+  const type = { kind: 'pull_request', type: 'review' } as const
+  return await now(runs.claim({ ...type, ...about }, 'test'))
+}
+
 /** Then another pull request of its identity is claimed and completed. */
 async function besideAFlood(at: World, laterMs: number): Promise<void> {
-  const { github, time, now, publish } = at
+  const { time, publish } = at
   at.startPublisher()
   const busyRun = await at.claim(1)
   await time.pass(5 * second)
-  for (let n = 0; n < 600; n += 1) {
+  for (let n = 0; n < 150; n += 1) {
     await publish(busyRun, `c${n}`, 'github-comment', { form: 'text', body: `comment ${n}` })
   }
   await time.pass(laterMs)
-  const createdAt = time.wallMs()
-  github.addPull(repo, { number: 6, headSha: head(2), baseSha, createdAt })
-  const about = { repo, pr: 6, baseSha, headSha: head(2), threadCreatedAt: createdAt }
-  const type = { kind: 'pull_request', type: 'review' } as const
-  await at.complete(await now(at.runs.claim({ ...type, ...about }, 'test')))
+  await at.complete(await claimOther(at, 6))
   await time.pass(30 * second)
 }
 
-it('shows another run at once while one has six hundred comments to publish', async () => {
-  world = await openWorld({ limits })
+it('shows another run at once while one has more comments than its hour', async () => {
+  world = await openWorld({ limits: few })
   await besideAFlood(world, 0)
-  expect(world.github.latestStatus(repo, head(2), context)?.state).toBe('success')
+  expect(world.github.latestStatus(repo, head(6), context)?.state).toBe('success')
   expect(world.github.comments(repo, 6)[0]?.body).toContain('passed')
 })
 
-it('a run with six hundred comments leaves writes of its hour to who comes later', async () => {
-  world = await openWorld({ limits })
+it('a run with more comments than its hour leaves writes to who comes later', async () => {
+  world = await openWorld({ limits: few })
   await besideAFlood(world, 10 * minute)
-  expect(world.github.latestStatus(repo, head(2), context)?.state).toBe('success')
+  expect(world.github.latestStatus(repo, head(6), context)?.state).toBe('success')
   expect(world.github.comments(repo, 6)[0]?.body).toContain('passed')
-  // Nor is it slower than its identity's budget.
-  await world.time.pass(65 * minute)
-  expect(world.github.comments(repo, 5)).toHaveLength(601)
+  // And all of them are sent, with half of what the identity may write.
+  await world.time.pass(3 * hour)
+  expect(world.github.comments(repo, 5)).toHaveLength(151)
+})
+
+it('goes on showing the progress of a run beside one with a hundred comments', async () => {
+  world = await openWorld({ limits: few })
+  const { github, time, publish } = world
+  world.startPublisher()
+  const busyRun = await world.claim(1)
+  const shown = await claimOther(world, 6)
+  await time.pass(10 * second)
+  for (let n = 0; n < 100; n += 1) {
+    await publish(busyRun, `c${n}`, 'github-comment', { form: 'text', body: `comment ${n}` })
+  }
+  const behind: number[] = []
+  for (let n = 0; n < 50; n += 1) {
+    await world.report(shown, `report ${n}.`)
+    await time.pass(minute)
+    const body = github.comments(repo, 6)[0]?.body ?? ''
+    behind.push(n - Number(/report (\d+)\./.exec(body)?.[1] ?? -1))
+  }
+  expect(Math.max(...behind)).toBeLessThanOrEqual(2)
+})
+
+it('shows a run at once beside five with sixty comments each, whenever it comes', async () => {
+  world = await openWorld({ limits: few })
+  const { github, time, publish } = world
+  world.startPublisher()
+  const busyRuns = [await world.claim(1)]
+  for (const number of [11, 12, 13, 14]) busyRuns.push(await claimOther(world, number))
+  await time.pass(10 * second)
+  for (const busyRun of busyRuns) {
+    for (let n = 0; n < 60; n += 1) {
+      await publish(busyRun, `c${n}`, 'github-comment', { form: 'text', body: `comment ${n}` })
+    }
+  }
+  await time.pass(30 * minute)
+  const at = await claimOther(world, 20)
+  await world.complete(at)
+  await time.pass(minute)
+  expect(github.latestStatus(repo, head(20), context)?.state).toBe('success')
+  expect(github.comments(repo, 20)[0]?.body).toContain('passed')
 })

@@ -35,7 +35,7 @@ function play(
   const refusals: (Write & { until: number })[] = []
   for (const { afterMs, isProgress } of plan) {
     now += afterMs
-    const grant = takeWrite(budget, limits, isProgress, now)
+    const grant = takeWrite(budget, limits, isProgress ? 'progress' : 'first', now)
     if (grant.granted) {
       budget = grant.budget
       writes.push({ at: now, isProgress })
@@ -88,8 +88,8 @@ it.each([
   ['hour', { spacingMs: 0, perMinute: 0, perHour: 1 }, hour, minute - 1],
 ])('the last write of a slot counts for its whole %s', (_name, limits, ms, into) => {
   const written = take(newBudget('token', start), limits, start + into)
-  expect(takeWrite(written, limits, false, start + into + ms - 1).granted).toBe(false)
-  expect(takeWrite(written, limits, false, start + into + ms + 1).granted).toBe(true)
+  expect(takeWrite(written, limits, 'first', start + into + ms - 1).granted).toBe(false)
+  expect(takeWrite(written, limits, 'first', start + into + ms + 1).granted).toBe(true)
 })
 
 it('whoever waits as long as it was told gets through, if nobody else came meanwhile', () => {
@@ -99,12 +99,12 @@ it('whoever waits as long as it was told gets through, if nobody else came meanw
       let now = start
       for (const step of plan) {
         now += step.afterMs
-        const grant = takeWrite(budget, limits, step.isProgress, now)
+        const grant = takeWrite(budget, limits, step.isProgress ? 'progress' : 'first', now)
         if (grant.granted) budget = grant.budget
       }
       // At most one wait for each thing there is to wait for.
       for (let waits = 0; waits <= 3; waits += 1) {
-        const grant = takeWrite(budget, limits, isProgress, now)
+        const grant = takeWrite(budget, limits, isProgress ? 'progress' : 'first', now)
         if (grant.granted) return
         expect(grant.until).toBeGreaterThan(now)
         expect(grant.until).toBeLessThanOrEqual(now + hour + minute)
@@ -142,18 +142,18 @@ it('a block refuses everything until it is over, and no later answer shortens it
   const none = { spacingMs: 0, perMinute: 0, perHour: 0 }
   const blocked = block(newBudget('token', start), start + 5000, 'rate_limited', start)
   const shorter = block(blocked, start + 1000, 'rate_limited', start)
-  const grant = takeWrite(shorter, none, false, start + 4999)
+  const grant = takeWrite(shorter, none, 'first', start + 4999)
   expect(grant).toMatchObject({ granted: false, until: start + 5000, why: 'blocked' })
-  const after = takeWrite(shorter, none, false, start + 5000)
+  const after = takeWrite(shorter, none, 'first', start + 5000)
   expect(after).toMatchObject({ granted: true, budget: { blockedUntil: null } })
 })
 
 it('a clock that was set back holds nobody up for longer than the gap', () => {
   const limits = { spacingMs: 1000, perMinute: 80, perHour: 500 }
   const written = take(newBudget('token', start), limits, start)
-  const grant = takeWrite(written, limits, false, start - 10 * minute)
+  const grant = takeWrite(written, limits, 'first', start - 10 * minute)
   expect(grant.granted).toBe(true)
-  const close = takeWrite(written, limits, false, start - 200)
+  const close = takeWrite(written, limits, 'first', start - 200)
   expect(close).toMatchObject({ granted: false, until: start - 200 + 800, why: 'spacing' })
 })
 
@@ -162,8 +162,8 @@ it('tells what was used, and forgets it when its window is over', () => {
   let budget = newBudget('token', start)
   for (let n = 0; n < 5; n += 1) budget = take(budget, limits, start + n * 1000)
   expect(useOf(budget, start + 4000)).toEqual({
-    minute: { all: 5, progress: 0 },
-    hour: { all: 5, progress: 0 },
+    minute: { all: 5, progress: 0, further: 0 },
+    hour: { all: 5, progress: 0, further: 0 },
   })
   expect(useOf(budget, start + 2 * minute).minute.all).toBe(0)
   expect(useOf(budget, start + 2 * hour).hour.all).toBe(0)
@@ -178,7 +178,7 @@ it('keeps no more than its windows need, however long it goes on', () => {
 })
 
 function take(budget: Budget, limits: BudgetLimits, now: number): Budget {
-  const grant = takeWrite(budget, limits, false, now)
+  const grant = takeWrite(budget, limits, 'first', now)
   if (!grant.granted) throw new Error('refused')
   return grant.budget
 }

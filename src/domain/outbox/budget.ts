@@ -1,7 +1,8 @@
 /**
  * What one identity may write: a gap between two writes, so many a minute and an hour, and nothing
- * while GitHub has us blocked. Progress, and what a run publishes ahead of its turn, may use half
- * of each window; creates and ends own the rest.
+ * while GitHub has us blocked. Progress may use half of each window. What a run publishes while it
+ * has something waiting already may use a quarter, and of a half that nobody else uses all of it.
+ * The rest is for everything else.
  *
  * Windows slide: a minute is counted by the second and an hour by the minute, so at no moment have
  * more been sent in the last minute or hour than allowed.
@@ -14,8 +15,11 @@ export interface BudgetLimits {
   readonly perHour: number
 }
 
-/** [when it began, all writes, progress among them] */
-export type Slot = readonly [since: number, all: number, progress: number]
+/** Progress is an edit that a later one replaces; further, what a run publishes behind its own. */
+export type WriteKind = 'first' | 'progress' | 'further'
+
+/** [when it began, all writes, progress among them, and further ones] */
+export type Slot = readonly [since: number, all: number, progress: number, further?: number]
 
 export interface Budget {
   readonly identity: string
@@ -31,6 +35,8 @@ export interface Budget {
   readonly writesFrom: number | null
   /** The same for progress, where that has to wait longer. */
   readonly progressFrom: number | null
+  /** The same for what a run publishes behind its own. */
+  readonly furtherFrom: number | null
   readonly updatedAt: number
 }
 
@@ -69,21 +75,15 @@ export function newBudget(identity: string, now: number): Budget {
     blockedSince: null,
     writesFrom: null,
     progressFrom: null,
+    furtherFrom: null,
     updatedAt: now,
   }
 }
 
-/** How long one write takes on average when nothing is left over. */
-export function msPerWrite({ spacingMs, perMinute, perHour }: BudgetLimits): number {
-  const each = (windowMs: number, max: number): number => (max > 0 ? windowMs / max : 0)
-  return Math.ceil(Math.max(spacingMs, each(minuteMs, perMinute), each(60 * minuteMs, perHour)))
-}
-
-/** `isProgress`: it may be made to wait for others who are not there yet. */
 export function takeWrite(
   budget: Budget,
   limits: BudgetLimits,
-  isProgress: boolean,
+  kind: WriteKind,
   now: number,
 ): Grant {
   const { blockedUntil, lastWriteAt } = budget
@@ -91,36 +91,42 @@ export function takeWrite(
     return { granted: false, until: blockedUntil, why: 'blocked', budget }
   }
   for (const window of windowsOf(budget, limits)) {
-    const until = freeAt(window, isProgress, now)
-    if (until > now) return notBefore(budget, until, window.why, isProgress)
+    const until = freeAt(window, kind, now)
+    if (until > now) return notBefore(budget, until, window.why, kind)
   }
   // A clock that was set back must not hold everything up until it has caught up again.
   const sinceLast = lastWriteAt === null ? Infinity : Math.abs(now - lastWriteAt)
   if (sinceLast < limits.spacingMs) {
     const until = now + limits.spacingMs - sinceLast
-    return notBefore(budget, until, 'spacing', false)
+    return notBefore(budget, until, 'spacing', 'first')
   }
   return {
     granted: true,
     budget: {
       ...budget,
       lastWriteAt: now,
-      seconds: counted(budget.seconds, secondMs, isProgress, now),
-      minutes: counted(budget.minutes, minuteMs, isProgress, now),
+      seconds: counted(budget.seconds, secondMs, kind, now),
+      minutes: counted(budget.minutes, minuteMs, kind, now),
       blockedUntil: null,
       blockedReason: null,
       blockedSince: null,
       writesFrom: limits.spacingMs > 0 ? now + limits.spacingMs : null,
-      // Others' writes leave no more room for progress than there was.
-      progressFrom: isProgress ? null : budget.progressFrom,
+      // Others' writes leave no more room for these than there was.
+      progressFrom: kind === 'progress' ? null : budget.progressFrom,
+      furtherFrom: kind === 'further' ? null : budget.furtherFrom,
       updatedAt: now,
     },
   }
 }
 
-function notBefore(budget: Budget, until: number, why: BudgetWait, isProgress: boolean): Grant {
-  const from = isProgress ? { progressFrom: until } : { writesFrom: until }
-  return { granted: false, until, why, budget: { ...budget, ...from } }
+const fromField = {
+  first: 'writesFrom',
+  progress: 'progressFrom',
+  further: 'furtherFrom',
+} as const satisfies Record<WriteKind, keyof Budget>
+
+function notBefore(budget: Budget, until: number, why: BudgetWait, kind: WriteKind): Grant {
+  return { granted: false, until, why, budget: { ...budget, [fromField[kind]]: until } }
 }
 
 /** A later limit answer never shortens a block. */
@@ -161,13 +167,20 @@ export function unblock(budget: Budget, now: number): Budget {
     blockedSince: null,
     writesFrom: null,
     progressFrom: null,
+    furtherFrom: null,
     updatedAt: now,
   }
 }
 
+interface Use {
+  readonly all: number
+  readonly progress: number
+  readonly further: number
+}
+
 export interface BudgetUse {
-  readonly minute: { readonly all: number; readonly progress: number }
-  readonly hour: { readonly all: number; readonly progress: number }
+  readonly minute: Use
+  readonly hour: Use
 }
 
 export function useOf(budget: Budget, now: number): BudgetUse {
@@ -188,19 +201,28 @@ function windowsOf(budget: Budget, limits: BudgetLimits): readonly Window[] {
 }
 
 /** When enough of the oldest has left the window for one more. */
-function freeAt(window: Window, isProgress: boolean, now: number): number {
-  const { slotMs } = window
+function freeAt(window: Window, kind: WriteKind, now: number): number {
+  const { slotMs, max } = window
   const slots = live(window.slots, slotMs, now)
-  let { all, progress } = used(slots)
-  const max = { all: window.max, progress: Math.max(1, Math.floor(window.max / 2)) }
+  let use = used(slots)
   let until = now
-  for (const [since, slotAll, slotProgress] of slots) {
-    if (all < max.all && (!isProgress || progress < max.progress)) return until
-    all -= slotAll
-    progress -= slotProgress
+  for (const [since, all, progress, further = 0] of slots) {
+    if (hasRoom(use, kind, max)) return until
+    use = {
+      all: use.all - all,
+      progress: use.progress - progress,
+      further: use.further - further,
+    }
     until = since + slotMs * (slotsPerWindow + 1)
   }
   return until
+}
+
+function hasRoom({ all, progress, further }: Use, kind: WriteKind, max: number): boolean {
+  if (all >= max) return false
+  const half = Math.max(1, Math.floor(max / 2))
+  if (kind === 'progress') return progress < half
+  return kind === 'first' || all < half || further < Math.floor(max / 4)
 }
 
 /** A slot counts until its last write is a whole window old. */
@@ -210,21 +232,26 @@ function live(slots: readonly Slot[], slotMs: number, now: number): readonly Slo
   )
 }
 
-function used(slots: readonly Slot[]): { all: number; progress: number } {
+function used(slots: readonly Slot[]): Use {
   return slots.reduce(
-    (sum, [, all, progress]) => ({ all: sum.all + all, progress: sum.progress + progress }),
-    { all: 0, progress: 0 },
+    (sum, [, all, progress, further = 0]) => ({
+      all: sum.all + all,
+      progress: sum.progress + progress,
+      further: sum.further + further,
+    }),
+    { all: 0, progress: 0, further: 0 },
   )
 }
 
 function counted(
   slots: readonly Slot[],
   slotMs: number,
-  isProgress: boolean,
+  kind: WriteKind,
   now: number,
 ): readonly Slot[] {
   const since = now - (now % slotMs)
   const kept = live(slots, slotMs, now).filter((slot) => slot[0] !== since)
-  const [, all, progress] = slots.find((slot) => slot[0] === since) ?? [since, 0, 0]
-  return [...kept, [since, all + 1, progress + (isProgress ? 1 : 0)]]
+  const [, all, progress, further = 0] = slots.find((slot) => slot[0] === since) ?? [since, 0, 0]
+  const one = (counts: WriteKind): number => (kind === counts ? 1 : 0)
+  return [...kept, [since, all + 1, progress + one('progress'), further + one('further')]]
 }

@@ -76,11 +76,10 @@ export interface Delivery {
   readonly priority: number
   /** In which queue it stands until its identity may write again (domain/outbox/queue). */
   readonly queue: string | null
-  /**
-   * Its place there: when the first version was wanted that has waited since; for what a run
-   * publishes itself, when its turn comes (queue `placeOfOwn`). Null: none waits.
-   */
+  /** Its place there: when the first version was wanted that has waited since. Null: none has. */
   readonly waitsSince: number | null
+  /** What a run publishes behind its own goes in turns, before its place (queue `turnOf`). */
+  readonly turn: number | null
   /** When there is next something to do; null when never. */
   readonly dueAt: number | null
   readonly leaseId: string | null

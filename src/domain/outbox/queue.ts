@@ -6,13 +6,19 @@
  * Before GitHub has said as whom we act, the account of the repository's name stands for whoever it
  * is: an account has a queue for those who have to ask that first, and one for reads that repair.
  */
-import type { Budget } from './budget.ts'
+import type { Budget, WriteKind } from './budget.ts'
 import type { Delivery } from './delivery.ts'
 import { isOpen } from './delivery.ts'
 import { isProgress } from './revise.ts'
 
-/** Creates and ends; progress; reads that repair. */
-export const priorities = { first: 0, progress: 1, repair: 2 } as const
+/**
+ * Creates and ends; progress; reads that repair; and further messages of a run that has one waiting
+ * already. The numbers are the store's.
+ */
+export const priorities = { first: 0, progress: 1, repair: 2, further: 3 } as const
+
+/** Before progress, because it is what the run was for, but with a smaller share of the budget. */
+const order: readonly number[] = [priorities.first, priorities.further, priorities.progress]
 
 export function queueName(identity: string, channel: string): string {
   return `${identity} ${channel}`
@@ -46,7 +52,9 @@ export const wasJustSought = ({ memo }: Delivery): boolean => memo.sought !== un
 export function lineUp(delivery: Delivery): Delivery {
   const queue = delivery.dueAt !== null && belongs(delivery) ? delivery.queue : null
   const waitsSince = isOpen(delivery) || queue !== null ? delivery.waitsSince : null
-  return { ...delivery, queue, waitsSince, priority: priorityOf(delivery) }
+  const priority = priorityOf(delivery)
+  const turn = priority === priorities.further ? delivery.turn : null
+  return { ...delivery, queue, waitsSince, turn, priority }
 }
 
 function belongs(delivery: Delivery): boolean {
@@ -65,16 +73,23 @@ export function inQueue(delivery: Delivery, queue: string | null): Delivery {
 }
 
 /**
- * The place of something that a run publishes itself. Each takes the time of one write, so whoever
- * publishes hundreds stands behind itself and not before the others.
+ * In each turn every run has one: whoever publishes hundreds stands behind itself. Who is new goes
+ * with those whose turn it is, neither before all nor behind all that anybody has waiting.
  */
-export function placeOfOwn(lastOfRun: number | null, everyMs: number, now: number): number {
-  return lastOfRun === null ? now : Math.max(now, lastOfRun + everyMs)
+export function turnOf(firstThere: number | null, lastOfRun: number | null): number {
+  return Math.max(firstThere ?? 0, lastOfRun === null ? 0 : lastOfRun + 1)
 }
 
-/** It would go before its turn, because nobody else is there: as progress it leaves some room. */
-export const isAhead = ({ waitsSince }: Pick<Delivery, 'waitsSince'>, now: number): boolean =>
-  waitsSince !== null && waitsSince > now
+/** Only in the queue of an identity are there turns. */
+export function needsTurn({ queue, priority, turn }: Delivery): boolean {
+  return queue !== null && !isEntryQueue(queue) && priority === priorities.further && turn === null
+}
+
+export function kindOf(delivery: Delivery): WriteKind {
+  const priority = priorityOf(delivery)
+  if (priority === priorities.progress) return 'progress'
+  return priority === priorities.further ? 'further' : 'first'
+}
 
 function priorityOf(delivery: Delivery): number {
   if (isRepair(delivery)) return priorities.repair
@@ -82,7 +97,10 @@ function priorityOf(delivery: Delivery): number {
   return isProgress(delivery) ? priorities.progress : priorities.first
 }
 
-export type Pace = Pick<Budget, 'identity' | 'lastWriteAt' | 'writesFrom' | 'progressFrom'>
+export type Pace = Pick<
+  Budget,
+  'identity' | 'lastWriteAt' | 'writesFrom' | 'progressFrom' | 'furtherFrom'
+>
 
 /** The first of a queue and priority. */
 export interface QueueHead {
@@ -100,14 +118,15 @@ export function opensAt(
 ): number {
   if (priority === priorities.repair) return Math.min(dueAt, waitsSince)
   if (pace === undefined) return dueAt
-  const writesFrom = pace.writesFrom ?? 0
-  const spareFrom = Math.max(writesFrom, pace.progressFrom ?? 0)
-  if (priority === priorities.progress) return spareFrom || dueAt
-  return Math.max(writesFrom, Math.min(waitsSince, spareFrom)) || dueAt
+  const { writesFrom, progressFrom, furtherFrom } = pace
+  if (priority === priorities.first) return writesFrom ?? dueAt
+  const ownFrom = priority === priorities.further ? furtherFrom : progressFrom
+  return Math.max(writesFrom ?? 0, ownFrom ?? 0) || dueAt
 }
 
 export interface QueueRoom {
   readonly max: number
+  /** Of progress and further messages together. */
   readonly progressMax: number
   /** Identities and queues that have all the hands they may have. */
   readonly full: ReadonlySet<string>
@@ -137,7 +156,7 @@ export function pickHeads(
   const lastOf = (head: QueueHead): number =>
     paces.get(identityOfQueue(head.queue))?.lastWriteAt ?? 0
   const inOrder = heads.toSorted(
-    (a, b) => a.priority - b.priority || lastOf(a) - lastOf(b) || a.waitsSince - b.waitsSince,
+    (a, b) => rankOf(a) - rankOf(b) || lastOf(a) - lastOf(b) || a.waitsSince - b.waitsSince,
   )
   const served = new Set<string>()
   const picked: string[] = []
@@ -145,12 +164,14 @@ export function pickHeads(
   for (const head of inOrder) {
     const identity = identityOfQueue(head.queue)
     const isFull = room.full.has(head.queue) || room.full.has(identity)
-    const isLate = head.priority === priorities.progress && progress >= room.progressMax
+    const isLate = head.priority !== priorities.first && progress >= room.progressMax
     if (picked.length >= room.max || isFull || isLate || served.has(identity)) continue
     if (opensAt(head, paces.get(identity)) > now) continue
     served.add(identity)
     picked.push(head.id)
-    if (head.priority === priorities.progress) progress += 1
+    if (head.priority !== priorities.first) progress += 1
   }
   return picked
 }
+
+const rankOf = ({ priority }: QueueHead): number => order.indexOf(priority)

@@ -299,6 +299,7 @@ const blank: Delivery = {
   priority: 0,
   queue: null,
   waitsSince: null,
+  turn: null,
   dueAt: null,
   leaseId: null,
   leasedUntil: null,

@@ -21,8 +21,6 @@ export interface PublishingRules {
   readonly prepareMsMax: number
   /** Then a delivery that cannot be prepared has failed. */
   readonly preparationsMax: number
-  /** Of what a run publishes itself the next one has its turn so much later: what a write takes. */
-  readonly ownOutputEveryMs: number
   /** How long a version is tried before it has failed. */
   readonly deadlineMs: Readonly<Record<Delivery['kind'], number>>
   /** However long it was blocked: then a version has failed. Counted from when it was wanted. */
@@ -61,7 +59,6 @@ export const defaultPublishing: PublishingRules = {
   unclearAfterMs: [60_000, 300_000, 900_000, 3_600_000],
   prepareMsMax: 5000,
   preparationsMax: 3,
-  ownOutputEveryMs: 7200,
   deadlineMs: { state: 24 * hourMs, message: 72 * hourMs },
   openMsMax: 7 * 24 * hourMs,
   settleAfterMs: [15_000, 120_000, 900_000],

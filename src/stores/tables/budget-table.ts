@@ -18,12 +18,19 @@ const budget = table<Budget>(
     'blockedSince',
     'writesFrom',
     'progressFrom',
+    'furtherFrom',
     'updatedAt',
   ],
   { json: ['seconds', 'minutes'] },
 )
 
-const pace = table<Pace>(['identity', 'lastWriteAt', 'writesFrom', 'progressFrom'])
+const pace = table<Pace>([
+  'identity',
+  'lastWriteAt',
+  'writesFrom',
+  'progressFrom',
+  'furtherFrom',
+])
 
 export function* lockBudget(identity: string, now: number): Verb<Budget> {
   const fresh = newBudget(identity, now)

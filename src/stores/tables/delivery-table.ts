@@ -33,6 +33,7 @@ const delivery = table<Delivery>(
     'priority',
     'queue',
     'waitsSince',
+    'turn',
     'dueAt',
     'leaseId',
     'leasedUntil',
@@ -139,19 +140,31 @@ export function* deliveriesAt(targets: readonly string[]): Verb<Map<string, Deli
   return new Map(found.map((item) => [item.target, item]))
 }
 
-/** Of what a run published itself and has not been sent. What shows the run itself has no share. */
-export function* lastOwnPlace(runId: string): Verb<number | null> {
-  const [row] = yield sql`SELECT waits_since FROM delivery
-    WHERE run_id = ${runId} AND waits_since IS NOT NULL
-      AND name NOT IN ('anchor', 'status', 'check')
-    ORDER BY waits_since DESC LIMIT 1`
-  return row === undefined ? null : Number(row['waits_since'])
+export function* hasMessageWaiting(runId: string): Verb<boolean> {
+  const rows = yield sql`SELECT id FROM delivery
+    WHERE run_id = ${runId} AND kind = 'message' AND status = 'PENDING' LIMIT 1`
+  return rows.length > 0
+}
+
+/** The next one's turn in a queue. */
+export function* firstTurn(queue: string): Verb<number | null> {
+  const [row] = yield sql`SELECT turn FROM delivery
+    WHERE queue = ${queue} AND priority = ${priorities.further}
+    ORDER BY turn, waits_since LIMIT 1`
+  return row?.['turn'] == null ? null : Number(row['turn'])
+}
+
+export function* lastTurnOf(runId: string, queue: string): Verb<number | null> {
+  const [row] = yield sql`SELECT turn FROM delivery
+    WHERE queue = ${queue} AND run_id = ${runId} AND turn IS NOT NULL
+    ORDER BY turn DESC LIMIT 1`
+  return row?.['turn'] == null ? null : Number(row['turn'])
 }
 
 /** The first to go of a priority. */
 export function* firstInQueue(queue: string, priority: number): Verb<QueueHead | null> {
   const [row] = yield sql`SELECT id, queue, priority, waits_since, due_at FROM delivery
-    WHERE queue = ${queue} AND priority = ${priority} ORDER BY waits_since LIMIT 1`
+    WHERE queue = ${queue} AND priority = ${priority} ORDER BY turn, waits_since LIMIT 1`
   return row === undefined ? null : head.decode(row)
 }
 
@@ -170,11 +183,12 @@ export function* selectQueueHeads(): Verb<QueueHead[]> {
     SELECT delivery.id, delivery.queue, delivery.priority, delivery.waits_since, delivery.due_at
     FROM queues
     CROSS JOIN (SELECT ${priorities.first} + 0 AS priority
+      UNION ALL SELECT ${priorities.further} + 0
       UNION ALL SELECT ${priorities.progress} + 0
       UNION ALL SELECT ${priorities.repair} + 0) AS kinds
     JOIN delivery ON delivery.id = (SELECT id FROM delivery AS first
       WHERE first.queue = queues.name AND first.priority = kinds.priority
-      ORDER BY first.waits_since LIMIT 1)
+      ORDER BY first.turn, first.waits_since LIMIT 1)
     WHERE queues.name IS NOT NULL`
   return rows.map((row) => head.decode(row))
 }
@@ -185,7 +199,8 @@ export function* selectDueTimes(): Verb<number[]> {
     WHERE due_at IS NOT NULL AND queue IS NULL AND priority = ${priority}
     ORDER BY priority, due_at LIMIT 1)`
   const [row] = yield sql`SELECT ${first(priorities.first)} AS first,
-    ${first(priorities.progress)} AS progress, ${first(priorities.repair)} AS repair`
+    ${first(priorities.further)} AS further, ${first(priorities.progress)} AS progress,
+    ${first(priorities.repair)} AS repair`
   return Object.values(row ?? {}).flatMap((at) => (at === null ? [] : Number(at)))
 }
 

@@ -4,6 +4,7 @@
  * nothing but that the target counts as unsettled.
  */
 import { afterAttempt, afterFinding, afterLateEnd } from '../../domain/outbox/advance.ts'
+import type { WriteKind } from '../../domain/outbox/budget.ts'
 import { block, refuse, takeWrite } from '../../domain/outbox/budget.ts'
 import type { Attempt, Delivery } from '../../domain/outbox/delivery.ts'
 import { isOpen } from '../../domain/outbox/delivery.ts'
@@ -11,8 +12,14 @@ import { withoutPreparations, withShown } from '../../domain/outbox/follow-up.ts
 import { givenUpTarget } from '../../domain/outbox/merge.ts'
 import type { AttemptEnd, Finding } from '../../domain/outbox/outcome.ts'
 import { ofAnEarlierVersion } from '../../domain/outbox/outcome.ts'
-import { isAhead, isRepair, priorities, queueName } from '../../domain/outbox/queue.ts'
-import { isProgress } from '../../domain/outbox/revise.ts'
+import {
+  isRepair,
+  kindOf,
+  needsTurn,
+  priorities,
+  queueName,
+  turnOf,
+} from '../../domain/outbox/queue.ts'
 import type {
   Asker,
   AttemptReport,
@@ -27,7 +34,9 @@ import {
   insertAttempt,
   deliveriesAt,
   firstInQueue,
+  firstTurn,
   keepLateOutcome,
+  lastTurnOf,
   selectDelivery,
   writeDeliveries,
   writeOutcome,
@@ -52,8 +61,8 @@ export function* beginAttempt(context: VerbContext, request: BeginRequest): Verb
   if (!request.isTurn && (yield* isBehind(delivery, request.identity))) {
     return { result: 'budget', until: Math.max(now, budget.writesFrom ?? now), why: 'queue' }
   }
-  const canWait = isOpen(delivery) && (isProgress(delivery) || isAhead(delivery, now))
-  const grant = takeWrite(budget, request.limits, canWait, now)
+  const kind: WriteKind = isOpen(delivery) ? kindOf(delivery) : 'first'
+  const grant = takeWrite(budget, request.limits, kind, now)
   yield* writeBudget(grant.budget)
   if (!grant.granted) return { result: 'budget', until: grant.until, why: grant.why }
   const attempt = newAttempt(context.newId('att'), request, now)
@@ -62,9 +71,8 @@ export function* beginAttempt(context: VerbContext, request: BeginRequest): Verb
   // From here on it may be seen; what may be seen at work has to be closed.
   const { memo: known } = withoutPreparations(delivery)
   const memo = delivery.announces ? withShown(delivery, known) : known
-  // A message has one version and keeps its place, however often it is tried.
-  const waitsSince = delivery.kind === 'message' ? delivery.waitsSince : null
-  const begun = { ...delivery, attemptId: attempt.id, waitsSince }
+  // A message has one version and keeps its turn, however often it is tried.
+  const begun = { ...delivery, attemptId: attempt.id, waitsSince: null }
   yield* writeDeliveries([{ ...begun, announcedFence, memo }])
   return { result: 'begun', attempt }
 }
@@ -73,8 +81,7 @@ export function* beginAttempt(context: VerbContext, request: BeginRequest): Verb
 function* isBehind(delivery: Delivery, identity: string): Verb<boolean> {
   if (isRepair(delivery)) return false
   const queue = queueName(identity, delivery.channel)
-  const own = isProgress(delivery) ? priorities.progress : priorities.first
-  for (const priority of new Set([priorities.first, own])) {
+  for (const priority of new Set([priorities.first, priorities[kindOf(delivery)]])) {
     if ((yield* firstInQueue(queue, priority)) !== null) return true
   }
   return false
@@ -183,9 +190,16 @@ export function* recordFinding(
   const isNewest = delivery.versionFence === versionFence && delivery.versionSeq === versionSeq
   const about = isNewest ? finding : ofAnEarlierVersion(finding)
   const told = afterFinding(delivery, about, circumstancesOf(context))
-  yield* writeDeliveries([told.delivery])
+  yield* writeDeliveries([yield* inTurn(told.delivery)])
   yield* insertAudits(told.audits, context.now())
   return 'recorded'
+}
+
+function* inTurn(delivery: Delivery): Verb<Delivery> {
+  const { queue, runId } = delivery
+  if (queue === null || !needsTurn(delivery)) return delivery
+  const turn = turnOf(yield* firstTurn(queue), yield* lastTurnOf(runId, queue))
+  return { ...delivery, turn }
 }
 
 /** Stored before it is prepared, so that a preparation nobody comes back from is known of. */

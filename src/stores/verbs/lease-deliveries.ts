@@ -122,9 +122,10 @@ function* dueElsewhere(
   const { limit, progressMax, repairsMax = limit } = room
   const first = yield* dueOf(context, priorities.first, limit - taken)
   const left = Math.min(limit - taken - first.length, progressMax)
-  const progress = yield* dueOf(context, priorities.progress, left)
+  const further = yield* dueOf(context, priorities.further, left)
+  const progress = yield* dueOf(context, priorities.progress, left - further.length)
   const repairs = yield* dueOf(context, priorities.repair, repairsMax - repairing)
-  return [...first, ...progress, ...repairs]
+  return [...first, ...further, ...progress, ...repairs]
 }
 
 function* dueOf(context: VerbContext, priority: number, room: number): Verb<string[]> {

@@ -51,7 +51,7 @@ export async function mendTimes(
   })
   const deliveries = sql`SELECT id FROM delivery WHERE status = 'PENDING' UNION
     SELECT id FROM delivery WHERE due_at IS NOT NULL AND queue IS NULL
-      AND priority IN (0, 1, 2) AND due_at > ${now}`
+      AND priority IN (0, 1, 2, 3) AND due_at > ${now}`
   await inBites(driver, deliveries, function* (ids) {
     const found = yield* selectDeliveries(sql`id IN (${ids})`)
     const mended = found.map((delivery) => deliveryAfterSetBack(delivery, setBack, publishing))

@@ -7,7 +7,7 @@ import { closedContent } from '../../domain/outbox/left-open.ts'
 import type { Desire } from '../../domain/outbox/announce.ts'
 import { statusTarget } from '../../domain/outbox/announce.ts'
 import type { ChannelName, Delivery } from '../../domain/outbox/delivery.ts'
-import { placeOfOwn } from '../../domain/outbox/queue.ts'
+import { priorities } from '../../domain/outbox/queue.ts'
 import { publishRefusal } from '../../domain/outbox/publish-rights.ts'
 import type { Revision, Wish } from '../../domain/outbox/revise.ts'
 import { giveBack, isTaken, revise, targetTaken } from '../../domain/outbox/revise.ts'
@@ -28,7 +28,7 @@ import { join, padded, sql } from '../sql.ts'
 import { insertAudits } from '../tables/audit-table.ts'
 import {
   deliveriesAt,
-  lastOwnPlace,
+  hasMessageWaiting,
   selectDeliveries,
   writeDeliveries,
 } from '../tables/delivery-table.ts'
@@ -65,17 +65,15 @@ export function* publishOwn(context: VerbContext, request: PublishRequest): Verb
     if (standing === null) throw new ConflictError('not_published', 'there is nothing to publish')
     return { delivery: standing, already: true, isTaken: false }
   }
-  const delivery = yield* inPlace(context, next.delivery)
+  const delivery = yield* behindOwn(next.delivery)
   const stored = yield* store(context, { ...next, delivery })
   return { delivery: stored, already: false, isTaken: false }
 }
 
-/** Behind what else of its own this run has waiting. The subject's lock makes this one by one. */
-function* inPlace(context: VerbContext, delivery: Delivery): Verb<Delivery> {
-  if (delivery.waitsSince !== null) return delivery
-  const last = yield* lastOwnPlace(delivery.runId)
-  const { ownOutputEveryMs } = context.publishing
-  return { ...delivery, waitsSince: placeOfOwn(last, ownOutputEveryMs, context.now()) }
+/** One message of a run at a time goes like everybody's. The subject's lock orders them. */
+function* behindOwn(delivery: Delivery): Verb<Delivery> {
+  const isFurther = delivery.kind === 'message' && (yield* hasMessageWaiting(delivery.runId))
+  return isFurther ? { ...delivery, priority: priorities.further } : delivery
 }
 
 /**
