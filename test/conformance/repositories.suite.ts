@@ -278,7 +278,7 @@ export function repositories(open: OpenStore): void {
     await learn(after, id)
     const filter = { type: 'repository.merged' }
     const { items } = await world().store.listAudit(filter, { limit: 1, cursor: null })
-    expect(items[0]).toMatchObject({ actor: 'system', runId: null })
+    expect(items[0]).toMatchObject({ actor: 'test', runId: null })
   })
 
   it('a name that was given away brings no conflict with what was done under it', async () => {
