@@ -8,7 +8,7 @@ import type { Findings } from '../findings.ts'
 import type { World } from '../world.ts'
 import { repoOf } from './places.ts'
 import { isUnheard, keyOf, placeOf, toldRequests, type ToldRequest } from './told-requests.ts'
-import { isSaidByTwin, wasCompleted } from './twin-runs.ts'
+import { completedBy, isSaidByTwin } from './twin-runs.ts'
 
 const channels = new Set(['github-review', 'github-check'])
 
@@ -41,8 +41,8 @@ function isCreateOf({ received }: ToldRequest, { marker_key: key }: DeliveryFact
 }
 
 /**
- * A restore has forgotten it, and it is completed: it cannot show work under way again, so whoever
- * is at work once more makes the next one.
+ * A restore has forgotten that it is completed: it cannot show work under way again, so whoever is
+ * at work once more makes the next one.
  */
 function isForgotten(
   first: ToldRequest,
@@ -52,11 +52,13 @@ function isForgotten(
   world: World,
 ): boolean {
   const { channel, sha } = delivery
-  if (channel !== 'github-check' || !world.isForgotten(first.sent.decidedAt)) return false
+  if (channel !== 'github-check') return false
   const made = world.github
     .checkRuns(repoOf(delivery, facts, world), sha ?? '')
     .find(({ requests }) => requests[0] === first.received.index)
-  return wasCompleted(made, second, world)
+  const completion = completedBy(made, second, world)
+  const sent = world.sent.get(completion?.headers['x-request-id'] ?? '')
+  return sent !== undefined && world.isForgotten(sent.decidedAt)
 }
 
 /** Whoever sent the second had an answer before that showed the first, or never looked. */

@@ -4,7 +4,15 @@ import type { HookDelivery } from '../../simulator/index.ts'
 import type { Findings } from '../findings.ts'
 import type { World } from '../world.ts'
 
-const heard = new Set(['opened', 'reopened', 'ready_for_review', 'synchronize', 'edited', 'closed'])
+/** Actions of pull requests that lead to something. */
+export const heard = new Set([
+  'opened',
+  'reopened',
+  'ready_for_review',
+  'synchronize',
+  'edited',
+  'closed',
+])
 
 /** A restore has forgotten it: only an App is told of it again, where it leads to something. */
 function isGone(delivery: HookDelivery, world: World): boolean {

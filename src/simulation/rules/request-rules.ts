@@ -2,7 +2,8 @@
  * Rules 8 and 8b, by what arrived at GitHub: a create nobody answered is looked for before the next
  * one, and no status is said twice.
  */
-import type { Facts } from '../facts.ts'
+import type { SimulatedStatus } from '../../simulator/index.ts'
+import type { DeliveryFact, Facts } from '../facts.ts'
 import type { Findings } from '../findings.ts'
 import type { World } from '../world.ts'
 import { repoOf, targetOf } from './places.ts'
@@ -65,17 +66,27 @@ export function checkRepeats(facts: Facts, world: World, findings: Findings): vo
     if (delivery.channel !== 'github-status' || targets.has(targetOf(delivery))) continue
     // An operator said that something else stands there.
     if (world.excuses.isLeft(delivery.id)) continue
-    // Until it has settled after a restore, what is said again is sent again.
-    if (world.forgotten?.doubted.has(delivery.id) === true) continue
     const { context } = JSON.parse(delivery.content) as { context: string }
     if (doubtful.has(`${delivery.sha} ${context}`)) continue
     const all = world.github.statuses(repoOf(delivery, facts, world), delivery.sha ?? '', context)
     all.forEach((status, at) => {
       const before = all[at - 1]
       const isSame = before?.state === status.state && before.description === status.description
+      if (isSame && isDoubted(delivery, before, status, world)) return
       findings.check('8b', !isSame, () => {
         return `${status.state} is said twice as ${context} of ${delivery.sha}: ${status.id}`
       })
     })
   }
+}
+
+/** Said before the restore, it may have changed since: what the copy knows of is no proof. */
+function isDoubted(
+  { id }: DeliveryFact,
+  before: SimulatedStatus,
+  after: SimulatedStatus,
+  { forgotten }: World,
+): boolean {
+  if (forgotten?.doubted.has(id) !== true) return false
+  return before.createdAt <= forgotten.until && after.createdAt > forgotten.until
 }

@@ -5,7 +5,8 @@
 import type { AuditFact, Facts, RunFact } from '../facts.ts'
 import type { Findings } from '../findings.ts'
 import type { Workers } from '../workers.ts'
-import type { World } from '../world.ts'
+import { heard } from './inbox-rules.ts'
+import type { World, WorldRepository } from '../world.ts'
 
 interface Replayed {
   readonly state: string
@@ -178,8 +179,7 @@ export function checkHeads(facts: Facts, world: World, findings: Findings): void
   for (const { repo, number, isOpen } of world.pulls) {
     if (!isOpen) continue
     const scope = facts.repositories.get(repo.id)
-    // A restore has forgotten the repository, and only an App is told of it again.
-    if (scope === undefined && world.forgotten !== null && !world.isApp) continue
+    if (scope === undefined && isForgotten(repo, world)) continue
     const { headSha } = world.github.thread(repo.name, number)
     for (const type of Object.keys(world.types)) {
       const subject = facts.subjects.find(
@@ -196,6 +196,17 @@ export function checkHeads(facts: Facts, world: World, findings: Findings): void
       })
     }
   }
+}
+
+/** A restore has forgotten all that was heard of it, and only an App is told of that again. */
+function isForgotten({ id }: WorldRepository, world: World): boolean {
+  if (world.isApp || world.forgotten === null) return false
+  const ofIt = world.github.hooks.log.all().filter(({ repositoryId, status, action }) => {
+    return repositoryId === id && status === 'OK' && heard.has(action ?? '')
+  })
+  return ofIt.every(({ deliveredAtMs: at, durationMs: ms }) => {
+    return world.isForgotten(at) || world.isForgotten(at + ms)
+  })
 }
 
 /** Finished work is begun again only because a person wanted it, once for each wish. */

@@ -18,7 +18,7 @@ export function toldRequests({ github, sent }: World): readonly ToldRequest[] {
 }
 
 /** The thread or commit whose list would show it; null for what no list shows. */
-export function placeOf({ method, path }: ReceivedRequest, world: World): string | null {
+export function placeOf({ method, path, body }: ReceivedRequest, world: World): string | null {
   const [, repo = '', below = ''] =
     /^\/(repos\/[^/]+\/[^/]+|repositories\/\d+)\/(.*)$/.exec(path) ?? []
   const named = /^repos\/(.*)$/.exec(repo)?.[1]
@@ -26,12 +26,16 @@ export function placeOf({ method, path }: ReceivedRequest, world: World): string
   const place = named === undefined ? id : String(repositoryId(world, named))
   const list = /^(issues\/\d+\/comments|pulls\/\d+\/reviews|check-runs)$/.exec(below)?.[1]
   const status = /^(?:statuses|commits)\/([0-9a-f]+)(\/statuses|\/check-runs)?$/.exec(below)
+  if (method === 'POST' && list === 'check-runs') return `${place} ${headOf(body)} check-runs`
   if (method === 'POST' && list !== undefined) return `${place} ${list}`
   if (method === 'GET' && list !== undefined) return `${place} ${list}`
-  if (method === 'GET' && status?.[2] === '/check-runs') return `${place} check-runs`
+  if (method === 'GET' && status?.[2] === '/check-runs') return `${place} ${status[1]} check-runs`
   const isStatus = method === 'POST' ? below.startsWith('statuses/') : status?.[2] === '/statuses'
   return isStatus && status !== null ? `${place} ${status[1]} statuses` : null
 }
+
+const headOf = (body: unknown): string =>
+  (body as { readonly head_sha?: string } | null)?.head_sha ?? ''
 
 function repositoryId(world: World, name: string): number | null {
   try {

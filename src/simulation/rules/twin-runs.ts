@@ -3,7 +3,7 @@
  * that both are one. What the first has said stays as it is, and its check run, once completed, is
  * not opened again: the second says the same things for itself.
  */
-import type { SimulatedCheckRun } from '../../simulator/index.ts'
+import type { ReceivedRequest, SimulatedCheckRun } from '../../simulator/index.ts'
 import type { DeliveryFact, Facts } from '../facts.ts'
 import type { World } from '../world.ts'
 import { repoOf } from './places.ts'
@@ -19,7 +19,7 @@ export function isSaidByTwin(
   const newer = makerOf(second, facts, world)
   if (older === undefined || newer === undefined || !areTwins(older, newer, facts)) return false
   const check = checksOf(older, facts, world).find(({ id }) => String(id) === older.provider_id)
-  return older.channel === 'github-review' || wasCompleted(check, second, world)
+  return older.channel === 'github-review' || completedBy(check, second, world) !== undefined
 }
 
 /** The delivery that shows what this request made. */
@@ -46,17 +46,16 @@ export function areTwins(one: DeliveryFact, other: DeliveryFact, { runs }: Facts
   return one.run_id !== other.run_id && pair !== undefined && pair === same
 }
 
-/** Before the second was made. */
-export function wasCompleted(
+/** The first request that completed it, before the second one was made. */
+export function completedBy(
   check: SimulatedCheckRun | undefined,
   { received: { index: before } }: ToldRequest,
   { github }: World,
-): boolean {
-  return (check?.requests ?? []).some((index) => {
-    if (index === null || index >= before) return false
-    const body = github.requests[index]?.body as { readonly status?: string } | null
-    return body?.status === 'completed'
-  })
+): ReceivedRequest | undefined {
+  const earlier = (check?.requests ?? []).filter((index) => index !== null && index < before)
+  return earlier
+    .flatMap((index) => github.requests[index ?? 0] ?? [])
+    .find(({ body }) => (body as { readonly status?: string } | null)?.status === 'completed')
 }
 
 function checksOf({ channel, sha, ...rest }: DeliveryFact, facts: Facts, world: World) {
