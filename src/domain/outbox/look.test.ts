@@ -187,3 +187,11 @@ describe('settling', () => {
     expect(delivery).toMatchObject({ status: 'FAILED', dueAt: null })
   })
 })
+
+it('reads that settle keep their distance though the clock was set ahead', () => {
+  const memo = { settle: { step: 0, at: now }, unsettled: true as const }
+  const sent = aSentOne({ sentAt: now - 2 * 3_600_000, memo })
+  const [first = 0, second = 0] = around.rules.settleAfterMs
+  const { delivery } = afterSettle(sent, [seen('100')], around)
+  expect(delivery.memo.settle).toEqual({ step: 1, at: now + second - first })
+})

@@ -280,8 +280,11 @@ export function afterSettle(
   }
   const step = (delivery.memo.settle?.step ?? 0) + 1
   const at = settleAt(step, delivery.sentAt ?? now, rules)
+  // Not all at once after a clock that was set ahead: what comes late comes by GitHub's time.
+  const { [step - 1]: before = 0, [step]: next = 0 } = rules.settleAfterMs
+  const pauseMs = next - before
   if (at !== null && shown?.current === true) {
-    const memo = withAppointment(delivery.memo, 'settle', { step, at: Math.max(at, now) })
+    const memo = withAppointment(delivery.memo, 'settle', { step, at: Math.max(at, now + pauseMs) })
     return { delivery: withDue({ ...delivery, memo }, now), audits: [] }
   }
   return settled(delivery, shown?.current === true, now)
