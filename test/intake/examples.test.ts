@@ -21,7 +21,13 @@ const examples = published.flatMap(({ name, examples: payloads }) =>
   payloads.map((payload) => ({ event: name, payload })),
 )
 
-const everything = Object.fromEntries(events.map((event) => [event, []]))
+/** All that a run type can listen to. */
+const everything = Object.fromEntries(
+  [
+    ...['check_run', 'check_suite', 'issue_comment', 'pull_request', 'pull_request_review'],
+    ...['pull_request_review_comment', 'pull_request_review_thread', 'push'],
+  ].map((event) => [event, []]),
+)
 const configs = [
   ['a server without a configuration', {}],
   [
