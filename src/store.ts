@@ -9,7 +9,7 @@
  */
 import type { CatchUpStore } from './catch-up-store.ts'
 import type { HeardAt } from './domain/repository-names.ts'
-import type { AuditRow } from './domain/audit.ts'
+import type { AuditRow, RefusedCredential } from './domain/audit.ts'
 import type { Claim, ClaimReason } from './domain/claim.ts'
 import type { InboxEntry } from './domain/inbox.ts'
 import type { Interruption, LeaseGrant, Outcome, Run, RunState, Verdict } from './domain/run.ts'
@@ -287,6 +287,8 @@ export interface AuditFilter {
   /** What happened to this webhook. */
   readonly inboxId?: string
   readonly deliveryId?: string
+  /** What was refused because this was wrong. */
+  readonly refused?: RefusedCredential
   readonly type?: string
   /** Times at or after, and before. */
   readonly since?: number

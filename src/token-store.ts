@@ -2,6 +2,7 @@
  * Port: the store's part for tokens. A token's secret is answered once, when it is made; the store
  * has its hash. As with every verb of the store: one transaction with its audit rows.
  */
+import type { RefusedCredential } from './domain/audit.ts'
 import type { TokenLimits } from './domain/token-limits.ts'
 import type { Once, Page, Paged } from './store.ts'
 
@@ -18,9 +19,6 @@ export interface TokenStore {
   /** Which of these were revoked or have run out. */
   endedTokens(ids: readonly string[]): Promise<readonly string[]>
 }
-
-/** What was wrong: a bearer token, or the signature of a webhook. */
-export type RefusedCredential = 'token' | 'signature'
 
 export interface Refusals {
   /** Where they came from. */

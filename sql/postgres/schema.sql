@@ -11,6 +11,7 @@ CREATE TABLE audit (
   seq bigint,
   inbox_id text COLLATE "C",
   delivery_id text COLLATE "C",
+  refused text COLLATE "C",
   CONSTRAINT audit_pkey PRIMARY KEY (id)
 );
 
@@ -19,6 +20,8 @@ CREATE INDEX audit_at ON holdfast.audit USING btree (at, seq);
 CREATE INDEX audit_delivery ON holdfast.audit USING btree (delivery_id, seq) WHERE (delivery_id IS NOT NULL);
 
 CREATE INDEX audit_inbox ON holdfast.audit USING btree (inbox_id, seq) WHERE (inbox_id IS NOT NULL);
+
+CREATE INDEX audit_refused ON holdfast.audit USING btree (refused, seq) WHERE (refused IS NOT NULL);
 
 CREATE INDEX audit_run ON holdfast.audit USING btree (run_id, seq) WHERE (run_id IS NOT NULL);
 

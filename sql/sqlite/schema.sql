@@ -8,13 +8,15 @@ CREATE TABLE audit (
   actor TEXT NOT NULL,
   run_id TEXT,
   data TEXT NOT NULL
-, inbox_id TEXT, delivery_id TEXT) STRICT;
+, inbox_id TEXT, delivery_id TEXT, refused TEXT) STRICT;
 
 CREATE INDEX audit_at ON audit (at);
 
 CREATE INDEX audit_delivery ON audit (delivery_id, id) WHERE delivery_id IS NOT NULL;
 
 CREATE INDEX audit_inbox ON audit (inbox_id, id) WHERE inbox_id IS NOT NULL;
+
+CREATE INDEX audit_refused ON audit (refused, id) WHERE refused IS NOT NULL;
 
 CREATE INDEX audit_run ON audit (run_id, id) WHERE run_id IS NOT NULL;
 

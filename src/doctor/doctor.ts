@@ -2,9 +2,9 @@
  * The doctor: which checks there are, in the order people read them. It knows nothing of who asks;
  * the command line and a server hand it the same things.
  */
+import { readSignatures } from '../audit/refused-signatures.ts'
 import type { CatchUpStore } from '../catch-up-store.ts'
 import type { DatabaseLook } from '../domain/database-look.ts'
-import type { Finding } from '../domain/finding.ts'
 import type { GitHub } from '../github.ts'
 import type { OutboxStore } from '../outbox-store.ts'
 import { budgetLimits } from '../settings/budget-limits.ts'
@@ -26,9 +26,6 @@ import { examine, type Check, type Report } from './report.ts'
 import { checkDatabase, checkServed, checkStoreMode } from './store.ts'
 
 const lostLeasesRead = 100
-const refusalsRead = 100
-/** What only a webhook with a right signature leaves in the audit. */
-const acceptedTypes = ['webhook.received', 'webhook.ignored', 'webhook.duplicate'] as const
 
 export type DoctorStore = Pick<Store, 'now' | 'vitals' | 'listAudit' | 'inboxBacklog'> & {
   readonly outbox: Pick<OutboxStore, 'backlog' | 'budgets' | 'authors' | 'rules'>
@@ -107,7 +104,7 @@ function storeChecks({ settings, store }: Patient): readonly Check[] {
       name: 'inbox.signatures',
       look: async () => {
         const open = await store()
-        return open === null ? [] : await lookAtSignatures(open)
+        return open === null ? [] : checkSignatures(await readSignatures(open))
       },
     },
     {
@@ -137,15 +134,4 @@ function storeChecks({ settings, store }: Patient): readonly Check[] {
       },
     },
   ]
-}
-
-async function lookAtSignatures(store: DoctorStore): Promise<readonly Finding[]> {
-  const newest = { limit: refusalsRead, cursor: null }
-  const [refused, ...accepted] = await Promise.all([
-    store.listAudit({ type: 'access.refused' }, newest),
-    ...acceptedTypes.map((type) => store.listAudit({ type }, { limit: 1, cursor: null })),
-  ])
-  const acceptedAt = accepted.flatMap(({ items }) => items.map(({ at }) => at))
-  const lastAt = acceptedAt.length === 0 ? null : Math.max(...acceptedAt)
-  return checkSignatures(refused.items, lastAt, store.now())
 }

@@ -2,24 +2,16 @@
  * Webhooks that were refused because of their signature: the usual cause is another secret at
  * GitHub than here. GitHub's own record says the same for an App; with a token only the audit can.
  */
-import type { AuditRow } from '../domain/audit.ts'
+import type { Signatures } from '../audit/refused-signatures.ts'
 import { fine, problem, warning, type Finding } from '../domain/finding.ts'
 import { options } from '../settings/options.ts'
 
 const check = 'inbox.signatures'
-const dayMs = 24 * 60 * 60_000
 
-/** `refusals` newest first; `acceptedAt` is when a webhook last came with a right signature. */
-export function checkSignatures(
-  refusals: readonly AuditRow[],
-  acceptedAt: number | null,
-  nowMs: number,
-): readonly Finding[] {
-  const recent = refusals.filter(
-    ({ at, data }) => data['what'] === 'signature' && at > nowMs - dayMs,
-  )
-  const last = recent.find(({ at }) => acceptedAt === null || at > acceptedAt)
-  if (last === undefined) return [fine(check, acceptedWords(acceptedAt, recent.length > 0))]
+export function checkSignatures(signatures: Signatures): readonly Finding[] {
+  const { refused, acceptedAt } = signatures
+  const [last] = refused
+  if (last === undefined) return [fine(check, acceptedWords(signatures))]
   const told =
     `webhooks with a wrong signature were refused, the last from ${String(last.data['address'])} ` +
     `before ${new Date(last.at).toISOString()}`
@@ -30,8 +22,8 @@ export function checkSignatures(
   return [warning(check, `${told}; none was accepted since`, remedy)]
 }
 
-function acceptedWords(acceptedAt: number | null, someRefused: boolean): string {
+function acceptedWords({ acceptedAt, someBefore }: Signatures): string {
   if (acceptedAt === null) return 'no webhook has come yet'
   const since = `the last webhook was accepted at ${new Date(acceptedAt).toISOString()}`
-  return someRefused ? `${since}, after some with a wrong signature` : since
+  return someBefore ? `${since}, after some with a wrong signature` : since
 }

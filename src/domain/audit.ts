@@ -62,6 +62,9 @@ export const auditTypes = [
 ] as const
 export type AuditType = (typeof auditTypes)[number]
 
+/** What was wrong: a bearer token, or the signature of a webhook. */
+export type RefusedCredential = 'token' | 'signature'
+
 export interface AuditDraft {
   readonly type: AuditType
   readonly actor: string
@@ -70,6 +73,8 @@ export interface AuditDraft {
   readonly inboxId?: string | null
   /** Of what happened to a delivery. */
   readonly deliveryId?: string | null
+  /** Of what was refused: what was wrong. */
+  readonly refused?: RefusedCredential
   readonly data: Readonly<Record<string, unknown>>
 }
 

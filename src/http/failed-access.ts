@@ -6,10 +6,11 @@
  * per address and kind, for so many of them, and one per kind for all others. Only refusals are
  * slowed down: a right token from the same address never waits.
  */
+import type { RefusedCredential } from '../domain/audit.ts'
 import type { Log } from '../log.ts'
 import type { Cancel, Scheduler } from '../scheduler.ts'
 import { delay } from '../scheduler.ts'
-import type { RefusedCredential, Refusals, TokenStore } from '../token-store.ts'
+import type { Refusals, TokenStore } from '../token-store.ts'
 
 const everyMs = 60_000
 const addressesMax = 100

@@ -33,6 +33,7 @@ function statementsOf(order: Order): Record<string, Sql> {
     'of a webhook': list({ inboxId: 'inb_7' }),
     'of a delivery': list({ deliveryId: 'del_7' }),
     'of a delivery, a later page': list({ deliveryId: 'del_7' }, '5000'),
+    'of a refused signature': list({ refused: 'signature' }),
     'of a rare type': list({ type: 'rare' }),
     'of a common type, a later page': list({ type: 'common' }, '5000'),
     'since lately': list({ since: history - 3 }),
@@ -47,11 +48,12 @@ function statementsOf(order: Order): Record<string, Sql> {
 
 const row = `i AS at, CASE i % 1000 WHEN 0 THEN 'rare' ELSE 'common' END AS type, 'a' AS actor,
   'run_' || i % 200 AS run_id, 'inb_' || i % 300 AS inbox_id,
-  'del_' || i % 250 AS delivery_id, '{}' AS data`
+  'del_' || i % 250 AS delivery_id, '{}' AS data,
+  CASE WHEN i = 7 THEN 'signature' WHEN i % 10 = 0 THEN 'token' END AS refused`
 
 describe('SQLite', () => {
   const db = migratedMemory()
-  db.exec(`INSERT INTO audit (at, type, actor, run_id, inbox_id, delivery_id, data)
+  db.exec(`INSERT INTO audit (at, type, actor, run_id, inbox_id, delivery_id, data, refused)
     ${numbersTo(history)} SELECT ${row} FROM n`)
   afterAll(() => db.close())
 
@@ -65,7 +67,7 @@ describe('SQLite', () => {
 
 describe('PostgreSQL', () => {
   const planOf = usePostgresPlans([
-    `INSERT INTO audit (seq, at, type, actor, run_id, inbox_id, delivery_id, data)
+    `INSERT INTO audit (seq, at, type, actor, run_id, inbox_id, delivery_id, data, refused)
       SELECT i, ${row} FROM generate_series(1, ${history}) AS i`,
   ])
 

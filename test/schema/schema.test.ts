@@ -53,6 +53,7 @@ const indexesOfPostgres: Readonly<Record<string, string>> = {
   audit_at: 'at seq',
   audit_delivery: 'delivery_id seq',
   audit_inbox: 'inbox_id seq',
+  audit_refused: 'refused seq',
   audit_run: 'run_id seq',
   audit_seq: 'seq',
   audit_type: 'type seq',

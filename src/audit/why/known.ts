@@ -13,6 +13,7 @@ import type { Run } from '../../domain/run.ts'
 import type { Subject } from '../../domain/subject.ts'
 import type { OutboxStore } from '../../outbox-store.ts'
 import type { Store } from '../../store.ts'
+import { readSignatures } from '../refused-signatures.ts'
 import { textOf } from './plain-words.ts'
 
 export type WhyStore = Pick<
@@ -71,7 +72,7 @@ export interface Known {
   readonly budgets: readonly Budget[]
   /** The question is about one delivery, and all that happened to it is told. */
   readonly ofDelivery: boolean
-  /** Webhooks with a wrong signature, newest first; only read where nothing else is known. */
+  /** Wrong signatures of webhooks that still matter; only read where nothing else is known. */
   readonly refusals: readonly AuditRow[]
   /** A server's last sign of life, null when there was none; only read where something is open. */
   readonly servedAt: number | null
@@ -112,13 +113,7 @@ export async function readThread(store: WhyStore, repo: string, number: number):
   const found = { stands, runs, ids, webhooks, cut, only: null, deliveries }
   const known = await withAudit(store, found)
   if (stands.length > 0 || webhooks.length > 0) return known
-  return { ...known, refusals: await refusedSignatures(store) }
-}
-
-async function refusedSignatures(store: WhyStore): Promise<readonly AuditRow[]> {
-  const page = { limit: rowsMax, cursor: null }
-  const { items } = await store.listAudit({ type: 'access.refused' }, page)
-  return items.filter((row) => textOf(row, 'what') === 'signature')
+  return { ...known, refusals: (await readSignatures(store)).refused }
 }
 
 async function deliveriesOf(

@@ -12,12 +12,14 @@ export function* insertAudits(drafts: readonly AuditDraft[], now: number): Verb<
     draft.runId,
     draft.inboxId ?? null,
     draft.deliveryId ?? null,
+    draft.refused ?? null,
     JSON.stringify(draft.data),
   ])
   const ids: number[] = []
   for (const piece of inPieces(rows)) {
     const inserted = yield sql`INSERT INTO audit
-      (at, type, actor, run_id, inbox_id, delivery_id, data) VALUES ${tuples(piece)} RETURNING id`
+      (at, type, actor, run_id, inbox_id, delivery_id, refused, data) VALUES ${tuples(piece)}
+      RETURNING id`
     ids.push(...inserted.map((row) => Number(row['id'])))
   }
   // Ids are given in the order of the VALUES; RETURNING does not promise to keep that order.

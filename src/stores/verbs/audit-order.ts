@@ -47,7 +47,8 @@ export function* latestAudit({ dialect }: VerbContext): Verb<LatestAudit> {
 }
 
 /**
- * Along an index by run, webhook, delivery, type or time; more than one of them leaves out rows.
+ * Along an index by run, webhook, delivery, what was refused, type or time; more than one of them
+ * leaves out rows.
  */
 export function* listAudit(
   { dialect }: VerbContext,
@@ -87,11 +88,13 @@ function* selectPage(order: Sql, inOrder: Sql, limit: number): Verb<AuditRow[]> 
   return yield* selectAudits(order, sql`${inOrder} LIMIT ${count}`)
 }
 
-function matching({ runId, inboxId, deliveryId, type, since, until }: AuditFilter): Sql[] {
+function matching(filter: AuditFilter): Sql[] {
+  const { runId, inboxId, deliveryId, refused, type, since, until } = filter
   const where: Sql[] = []
   if (runId !== undefined) where.push(sql`run_id = ${runId}`)
   if (inboxId !== undefined) where.push(sql`inbox_id = ${inboxId}`)
   if (deliveryId !== undefined) where.push(sql`delivery_id = ${deliveryId}`)
+  if (refused !== undefined) where.push(sql`refused = ${refused}`)
   if (type !== undefined) where.push(sql`type = ${type}`)
   if (since !== undefined) where.push(sql`at >= ${since}`)
   if (until !== undefined) where.push(sql`at < ${until}`)

@@ -169,6 +169,7 @@ export function* noteRefusals(context: VerbContext, refusals: readonly Refusals[
     type: 'access.refused',
     actor: 'system',
     runId: null,
+    refused: data.what,
     data: { ...data },
   }))
   yield* insertAudits(drafts, context.now())

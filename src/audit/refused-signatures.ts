@@ -1,0 +1,41 @@
+/**
+ * Which webhooks were refused because of their signature, and whether that still matters: only
+ * those of the last day, and only while none was accepted since. Anybody can send one wrong
+ * signature; the secrets differ when nothing but wrong ones comes.
+ */
+import type { AuditRow } from '../domain/audit.ts'
+import type { Store } from '../store.ts'
+
+const refusalsMax = 100
+const dayMs = 24 * 60 * 60_000
+/** What only a webhook with a right signature leaves in the audit. */
+const acceptedTypes = ['webhook.received', 'webhook.ignored', 'webhook.duplicate'] as const
+
+export interface Signatures {
+  /** Refused in the last day and after the last that was accepted, newest first. */
+  readonly refused: readonly AuditRow[]
+  /** Whether some were refused in the last day before one was accepted. */
+  readonly someBefore: boolean
+  /** When a webhook last came with a right signature. */
+  readonly acceptedAt: number | null
+}
+
+export async function readSignatures(store: Pick<Store, 'listAudit' | 'now'>): Promise<Signatures> {
+  const [refused, ...accepted] = await Promise.all([
+    store.listAudit({ refused: 'signature' }, { limit: refusalsMax, cursor: null }),
+    ...acceptedTypes.map((type) => store.listAudit({ type }, { limit: 1, cursor: null })),
+  ])
+  const times = accepted.flatMap(({ items }) => items.map(({ at }) => at))
+  return judgeSignatures(refused.items, times.length === 0 ? null : Math.max(...times), store.now())
+}
+
+/** `refusals` newest first. */
+export function judgeSignatures(
+  refusals: readonly AuditRow[],
+  acceptedAt: number | null,
+  nowMs: number,
+): Signatures {
+  const recent = refusals.filter(({ at }) => at > nowMs - dayMs)
+  const refused = recent.filter(({ at }) => acceptedAt === null || at > acceptedAt)
+  return { refused, someBefore: recent.length > refused.length, acceptedAt }
+}
