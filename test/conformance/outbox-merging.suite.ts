@@ -321,4 +321,45 @@ export function merging(open: OpenStore): void {
     await world.store.cancelRun(newer.id, 'person', null)
     expect((await anchors()).standing).toMatchObject({ status: 'PENDING', final: true })
   })
+
+  it.each([
+    ['shows', sentEnd()],
+    ['may show', noAnswer],
+  ])('a newer one that ended unshown closes what the older one %s', async (_how, end) => {
+    const { left, right, claim, merge, anchors } = await twoRows()
+    await claim(left, 'a', 1000)
+    await hand.send(await hand.leaseNamed('anchor'), end)
+    const newer = await claim(right, 'b', 2000)
+    await world.store.cancelRun(newer.id, 'person', null)
+    world.clock.move(hour)
+    await merge()
+    const { standing } = await anchors()
+    const isThere = end.what === 'sent'
+    const wait = isThere ? 'due' : 'in_doubt'
+    expect(standing).toMatchObject({ status: 'PENDING', final: true, runId: newer.id, wait })
+    expect(standing.providerId === null).toBe(!isThere)
+  })
+
+  it.each([
+    ['shown', true],
+    ['unshown', false],
+  ])('of one pair: the run under way is shown, the other ended %s', async (_how, isShown) => {
+    const { left, right, claim, merge } = await onePair()
+    const held = await claim(left, true)
+    await hand.publish()
+    const other = await claim(right, false)
+    if (isShown) await hand.publish()
+    await world.store.cancelRun(other.run!.id, 'person', null)
+    if (isShown) await hand.publish()
+    world.clock.move(hour)
+    await merge()
+    await world.store.completeRun(completion(held), null)
+    const { items } = await outbox().list({ runId: held.run!.id }, page)
+    const shown = items.filter(({ reason }) => reason !== 'target_taken')
+    expect(shown.map(({ name }) => name).toSorted()).toEqual(['anchor', 'check', 'status'])
+    for (const one of shown) expect(one).toMatchObject({ status: 'PENDING', final: true })
+    const filter = { runId: held.run!.id, type: 'run.claim_skipped' } as const
+    const [told] = (await world.store.listAudit(filter, page)).items
+    expect(told?.data).toMatchObject({ reason: 'duplicate', key: other.run!.key })
+  })
 }

@@ -25,8 +25,9 @@ export function mergeDeliveries(
   const closed = close(free(loser), 'SKIPPED', 'target_taken', now)
   const target = `${winner.target}${copyMark(loser)}`
   const one = heardToo({ ...winner, ...oneOfTwo(winner, loser, now) }, loser)
-  const kept = withDue(closesToo(outOfHand(winner, one, now), loser), now)
   const since = createdUnanswered(loser, underWay)
+  const opened = saysItsEnd(outOfHand(winner, one, now), loser, since, now)
+  const kept = withDue(closesToo(opened, loser), now)
   return {
     winner:
       since !== null
@@ -51,6 +52,19 @@ function closesToo(winner: Delivery, { memo }: Delivery): Delivery {
   const isShown = winner.announcedFence === winner.versionFence
   if (memo.showsWork !== true || isShown) return winner
   return { ...winner, memo: { ...winner.memo, showsWork: true } }
+}
+
+/** It ended unshown, and said nothing. Where the other may stand as under way, its end is said. */
+function saysItsEnd(
+  winner: Delivery,
+  { memo }: Delivery,
+  createdSince: number | null,
+  now: number,
+): Delivery {
+  const isSilent = winner.status === 'SKIPPED' && winner.reason === 'never_announced'
+  if (!isSilent || (memo.showsWork !== true && createdSince === null)) return winner
+  const open = { status: 'PENDING', reason: null, wait: 'due', closedAt: null } as const
+  return { ...winner, ...open, priority: 0, dueAt: now }
 }
 
 /**

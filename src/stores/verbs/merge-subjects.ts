@@ -105,6 +105,7 @@ function* mergeSubject(context: VerbContext, stray: Subject, kept: Subject): Ver
     audits.push(told('run.superseded', run, { by }))
     return supersede(moved, by, now)
   })
+  audits.push(...endedBefore(copies, settled, winners))
   const first = firstInLine(settled, runs, kept)
   const lined = settled.map((run) => {
     if (run === first && !isAhead(run)) audits.push(told('run.dequeued', run, { key: run.key }))
@@ -114,7 +115,7 @@ function* mergeSubject(context: VerbContext, stray: Subject, kept: Subject): Ver
     audits.push(told('run.heartbeat_lost', run, { worker: run.worker }))
     return makeQueued(run)
   })
-  const fences = newestFences(audits, yield* insertAudits(audits, now), runs, winners)
+  const fences = newestFences(audits, yield* insertAudits(audits, now), settled, runs, winners)
   const shown = lined.map((run) => ({ ...run, claimFence: fences.get(run.id) ?? run.claimFence }))
   yield* writeRuns(shown.toSorted((x, y) => writtenAs(x, winners) - writtenAs(y, winners)))
   const merged = withHeadOf(kept, newer, head)
@@ -147,24 +148,45 @@ function* moveHeadCheck(stray: Subject, { id, currentRunId }: Subject, now: numb
   yield* storeHeadCheck(question, now + firstCheckMs, now)
 }
 
+/** A later claim of a run that goes on had ended already: it is told as the duplicate it was. */
+function endedBefore(
+  copies: readonly Run[],
+  settled: readonly Run[],
+  winners: ReadonlyMap<string, Run>,
+): AuditDraft[] {
+  return copies.flatMap((copy) => {
+    const winner = goesOn(winners.get(copy.pair), settled)
+    const isLater = winner !== undefined && winner.claimFence < copy.claimFence
+    if (isActive(copy) || !isLater) return []
+    return [told('run.claim_skipped', winner, { reason: 'duplicate', key: copy.key })]
+  })
+}
+
 /**
  * Whoever goes on in the place of a later claim of its pair is shown in its place, too: under the
- * fence of the row that says that the later one ended.
+ * fence of the row that says that the later one ended, or was a duplicate.
  */
 function newestFences(
   audits: readonly AuditDraft[],
   ids: readonly number[],
+  settled: readonly Run[],
   runs: readonly Run[],
   winners: ReadonlyMap<string, Run>,
 ): ReadonlyMap<string, number> {
   const fences = new Map<string, number>()
   for (const [at, { type, runId }] of audits.entries()) {
-    const copy = runs.find(({ id }) => id === runId)
-    const winner = winners.get(copy?.pair ?? '')
-    if (type !== 'run.superseded' || copy === undefined || winner === undefined) continue
-    if (isActive(winner) && winner.claimFence < copy.claimFence) fences.set(winner.id, ids[at] ?? 0)
+    if (type !== 'run.superseded' && type !== 'run.claim_skipped') continue
+    const about = runs.find(({ id }) => id === runId)
+    const winner = goesOn(winners.get(about?.pair ?? ''), settled)
+    if (about === undefined || winner === undefined) continue
+    const isLater = type === 'run.claim_skipped' || winner.claimFence < about.claimFence
+    if (isLater) fences.set(winner.id, ids[at] ?? 0)
   }
   return fences
+}
+
+function goesOn(winner: Run | undefined, settled: readonly Run[]): Run | undefined {
+  return settled.find((run) => run.id === winner?.id && isActive(run))
 }
 
 /** Of what is still active, the one that goes on: the kept subject's, the stray's, the oldest. */
@@ -209,7 +231,7 @@ function rankOf(run: Run): number {
 const copyOf = (run: Run): string => `${run.pair} (copy ${run.id})`
 
 function told(
-  type: 'run.superseded' | 'run.heartbeat_lost' | 'run.dequeued',
+  type: 'run.superseded' | 'run.heartbeat_lost' | 'run.dequeued' | 'run.claim_skipped',
   run: Run,
   data: AuditDraft['data'],
 ): AuditDraft {
