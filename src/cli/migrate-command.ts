@@ -1,6 +1,7 @@
 /** `holdfast migrate`: brings the database's schema up to date, or tells what that would do. */
 import type { Command } from 'commander'
 import type { DatabaseLook } from '../domain/database-look.ts'
+import { isActive } from '../domain/served.ts'
 import { describeDatabase } from '../settings/describe-settings.ts'
 import { makeDatabaseFolder } from '../settings/first-start.ts'
 import type { Settings } from '../settings/settings.ts'
@@ -77,11 +78,18 @@ async function apply(world: World, settings: Settings, count: number): Promise<v
 async function noteRestore(world: World, settings: Settings): Promise<void> {
   const store = await openExisting(world, settings)
   try {
+    const { aliveAt } = await store.vitals()
+    if (isActive(aliveAt, store.now())) world.terminal.err(activeText(store.now() - aliveAt))
     await store.outbox.noteRestore()
   } finally {
     await store.close()
   }
 }
+
+const activeText = (agoMs: number): string =>
+  `Warning: A server was active on this database ${Math.max(0, Math.round(agoMs / 1000))} s ago. ` +
+  'If it runs, stop it, give this command again, then start it: what it sent since the restore ' +
+  'was not looked for first, so a comment or a review may now be there twice.\n'
 
 interface Migrated {
   readonly from: number

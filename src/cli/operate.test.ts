@@ -308,6 +308,15 @@ describe('the database', () => {
     expect(wrong).toMatchObject({ code: 2, stdout: '' })
   })
 
+  test('migrate --restored says when a server is active on that database', async () => {
+    await at.store.recordMode('sandbox')
+    expect((await at.command('migrate', '--restored')).stderr).toBe('')
+    await at.store.beat()
+    const { code, stdout, stderr } = await at.command('migrate', '--restored', '--json')
+    expect({ code, ...(JSON.parse(stdout) as object) }).toMatchObject({ code: 0, restored: true })
+    expect(stderr).toMatch(/^Warning: A server was active on this database \d+ s ago\. .*stop it/)
+  })
+
   test('is copied, and a copy is not replaced by chance', async () => {
     await claim(5, 'b')
     const made = await at.command('backup', 'copy.db', '--json')

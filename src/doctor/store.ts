@@ -1,5 +1,6 @@
 /** The database as it was found, and what the store in it says of itself. */
 import type { DatabaseLook } from '../domain/database-look.ts'
+import { isActive } from '../domain/served.ts'
 import { fine, problem, warning, type Finding } from '../domain/finding.ts'
 import { describeDatabase } from '../settings/describe-settings.ts'
 import type { Settings } from '../settings/settings.ts'
@@ -7,8 +8,6 @@ import type { StoreVitals } from '../store.ts'
 
 /** All nodes go by the database's clock; a gap this wide still confuses people who read times. */
 const clockMsMax = 5000
-/** A server says every five seconds that it is there. */
-const silentMsMax = 20_000
 
 export function checkDatabase(look: DatabaseLook, settings: Settings): readonly Finding[] {
   const place = describeDatabase(settings)
@@ -88,7 +87,7 @@ export function checkServed({ aliveAt }: StoreVitals, nowMs: number): readonly F
     return [warning('server', 'no server has ever served this store', remedy)]
   }
   const seconds = Math.max(0, Math.round((nowMs - aliveAt) / 1000))
-  if (seconds * 1000 <= silentMsMax) {
+  if (isActive(aliveAt, nowMs)) {
     return [fine('server', `a server was here ${seconds} s ago`)]
   }
   const since = new Date(aliveAt).toISOString()

@@ -6,6 +6,13 @@
 
 const recentMs = 10 * 60_000
 
+/** A server says every five seconds that it is there. */
+const silentMsMax = 20_000
+
+export function isActive(aliveAt: number | null, now: number): aliveAt is number {
+  return aliveAt !== null && now - aliveAt <= silentMsMax
+}
+
 export function isServedRecently(servedAt: number | null, now: number): boolean {
   return servedAt !== null && Math.abs(now - servedAt) < recentMs
 }

@@ -27,11 +27,13 @@ import {
 } from '../../src/stores/verbs/lease-deliveries.ts'
 import { listDeliveries, outboxBacklog } from '../../src/stores/verbs/list-deliveries.ts'
 import { closeForgotten } from '../../src/stores/verbs/operate-delivery.ts'
+import { nextToNote } from '../../src/stores/verbs/note-restore.ts'
 import { closeOwnOutput } from '../../src/stores/verbs/own-output.ts'
 import { migratedMemory } from '../schema/dump-sqlite.ts'
 import { numbersTo, statementsOf, stepsOnSqlite, usePostgresPlans } from './plans.ts'
 
 const history = 20_000
+const noting = { restoredAt: history, copiedAt: history, readAt: 0 }
 const page = { limit: 10, cursor: null }
 
 const contextAt = (now: number): VerbContext =>
@@ -131,6 +133,16 @@ describe('SQLite', () => {
     db.exec('ROLLBACK TO many')
   })
 
+  it.each([
+    ['the first bite', { ...noting, newest: 'own_9', before: null }],
+    ['a later bite', { ...noting, newest: 'own_9', before: 'del_500' }],
+  ])('noting a restore goes on where it was, %s', (_name, at) => {
+    const [[, statement]] = statementsOf({ bite: nextToNote(at) }) as [[string, Sql]]
+    const steps = stepsOnSqlite(db, statement)
+    expect(steps).toHaveLength(1)
+    expect(steps[0]).toMatch(/^SEARCH delivery USING INDEX sqlite_autoindex_delivery_1 \(id<\?\)/)
+  })
+
   it.each(statements())('%s', (name, statement) => {
     // What a statement makes up itself has no index and needs none.
     const madeUp = /^(SCAN|SEARCH) (CONSTANT ROW|queues|kinds)|^(?!SCAN|SEARCH|USE)/
@@ -153,6 +165,14 @@ describe('PostgreSQL', () => {
       SELECT ${ownRow}, 'busy github-comment', i, i ${from}`,
     `INSERT INTO delivery_attempt (${tryColumns}) SELECT ${tries} ${from}`,
   ])
+
+  it('noting a restore walks down the ids', async () => {
+    const at = { ...noting, newest: 'own_9', before: 'del_9' }
+    const [[, statement]] = statementsOf({ bite: nextToNote(at) }) as [[string, Sql]]
+    const nodes = await planOf(statement)
+    expect(nodes.map((node) => node['Node Type'])).toEqual(['Limit', 'Index Scan'])
+    expect(nodes[1]?.['Index Name']).toBe('delivery_pkey')
+  })
 
   it.each(statements())('%s', async (_name, statement) => {
     const nodes = await planOf(statement)

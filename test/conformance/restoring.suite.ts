@@ -3,7 +3,7 @@
  * was made, nor for shown what may have been overwritten.
  */
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { announced, OutboxHand } from './outbox-hand.ts'
+import { announced, OutboxHand, sentEnd } from './outbox-hand.ts'
 import { completion } from './claims.ts'
 import { TestSubject } from './test-subject.ts'
 import { hour, openWorld, second, type OpenStore, type World } from './world.ts'
@@ -38,6 +38,47 @@ export function restoring(open: OpenStore): void {
       expect(memo).toMatchObject({ ...settles, doubt })
     }
     expect(await hand.told(found[0]!.id)).toContain('delivery.in_doubt')
+  })
+
+  it('what is being sent stays with its holder, and nobody else takes it', async () => {
+    const run = await claim()
+    const leased = await hand.leaseNamed('anchor')
+    const attempt = await hand.begun(leased)
+    await world.store.outbox.noteRestore()
+    const again = (await hand.lease()).map(({ delivery }) => delivery.name)
+    expect(again).not.toContain('anchor')
+    expect(await hand.end(leased, attempt, sentEnd())).toBe('recorded')
+    const { status, wait, memo } = await hand.named(run.id, 'anchor')
+    expect({ status, wait, doubt: memo.doubt }).toEqual({
+      status: 'SENT',
+      wait: null,
+      doubt: undefined,
+    })
+  })
+
+  it('what is being sent is looked for once its holder is gone', async () => {
+    await claim()
+    const leased = await hand.leaseNamed('anchor')
+    await hand.begun(leased)
+    await world.store.outbox.noteRestore()
+    world.clock.move(hour)
+    expect((await hand.leaseNamed('anchor')).delivery).toMatchObject({ wait: 'in_doubt' })
+  })
+
+  it('what is in a hand and not yet being sent is taken from it, to be looked for', async () => {
+    await claim()
+    const leased = await hand.leaseNamed('anchor')
+    await world.store.outbox.noteRestore()
+    expect(await hand.begin(leased)).toEqual({ result: 'lost' })
+    expect((await hand.leaseNamed('anchor')).delivery).toMatchObject({ wait: 'in_doubt' })
+  })
+
+  it('what is open is in doubt also where the clock is behind that of the copy', async () => {
+    const run = await claim()
+    world.clock.move(-hour)
+    await world.store.outbox.noteRestore()
+    const waits = Object.values(await hand.of(run.id)).map(({ wait }) => wait)
+    expect(waits).toEqual(['in_doubt', 'in_doubt', 'in_doubt'])
   })
 
   it('what was shown lately is read again once, the newest first, a second apart', async () => {

@@ -8,7 +8,7 @@
  */
 import type { Run } from '../run.ts'
 import { isOpen, type Delivery, type Memo, type Restored } from './delivery.ts'
-import { canStandTwice, withAppointment, withDue } from './follow-up.ts'
+import { canStandTwice, free, withAppointment, withDue } from './follow-up.ts'
 import { actionOf } from './move.ts'
 import type { PublishingRules } from './schedule.ts'
 import { deadlineFor, scanAt } from './schedule.ts'
@@ -33,7 +33,17 @@ export function afterRestore(delivery: Delivery, now: number, rules: PublishingR
   if (!isOpen(delivery) || actionOf(delivery) !== 'create') return unsettled
   const searched = { ...unsettled, memo: withSearch(unsettled, now, rules) }
   if (delivery.wait === 'held' || memo.doubt !== undefined) return searched
-  return { ...searched, wait: 'in_doubt', dueAt: now, memo: { ...searched.memo, doubt } }
+  return { ...takenBack(searched, now), wait: 'in_doubt', memo: { ...searched.memo, doubt } }
+}
+
+/**
+ * A server may be at work beside this. What it is sending stays with it until its lease is over:
+ * whoever looked before that would not find it, and send it again. What it has not begun to send
+ * is taken from it, for it does not know that it has to look first.
+ */
+function takenBack(delivery: Delivery, now: number): Delivery {
+  if (delivery.attemptId === null) return { ...free(delivery), dueAt: now }
+  return { ...delivery, dueAt: Math.max(now, delivery.leasedUntil ?? now) }
 }
 
 /** Of two that were sent, the one that is found may be the second; the first may come yet. */

@@ -23,10 +23,12 @@ const recentMs = 7 * 24 * 3_600_000
 const readEveryMs = 1000
 
 /** How far it has come; kept in the store until it is through. */
-interface Noting {
+export interface Noting {
   readonly restoredAt: number
   /** When the copy was made, as far as it knows. */
   readonly copiedAt: number
+  /** The newest delivery when noting began; null: there was none. What is newer is not a copy. */
+  readonly newest: string | null
   /** What is older than this one is still to be noted; null: all of it. */
   readonly before: string | null
   /** When the last of the reads is made that were arranged so far. */
@@ -44,7 +46,9 @@ export function* noticeBackup(context: VerbContext): Verb<void> {
 export function* beginNoting(context: VerbContext): Verb<void> {
   const restoredAt = context.now()
   const copiedAt = Number((yield* readState('alive_at')) ?? restoredAt)
-  const noting: Noting = { restoredAt, copiedAt, before: null, readAt: restoredAt }
+  const [row] = yield sql`SELECT max(id) AS newest FROM delivery`
+  const newest = (row?.['newest'] ?? null) as string | null
+  const noting: Noting = { restoredAt, copiedAt, newest, before: null, readAt: restoredAt }
   yield* writeState('restored_at', String(restoredAt))
   yield* writeState('restore_noting', JSON.stringify(noting))
 }
@@ -86,14 +90,19 @@ export function* noteBite(context: VerbContext): Verb<boolean> {
   return true
 }
 
-/** The newest first: they are the likeliest to have changed since. What is newer is not a copy. */
-function* nextToNote({ before, copiedAt, restoredAt }: Noting): Verb<readonly Delivery[]> {
+/**
+ * The newest first: they are the likeliest to have changed since. By their ids and not by times,
+ * because the clock here may be behind the one that made the copy. What is added to the status has
+ * SQLite walk down the ids instead of sorting, for each bite, all that is left.
+ */
+export function* nextToNote(noting: Noting): Verb<readonly Delivery[]> {
+  const { newest, before, copiedAt } = noting
   const since = copiedAt - recentMs
   return yield* selectDeliveries(sql`
-    ${before === null ? sql`created_at <= ${restoredAt}` : sql`id < ${before}`}
-    AND (status IN ('PENDING', 'FAILED') OR (status = 'SENT' AND (final = 0
+    ${before === null ? sql`id <= ${newest}` : sql`id < ${before}`}
+    AND (status || '' IN ('PENDING', 'FAILED') OR (status || '' = 'SENT' AND (final = 0
       OR (kind = 'state' AND sent_at >= ${since})))
-      OR (status = 'SKIPPED' AND kind = 'state' AND changed_at >= ${since}))
+      OR (status || '' = 'SKIPPED' AND kind = 'state' AND changed_at >= ${since}))
     ORDER BY id DESC LIMIT ${biteMax}`)
 }
 
