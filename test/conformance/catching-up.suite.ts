@@ -4,7 +4,7 @@
  */
 import { describe, expect, it } from 'vitest'
 import type { TakenHeadCheck } from '../../src/catch-up-store.ts'
-import { pullRequestClaim, sha, unique } from './claims.ts'
+import { leaseMs, pullRequestClaim, sha, unique } from './claims.ts'
 import { TestSubject } from './test-subject.ts'
 import { newWebhook, received, toldOf } from './webhooks.ts'
 import { hour, minute, useWorld, type OpenStore } from './world.ts'
@@ -206,6 +206,38 @@ export function catchingUp(open: OpenStore): void {
       expect(await settle(run!.id, run!.fence, 'c')).toMatchObject({ result: 'confirmed' })
       clock.move(hour)
       expect(await take(run!.id)).toBeNull()
+    })
+
+    it('that was claimed again since it asked is settled by the next look', async () => {
+      const { subject, run } = await undecided()
+      world().clock.move(leaseMs)
+      const again = await subject.claim('b', { eventAt: 5 })
+      expect(again.run).toMatchObject({ id: run.id, attempt: 2 })
+      expect(again.run!.fence).toBeGreaterThan(run.fence)
+      world().clock.move(minute)
+      const { fence } = (await take(run.id))!
+      expect(await settle(run.id, fence, 'a')).toMatchObject({ result: 'moved' })
+      expect(await subject.isCurrent('a')).toBe(true)
+    })
+
+    it('of a repository that had two names is not settled by a look before it came back', async () => {
+      const { store, clock } = world()
+      const subject = new TestSubject(world(), { onNewer: 'queue' })
+      const [id, renamed] = [7300, unique('acme/renamed')]
+      await store.learnRepository(subject.repo, id, 'now', 'test')
+      await subject.bring('0', 'succeeded', { eventAt: 4 })
+      const stray = { repo: renamed, eventAt: 5 }
+      await subject.bring('a', 'succeeded', stray)
+      const first = await subject.claim('b', stray)
+      await subject.claim('c', { ...stray, eventAt: 6 })
+      const back = await subject.claim('b', { repo: renamed })
+      expect(back).toMatchObject({ unclear: true, run: { fence: first.run!.fence } })
+      await store.learnRepository(renamed, id, 'now', 'test')
+      const { id: runId, fence } = first.run!
+      await store.catchUp.forgetHeadCheck(runId, fence)
+      expect(await settle(runId, fence, 'c')).toMatchObject({ result: 'unchanged' })
+      clock.move(minute)
+      expect((await take(runId))!.fence).toBeGreaterThanOrEqual(back.decisionId)
     })
 
     it('is not asked about when GitHub has no such pull request', async () => {

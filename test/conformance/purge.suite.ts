@@ -254,6 +254,22 @@ export function purging(open: OpenStore): void {
     expect((await subject.claim('a', again)).run).toMatchObject({ round: 3 })
   })
 
+  it('a rerun wanted while at work is in no round that a run which gave way has had', async () => {
+    const subject = make()
+    const other = unique('acme/other')
+    const there = { repo: other, key: unique('key') }
+    const held = await subject.claim('a', { eventAt: 5 })
+    await subject.bring('a', 'failed', { ...there, eventAt: 5 })
+    await subject.complete(await subject.claim('a', { ...again, ...there }), 'failed')
+    const githubId = 790_000 + (world.store.now() % 10_000)
+    await world.store.learnRepository(subject.repo, githubId, 'now', 'test')
+    await world.store.learnRepository(other, githubId, 'now', 'test')
+    await world.store.rerunRun(held.run!.id, 'person', null)
+    await subject.complete(held)
+    const next = await world.store.run(held.run!.id)
+    expect(next).toMatchObject({ state: 'pending', round: 3 })
+  })
+
   it('what a purged run has published is nothing that its next round has published', async () => {
     const subject = make()
     const { outbox } = world.store
