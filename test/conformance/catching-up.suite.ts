@@ -220,7 +220,7 @@ export function catchingUp(open: OpenStore): void {
       expect(await subject.isCurrent('a')).toBe(true)
     })
 
-    it('of a repository that had two names is not settled by a look before it came back', async () => {
+    it('of a repository with two names is not settled by a look before it came back', async () => {
       const { store, clock } = world()
       const subject = new TestSubject(world(), { onNewer: 'queue' })
       const [id, renamed] = [7300, unique('acme/renamed')]
