@@ -13,6 +13,7 @@ const entry = existsSync(sources) ? './src/index.ts' : './dist/index.js'
 
 export const {
   ConflictError,
+  ForbiddenError,
   HoldfastError,
   InvalidInputError,
   NotFoundError,

@@ -19,7 +19,7 @@ import { databases } from './place.ts'
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
 
 const runs = {
-  review: {},
+  review: { on: {} },
   mute: { status: false },
   silent: { status: false, anchor: false },
 } as const

@@ -154,7 +154,10 @@ describe.each(databases)('operating the outbox on $name', ({ makePlace }) => {
     refused(comments)
     const held = await here.claim(number)
     const failed = await closed(held, 'anchor')
-    const [made] = [here.github.commentAs('the-bot', repo, number, 'written by hand')]
+    // GitHub refused it and has it all the same: as it was sent, with its marker.
+    const { body } = here.github.requests.findLast(({ route }) => route === comments)!
+    const { body: text } = body as { readonly body: string }
+    const made = here.github.commentAs('the-bot', repo, number, text)
     const confirmed = await post(`/v1/deliveries/${failed.id}/confirm`, {
       provider_message_id: String(made.id),
     })
