@@ -30,7 +30,8 @@ export default defineConfig({
   test: {
     environment: 'node',
     pool: 'forks',
-    maxWorkers: 2,
+    // One more than the cores of a small machine: much of the time is spent waiting for servers.
+    maxWorkers: 3,
     testTimeout: 20_000,
     hookTimeout: 20_000,
     teardownTimeout: 20_000,
