@@ -189,10 +189,12 @@ describe('an installation', () => {
 
   it('is looked up again after a 404, with the token it had', async () => {
     const { look } = setUp()
+    const repository = 'GET /repos/acme/widgets'
     api.on(pull, { status: 404 }, seenPull)
+    api.on(repository, { body: { id: 77, full_name: 'acme/widgets' } })
     expect(await look()).toBeNull()
     expect(await look()).toMatchObject({ headSha: 'b' })
-    expect(api.calls()).toEqual([lookUp, mint, pull, lookUp, pull])
+    expect(api.calls()).toEqual([lookUp, mint, pull, lookUp, repository, pull])
   })
 
   it('made anew since is found at once', async () => {

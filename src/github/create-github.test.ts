@@ -43,7 +43,15 @@ describe('look', () => {
 
   it('a pull request that is not there is null', async () => {
     api.on(call, { status: 404 })
+    api.on('GET /repos/acme/widgets', { body: { id: 77, full_name: 'acme/widgets' } })
     expect(await github.look(named('acme/widgets'), 5)).toBeNull()
+  })
+
+  it('one of a repository that we may not see is not known to be missing', async () => {
+    api.on('GET /repositories/77/pulls/5', { status: 404 })
+    api.on('GET /repositories/77', { status: 404 })
+    const asked = github.look({ repo: 'acme/widgets', repoGithubId: 77 }, 5)
+    expect(await rejectionOf(asked)).toMatchObject({ kind: 'not_found', status: 404 })
   })
 
   it.each([

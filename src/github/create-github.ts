@@ -119,8 +119,10 @@ async function look(ask: Ask, repository: RepositoryRef, pr: number) {
       const pushedAt = pushed === null ? null : Date.parse(pushed)
       return { headSha: head.sha, baseSha: base.sha, state, updatedAt, pushedAt }
     } catch (error) {
-      if (isGitHubError(error, 'not_found')) return null
-      throw error
+      if (!isGitHubError(error, 'not_found')) throw error
+      // So GitHub answers, too, where we may not see the repository now: that says nothing of it.
+      await ask(at.actor, repositoryForm, at.route('GET /repos/{owner}/{repo}'), at.parameters)
+      return null
     }
   })
 }
