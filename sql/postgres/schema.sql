@@ -120,6 +120,8 @@ CREATE INDEX delivery_leased ON holdfast.delivery USING btree (leased_until) WHE
 
 CREATE INDEX delivery_message ON holdfast.delivery USING btree (run_id) WHERE ((kind = 'message'::text) AND (status = 'PENDING'::text));
 
+CREATE INDEX delivery_named ON holdfast.delivery USING btree (run_id, name, round);
+
 CREATE INDEX delivery_open ON holdfast.delivery USING btree (status, changed_at) WHERE (status = 'PENDING'::text);
 
 CREATE INDEX delivery_queue ON holdfast.delivery USING btree (queue, priority, turn, waits_since) WHERE (queue IS NOT NULL);

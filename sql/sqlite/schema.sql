@@ -104,6 +104,8 @@ CREATE INDEX delivery_leased ON delivery (leased_until) WHERE leased_until IS NO
 CREATE INDEX delivery_message ON delivery (run_id)
   WHERE kind = 'message' AND status = 'PENDING';
 
+CREATE INDEX delivery_named ON delivery (run_id, name, round);
+
 CREATE INDEX delivery_open ON delivery (status, changed_at) WHERE status = 'PENDING';
 
 CREATE INDEX delivery_queue ON delivery (queue, priority, turn, waits_since)

@@ -138,6 +138,25 @@ export function fairness(open: OpenStore): void {
     expect(names.slice(5).toSorted()).toEqual(['c8', 'x3'])
   })
 
+  it.each(['all at once', 'one by one'])(
+    'failed messages of a run that are retried %s do not stand before another run',
+    async (how) => {
+      const busy = await claim(nothing)
+      const ids: string[] = []
+      for (let n = 0; n < 10; n += 1) ids.push(await publish(busy, `c${n}`))
+      const end = { what: 'permanent', trouble: { code: 'http_403', text: 'no' } } as const
+      for (const leased of await hand.lease()) await hand.send(leased, end)
+      if (how === 'all at once') await outbox().retryMany({}, 'ann', null)
+      else for (const id of ids) await outbox().retry(id, 'ann', null)
+      // Once more, as people do who see nothing happen.
+      await outbox().retry(ids[3]!, 'ann', null)
+      await queueAll()
+      await claim(onlyAnchor)
+      await queueAll()
+      expect(await sentNext(2)).toContain('anchor')
+    },
+  )
+
   const eight = { spacingMs: 0, perMinute: 8, perHour: 0 }
 
   it('further messages of a run leave half of the budget to everybody else', async () => {

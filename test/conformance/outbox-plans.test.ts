@@ -16,6 +16,7 @@ import {
   hasMessageWaiting,
   lastTurnOf,
   selectAttempts,
+  selectNamed,
   selectQueueHeads,
 } from '../../src/stores/tables/delivery-table.ts'
 import { selectOthersAt } from '../../src/stores/tables/run-table.ts'
@@ -48,7 +49,8 @@ function statements(): [string, Sql][] {
     'who is first in a long queue': firstInQueue('busy github-status', 0),
     'whether anybody waits there': firstInQueue('busy github-status', 1),
     'which read of an account repairs first': firstInQueue('busy repair', 2),
-    'whether a run has a message waiting': hasMessageWaiting('run_busy'),
+    'whether a run has a message waiting': hasMessageWaiting('run_busy', 'own_7'),
+    'what a run published under a name': selectNamed('run_busy', 'c7', 1),
     'whose turn it is': firstTurn('busy github-comment'),
     'the last turn of a run': lastTurnOf('run_busy', 'busy github-comment'),
     'leases of a dead process': takeOverLeases(context),
@@ -131,6 +133,13 @@ describe('SQLite', () => {
       SELECT ${otherRow}, 'installation' || i || ' github-status', i FROM n`)
     expect(looks()).toEqual(before)
     db.exec('ROLLBACK TO many')
+  })
+
+  it('what a run published under a name is found by all of that', () => {
+    const [[, statement]] = statementsOf({ named: selectNamed('run_7', 'c7', 1) }) as [
+      [string, Sql],
+    ]
+    expect(stepsOnSqlite(db, statement).join()).toContain('(run_id=? AND name=? AND round=?)')
   })
 
   it.each([

@@ -2,14 +2,25 @@
 import type { Delivery } from './delivery.ts'
 import { isLeased, isOpen } from './delivery.ts'
 import { close, letGo, untried, withShown } from './follow-up.ts'
+import { priorities } from './queue.ts'
 import type { PublishingRules } from './schedule.ts'
 import { deadlineFor } from './schedule.ts'
+
+export interface Retried {
+  readonly delivery: Delivery
+  /** Its run has another message waiting. */
+  readonly isFurther: boolean
+}
 
 /**
  * One that is being sent this moment is left to whoever sends it: a second request beside the first
  * would double it.
  */
-export function sendAgain(delivery: Delivery, now: number, rules: PublishingRules): Delivery {
+export function sendAgain(
+  { delivery, isFurther }: Retried,
+  now: number,
+  rules: PublishingRules,
+): Delivery {
   const deadlineAt = deadlineFor(delivery.kind, now, rules)
   const wanted = { changedAt: now, deadlineAt, tries: 0 }
   if (isOpen(delivery) && isLeased(delivery, now)) return { ...delivery, ...wanted }
@@ -20,7 +31,7 @@ export function sendAgain(delivery: Delivery, now: number, rules: PublishingRule
     reason: null,
     wait: 'due',
     closedAt: null,
-    priority: 0,
+    priority: isFurther ? priorities.further : priorities.first,
     // What was under way when it was closed is looked for once its time is over.
     dueAt: Math.max(now, delivery.attemptId === null ? now : (delivery.leasedUntil ?? now)),
     ...wanted,

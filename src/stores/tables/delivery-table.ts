@@ -140,9 +140,19 @@ export function* deliveriesAt(targets: readonly string[]): Verb<Map<string, Deli
   return new Map(found.map((item) => [item.target, item]))
 }
 
-export function* hasMessageWaiting(runId: string): Verb<boolean> {
+/** What a run published under this name in this round. */
+export function* selectNamed(runId: string, name: string, round: number): Verb<Delivery | null> {
+  const [found] = yield* selectDeliveries(
+    sql`run_id = ${runId} AND name = ${name} AND round = ${round} LIMIT 1`,
+  )
+  return found ?? null
+}
+
+/** Another than this one. */
+export function* hasMessageWaiting(runId: string, except: string): Verb<boolean> {
   const rows = yield sql`SELECT id FROM delivery
-    WHERE run_id = ${runId} AND kind = 'message' AND status = 'PENDING' LIMIT 1`
+    WHERE run_id = ${runId} AND kind = 'message' AND status = 'PENDING' AND id <> ${except}
+    LIMIT 1`
   return rows.length > 0
 }
 

@@ -10,7 +10,12 @@ import type { Row, Sql, Verb } from '../sql.ts'
 import { join, sql } from '../sql.ts'
 import { insertAudits } from '../tables/audit-table.ts'
 import { isKnownIdentity, lockBudget, writeBudget } from '../tables/budget-table.ts'
-import { selectDeliveries, selectDelivery, writeDeliveries } from '../tables/delivery-table.ts'
+import {
+  hasMessageWaiting,
+  selectDeliveries,
+  selectDelivery,
+  writeDeliveries,
+} from '../tables/delivery-table.ts'
 import { announceAnew } from './announce.ts'
 import type { VerbContext } from './context.ts'
 import { lockRun } from './context.ts'
@@ -21,7 +26,8 @@ export function* retryDelivery(context: VerbContext, id: string, actor: string):
   const delivery = yield* find(id)
   if (delivery.status === 'SENT') throw alreadySent(delivery, 'sent again')
   if (!maySendAgain(delivery)) throw taken(delivery)
-  return yield* storeOne(context, sendAgain(delivery, context.now(), context.publishing), {
+  const [again = delivery] = yield* sentAgain(context, [delivery])
+  return yield* storeOne(context, again, {
     type: 'operator.delivery_retried',
     actor,
     was: delivery,
@@ -43,12 +49,26 @@ export function* retryDeliveries(
   )
   const found = named.filter(maySendAgain)
   const now = context.now()
-  yield* writeDeliveries(found.map((delivery) => sendAgain(delivery, now, context.publishing)))
+  yield* writeDeliveries(yield* sentAgain(context, found))
   yield* insertAudits(
     found.map((was) => told({ type: 'operator.delivery_retried', actor, was, data: {} })),
     now,
   )
   return found.length
+}
+
+/** One message of a run at a time goes like everybody's, as when they were published. */
+function* sentAgain(context: VerbContext, found: readonly Delivery[]): Verb<Delivery[]> {
+  const haveOne = new Set<string>()
+  const again: Delivery[] = []
+  for (const delivery of found) {
+    const { id, runId, kind } = delivery
+    const isFurther =
+      kind === 'message' && (haveOne.has(runId) || (yield* hasMessageWaiting(runId, id)))
+    if (kind === 'message') haveOne.add(runId)
+    again.push(sendAgain({ delivery, isFurther }, context.now(), context.publishing))
+  }
+  return again
 }
 
 export function* skipDelivery(

@@ -30,6 +30,7 @@ import {
   deliveriesAt,
   hasMessageWaiting,
   selectDeliveries,
+  selectNamed,
   writeDeliveries,
 } from '../tables/delivery-table.ts'
 import { selectRunsUnchanged } from '../tables/run-table.ts'
@@ -48,10 +49,8 @@ export function* publishOwn(context: VerbContext, request: PublishRequest): Verb
   const refusal = publishRefusal(request, run, request.rightsOf(run.type))
   if (refusal !== null) throw new ForbiddenError(refusal.code, refusal.message, refusal)
   const desire = desireOf(request, run, subject.scope)
-  const [named] = yield* selectDeliveries(
-    sql`run_id = ${run.id} AND name = ${request.name} AND round = ${run.round} LIMIT 1`,
-  )
-  if (named !== undefined) refuseOther(named, desire, request)
+  const named = yield* selectNamed(run.id, request.name, run.round)
+  if (named !== null) refuseOther(named, desire, request)
   const standing = named ?? (yield* deliveriesAt([desire.target])).get(desire.target) ?? null
   const wish = {
     desire,
@@ -72,7 +71,8 @@ export function* publishOwn(context: VerbContext, request: PublishRequest): Verb
 
 /** One message of a run at a time goes like everybody's. The subject's lock orders them. */
 function* behindOwn(delivery: Delivery): Verb<Delivery> {
-  const isFurther = delivery.kind === 'message' && (yield* hasMessageWaiting(delivery.runId))
+  const isFurther =
+    delivery.kind === 'message' && (yield* hasMessageWaiting(delivery.runId, delivery.id))
   return isFurther ? { ...delivery, priority: priorities.further } : delivery
 }
 
