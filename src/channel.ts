@@ -52,6 +52,8 @@ export interface Standing {
   readonly current: boolean
   /** It says that work is under way; undefined where nobody can tell, as of a comment. */
   readonly atWork?: boolean
+  /** As `Prepared` has it, of what it shows; undefined where nobody can tell. */
+  readonly hash?: string
 }
 
 export interface Sight {

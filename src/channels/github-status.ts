@@ -90,7 +90,8 @@ export class StatusChannel implements Channel {
       // Whether one of ours arrived at all does not depend on what came over it.
       const current = shows(status, body) && (since !== null || !isCovered)
       const atWork = status.state === 'pending'
-      const standing = [{ providerId: String(status.id), url: null, current, atWork }]
+      const shown = !isCovered && { hash: hashOf(status, body) }
+      const standing = [{ providerId: String(status.id), url: null, current, atWork, ...shown }]
       return { standing, unverified: false }
     }
     return { standing: [], unverified: false }
@@ -128,6 +129,19 @@ export class StatusChannel implements Channel {
       }
     }
   }
+}
+
+/** As if this one were to be sent. */
+function hashOf({ state, ...said }: z.infer<typeof statusForm>, { context }: StatusBody): string {
+  const description = said.description ?? ''
+  const url = said.target_url ?? ''
+  const body: StatusBody = {
+    context,
+    state,
+    description: description === '' ? null : description,
+    target_url: url === '' ? null : url,
+  }
+  return prepared(body).hash
 }
 
 function shows(status: z.infer<typeof statusForm>, body: StatusBody): boolean {

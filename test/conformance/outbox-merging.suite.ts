@@ -59,6 +59,20 @@ export function merging(open: OpenStore): void {
     expect(standing.memo).toMatchObject({ unsettled: true, scan: { step: 0 } })
   })
 
+  it('the one that gave up its place is not sent, skipped or confirmed by hand', async () => {
+    const { left, right, claim, merge, anchors } = await twoRows()
+    await claim(left, 'a', 1000)
+    await claim(right, 'b', 2000)
+    await merge()
+    const { given } = await anchors()
+    const { id } = given
+    const taken = { code: 'target_taken' }
+    await expect(outbox().retry(id, 'op', null)).rejects.toMatchObject(taken)
+    await expect(outbox().skip(id, 'not needed', 'op', null)).rejects.toMatchObject(taken)
+    await expect(outbox().confirm(id, null, 'op', null)).rejects.toMatchObject(taken)
+    expect((await anchors()).given).toEqual(given)
+  })
+
   it('of the older one: the newer one, which is there, is searched for a copy', async () => {
     const { left, right, claim, merge, anchors } = await twoRows()
     await claim(left, 'a', 1000)
@@ -299,6 +313,25 @@ export function merging(open: OpenStore): void {
     await merge()
     expect(await hand.named(failed.run!.id, 'check')).toMatchObject({ status: 'SENT', providerId })
     expect(await hand.named(held.run!.id, 'check')).toMatchObject({ providerId: null })
+  })
+
+  it('of one pair: a look for the next check run does not take the completed one', async () => {
+    const { left, right, claim, merge } = await onePair()
+    const failed = await claim(left, true)
+    await world.store.completeRun(completion(failed, 'failed'), null)
+    await hand.publish()
+    const first = await hand.named(failed.run!.id, 'check')
+    const held = await claim(right, true)
+    await hand.send(await hand.leaseNamed('check'), noAnswer)
+    await merge()
+    await world.store.completeRun(completion(held), null)
+    const { hold, delivery } = await hand.leaseNamed('check')
+    expect(delivery).toMatchObject({ runId: held.run!.id, markerKey: first.markerKey })
+    const standing = [{ providerId: first.providerId!, url: null, current: false, atWork: false }]
+    const seen = { what: 'looked', standing, unverified: false, hash: 'h', looks: 2 } as const
+    await outbox().record(hold, seen)
+    expect(await hand.named(held.run!.id, 'check')).toMatchObject({ providerId: null })
+    expect(await hand.named(failed.run!.id, 'check')).toEqual(first)
   })
 
   it('of one pair: comments of their own become one', async () => {

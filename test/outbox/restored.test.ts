@@ -250,6 +250,28 @@ describe('a restored store', () => {
     expect(states).toEqual(['pending'])
   })
 
+  it('does not repeat the status it finds, though it looked for an older version', async () => {
+    const first = await opened('live.db')
+    first.startPublisher()
+    await backUp(first)
+    await first.claim()
+    await first.time.pass(minute)
+    const restored = await restore(first)
+    const { run } = await restored.claim()
+    await restored.now(restored.store.cancelRun(run?.id ?? '', 'test', null))
+    const { faults } = restored.github
+    const on = { method: 'GET', route: /statuses/ }
+    const look = faults.add({ on, fault: faults.lateAnswer(3 * second) })
+    await restored.time.passUntil(() => look.hits > 0, hour)
+    await restored.claim(1, { rerun: true })
+    await restored.time.pass(hour)
+    const states = restored.github.statuses(repo, head(1), context).map(({ state }) => state)
+    expect(states).toEqual(['pending'])
+    const looked = (await restored.deliveries()).find(({ name }) => name === 'status')
+    expect(looked).toMatchObject({ status: 'SENT', dueAt: null })
+    expect(looked?.memo).not.toHaveProperty('restored')
+  })
+
   it('makes a new check run where the one it finds is completed', async () => {
     const first = await opened('live.db')
     first.startPublisher()

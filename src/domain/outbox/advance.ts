@@ -17,7 +17,7 @@ import {
   withoutPreparations,
   withShown,
 } from './follow-up.ts'
-import { afterExamination, afterLook, afterScan, afterSettle } from './look.ts'
+import { afterExamination, afterLook, afterScan, afterSettle, withSettling } from './look.ts'
 import { inQueue } from './queue.ts'
 import { isProgress } from './revise.ts'
 import type { AttemptEnd, Circumstances, Finding, Told, Trouble } from './outcome.ts'
@@ -350,8 +350,8 @@ function saveForTheEnd(delivery: Delivery, now: number): Told {
   }
 }
 
-function closeUnchanged(delivery: Delivery, hash: string, { now }: Circumstances): Told {
-  const { versionFence, versionSeq } = delivery
+function closeUnchanged(delivery: Delivery, hash: string, around: Circumstances): Told {
+  const { versionFence, versionSeq, memo } = delivery
   const shown: Delivery = {
     ...delivery,
     announcedFence: versionFence,
@@ -359,9 +359,9 @@ function closeUnchanged(delivery: Delivery, hash: string, { now }: Circumstances
     sentSeq: versionSeq,
     sentHash: hash,
     coalesced: 0,
-    memo: withShown(delivery, delivery.memo),
+    memo: withShown(delivery, memo.settle === undefined ? withSettling(delivery, around) : memo),
   }
   const data = { versions: delivery.coalesced + 1, why: 'unchanged' }
   const audits = [tell(delivery, 'delivery.coalesced', data)]
-  return { delivery: close(shown, 'SENT', null, now), audits }
+  return { delivery: close(shown, 'SENT', null, around.now), audits }
 }

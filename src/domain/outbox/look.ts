@@ -112,6 +112,8 @@ function adopt(
     providerId: kept.providerId,
     providerUrl: kept.url ?? delivery.providerUrl,
     announcedFence: delivery.versionFence,
+    // The look may have been for an older version: what stands there may be the newer one's words.
+    sentHash: kept.hash ?? delivery.sentHash,
     memo: { ...found, looked: true, ...(surplus.length > 0 && { surplus }) },
   }
   const audits = adoptAudits(delivery, kept, doubt !== undefined)
@@ -141,7 +143,8 @@ function withoutSends(memo: Delivery['memo']): Delivery['memo'] {
   return rest
 }
 
-function withSettling(delivery: Delivery, { now, rules }: Circumstances): Delivery['memo'] {
+/** What may come late, now or since a restore, is read again. */
+export function withSettling(delivery: Delivery, { now, rules }: Circumstances): Delivery['memo'] {
   const at = settleAt(0, now, rules)
   const isRead = settles(delivery) && delivery.kind === 'state' && at !== null
   return isRead ? withAppointment(delivery.memo, 'settle', { step: 0, at }) : delivery.memo

@@ -27,6 +27,8 @@ export interface Seen {
   readonly current: boolean
   /** It says that work is under way; undefined where nobody can tell. */
   readonly atWork?: boolean
+  /** Of what it shows, where a version that shows the same need not be sent. */
+  readonly hash?: string
 }
 
 /** How an attempt ended. */

@@ -12,7 +12,7 @@ export const conflictCodes = {
   not_ours: 'GitHub shows that this is not what the delivery published; give the right id or none',
   not_checked: 'GitHub could not be asked whether it is ours; try again, or leave the id out',
   target_taken:
-    'a newer run publishes there now; a status is kept for when that one ends without a result',
+    'another has its place now; a status is kept for when that one ends without a result',
 } as const
 
 export type ConflictCode = keyof typeof conflictCodes

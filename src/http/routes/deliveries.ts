@@ -97,7 +97,11 @@ function retryRoutes(app: App, { store, random }: HttpDeps): void {
   app.post(
     '/v1/deliveries/:id/retry',
     {
-      config: { access: ['operator'], within: 'delivery', conflicts: ['already_sent'] },
+      config: {
+        access: ['operator'],
+        within: 'delivery',
+        conflicts: ['already_sent', 'target_taken'],
+      },
       schema: {
         operationId: 'retryDelivery',
         tags: ['Deliveries'],
@@ -123,7 +127,11 @@ function closeRoutes(app: App, { store, random, checkIsOurs }: HttpDeps): void {
   app.post(
     '/v1/deliveries/:id/skip',
     {
-      config: { access: ['operator'], within: 'delivery', conflicts: ['already_sent'] },
+      config: {
+        access: ['operator'],
+        within: 'delivery',
+        conflicts: ['already_sent', 'target_taken'],
+      },
       schema: {
         operationId: 'skipDelivery',
         tags: ['Deliveries'],
@@ -149,7 +157,7 @@ function closeRoutes(app: App, { store, random, checkIsOurs }: HttpDeps): void {
       config: {
         access: ['operator'],
         within: 'delivery',
-        conflicts: ['not_ours', 'not_checked'],
+        conflicts: ['not_ours', 'not_checked', 'target_taken'],
       },
       schema: {
         operationId: 'confirmDelivery',

@@ -41,6 +41,7 @@ import {
   writeDeliveries,
   writeOutcome,
 } from '../tables/delivery-table.ts'
+import { withoutChecksOfOthers } from './checks-of-others.ts'
 import type { VerbContext } from './context.ts'
 import { circumstancesOf } from './context.ts'
 
@@ -188,7 +189,8 @@ export function* recordFinding(
   if (delivery === null || !isHeld(delivery, hold)) return 'lost'
   const { versionFence, versionSeq } = hold
   const isNewest = delivery.versionFence === versionFence && delivery.versionSeq === versionSeq
-  const about = isNewest ? finding : ofAnEarlierVersion(finding)
+  const own = yield* withoutChecksOfOthers(delivery, finding)
+  const about = isNewest ? own : ofAnEarlierVersion(own)
   const told = afterFinding(delivery, about, circumstancesOf(context))
   yield* writeDeliveries([yield* inTurn(told.delivery)])
   yield* insertAudits(told.audits, context.now())

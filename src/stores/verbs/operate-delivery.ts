@@ -79,6 +79,7 @@ export function* skipDelivery(
 ): Verb<Delivery> {
   const delivery = yield* find(id)
   if (delivery.status === 'SENT') throw alreadySent(delivery, 'skipped')
+  if (!maySendAgain(delivery)) throw taken(delivery)
   return yield* storeOne(context, leaveIt(delivery, reason, context.now()), {
     type: 'operator.delivery_skipped',
     actor,
@@ -95,6 +96,8 @@ export function* confirmDelivery(
 ): Verb<Delivery> {
   const delivery = yield* find(id)
   if (delivery.status === 'SENT') return delivery
+  // Confirmed, it would be kept up to date beside the one that has its place.
+  if (!maySendAgain(delivery)) throw taken(delivery)
   return yield* storeOne(context, hasArrived(delivery, providerId, context.now()), {
     type: 'operator.delivery_confirmed',
     actor,
