@@ -64,6 +64,15 @@ const reasons: Readonly<Record<Exclude<Ownership, 'ours'>, string>> = {
   unmarked: 'our account made it, but without the signed marker of this delivery',
 }
 
+const hintForUnmarked = (id: string): string =>
+  'If Holdfast wrote it with a key that this store does not have, import that key ' +
+  '(holdfast keys import FILE), or delete it on GitHub and have it sent anew ' +
+  `(holdfast deliveries retry ${id}).`
+
+const otherHint =
+  'Give the id of what Holdfast itself published there, or leave the id out: then it is ' +
+  'looked for when there is something new to show.'
+
 function notOurs(
   { delivery, repo }: PlacedDelivery,
   providerId: string,
@@ -74,9 +83,7 @@ function notOurs(
     'not_ours',
     `${providerId} cannot be taken for delivery ${delivery.id} in ${place}: ${reasons[found]}`,
     {
-      hint:
-        'Give the id of what Holdfast itself published there, or leave the id out: then it is ' +
-        'looked for when there is something new to show.',
+      hint: found === 'unmarked' ? hintForUnmarked(delivery.id) : otherHint,
     },
   )
 }

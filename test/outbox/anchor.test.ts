@@ -6,6 +6,7 @@
  */
 import { createHash } from 'node:crypto'
 import { afterEach, describe, expect, it } from 'vitest'
+import { explain } from '../../src/audit/why.ts'
 import { withMarker } from '../../src/channels/marker.ts'
 import type { Claimed } from '../../src/runs/runs.ts'
 import type { World } from './world.ts'
@@ -267,4 +268,35 @@ it('a marker of our account that no key of ours signed is held, not doubled', as
   expect(creates(here.github)).toBe(0)
   const anchor = (await here.deliveries()).find(({ name }) => name === 'anchor')
   expect(anchor).toMatchObject({ status: 'PENDING', wait: 'held', errorCode: 'unverified_marker' })
+})
+
+it('without its key, a held comment goes on as why says: deleted, and retried', async () => {
+  const here = await openWorld({ youngThread: false })
+  world = here
+  const marker = `<!-- holdfast:1 0ldkey ${anchorMarkerKey} ${'x'.repeat(43)} -->`
+  const old = here.github.commentAs('holdfast-bot', repo, 5, `From before.\n\n${marker}`)
+  here.startPublisher()
+  const claimed = await here.claim()
+  await here.time.pass(minute)
+  const { id } = (await here.delivery('anchor'))!
+  await expect(here.now(here.checkIsOurs(id, String(old.id)))).rejects.toMatchObject({
+    code: 'not_ours',
+    hint: expect.stringMatching(/keys import.*delete it on GitHub.*retry/) as string,
+  })
+  const told = await here.now(explain(here.store, id))
+  const actions = told.actions.filter(({ command }) => command !== 'holdfast serve')
+  const commands = actions.map(({ command }) => command)
+  expect(commands).toEqual([
+    'holdfast keys import FILE',
+    `holdfast deliveries retry ${id}`,
+    `holdfast deliveries skip ${id} --reason TEXT`,
+  ])
+  expect(actions[1]?.text).toMatch(/delete it on GitHub/)
+  here.github.deleteCommentAs('octocat', old.id)
+  await here.now(here.store.outbox.retry(id, 'operator', null))
+  await here.time.pass(minute)
+  await here.complete(claimed, 'All is well.')
+  await here.time.pass(minute)
+  const bodies = here.github.comments(repo, 5).map(({ body }) => body)
+  expect(bodies).toEqual([expect.stringContaining('All is well.')])
 })

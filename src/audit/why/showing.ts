@@ -5,6 +5,7 @@
 import type { Budget } from '../../domain/outbox/budget.ts'
 import type { Delivery } from '../../domain/outbox/delivery.ts'
 import { isOpen, waitOf } from '../../domain/outbox/delivery.ts'
+import { unverifiedMarker } from '../../domain/outbox/look.ts'
 import { identityOfQueue } from '../../domain/outbox/queue.ts'
 import { lastDeadlineOf } from '../../domain/outbox/schedule.ts'
 import { isServedRecently } from '../../domain/served.ts'
@@ -237,17 +238,31 @@ const seeBudgets: Action = {
 }
 
 function heldActions(delivery: Delivery, retry: (text: string) => Action): Action[] {
-  const { id } = delivery
+  const { id, kind, errorCode } = delivery
   const name = deliveryName(delivery)
+  const skip = {
+    text: 'If it is not wanted, leave it',
+    command: `holdfast deliveries skip ${id} --reason TEXT`,
+  }
+  const isUnverified = errorCode === unverifiedMarker
+  // A state without its id would be held again with the next version.
+  if (isUnverified && kind === 'state') return [importKeys, retry(deleteFirst), skip]
+  const withId = isUnverified ? '' : ' --provider-message-id ID'
   return [
+    ...(isUnverified ? [importKeys] : []),
     {
       text: `Look at GitHub; if ${name} is there, say so`,
-      command: `holdfast deliveries confirm ${id} --provider-message-id ID`,
+      command: `holdfast deliveries confirm ${id}${withId}`,
     },
     retry('If it is not there, have it sent'),
-    {
-      text: 'If it is not wanted, leave it',
-      command: `holdfast deliveries skip ${id} --reason TEXT`,
-    },
+    skip,
   ]
 }
+
+/** An id is only taken of what a key verifies: anything else may be anybody's with the account. */
+const importKeys: Action = {
+  text: 'If another store wrote what is there and its marker keys were exported, import them',
+  command: 'holdfast keys import FILE',
+}
+
+const deleteFirst = 'If the keys are lost, delete it on GitHub, then have it sent anew'

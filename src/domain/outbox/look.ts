@@ -83,9 +83,12 @@ function missed(delivery: Delivery, now: number): Told {
   }
 }
 
+/** Why a delivery is held: what is there has a marker of ours that no key verifies. */
+export const unverifiedMarker = 'unverified_marker'
+
 /** Somebody wrote our key under our name, and no key of ours signed it: a person has to look. */
 function hold(delivery: Delivery): Told {
-  const data = { code: 'unverified_marker', text: 'a comment of ours has a marker nobody signed' }
+  const data = { code: unverifiedMarker, text: 'a comment of ours has a marker nobody signed' }
   const held: Delivery = {
     ...delivery,
     wait: 'held',
