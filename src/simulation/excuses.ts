@@ -32,6 +32,7 @@ export class Excuses {
   readonly #failedAt = new Map<string, number>()
   readonly #left = new Set<string>()
   readonly #hidden = new Map<string, number>()
+  readonly #meant = new Map<string, number>()
 
   constructor(time: VirtualTime) {
     this.#time = time
@@ -87,5 +88,15 @@ export class Excuses {
 
   isLeft(deliveryId: string): boolean {
     return this.#left.has(deliveryId)
+  }
+
+  /** A program that knows names alone has claimed this run, in the repository of that name then. */
+  claimedByName(runId: string, repositoryId: number): void {
+    if (!this.#meant.has(runId)) this.#meant.set(runId, repositoryId)
+  }
+
+  /** Which repository was meant; null for what was not claimed by name alone. */
+  meantBy(runId: string): number | null {
+    return this.#meant.get(runId) ?? null
   }
 }

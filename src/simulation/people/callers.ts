@@ -25,7 +25,7 @@ export class Callers implements PersonKind {
   }
 
   async #claim(pulls: readonly WorldPull[]): Promise<void> {
-    const { story, github } = this.#world
+    const { story, github, excuses } = this.#world
     const pull = this.#random.pickFrom(pulls.filter(({ isOpen }) => isOpen))
     const running = this.#world.someNode(this.#random)?.running ?? null
     if (pull === undefined || running === null) return
@@ -35,6 +35,7 @@ export class Callers implements PersonKind {
     const about = { type: 'review', repo: repo.name, pr: number, baseSha, headSha }
     await running.runs
       .claim({ kind: 'pull_request', ...about, lease: false }, 'caller')
+      .then(({ run }) => run !== null && excuses.claimedByName(run.id, repo.id))
       .catch((error: unknown) => story.tell('caller', `… ${String(error)}`))
   }
 }

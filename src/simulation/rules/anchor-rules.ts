@@ -4,13 +4,13 @@ import type { DeliveryFact, Facts } from '../facts.ts'
 import type { Findings } from '../findings.ts'
 import type { Workers } from '../workers.ts'
 import type { World } from '../world.ts'
-import { isExcused } from './excused.ts'
+import { isExcused, isMisled } from './excused.ts'
 import { repoOf } from './places.ts'
 import { areTwins } from './twin-runs.ts'
 
 export function checkOneEach(facts: Facts, world: World, findings: Findings): void {
   for (const delivery of facts.deliveries) {
-    if (delivery.channel !== 'github-comment') continue
+    if (delivery.channel !== 'github-comment' || isMisled(delivery, facts, world)) continue
     const all = ofDelivery(delivery, facts, world)
     // One whose marker a person took out is nobody's any more, unless its number is known.
     const live = all.filter(({ deletedAt, id, body }) => {

@@ -12,13 +12,30 @@ const closings = new Set([
 ])
 
 /**
- * GitHub refused it there for a while, an operator said to leave it, or the clock was set ahead
- * while its commit could not be seen; nothing else excuses.
+ * GitHub refused it there for a while, an operator said to leave it, the clock was set ahead while
+ * its commit could not be seen, or a name led elsewhere; nothing else excuses.
  */
 export function isExcused(delivery: DeliveryFact, facts: Facts, world: World): boolean {
   return (
-    isRefused(delivery, facts, world) || isLeft(delivery, facts, world) || isHidden(delivery, world)
+    isRefused(delivery, facts, world) ||
+    isLeft(delivery, facts, world) ||
+    isHidden(delivery, world) ||
+    isMisled(delivery, facts, world)
   )
+}
+
+/**
+ * Claimed by a name alone, which was another repository's before anybody had asked whose it is: and
+ * there is no such pull request there.
+ */
+export function isMisled(delivery: DeliveryFact, facts: Facts, world: World): boolean {
+  const { status, reason, run_id: runId, repository_id: of } = delivery
+  if (status !== 'FAILED' || reason !== 'not_found') return false
+  const meant = world.excuses.meantBy(runId)
+  const found = githubIdOf(of, facts)
+  if (meant === null || found === null || meant === found) return false
+  const pulls = world.pulls.filter(({ repo }) => repo.id === found)
+  return !pulls.some(({ number }) => number === delivery.thread)
 }
 
 /** By a clock that was set ahead, it was long since the push. */

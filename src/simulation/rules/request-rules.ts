@@ -62,6 +62,7 @@ export function checkRepeats(facts: Facts, world: World, findings: Findings): vo
   )
   // The same target: one that gave it up in a merge of two rows may have been under way.
   const targets = new Set(facts.deliveries.filter(({ id }) => inDoubt.has(id)).map(targetOf))
+  const forgotten = lastWordsOfPurged(facts)
   for (const delivery of facts.deliveries) {
     if (delivery.channel !== 'github-status' || targets.has(targetOf(delivery))) continue
     // An operator said that something else stands there.
@@ -73,6 +74,7 @@ export function checkRepeats(facts: Facts, world: World, findings: Findings): vo
       const before = all[at - 1]
       const isSame = before?.state === status.state && before.description === status.description
       if (isSame && isDoubted(delivery, before, status, world)) return
+      if (forgotten.has(`${targetOf(delivery)} ${before?.id}`)) return
       findings.check('8b', !isSame, () => {
         return `${status.state} is said twice as ${context} of ${delivery.sha}: ${status.id}`
       })
@@ -89,4 +91,13 @@ function isDoubted(
 ): boolean {
   if (forgotten?.doubted.has(id) !== true) return false
   return before.createdAt <= forgotten.until && after.createdAt > forgotten.until
+}
+
+/** Whoever has the target after a purge cannot know what was said there last. */
+function lastWordsOfPurged({ deliveries }: Facts): ReadonlySet<string> {
+  return new Set(
+    deliveries.flatMap(({ purged, provider_id: id, target }) =>
+      purged ? [`${target} ${id}`] : [],
+    ),
+  )
 }
