@@ -258,10 +258,11 @@ export function merging(open: OpenStore): void {
     expect([(await one!).status, (await other!).status].toSorted()).toEqual(['PENDING', 'SKIPPED'])
   })
 
-  it('of one pair: the check run that is there is the one that goes on', async () => {
+  it.each([false, true])('of one pair: a check run goes on (ended: %s)', async (ended) => {
     const { left, right, claim, merge } = await onePair()
-    const waiting = await claim(left, false)
+    const waiting = await claim(left, ended)
     await hand.publish()
+    if (ended) await world.store.completeRun(completion(waiting, 'failed'), null)
     const { providerId } = await hand.named(waiting.run!.id, 'check')
     const held = await claim(right, true)
     await merge()

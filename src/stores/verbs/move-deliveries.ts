@@ -68,7 +68,8 @@ function isOneWith(copy: Delivery, twin: Delivery): boolean {
   if (!mayBeThere) return copy.name === 'check' && isOpen(copy)
   if (channel === 'github-check' && providerId === null) return announces || copy.name === 'check'
   // Completed, it can only be completed otherwise.
-  const goesOn = announces || (copy.name === 'check' && !twin.announces)
+  const isOpenThere = memo.showsWork === true && attemptId === null && memo.doubt === undefined
+  const goesOn = announces || (copy.name === 'check' && (isOpenThere || !twin.announces))
   if (channel === 'github-check') return goesOn && twin.providerId === null
   return copy.name === 'anchor'
 }
