@@ -5,11 +5,10 @@
  * made by `backup` says so itself, after any other an operator runs `migrate --restored`.
  */
 import type { MemoryCopy } from '../open-store.ts'
-import { heldBack } from './held-back.ts'
 import type { SeededRandom } from './seeded-random.ts'
 import type { World } from './world.ts'
 
-const sharePercent = heldBack.restores ? 0 : 10
+const sharePercent = 10
 /** Longer than a request that a dying node had just sent is under way. */
 const stopMs = { least: 95_000, most: 200_000 }
 
