@@ -28,7 +28,7 @@ const config = `
   const publish = { contexts, labels: ['needs-work', 'other'], approve: true }
   export default {
     runs: {
-      review: { attempts: 1, run: 'remote', publish },
+      review: { on: {}, attempts: 1, run: 'remote', publish },
       security: { run: 'remote', status: { context: 'acme/Security' } },
     },
   }`

@@ -24,13 +24,7 @@ const budget = table<Budget>(
   { json: ['seconds', 'minutes'] },
 )
 
-const pace = table<Pace>([
-  'identity',
-  'lastWriteAt',
-  'writesFrom',
-  'progressFrom',
-  'furtherFrom',
-])
+const pace = table<Pace>(['identity', 'lastWriteAt', 'writesFrom', 'progressFrom', 'furtherFrom'])
 
 export function* lockBudget(identity: string, now: number): Verb<Budget> {
   const fresh = newBudget(identity, now)
