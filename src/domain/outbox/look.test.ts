@@ -181,6 +181,17 @@ describe('settling', () => {
     expect(delivery.dueAt).toBe(now + around.rules.confirmDelayMs)
   })
 
+  it('after a restore, a removed comment stays away; a status missing from a list is sent', () => {
+    const restored = { laterKeys: [] }
+    const memo = { unsettled: true as const, restored, settle: { step: 0, at: now } }
+    const comment = afterSettle(unsettled(0, { memo, final: true }), [], around)
+    expect(comment.delivery).toMatchObject({ status: 'SENT', dueAt: null })
+    const status = { channel: 'github-status', name: 'status', final: true } as const
+    const told = afterSettle(unsettled(0, { memo, ...status }), [], around)
+    expect(told.delivery).toMatchObject({ status: 'PENDING', wait: 'due', dueAt: now })
+    expect(types(told)).toEqual(['delivery.retry_scheduled'])
+  })
+
   it('does not take up again what was given up', () => {
     const failed = unsettled(0, { status: 'FAILED', reason: 'forbidden' })
     const { delivery } = afterSettle(failed, [seen('100', false)], around)

@@ -268,7 +268,8 @@ export function afterSettle(
   if (isGivenUp(delivery)) return afterReading(delivery, standing, now)
   const shown = standing.at(-1)
   const wasReadAgain = delivery.memo.restored !== undefined
-  if (shown === undefined && wasReadAgain && delivery.final) return settled(delivery, false, now)
+  const mayBeRemoved = shown === undefined && wasReadAgain && canBeRemoved(delivery)
+  if (mayBeRemoved && delivery.final) return settled(delivery, false, now)
   if (shown === undefined && delivery.channel === 'github-comment') {
     const lost = { ...delivery.memo, lost: { looks: 1 } }
     const memo = withAppointment(lost, 'settle', null)
@@ -294,6 +295,11 @@ export function afterSettle(
     return { delivery: withDue({ ...delivery, memo }, now), audits: [] }
   }
   return settled(delivery, shown?.current === true, now)
+}
+
+/** By a person. A status and a check run stay for good: a list without them is not up to date. */
+function canBeRemoved({ channel }: Delivery): boolean {
+  return channel === 'github-comment' || channel === 'github-label'
 }
 
 /** Given up, it stays so; but what a restored store finds at work there is closed. */

@@ -63,6 +63,7 @@ export function checkRepeats(facts: Facts, world: World, findings: Findings): vo
   // The same target: one that gave it up in a merge of two rows may have been under way.
   const targets = new Set(facts.deliveries.filter(({ id }) => inDoubt.has(id)).map(targetOf))
   const forgotten = lastWordsOfPurged(facts)
+  const told = toldRequests(world)
   for (const delivery of facts.deliveries) {
     if (delivery.channel !== 'github-status' || targets.has(targetOf(delivery))) continue
     // An operator said that something else stands there.
@@ -74,6 +75,7 @@ export function checkRepeats(facts: Facts, world: World, findings: Findings): vo
       const before = all[at - 1]
       const isSame = before?.state === status.state && before.description === status.description
       if (isSame && isDoubted(delivery, before, status, world)) return
+      if (isSame && isHiddenByLag(before, status, told, world)) return
       if (forgotten.has(`${targetOf(delivery)} ${before?.id}`)) return
       findings.check('8b', !isSame, () => {
         return `${status.state} is said twice as ${context} of ${delivery.sha}: ${status.id}`
@@ -91,6 +93,24 @@ function isDoubted(
 ): boolean {
   if (forgotten?.doubted.has(id) !== true) return false
   return before.createdAt <= forgotten.until && after.createdAt > forgotten.until
+}
+
+/** The look before the second was answered from a list that did not have the first yet. */
+function isHiddenByLag(
+  before: SimulatedStatus,
+  after: SimulatedStatus,
+  told: readonly ToldRequest[],
+  world: World,
+): boolean {
+  const at = told.findIndex(({ received }) => received.index === after.request)
+  const first = told.findIndex(({ received }) => received.index === before.request)
+  const second = told[at]
+  if (second === undefined) return false
+  const place = placeOf(second.received, world)
+  const look = told
+    .slice(first + 1, at)
+    .findLast((one) => one.received.method === 'GET' && placeOf(one.received, world) === place)
+  return look?.received.fault === 'list-lag'
 }
 
 /** Whoever has the target after a purge cannot know what was said there last. */
