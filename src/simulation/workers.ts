@@ -10,9 +10,11 @@ import { delay } from '../scheduler.ts'
 import { hashLeaseToken } from '../secrets.ts'
 import type { RunningNode } from './node.ts'
 import type { SeededRandom } from './seeded-random.ts'
-import type { World } from './world.ts'
+import type { StepListener, World } from './world.ts'
 
 const answerMs = 15_000
+/** Comments, reviews, statuses, check runs. */
+const shownThere = /^GET .*\/(comments|reviews|statuses|check-runs)(\/\d+)?$/
 
 /** What a worker was told: the rules hold the store to it. */
 export interface ToldCompletion {
@@ -99,14 +101,33 @@ export class Workers {
     const speaks = random.pick(['first', 'last', 'never'])
     if (speaks === 'first') await this.#publishAll(held)
     for (let left = random.below(random.pick([3, 5, 8, 12])); left > 0; left -= 1) {
-      await delay(time, random.below(5000))
+      await this.#aWhile(5000)
       const told = await this.#say(held)
       if (told !== null && 'refused' in told && !isStubborn) return
     }
     if (speaks === 'last') await this.#publishAll(held)
-    await delay(time, random.below(6000))
+    await this.#aWhile(6000)
     await this.#complete(held)
     if (random.chance(10)) await this.#complete(held)
+  }
+
+  /** Some go on in the very moment in which a node asks GitHub what is shown there. */
+  async #aWhile(msMax: number): Promise<void> {
+    const { time, onStep } = this.#world
+    const waitMs = this.#random.below(msMax)
+    if (!this.#random.chance(40)) return await delay(time, waitMs)
+    await new Promise<void>((resolve) => {
+      const goOn = (): void => {
+        onStep.delete(listen)
+        stopWaiting()
+        resolve()
+      }
+      const stopWaiting = time.after(waitMs, goOn)
+      const listen: StepListener = (_node, step, about) => {
+        if (step === 'send' && shownThere.test(about)) goOn()
+      }
+      onStep.add(listen)
+    })
   }
 
   #say(held: Held): Promise<Answer<unknown>> {
