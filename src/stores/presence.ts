@@ -3,7 +3,6 @@
  * a program that embeds the library only watches. Both notice when the store could not be reached,
  * and what they notice is stored: it excuses holders after a restart too, whoever is asked then.
  */
-import type { SetBack } from '../domain/clock-set-back.ts'
 import type { Interruption, Moment } from '../domain/run.ts'
 import { isServedRecently } from '../domain/served.ts'
 import { Continuity, recentOf } from './continuity.ts'
@@ -24,7 +23,7 @@ interface Stored {
 
 export class Presence {
   readonly #driver: Driver
-  readonly #mendTimes: (setBack: SetBack) => Promise<void>
+  readonly #mendTimes: (byMs: number) => Promise<void>
   readonly #continuity = new Continuity()
   #begun = false
   #serves = false
@@ -35,7 +34,7 @@ export class Presence {
   #mending: Promise<void> | null = null
 
   /** `mendTimes` puts right what a clock that was ahead has left in the future. */
-  constructor(driver: Driver, mendTimes: (setBack: SetBack) => Promise<void>) {
+  constructor(driver: Driver, mendTimes: (byMs: number) => Promise<void>) {
     this.#driver = driver
     this.#mendTimes = mendTimes
   }
@@ -79,11 +78,10 @@ export class Presence {
    * in the future would not be.
    */
   async mend(): Promise<void> {
-    const now = this.#driver.now()
-    this.#continuity.see(now)
+    this.#continuity.see(this.#driver.now())
     const { setBackMs } = this.#continuity
     if (setBackMs === 0) return
-    this.#mending ??= this.#mendTimes({ now, byMs: setBackMs })
+    this.#mending ??= this.#mendTimes(setBackMs)
       .then(() => this.#continuity.mended())
       .finally(() => {
         this.#mending = null

@@ -99,6 +99,16 @@ export function clockSetBack(open: OpenStore): void {
     expect(await world.store.outbox.blockedUntil(identity)).toBe(until)
   })
 
+  it('a block that another process sets is left alone by one that stands still', async () => {
+    world.clock.move(-10 * minute)
+    const mending = world.store.outbox.lease({ limit: 1, progressMax: 0 })
+    world.clock.move(30 * second)
+    const until = world.store.now() + minute
+    await world.store.outbox.blockIdentity(identity, until, 'limit', 'publisher')
+    await mending
+    expect(await world.store.outbox.blockedUntil(identity)).toBe(until)
+  })
+
   it('all blocks of many identities are as long as they were meant to be', async () => {
     const { outbox } = world.store
     const until = world.store.now() + minute

@@ -1,6 +1,9 @@
 /**
  * Puts right what a clock that was ahead has left in the future. In bites, each a transaction of
  * its own: whoever dies in between has not said that it is there, so the next one begins anew.
+ *
+ * Each bite goes by the time at which it is made. Whoever stands still after it has seen the clock
+ * set back would else take for the future what others have written since.
  */
 import type { SetBack } from '../../domain/clock-set-back.ts'
 import {
@@ -23,30 +26,30 @@ const biteMax = 200
 /** A webhook that waits is looked at again at the latest then. */
 const webhookMs = 60_000
 
-export async function mendTimes(
-  driver: Driver,
-  { publishing }: VerbContext,
-  setBack: SetBack,
-): Promise<void> {
-  const { now } = setBack
+/** `byMs`: by how much the clock went back, as far as we could see. */
+export async function mendTimes(driver: Driver, context: VerbContext, byMs: number): Promise<void> {
+  const setBack = (): SetBack => ({ now: context.now(), byMs })
   await driver.transact(function* (): Verb<void> {
+    const now = context.now()
     yield sql`UPDATE inbox SET due_at = ${now + webhookMs}
       WHERE due_at IS NOT NULL AND due_at > ${now + webhookMs}`
     yield* bringHeadChecksNear(now + firstCheckMs)
     yield* lookedAtMost(now)
     yield* heardAtMost(now)
   })
+  const now = context.now()
   const budgets = sql`SELECT identity AS id FROM budget WHERE updated_at > ${now}`
   await inBites(driver, budgets, function* (_padded, identities) {
     for (const identity of identities) {
-      const budget = yield* lockBudget(identity, now)
-      yield* writeBudget(budgetAfterSetBack(budget, setBack))
+      const budget = yield* lockBudget(identity, context.now())
+      yield* writeBudget(budgetAfterSetBack(budget, setBack()))
     }
   })
   const runs = sql`SELECT id FROM run WHERE due_at IS NOT NULL AND due_at > ${now}`
   await inBites(driver, runs, function* (ids) {
     const found = yield* selectRuns(sql`id IN (${ids})`)
-    const mended = found.map((run) => runAfterSetBack(run, setBack))
+    const back = setBack()
+    const mended = found.map((run) => runAfterSetBack(run, back))
     yield* writeRuns(mended.filter((run, i) => run !== found[i]))
   })
   const deliveries = sql`SELECT id FROM delivery WHERE status = 'PENDING' UNION
@@ -54,7 +57,8 @@ export async function mendTimes(
       AND priority IN (0, 1, 2, 3) AND due_at > ${now}`
   await inBites(driver, deliveries, function* (ids) {
     const found = yield* selectDeliveries(sql`id IN (${ids})`)
-    const mended = found.map((delivery) => deliveryAfterSetBack(delivery, setBack, publishing))
+    const back = setBack()
+    const mended = found.map((delivery) => deliveryAfterSetBack(delivery, back, context.publishing))
     yield* writeDeliveries(mended.filter((delivery, i) => delivery !== found[i]))
   })
 }
