@@ -122,10 +122,13 @@ export async function readFacts(memory: SharedMemory): Promise<Facts> {
   ]
   const audit = await readAudit(memory, 0)
   const names = await all<{ name: string; repository_id: string }>('repository_name')
-  const repositories = await all<{ id: string; github_id: number | null }>('repository')
+  const repositories = await all<RepositoryRow>('repository')
+  const deliveries = await withPurged<DeliveryFact>('delivery')
   return {
     runs: await withPurged('run'),
-    deliveries: await withPurged('delivery'),
+    deliveries: deliveries.map((one) => {
+      return { ...one, repository_id: standingFor(one.repository_id, repositories) }
+    }),
     attempts: await withPurged('delivery_attempt'),
     inbox: await all('inbox'),
     subjects: await all('subject'),
@@ -137,6 +140,18 @@ export async function readFacts(memory: SharedMemory): Promise<Facts> {
       }),
     ),
   }
+}
+
+interface RepositoryRow {
+  readonly id: string
+  readonly github_id: number | null
+  readonly merged_into: Text
+}
+
+/** What was purged before its repository turned out to be another one is that one's. */
+function standingFor(id: string, repositories: readonly RepositoryRow[]): string {
+  const into = repositories.find((one) => one.id === id)?.merged_into ?? null
+  return into === null ? id : standingFor(into, repositories)
 }
 
 export async function readAudit(memory: SharedMemory, after: number): Promise<AuditFact[]> {

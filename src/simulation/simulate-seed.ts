@@ -103,7 +103,7 @@ function checkAll(facts: Facts, world: World, workers: Workers, findings: Findin
 
 async function liveThrough(world: World, people: People, weather: Weather): Promise<void> {
   const { random, time } = world
-  const badness = random.pick([0, 100, 200, 300, 400])
+  const badness = random.pick([0, 40, 80, 150, 300])
   // What GitHub dates before the store's first start is not ours to catch up with.
   await time.pass(random.below(3000) + Math.max(0, 2000 - world.aheadMs))
   const acts = random.between(8, 18)
