@@ -6,7 +6,12 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { machineIsHandedIn } from './tidy/banned-calls.ts'
-import { dialectsStayHome, importDirection, storesAreNamedOnce } from './tidy/import-rules.ts'
+import {
+  deliveriesAreStoredOnce,
+  dialectsStayHome,
+  importDirection,
+  storesAreNamedOnce,
+} from './tidy/import-rules.ts'
 import {
   looseEnds,
   missingEntries,
@@ -198,6 +203,13 @@ describe('import rules', () => {
     expect(find(storesAreNamedOnce, 'bench/main.ts', "import '../src/stores/a.ts'")).toEqual([])
   })
 
+  it('a verb may not write deliveries past the line of their run', () => {
+    const text = "import { selectDeliveries, writeDeliveries } from '../tables/delivery-table.ts'"
+    expect(find(deliveriesAreStoredOnce, 'src/stores/verbs/a.ts', text)).toHaveLength(1)
+    const home = 'src/stores/verbs/store-deliveries.ts'
+    expect(find(deliveriesAreStoredOnce, home, text)).toEqual([])
+  })
+
   it.each(["import pg from 'pg'", "import 'node:sqlite'", "import './postgres-url.ts'"])(
     '%s stays where databases have names',
     (text) => {
@@ -257,6 +269,7 @@ describe('the repository', () => {
     'asks the machine for time, chance and timers in one place each': machineIsHandedIn,
     'imports in one direction': importDirection,
     'names concrete stores where they are opened alone': storesAreNamedOnce,
+    'writes deliveries in one place': deliveriesAreStoredOnce,
     'keeps the names of databases where they belong': dialectsStayHome,
   }
 

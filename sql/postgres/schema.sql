@@ -101,6 +101,7 @@ CREATE TABLE delivery (
   queue text COLLATE "C",
   waits_since bigint,
   turn bigint,
+  line bigint,
   CONSTRAINT delivery_target_key UNIQUE (target),
   CONSTRAINT delivery_pkey PRIMARY KEY (id),
   CONSTRAINT delivery_closed_has_time CHECK (((closed_at IS NULL) = (status = 'PENDING'::text))),
@@ -117,6 +118,8 @@ CREATE INDEX delivery_channel ON holdfast.delivery USING btree (channel, id);
 CREATE INDEX delivery_due ON holdfast.delivery USING btree (priority, due_at) WHERE ((due_at IS NOT NULL) AND (queue IS NULL));
 
 CREATE INDEX delivery_leased ON holdfast.delivery USING btree (leased_until) WHERE (leased_until IS NOT NULL);
+
+CREATE INDEX delivery_line ON holdfast.delivery USING btree (run_id, line) WHERE (line IS NOT NULL);
 
 CREATE INDEX delivery_message ON holdfast.delivery USING btree (run_id) WHERE ((kind = 'message'::text) AND (status = 'PENDING'::text));
 

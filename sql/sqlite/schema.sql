@@ -83,7 +83,7 @@ CREATE TABLE delivery (
   error_text TEXT,
   created_at INTEGER NOT NULL,
   changed_at INTEGER NOT NULL,
-  closed_at INTEGER, queue TEXT, waits_since INTEGER, turn INTEGER,
+  closed_at INTEGER, queue TEXT, waits_since INTEGER, turn INTEGER, line INTEGER,
   CONSTRAINT delivery_kind_known CHECK (kind IN ('state', 'message')),
   CONSTRAINT delivery_status_known CHECK (status IN ('PENDING', 'SENT', 'FAILED', 'SKIPPED')),
   CONSTRAINT delivery_closed_has_time CHECK ((closed_at IS NULL) = (status = 'PENDING')),
@@ -100,6 +100,8 @@ CREATE INDEX delivery_due ON delivery (priority, due_at)
   WHERE due_at IS NOT NULL AND queue IS NULL;
 
 CREATE INDEX delivery_leased ON delivery (leased_until) WHERE leased_until IS NOT NULL;
+
+CREATE INDEX delivery_line ON delivery (run_id, line) WHERE line IS NOT NULL;
 
 CREATE INDEX delivery_message ON delivery (run_id)
   WHERE kind = 'message' AND status = 'PENDING';

@@ -40,7 +40,7 @@ const vitals: StoreVitals = {
 }
 
 const nothingToPublish: OutboxBacklog = {
-  open: { due: 0, leased: 0, backoff: 0, budget: 0, in_doubt: 0, held: 0, no_address: 0 },
+  open: { due: 0, order: 0, leased: 0, backoff: 0, budget: 0, in_doubt: 0, held: 0, no_address: 0 },
   oldestAt: null,
   oldest: [],
   failed: 0,

@@ -12,7 +12,7 @@ const minute = 60_000
 const now = Date.parse('2026-01-31T12:00:00Z')
 const limits = { spacingMs: 1000, perMinute: 80, perHour: 500 }
 const nothing: OutboxBacklog = {
-  open: { due: 0, leased: 0, backoff: 0, budget: 0, in_doubt: 0, held: 0, no_address: 0 },
+  open: { due: 0, order: 0, leased: 0, backoff: 0, budget: 0, in_doubt: 0, held: 0, no_address: 0 },
   oldestAt: null,
   oldest: [],
   failed: 0,

@@ -18,6 +18,7 @@ const nearlyUsed = 0.9
 
 const waitRemedies: Readonly<Record<DeliveryWait, string>> = {
   due: 'Is a server running? Only a server publishes.',
+  order: 'It waits for an earlier message of its run: holdfast deliveries --run RUN_ID',
   leased: 'It is being sent; a server that died with it is taken over within seconds.',
   backoff: 'GitHub failed, and it is tried again by itself. Why: holdfast deliveries show ID',
   budget: 'Its turn comes when the budget allows: holdfast budgets',

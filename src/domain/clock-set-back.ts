@@ -42,8 +42,7 @@ export function deliveryAfterSetBack(
   const { now } = setBack
   const memo = memoAfterSetBack(delivery.memo, setBack, rules)
   return changed(delivery, {
-    // The budget itself says how long it is waited for.
-    dueAt: atMost(delivery.dueAt, delivery.wait === 'budget' ? now : now + lookAgainMs),
+    dueAt: atMost(delivery.dueAt, now + waitMsMaxOf(delivery, rules)),
     leasedUntil: atMost(delivery.leasedUntil, now + rules.deliveryLeaseMs),
     deadlineAt: Math.min(delivery.deadlineAt, now + rules.deadlineMs[delivery.kind]),
     createdAt: Math.min(delivery.createdAt, now),
@@ -53,6 +52,12 @@ export function deliveryAfterSetBack(
     shownSince: atMost(delivery.shownSince, now),
     memo,
   })
+}
+
+/** The budget itself says how long it is waited for; an earlier message, when it is sent. */
+function waitMsMaxOf({ wait, kind }: Delivery, { deadlineMs }: PublishingRules): number {
+  if (wait === 'budget') return 0
+  return wait === 'order' ? deadlineMs[kind] : lookAgainMs
 }
 
 function memoAfterSetBack(memo: Memo, { now, byMs }: SetBack, rules: PublishingRules): Memo {

@@ -42,7 +42,7 @@ const noBacklog: InboxBacklog = {
 const limits = { spacingMs: 1000, perMinute: 80, perHour: 500 }
 
 const backlog: OutboxBacklog = {
-  open: { due: 2, leased: 1, backoff: 0, budget: 3, in_doubt: 1, held: 0, no_address: 0 },
+  open: { due: 2, order: 0, leased: 1, backoff: 0, budget: 3, in_doubt: 1, held: 0, no_address: 0 },
   oldestAt: 2000,
   oldest: [],
   failed: 5,

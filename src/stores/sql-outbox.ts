@@ -73,7 +73,7 @@ export class SqlOutbox implements port.OutboxStore {
   }
 
   notePreparation(hold: port.DeliveryHold, when: 'begins' | 'ended'): Promise<'recorded' | 'lost'> {
-    return this.#driver.transact(() => notePreparation(hold, when))
+    return this.#driver.transact(() => notePreparation(this.#context, hold, when))
   }
 
   takeOverLeases(): Promise<number> {

@@ -7,6 +7,7 @@
  */
 import pg from 'pg'
 import { afterEach, beforeEach, expect, it } from 'vitest'
+import { allRights } from '../../src/domain/outbox/publish-rights.ts'
 import type { Store } from '../../src/store.ts'
 import { completion, holderOf } from '../conformance/claims.ts'
 import { announced, contentOf, OutboxHand, sentEnd } from '../conformance/outbox-hand.ts'
@@ -18,7 +19,7 @@ import { withGates } from './faulty-driver.ts'
 import { openDriver, openStore, storeOver } from './open-store.ts'
 
 /** The numbers of the locks that the gates are. */
-const [attempts, outcomes, deliveries, budgets] = [1, 2, 3, 4]
+const [attempts, outcomes, deliveries, budgets, inserts, audits] = [1, 2, 3, 4, 5, 6]
 
 let database: Awaited<ReturnType<typeof freshDatabase>>
 let here: Store
@@ -36,6 +37,8 @@ beforeEach(async () => {
       [/^UPDATE delivery_attempt/, outcomes],
       [/^UPDATE delivery SET/, deliveries],
       [/^INSERT INTO budget/, budgets],
+      [/^INSERT INTO delivery \(/, inserts],
+      [/^INSERT INTO audit/, audits],
     ]),
   )
   gates = new pg.Client({ connectionString: database.url })
@@ -130,6 +133,57 @@ it('an operator’s word while it is being sent: the outcome comes too late', as
   await open(outcomes)
   expect(await ending).toBe('late')
   expect(await anchor()).toMatchObject({ status: 'SENT', providerId: '99' })
+})
+
+const silent = { ...announced, anchorPer: null, statusContext: null, checkName: null }
+
+/** A run with one comment that is being sent, and how to publish the next one. */
+async function sendingOne(publisher: Store) {
+  const world = { store: here, clock: new TestClock(), close: async () => undefined }
+  const { runId, leaseHash } = holderOf(
+    await new TestSubject(world, { announcement: silent }).claim('a'),
+  )
+  const publish = (store: Store, name: string) => {
+    const said = { name, channel: 'github-comment', content: { form: 'text', body: name } } as const
+    const request = { runId, leaseHash, actor: 'test', ...said, rightsOf: () => allRights }
+    return store.outbox.publish(request, null)
+  }
+  await publish(here, 'c1')
+  const hand = new OutboxHand(publisher)
+  const leased = await hand.leaseNamed('c1')
+  const attempt = await hand.begun(leased)
+  return { publish, end: () => hand.end(leased, attempt, sentEnd()) }
+}
+
+/** Somebody waits for what another transaction holds. */
+const blocked = () =>
+  until(
+    () => gates.query(`SELECT 1 FROM pg_locks WHERE locktype <> 'advisory' AND NOT granted`),
+    ({ rowCount }) => rowCount !== 0,
+  )
+
+it('a comment published while the one before it is closed goes on: it was first', async () => {
+  const { publish, end } = await sendingOne(here)
+  await shut(inserts)
+  const publishing = publish(there, 'c2')
+  await reached(inserts)
+  const ending = end()
+  await Promise.race([ending, blocked()])
+  await open(inserts)
+  await Promise.all([publishing, ending])
+  expect((await new OutboxHand(here).leaseNamed('c2')).delivery.wait).toBe('due')
+})
+
+it('a comment published while the one before it is closed goes on: it was last', async () => {
+  const { publish, end } = await sendingOne(there)
+  await shut(audits)
+  const ending = end()
+  await reached(audits)
+  const publishing = publish(here, 'c2')
+  await Promise.race([publishing, blocked()])
+  await open(audits)
+  await Promise.all([publishing, ending])
+  expect((await new OutboxHand(here).leaseNamed('c2')).delivery.wait).toBe('due')
 })
 
 it('two writes that ask for the last of a budget at once: one gets it', async () => {

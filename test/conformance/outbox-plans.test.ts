@@ -13,7 +13,9 @@ import {
   deliveriesAt,
   firstInQueue,
   firstTurn,
+  firstWaitingInLine,
   hasMessageWaiting,
+  lastInLine,
   lastTurnOf,
   selectAttempts,
   selectNamed,
@@ -34,6 +36,7 @@ import { migratedMemory } from '../schema/dump-sqlite.ts'
 import { numbersTo, statementsOf, stepsOnSqlite, usePostgresPlans } from './plans.ts'
 
 const history = 20_000
+const inLine = 2000
 const noting = { restoredAt: history, copiedAt: history, readAt: 0 }
 const page = { limit: 10, cursor: null }
 
@@ -52,6 +55,8 @@ function statements(): [string, Sql][] {
     'whether a run has a message waiting': hasMessageWaiting('run_busy', 'own_7'),
     'what a run published under a name': selectNamed('run_busy', 'c7', 1),
     'whose turn it is': firstTurn('busy github-comment'),
+    'the last in the line of a run': lastInLine('run_lined', raw('')),
+    'who goes next in the line of a run': firstWaitingInLine('run_lined'),
     'the last turn of a run': lastTurnOf('run_busy', 'busy github-comment'),
     'leases of a dead process': takeOverLeases(context),
     'the backlog': outboxBacklog(history),
@@ -91,6 +96,12 @@ const ownRow = queuedRow
   .replace("'queued '", "'own '")
   .replace("'status'", "'c' || i")
   .replace("'run_' || i", "'run_busy'")
+/** And of another, each of which waits for the one before it. */
+const linedRow = ownRow
+  .replace("'own_'", "'lined_'")
+  .replace("'own '", "'lined '")
+  .replace("'run_busy'", "'run_lined'")
+  .replace("NULL, 'budget', i", "NULL, 'order', 2 * i")
 const tries = `'att_' || i, 'del_' || i % 9000, 'create', i, 1, i, 0`
 const tryColumns = 'id, delivery_id, action, version_fence, version_seq, started_at, late'
 
@@ -107,6 +118,8 @@ describe('SQLite', () => {
     SELECT ${queuedRow}, 'busy github-status', i FROM n`)
   db.exec(`INSERT INTO delivery (${columns}, queue, waits_since, turn) ${numbers}
     SELECT ${ownRow}, 'busy github-comment', i, i FROM n`)
+  db.exec(`INSERT INTO delivery (${columns}, line) ${numbersTo(inLine)}
+    SELECT ${linedRow}, i FROM n`)
   db.exec(`INSERT INTO delivery_attempt (${tryColumns}) ${numbers} SELECT ${tries} FROM n`)
   afterAll(() => db.close())
 
@@ -172,6 +185,8 @@ describe('PostgreSQL', () => {
       SELECT ${queuedRow}, 'busy github-status', i ${from}`,
     `INSERT INTO delivery (${columns}, queue, waits_since, turn)
       SELECT ${ownRow}, 'busy github-comment', i, i ${from}`,
+    `INSERT INTO delivery (${columns}, line)
+      SELECT ${linedRow}, i FROM generate_series(1, ${inLine}) AS i`,
     `INSERT INTO delivery_attempt (${tryColumns}) SELECT ${tries} ${from}`,
   ])
 

@@ -7,6 +7,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { allRights } from '../../src/domain/outbox/publish-rights.ts'
 import { defaultPublishing } from '../../src/domain/outbox/schedule.ts'
 import type { Announcement } from '../../src/domain/run.ts'
 import type { BeginAnswer } from '../../src/outbox-store.ts'
@@ -14,7 +15,7 @@ import type { Store } from '../../src/store.ts'
 import { openPostgres } from '../../src/stores/open-postgres.ts'
 import { openSqlite } from '../../src/stores/open-sqlite.ts'
 import { migratedDatabase } from '../postgres/fresh-database.ts'
-import { pullRequestClaim, unique } from './claims.ts'
+import { holderOf, pullRequestClaim, unique } from './claims.ts'
 import { announced, OutboxHand, sentEnd } from './outbox-hand.ts'
 import { TestSubject } from './test-subject.ts'
 import { minute, seamsWith, second, TestClock } from './world.ts'
@@ -125,6 +126,35 @@ describe.each([
     const standing = [{ providerId: '5', url: null, current: true }]
     const seen = { what: 'looked', standing, unverified: false, hash: 'h', looks: 1 } as const
     expect(await hands[1].store.outbox.record(next!.hold, seen)).toBe('recorded')
+  })
+
+  it('send the messages of a run in their order and leave none waiting, as they race', async () => {
+    const silent = { ...onlyStatus, statusContext: null }
+    const names = Array.from({ length: 40 }, (_, i) => `c${i}`)
+    const held = await claim(silent).claim('a')
+    const { runId, leaseHash } = holderOf(held)
+    const sent: string[] = []
+    const publishing = (async () => {
+      for (const name of names) {
+        const said = { name, channel: 'github-comment', content: { body: name } } as const
+        const request = { runId, leaseHash, actor: 'test', ...said, rightsOf: () => allRights }
+        await store().outbox.publish(request, null)
+      }
+    })()
+    await Promise.all([
+      publishing,
+      ...hands.map(async (hand) => {
+        // One that nobody lets go is due days later, and is never found.
+        for (let misses = 0; misses < 200 && sent.length < names.length;) {
+          const [leased] = await hand.lease(1)
+          misses = leased === undefined ? misses + 1 : 0
+          if (leased === undefined) continue
+          sent.push(leased.delivery.name)
+          await hand.send(leased)
+        }
+      }),
+    ])
+    expect(sent).toEqual(names)
   })
 
   it('sign with one key', async () => {

@@ -19,6 +19,7 @@ import { once } from './once.suite.ts'
 import { markerKeys } from './marker-keys.suite.ts'
 import { fairness } from './outbox-fairness.suite.ts'
 import { merging } from './outbox-merging.suite.ts'
+import { messageOrder } from './outbox-order.suite.ts'
 import { operating } from './outbox-operating.suite.ts'
 import { publishing } from './outbox-publishing.suite.ts'
 import { queueing } from './outbox-queues.suite.ts'
@@ -72,6 +73,7 @@ const parts = {
     describe('publishing', () => publishing(open))
     describe('a queue of the outbox', () => queueing(open))
     describe('runs of one identity', () => fairness(open))
+    describe('the messages of one run', () => messageOrder(open))
     describe('operating the outbox', () => operating(open))
     describe('merging deliveries', () => merging(open))
     describe('marker keys', () => markerKeys(open))

@@ -36,6 +36,7 @@ export const theDelivery: Delivery = {
   queue: null,
   waitsSince: null,
   turn: null,
+  line: null,
   dueAt: startedAt + 1000,
   leaseId: null,
   leasedUntil: null,

@@ -129,6 +129,19 @@ export const storesAreNamedOnce: Rule = (source) => {
     })
 }
 
+const deliveriesHome = 'src/stores/verbs/store-deliveries.ts'
+
+/** Written past that file, a message could leave its run's line and let nobody go. */
+export const deliveriesAreStoredOnce: Rule = (source) => {
+  if (!isProduct(source.path) || source.path === deliveriesHome) return []
+  return nodesOf(source)
+    .filter((node) => ts.isImportSpecifier(node) && node.name.text === 'writeDeliveries')
+    .map((node) => {
+      const message = `imports writeDeliveries; call storeDeliveries (${deliveriesHome})`
+      return findingAt(source, node, message)
+    })
+}
+
 export const dialectsStayHome: Rule = (source) => {
   if (!isProduct(source.path) || within(dialectHomes, source.path)) return []
   return importsOf(source)

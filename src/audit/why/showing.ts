@@ -56,6 +56,8 @@ function waitWords(delivery: Delivery, known: Known): string {
   const at = dueAt === null || dueAt <= now ? 'now' : `at ${timeWords(dueAt, now)}`
   const why = errorText === null ? '' : ` (${outside(errorText)})`
   switch (waitOf(delivery, now)) {
+    case 'order':
+      return 'it is sent after the earlier message of its run'
     case 'leased':
       return 'it is being sent'
     case 'backoff':
@@ -138,7 +140,7 @@ export function awaitedDeliveries(known: Known): Awaited[] {
 
 function awaitedUntil(delivery: Delivery, known: Known): number | null {
   const { now, servedAt } = known
-  if (isHeld(delivery)) return null
+  if (isHeld(delivery) || delivery.wait === 'order') return null
   const wait = waitOf(delivery, now)
   if (wait === 'due' && !isServedRecently(servedAt, now)) return null
   if (wait !== 'budget') return delivery.dueAt
@@ -152,6 +154,8 @@ function awaitedUntil(delivery: Delivery, known: Known): number | null {
 function awaitedWords(delivery: Delivery, known: Known): string {
   const name = deliveryName(delivery)
   switch (waitOf(delivery, known.now)) {
+    case 'order':
+      return `the earlier message of its run, before ${name} is sent`
     case 'leased':
       return `GitHub's answer about ${name}`
     case 'backoff':

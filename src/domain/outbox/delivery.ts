@@ -19,6 +19,7 @@ export type DeliveryStatus = (typeof deliveryStatuses)[number]
 
 export const deliveryWaits = [
   'due',
+  'order',
   'leased',
   'backoff',
   'budget',
@@ -80,6 +81,8 @@ export interface Delivery {
   readonly waitsSince: number | null
   /** What a run publishes behind its own goes in turns, before its place (queue `turnOf`). */
   readonly turn: number | null
+  /** Its place among the messages of its run, while later ones wait for it (message-line). */
+  readonly line: number | null
   /** When there is next something to do; null when never. */
   readonly dueAt: number | null
   readonly leaseId: string | null

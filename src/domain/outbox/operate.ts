@@ -6,24 +6,15 @@ import { priorities } from './queue.ts'
 import type { PublishingRules } from './schedule.ts'
 import { deadlineFor } from './schedule.ts'
 
-export interface Retried {
-  readonly delivery: Delivery
-  /** Its run has another message waiting. */
-  readonly isFurther: boolean
-}
-
 /**
  * One that is being sent this moment is left to whoever sends it: a second request beside the first
- * would double it.
+ * would double it. One that waits for an earlier message of its run goes on waiting.
  */
-export function sendAgain(
-  { delivery, isFurther }: Retried,
-  now: number,
-  rules: PublishingRules,
-): Delivery {
+export function sendAgain(delivery: Delivery, now: number, rules: PublishingRules): Delivery {
   const deadlineAt = deadlineFor(delivery.kind, now, rules)
   const wanted = { changedAt: now, deadlineAt, tries: 0 }
   if (isOpen(delivery) && isLeased(delivery, now)) return { ...delivery, ...wanted }
+  if (delivery.wait === 'order') return { ...delivery, ...wanted, dueAt: deadlineAt }
   const { doubt: _doubt, lost: _lost, removedFence: _removed, ...memo } = untried(delivery.memo)
   return {
     ...letGo(delivery),
@@ -31,7 +22,7 @@ export function sendAgain(
     reason: null,
     wait: 'due',
     closedAt: null,
-    priority: isFurther ? priorities.further : priorities.first,
+    priority: priorities.first,
     // What was under way when it was closed is looked for once its time is over.
     dueAt: Math.max(now, delivery.attemptId === null ? now : (delivery.leasedUntil ?? now)),
     ...wanted,

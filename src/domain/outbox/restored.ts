@@ -33,7 +33,9 @@ export function afterRestore(delivery: Delivery, now: number, rules: PublishingR
   if (!isOpen(delivery) || actionOf(delivery) !== 'create') return unsettled
   const searched = { ...unsettled, memo: withSearch(unsettled, now, rules) }
   if (delivery.wait === 'held' || memo.doubt !== undefined) return searched
-  return { ...takenBack(searched, now), wait: 'in_doubt', memo: { ...searched.memo, doubt } }
+  // Each is looked for by itself, whatever was published before it.
+  const alone = { ...takenBack(searched, now), line: null }
+  return { ...alone, wait: 'in_doubt', memo: { ...searched.memo, doubt } }
 }
 
 /**

@@ -300,6 +300,7 @@ const blank: Delivery = {
   queue: null,
   waitsSince: null,
   turn: null,
+  line: null,
   dueAt: null,
   leaseId: null,
   leasedUntil: null,

@@ -34,6 +34,7 @@ const delivery = table<Delivery>(
     'queue',
     'waitsSince',
     'turn',
+    'line',
     'dueAt',
     'leaseId',
     'leasedUntil',
@@ -154,6 +155,20 @@ export function* hasMessageWaiting(runId: string, except: string): Verb<boolean>
     WHERE run_id = ${runId} AND kind = 'message' AND status = 'PENDING' AND id <> ${except}
     LIMIT 1`
   return rows.length > 0
+}
+
+/** The place of the last in a run's line, which stays there until the transaction ends. */
+export function* lastInLine(runId: string, keepUnchanged: Sql): Verb<number | null> {
+  const [row] = yield sql`SELECT line FROM delivery
+    WHERE run_id = ${runId} AND line IS NOT NULL ORDER BY line DESC LIMIT 1 ${keepUnchanged}`
+  return row === undefined ? null : Number(row['line'])
+}
+
+export function* firstWaitingInLine(runId: string): Verb<Delivery | null> {
+  const [found] = yield* selectDeliveries(
+    sql`run_id = ${runId} AND line IS NOT NULL AND wait = 'order' ORDER BY line LIMIT 1`,
+  )
+  return found ?? null
 }
 
 /** The next one's turn in a queue. */

@@ -14,11 +14,12 @@ import type { Subject } from '../../domain/subject.ts'
 import { markerKeyOf } from '../../marker-keys.ts'
 import type { Verb } from '../sql.ts'
 import { insertAudits } from '../tables/audit-table.ts'
-import { deliveriesAt, writeDeliveries } from '../tables/delivery-table.ts'
+import { deliveriesAt } from '../tables/delivery-table.ts'
 import { selectOthersAt } from '../tables/run-table.ts'
 import type { VerbContext } from './context.ts'
 import { laterCheckKeys, leaveToNextRound } from './later-checks.ts'
 import { closeOwnOutput } from './own-output.ts'
+import { storeDeliveries } from './store-deliveries.ts'
 
 export interface Change {
   readonly run: Run
@@ -48,7 +49,10 @@ function* announceState(context: VerbContext, changes: readonly Change[]): Verb<
   )
   if (wishes.length === 0) return
   if (context.restoredAt() !== null) {
-    yield* leaveToNextRound(changes.filter(({ began }) => began).map(({ run }) => run))
+    yield* leaveToNextRound(
+      context,
+      changes.filter(({ began }) => began).map(({ run }) => run),
+    )
   }
   const targets = [...new Set(wishes.map(({ desire }) => desire.target))]
   const standing = yield* deliveriesAt(targets)
@@ -125,7 +129,10 @@ export function* announceAnew(
 }
 
 function* store(context: VerbContext, revisions: readonly Revision[]): Verb<void> {
-  yield* writeDeliveries(revisions.map(({ delivery }) => delivery))
+  yield* storeDeliveries(
+    context,
+    revisions.map(({ delivery }) => delivery),
+  )
   yield* insertAudits(
     revisions.flatMap(({ audits }) => audits),
     context.now(),

@@ -38,12 +38,12 @@ import {
   keepLateOutcome,
   lastTurnOf,
   selectDelivery,
-  writeDeliveries,
   writeOutcome,
 } from '../tables/delivery-table.ts'
 import { withoutChecksOfOthers } from './checks-of-others.ts'
 import type { VerbContext } from './context.ts'
 import { circumstancesOf } from './context.ts'
+import { storeDeliveries } from './store-deliveries.ts'
 
 export function* beginAttempt(context: VerbContext, request: BeginRequest): Verb<BeginAnswer> {
   const delivery = yield* selectDelivery(request.hold.deliveryId)
@@ -54,7 +54,7 @@ export function* beginAttempt(context: VerbContext, request: BeginRequest): Verb
   if (!isSame || (!isOpen(delivery) && action !== 'remove')) {
     // There is a newer version to send instead; whoever holds it comes back for that one.
     const now = context.now()
-    yield* writeDeliveries([{ ...delivery, leaseId: null, leasedUntil: null, dueAt: now }])
+    yield* storeDeliveries(context, [{ ...delivery, leaseId: null, leasedUntil: null, dueAt: now }])
     return { result: 'changed' }
   }
   const budget = yield* lockBudget(request.identity, context.now())
@@ -74,7 +74,7 @@ export function* beginAttempt(context: VerbContext, request: BeginRequest): Verb
   const memo = delivery.announces ? withShown(delivery, known) : known
   // A message has one version and keeps its turn, however often it is tried.
   const begun = { ...delivery, attemptId: attempt.id, waitsSince: null }
-  yield* writeDeliveries([{ ...begun, announcedFence, memo }])
+  yield* storeDeliveries(context, [{ ...begun, announcedFence, memo }])
   return { result: 'begun', attempt }
 }
 
@@ -130,7 +130,7 @@ export function* endAttempt(
     return 'late'
   }
   const told = afterAttempt(delivery, report.attempt, report.end, circumstancesOf(context))
-  yield* writeDeliveries([told.delivery])
+  yield* storeDeliveries(context, [told.delivery])
   yield* insertAudits(told.audits, now)
   return 'recorded'
 }
@@ -146,7 +146,9 @@ function* keepLate(
   const mayHaveWritten = report.end.what === 'sent' || report.end.what === 'in_doubt'
   if (delivery === null || !mayHaveWritten) return
   const concerned = yield* standingFor(delivery)
-  yield* writeDeliveries([afterLateEnd(concerned, report.attempt, circumstancesOf(context))])
+  yield* storeDeliveries(context, [
+    afterLateEnd(concerned, report.attempt, circumstancesOf(context)),
+  ])
 }
 
 /** One that gave up its target has nothing to look after: whoever has the target does. */
@@ -192,7 +194,7 @@ export function* recordFinding(
   const own = yield* withoutChecksOfOthers(delivery, finding)
   const about = isNewest ? own : ofAnEarlierVersion(own)
   const told = afterFinding(delivery, about, circumstancesOf(context))
-  yield* writeDeliveries([yield* inTurn(told.delivery)])
+  yield* storeDeliveries(context, [yield* inTurn(told.delivery)])
   yield* insertAudits(told.audits, context.now())
   return 'recorded'
 }
@@ -206,6 +208,7 @@ function* inTurn(delivery: Delivery): Verb<Delivery> {
 
 /** Stored before it is prepared, so that a preparation nobody comes back from is known of. */
 export function* notePreparation(
+  context: VerbContext,
   hold: DeliveryHold,
   when: 'begins' | 'ended',
 ): Verb<'recorded' | 'lost'> {
@@ -213,7 +216,7 @@ export function* notePreparation(
   if (delivery === null || !isHeld(delivery, hold)) return 'lost'
   const preparations = (delivery.memo.preparations ?? 0) + 1
   const begun = { ...delivery, memo: { ...delivery.memo, preparations } }
-  yield* writeDeliveries([when === 'begins' ? begun : withoutPreparations(delivery)])
+  yield* storeDeliveries(context, [when === 'begins' ? begun : withoutPreparations(delivery)])
   return 'recorded'
 }
 

@@ -7,7 +7,9 @@ import type { Run } from '../../domain/run.ts'
 import { markerKeyOf } from '../../marker-keys.ts'
 import type { Verb } from '../sql.ts'
 import { join, padded, sql } from '../sql.ts'
-import { selectDeliveries, writeDeliveries } from '../tables/delivery-table.ts'
+import { selectDeliveries } from '../tables/delivery-table.ts'
+import type { VerbContext } from './context.ts'
+import { storeDeliveries } from './store-deliveries.ts'
 
 /** How often a run may have been run again since the copy, for its check to be found. */
 const laterRounds = 5
@@ -18,7 +20,7 @@ export function laterCheckKeys(run: Run): readonly string[] {
 }
 
 /** These rounds have begun: their check runs are none that those before them have forgotten. */
-export function* leaveToNextRound(runs: readonly Run[]): Verb<void> {
+export function* leaveToNextRound(context: VerbContext, runs: readonly Run[]): Verb<void> {
   const rounds = new Map(runs.filter(({ round }) => round > 1).map((run) => [run.id, run.round]))
   if (rounds.size === 0) return
   const found = yield* selectDeliveries(
@@ -28,7 +30,8 @@ export function* leaveToNextRound(runs: readonly Run[]): Verb<void> {
     const isLooking = (memo.restored?.laterKeys.length ?? 0) > 0
     return isLooking && round < (rounds.get(runId) ?? 0)
   })
-  yield* writeDeliveries(
+  yield* storeDeliveries(
+    context,
     looking.map((delivery) => {
       return { ...delivery, memo: { ...delivery.memo, restored: { laterKeys: [] } } }
     }),

@@ -4,6 +4,7 @@
  */
 import type { Attempt, Delivery } from '../../domain/outbox/delivery.ts'
 import { afterFinding, afterTakeover } from '../../domain/outbox/advance.ts'
+import { letGoOn } from '../../domain/outbox/message-line.ts'
 import type { Pace, QueueHead } from '../../domain/outbox/queue.ts'
 import {
   identityOfQueue,
@@ -25,12 +26,12 @@ import {
   selectDeliveries,
   selectDueTimes,
   selectQueueHeads,
-  writeDeliveries,
   writeOutcome,
 } from '../tables/delivery-table.ts'
 import type { VerbContext } from './context.ts'
 import { circumstancesOf } from './context.ts'
 import { noteBite } from './note-restore.ts'
+import { storeDeliveries } from './store-deliveries.ts'
 
 export function* leaseDeliveries(context: VerbContext, room: LeaseRoom): Verb<LeasedDelivery[]> {
   // What a restore has left unnoted may have been sent: nothing goes before all is noted.
@@ -46,26 +47,40 @@ export function* leaseDeliveries(context: VerbContext, room: LeaseRoom): Verb<Le
     sql`id IN (${join(padded(due))}) ORDER BY priority, changed_at, id`,
   )
   const taken: Delivery[] = []
+  const givenUp: Delivery[] = []
   const lost = new Set<string>()
   for (const delivery of found) {
-    const known = delivery.attemptId === null ? delivery : yield* takeOver(context, delivery)
+    const known = yield* asKnown(context, delivery)
     if (delivery.leaseId !== null && delivery.attemptId === null) {
-      if (yield* wasGivenUp(context, delivery)) continue
+      if (isUnpreparable(context, delivery)) {
+        givenUp.push(delivery)
+        continue
+      }
       lost.add(delivery.id)
     }
     const leasedUntil = now + context.publishing.deliveryLeaseMs
     // Due again when the lease is over, whatever becomes of its holder.
     const leaseId = context.newId('req')
-    const waiting = withTimeInQueue(known, now, context.publishing)
-    taken.push({ ...waiting, leaseId, leasedUntil, dueAt: leasedUntil, attemptId: null })
+    const waited = withTimeInQueue(known, now, context.publishing)
+    taken.push({ ...waited, leaseId, leasedUntil, dueAt: leasedUntil, attemptId: null })
   }
-  const placed = yield* withPlaces(yield* writeDeliveries(taken))
+  const placed = yield* withPlaces(yield* storeDeliveries(context, taken))
+  // After those that are taken: whoever waits for one of these in its line may be among them.
+  for (const delivery of givenUp) yield* giveUp(context, delivery)
   return placed.map((one) => {
     const { delivery } = one
     const { id } = delivery
     const fromQueue = heads.find((head) => head.id === id)?.queue ?? null
     return { ...one, hold: holdOf(delivery), wasLost: lost.has(id), fromQueue }
   })
+}
+
+/** What became of it while nobody had it. */
+function* asKnown(context: VerbContext, delivery: Delivery): Verb<Delivery> {
+  if (delivery.attemptId !== null) return yield* takeOver(context, delivery)
+  // For as long as it may be tried, it waited for an earlier message of its run.
+  const isPastWaiting = delivery.wait === 'order'
+  return isPastWaiting ? letGoOn(delivery, context.now(), context.publishing) : delivery
 }
 
 /** Only those whose identity may write now: the others' are not even looked at. */
@@ -139,16 +154,17 @@ function* dueOf(context: VerbContext, priority: number, room: number): Verb<stri
 }
 
 /** Nobody came back from preparing it, as often as that may happen. */
-function* wasGivenUp(context: VerbContext, delivery: Delivery): Verb<boolean> {
-  const { preparations = 0 } = delivery.memo
-  if (preparations < context.publishing.preparationsMax) return false
+function isUnpreparable({ publishing }: VerbContext, { memo }: Delivery): boolean {
+  return (memo.preparations ?? 0) >= publishing.preparationsMax
+}
+
+function* giveUp(context: VerbContext, delivery: Delivery): Verb<void> {
   const text = 'whoever prepared it was lost each time'
   const finding = { what: 'unprepared', trouble: { code: 'preparation_lost', text } } as const
   const around = circumstancesOf(context)
   const told = afterFinding(delivery, { ...finding, counted: true }, around)
-  yield* writeDeliveries([told.delivery])
+  yield* storeDeliveries(context, [told.delivery])
   yield* insertAudits(told.audits, around.now)
-  return true
 }
 
 function* takeOver(context: VerbContext, delivery: Delivery): Verb<Delivery> {

@@ -10,9 +10,10 @@ import type { ImportedKeys, MarkerKey } from '../../outbox-store.ts'
 import type { Verb } from '../sql.ts'
 import { sql, tuples } from '../sql.ts'
 import { insertAudits } from '../tables/audit-table.ts'
-import { selectDeliveries, writeDeliveries } from '../tables/delivery-table.ts'
+import { selectDeliveries } from '../tables/delivery-table.ts'
 import type { VerbContext } from './context.ts'
 import { lockState } from './state.ts'
+import { storeDeliveries } from './store-deliveries.ts'
 
 /** Newest first: it signs, all of them verify. */
 export function* markerKeys(): Verb<MarkerKey[]> {
@@ -97,7 +98,10 @@ function* lookAgain(context: VerbContext): Verb<void> {
   const held = yield* selectDeliveries(sql`status = 'PENDING' AND wait = 'held'
     AND error_code = 'unverified_marker' ORDER BY id`)
   const now = context.now()
-  yield* writeDeliveries(held.map((delivery) => afterKeysCame(delivery, now, context.publishing)))
+  yield* storeDeliveries(
+    context,
+    held.map((delivery) => afterKeysCame(delivery, now, context.publishing)),
+  )
 }
 
 function* tell(

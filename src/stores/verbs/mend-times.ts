@@ -15,12 +15,13 @@ import type { Driver } from '../driver.ts'
 import type { Sql, Verb } from '../sql.ts'
 import { join, padded, sql } from '../sql.ts'
 import { lockBudget, writeBudget } from '../tables/budget-table.ts'
-import { selectDeliveries, writeDeliveries } from '../tables/delivery-table.ts'
+import { selectDeliveries } from '../tables/delivery-table.ts'
 import { bringHeadChecksNear } from '../tables/head-check-table.ts'
 import { heardAtMost, lookedAtMost } from '../tables/repository-table.ts'
 import { selectRuns, writeRuns } from '../tables/run-table.ts'
 import type { VerbContext } from './context.ts'
 import { firstCheckMs } from './take-head-check.ts'
+import { storeDeliveries } from './store-deliveries.ts'
 
 const biteMax = 200
 /** A webhook that waits is looked at again at the latest then. */
@@ -59,7 +60,10 @@ export async function mendTimes(driver: Driver, context: VerbContext, byMs: numb
     const found = yield* selectDeliveries(sql`id IN (${ids})`)
     const back = setBack()
     const mended = found.map((delivery) => deliveryAfterSetBack(delivery, back, context.publishing))
-    yield* writeDeliveries(mended.filter((delivery, i) => delivery !== found[i]))
+    yield* storeDeliveries(
+      context,
+      mended.filter((delivery, i) => delivery !== found[i]),
+    )
   })
 }
 

@@ -11,14 +11,10 @@ import { mergeDeliveries } from '../../domain/outbox/merge.ts'
 import type { Verb } from '../sql.ts'
 import { sql } from '../sql.ts'
 import { insertAudits } from '../tables/audit-table.ts'
-import {
-  deliveriesAt,
-  selectAttempts,
-  selectDeliveries,
-  writeDeliveries,
-} from '../tables/delivery-table.ts'
+import { deliveriesAt, selectAttempts, selectDeliveries } from '../tables/delivery-table.ts'
 import type { VerbContext } from './context.ts'
 import { circumstancesOf } from './context.ts'
+import { storeDeliveries } from './store-deliveries.ts'
 
 /** `kept`: which subject a moved one's runs belong to now. */
 export function* moveDeliveries(
@@ -32,7 +28,7 @@ export function* moveDeliveries(
   const standing = yield* deliveriesAt([...new Set(moved.map(({ target }) => target))])
   for (const [i, stray] of moved.entries()) {
     const other = standing.get(stray.target)
-    if (other === undefined || other.id === strays[i]?.id) yield* writeDeliveries([stray])
+    if (other === undefined || other.id === strays[i]?.id) yield* storeDeliveries(context, [stray])
     else if (isNewer(stray, other)) yield* putTogether(context, other, stray)
     else yield* putTogether(context, stray, other)
   }
@@ -100,8 +96,8 @@ function* putTogether(context: VerbContext, older: Delivery, newer: Delivery): V
   const around = circumstancesOf(context)
   const { winner, loser } = mergeDeliveries(newer, older, underWay ?? null, around)
   // It gives up the target before the other takes it.
-  yield* writeDeliveries([loser])
-  yield* writeDeliveries([winner])
+  yield* storeDeliveries(context, [loser])
+  yield* storeDeliveries(context, [winner])
   const { id, runId } = loser
   const data = { reason: 'target_taken', why: 'two names turned out to be one repository' }
   yield* insertAudits(

@@ -10,11 +10,12 @@ import type { Driver } from '../driver.ts'
 import type { Verb } from '../sql.ts'
 import { join, padded, sql } from '../sql.ts'
 import { insertAudits } from '../tables/audit-table.ts'
-import { selectDeliveries, writeDeliveries } from '../tables/delivery-table.ts'
+import { selectDeliveries } from '../tables/delivery-table.ts'
 import { selectRuns } from '../tables/run-table.ts'
 import type { VerbContext } from './context.ts'
 import { laterCheckKeys } from './later-checks.ts'
 import { readState, writeState } from './state.ts'
+import { storeDeliveries } from './store-deliveries.ts'
 
 const biteMax = 100
 /** What was shown longer ago than this before the copy was made is not read again. */
@@ -77,7 +78,7 @@ export function* noteBite(context: VerbContext): Verb<boolean> {
     const restored = restoredOf(delivery, runs.get(delivery.runId))
     return readAgain(known, readAt, restored, context.publishing)
   })
-  yield* writeDeliveries(doubted)
+  yield* storeDeliveries(context, doubted)
   yield* insertAudits(
     doubted
       .filter((item, i) => item.wait === 'in_doubt' && found[i]?.wait !== 'in_doubt')

@@ -2,6 +2,7 @@
 import type { AuditDraft } from '../../domain/audit.ts'
 import { unblock, type Budget } from '../../domain/outbox/budget.ts'
 import type { Delivery } from '../../domain/outbox/delivery.ts'
+import { isLeased } from '../../domain/outbox/delivery.ts'
 import { hasArrived, leaveIt, maySendAgain, sendAgain } from '../../domain/outbox/operate.ts'
 import { isActive } from '../../domain/run.ts'
 import { ConflictError, deliveryNotFound, NotFoundError } from '../../errors.ts'
@@ -10,15 +11,11 @@ import type { Row, Sql, Verb } from '../sql.ts'
 import { join, sql } from '../sql.ts'
 import { insertAudits } from '../tables/audit-table.ts'
 import { isKnownIdentity, lockBudget, writeBudget } from '../tables/budget-table.ts'
-import {
-  hasMessageWaiting,
-  selectDeliveries,
-  selectDelivery,
-  writeDeliveries,
-} from '../tables/delivery-table.ts'
+import { selectDeliveries, selectDelivery } from '../tables/delivery-table.ts'
 import { announceAnew } from './announce.ts'
 import type { VerbContext } from './context.ts'
 import { lockRun } from './context.ts'
+import { enterLine, storeDeliveries } from './store-deliveries.ts'
 
 const bulkMax = 1000
 
@@ -26,7 +23,7 @@ export function* retryDelivery(context: VerbContext, id: string, actor: string):
   const delivery = yield* find(id)
   if (delivery.status === 'SENT') throw alreadySent(delivery, 'sent again')
   if (!maySendAgain(delivery)) throw taken(delivery)
-  const [again = delivery] = yield* sentAgain(context, [delivery])
+  const again = yield* sentAgain(context, delivery)
   return yield* storeOne(context, again, {
     type: 'operator.delivery_retried',
     actor,
@@ -49,7 +46,8 @@ export function* retryDeliveries(
   )
   const found = named.filter(maySendAgain)
   const now = context.now()
-  yield* writeDeliveries(yield* sentAgain(context, found))
+  for (const delivery of found)
+    yield* storeDeliveries(context, [yield* sentAgain(context, delivery)])
   yield* insertAudits(
     found.map((was) => told({ type: 'operator.delivery_retried', actor, was, data: {} })),
     now,
@@ -57,18 +55,11 @@ export function* retryDeliveries(
   return found.length
 }
 
-/** One message of a run at a time goes like everybody's, as when they were published. */
-function* sentAgain(context: VerbContext, found: readonly Delivery[]): Verb<Delivery[]> {
-  const haveOne = new Set<string>()
-  const again: Delivery[] = []
-  for (const delivery of found) {
-    const { id, runId, kind } = delivery
-    const isFurther =
-      kind === 'message' && (haveOne.has(runId) || (yield* hasMessageWaiting(runId, id)))
-    if (kind === 'message') haveOne.add(runId)
-    again.push(sendAgain({ delivery, isFurther }, context.now(), context.publishing))
-  }
-  return again
+/** A message goes behind the others of its run, as when it was published. */
+function* sentAgain(context: VerbContext, delivery: Delivery): Verb<Delivery> {
+  const now = context.now()
+  const again = sendAgain(delivery, now, context.publishing)
+  return isLeased(again, now) ? again : yield* enterLine(context, again)
 }
 
 export function* skipDelivery(
@@ -132,7 +123,7 @@ interface Said {
 }
 
 function* storeOne(context: VerbContext, delivery: Delivery, said: Said): Verb<Delivery> {
-  const [stored] = yield* writeDeliveries([delivery])
+  const [stored] = yield* storeDeliveries(context, [delivery])
   yield* insertAudits([told(said)], context.now())
   return stored ?? delivery
 }

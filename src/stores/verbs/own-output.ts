@@ -7,7 +7,6 @@ import { closedContent } from '../../domain/outbox/left-open.ts'
 import type { Desire } from '../../domain/outbox/announce.ts'
 import { statusTarget } from '../../domain/outbox/announce.ts'
 import type { ChannelName, Delivery } from '../../domain/outbox/delivery.ts'
-import { priorities } from '../../domain/outbox/queue.ts'
 import { publishRefusal } from '../../domain/outbox/publish-rights.ts'
 import type { Revision, Wish } from '../../domain/outbox/revise.ts'
 import { giveBack, isTaken, revise, targetTaken } from '../../domain/outbox/revise.ts'
@@ -26,17 +25,12 @@ import type { PublishAnswer, PublishRequest } from '../../outbox-store.ts'
 import type { Verb } from '../sql.ts'
 import { join, padded, sql } from '../sql.ts'
 import { insertAudits } from '../tables/audit-table.ts'
-import {
-  deliveriesAt,
-  hasMessageWaiting,
-  selectDeliveries,
-  selectNamed,
-  writeDeliveries,
-} from '../tables/delivery-table.ts'
+import { deliveriesAt, selectDeliveries, selectNamed } from '../tables/delivery-table.ts'
 import { selectRunsUnchanged } from '../tables/run-table.ts'
 import type { VerbContext } from './context.ts'
 import { lockRun } from './context.ts'
 import { checkHolder } from './hold-run.ts'
+import { enterLine, storeDeliveries } from './store-deliveries.ts'
 
 /** `isTaken`: it is kept, but a newer run is shown there, and the caller has to hear of it. */
 export interface PublishedOwn extends PublishAnswer {
@@ -64,16 +58,10 @@ export function* publishOwn(context: VerbContext, request: PublishRequest): Verb
     if (standing === null) throw new ConflictError('not_published', 'there is nothing to publish')
     return { delivery: standing, already: true, isTaken: false }
   }
-  const delivery = yield* behindOwn(next.delivery)
+  // The subject's lock orders what a run publishes.
+  const delivery = yield* enterLine(context, next.delivery)
   const stored = yield* store(context, { ...next, delivery })
   return { delivery: stored, already: false, isTaken: false }
-}
-
-/** One message of a run at a time goes like everybody's. The subject's lock orders them. */
-function* behindOwn(delivery: Delivery): Verb<Delivery> {
-  const isFurther =
-    delivery.kind === 'message' && (yield* hasMessageWaiting(delivery.runId, delivery.id))
-  return isFurther ? { ...delivery, priority: priorities.further } : delivery
 }
 
 /**
@@ -100,7 +88,7 @@ function* sayAtTaken(context: VerbContext, standing: Delivery, wish: Wish): Verb
 }
 
 function* store(context: VerbContext, { delivery, audits }: Revision): Verb<Delivery> {
-  const [stored] = yield* writeDeliveries([delivery])
+  const [stored] = yield* storeDeliveries(context, [delivery])
   yield* insertAudits(audits, context.now())
   return stored ?? delivery
 }

@@ -16,10 +16,11 @@ import { LostRace } from '../driver.ts'
 import type { Verb } from '../sql.ts'
 import { sql } from '../sql.ts'
 import { insertAudits } from '../tables/audit-table.ts'
-import { deliveriesAt, writeDeliveries } from '../tables/delivery-table.ts'
+import { deliveriesAt } from '../tables/delivery-table.ts'
 import { selectRuns, writeRuns } from '../tables/run-table.ts'
 import { placeClaims } from './claim-runs.ts'
 import type { VerbContext } from './context.ts'
+import { storeDeliveries } from './store-deliveries.ts'
 
 export function* refuseComment(
   context: VerbContext,
@@ -65,5 +66,5 @@ function* say(
   if (said.size > 0) return
   const wish = { desire, run, repositoryId, markerKey: markerKeyOf(desire.markerText) }
   const next = revise(null, wish, () => context.newId('del'), context.now(), context.publishing)
-  if (next !== null) yield* writeDeliveries([next.delivery])
+  if (next !== null) yield* storeDeliveries(context, [next.delivery])
 }
