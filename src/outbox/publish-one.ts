@@ -246,7 +246,8 @@ async function lookAs(
     const since = sinceOf(parts, job, what)
     const mayBeAnother = what === 'settle' && leased.delivery.memo.restored !== undefined
     const sight = await channel.look({ target, prepared, since, mayBeAnother }, job.lookBy)
-    await record(parts, leased, await findingOf(job, what, sight))
+    const isTurn = leased.fromQueue === queueName(identity, leased.delivery.channel)
+    await record(parts, leased, await findingOf(job, what, sight, isTurn))
   } catch (error) {
     const shut = await parts.admission.shutOut(error, job.target, identity)
     const isShut = shut !== null && shut !== 'not_now'
@@ -275,6 +276,7 @@ async function findingOf(
   { channel, target, prepared, lookBy }: Job,
   what: Look,
   { standing, unverified }: Sight,
+  isTurn: boolean,
 ): Promise<Finding> {
   switch (what) {
     case 'scan':
@@ -288,7 +290,7 @@ async function findingOf(
     }
     default: {
       const looks = channel.looksBeforeResend
-      return { what: 'looked', standing, unverified, hash: prepared.hash, looks }
+      return { what: 'looked', standing, unverified, hash: prepared.hash, looks, isTurn }
     }
   }
 }

@@ -4,7 +4,7 @@
  */
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import type { BudgetLimits } from '../../src/domain/outbox/budget.ts'
-import { queueName } from '../../src/domain/outbox/queue.ts'
+import { priorities, queueName, wasJustSought } from '../../src/domain/outbox/queue.ts'
 import { allRights } from '../../src/domain/outbox/publish-rights.ts'
 import type { Announcement } from '../../src/domain/run.ts'
 import type { BeginAnswer, LeasedDelivery } from '../../src/outbox-store.ts'
@@ -167,6 +167,41 @@ export function fairness(open: OpenStore): void {
       expect(await sentNext(2)).toContain('anchor')
     },
   )
+
+  /** As a look on GitHub ends that finds nothing. */
+  async function lookFor(leased: LeasedDelivery): Promise<void> {
+    const isTurn = leased.fromQueue === queueName(identity, leased.delivery.channel)
+    const nothingThere = { standing: [], unverified: false, hash: 'h', looks: 1, isTurn } as const
+    await outbox().record(leased.hold, { what: 'looked', ...nothingThere })
+  }
+
+  it('what a restored store has looked for takes turns as before', async () => {
+    await publishMany(await claim(nothing), 10)
+    await outbox().noteRestore()
+    for (const leased of await hand.lease()) await lookFor(leased)
+    await claim(onlyAnchor)
+    await queueAll()
+    const { items } = await outbox().list({ wait: 'budget' }, { limit: 100, cursor: null })
+    const waiting = items.filter(({ name }) => name !== 'c0').map(({ priority }) => priority)
+    expect(new Set(waiting)).toEqual(new Set([priorities.first, priorities.further]))
+    expect(waiting.filter((priority) => priority === priorities.first)).toHaveLength(1)
+    const turns = items.flatMap(({ turn }) => turn ?? []).toSorted((a, b) => a - b)
+    expect(turns).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8])
+  })
+
+  it('one that was in its turn and is looked for keeps it', async () => {
+    await publishMany(await claim(nothing), 3)
+    await outbox().noteRestore()
+    for (const leased of await hand.lease()) await lookFor(leased)
+    await queueAll()
+    world.clock.move(second)
+    const [next] = await outbox().lease(room)
+    await lookFor(next!)
+    await claim(onlyAnchor)
+    const again = await hand.leaseNamed(next!.delivery.name)
+    // It was its turn when it was looked for; a look that grew old would have to be made anew.
+    expect(wasJustSought(again.delivery)).toBe(true)
+  })
 
   const eight = { spacingMs: 0, perMinute: 8, perHour: 0 }
 

@@ -255,6 +255,27 @@ it('a run with more comments than its hour leaves writes to who comes later', as
   expect(world.github.comments(repo, 5)).toHaveLength(151)
 })
 
+it('a run with more comments than its hour leaves writes to others after a restore', async () => {
+  world = await openWorld({ limits: few })
+  const { github, time, publish } = world
+  const busyRun = await world.claim(1)
+  for (let n = 0; n < 70; n += 1) {
+    await publish(busyRun, `c${n}`, 'github-comment', { form: 'text', body: `comment ${n}` })
+  }
+  await world.now(world.store.outbox.noteRestore())
+  world.startPublisher()
+  for (const number of [6, 7, 8]) {
+    await time.pass(15 * second)
+    await world.complete(await claimOther(world, number))
+    await time.pass(15 * second)
+    expect(github.latestStatus(repo, head(number), context)?.state).toBe('success')
+    expect(github.comments(repo, number)[0]?.body).toContain('passed')
+  }
+  // And what was looked for is sent, once.
+  await time.pass(2 * hour)
+  expect(github.comments(repo, 5)).toHaveLength(71)
+})
+
 it('goes on showing the progress of a run beside one with a hundred comments', async () => {
   world = await openWorld({ limits: few })
   const { github, time, publish } = world

@@ -325,7 +325,9 @@ function putInDoubt(
  */
 function doubtedAgain(delivery: Delivery): Delivery {
   const { sought, ...memo } = delivery.memo
-  return sought === undefined ? delivery : { ...delivery, memo: { ...memo, doubt: sought } }
+  if (sought === undefined) return delivery
+  const { isTurn: _over, ...doubt } = sought
+  return { ...delivery, memo: { ...memo, doubt } }
 }
 
 /** The oldest attempt that nobody answered is the one to look for. */

@@ -119,7 +119,9 @@ export interface Memo {
   /** An attempt ended without an answer. */
   readonly doubt?: Doubt
   /** A doubt that was looked for and not found; doubted again if the next send is put off. */
-  readonly sought?: Doubt
+  readonly sought?: Sought
+  /** While it is looked at: it is a further message of its run, and will wait as one again. */
+  readonly further?: true
   /** GitHub said that what we edit is gone; how often we have seen it since. */
   readonly lost?: { readonly looks: number }
   /** Something may still arrive late: an equal content is not proof enough. */
@@ -165,6 +167,11 @@ export interface Doubt {
   /** When the oldest attempt in doubt began, by the store's clock. */
   readonly since: number
   readonly looks: number
+}
+
+export interface Sought extends Doubt {
+  /** It was looked for because it was its turn in the queue of its identity. */
+  readonly isTurn?: true
 }
 
 export interface Appointment {

@@ -51,7 +51,8 @@ export function afterLook(
   }
   if (isExhausted(delivery, around.rules)) return exhausted(delivery, notThere, around)
   // Not there, however long we looked: it may be sent again.
-  const sent = { ...delivery, memo: { ...memo, looked: true as const, sought: doubt } }
+  const sought = { ...doubt, ...(look.isTurn === true && { isTurn: true as const }) }
+  const sent = { ...delivery, memo: { ...memo, looked: true as const, sought } }
   const known = searched(sent, doubt.action, around)
   return { delivery: { ...known, wait: 'due', dueAt: now }, audits: [] }
 }

@@ -74,6 +74,8 @@ export type Finding =
       readonly hash: string
       /** How many looks an unanswered one is worth. */
       readonly looks: 1 | 2
+      /** It was its turn in the queue of its identity. */
+      readonly isTurn?: boolean
     }
   | { readonly what: 'examined'; readonly there: boolean; readonly placeIsThere: boolean }
   | { readonly what: 'scanned'; readonly standing: readonly Seen[] }

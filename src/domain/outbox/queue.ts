@@ -45,16 +45,34 @@ export function isRepair(delivery: Delivery): boolean {
   return !isOpen(delivery) || delivery.wait === 'in_doubt'
 }
 
-/** What was just looked for is sent before the look has grown old, or would be looked for anew. */
-export const wasJustSought = ({ memo }: Delivery): boolean => memo.sought !== undefined
+/**
+ * What was just looked for is sent before the look has grown old, or would be looked for anew. Of
+ * further messages only the one whose turn it was: else all that a run had waiting when its store
+ * was restored would go before everybody.
+ */
+export function wasJustSought({ memo: { sought }, priority }: Delivery): boolean {
+  return sought !== undefined && (priority !== priorities.further || sought.isTurn === true)
+}
 
 /** Where it is looked for follows from what it waits for, whoever changed that. */
 export function lineUp(delivery: Delivery): Delivery {
   const queue = delivery.dueAt !== null && belongs(delivery) ? delivery.queue : null
   const waitsSince = isOpen(delivery) || queue !== null ? delivery.waitsSince : null
   const priority = priorityOf(delivery)
-  const turn = priority === priorities.further ? delivery.turn : null
-  return { ...delivery, queue, waitsSince, turn, priority }
+  const turn = isFurther(delivery) ? delivery.turn : null
+  return { ...delivery, queue, waitsSince, turn, priority, memo: memoOf(delivery) }
+}
+
+function isFurther(delivery: Delivery): boolean {
+  const { priority, memo } = delivery
+  if (!isOpen(delivery)) return false
+  return priority === priorities.repair ? memo.further === true : priority === priorities.further
+}
+
+/** For as long as it is looked at, its priority does not say it. */
+function memoOf(delivery: Delivery): Delivery['memo'] {
+  const { further: _before, ...memo } = delivery.memo
+  return isRepair(delivery) && isFurther(delivery) ? { ...memo, further: true } : memo
 }
 
 function belongs(delivery: Delivery): boolean {
@@ -94,6 +112,7 @@ export function kindOf(delivery: Delivery): WriteKind {
 function priorityOf(delivery: Delivery): number {
   if (isRepair(delivery)) return priorities.repair
   if (delivery.priority !== priorities.repair) return delivery.priority
+  if (isFurther(delivery)) return priorities.further
   return isProgress(delivery) ? priorities.progress : priorities.first
 }
 
