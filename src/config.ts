@@ -39,7 +39,7 @@ export type When = (event: IncomingEvent) => boolean | string
 interface TriggerConfig {
   /** What starts it. Default: nothing but a claim; for `review` what it has without a file. */
   readonly on?: EventFilter
-  /** What makes a finished one start again. */
+  /** What makes a finished one start again, also an event that `on` names too. */
   readonly rerunOn?: EventFilter
   readonly when?: When
   /** Least role the sender must have in the repository. Default: anybody's event counts. */

@@ -11,7 +11,7 @@ import type { PullRequestHead } from '../head-source.ts'
 import type { ClaimRequest } from '../runs/runs.ts'
 import { isTooFarAhead } from '../runs/claim-request.ts'
 import type { RunFilter, Store } from '../store.ts'
-import { isCommand, laneOf, storedName, type EventFacts } from './webhook-event.ts'
+import { isCommand, laneOf, makesHead, storedName, type EventFacts } from './webhook-event.ts'
 
 export interface ClaimSources {
   readonly store: Pick<Store, 'listRuns' | 'subjectsOf' | 'now'> & {
@@ -84,7 +84,7 @@ async function mayBeNewer(
 }
 
 function commonOf(event: EventFacts, { type, rerun, skipReason }: ClaimWish, now: number) {
-  const { webhookId, name, reconciled, action, sender, eventAt } = event
+  const { webhookId, action, sender, eventAt } = event
   // Ahead of our clock it proves nothing; without it arrival orders, and GitHub is asked.
   const isUsable = eventAt !== null && !isTooFarAhead(eventAt, now)
   return {
@@ -95,13 +95,20 @@ function commonOf(event: EventFacts, { type, rerun, skipReason }: ClaimWish, now
     ...(action !== null && { action }),
     ...(sender !== null && { sender: sender.login }),
     ...(isUsable && { eventAt }),
-    // What merely mentions a head uses the order it has.
-    ...((reconciled || (name !== 'pull_request' && event.push === null)) && { headMaking: false }),
+    ...headMakingOf(event, rerun),
     ...(skipReason !== null && { skipReason }),
     ...(event.repoId !== null && { repoId: event.repoId }),
     ...(event.threadCreatedAt !== null && { threadCreatedAt: event.threadCreatedAt }),
     lease: false,
   }
+}
+
+/** What merely mentions a head uses the order it has. A push that also reruns made its head. */
+function headMakingOf(event: EventFacts, rerun: boolean): { readonly headMaking?: boolean } {
+  if (event.reconciled || (event.name !== 'pull_request' && event.push === null)) {
+    return { headMaking: false }
+  }
+  return rerun ? { headMaking: event.push !== null || makesHead(event) } : {}
 }
 
 interface Target {

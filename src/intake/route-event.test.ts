@@ -12,7 +12,7 @@ import type { OwnAccount } from '../github.ts'
 import { withTypeDefaults } from '../settings/type-defaults.ts'
 import { decideAtDoor } from './door-decision.ts'
 import { routeEvent } from './route-event.ts'
-import { readEvent } from './webhook-event.ts'
+import { readEvent, reconcileEvent } from './webhook-event.ts'
 
 const thread = newThread()
 const ours: OwnAccount = { login: 'our-app', id: null, appId: 12, kind: 'app' }
@@ -144,6 +144,26 @@ describe('a filter', () => {
       { to: 'start', type: 'one', by: 'write' },
       { to: 'rerun', type: 'two', by: null },
     ])
+  })
+
+  it('in both `on` and `rerunOn` runs again, and a draft still waits until it is ready', () => {
+    const both = (on: string[], rerunOn: string[]): Record<string, RunTypeConfig> => ({
+      both: { on: { pull_request: on }, rerunOn: { pull_request: rerunOn } },
+    })
+    const label = both(['opened', 'labeled'], ['labeled'])
+    expect(route('pull_request', pull('labeled'), label)).toMatchObject([{ to: 'rerun' }])
+    expect(route('pull_request', pull('opened'), label)).toMatchObject([{ to: 'start' }])
+    expect(route('pull_request', pull('labeled'), both([], ['labeled']))).toMatchObject([
+      { to: 'rerun' },
+    ])
+    const draft = pull('labeled', { draft: true })
+    const waiting = both(['ready_for_review', 'labeled'], ['labeled'])
+    expect(route('pull_request', draft, waiting)).toMatchObject([{ reason: 'draft' }])
+  })
+
+  it('in both starts what catching up has seen, which nobody asked to run again', () => {
+    const types = { both: { on: { pull_request: [] }, rerunOn: { pull_request: [] } } }
+    expect(route(reconcileEvent, pull('opened'), types)).toMatchObject([{ to: 'start' }])
   })
 })
 

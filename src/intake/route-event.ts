@@ -3,6 +3,8 @@
  * type's own rule says is asked here too; one that throws fails its own type and no other.
  *
  *   rerunOn ─▶ rerun    on ─▶ start    closed ─▶ cancel    anything else ─▶ nothing
+ *
+ * A rerun also starts what has no run yet, so that an event named in both does what both say.
  */
 import type { EventFilter } from '../config.ts'
 import type { Role } from '../domain/role.ts'
@@ -43,7 +45,10 @@ export function routeEvent(
   own: OwnAccount | null,
 ): readonly TypeRoute[] {
   return Object.entries(types).flatMap(([type, settings]) => {
-    const wish = wishOf(event, settings)
+    const wished = wishOf(event, settings)
+    // Seen by catching up: nobody asked for it to be done again.
+    const startsOnly = event.reconciled && listensTo(settings.on, event)
+    const wish = startsOnly ? 'start' : wished
     if (wish === null || !isForThisCheck(event, type, types)) return []
     if (wish === 'cancel') return [cancelOf(event, type)]
     const obstacle = obstacleTo(event, settings, wish, own)
@@ -78,8 +83,8 @@ type Kind = Pick<WebhookEvent, 'name' | 'action'>
 type Wish = 'start' | 'rerun' | 'cancel'
 
 function wishOf(event: Kind, settings: RunTypeSettings): Wish | null {
-  if (listensTo(settings.on, event)) return 'start'
   if (listensTo(settings.rerunOn, event)) return 'rerun'
+  if (listensTo(settings.on, event)) return 'start'
   const closes = event.name === 'pull_request' && event.action === 'closed'
   return closes && worksOnPullRequests(settings) ? 'cancel' : null
 }
@@ -122,8 +127,9 @@ function obstacleTo(
   const hasTarget = event.isPullRequest || event.push !== null || event.check !== null
   if (!hasTarget) return { reason: 'no-pull-request' }
   if (event.prState === 'closed' && followsOpen(settings)) return { reason: 'pull-request-closed' }
+  const starts = listensTo(settings.on, event)
+  if (event.draft && starts && waitsForReady(settings)) return { reason: 'draft' }
   if (wish === 'rerun') return null
-  if (event.draft && waitsForReady(settings)) return { reason: 'draft' }
   const isEdit = event.name === 'pull_request' && event.action === 'edited'
   return isEdit && !event.baseChanged ? { reason: 'base-unchanged' } : null
 }

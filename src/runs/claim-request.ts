@@ -46,7 +46,7 @@ export function toClaim(request: ClaimRequest, setting: ClaimSetting): Claim {
     policy: setting.policy,
     repoId: request.repoId ?? null,
     threadCreatedAt: request.threadCreatedAt ?? null,
-    headMaking: rerun !== true && (request.headMaking ?? makesHead(action)),
+    headMaking: request.headMaking ?? (rerun !== true && makesHead(action)),
     headFromGitHub: request.headFromGitHub ?? false,
     eventAt: eventAt === undefined ? null : wholeSecond(eventAt),
     webhookId: request.webhookId ?? null,

@@ -13,10 +13,11 @@ names \`review\` keeps what it does not give: also \`on\`, \`rerunOn\` and \`whe
 [Webhooks](../guides/webhooks.md) shows; \`on: {}\` switches its triggers off. Any other type starts
 by claims alone unless \`on\` says more. A type that is not listed is remote and has the defaults.
 
-- \`on\`, \`rerunOn\`: GitHub events with the actions that start it, or start it again; an empty
-  list counts every action. Known are \`pull_request\`, \`pull_request_review\`,
-  \`pull_request_review_comment\`, \`pull_request_review_thread\`, \`issue_comment\`,
-  \`check_run\`, \`check_suite\` and \`push\`; any other event or action is refused
+- \`on\`, \`rerunOn\`: GitHub events with the actions that start it, or start it again
+  (an event in both does that too); an empty list counts every action. Known are
+  \`pull_request\`, \`pull_request_review\`, \`pull_request_review_comment\`,
+  \`pull_request_review_thread\`, \`issue_comment\`, \`check_run\`, \`check_suite\` and
+  \`push\`; any other event or action is refused
 - \`when\`: a function of
   [the event](../guides/webhooks.md#the-event-that-when-gets) that answers at once; true starts it,
   a text it returns is the reason for not starting

@@ -1,11 +1,14 @@
 /**
  * Goal: at the door of a whole server: what a user's rule does to a payload changes no event's
- * identity, and what a repeat is told does not depend on how far its first has got.
+ * identity, what a repeat is told does not depend on how far its first has got, and an event in
+ * both `on` and `rerunOn` starts what was never run and runs again what is finished.
  */
 import { randomUUID } from 'node:crypto'
-import { afterEach, expect, it } from 'vitest'
+import { afterEach, describe, expect, it } from 'vitest'
+import { completion, leaseRequest } from '../conformance/claims.ts'
 import { openDoor, type Door } from './door.ts'
-import { newThread } from './payloads.ts'
+import { atSecond, newThread } from './payloads.ts'
+import type { Webhook } from './webhook.ts'
 
 let door: Door
 afterEach(() => door.close())
@@ -38,4 +41,37 @@ it('every repeat is told the runs of the first, also while they are being made',
   const { items } = await door.store.listRuns({}, { limit: 10, cursor: null })
   expect(items).toHaveLength(1)
   for (const { body } of repeats) expect(body.run_ids).toEqual([items[0]?.id])
+})
+
+describe('an event in both `on` and `rerunOn`', () => {
+  const pull_request = ['opened', 'labeled', 'synchronize']
+  const both = { on: { pull_request }, rerunOn: { pull_request: ['labeled', 'synchronize'] } }
+  const decided = async (webhook: Webhook) => {
+    await door.send(webhook)
+    const [newest] = await door.processed()
+    return newest?.outcomes
+  }
+  const finish = async (): Promise<void> => {
+    const leased = await door.store.leaseRun(leaseRequest({ types: ['both'] }), null)
+    if (leased === null) throw new Error('no run is pending')
+    await door.store.completeRun(completion(leased, 'succeeded'), null)
+  }
+
+  it('starts a run for a head that has none, and runs a finished one again', async () => {
+    door = await openDoor({ runs: { both } })
+    const { on } = newThread()
+    expect(await decided(on('labeled', 'a', 1))).toMatchObject([{ reason: 'new' }])
+    await finish()
+    const again = on('labeled', 'a', 2, { more: { label: { name: 'other' } } })
+    expect(await decided(again)).toMatchObject([{ reason: 'rerun' }])
+  })
+
+  it('still gives its head an order: a late push to an older head starts nothing', async () => {
+    door = await openDoor({ runs: { both } })
+    const { on, repo, repository, number } = newThread()
+    expect(await decided(on('synchronize', 'b', 2))).toMatchObject([{ reason: 'new' }])
+    const [subject] = await door.store.subjectsOf(repo, number, repository.id)
+    expect(subject?.headAt).toBe(Date.parse(atSecond(2)))
+    expect(await decided(on('synchronize', 'a', 1))).toMatchObject([{ result: 'ignored' }])
+  })
 })
