@@ -5,12 +5,12 @@
  */
 import { describe, expect, it } from 'vitest'
 import { sha } from './claims.ts'
-import { TestSubject } from './test-subject.ts'
+import { TestSubject, type TestSubjectOptions } from './test-subject.ts'
 import { useWorld, type OpenStore } from './world.ts'
 
 export function headOrder(open: OpenStore): void {
   const world = useWorld(open)
-  const make = () => new TestSubject(world())
+  const make = (options: TestSubjectOptions = {}) => new TestSubject(world(), options)
 
   describe('verified order', () => {
     it('a later event is newer and an earlier one is stale, whatever arrives first', async () => {
@@ -261,6 +261,21 @@ export function headOrder(open: OpenStore): void {
       expect(await subject.state('b')).toBe('superseded')
       expect(await subject.subject()).toMatchObject({ headAt: 7 })
     })
+
+    it.each(['a', 'b'])(
+      'moves the head back to %s, which is still queued or at work',
+      async (head) => {
+        const subject = make({ onNewer: 'queue' })
+        for (const name of ['a', 'b']) await subject.claim(name, { eventAt: 5 })
+        const last = await subject.claim('c', { eventAt: 5 })
+        expect(await settle(last.run!.id, head, 7)).toEqual({
+          result: 'moved',
+          supersededRunIds: [],
+        })
+        expect(await subject.isCurrent(head)).toBe(true)
+        expect(await subject.state(head)).toBe(head === 'a' ? 'running' : 'pending')
+      },
+    )
 
     it('shows a finished head again when it is the head after all', async () => {
       const subject = make()

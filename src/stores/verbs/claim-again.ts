@@ -13,7 +13,7 @@ import { sql } from '../sql.ts'
 import { insertAudits } from '../tables/audit-table.ts'
 import { forgetHeadCheck, isAskedAfter } from '../tables/head-check-table.ts'
 import { selectRuns, writeRuns } from '../tables/run-table.ts'
-import { writeSubjects } from '../tables/subject-table.ts'
+import { selectSubject, writeSubjects } from '../tables/subject-table.ts'
 import { claimPlaced } from './claim-runs.ts'
 import type { VerbContext } from './context.ts'
 import { lockRun } from './context.ts'
@@ -45,9 +45,11 @@ export function* settleHead(context: VerbContext, settled: SettledHead): Verb<Se
     eventAt: settled.at,
     event: 'head_check',
   }
-  const { process, reason, supersededRunIds } = yield* claimOne(context, subject, claim)
-  const moved = process || reason === 'restored' || reason === 'queued'
-  return { result: moved ? 'moved' : 'unchanged', supersededRunIds }
+  const { supersededRunIds } = yield* claimOne(context, subject, claim)
+  // No reason of a claim tells it: one that is queued or at work is a duplicate, and the head.
+  const after = yield* selectSubject(subject.id)
+  const result = after?.currentRunId === known.id ? 'moved' : 'unchanged'
+  return { result, supersededRunIds }
 }
 
 /** A claim that a rule said no to draws the run's fence; a worker that skips it draws none. */
