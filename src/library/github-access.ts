@@ -7,6 +7,7 @@ import { SetupError } from '../errors.ts'
 import type { GitHubConnection } from '../github.ts'
 import type { Log } from '../log.ts'
 import type { Seams } from '../open-store.ts'
+import { meantWords } from '../settings/nearest.ts'
 import { options, type OptionKey } from '../settings/options.ts'
 import type { Settings } from '../settings/settings.ts'
 
@@ -35,7 +36,11 @@ export async function openGitHubAccess(
 function checkAccess(given: unknown) {
   const { token, appId, privateKey, ...others } = (given ?? {}) as Record<string, unknown>
   const [unknown] = Object.keys(others)
-  if (unknown !== undefined) throw badAccess(`has the unknown field ${JSON.stringify(unknown)}`)
+  if (unknown !== undefined) {
+    const fields = ['token', 'appId', 'privateKey']
+    const meant = meantWords(unknown, fields)
+    throw badAccess(`has the unknown field ${JSON.stringify(unknown)}; ${meant}`)
+  }
   const isApp = appId !== undefined || privateKey !== undefined
   if (isApp === (token !== undefined)) {
     throw badAccess('needs either a token, or an appId with its privateKey')

@@ -63,9 +63,12 @@ export interface OpenOptions extends Partial<Seams> {
  * Opens Holdfast on the database that `config.databaseUrl` names (default: `sqlite:` in
  * `config.dataDir`). The environment and `holdfast.config.ts` are not read.
  */
-export async function openHoldfast(config: Config, options: OpenOptions = {}): Promise<Holdfast> {
-  const { log = quiet, github, onStoreError: _given, ...ownSeams } = options
+export async function openHoldfast(
+  config: Config = {},
+  options: OpenOptions = {},
+): Promise<Holdfast> {
   const { onStoreError = 'closed' } = checkOpenOptions(options)
+  const { log = quiet, github, onStoreError: _given, ...ownSeams } = options
   const seams = { ...systemSeams, ...ownSeams, log }
   const settings = await loadSettings({ env: {}, cwd: process.cwd(), inline: config })
   const connection = github === undefined ? null : await openGitHubAccess(github, settings, seams)
@@ -141,7 +144,7 @@ class EmbeddedHoldfast implements Holdfast {
     status: string,
     of: { readonly type?: string } = {},
   ): Promise<void> {
-    const { type } = checkReport({ ...of, status })
+    const { type } = checkReport(status, of)
     const key = heldKey(type, runKey)
     const lease = this.#granted.meantBy(key, runKey, 'report()')
     if (lease !== undefined) await this.#report(lease, status)
@@ -164,7 +167,7 @@ class EmbeddedHoldfast implements Holdfast {
       throw new InvalidInputError(
         'invalid_value',
         'retentionDays',
-        'retentionDays must be a number of days, 0 or more',
+        'purgeOldRuns: retentionDays must be a number of days, 0 or more',
       )
     }
     this.#checkOpen()
@@ -218,7 +221,7 @@ class EmbeddedHoldfast implements Holdfast {
   }
 
   async #report({ runId, leaseHash }: KeptLease, status: string): Promise<void> {
-    const { status: text } = checkReport({ status })
+    const { status: text } = checkReport(status)
     const { store } = await this.#parts.access.get()
     await store.reportStatus({ runId, leaseHash, text, actor }, null)
   }

@@ -1,4 +1,7 @@
-import { describe, expect, test } from 'vitest'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, test, vi } from 'vitest'
 import { InvalidInputError } from '../errors.ts'
 import { openHoldfast } from './open-holdfast.ts'
 import { checkClaim, checkCompletion, type Completion, type RunClaim } from './requests.ts'
@@ -51,4 +54,67 @@ describe('settings that are wrong', () => {
   ])('%j name the call they were given to', async (config, message) => {
     await expect(openHoldfast(config as object)).rejects.toThrow(message)
   })
+})
+
+describe('an option that does not exist', () => {
+  const config = { databaseUrl: 'sqlite::memory:' }
+
+  test.each([
+    [{ onStoreErorr: 'open' }, 'onStoreErorr is not known here; did you mean onStoreError?'],
+    [{ githb: { token: 'x' } }, 'githb is not known here; did you mean github?'],
+    [
+      { github: { tokn: 'x' } },
+      'github has the unknown field "tokn"; the nearest right one is token',
+    ],
+  ])('of openHoldfast is refused: %j', async (options, told) => {
+    await expect(openHoldfast(config, options as object)).rejects.toThrow(`openHoldfast: ${told}`)
+  })
+
+  test('of a gate is refused, whatever it was given to', async () => {
+    const holdfast = await openHoldfast(config)
+    const whole = { ...claim, headSha: 'a'.repeat(40), eventAt: new Date(0) }
+    const options: object = { onStoreEror: 'open' }
+    await expect(holdfast.checkAndClaimRun(whole, options)).rejects.toThrow(
+      'checkAndClaimRun: onStoreEror is not known here; did you mean onStoreError?',
+    )
+    const gate = await holdfast.checkAndClaimRun(whole)
+    const refusals = [
+      ['complete', () => gate.complete({ sumary: 'x' } as Completion), 'did you mean summary?'],
+      [
+        'report',
+        () => holdfast.reportRunStatus(gate.runKey, 'x', { tpye: 'a' } as object),
+        'type?',
+      ],
+      ['publish', () => gate.publish('a', { chanel: 'github-label' } as never), 'channel?'],
+      [
+        'publish of a channel',
+        () => gate.publish('a', { channel: 'github-comment', bdoy: 'x' } as never),
+        'publish: body is required; bdoy is not known here; did you mean body?',
+      ],
+      ['publish nothing', () => gate.publish('a', undefined as never), 'publish: the argument'],
+      [
+        'purge',
+        () => holdfast.purgeOldRuns({ retentionDays: 3 } as never),
+        'purgeOldRuns: retentionDays must be a number of days',
+      ],
+    ] as const
+    for (const [what, call, told] of refusals) {
+      await expect(call(), what).rejects.toThrow(InvalidInputError)
+      await expect(call(), what).rejects.toThrow(told)
+    }
+    await holdfast.close()
+  })
+})
+
+test('without a configuration all is as by default, and no config file is read', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'holdfast-library-'))
+  writeFileSync(join(folder, 'holdfast.config.ts'), "throw new Error('it was read')")
+  const cwd = vi.spyOn(process, 'cwd').mockReturnValue(folder)
+  try {
+    const holdfast = await openHoldfast()
+    await holdfast.close()
+  } finally {
+    cwd.mockRestore()
+    rmSync(folder, { recursive: true })
+  }
 })

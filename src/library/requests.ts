@@ -1,6 +1,6 @@
 /** What callers of the library say, checked by the same fields as every other door. */
 import { z } from 'zod'
-import { parseContent, type givenContents } from '../channels/contents.ts'
+import { givenContents, parseContent } from '../channels/contents.ts'
 import { githubChannels, type ChannelName } from '../domain/outbox/delivery.ts'
 import { readPullRequestKey } from '../domain/pair.ts'
 import { outcomes, verdicts } from '../domain/run.ts'
@@ -9,6 +9,7 @@ import { ownDeliveryParams, reservedNames } from '../http/contract/deliveries.ts
 import * as field from '../http/contract/fields.ts'
 import { statusText } from '../http/contract/status-report.ts'
 import type { PublishRequest } from '../outbox-store.ts'
+import { fieldsAt } from '../validation/fields-at.ts'
 import { findingsOf } from '../validation/findings.ts'
 import type { OutputKey } from './find-output.ts'
 
@@ -54,11 +55,26 @@ const reportSchema = z.strictObject({
   type: field.runType.default('review'),
 })
 
-const onStoreErrorSchema = z.object({ onStoreError: z.enum(['open', 'closed']).optional() })
+const gateOptionsSchema = z.strictObject({ onStoreError: z.enum(['open', 'closed']).optional() })
 
-const outputTypeSchema = z.strictObject({ type: field.runType.optional() })
+const seam = z.unknown().optional()
+/** `github` is checked where it is opened, without its values. */
+const openOptionsSchema = gateOptionsSchema.extend({
+  log: seam,
+  github: seam,
+  clock: seam,
+  random: seam,
+  scheduler: seam,
+})
 
-const outputSchema = z.strictObject({ channel: z.enum(githubChannels) })
+const typeSchema = z.strictObject({ type: field.runType.optional() })
+
+const contentFields = Object.values(givenContents).flatMap((form) => fieldsAt(form, []))
+/** What can be said of an output while its channel, and so its form, is not known. */
+const outputSchema = z.strictObject({
+  ...Object.fromEntries(contentFields.map((name) => [name, z.unknown().optional()])),
+  channel: z.enum(githubChannels),
+})
 const outputNameSchema = ownDeliveryParams.pick({ name: true })
 
 export type RunClaim = z.input<typeof claimSchema>
@@ -71,12 +87,12 @@ export const checkClaim = (claim: RunClaim): CheckedClaim =>
 export const checkCompletion = (completion: Completion): CheckedCompletion =>
   check('completeRun', completionSchema, completion)
 
-type OnStoreError = z.output<typeof onStoreErrorSchema>
+type OnStoreError = z.output<typeof gateOptionsSchema>
 
 export const checkGateOptions = (options: unknown): OnStoreError =>
-  check('checkAndClaimRun', onStoreErrorSchema, options)
+  check('checkAndClaimRun', gateOptionsSchema, options)
 export const checkOpenOptions = (options: unknown): OnStoreError =>
-  check('openHoldfast', onStoreErrorSchema, options)
+  check('openHoldfast', openOptionsSchema, options)
 
 /** The claim that was made, or the run key of its gate, which does not say the type. */
 export function checkOutputKey(
@@ -84,7 +100,7 @@ export function checkOutputKey(
   of: { readonly type?: string },
 ): OutputKey {
   const call = 'ensureNotPublished'
-  const { type } = check(call, outputTypeSchema, of)
+  const { type } = check(call, typeSchema, of)
   if (typeof output !== 'string') {
     return check(call, claimSchema, { ...output, ...(type !== undefined && { type }) })
   }
@@ -102,22 +118,35 @@ export type Output = {
 
 export function checkOutput(
   name: string,
-  { channel, ...content }: Output,
+  output: Output,
 ): Pick<PublishRequest, 'name' | 'channel' | 'content'> {
   check('publish', outputNameSchema, { name })
   if (reservedNames.includes(name)) {
     const message = `publish: name ${name} is what Holdfast itself publishes; use another name`
     throw new InvalidInputError('invalid_value', 'name', message)
   }
-  check('publish', outputSchema, { channel })
+  const given = (output as Output | undefined)?.channel ?? ''
+  if (!Object.hasOwn(givenContents, given)) check('publish', outputSchema, output)
+  const { channel, ...content } = output
+  check('publish', givenContents[channel], content, 'invalid_content')
   return { name, channel, content: { ...parseContent(channel, content) } }
 }
 
-export const checkReport = (report: z.input<typeof reportSchema>): z.output<typeof reportSchema> =>
-  check('reportRunStatus', reportSchema, report)
+export function checkReport(
+  status: string,
+  of: { readonly type?: string } = {},
+): z.output<typeof reportSchema> {
+  const call = 'reportRunStatus'
+  return check(call, reportSchema, { ...check(call, typeSchema, of), status })
+}
 
 /** All that is wrong at once, so that a caller mends it in one go; `field` is the first. */
-function check<T extends z.ZodType>(call: string, schema: T, value: unknown): z.output<T> {
+function check<T extends z.ZodType>(
+  call: string,
+  schema: T,
+  value: unknown,
+  code = 'invalid_value',
+): z.output<T> {
   const parsed = schema.safeParse(value)
   if (parsed.success) return parsed.data
   const found = findingsOf(schema, parsed.error.issues, value).map(({ path, message }) => ({
@@ -125,5 +154,5 @@ function check<T extends z.ZodType>(call: string, schema: T, value: unknown): z.
     message,
   }))
   const told = found.map(({ field, message }) => `${field} ${message}`).join('; ')
-  throw new InvalidInputError('invalid_value', found[0]?.field ?? '', `${call}: ${told}`)
+  throw new InvalidInputError(code, found[0]?.field ?? '', `${call}: ${told}`)
 }
