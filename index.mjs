@@ -18,6 +18,7 @@ export const {
   InvalidInputError,
   NotFoundError,
   OutputUnknownError,
+  SettingsError,
   SetupError,
   StoreContendedError,
   StoreUnavailableError,
