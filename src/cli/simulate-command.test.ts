@@ -25,9 +25,13 @@ test('the story is told line by line', async () => {
   expect(world.stdout).toContain('No violations.')
 })
 
-test.each([
-  [['--seeds', '0'], '--seeds'],
-  [['--seed', 'x'], '--seed'],
+test.each<readonly [readonly string[], string]>([
+  ...['0', '-1', '1.5', '1000001', '1e2', '0x10', 'x', ''].map(
+    (wrong) => [['--seeds', wrong], '--seeds must be a whole number from 1 to 1000000'] as const,
+  ),
+  ...['-1', '1.5', '2147483649', '9'.repeat(30), 'x'].map(
+    (wrong) => [['--seed', wrong], '--seed must be a whole number from 0 to 2147483648'] as const,
+  ),
   [['--sede', '1'], '--seed'],
 ])('%j is wrong usage', async (flags, named) => {
   const world = new FakeWorld()

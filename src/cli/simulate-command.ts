@@ -4,6 +4,7 @@
  */
 import type { Command } from 'commander'
 import { z } from 'zod'
+import { fromQuery, wholeNumber } from '../http/contract/fields.ts'
 import type { SeedResult } from '../simulation/simulate-seed.ts'
 import type { Simulated } from '../simulation/simulate.ts'
 import type { Parsed } from './connection.ts'
@@ -17,11 +18,12 @@ import type { World } from './world.ts'
 
 /** About ten seconds of work. */
 const seedsUsual = 100
+const seedsMax = 1_000_000
 const seedMax = 2 ** 31
 
 const flags = z.strictObject({
-  seeds: z.coerce.number().int().min(1).max(1_000_000).optional(),
-  seed: z.coerce.number().int().min(0).max(seedMax).optional(),
+  seeds: fromQuery(wholeNumber(1, seedsMax)).optional(),
+  seed: fromQuery(wholeNumber(0, seedMax)).optional(),
 })
 
 export function addSimulateCommand(
@@ -38,8 +40,11 @@ export function addSimulateCommand(
         'people in between, all by the seed, and holds what GitHub and the database show to the ' +
         'rules. The same seed is the same story. Touches no database and no network.',
     )
-    .option('--seeds <number>', `how many worlds (default: ${seedsUsual}; 1 with --seed)`)
-    .option('--seed <number>', 'the first seed; drawn when not given')
+    .option(
+      '--seeds <number>',
+      `how many worlds, 1 to ${seedsMax} (default: ${seedsUsual}; 1 with --seed)`,
+    )
+    .option('--seed <number>', `the first seed, 0 to ${seedMax}; drawn when not given`)
     .option('--story', 'print all that happened, line by line')
     .option('--json', 'print what was found as one JSON document')
     .addHelpText(

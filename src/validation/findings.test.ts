@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
+import { fromQuery, wholeNumber } from '../http/contract/fields.ts'
 import { findingsOf } from './findings.ts'
 
 const schema = z
@@ -42,6 +43,13 @@ test.each([
   [{ ...right, colour: 'a' }, ['colour is not known here (shape)']],
 ])('%j is told as %j', (data, expected) => {
   expect(told(data)).toEqual(expected)
+})
+
+test.each(['x', '', 1.5, 0, 1001, Number.NaN])('%j is told with what a number may be', (limit) => {
+  const schema = z.strictObject({ limit: fromQuery(wholeNumber(1, 1000)) })
+  const parsed = schema.safeParse({ limit })
+  const [finding] = findingsOf(schema, parsed.error?.issues ?? [], { limit })
+  expect(finding?.message).toBe('must be a whole number from 1 to 1000')
 })
 
 test('a hundred thousand wrong names are not all told', () => {

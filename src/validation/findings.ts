@@ -8,6 +8,8 @@ import { nearName } from './near-name.ts'
 
 /** A value can be wrong in a hundred thousand places. */
 const unknownKeysMax = 20
+/** How zod begins where the schema has no words of its own. */
+const zodWords = 'Invalid input'
 
 export interface Finding {
   readonly path: readonly PropertyKey[]
@@ -37,8 +39,11 @@ function flatten(schema: z.ZodType, issue: Issue, data: unknown): readonly Findi
         message: unknownMessage(key, fieldsAt(schema, path)),
         shape: true,
       }))
-    case 'invalid_type':
-      return [{ path, message: typeMessage(issue.expected, value), shape: true }]
+    case 'invalid_type': {
+      const isOurs = value !== undefined && !issue.message.startsWith(zodWords)
+      const message = isOurs ? issue.message : typeMessage(issue.expected, value)
+      return [{ path, message, shape: true }]
+    }
     case 'invalid_value': {
       const message = `must be ${listed(issue.values.map(String))}`
       return [{ path, message, shape: typeof value !== 'string' }]

@@ -58,11 +58,12 @@ export const errorCode = z
 
 export function wholeNumber(min: number, max: number) {
   const message = `must be a whole number from ${min} to ${max}`
-  return z.int().min(min, message).max(max, message)
+  return z.int(message).min(min, message).max(max, message)
 }
 
 /** Numbers that GitHub or a user gives out: of pull requests, issues, repositories, people. */
-export const positive = z.int().min(1, 'must be a positive whole number')
+const positiveOnly = 'must be a positive whole number'
+export const positive = z.int(positiveOnly).min(1, positiveOnly)
 
 export const leaseMs = wholeNumber(1000, 3_600_000).describe(
   "Length of the lease in milliseconds; the server's setting when not given.",
