@@ -57,17 +57,23 @@ const broken: Simulated = {
     },
   ],
 }
-const played = { simulated: broken, first: 7, digests: new Map<number, string>() }
+const played = { simulated: broken, first: 7, asked: 1000, digests: new Map<number, string>() }
 
 test('a violation is told with its rule, what came before it, and how to see it again', () => {
   const text = textReport(played, paintFor(false))
-  expect(text).toContain('3 seeds from 7, 12.3 seeds per second')
+  expect(text).toContain('3 of 1000 seeds from 7 (a violation ends it), 12.3 seeds per second')
   expect(text).toContain('Seed 9 breaks a rule\n  6: two comments stand there')
   expect(text).toContain('event 59')
   expect(text).not.toContain('event 19\n')
   expect(text).toContain('holdfast simulate --seed 9')
   expect(text).toContain('4  clocks that were set\n        0  restores of an older database\n')
+  expect(jsonReport(played)).toMatchObject({ seeds: 3, seeds_asked: 1000 })
   expect(jsonReport(played).violations).toMatchObject([
     { seed: 9, rule: '6', replay: 'holdfast simulate --seed 9' },
   ])
+})
+
+test('where all were played, only their number is told', () => {
+  const all = { ...played, simulated: { ...broken, broken: [] }, asked: 3 }
+  expect(textReport(all, paintFor(false))).toContain('3 seeds from 7, 12.3 seeds per second')
 })

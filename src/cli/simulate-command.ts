@@ -83,7 +83,7 @@ async function play(
   })
   progress.end()
   const { terminal } = world
-  const played = { simulated, first, digests }
+  const played = { simulated, first, asked: count, digests }
   if (parsed['json'] === true) printJson(terminal, jsonReport(played))
   else terminal.out(textReport(played, paintFor(terminal.colour)))
   return simulated

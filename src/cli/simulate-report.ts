@@ -7,17 +7,17 @@ const lastEvents = 40
 export interface Played {
   readonly simulated: Simulated
   readonly first: number
+  /** How many seeds should be played; a violation ends it before. */
+  readonly asked: number
   /** Of each seed's story. */
   readonly digests: ReadonlyMap<number, string>
 }
 
-export function textReport({ simulated, first, digests }: Played, paint: Paint): string {
-  const { seeds, seedsPerSecond, faults, situations, checks, broken, rules } = simulated
-  const which =
-    seeds === 1 ? `seed ${first} (${digests.get(first)})` : `${seeds} seeds from ${first}`
+export function textReport(played: Played, paint: Paint): string {
+  const { seedsPerSecond, faults, situations, checks, broken, rules } = played.simulated
   const byName = [...faults].toSorted(([a], [b]) => a.localeCompare(b))
   const lines = [
-    `${which}, ${seedsPerSecond.toFixed(1)} seeds per second`,
+    `${seedsWords(played)}, ${seedsPerSecond.toFixed(1)} seeds per second`,
     '',
     paint('Faults injected', 'bold'),
     ...byName.map(([name, times]) => row(times, name)),
@@ -35,6 +35,12 @@ export function textReport({ simulated, first, digests }: Played, paint: Paint):
   return `${lines.join('\n')}\n`
 }
 
+function seedsWords({ simulated: { seeds }, first, asked, digests }: Played): string {
+  if (asked === 1) return `seed ${first} (${digests.get(first)})`
+  if (seeds === asked) return `${seeds} seeds from ${first}`
+  return `${seeds} of ${asked} seeds from ${first} (a violation ends it)`
+}
+
 function brokenLines({ seed, violations, story }: BrokenSeed, paint: Paint): string[] {
   return [
     paint(`Seed ${seed} breaks ${violations.length === 1 ? 'a rule' : 'rules'}`, 'red'),
@@ -50,10 +56,11 @@ function brokenLines({ seed, violations, story }: BrokenSeed, paint: Paint): str
 const row = (count: number, name: string): string => `${String(count).padStart(9)}  ${name}`
 const replay = (seed: number): string => `holdfast simulate --seed ${seed}`
 
-export function jsonReport({ simulated, first, digests }: Played) {
+export function jsonReport({ simulated, first, asked, digests }: Played) {
   const { seeds, seedsPerSecond, faults, situations, checks, broken } = simulated
   return {
     seeds,
+    seeds_asked: asked,
     first_seed: first,
     seeds_per_second: Math.round(seedsPerSecond * 10) / 10,
     faults: Object.fromEntries(faults),
@@ -68,6 +75,6 @@ export function jsonReport({ simulated, first, digests }: Played) {
         replay: replay(seed),
       })),
     ),
-    ...(seeds === 1 && { digest: digests.get(first) }),
+    ...(asked === 1 && { digest: digests.get(first) }),
   }
 }
