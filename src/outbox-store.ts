@@ -90,11 +90,27 @@ export interface OutboxStore {
   /**
    * A copy was put in this store's place: what is open may have been sent since it was made. Noted
    * in bites of one transaction each. Who dies in between leaves the rest to the next one, or to
-   * whoever wants to lease: nothing is published before all is noted.
+   * whoever wants to lease: nothing is published before all is noted. Answers what follows.
    */
-  noteRestore(): Promise<void>
+  noteRestore(): Promise<RestoreNote>
+  /** What follows from the last restore that was noted; null when there was none. */
+  restoreNote(): Promise<RestoreNote | null>
   /** For the reconciler: ended runs whose announcement was left open. Repairs up to `limit`. */
   closeForgotten(limit: number): Promise<number>
+}
+
+export interface RestoreNote {
+  readonly restoredAt: number
+  /** When the copy was made, as far as it knows. */
+  readonly copiedAt: number
+  /** Open deliveries: each is looked for on GitHub before it is sent. */
+  readonly open: number
+  /** Targets that were shown lately: each is read once more. */
+  readonly shown: number
+  /** When the last of those is read, if a server runs and nothing delays it. */
+  readonly lastReadAt: number
+  /** When the first server started on it; null while none has. */
+  readonly servedAt: number | null
 }
 
 /** Which part of this program asked GitHub. */

@@ -2,6 +2,7 @@
 import type { Command } from 'commander'
 import type { DatabaseLook } from '../domain/database-look.ts'
 import { isActive } from '../domain/served.ts'
+import type { RestoreNote } from '../outbox-store.ts'
 import { describeDatabase } from '../settings/describe-settings.ts'
 import { makeDatabaseFolder } from '../settings/first-start.ts'
 import type { Settings } from '../settings/settings.ts'
@@ -10,6 +11,7 @@ import { UsageError } from './failure.ts'
 import { openExisting, refuseMemory } from './operations/open-operations.ts'
 import { printJson } from './output/json.ts'
 import { progressOn } from './output/progress.ts'
+import { notedText } from './restore-words.ts'
 import { storeFailure } from './store-failure.ts'
 import type { World } from './world.ts'
 
@@ -25,7 +27,10 @@ export function addMigrateCommand(program: Command, world: World): void {
     )
     .option('--dry-run', 'only tell what would be applied')
     .option('--restored', 'say that the database was restored: what is open is looked for first')
-    .option('--json', 'print {"from","to","applied":[…],"dry_run","restored"}')
+    .option(
+      '--json',
+      'print {"from","to","applied":[…],"dry_run","restored"}; restored: "open","shown"',
+    )
   addDatabaseFlags(migrate)
     .addHelpText(
       'after',
@@ -45,12 +50,14 @@ Examples:
         throw new UsageError('--dry-run changes nothing, so --restored does not go with it')
       }
       if (schema.missing.length > 0 && !dryRun) await apply(world, settings, schema.missing.length)
-      if (restored) await noteRestore(world, settings)
+      const note = restored ? await noteRestore(world, settings) : null
       const applied = schema.missing.map(({ version, name }) => ({ version, name }))
       const to = applied.at(-1)?.version ?? schema.version
       const answer = { from: schema.version, to, applied, dry_run: dryRun, restored }
-      if (parsed['json'] === true) return printJson(world.terminal, answer)
-      world.terminal.out(migrateText(answer, describeDatabase(settings)))
+      const counts = note && { open: note.open, shown: note.shown }
+      if (parsed['json'] === true) return printJson(world.terminal, { ...answer, ...counts })
+      const told = note === null ? '' : notedText(note)
+      world.terminal.out(schemaText(answer, describeDatabase(settings)) + told)
     })
 }
 
@@ -75,12 +82,12 @@ async function apply(world: World, settings: Settings, count: number): Promise<v
   }
 }
 
-async function noteRestore(world: World, settings: Settings): Promise<void> {
+async function noteRestore(world: World, settings: Settings): Promise<RestoreNote> {
   const store = await openExisting(world, settings)
   try {
     const { aliveAt } = await store.vitals()
     if (isActive(aliveAt, store.now())) world.terminal.err(activeText(store.now() - aliveAt))
-    await store.outbox.noteRestore()
+    return await store.outbox.noteRestore()
   } finally {
     await store.close()
   }
@@ -97,13 +104,6 @@ interface Migrated {
   readonly applied: readonly { readonly version: number; readonly name: string }[]
   readonly dry_run: boolean
   readonly restored: boolean
-}
-
-function migrateText(migrated: Migrated, database: string): string {
-  const noted = migrated.restored
-    ? 'Noted that it was restored: what is open is looked for first.\n'
-    : ''
-  return schemaText(migrated, database) + noted
 }
 
 function schemaText({ from, to, applied, dry_run: dryRun }: Migrated, database: string): string {

@@ -302,7 +302,10 @@ describe('the database', () => {
     const first = await at.store.outbox.knowsSince()
     const { code, stdout } = await at.command('migrate', '--restored')
     expect({ code, stdout }).toMatchObject({ code: 0 })
-    expect(stdout).toMatch(/ is up to date: schema \d+\.\nNoted that it was restored: /)
+    expect(stdout).toMatch(
+      / is up to date: schema \d+\.\nNoted that this database was restored, at /,
+    )
+    expect(stdout).toContain('there is nothing to look for')
     expect(await at.store.outbox.knowsSince()).toBeGreaterThan(first)
     const wrong = await at.command('migrate', '--restored', '--dry-run')
     expect(wrong).toMatchObject({ code: 2, stdout: '' })
@@ -313,7 +316,8 @@ describe('the database', () => {
     expect((await at.command('migrate', '--restored')).stderr).toBe('')
     await at.store.beat()
     const { code, stdout, stderr } = await at.command('migrate', '--restored', '--json')
-    expect({ code, ...(JSON.parse(stdout) as object) }).toMatchObject({ code: 0, restored: true })
+    const told = { restored: true, open: 0, shown: 0 }
+    expect({ code, ...(JSON.parse(stdout) as object) }).toMatchObject({ code: 0, ...told })
     expect(stderr).toMatch(/^Warning: A server was active on this database \d+ s ago\. .*stop it/)
   })
 

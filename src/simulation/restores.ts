@@ -77,7 +77,7 @@ export class Restores {
     await this.#whileTimePasses(store.outbox.noteRestore())
   }
 
-  async #whileTimePasses(work: Promise<void>): Promise<void> {
+  async #whileTimePasses(work: Promise<unknown>): Promise<void> {
     await this.#world.time.pass(10)
     await work
   }

@@ -28,7 +28,7 @@ import {
   markerKeys,
   rotateMarkerKey,
 } from './verbs/marker-keys.ts'
-import { beginNoting, noteAll } from './verbs/note-restore.ts'
+import { beginNoting, noteAll, readRestoreNote } from './verbs/note-restore.ts'
 import { withOnce } from './verbs/once.ts'
 import {
   closeForgotten,
@@ -197,9 +197,18 @@ export class SqlOutbox implements port.OutboxStore {
     return this.#driver.read(() => knowsSince(this.#context.now()))
   }
 
-  async noteRestore(): Promise<void> {
+  async noteRestore(): Promise<port.RestoreNote> {
     await this.#driver.transact(() => beginNoting(this.#context))
-    await noteAll(this.#driver, this.#context)
+    for (;;) {
+      await noteAll(this.#driver, this.#context)
+      // None while somebody else has begun anew.
+      const note = await this.restoreNote()
+      if (note !== null) return note
+    }
+  }
+
+  restoreNote(): Promise<port.RestoreNote | null> {
+    return this.#driver.read(() => readRestoreNote())
   }
 
   closeForgotten(limit: number): Promise<number> {

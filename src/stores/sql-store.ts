@@ -44,7 +44,7 @@ import {
 } from './verbs/lists.ts'
 import { mendTimes } from './verbs/mend-times.ts'
 import { ensureMarkerKey } from './verbs/marker-keys.ts'
-import { noteAll, noticeBackup } from './verbs/note-restore.ts'
+import { noteAll, noteServed, noticeBackup } from './verbs/note-restore.ts'
 import type { OnceRules } from './verbs/once.ts'
 import { withOnce } from './verbs/once.ts'
 import { purge } from './verbs/purge.ts'
@@ -342,6 +342,7 @@ export class SqlStore extends SqlTokens implements port.Store {
     })
     // Also what a process before this one has begun to note.
     await noteAll(this.#driver, context)
+    await this.#driver.transact(() => noteServed(context))
     return recorded
   }
 

@@ -308,7 +308,7 @@ export const outboxVerbs: Readonly<Record<string, Scenario>> = {
     await ask(() => store.outbox.learnAuthor(author))
     return (await store.outbox.authors()).filter(({ githubId }) => githubId === author.githubId)
   },
-  noteRestore: (store, ask) => ask(() => store.outbox.noteRestore()),
+  noteRestore: async (store, ask) => (await ask(() => store.outbox.noteRestore())).open >= 0,
   closeForgotten: async (store, ask) => {
     const held = await store.claimRun(claimAt(nextPull(), 'a', true), null)
     await store.completeRun(completion(held), null)
@@ -374,5 +374,6 @@ export const reads = {
     'backlog',
     'authors',
     'knowsSince',
+    'restoreNote',
   ],
 } as const

@@ -40,6 +40,22 @@ export function restoring(open: OpenStore): void {
     expect(await hand.told(found[0]!.id)).toContain('delivery.in_doubt')
   })
 
+  it('answers what follows: what is looked for, and what is read again until when', async () => {
+    const { outbox } = world.store
+    expect(await outbox.restoreNote()).toBeNull()
+    await claim()
+    const shown = await hand.leaseNamed('status')
+    await hand.end(shown, await hand.begun(shown), sentEnd())
+    const restoredAt = world.clock.wallMs()
+    const note = await outbox.noteRestore()
+    const lastReadAt = restoredAt + second
+    expect(note).toMatchObject({ restoredAt, open: 2, shown: 1, lastReadAt, servedAt: null })
+    world.clock.move(hour)
+    await world.store.recordMode('live')
+    await world.store.recordMode('live')
+    expect(await outbox.restoreNote()).toEqual({ ...note, servedAt: restoredAt + hour })
+  })
+
   it('what is being sent stays with its holder, and nobody else takes it', async () => {
     const run = await claim()
     const leased = await hand.leaseNamed('anchor')

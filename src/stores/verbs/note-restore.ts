@@ -2,10 +2,11 @@
  * A copy of a store was put in its place: what happened since the copy is not in it. So all that
  * may have changed since is noted, in bites, before anything is published.
  */
-import type { Delivery, Restored } from '../../domain/outbox/delivery.ts'
+import { isOpen, type Delivery, type Restored } from '../../domain/outbox/delivery.ts'
 import { tell } from '../../domain/outbox/outcome.ts'
 import { afterRestore, isReadAgain, readAgain } from '../../domain/outbox/restored.ts'
 import type { Run } from '../../domain/run.ts'
+import type { RestoreNote } from '../../outbox-store.ts'
 import type { Driver } from '../driver.ts'
 import type { Verb } from '../sql.ts'
 import { join, padded, sql } from '../sql.ts'
@@ -34,6 +35,9 @@ export interface Noting {
   readonly before: string | null
   /** When the last of the reads is made that were arranged so far. */
   readonly readAt: number
+  /** How many of each kind were noted so far; not there where an older version began. */
+  readonly open?: number
+  readonly shown?: number
 }
 
 /** What a copy says of itself, once. */
@@ -51,7 +55,20 @@ export function* beginNoting(context: VerbContext): Verb<void> {
   const newest = (row?.['newest'] ?? null) as string | null
   const noting: Noting = { restoredAt, copiedAt, newest, before: null, readAt: restoredAt }
   yield* writeState('restored_at', String(restoredAt))
+  yield sql`DELETE FROM store_state WHERE key = 'restore_note'`
   yield* writeState('restore_noting', JSON.stringify(noting))
+}
+
+export function* readRestoreNote(): Verb<RestoreNote | null> {
+  const stored = yield* readState('restore_note')
+  return stored === null ? null : (JSON.parse(stored) as RestoreNote)
+}
+
+/** A server starts on it: from now on what was noted is looked at. */
+export function* noteServed(context: VerbContext): Verb<void> {
+  const note = yield* readRestoreNote()
+  if (note === null || note.servedAt !== null) return
+  yield* writeState('restore_note', JSON.stringify({ ...note, servedAt: context.now() }))
 }
 
 /** Each bite is a transaction: there may be tens of thousands, and the next process goes on. */
@@ -86,9 +103,22 @@ export function* noteBite(context: VerbContext): Verb<boolean> {
     context.now(),
   )
   const before = found.length < biteMax ? null : (found.at(-1)?.id ?? null)
-  if (before === null) yield sql`DELETE FROM store_state WHERE key = 'restore_noting'`
-  else yield* writeState('restore_noting', JSON.stringify({ ...noting, before, readAt }))
+  yield* keepProgress({
+    ...noting,
+    before,
+    readAt,
+    open: (noting.open ?? 0) + found.filter(isOpen).length,
+    shown: (noting.shown ?? 0) + found.filter(isReadAgain).length,
+  })
   return true
+}
+
+function* keepProgress(noting: Noting): Verb<void> {
+  if (noting.before !== null) return yield* writeState('restore_noting', JSON.stringify(noting))
+  const { restoredAt, copiedAt, open = 0, shown = 0, readAt: lastReadAt } = noting
+  const note: RestoreNote = { restoredAt, copiedAt, open, shown, lastReadAt, servedAt: null }
+  yield* writeState('restore_note', JSON.stringify(note))
+  yield sql`DELETE FROM store_state WHERE key = 'restore_noting'`
 }
 
 /**

@@ -7,6 +7,7 @@ export type StateKey =
   | 'first_started_at'
   | 'restored_at'
   | 'restore_noting'
+  | 'restore_note'
   | 'is_backup'
   | 'alive_at'
   | 'interruptions'
