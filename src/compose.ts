@@ -34,6 +34,7 @@ import {
 } from './open-store.ts'
 import { openIsOurs, openOutbox } from './outbox/open-outbox.ts'
 import { noMetrics } from './metrics.ts'
+import type { RestoreNote } from './outbox-store.ts'
 import { createPrometheusMetrics } from './metrics/prometheus.ts'
 import type { CheckIsOurs } from './outbox/is-ours.ts'
 import { createReconciler } from './outbox/reconciler.ts'
@@ -56,6 +57,8 @@ export interface App {
   readonly runs: Runs
   /** Who we act as, once GitHub was asked; null when it did not say. */
   ownAccount(): Promise<OwnAccount | 'refused' | null>
+  /** What follows from a restore of the database; null when there was none. */
+  restoreNote(): Promise<RestoreNote | null>
   /** Takes requests; resolves when it does. */
   listen(): Promise<{ readonly url: string }>
   /** Finishes what is in hand, then lets go of everything. */
@@ -151,6 +154,7 @@ export async function compose(settings: Settings, options: ComposeOptions): Prom
     store,
     runs,
     ownAccount: () => intake.ownAccount(),
+    restoreNote: () => store.outbox.restoreNote(),
     async listen() {
       // Before anything may be taken from a holder, know how long they could not reach us.
       await store.beat()

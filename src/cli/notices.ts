@@ -23,10 +23,12 @@ export interface StartedNotice {
   readonly url: string
   /** Null when GitHub has not said who we are. */
   readonly account: OwnAccount | 'refused' | null
+  /** What is done about a restored database; null when it is none. */
+  readonly restored: string | null
 }
 
 export function startedText(notice: StartedNotice): string {
-  const { settings, secrets, version, url } = notice
+  const { settings, secrets, version, url, restored } = notice
   const { adminTokenPath, unshown, warnings } = secrets
   const justShown = unshown.some(({ path }) => path === adminTokenPath)
   return [
@@ -35,6 +37,7 @@ export function startedText(notice: StartedNotice): string {
     ...rows('webhooks', webhookLines(settings, url)),
     ...(justShown ? [] : rows('admin token', [adminTokenPlace(adminTokenPath)])),
     ...rows('store', [describeDatabase(settings)]),
+    ...(restored === null ? [] : rows('', [restored])),
     ...rows('mode', modeLines(notice)),
     ...rows('run types', [runTypes(settings)]),
     ...rows('next', nextSteps(settings)),

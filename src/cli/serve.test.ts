@@ -120,6 +120,18 @@ describe('a server that comes up', () => {
       return world.stderr
     }
 
+    test('says that it runs on a restored copy, and what it does about that', async () => {
+      const world = new FakeWorld()
+      const restoredAt = world.clock.wallMs()
+      const times = { restoredAt, copiedAt: 0, lastReadAt: restoredAt, servedAt: restoredAt }
+      world.restoreNote = () => Promise.resolve({ ...times, open: 2, shown: 0 })
+      const exit = world.run('serve')
+      await world.printed.promise
+      world.stop('SIGTERM')
+      expect(await exit).toBe(0)
+      expect(world.stderr).toMatch(/restored copy of .*; looks on GitHub for 2 open deliveries/)
+    })
+
     test('says that it publishes, as whom, where webhooks go, and what comes next', async () => {
       const account = { login: 'review-bot', id: 7, appId: null, kind: 'user' } as const
       const told = await started({ HOLDFAST_PUBLIC_URL: 'https://bot.example' }, account)

@@ -16,6 +16,7 @@ import { exitCodes } from './failure.ts'
 import { listenFailure } from './listen-failure.ts'
 import { makeLog, type Log } from './log.ts'
 import { madeSecretsText, startedText } from './notices.ts'
+import { restoredLine } from './restore-words.ts'
 import { storeFailure } from './store-failure.ts'
 import type { World } from './world.ts'
 
@@ -68,7 +69,8 @@ async function start(world: World, settings: Settings, log: Log): Promise<Starte
     })
     terminal.err(madeSecretsText(secrets.unshown))
     const account = await firstWord(world, app)
-    terminal.err(startedText({ settings, secrets, version, url, account }))
+    const restored = restoredLine(await app.restoreNote(), clock.wallMs())
+    terminal.err(startedText({ settings, secrets, version, url, account, restored }))
     await secrets.markShown()
     log.info({ version, url, settings: describeChanges(settings) }, 'started')
     log.debug({ settings: describeSettings(settings) }, 'all settings')

@@ -91,11 +91,13 @@ export class FakeWorld implements World {
   listen: App['listen'] = () => Promise.resolve({ url: 'http://127.0.0.1:8787' })
   close: App['close'] = () => Promise.resolve()
   ownAccount: App['ownAccount'] = () => Promise.resolve(null)
+  restoreNote: App['restoreNote'] = () => Promise.resolve(null)
 
   compose: World['compose'] = (settings, options) => {
     this.composed = { settings, options }
     const app = {
       ownAccount: () => this.ownAccount(),
+      restoreNote: () => this.restoreNote(),
       listen: () => this.listen(),
       close: async () => {
         this.closes++
