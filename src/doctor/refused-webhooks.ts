@@ -13,7 +13,8 @@ export function checkSignatures(signatures: Signatures): readonly Finding[] {
   const [last] = refused
   if (last === undefined) return [fine(check, acceptedWords(signatures))]
   const told =
-    `webhooks with a wrong signature were refused, the last from ${String(last.data['address'])} ` +
+    `webhooks with a wrong signature were refused in the last day, the last from ` +
+    `${String(last.data['address'])} ` +
     `before ${new Date(last.at).toISOString()}`
   const remedy =
     `Set the same secret in the webhook on GitHub and in ${options.githubWebhookSecrets.env}, ` +

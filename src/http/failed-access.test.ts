@@ -7,17 +7,13 @@ import { FailedAccess } from './failed-access.ts'
 
 const audited: Refusals[][] = []
 const delays: number[] = []
-let minuteOver: () => void
 const scheduler: Scheduler = {
   soon: (task) => systemScheduler.soon(task),
   after: (ms, task) => {
     delays.push(ms)
     return systemScheduler.after(0, task)
   },
-  afterInBackground: (_ms, task) => {
-    minuteOver = task
-    return () => undefined
-  },
+  afterInBackground: () => () => undefined,
 }
 const store = {
   noteRefusals: async (refusals: readonly Refusals[]) => void audited.push([...refusals]),
@@ -30,28 +26,54 @@ beforeEach(() => {
 })
 
 describe('refused credentials', () => {
-  test('are audited once per minute, address and kind', async () => {
-    for (let n = 0; n < 7; n += 1) await failures.refused('192.0.2.1', 'token')
-    await failures.refused('192.0.2.2', 'token')
+  const rowOf = (address: string, what: 'token' | 'signature', count: number) =>
+    ({ address, what, count }) as const
+
+  test('are audited at once, and then once per minute, address and kind', async () => {
+    await failures.refused('192.0.2.1', 'token')
     await failures.refused('192.0.2.1', 'signature')
-    expect(audited).toEqual([])
-    minuteOver()
-    expect(audited).toEqual([
-      [
-        { address: '192.0.2.1', what: 'token', count: 7 },
-        { address: '192.0.2.2', what: 'token', count: 1 },
-        { address: '192.0.2.1', what: 'signature', count: 1 },
-      ],
+    expect(audited.flat()).toEqual([
+      rowOf('192.0.2.1', 'token', 1),
+      rowOf('192.0.2.1', 'signature', 1),
     ])
+    for (let n = 0; n < 6; n += 1) await failures.refused('192.0.2.1', 'token')
+    expect(audited.flat()).toHaveLength(2)
     await failures.flush()
-    expect(audited).toHaveLength(1)
+    expect(audited.flat().slice(2)).toEqual([rowOf('192.0.2.1', 'token', 6)])
+    await failures.flush()
+    expect(audited.flat()).toHaveLength(3)
+  })
+
+  test('that go on are told of at the end of each minute only', async () => {
+    for (let minute = 0; minute < 3; minute += 1) {
+      for (let n = 0; n < 5; n += 1) await failures.refused('192.0.2.1', 'token')
+      await failures.flush()
+    }
+    expect(audited.flat().map(({ count }) => count)).toEqual([1, 4, 5, 5])
+  })
+
+  test('are all told of when the server leaves, also those that are being written', async () => {
+    const writing = Promise.withResolvers<undefined>()
+    const slow = {
+      noteRefusals: async (refusals: readonly Refusals[]) => {
+        await writing.promise
+        audited.push([...refusals])
+      },
+    }
+    failures = new FailedAccess(slow, scheduler, pino({ level: 'silent' }))
+    for (let n = 1; n <= 3; n += 1) await failures.refused(`192.0.2.${n}`, 'token')
+    const flushed = failures.flush()
+    writing.resolve(undefined)
+    await flushed
+    expect(audited.map((rows) => rows.length)).toEqual([1, 2])
   })
 
   test('from ever more addresses do not fill the audit', async () => {
     for (let n = 0; n < 5000; n += 1) await failures.refused(`address ${n % 2500}`, 'token')
     await failures.flush()
-    expect(audited[0]).toHaveLength(101)
-    expect(audited[0]?.at(-1)).toEqual({ address: 'other addresses', what: 'token', count: 4800 })
+    const others = audited.flat().filter(({ address }) => address === 'other addresses')
+    expect(others.map(({ count }) => count)).toEqual([1, 4799])
+    expect(audited.flat()).toHaveLength(202)
   })
 
   test('are answered ever more slowly, up to a bound, per address', async () => {

@@ -89,8 +89,10 @@ describe('failed authentication', () => {
     expect((await get(tokenOf('read'))).statusCode).toBe(200)
     await server.close()
     expect(fakes.refusals).toEqual([
-      { address: '127.0.0.1', what: 'token', count: 3 },
-      { address: '127.0.0.1', what: 'signature', count: 2 },
+      { address: '127.0.0.1', what: 'token', count: 1 },
+      { address: '127.0.0.1', what: 'signature', count: 1 },
+      { address: '127.0.0.1', what: 'token', count: 2 },
+      { address: '127.0.0.1', what: 'signature', count: 1 },
     ])
   })
 
