@@ -1,4 +1,5 @@
 /** How webhooks are shown: in a list, and one in detail. */
+import { reasonOf } from '../audit/why/intake-words.ts'
 import type { InboxEntryView, InboxEntryWithBodyView } from './operations/operations.ts'
 import type { Field } from './output/fields.ts'
 import type { Style } from './output/paint.ts'
@@ -68,6 +69,7 @@ export function inboxFields(entry: InboxEntryWithBodyView, nowMs: number): reado
     { name: 'duplicate_of', value: entry.duplicate_of },
     { name: 'run_ids', value: entry.run_ids.join(' ') },
     ...entry.outcomes.map((outcome) => ({ name: 'outcome', value: outcomeText(outcome) })),
+    ...remedyFields(entry),
     time('event_at', entry.event_at),
     time('received_at', entry.received_at),
     time('processed_at', entry.processed_at),
@@ -75,6 +77,14 @@ export function inboxFields(entry: InboxEntryWithBodyView, nowMs: number): reado
     { name: 'tries', value: entry.tries, shown: entry.tries === 0 ? null : String(entry.tries) },
     { name: 'last_error', value: entry.last_error, style: 'red' },
   ]
+}
+
+/** What a person can do about one that failed; `why` says it of all others, too. */
+function remedyFields({ id, state, reason }: InboxEntryWithBodyView): readonly Field[] {
+  if (state !== 'failed' || reason === null) return []
+  const { remedy, replay } = reasonOf({ result: 'failed', reason })
+  const steps = [remedy, ...(replay === true ? [`holdfast inbox replay ${id}`] : [])]
+  return [{ name: 'remedy', value: steps.filter((step) => step !== undefined).join('; then ') }]
 }
 
 function outcomeText(outcome: InboxEntryView['outcomes'][number]): string {

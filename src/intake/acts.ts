@@ -105,9 +105,14 @@ export class ActMaker {
   }
 
   /** For an event that is given up on. */
-  failuresFor(routes: readonly TypeRoute[], reason: string): readonly WebhookAct[] {
+  failuresFor(
+    routes: readonly TypeRoute[],
+    reason: string,
+    detail: string | null,
+  ): readonly WebhookAct[] {
     return routes.map(({ type }): WebhookAct => {
-      return { act: 'note', outcome: { type, result: 'failed', reason, runIds: [] } }
+      const outcome = { type, result: 'failed', reason, runIds: [] } as const
+      return { act: 'note', outcome: detail === null ? outcome : { ...outcome, detail } }
     })
   }
 

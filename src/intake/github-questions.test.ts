@@ -82,6 +82,30 @@ describe('a question', () => {
     expect(blocks.size).toBe(0)
   })
 
+  it.each([
+    ['not_found', /answered 400/],
+    ['not_installed', /App is not installed/],
+    ['forbidden', /answered 400/],
+  ] as const)(
+    'that GitHub answers with %s says that it hides the repository',
+    async (kind, told) => {
+      const { role } = world(() => Promise.reject(refusal(kind)))
+      await expect(role()).rejects.toMatchObject({
+        name: 'LookFailed',
+        message: expect.stringContaining('GitHub does not show us the repository') as string,
+        hidden: expect.stringMatching(told) as string,
+      })
+    },
+  )
+
+  it.each(['unanswered', 'network', 'unauthorized', 'rate_limited'] as const)(
+    'that fails with %s says nothing of the repository',
+    async (kind) => {
+      const { role } = world(() => Promise.reject(refusal(kind)))
+      await expect(role()).rejects.toMatchObject({ name: 'LookFailed', hidden: null })
+    },
+  )
+
   it('is asked also where we are nobody: its refusal is an answer', async () => {
     const nobody = () => Promise.reject(refusal('not_installed'))
     expect(await world(async () => 'write', nobody).role()).toBe('write')

@@ -21,13 +21,23 @@ const unnamedWaitMs = 60_000
 export class LookFailed extends Error {
   /** By the store's clock; 0 when GitHub named no time. */
   readonly notBefore: number
+  /**
+   * What GitHub answered where it is not ours to see; null when it did not answer. It answers so,
+   * too, while it has trouble of its own, so it is asked a few more times.
+   */
+  readonly hidden: string | null
 
   constructor(cause: unknown, notBefore = 0) {
-    super('GitHub could not be asked', { cause })
+    const isHidden = isGitHubError(cause, 'not_found', 'not_installed', 'forbidden')
+    super(isHidden ? hiddenText : 'GitHub could not be asked', { cause })
     this.name = 'LookFailed'
     this.notBefore = notBefore
+    this.hidden = isHidden ? cause.message : null
   }
 }
+
+const hiddenText =
+  'GitHub does not show us the repository; give the token or the GitHub App access to it'
 
 export type AskedGitHub = Pick<GitHub, 'look' | 'roleOf'> &
   Pick<GitHubCalls, 'identityOf' | 'ownIdentity'>

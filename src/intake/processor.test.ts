@@ -1,7 +1,14 @@
 // Goal: what was taken in is processed, in order per lane, through outages of the store and of
 // GitHub, and what cannot be processed holds up nobody else.
 import { describe, expect, it } from 'vitest'
-import { away, contended, limited, turns, World } from '../../test/intake/processor-world.ts'
+import {
+  away,
+  contended,
+  hidden,
+  limited,
+  turns,
+  World,
+} from '../../test/intake/processor-world.ts'
 
 describe('what is taken in', () => {
   it('is processed at once, and nothing is left in hand', async () => {
@@ -281,6 +288,53 @@ describe('while GitHub cannot be asked', () => {
     expect(world.entry('a')).toMatchObject({ state: 'waiting', tries: 1, dueAt: until })
     world.now = until
     await world.processor.kick()
+    expect(world.entry('a').state).toBe('processed')
+  })
+})
+
+describe('while GitHub does not show us the repository', () => {
+  const tries = async (world: World, most: number): Promise<void> => {
+    for (let n = 0; world.entry('a').state === 'waiting' && n < most; n++) {
+      world.now = world.entry('a').dueAt ?? world.now
+      await world.processor.kick()
+    }
+  }
+
+  it('it is asked for some minutes, then given up with what GitHub answered', async () => {
+    const world = new World()
+    world.decide = () => {
+      throw hidden()
+    }
+    const { receivedAt } = world.add('a')
+    await tries(world, 1)
+    expect(world.entry('a')).toMatchObject({
+      state: 'waiting',
+      lastError: expect.stringMatching(/^GitHub does not show us the repository; give /) as string,
+    })
+    await tries(world, 1000)
+    expect(world.entry('a')).toMatchObject({ state: 'failed', reason: 'repo-not-visible' })
+    expect(world.entry('a').outcomes).toMatchObject([
+      { detail: 'GET /repositories/{repository_id}: GitHub answered 404' },
+    ])
+    expect(world.acted).toHaveLength(10)
+    expect(world.now - receivedAt).toBeGreaterThan(5 * 60_000)
+    expect(world.now - receivedAt).toBeLessThan(10 * 60_000)
+  })
+
+  it('a passing 404 does no harm, also after GitHub was away for hours', async () => {
+    const world = new World()
+    world.decide = () => {
+      throw limited()
+    }
+    world.add('a')
+    await tries(world, 30)
+    world.decide = () => {
+      throw hidden()
+    }
+    await tries(world, 1)
+    expect(world.entry('a').state).toBe('waiting')
+    world.decide = () => []
+    await tries(world, 1)
     expect(world.entry('a').state).toBe('processed')
   })
 })

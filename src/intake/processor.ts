@@ -50,6 +50,11 @@ const askedPauseMsMax = 60 * 60 * 1000
 const patienceMs = 24 * 60 * 60 * 1000
 /** One that was received long ago (we were away, or it is replayed) has not waited until now. */
 const patientTriesMin = 10
+/**
+ * About nine minutes: longer than a hiccup of GitHub's, or a permission that is being changed.
+ * After that a person has to change something, and then to replay it.
+ */
+const hiddenTriesMin = 10
 /** A fault of ours: what failed so often will fail tomorrow, too. */
 const faultsMax = 5
 
@@ -262,9 +267,10 @@ export class Processor {
     const { store, acts } = this.#options
     const now = store.now()
     const isOverdue = now - entry.receivedAt > patienceMs && entry.tries >= patientTriesMin
-    if (why === 'fault' ? entry.tries + 1 >= faultsMax : isOverdue) {
-      const reason = givenUpReasons[why]
-      const given = acts.failuresFor(routes, reason)
+    const hidden = staysHidden(entry, error)
+    if (hidden !== null || (why === 'fault' ? entry.tries + 1 >= faultsMax : isOverdue)) {
+      const reason = givenUpReasons[hidden === null ? why : 'hidden']
+      const given = acts.failuresFor(routes, reason, hidden)
       const { id: entryId, lane } = entry
       await this.#finish({ entryId, lane, acts: given, reason, givenUp: true })
       return
@@ -286,9 +292,19 @@ export class Processor {
 /** What is said of a webhook that was tried for too long, by what stood in its way. */
 export const givenUpReasons = {
   github: 'github-unavailable',
+  hidden: 'repo-not-visible',
   contended: 'store-contended',
   fault: 'internal-error',
 } as const
+
+/**
+ * What GitHub answered, when it has hidden the repository for long enough. The try before must have
+ * met the same: after an outage a single such answer proves nothing.
+ */
+function staysHidden({ tries, lastError }: InboxEntry, error: unknown): string | null {
+  if (!(error instanceof LookFailed) || error.hidden === null) return null
+  return tries + 1 >= hiddenTriesMin && lastError === error.message ? error.hidden : null
+}
 
 function putOffReason(error: unknown): PutOffReason {
   if (error instanceof LookFailed) return 'github'

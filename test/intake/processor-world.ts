@@ -6,6 +6,7 @@ import { brotliCompressSync } from 'node:zlib'
 import type { InboxEntry } from '../../src/domain/inbox.ts'
 import { decisionOf, partyOf } from '../../src/domain/inbox.ts'
 import { StoreContendedError, StoreUnavailableError } from '../../src/errors.ts'
+import { GitHubError, trouble } from '../../src/github/errors.ts'
 import { LookFailed } from '../../src/intake/github-questions.ts'
 import { Processor, type ProcessorOptions } from '../../src/intake/processor.ts'
 import type { EventFacts } from '../../src/intake/webhook-event.ts'
@@ -94,9 +95,10 @@ export class World {
           }
         },
         seePull: async (event) => await this.seePull(event),
-        failuresFor: (_routes, reason) => [
-          { act: 'note', outcome: { type: 'review', result: 'failed', reason, runIds: [] } },
-        ],
+        failuresFor: (_routes, reason, detail) => {
+          const outcome = { type: 'review', result: 'failed', reason, runIds: [] } as const
+          return [{ act: 'note', outcome: detail === null ? outcome : { ...outcome, detail } }]
+        },
       },
       scheduler: this.timers,
       log,
@@ -195,3 +197,9 @@ export const turns = async (): Promise<void> => {
   for (let turn = 0; turn < 50; turn++) await Promise.resolve()
 }
 export const limited = (until?: number) => new LookFailed(null, until)
+/** GitHub answers that there is no such repository, or none for us. */
+export const hidden = () => {
+  const asked = { route: 'GET /repositories/{repository_id}', requestId: '1' }
+  const facts = { ...asked, status: 404, githubRequestId: null }
+  return new LookFailed(new GitHubError(trouble('not_found'), facts))
+}

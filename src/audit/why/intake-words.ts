@@ -90,6 +90,12 @@ export const intakeReasons: Readonly<Record<string, IntakeReason>> = {
     replay: true,
     doctor: true,
   },
+  'repo-not-visible': {
+    because: 'GitHub does not show us the repository',
+    remedy: 'Give the token access to the repository, or install the GitHub App on it',
+    replay: true,
+    doctor: true,
+  },
   'store-contended': {
     because: 'other transactions in the database stood in its way for a whole day',
     remedy: 'Look for a transaction that was left open in the database',

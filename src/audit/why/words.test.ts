@@ -82,7 +82,7 @@ describe('every reason of the intake', () => {
   const written = [
     ...source.matchAll(/\breason: '([a-z-]+)'/g),
     ...source.matchAll(/\bignored\(deed, '([a-z-]+)'\)/g),
-    ...source.matchAll(/^ {2}(?:github|contended|fault): '([a-z-]+)',$/gm),
+    ...source.matchAll(/^ {2}(?:github|hidden|contended|fault): '([a-z-]+)',$/gm),
     ...source.matchAll(/\? reason : '([a-z-]+)'|: '(no-trigger)'|return '(ping)'/g),
   ].flatMap(([, ...reasons]) => reasons.filter((reason) => typeof reason === 'string'))
   const reasons = [...new Set(written)]
