@@ -6,6 +6,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { explain, type Why } from '../../src/audit/why.ts'
 import type { Delivery } from '../../src/domain/outbox/delivery.ts'
+import { allRights } from '../../src/domain/outbox/publish-rights.ts'
 import type { AttemptEnd, Finding } from '../../src/domain/outbox/outcome.ts'
 import type { ClaimAnswer } from '../../src/store.ts'
 import { completion, holderOf, policy, pullRequestClaim, unique } from './claims.ts'
@@ -205,6 +206,39 @@ export function whyDeliveries(open: OpenStore): void {
     await world.store.outbox.skip(id, 'nobody wants it', 'test', null)
     expect((await ask()).headline).toContain('The comment was skipped: “nobody wants it”.')
   })
+
+  async function publish(name: string): Promise<string> {
+    const { leaseHash } = holderOf(claimed)
+    const said = { name, channel: 'github-comment', content: { form: 'text', body: name } } as const
+    const request = { runId, leaseHash, actor: 'test', ...said, rightsOf: () => allRights }
+    return (await world.store.outbox.publish(request, null)).delivery.id
+  }
+
+  it('behind an earlier message of its run: that it waits for that one', async () => {
+    await publish('part-1')
+    const why = await ask(await publish('part-2'))
+    expect(why.text).toContain('it is sent after the earlier message of its run')
+    expect(why.text).toContain('the earlier message of its run, before')
+  })
+
+  it.each(['superseded', 'cancelled'] as const)(
+    'published before its run was %s: that it is sent all the same',
+    async (state) => {
+      const id = await publish('findings')
+      if (state === 'cancelled') await world.store.cancelRun(runId, 'test', null)
+      else {
+        const names = { repo: claimed.run?.repo ?? '', pr: 5, head: 'two' }
+        await world.store.claimRun(pullRequestClaim(names, { policy: announced }), null)
+      }
+      const { text } = await ask(id)
+      expect(text).toContain(
+        `it was published before its run was ${state}, and is sent all the same`,
+      )
+      await step(() => ({ what: 'sent', providerId: '7', url: null, hash: 'h' }))
+      expect((await deliveryCalled('findings')).status).toBe('SENT')
+      expect((await ask(id)).text).not.toContain('all the same')
+    },
+  )
 
   it('never announced: said so, and nothing to do about it', async () => {
     await world.store.cancelRun(runId, 'test', null)

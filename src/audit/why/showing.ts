@@ -37,8 +37,18 @@ export function standingOf(delivery: Delivery, known: Known): string {
     case 'SKIPPED':
       return `${name} was skipped: ${skippedBecause(delivery.reason)}`
     case 'PENDING':
-      return `${name} ${olderWords(delivery)}: ${waitWords(delivery, known)}`
+      return `${name} ${olderWords(delivery)}: ${openWords(delivery, known)}`
   }
+}
+
+/** People wonder why something is still sent of a run that was superseded or cancelled. */
+function openWords(delivery: Delivery, known: Known): string {
+  const words = waitWords(delivery, known)
+  const run = known.runs.find(({ id }) => id === delivery.runId)
+  if (delivery.kind !== 'message' || isHeld(delivery)) return words
+  if (run?.state !== 'superseded' && run?.state !== 'cancelled') return words
+  if (delivery.createdAt > (run.finishedAt ?? 0)) return words
+  return `${words}; it was published before its run was ${run.state}, and is sent all the same`
 }
 
 const olderWords = ({ providerId }: Delivery): string =>
