@@ -22,7 +22,7 @@ import type { CatchUpReport } from './intake/catch-up-report.ts'
 import { createCatchUp } from './intake/catch-up.ts'
 import { GitHubQuestions } from './intake/github-questions.ts'
 import { openIntake } from './intake/open-intake.ts'
-import { learnRename } from './intake/learn-rename.ts'
+import { learnRename } from './learn-rename.ts'
 import type { Log } from './log.ts'
 import {
   definedSeams,

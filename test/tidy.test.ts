@@ -174,6 +174,8 @@ describe('import rules', () => {
     ['src/stores/sql/a.ts', "import { a } from '../../http/b.ts'", 'src/http/b.ts'],
     ['src/stores/sql/a.ts', "const a = await import('fastify')", 'fastify'],
     ['src/simulator/a.ts', "import { a } from '../github/errors.ts'", 'src/github/errors.ts'],
+    ['src/outbox/a.ts', "import { a } from '../intake/b.ts'", 'src/intake/b.ts'],
+    ['src/outbox/a.ts', "import { a } from '../runs/b.ts'", 'src/runs/b.ts'],
   ])('%s with %s goes the wrong way', (path, text, target) => {
     const findings = find(importDirection, path, text)
     expect(findings).toHaveLength(1)

@@ -67,6 +67,16 @@ const directions: readonly Direction[] = [
     fix: 'a channel knows its port, and GitHub by its port alone: take the rest as an argument',
   },
   {
+    from: ['src/outbox/'],
+    only: [
+      ...['src/domain/', 'src/outbox/', 'src/channels/', 'src/channel.ts', 'src/store.ts'],
+      ...['src/outbox-store.ts', 'src/github.ts', 'src/github/errors.ts', 'src/errors.ts'],
+      ...['src/learn-rename.ts', 'src/background-loop.ts', 'src/clock.ts', 'src/scheduler.ts'],
+      ...['src/log.ts', 'src/metrics.ts'],
+    ],
+    fix: 'nothing downstream calls upstream: put what both need beside the ports, in src/',
+  },
+  {
     from: ['src/simulator/'],
     only: ['src/simulator/', 'src/clock.ts', 'src/random.ts', 'src/scheduler.ts', 'node:'],
     fix: 'the simulator must not share the mistakes of what it tests: it knows nothing of it',

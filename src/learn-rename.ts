@@ -3,7 +3,7 @@
  * first, or what we know by that name would be taken for somebody else's. It leads there,
  * but is not what the repository is called now.
  */
-import type { Store } from '../store.ts'
+import type { Store } from './store.ts'
 
 export async function learnRename(
   store: Pick<Store, 'learnRepository'>,
