@@ -81,7 +81,7 @@ export interface ClaimVerdict {
   readonly superseded: readonly Run[]
   readonly subject: Subject
   readonly audits: readonly AuditDraft[]
-  /** Arrival decided between two heads: GitHub should be asked. */
+  /** Arrival decided between two heads, or one is stale by likelihood: GitHub should be asked. */
   readonly unclear: boolean
 }
 

@@ -273,7 +273,7 @@ function verdict(scene: Scene, parts: Omit<ClaimVerdict, 'unclear'>): ClaimVerdi
   return {
     ...parts,
     subject: { ...subject, threadCreatedAt },
-    unclear: scene.rank.unclear && choseAHead,
+    unclear: scene.rank.unclear && (choseAHead || scene.rank.rank === 'stale'),
   }
 }
 

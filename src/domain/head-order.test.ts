@@ -92,6 +92,11 @@ describe('another head', () => {
   it('that the current one replaced in the same second is stale', () => {
     expect(rankHead(claim('b', 5), headed(5, 5, 'b'), fresh)).toEqual(stale)
   })
+
+  it('and that a push made of a third is likely stale, and may be back: to be asked', () => {
+    const back = claim('b', 5, { beforeSha: 'c' })
+    expect(rankHead(back, headed(5, 5, 'b'), fresh)).toEqual({ ...stale, unclear: true })
+  })
 })
 
 it('two heads that replaced each other in the same second are for arrival to decide', () => {

@@ -21,7 +21,7 @@ export interface HeadRank {
   readonly rank: 'current' | 'newer' | 'stale'
   /** The head's verified order, or null when it has none. */
   readonly orderAt: number | null
-  /** True when arrival decided and GitHub should be asked. */
+  /** True when arrival decided, or the order is only likely, and GitHub should be asked. */
   readonly unclear: boolean
 }
 
@@ -78,5 +78,7 @@ function rankTie(claim: HeadClaim, subject: Subject, made: number): HeadRank {
   const precedes = subject.headBefore !== null && subject.headBefore === claim.headSha
   // a → b and b → a within a second: each of them follows the other.
   if (follows === precedes) return byArrival
-  return follows ? newer(made) : stale
+  if (follows) return newer(made)
+  // a → b → c → a within a second: what was replaced may be back. Only a push can bring it back.
+  return claim.beforeSha === null ? stale : { ...stale, unclear: true }
 }

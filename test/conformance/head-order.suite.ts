@@ -6,7 +6,7 @@
 import { describe, expect, it } from 'vitest'
 import { sha } from './claims.ts'
 import { TestSubject, type TestSubjectOptions } from './test-subject.ts'
-import { useWorld, type OpenStore } from './world.ts'
+import { minute, useWorld, type OpenStore } from './world.ts'
 
 export function headOrder(open: OpenStore): void {
   const world = useWorld(open)
@@ -77,6 +77,23 @@ export function headOrder(open: OpenStore): void {
       const late = await subject.claim('a', { eventAt: 5 })
       expect(late).toMatchObject({ reason: 'stale-event', unclear: false })
       expect(await subject.isCurrent('b')).toBe(true)
+    })
+
+    it('one that came back through a third, unheard, is found by asking GitHub', async () => {
+      const subject = make()
+      await subject.claim('a', { eventAt: 4 })
+      await subject.claim('b', { eventAt: 5, beforeSha: sha('a') })
+      const back = await subject.claim('a', { eventAt: 5, beforeSha: sha('c') })
+      expect(back).toMatchObject({ reason: 'stale-event', unclear: false })
+      world().clock.move(minute)
+      const asked = await subject.run('b')
+      let taken = await world().store.catchUp.takeHeadCheck()
+      while (taken !== null && taken.run?.id !== asked.id) {
+        taken = await world().store.catchUp.takeHeadCheck()
+      }
+      const seen = { headSha: sha('a'), at: 5, actor: 'test' }
+      await world().store.settleHead({ runId: asked.id, fence: taken!.fence, ...seen })
+      expect(await subject.isCurrent('a')).toBe(true)
     })
 
     it('undecided, arrival holds for now, unverified, and GitHub should be asked', async () => {

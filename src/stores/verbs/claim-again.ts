@@ -42,6 +42,8 @@ export function* settleHead(context: VerbContext, settled: SettledHead): Verb<Se
   const claim = {
     ...claimOf(known, subject, settled.actor),
     headMaking: true,
+    // Of two in one second, the one that GitHub names now came after the other.
+    beforeSha: subject.headSha,
     eventAt: settled.at,
     event: 'head_check',
   }

@@ -252,14 +252,16 @@ function* record(context: VerbContext, decided: readonly Decided[], now: number)
   yield* insertEvents(decided.flatMap(eventOf), now)
   const after = fenced.map((run) => (run === null ? null : (stored.get(run.id) ?? run)))
   for (const [i, { claim, verdict, subject }] of decided.entries()) {
-    const run = after[i] ?? null
-    if (!verdict.unclear || claim.pr === null || run === null) continue
-    const question = { subjectId: subject.id, runId: run.id, fence: decisionId[i] ?? 0 }
+    const runId = isStale(verdict) ? subject.currentRunId : (after[i]?.id ?? null)
+    if (!verdict.unclear || claim.pr === null || runId === null) continue
+    const question = { subjectId: subject.id, runId, fence: decisionId[i] ?? 0 }
     yield* storeHeadCheck(question, now + firstCheckMs, now)
   }
   yield* announce(context, changesOf(decided, after, stored))
   return after.map((run, i) => ({ run, decisionId: decisionId[i] ?? 0 }))
 }
+
+const isStale = ({ reason }: ClaimVerdict): boolean => reason === 'stale-event'
 
 /** What gave way comes before what takes its place. */
 function changesOf(
@@ -294,7 +296,8 @@ function answer(
     supersededKeys: verdict.superseded.map(({ key }) => key),
     supersededRunIds: verdict.superseded.map(({ id }) => id),
     lease: leased ? { secret: claim.lease.secret, expiresAt: run.leaseExpiresAt ?? 0 } : null,
-    unclear: verdict.unclear && claim.pr !== null,
+    // What is asked of the head that stays is in no hurry: the stored question is enough.
+    unclear: verdict.unclear && claim.pr !== null && !isStale(verdict),
     decisionId,
   }
 }
