@@ -40,7 +40,7 @@ import {
   selectDelivery,
   writeOutcome,
 } from '../tables/delivery-table.ts'
-import { withoutChecksOfOthers } from './checks-of-others.ts'
+import { withoutThoseOfOthers } from './those-of-others.ts'
 import type { VerbContext } from './context.ts'
 import { circumstancesOf } from './context.ts'
 import { storeDeliveries } from './store-deliveries.ts'
@@ -191,7 +191,7 @@ export function* recordFinding(
   if (delivery === null || !isHeld(delivery, hold)) return 'lost'
   const { versionFence, versionSeq } = hold
   const isNewest = delivery.versionFence === versionFence && delivery.versionSeq === versionSeq
-  const own = yield* withoutChecksOfOthers(delivery, finding)
+  const own = yield* withoutThoseOfOthers(delivery, finding)
   const about = isNewest ? own : ofAnEarlierVersion(own)
   const told = afterFinding(delivery, about, circumstancesOf(context))
   yield* storeDeliveries(context, [yield* inTurn(told.delivery)])
