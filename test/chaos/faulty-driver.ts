@@ -3,7 +3,8 @@
  * not mind. `withoutLocks` takes away what the claims rely on, the subject's lock and the
  * compare-and-set of runs: with it the checks of the storm must find something, or they check
  * nothing. `withCut` cuts one transaction off, as a crash would; `withLostRace` has one run again.
- * `withGates` lets a test hold a statement back.
+ * `withGates` lets a test hold a statement back. `withMishap` believes a commit that never was, or
+ * repeats one that was: both are wrong, and a test of lost commits must see that.
  */
 import type { Random } from '../../src/random.ts'
 import type { Driver } from '../../src/stores/driver.ts'
@@ -113,4 +114,38 @@ export function withGates(driver: Driver, gates: readonly (readonly [RegExp, num
         return yield statement
       },
   )
+}
+
+export type Mishap = 'believed' | 'repeated'
+
+/** What happens to the next transaction, and to no other. */
+export function withMishap(driver: Driver, mishap: { next: Mishap | null }): Driver {
+  const sound = wrapVerbs(driver, () => passed)
+  return {
+    ...sound,
+    transact: async (makeVerb) => {
+      const { next } = mishap
+      mishap.next = null
+      if (next === 'believed') return await believed(sound, makeVerb)
+      if (next === 'repeated') await sound.transact(makeVerb)
+      return await sound.transact(makeVerb)
+    },
+  }
+}
+
+function* passed(statement: Sql): Generator<Sql, readonly Row[], readonly Row[]> {
+  return yield statement
+}
+
+async function believed<T>(driver: Driver, makeVerb: () => Verb<T>): Promise<T> {
+  const kept: T[] = []
+  const rollBack = new Error('rolled back, and nobody hears of it')
+  const doomed = function* (): Verb<never> {
+    kept.push(yield* makeVerb())
+    throw rollBack
+  }
+  await driver.transact(doomed).catch((error: unknown) => {
+    if (error !== rollBack) throw error
+  })
+  return kept.at(-1) as T
 }
