@@ -5,6 +5,7 @@
  */
 import type { HeardHead } from './domain/inbox.ts'
 import type { Run } from './domain/run.ts'
+import type { Counted } from './store.ts'
 
 export interface CatchUpStore {
   /** Which of these GUIDs the inbox has. */
@@ -77,7 +78,7 @@ export interface TakenHeadCheck {
 }
 
 export interface CatchUpBacklog {
-  readonly headChecks: { readonly count: number; readonly oldestAt: number | null }
+  readonly headChecks: Counted & { readonly oldestAt: number | null }
   readonly deliveriesUnread: boolean
   /** GUIDs of webhooks that GitHub could not give us yet. */
   readonly deliveriesOwed: readonly string[]

@@ -172,6 +172,8 @@ CREATE TABLE head_check (
   CONSTRAINT head_check_pkey PRIMARY KEY (subject_id)
 );
 
+CREATE INDEX head_check_asked ON holdfast.head_check USING btree (created_at);
+
 CREATE INDEX head_check_due ON holdfast.head_check USING btree (due_at);
 
 CREATE TABLE idempotency (

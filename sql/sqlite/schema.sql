@@ -154,6 +154,8 @@ CREATE TABLE head_check (
   created_at INTEGER NOT NULL
 , fence INTEGER NOT NULL DEFAULT 0) STRICT;
 
+CREATE INDEX head_check_asked ON head_check (created_at);
+
 CREATE INDEX head_check_due ON head_check (due_at);
 
 CREATE TABLE idempotency (

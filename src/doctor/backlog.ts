@@ -114,7 +114,7 @@ function checkGivenUp({ failed, lastFailed }: InboxBacklog): readonly Finding[] 
 export function checkCatchUp(backlog: CatchUpBacklog, nowMs: number): readonly Finding[] {
   const { headChecks, deliveriesUnread, deliveriesOwed } = backlog
   const waitedMs = headChecks.oldestAt === null ? 0 : nowMs - headChecks.oldestAt
-  const heads = countText({ count: headChecks.count, more: false }, 'head')
+  const heads = countText(headChecks, 'head')
   const owed = countText({ count: deliveriesOwed.length, more: false }, 'missed webhook')
   return [
     ...(waitedMs <= headMsMax

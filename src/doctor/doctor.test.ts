@@ -76,7 +76,7 @@ function storeOf(store: Store): DoctorStore {
     catchUp: {
       backlog: () =>
         Promise.resolve({
-          headChecks: { count: 0, oldestAt: null },
+          headChecks: { count: 0, more: false, oldestAt: null },
           deliveriesUnread: false,
           deliveriesOwed: [],
           ...caughtUp,
@@ -306,7 +306,7 @@ describe('the store', () => {
 
   test('heads that could not be checked and webhooks left unread are named', async () => {
     const caughtUp = {
-      headChecks: { count: 2, oldestAt: now - 20 * minute },
+      headChecks: { count: 2, more: false, oldestAt: now - 20 * minute },
       deliveriesUnread: true,
       deliveriesOwed: ['guid-1', 'guid-2'],
     }

@@ -19,7 +19,7 @@ const store = {
   now: () => 6000,
   catchUp: {
     backlog: async () => ({
-      headChecks: { count: 2, oldestAt: 1000 },
+      headChecks: { count: 2, more: false, oldestAt: 1000 },
       deliveriesUnread: true,
       deliveriesOwed: [],
     }),

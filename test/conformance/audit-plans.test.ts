@@ -7,7 +7,12 @@ import { afterAll, describe, expect, it } from 'vitest'
 import type { AuditFilter } from '../../src/store.ts'
 import type { Sql } from '../../src/stores/sql.ts'
 import { raw } from '../../src/stores/sql.ts'
-import { auditAfter, latestAudit, listAudit } from '../../src/stores/verbs/audit-order.ts'
+import {
+  auditAfter,
+  latestAudit,
+  listAudit,
+  placeAudits,
+} from '../../src/stores/verbs/audit-order.ts'
 import type { VerbContext } from '../../src/stores/verbs/context.ts'
 import { migratedMemory } from '../schema/dump-sqlite.ts'
 import { numbersTo, stepsOnSqlite, usePostgresPlans } from './plans.ts'
@@ -66,10 +71,23 @@ describe('SQLite', () => {
 })
 
 describe('PostgreSQL', () => {
+  const newest = history + 5
   const planOf = usePostgresPlans([
     `INSERT INTO audit (seq, at, type, actor, run_id, inbox_id, delivery_id, data, refused)
       SELECT i, ${row} FROM generate_series(1, ${history}) AS i`,
+    `INSERT INTO audit (at, type, actor, run_id, inbox_id, delivery_id, data, refused)
+      SELECT ${row} FROM generate_series(${history + 1}, ${newest}) AS i`,
   ])
+
+  it('giving the newest rows their places reads no others', async () => {
+    const placing = placeAudits()
+    placing.next()
+    const nodes = await planOf(placing.next([{ value: String(history) }]).value as Sql)
+    expect(nodes.map((node) => node['Node Type'])).not.toContain('Seq Scan')
+    expect(nodes.map((node) => node['Rows Removed by Filter'] ?? 0)).toEqual(nodes.map(() => 0))
+    const rows = nodes.map((node) => node['Actual Rows'] ?? 0)
+    expect(Math.max(...rows)).toBe(newest - history)
+  })
 
   it.each(Object.entries(statementsOf('seq')))('%s', async (_name, statement) => {
     const nodes = await planOf(statement)

@@ -5,10 +5,12 @@
  * that are done: each must go along an index, and read nothing that it then leaves out.
  */
 import { afterAll, describe, expect, it } from 'vitest'
+import type { Delivery } from '../../src/domain/outbox/delivery.ts'
 import type { Run } from '../../src/domain/run.ts'
 import { driveNow } from '../../src/stores/driver.ts'
 import type { Sql, Verb } from '../../src/stores/sql.ts'
 import { raw, sql } from '../../src/stores/sql.ts'
+import { blockedUntil } from '../../src/stores/tables/budget-table.ts'
 import {
   deliveriesAt,
   firstInQueue,
@@ -27,6 +29,7 @@ import {
   leaseDeliveries,
   nextDueAt,
   takeOverLeases,
+  withPlaces,
 } from '../../src/stores/verbs/lease-deliveries.ts'
 import { listDeliveries, outboxBacklog } from '../../src/stores/verbs/list-deliveries.ts'
 import { closeForgotten } from '../../src/stores/verbs/operate-delivery.ts'
@@ -38,6 +41,7 @@ import { numbersTo, statementsOf, stepsOnSqlite, usePostgresPlans } from './plan
 const history = 20_000
 const inLine = 2000
 const noting = { restoredAt: history, copiedAt: history, readAt: 0 }
+const placeless = { repositoryId: 'rep_7', subjectId: 'sub_7' } as Delivery
 const page = { limit: 10, cursor: null }
 
 const contextAt = (now: number): VerbContext =>
@@ -58,6 +62,8 @@ function statements(): [string, Sql][] {
     'the last in the line of a run': lastInLine('run_lined', raw('')),
     'who goes next in the line of a run': firstWaitingInLine('run_lined'),
     'the last turn of a run': lastTurnOf('run_busy', 'busy github-comment'),
+    'where what was leased belongs': withPlaces([placeless]),
+    'whether an identity may ask': blockedUntil('token'),
     'leases of a dead process': takeOverLeases(context),
     'the backlog': outboxBacklog(history),
     'what ended runs left announced': closeForgotten(context, 100),

@@ -7,17 +7,21 @@ import type { Row, Sql, Verb } from '../../src/stores/sql.ts'
 import { seams } from '../chaos/open-store.ts'
 import { freshDatabase, type TestDatabase } from '../postgres/fresh-database.ts'
 
-/** Every statement of verbs that find nothing. */
-export function statementsOf(verbs: Readonly<Record<string, Verb<unknown>>>): [string, Sql][] {
+/** Every statement of verbs that find nothing, or what `rowsOf` makes up for each statement. */
+export function statementsOf(
+  verbs: Readonly<Record<string, Verb<unknown>>>,
+  rowsOf: (statement: number) => readonly Row[] = () => [],
+): [string, Sql][] {
   return Object.entries(verbs).flatMap(([name, verb]) =>
-    allOf(verb).map((statement, i): [string, Sql] => [`${name} (${i + 1})`, statement]),
+    allOf(verb, rowsOf).map((statement, i): [string, Sql] => [`${name} (${i + 1})`, statement]),
   )
 }
 
-function allOf(verb: Verb<unknown>): Sql[] {
+function allOf(verb: Verb<unknown>, rowsOf: (statement: number) => readonly Row[]): Sql[] {
   const found: Sql[] = []
-  const nothing: readonly Row[] = []
-  for (let step = verb.next(); step.done !== true; step = verb.next(nothing)) found.push(step.value)
+  for (let step = verb.next(); step.done !== true; step = verb.next(rowsOf(found.length))) {
+    found.push(step.value)
+  }
   return found
 }
 

@@ -1,6 +1,9 @@
 /** Table `head_check`: subjects whose head arrival decided, until GitHub has said which it is. */
+import type { CatchUpBacklog } from '../../catch-up-store.ts'
 import type { Sql, Verb } from '../sql.ts'
 import { join, sql } from '../sql.ts'
+
+const countMax = 1000
 
 export interface StoredHeadCheck {
   readonly subjectId: string
@@ -72,11 +75,13 @@ export function* postponeHeadCheck(check: StoredHeadCheck, dueAt: number): Verb<
     WHERE subject_id = ${check.subjectId} AND run_id = ${check.runId}`
 }
 
-export function* headChecksWaiting(): Verb<{ count: number; oldestAt: number | null }> {
-  const [row] = yield sql`SELECT count(*) AS waiting, min(created_at) AS oldest_at FROM head_check`
-  const oldestAt = row?.['oldest_at'] ?? null
+/** The oldest question, and how many there are: counting stops early. */
+export function* headChecksWaiting(): Verb<CatchUpBacklog['headChecks']> {
+  const rows = yield sql`SELECT created_at FROM head_check
+    ORDER BY created_at LIMIT ${countMax + 1}`
   return {
-    count: Number(row?.['waiting'] ?? 0),
-    oldestAt: oldestAt === null ? null : Number(oldestAt),
+    count: Math.min(rows.length, countMax),
+    more: rows.length > countMax,
+    oldestAt: rows[0] === undefined ? null : Number(rows[0]['created_at']),
   }
 }

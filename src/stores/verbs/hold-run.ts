@@ -84,7 +84,8 @@ export function* availableTypes(
   any: boolean,
   repositories: TokenLimits['repositories'],
 ): Verb<readonly string[]> {
-  const reached = inRepositories({ repositories, types: null }, raw('scope'))
+  // No index is looked up by this: it would be the one of all runs that a repository ever had.
+  const reached = inRepositories({ repositories, types: null }, raw("scope || ''"))
   const found = yield* withRuns(types, reached)
   if (!any) return found
   const [row] = yield sql`SELECT type FROM run WHERE available_at IS NOT NULL AND ${reached}

@@ -4,7 +4,7 @@
  * inbox is walked in the order of arrival, along an index for one thread, and holds a week.
  */
 import type { InboxEntry } from '../../domain/inbox.ts'
-import type { Run } from '../../domain/run.ts'
+import type { Run, RunState } from '../../domain/run.ts'
 import type { Subject } from '../../domain/subject.ts'
 import type { TokenLimits } from '../../domain/token-limits.ts'
 import type { ActiveState, Hold, InboxFilter, Page, Paged, RunFilter } from '../../store.ts'
@@ -21,7 +21,7 @@ export function* listRuns(filter: RunFilter, page: Page): Verb<Paged<Run>> {
   const where: Sql[] = [pageAfterId(page)]
   const scope = scopeOf(repo ?? '', repoId)
   if (repo !== undefined && pr !== undefined) where.push(ofPullRequest(scope, pr))
-  else if (repo !== undefined) where.push(sql`scope = ${scope}`)
+  else if (repo !== undefined) where.push(sql`${ofRepository(state)} = ${scope}`)
   else if (pr !== undefined) where.push(sql`pr = ${pr}`)
   if (state !== undefined) where.push(sql`state = ${state}`)
   if (type !== undefined) where.push(sql`type = ${type}`)
@@ -33,6 +33,13 @@ export function* listRuns(filter: RunFilter, page: Page): Verb<Paged<Run>> {
   const count = yield* rowsToRead({ table: raw('run'), large, inOrder, limit: page.limit })
   return cutPage(yield* selectRuns(sql`${inOrder} LIMIT ${count}`), page, (run) => run)
 }
+
+/**
+ * Few runs are active, however many a repository has had: these are found by their state, so their
+ * repository must not be what an index is looked up by.
+ */
+const ofRepository = (state: RunState | undefined): Sql =>
+  raw(state === 'pending' || state === 'running' || state === 'waiting' ? "scope || ''" : 'scope')
 
 function ofReached(within: TokenLimits): Sql {
   if (within.repositories === null) return raw('1 = 1')
