@@ -4,6 +4,7 @@
  */
 import { pino } from 'pino'
 import { afterEach, expect, it } from 'vitest'
+import type { Role } from '../../src/domain/role.ts'
 import { openIntake, type OpenedIntake } from '../../src/intake/open-intake.ts'
 import { noMetrics } from '../../src/metrics.ts'
 import { withTypeDefaults } from '../../src/settings/type-defaults.ts'
@@ -22,13 +23,14 @@ afterEach(async () => {
 /** What GitHub waits for the answer to a webhook. */
 const budgetMs = 10 * second
 
-async function open(): Promise<[World, OpenedIntake]> {
+/** `by`: the role a sender needs, which has to be asked for before anything is done. */
+async function open(by?: Role): Promise<[World, OpenedIntake]> {
   const here = await openWorld()
   const { time, store, runs, connection } = here
   const intake = openIntake({
     ...{ store, runs, clock: time, scheduler: time, log: pino({ level: 'silent' }) },
     secrets: [webhookSecret],
-    types: withTypeDefaults({}).runs,
+    types: withTypeDefaults({ runs: { review: by === undefined ? {} : { by } } }).runs,
     github: connection,
     metrics: noMetrics,
   })
@@ -49,12 +51,18 @@ async function deliver(here: World, { intake }: OpenedIntake, number: number, gu
   return { decision, inTime: here.time.monotonicMs() - before < budgetMs }
 }
 
+const roles = 'GET /repos/{owner}/{repo}/collaborators/{username}/permission'
+const comments = 'POST /repos/{owner}/{repo}/issues/{issue_number}/comments'
+
 it.each([
-  ['only the first comment', 'POST /repos/{owner}/{repo}/issues/{issue_number}/comments'],
-  ['whatever it is asked', /./],
-])('GitHub hangs for 30 s, %s: webhooks are answered, the comment comes (W8)', async (_, route) => {
-  const [here, intake] = await open()
+  ['only the first comment', comments, undefined],
+  ['whatever it is asked', /./, undefined],
+  ['only asked who may start a run', roles, 'write'],
+] as const)('W8: GitHub hangs for 30 s, %s: all are answered, comments come', async (...world) => {
+  const [, route, by] = world
+  const [here, intake] = await open(by)
   const { github, time } = here
+  github.setRole(repo, 'mona', 'write')
   for (const number of [7, 8]) {
     github.addPull(repo, { number, headSha: shaOf(`head ${number}`), baseSha: shaOf('main') })
   }
@@ -64,6 +72,8 @@ it.each([
   })
   intake.start()
   here.startPublisher()
+  // It knows who it is, if it is told.
+  await time.pass(second)
   expect(await deliver(here, intake, 7, 'one')).toEqual({ decision: 'accepted', inTime: true })
   await time.passUntil(() => hanging.hits > 0, minute)
   expect(hanging.hits).toBeGreaterThan(0)
