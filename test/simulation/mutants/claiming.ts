@@ -1,6 +1,6 @@
 /** Mutants of intake and runs: heads, rounds, the inbox, the fence of a worker. */
 import type { Claim } from '../../../src/domain/claim.ts'
-import { replaced } from '../../../src/simulation/node.ts'
+import { replaced, type Tamper } from '../../../src/simulation/node.ts'
 import type { Store } from '../../../src/store.ts'
 import type { Mutants } from './mutant.ts'
 
@@ -25,12 +25,26 @@ export const claimingMutants: Mutants = {
     mutation: { store: (store) => replaced(store, { receiveWebhook: hastyReceipt(store) }) },
     rules: ['4'],
   },
+  'a run ends, and no audit row says so': {
+    mutation: {
+      store: (store, tamper) => replaced(store, { completeRun: untoldCompletion(store, tamper) }),
+    },
+    rules: ['12'],
+  },
 }
 
 function fencelessCompletion(store: Store): Store['completeRun'] {
   return async (request, once) => {
     const held = (await store.run(request.runId))?.leaseHash
     return await store.completeRun({ ...request, leaseHash: held ?? request.leaseHash }, once)
+  }
+}
+
+function untoldCompletion(store: Store, tamper: Tamper): Store['completeRun'] {
+  return async (request, once) => {
+    const run = await store.completeRun(request, once)
+    await tamper(`DELETE FROM audit WHERE run_id = '${run.id}' AND type = 'run.${run.state}'`)
+    return run
   }
 }
 
