@@ -79,10 +79,10 @@ const report = (text: string) => {
   const { runId, leaseHash } = holderOf(held)
   return here.reportStatus({ runId, leaseHash, text, actor: 'test' }, null)
 }
-const anchor = () => new OutboxHand(here).named(held.run!.id, 'anchor')
+const anchor = () => new OutboxHand({ store: here }).named(held.run!.id, 'anchor')
 
 it('a report while an attempt is being stored: the old version is not sent', async () => {
-  const hand = new OutboxHand(there)
+  const hand = new OutboxHand({ store: there })
   const leased = await hand.leaseNamed('anchor')
   await shut(attempts)
   const beginning = hand.begin(leased)
@@ -99,7 +99,7 @@ it('a report while an attempt is being stored: the old version is not sent', asy
 })
 
 it('an end while an outcome is being stored: the outcome closes its own version only', async () => {
-  const hand = new OutboxHand(there)
+  const hand = new OutboxHand({ store: there })
   const leased = await hand.leaseNamed('anchor')
   const attempt = await hand.begun(leased)
   await shut(outcomes)
@@ -123,7 +123,7 @@ it('a lease that another process is taking is passed over, not waited for', asyn
 })
 
 it('an operator’s word while it is being sent: the outcome comes too late', async () => {
-  const hand = new OutboxHand(there)
+  const hand = new OutboxHand({ store: there })
   const leased = await hand.leaseNamed('anchor')
   const attempt = await hand.begun(leased)
   await shut(outcomes)
@@ -149,7 +149,7 @@ async function sendingOne(publisher: Store) {
     return store.outbox.publish(request, null)
   }
   await publish(here, 'c1')
-  const hand = new OutboxHand(publisher)
+  const hand = new OutboxHand({ store: publisher })
   const leased = await hand.leaseNamed('c1')
   const attempt = await hand.begun(leased)
   return { publish, end: () => hand.end(leased, attempt, sentEnd()) }
@@ -171,7 +171,7 @@ it('a comment published while the one before it is closed goes on: it was first'
   await Promise.race([ending, blocked()])
   await open(inserts)
   await Promise.all([publishing, ending])
-  expect((await new OutboxHand(here).leaseNamed('c2')).delivery.wait).toBe('due')
+  expect((await new OutboxHand({ store: here }).leaseNamed('c2')).delivery.wait).toBe('due')
 })
 
 it('a comment published while the one before it is closed goes on: it was last', async () => {
@@ -183,20 +183,20 @@ it('a comment published while the one before it is closed goes on: it was last',
   await Promise.race([publishing, blocked()])
   await open(audits)
   await Promise.all([publishing, ending])
-  expect((await new OutboxHand(here).leaseNamed('c2')).delivery.wait).toBe('due')
+  expect((await new OutboxHand({ store: here }).leaseNamed('c2')).delivery.wait).toBe('due')
 })
 
 it('two writes that ask for the last of a budget at once: one gets it', async () => {
   const announcement = { ...announced, anchorPer: null, checkName: null }
   const world = { store: here, clock: new TestClock(), close: async () => undefined }
   await new TestSubject(world, { announcement }).claim('a')
-  const hand = new OutboxHand(there)
+  const hand = new OutboxHand({ store: there })
   const [one, other] = await hand.lease()
   const limits = { spacingMs: 0, perMinute: 1, perHour: 0 }
   await shut(budgets)
   const first = hand.begin(one!, { limits })
   await reached(budgets)
-  const second = new OutboxHand(here).begin(other!, { limits })
+  const second = new OutboxHand({ store: here }).begin(other!, { limits })
   await second
   await open(budgets)
   const results = (await Promise.all([first, second])).map(({ result }) => result)

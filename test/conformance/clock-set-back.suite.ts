@@ -65,7 +65,7 @@ export function clockSetBack(open: OpenStore): void {
   it('a retry, a look and a deadline are near again, and a look begins early enough', async () => {
     const subject = new TestSubject(world, { announcement: announced })
     const { run } = await subject.claim('a')
-    const hand = new OutboxHand(world.store)
+    const hand = new OutboxHand(world)
     const anchor = await hand.leaseNamed('anchor')
     await hand.send(anchor, noAnswer)
     await setBack()

@@ -208,7 +208,7 @@ const runVerbs: Scenarios = {
 
 /** One delivery that is due and nobody's. */
 async function oneDue(store: Store): Promise<{ hand: OutboxHand; runId: string }> {
-  const hand = new OutboxHand(store)
+  const hand = new OutboxHand({ store })
   await hand.publish()
   const { run } = await store.claimRun(claimAt(nextPull(), 'a', true), null)
   return { hand, runId: run!.id }
@@ -316,11 +316,6 @@ const outboxVerbs: Scenarios = {
     await ask(() => store.outbox.learnAuthor(author))
     return (await store.outbox.authors()).filter(({ githubId }) => githubId === author.githubId)
   },
-  noteRestore: async (store, ask) => {
-    const { hand, runId } = await oneDue(store)
-    await ask(() => store.outbox.noteRestore())
-    return (await hand.named(runId, 'status')).wait
-  },
   closeForgotten: async (store, ask, query) => {
     const { hand, runId } = await oneDue(store)
     await hand.publish()
@@ -328,6 +323,12 @@ const outboxVerbs: Scenarios = {
       WHERE id = '${runId}'`)
     const found = await ask(() => store.outbox.closeForgotten(100))
     return [found, (await hand.named(runId, 'status')).announces]
+  },
+  // The last one that publishes: what was shown is read again from now on, as time passes.
+  noteRestore: async (store, ask) => {
+    const { hand, runId } = await oneDue(store)
+    await ask(() => store.outbox.noteRestore())
+    return (await hand.named(runId, 'status')).wait
   },
 }
 

@@ -4,56 +4,25 @@
  * Method: the race is lost after the first statement of a claim, then after its second, and so on
  * until it gets through; each time in a repository of its own, which must be known to be in use.
  */
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { systemRandom } from '../../src/random.ts'
-import type { Store } from '../../src/store.ts'
-import type { Driver } from '../../src/stores/driver.ts'
-import { openPostgresDriver } from '../../src/stores/open-postgres.ts'
-import { openSqliteDriver } from '../../src/stores/open-sqlite.ts'
+import { describe, expect, it } from 'vitest'
 import { SqlStore } from '../../src/stores/sql-store.ts'
 import { withLostRace } from '../chaos/faulty-driver.ts'
-import { migratedDatabase } from '../postgres/fresh-database.ts'
 import { pullRequestClaim, unique } from './claims.ts'
-import { hour, seamsWith, TestClock } from './world.ts'
+import { eitherDatabase } from './cut-off-store.ts'
+import { hour, seamsWith, TestClock, useFreshWorld } from './world.ts'
 
-interface Opened {
-  readonly driver: Driver
-  readonly drop: () => Promise<void>
-}
-
-async function onSqlite(clock: TestClock): Promise<Opened> {
-  const driver = openSqliteDriver({ path: ':memory:', exclusive: true }, seamsWith(clock))
-  return { driver, drop: async () => undefined }
-}
-
-async function onPostgres(clock: TestClock): Promise<Opened> {
-  const database = await migratedDatabase()
-  const driver = await openPostgresDriver(database.url, seamsWith(clock))
-  return { driver, drop: () => database.drop() }
-}
-
-describe.each([
-  ['SQLite', onSqlite],
-  ['PostgreSQL', onPostgres],
-] as const)('a race lost anywhere on %s', (_name, open) => {
-  const clock = new TestClock()
+describe.each(eitherDatabase)('a race lost anywhere on %s', (_name, open) => {
   const race = { left: -1 }
-  let opened: Opened
-  let store: Store
-  beforeEach(async () => {
-    opened = await open(clock)
-    const { scheduler } = seamsWith(clock)
-    store = new SqlStore(withLostRace(opened.driver, race), { random: systemRandom, scheduler })
-  })
-  afterEach(async () => {
-    await opened.driver.close()
-    await opened.drop()
+  const world = useFreshWorld(async () => {
+    const clock = new TestClock()
+    const { driver, close } = await open(clock)
+    return { store: new SqlStore(withLostRace(driver, race), seamsWith(clock)), clock, close }
   })
 
   /** Answers whether the race was lost: past its last statement there is none to lose. */
   async function claimLosing(after: number, repo: string): Promise<boolean> {
     race.left = after
-    const { reason, lease } = await store.claimRun(
+    const { reason, lease } = await world.store.claimRun(
       pullRequestClaim({ repo, pr: 5, head: 'a' }),
       null,
     )
@@ -64,7 +33,7 @@ describe.each([
   }
 
   const inUse = async (): Promise<readonly string[]> => {
-    const { items } = await store.catchUp.repositoriesInUse(store.now() - hour, 1000)
+    const { items } = await world.store.catchUp.repositoriesInUse(world.store.now() - hour, 1000)
     return items.map(({ name }) => name)
   }
 
@@ -72,11 +41,11 @@ describe.each([
     const expected: string[] = []
     for (let after = 0, wasLost = true; wasLost; after += 1) {
       const repo = unique('acme/repo')
-      await store.learnRepository(repo, 9000 + after, 'now', 'test')
+      await world.store.learnRepository(repo, 9000 + after, 'now', 'test')
       wasLost = await claimLosing(after, repo)
       expected.push(repo)
       expect(await inUse()).toContain(repo)
-      const { items } = await store.listRuns({ repo }, { limit: 10, cursor: null })
+      const { items } = await world.store.listRuns({ repo }, { limit: 10, cursor: null })
       expect(items).toHaveLength(1)
     }
     expect(expected.length).toBeGreaterThan(6)
@@ -84,18 +53,18 @@ describe.each([
 
   it('a use within five minutes is not noted again, a later one is', async () => {
     const repo = unique('acme/repo')
-    await store.learnRepository(repo, 9999, 'now', 'test')
+    await world.store.learnRepository(repo, 9999, 'now', 'test')
     const usedSince = async (ms: number): Promise<boolean> => {
-      const { items } = await store.catchUp.repositoriesInUse(store.now() - ms, 1000)
+      const { items } = await world.store.catchUp.repositoriesInUse(world.store.now() - ms, 1000)
       return items.some(({ name }) => name === repo)
     }
     const claim = async (pr: number) =>
-      await store.claimRun(pullRequestClaim({ repo, pr, head: 'a' }), null)
+      await world.store.claimRun(pullRequestClaim({ repo, pr, head: 'a' }), null)
     await claim(1)
-    clock.move(4 * 60_000)
+    world.clock.move(4 * 60_000)
     await claim(2)
     expect([await usedSince(0), await usedSince(4 * 60_000)]).toEqual([false, true])
-    clock.move(2 * 60_000)
+    world.clock.move(2 * 60_000)
     await claim(3)
     expect(await usedSince(0)).toBe(true)
   })

@@ -2,7 +2,7 @@
  * Goal: a run that publishes very much delays itself, and no other run of its identity: neither in
  * the queue, nor by using up all that the identity may write.
  */
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import type { BudgetLimits } from '../../src/domain/outbox/budget.ts'
 import { priorities, queueName, wasJustSought } from '../../src/domain/outbox/queue.ts'
 import { allRights } from '../../src/domain/outbox/publish-rights.ts'
@@ -10,25 +10,17 @@ import type { Announcement } from '../../src/domain/run.ts'
 import type { BeginAnswer, LeasedDelivery } from '../../src/outbox-store.ts'
 import type { ClaimAnswer } from '../../src/store.ts'
 import { completion, holderOf } from './claims.ts'
-import { announced, identity, OutboxHand, sentEnd } from './outbox-hand.ts'
+import { identity, sentEnd } from './outbox-hand.ts'
+import { onlyAnchor, useOutbox } from './outbox-world.ts'
 import { TestSubject } from './test-subject.ts'
-import { minute, openWorld, second, type OpenStore, type World } from './world.ts'
+import { minute, second, type OpenStore } from './world.ts'
 
-const onlyAnchor: Announcement = { ...announced, statusContext: null, checkName: null }
 const nothing: Announcement = { ...onlyAnchor, anchorPer: null }
 const spaced = { spacingMs: second, perMinute: 0, perHour: 0 }
 const room = { limit: 1, progressMax: 1 }
 
 export function fairness(open: OpenStore): void {
-  let world: World
-  let hand: OutboxHand
-  beforeEach(async () => {
-    world = await openWorld(open)
-    hand = new OutboxHand(world.store)
-  })
-  afterEach(() => world.close())
-
-  const outbox = () => world.store.outbox
+  const { world, hand, outbox } = useOutbox(open)
   const claim = (announcement: Announcement): Promise<ClaimAnswer> =>
     new TestSubject(world, { announcement }).claim('a')
 

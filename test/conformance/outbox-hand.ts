@@ -42,10 +42,14 @@ export const noAnswer: AttemptEnd = {
 }
 
 export class OutboxHand {
-  readonly store: Store
+  readonly #on: { readonly store: Store }
 
-  constructor(store: Store) {
-    this.store = store
+  constructor(on: { readonly store: Store }) {
+    this.#on = on
+  }
+
+  get store(): Store {
+    return this.#on.store
   }
 
   /** By name, oldest target first. */

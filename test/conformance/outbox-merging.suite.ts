@@ -2,28 +2,18 @@
  * Goal: two names turn out to be one repository while a create is unanswered: what may have been
  * made is looked for by the delivery that stays, and by nobody else.
  */
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { allRights } from '../../src/domain/outbox/publish-rights.ts'
 import { defaultPublishing } from '../../src/domain/outbox/schedule.ts'
-import type { Announcement } from '../../src/domain/run.ts'
-import { completion, holderOf, pullRequestClaim, unique } from './claims.ts'
-import { announced, noAnswer, OutboxHand, sentEnd } from './outbox-hand.ts'
-import { TestSubject } from './test-subject.ts'
-import { day, hour, openWorld, type OpenStore, type World } from './world.ts'
+import { holderOf, pullRequestClaim, unique } from './claims.ts'
+import { announced, noAnswer, sentEnd } from './outbox-hand.ts'
+import { useOutbox } from './outbox-world.ts'
+import { day, hour, type OpenStore } from './world.ts'
 
 const page = { limit: 100, cursor: null }
 
 export function merging(open: OpenStore): void {
-  let world: World
-  let hand: OutboxHand
-  beforeEach(async () => {
-    world = await openWorld(open)
-    hand = new OutboxHand(world.store)
-  })
-  afterEach(() => world.close())
-
-  const outbox = () => world.store.outbox
-  const make = () => new TestSubject(world, { announcement: announced })
+  const { world, hand, outbox, make } = useOutbox(open)
 
   /** Two rows of one repository; the second one's claim is the newer. */
   async function twoRows() {
@@ -186,37 +176,6 @@ export function merging(open: OpenStore): void {
     expect(again.ownRepositoryIds[0]).toBe(standing.repositoryId)
   })
 
-  /** One pair of commits, claimed under both names: by us first, then by a caller. */
-  async function onePair(announcement: Announcement = announced) {
-    const [left, right] = [unique('acme/left'), unique('acme/right')]
-    const githubId = 790_000 + (world.store.now() % 10_000)
-    const policy = { ...make().policy, announcement }
-    const claim = async (repo: string, isHeld: boolean) => {
-      const made = pullRequestClaim({ repo, pr: 5, head: 'a' }, { eventAt: 1000, policy })
-      return await world.store.claimRun(isHeld ? made : { ...made, lease: null }, null)
-    }
-    await world.store.learnRepository(left, githubId, 'now', 'test')
-    return {
-      left,
-      right,
-      claim,
-      merge: () => world.store.learnRepository(right, githubId, 'now', 'test'),
-    }
-  }
-
-  it('of one pair: an unanswered status is looked for before it is said again', async () => {
-    const { left, right, claim, merge } = await onePair()
-    const held = await claim(left, true)
-    await hand.send(await hand.leaseNamed('status'), noAnswer)
-    const { memo } = await hand.named(held.run!.id, 'status')
-    await claim(right, false)
-    await merge()
-    const { items } = await outbox().list({ runId: held.run!.id }, page)
-    const standing = items.find(({ name, reason }) => name === 'status' && reason === null)
-    expect(standing).toMatchObject({ status: 'PENDING', wait: 'in_doubt' })
-    expect(standing?.memo.doubt).toEqual({ ...memo.doubt, looks: 0 })
-  })
-
   it('runs that had ended before are not told anew', async () => {
     const { left, right, claim, merge } = await twoRows()
     const ended = await claim(left, 'a', 1000)
@@ -227,123 +186,6 @@ export function merging(open: OpenStore): void {
     await merge()
     const filter = { runId: ended.id, type: 'delivery.target_taken' } as const
     expect((await world.store.listAudit(filter, page)).items).toEqual([])
-  })
-
-  it('of one pair: the run that is under way goes on showing it', async () => {
-    const { left, right, claim, merge } = await onePair()
-    const held = await claim(left, true)
-    await hand.publish()
-    const { providerId } = await hand.named(held.run!.id, 'check')
-    const waiting = await claim(right, false)
-    await merge()
-    expect(await hand.named(held.run!.id, 'check')).toMatchObject({ providerId })
-    await world.store.completeRun(completion(held), null)
-    await hand.publish()
-    const { items } = await outbox().list({ runId: held.run!.id }, page)
-    const shown = items.filter(({ reason }) => reason !== 'target_taken')
-    expect(shown.map(({ name }) => name).toSorted()).toEqual(['anchor', 'check', 'status'])
-    for (const one of shown) expect(one).toMatchObject({ status: 'SENT', final: true })
-    const other = await hand.named(waiting.run!.id, 'check')
-    expect(other).toMatchObject({ status: 'SKIPPED', providerId: null })
-  })
-
-  it('of one pair: of two check runs that are still to be made one is', async () => {
-    const { left, right, claim, merge } = await onePair()
-    const older = await claim(left, true)
-    await world.store.completeRun(completion(older), null)
-    const newer = await claim(right, true)
-    await world.store.completeRun(completion(newer), null)
-    await merge()
-    const [one, other] = [older, newer].map(({ run }) => hand.named(run!.id, 'check'))
-    expect([(await one!).status, (await other!).status].toSorted()).toEqual(['PENDING', 'SKIPPED'])
-  })
-
-  it.each([false, true])('of one pair: a check run goes on (ended: %s)', async (ended) => {
-    const { left, right, claim, merge } = await onePair()
-    const waiting = await claim(left, ended)
-    await hand.publish()
-    if (ended) await world.store.completeRun(completion(waiting, 'failed'), null)
-    const { providerId } = await hand.named(waiting.run!.id, 'check')
-    const held = await claim(right, true)
-    await merge()
-    expect(await hand.named(waiting.run!.id, 'check')).toMatchObject({ reason: 'target_taken' })
-    expect(await hand.named(held.run!.id, 'check')).toMatchObject({ providerId })
-  })
-
-  it.each([
-    ['is under way', false],
-    ['is over', true],
-  ])('of one pair, where the second %s: its check run is searched for', async (_name, isOver) => {
-    const { left, right, claim, merge } = await onePair()
-    const held = await claim(left, true)
-    await world.store.completeRun(completion(held), null)
-    await hand.publish()
-    const { providerId } = await hand.named(held.run!.id, 'check')
-    const waiting = await claim(right, true)
-    await hand.send(await hand.leaseNamed('check'), noAnswer)
-    if (isOver) await world.store.completeRun(completion(waiting, 'failed'), null)
-    await merge()
-    const given = { status: 'SKIPPED', reason: 'target_taken', providerId: null }
-    expect(await hand.named(waiting.run!.id, 'check')).toMatchObject(given)
-    const memo = { unsettled: true, scan: { step: 0 } }
-    expect(await hand.named(held.run!.id, 'check')).toMatchObject({ providerId, memo })
-  })
-
-  it('of one pair: two that are over share the check run that is there', async () => {
-    const { left, right, claim, merge } = await onePair()
-    const first = await claim(left, true)
-    await world.store.completeRun(completion(first), null)
-    await hand.publish()
-    const { providerId } = await hand.named(first.run!.id, 'check')
-    const second = await claim(right, true)
-    await hand.send(await hand.leaseNamed('check'), noAnswer)
-    await world.store.completeRun(completion(second), null)
-    await merge()
-    const given = { status: 'SKIPPED', reason: 'target_taken' }
-    expect(await hand.named(first.run!.id, 'check')).toMatchObject(given)
-    expect(await hand.named(second.run!.id, 'check')).toMatchObject({ providerId, final: true })
-  })
-
-  it('of one pair: a completed check run stays, and the next one is made', async () => {
-    const { left, right, claim, merge } = await onePair()
-    const failed = await claim(left, true)
-    await world.store.completeRun(completion(failed, 'failed'), null)
-    await hand.publish()
-    const { providerId } = await hand.named(failed.run!.id, 'check')
-    const held = await claim(right, true)
-    await merge()
-    expect(await hand.named(failed.run!.id, 'check')).toMatchObject({ status: 'SENT', providerId })
-    expect(await hand.named(held.run!.id, 'check')).toMatchObject({ providerId: null })
-  })
-
-  it('of one pair: a look for the next check run does not take the completed one', async () => {
-    const { left, right, claim, merge } = await onePair()
-    const failed = await claim(left, true)
-    await world.store.completeRun(completion(failed, 'failed'), null)
-    await hand.publish()
-    const first = await hand.named(failed.run!.id, 'check')
-    const held = await claim(right, true)
-    await hand.send(await hand.leaseNamed('check'), noAnswer)
-    await merge()
-    await world.store.completeRun(completion(held), null)
-    const { hold, delivery } = await hand.leaseNamed('check')
-    expect(delivery).toMatchObject({ runId: held.run!.id, markerKey: first.markerKey })
-    const standing = [{ providerId: first.providerId!, url: null, current: false, atWork: false }]
-    const seen = { what: 'looked', standing, unverified: false, hash: 'h', looks: 2 } as const
-    await outbox().record(hold, seen)
-    expect(await hand.named(held.run!.id, 'check')).toMatchObject({ providerId: null })
-    expect(await hand.named(failed.run!.id, 'check')).toEqual(first)
-  })
-
-  it('of one pair: comments of their own become one', async () => {
-    const { left, right, claim, merge } = await onePair({ ...announced, anchorPer: 'run' })
-    const waiting = await claim(left, false)
-    await hand.publish()
-    const { providerId } = await hand.named(waiting.run!.id, 'anchor')
-    const held = await claim(right, true)
-    await merge()
-    expect(await hand.named(held.run!.id, 'anchor')).toMatchObject({ providerId })
-    expect(await hand.named(waiting.run!.id, 'anchor')).toMatchObject({ reason: 'target_taken' })
   })
 
   it('a newer one that showed nothing closes what the older one shows', async () => {
@@ -372,28 +214,5 @@ export function merging(open: OpenStore): void {
     const wait = isThere ? 'due' : 'in_doubt'
     expect(standing).toMatchObject({ status: 'PENDING', final: true, runId: newer.id, wait })
     expect(standing.providerId === null).toBe(!isThere)
-  })
-
-  it.each([
-    ['shown', true],
-    ['unshown', false],
-  ])('of one pair: the run under way is shown, the other ended %s', async (_how, isShown) => {
-    const { left, right, claim, merge } = await onePair()
-    const held = await claim(left, true)
-    await hand.publish()
-    const other = await claim(right, false)
-    if (isShown) await hand.publish()
-    await world.store.cancelRun(other.run!.id, 'person', null)
-    if (isShown) await hand.publish()
-    world.clock.move(hour)
-    await merge()
-    await world.store.completeRun(completion(held), null)
-    const { items } = await outbox().list({ runId: held.run!.id }, page)
-    const shown = items.filter(({ reason }) => reason !== 'target_taken')
-    expect(shown.map(({ name }) => name).toSorted()).toEqual(['anchor', 'check', 'status'])
-    for (const one of shown) expect(one).toMatchObject({ status: 'PENDING', final: true })
-    const filter = { runId: held.run!.id, type: 'run.claim_skipped' } as const
-    const [told] = (await world.store.listAudit(filter, page)).items
-    expect(told?.data).toMatchObject({ reason: 'duplicate', key: other.run!.key })
   })
 }

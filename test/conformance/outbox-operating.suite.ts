@@ -2,16 +2,17 @@
  * Goal: what a run publishes itself goes out once per name and round; operators can send again,
  * leave or confirm; upkeep keeps what is open and lets go of what is not.
  */
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { ChannelName, Delivery } from '../../src/domain/outbox/delivery.ts'
 import { allRights, defaultRights } from '../../src/domain/outbox/publish-rights.ts'
 import type { PublishRequest } from '../../src/outbox-store.ts'
 import { purgeAll, purgeLimits } from '../../src/runs/purge.ts'
 import type { ClaimAnswer } from '../../src/store.ts'
 import { holderOf, pullRequestClaim, unique } from './claims.ts'
-import { announced, contentOf, noAnswer, OutboxHand, sentEnd } from './outbox-hand.ts'
+import { announced, contentOf, noAnswer, sentEnd } from './outbox-hand.ts'
+import { useOutbox } from './outbox-world.ts'
 import { TestSubject } from './test-subject.ts'
-import { day, openWorld, type OpenStore, type World } from './world.ts'
+import { day, type OpenStore } from './world.ts'
 
 const limits = purgeLimits({ finishedDays: 30, supersededDays: 7, inboxDays: 7, auditDays: 90 })
 const page = { limit: 100, cursor: null }
@@ -27,17 +28,7 @@ const messages = ['github-comment', 'github-review'] as const
 const states = ['github-status', 'github-check', 'github-label'] as const
 
 export function operating(open: OpenStore): void {
-  let world: World
-  let hand: OutboxHand
-  beforeEach(async () => {
-    world = await openWorld(open)
-    hand = new OutboxHand(world.store)
-  })
-  afterEach(() => world.close())
-
-  const outbox = () => world.store.outbox
-  const make = () => new TestSubject(world, { announcement: announced })
-  const now = (id: string): Promise<Delivery> => outbox().delivery(id) as Promise<Delivery>
+  const { world, hand, outbox, make, now } = useOutbox(open)
   const put = (held: ClaimAnswer, channel: ChannelName, over: Partial<PublishRequest> = {}) => {
     const { runId, leaseHash } = holderOf(held)
     return outbox().publish(

@@ -29,7 +29,7 @@ export function messageOrder(open: OpenStore): void {
   let hand: OutboxHand
   beforeEach(async () => {
     world = await openWorld(open)
-    hand = new OutboxHand(world.store)
+    hand = new OutboxHand(world)
   })
   afterEach(() => world.close())
 

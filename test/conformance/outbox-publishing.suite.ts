@@ -2,35 +2,22 @@
  * Goal: many publishers on one store send each thing once: a delivery is one holder's, an attempt
  * is stored before it leaves, whoever lost it changes nothing, and nobody writes beyond the budget.
  */
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { Delivery } from '../../src/domain/outbox/delivery.ts'
+import { describe, expect, it } from 'vitest'
 import { defaultPublishing } from '../../src/domain/outbox/schedule.ts'
 import type { AttemptEnd } from '../../src/domain/outbox/outcome.ts'
-import type { Announcement, Run } from '../../src/domain/run.ts'
-import { announced, identity, noAnswer, OutboxHand, sentEnd } from './outbox-hand.ts'
+import type { Run } from '../../src/domain/run.ts'
+import { identity, noAnswer, sentEnd } from './outbox-hand.ts'
+import { onlyAnchor, onlyStatus, useOutbox } from './outbox-world.ts'
 import { TestSubject } from './test-subject.ts'
-import { minute, openWorld, second, type OpenStore, type World } from './world.ts'
-
-const onlyStatus: Announcement = { ...announced, anchorPer: null, checkName: null }
-const onlyAnchor: Announcement = { ...announced, statusContext: null, checkName: null }
+import { minute, second, type OpenStore } from './world.ts'
 
 export function publishing(open: OpenStore): void {
-  let world: World
-  let hand: OutboxHand
-  beforeEach(async () => {
-    world = await openWorld(open)
-    hand = new OutboxHand(world.store)
-  })
-  afterEach(() => world.close())
-
-  const outbox = () => world.store.outbox
-  const move = (ms: number) => world.clock.move(ms)
+  const { world, hand, outbox, move, now } = useOutbox(open)
   const make = (announcement = onlyStatus) => new TestSubject(world, { announcement })
   const claim = async (announcement = onlyStatus): Promise<Run> =>
     (await make(announcement).claim('a')).run!
   const report = ({ id: runId, leaseHash }: Run, text: string) =>
     world.store.reportStatus({ runId, leaseHash, text, actor: 'test' }, null)
-  const now = (id: string): Promise<Delivery> => outbox().delivery(id) as Promise<Delivery>
   const attempts = async (id: string) => (await outbox().attemptsOf(id)).toReversed()
 
   describe('a lease', () => {

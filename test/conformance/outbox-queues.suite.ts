@@ -2,33 +2,22 @@
  * Goal: what waits until its identity may write again is in nobody's way, comes in its turn, and is
  * never forgotten.
  */
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { entryQueue, queueName, repairQueue } from '../../src/domain/outbox/queue.ts'
 import { defaultPublishing } from '../../src/domain/outbox/schedule.ts'
-import type { Announcement } from '../../src/domain/run.ts'
 import type { BeginAnswer, LeasedDelivery } from '../../src/outbox-store.ts'
-import { announced, identity, noAnswer, OutboxHand, sentEnd } from './outbox-hand.ts'
+import { identity, noAnswer, sentEnd } from './outbox-hand.ts'
+import { onlyAnchor, onlyStatus, useOutbox } from './outbox-world.ts'
 import { TestSubject } from './test-subject.ts'
-import { hour, openWorld, second, type OpenStore, type World } from './world.ts'
+import { hour, second, type OpenStore } from './world.ts'
 
-const onlyStatus: Announcement = { ...announced, anchorPer: null, checkName: null }
-const onlyAnchor: Announcement = { ...announced, statusContext: null, checkName: null }
 const limits = { spacingMs: second, perMinute: 0, perHour: 0 }
 const queue = queueName(identity, 'github-status')
 const anchors = queueName(identity, 'github-comment')
 const room = { limit: 6, progressMax: 3 }
 
 export function queueing(open: OpenStore): void {
-  let world: World
-  let hand: OutboxHand
-  beforeEach(async () => {
-    world = await openWorld(open)
-    hand = new OutboxHand(world.store)
-  })
-  afterEach(() => world.close())
-
-  const outbox = () => world.store.outbox
-  const move = (ms: number) => world.clock.move(ms)
+  const { world, hand, outbox, move } = useOutbox(open)
   const claim = async (announcement = onlyStatus): Promise<string> => {
     const made = await new TestSubject(world, { announcement }).claim('a')
     return made.run!.id

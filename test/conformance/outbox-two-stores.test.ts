@@ -53,7 +53,8 @@ describe.each([
   let hands: readonly [OutboxHand, OutboxHand]
   beforeEach(async () => {
     database = await make()
-    hands = [new OutboxHand(await database.open(clock)), new OutboxHand(await database.open(clock))]
+    const opened = async () => new OutboxHand({ store: await database.open(clock) })
+    hands = [await opened(), await opened()]
   })
   afterEach(async () => {
     for (const { store } of hands) await store.close()

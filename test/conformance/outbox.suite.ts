@@ -3,28 +3,20 @@
  * closed by every way it can end, never by somebody whose turn is over.
  */
 import fc from 'fast-check'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { Delivery } from '../../src/domain/outbox/delivery.ts'
 import { isNewer } from '../../src/domain/outbox/delivery.ts'
 import type { Run } from '../../src/domain/run.ts'
 import { seed } from '../seed.ts'
 import { completion, leaseMs, sha } from './claims.ts'
-import { announced, contentOf, OutboxHand } from './outbox-hand.ts'
+import { announced, contentOf } from './outbox-hand.ts'
+import { useOutbox } from './outbox-world.ts'
 import { TestSubject, type TestSubjectOptions } from './test-subject.ts'
 import { decided, received } from './webhooks.ts'
-import { hour, openWorld, type OpenStore, type World } from './world.ts'
+import { hour, type OpenStore, type World } from './world.ts'
 
 export function announcing(open: OpenStore): void {
-  let world: World
-  let hand: OutboxHand
-  beforeEach(async () => {
-    world = await openWorld(open)
-    hand = new OutboxHand(world.store)
-  })
-  afterEach(() => world.close())
-
-  const make = (options: TestSubjectOptions = {}) =>
-    new TestSubject(world, { announcement: announced, ...options })
+  const { world, hand, make } = useOutbox(open)
   const report = (run: Run, text: string) => {
     const { id: runId, leaseHash } = run
     return world.store.reportStatus({ runId, leaseHash, text, actor: 'test' }, null)

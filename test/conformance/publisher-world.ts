@@ -91,7 +91,7 @@ export class PublisherWorld {
   }
 
   told(deliveryId: string): Promise<readonly string[]> {
-    return new OutboxHand(this.store).told(deliveryId)
+    return new OutboxHand({ store: this.store }).told(deliveryId)
   }
 
   /** A publisher takes what is due and ends when that is done. */

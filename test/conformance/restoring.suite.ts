@@ -2,26 +2,20 @@
  * Goal: a store that was restored does not take for unsent what may have been sent since its copy
  * was made, nor for shown what may have been overwritten.
  */
-import { afterEach, beforeEach, expect, it } from 'vitest'
-import { announced, OutboxHand, sentEnd } from './outbox-hand.ts'
+import { beforeEach, expect, it } from 'vitest'
+import { announced, sentEnd } from './outbox-hand.ts'
+import { useOutbox } from './outbox-world.ts'
 import { completion } from './claims.ts'
 import { TestSubject } from './test-subject.ts'
-import { hour, openWorld, second, type OpenStore, type World } from './world.ts'
+import { hour, second, type OpenStore } from './world.ts'
 
 const page = { limit: 100, cursor: null }
 
 export function restoring(open: OpenStore): void {
-  let world: World
-  let hand: OutboxHand
-  beforeEach(async () => {
-    world = await openWorld(open)
-    hand = new OutboxHand(world.store)
-    await world.store.recordMode('live')
-  })
-  afterEach(() => world.close())
+  const { world, hand, make } = useOutbox(open)
+  beforeEach(() => world.store.recordMode('live'))
 
-  const claim = async () =>
-    (await new TestSubject(world, { announcement: announced }).claim('a')).run!
+  const claim = async () => (await make().claim('a')).run!
 
   it('what was open is in doubt, so that it is looked for before it is sent', async () => {
     const run = await claim()

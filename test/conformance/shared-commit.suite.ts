@@ -2,32 +2,26 @@
  * Goal: two pull requests can have the same head commit, and then share its status. The newer run
  * has it; one that ends without a result hides no other's, and nothing is dropped unsaid.
  */
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import type { Delivery } from '../../src/domain/outbox/delivery.ts'
 import type { ClaimAnswer } from '../../src/store.ts'
 import { completion, holderOf, policy, pullRequestClaim, unique } from './claims.ts'
-import { announced, contentOf, OutboxHand, sentEnd } from './outbox-hand.ts'
-import { openWorld, type OpenStore, type World } from './world.ts'
+import { announced, contentOf, sentEnd } from './outbox-hand.ts'
+import { idOf, useSharedTarget } from './shared-target.ts'
+import { type OpenStore } from './world.ts'
 
 export function sharedCommit(open: OpenStore): void {
-  let world: World
-  let hand: OutboxHand
   let repo: string
-  beforeEach(async () => {
-    world = await openWorld(open)
-    hand = new OutboxHand(world.store)
+  beforeEach(() => {
     repo = unique('acme/repo')
   })
-  afterEach(() => world.close())
+  const target = useSharedTarget(open, () => status())
+  const { world, hand, complete, cancel, shows, dropped } = target
 
   const claim = async (pr: number, head = 'a'): Promise<ClaimAnswer> => {
     const own = { policy: { ...policy, announcement: announced } }
     return await world.store.claimRun(pullRequestClaim({ repo, pr, head }, own), null)
   }
-  const idOf = ({ run }: ClaimAnswer): string => run?.id ?? ''
-  const complete = (held: ClaimAnswer, outcome: 'succeeded' | 'skipped' = 'succeeded') =>
-    world.store.completeRun(completion(held, outcome), null)
-  const cancel = (held: ClaimAnswer) => world.store.cancelRun(idOf(held), 'test', null)
   const status = async (head = 'a'): Promise<Delivery> => {
     const { items } = await world.store.outbox.list(
       { channel: 'github-status' },
@@ -37,15 +31,6 @@ export function sharedCommit(open: OpenStore): void {
     const found = items.find((item) => item.sha === sha)
     if (found === undefined) throw new Error('there is no status')
     return found
-  }
-  const shows = async (): Promise<readonly unknown[]> => {
-    const delivery = await status()
-    return [contentOf(delivery)['state'], delivery.runId]
-  }
-  const dropped = async (held: ClaimAnswer): Promise<readonly unknown[]> => {
-    const filter = { runId: idOf(held), type: 'delivery.target_taken' } as const
-    const { items } = await world.store.listAudit(filter, { limit: 100, cursor: null })
-    return items.map(({ data }) => [data['state'], data['shown_run_id']])
   }
   const publish = () => hand.publish()
 

@@ -3,35 +3,27 @@
  * of their own. The newer run has it; one that ends without a result hides no other's, what the
  * other says meanwhile is kept, and nothing is dropped unsaid.
  */
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { allRights } from '../../src/domain/outbox/publish-rights.ts'
 import type { ClaimAnswer } from '../../src/store.ts'
-import { completion, holderOf, pullRequestClaim, sha, unique } from './claims.ts'
-import { contentOf, OutboxHand, sentEnd } from './outbox-hand.ts'
-import { openWorld, type OpenStore, type World } from './world.ts'
+import { holderOf, pullRequestClaim, sha, unique } from './claims.ts'
+import { sentEnd } from './outbox-hand.ts'
+import { idOf, useSharedTarget } from './shared-target.ts'
+import { type OpenStore } from './world.ts'
 
 export function sharedOwnStatus(open: OpenStore): void {
-  let world: World
-  let hand: OutboxHand
   let repo: string
   let commit: string
   const newRepository = (): void => {
     repo = unique('acme/repo')
     commit = unique('commit')
   }
-  beforeEach(async () => {
-    world = await openWorld(open)
-    hand = new OutboxHand(world.store)
-    newRepository()
-  })
-  afterEach(() => world.close())
+  beforeEach(newRepository)
+  const target = useSharedTarget(open, () => status())
+  const { world, hand, complete, cancel, shows, dropped } = target
 
   const claim = (pr: number, head = commit, rerun = false): Promise<ClaimAnswer> =>
     world.store.claimRun(pullRequestClaim({ repo, pr, head }, { rerun }), null)
-  const idOf = ({ run }: ClaimAnswer): string => run?.id ?? ''
-  const complete = (held: ClaimAnswer, outcome: 'succeeded' | 'failed' | 'skipped' = 'succeeded') =>
-    world.store.completeRun(completion(held, outcome), null)
-  const cancel = (held: ClaimAnswer) => world.store.cancelRun(idOf(held), 'test', null)
   const say = (held: ClaimAnswer, state: string, name = 'lint') => {
     const { runId, leaseHash } = holderOf(held)
     const content = { context: 'acme/lint', state, description: `${state} of ${name}` }
@@ -45,15 +37,6 @@ export function sharedOwnStatus(open: OpenStore): void {
     const [only, second] = items.filter((item) => item.sha === sha(commit))
     if (only === undefined || second !== undefined) throw new Error('there is not one status')
     return only
-  }
-  const shows = async (): Promise<readonly unknown[]> => {
-    const delivery = await status()
-    return [contentOf(delivery)['state'], delivery.runId]
-  }
-  const dropped = async (held: ClaimAnswer): Promise<readonly unknown[]> => {
-    const filter = { runId: idOf(held), type: 'delivery.target_taken' } as const
-    const { items } = await world.store.listAudit(filter, { limit: 100, cursor: null })
-    return items.map(({ data }) => [data['state'], data['shown_run_id']])
   }
 
   it('the newer run has it; what the older one says is refused, kept and audited', async () => {

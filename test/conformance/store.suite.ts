@@ -18,6 +18,7 @@ import { lists } from './lists.suite.ts'
 import { once } from './once.suite.ts'
 import { markerKeys } from './marker-keys.suite.ts'
 import { fairness } from './outbox-fairness.suite.ts'
+import { mergingOfOnePair } from './outbox-merging-pairs.suite.ts'
 import { merging } from './outbox-merging.suite.ts'
 import { messageOrder } from './outbox-order.suite.ts'
 import { operating } from './outbox-operating.suite.ts'
@@ -76,6 +77,7 @@ const parts = {
     describe('the messages of one run', () => messageOrder(open))
     describe('operating the outbox', () => operating(open))
     describe('merging deliveries', () => merging(open))
+    describe('merging deliveries of one pair', () => mergingOfOnePair(open))
     describe('marker keys', () => markerKeys(open))
     describe('a restore', () => restoring(open))
   },

@@ -6,7 +6,7 @@
  * the store opens and carried on by this machine's monotonic clock. Moving both wall and monotonic
  * time therefore moves either store; tests speak of times relative to `store.now()` only.
  */
-import { afterAll, beforeAll } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest'
 import type { Clock } from '../../src/clock.ts'
 import { systemRandom } from '../../src/random.ts'
 import type { Scheduler } from '../../src/scheduler.ts'
@@ -86,5 +86,27 @@ export function useWorld(open: OpenStore): () => World {
   return () => {
     if (world === undefined) throw new Error('a world is there once its tests run')
     return world
+  }
+}
+
+/** A world of its own for each test of a group, under one name: it is there while a test runs. */
+export function useFreshWorld(makeWorld: () => Promise<World>): World {
+  let world: World | undefined
+  beforeEach(async () => {
+    world = await makeWorld()
+  })
+  afterEach(() => world?.close())
+  const present = (): World => {
+    if (world === undefined) throw new Error('a world is there while a test runs')
+    return world
+  }
+  return {
+    get store() {
+      return present().store
+    },
+    get clock() {
+      return present().clock
+    },
+    close: () => present().close(),
   }
 }

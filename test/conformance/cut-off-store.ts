@@ -1,0 +1,73 @@
+/** A store on either database, of which a test cuts a transaction off at the statement it names. */
+import type { Driver } from '../../src/stores/driver.ts'
+import { openPostgresDriver } from '../../src/stores/open-postgres.ts'
+import { openSqliteDriver } from '../../src/stores/open-sqlite.ts'
+import { SqlStore } from '../../src/stores/sql-store.ts'
+import { withCut } from '../chaos/faulty-driver.ts'
+import { migratedDatabase } from '../postgres/fresh-database.ts'
+import { seamsWith, TestClock, useFreshWorld, type World } from './world.ts'
+
+interface OpenedDriver {
+  readonly driver: Driver
+  readonly close: () => Promise<void>
+}
+
+export type OpenDriver = (clock: TestClock) => Promise<OpenedDriver>
+
+const onSqlite: OpenDriver = async (clock) => {
+  const driver = openSqliteDriver({ path: ':memory:', exclusive: true }, seamsWith(clock))
+  return { driver, close: () => driver.close() }
+}
+
+const onPostgres: OpenDriver = async (clock) => {
+  const database = await migratedDatabase()
+  const driver = await openPostgresDriver(database.url, seamsWith(clock))
+  return {
+    driver,
+    close: async () => {
+      await driver.close()
+      await database.drop()
+    },
+  }
+}
+
+export const eitherDatabase = [
+  ['SQLite', onSqlite],
+  ['PostgreSQL', onPostgres],
+] as const
+
+export interface CutOffWorld {
+  readonly world: World
+  /** How many statements go through before one is cut off; below zero none is. */
+  readonly cut: { left: number }
+  /** Cuts a verb off after so many statements; false once it gets through before that. */
+  readonly isCutOffAfter: (statements: number, verb: () => Promise<unknown>) => Promise<boolean>
+}
+
+/** A fresh one for each test. `watch` sees every statement before it may be cut off. */
+export function useCutOffStore(
+  open: OpenDriver,
+  watch: (driver: Driver) => Driver = (driver) => driver,
+): CutOffWorld {
+  const cut = { left: -1 }
+  const world = useFreshWorld(async () => {
+    cut.left = -1
+    const clock = new TestClock()
+    const { driver, close } = await open(clock)
+    const store = new SqlStore(withCut(watch(driver), cut), seamsWith(clock))
+    return { store, clock, close }
+  })
+  return {
+    world,
+    cut,
+    isCutOffAfter: async (statements, verb) => {
+      cut.left = statements
+      const isCutOff = await verb().then(
+        () => false,
+        () => true,
+      )
+      cut.left = -1
+      return isCutOff
+    },
+  }
+}
