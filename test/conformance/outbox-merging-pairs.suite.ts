@@ -3,8 +3,10 @@
  * each once the names turn out to be one: statuses, check runs and comments are not doubled.
  */
 import { expect, it } from 'vitest'
+import { allRights } from '../../src/domain/outbox/publish-rights.ts'
 import type { Announcement } from '../../src/domain/run.ts'
-import { completion, pullRequestClaim, unique } from './claims.ts'
+import type { ClaimAnswer } from '../../src/store.ts'
+import { completion, holderOf, pullRequestClaim, unique } from './claims.ts'
 import { announced, noAnswer } from './outbox-hand.ts'
 import { useOutbox } from './outbox-world.ts'
 import { hour, type OpenStore } from './world.ts'
@@ -149,6 +151,32 @@ export function mergingOfOnePair(open: OpenStore): void {
     await outbox().record(hold, seen)
     expect(await hand.named(held.run!.id, 'check')).toMatchObject({ providerId: null })
     expect(await hand.named(failed.run!.id, 'check')).toEqual(first)
+  })
+
+  it('a look for what one published does not take what the other one published', async () => {
+    const { left, right, claim, merge } = await onePair({ ...announced, anchorPer: null })
+    const [one, other] = [await claim(left, true), await claim(right, true)]
+    const publish = (held: ClaimAnswer) => {
+      const said = {
+        name: 'own',
+        channel: 'github-review',
+        content: { body: held.run!.id },
+      } as const
+      const request = { ...holderOf(held), actor: 'test', ...said, rightsOf: () => allRights }
+      return outbox().publish(request, null)
+    }
+    await publish(one)
+    await hand.publish()
+    const first = await hand.named(one.run!.id, 'own')
+    await publish(other)
+    await hand.send(await hand.leaseNamed('own'), noAnswer)
+    await merge()
+    const { hold, delivery } = await hand.leaseNamed('own')
+    expect(delivery).toMatchObject({ runId: other.run!.id, markerKey: first.markerKey })
+    const standing = [{ providerId: first.providerId!, url: null, current: false }]
+    const seen = { what: 'looked', standing, unverified: false, hash: 'h', looks: 2 } as const
+    await outbox().record(hold, seen)
+    expect(await hand.named(other.run!.id, 'own')).toMatchObject({ providerId: null })
   })
 
   it.each([
