@@ -291,9 +291,13 @@ function asCurrent(scene: Scene, run: Run): Subject {
 }
 
 function withOrder(scene: Scene, subject: Subject): Subject {
-  const headAt = scene.rank.orderAt
+  const { claim, rank } = scene
+  const headAt = rank.orderAt
   const floorAt = headAt === null ? subject.floorAt : Math.max(headAt, subject.floorAt ?? headAt)
-  return { ...subject, headAt, floorAt }
+  // A push that brings the current head back says what it replaced, as the first one did.
+  const isBack = rank.rank === 'current' && claim.headMaking && claim.eventAt === headAt
+  const headBefore = isBack ? (claim.beforeSha ?? subject.headBefore) : subject.headBefore
+  return { ...subject, headAt, floorAt, headBefore }
 }
 
 function withEvent(scene: Scene, run: Run): Run {

@@ -89,6 +89,11 @@ describe('another head', () => {
     expect(rankHead(tie, headed(5, 5), fresh)).toEqual(newer(5))
   })
 
+  it('and that replaced one which a push had made may be older: to be asked', () => {
+    const tie = claim('b', 5, { beforeSha: 'a' })
+    expect(rankHead(tie, headed(5, 5, 'c'), fresh)).toEqual(newer(5, true))
+  })
+
   it('that the current one replaced in the same second is stale', () => {
     expect(rankHead(claim('b', 5), headed(5, 5, 'b'), fresh)).toEqual(stale)
   })

@@ -78,7 +78,8 @@ function rankTie(claim: HeadClaim, subject: Subject, made: number): HeadRank {
   const precedes = subject.headBefore !== null && subject.headBefore === claim.headSha
   // a → b and b → a within a second: each of them follows the other.
   if (follows === precedes) return byArrival
-  if (follows) return newer(made)
   // a → b → c → a within a second: what was replaced may be back. Only a push can bring it back.
-  return claim.beforeSha === null ? stale : { ...stale, unclear: true }
+  return follows
+    ? { ...newer(made), unclear: subject.headBefore !== null }
+    : { ...stale, unclear: claim.beforeSha !== null }
 }

@@ -79,6 +79,15 @@ export function headOrder(open: OpenStore): void {
       expect(await subject.isCurrent('b')).toBe(true)
     })
 
+    it('one that came back before the push was heard that had replaced it stays to be asked', async () => {
+      const subject = make()
+      await subject.claim('a', { eventAt: 4 })
+      await subject.claim('a', { eventAt: 5, beforeSha: sha('b') })
+      const late = await subject.claim('b', { eventAt: 5, beforeSha: sha('a') })
+      expect(late).toMatchObject({ reason: 'superseded-prior', unclear: true })
+      expect(await subject.subject()).toMatchObject({ headAt: null, floorAt: 5 })
+    })
+
     it('one that came back through a third, unheard, is found by asking GitHub', async () => {
       const subject = make()
       await subject.claim('a', { eventAt: 4 })
