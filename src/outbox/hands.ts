@@ -3,13 +3,13 @@
  * takes: whoever has many due, or is answered slowly, must leave some to the others. Progress
  * leaves some to creates and ends, queues to what is new, and all of them to reads that repair.
  */
+import { priorities } from '../domain/outbox/priority.ts'
 import {
   identityOfQueue,
   isEntryQueue,
   isQueue,
   isRepair,
   isRepairQueue,
-  priorities,
   queueName,
   wasJustSought,
 } from '../domain/outbox/queue.ts'

@@ -4,7 +4,8 @@
  */
 import { expect, it } from 'vitest'
 import type { BudgetLimits } from '../../src/domain/outbox/budget.ts'
-import { priorities, queueName, wasJustSought } from '../../src/domain/outbox/queue.ts'
+import { priorities } from '../../src/domain/outbox/priority.ts'
+import { queueName, wasJustSought } from '../../src/domain/outbox/queue.ts'
 import { allRights } from '../../src/domain/outbox/publish-rights.ts'
 import type { Announcement } from '../../src/domain/run.ts'
 import type { BeginAnswer, LeasedDelivery } from '../../src/outbox-store.ts'

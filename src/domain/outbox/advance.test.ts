@@ -170,7 +170,7 @@ describe('in doubt', () => {
     const late = afterLateEnd(aSentOne(), anAttempt({ action: 'edit' }), around)
     expect(late).toEqual({
       ...aSentOne(),
-      ...{ priority: 1, dueAt: now + 15_000 },
+      dueAt: now + 15_000,
       memo: { ...aSentOne().memo, unsettled: true, settle: { step: 0, at: now + 15_000 } },
     })
     const created = afterLateEnd(aSentOne(), anAttempt({ action: 'create' }), around)

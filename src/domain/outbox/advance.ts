@@ -18,8 +18,8 @@ import {
   withShown,
 } from './follow-up.ts'
 import { afterExamination, afterLook, afterScan, afterSettle, withSettling } from './look.ts'
+import { priorityToSend } from './priority.ts'
 import { inQueue } from './queue.ts'
-import { isProgress } from './revise.ts'
 import type { AttemptEnd, Circumstances, Finding, Told, Trouble } from './outcome.ts'
 import { tell } from './outcome.ts'
 import { backoffMs, retryRulesOf, scanAt, settleAt, showAt } from './schedule.ts'
@@ -203,7 +203,7 @@ function afterSent(
     : {
         ...sent,
         wait: 'due' as const,
-        priority: isProgress(sent) ? 1 : 0,
+        priority: priorityToSend(sent),
         dueAt: showAt(sent, now, rules),
       }
   return { delivery: told, audits: sentAudits(delivery, sent, attempt) }
@@ -286,7 +286,7 @@ const carries = ({ action, versionFence, versionSeq }: Attempt, delivery: Delive
 /** The newer version is tried, when it would have been had nobody tried the one before. */
 function overtaken(delivery: Delivery, { now, rules }: Circumstances): Delivery {
   if (!isOpen(delivery)) return withDue(delivery, now)
-  const priority = isProgress(delivery) ? 1 : 0
+  const priority = priorityToSend(delivery)
   return { ...delivery, wait: 'due', priority, dueAt: showAt(delivery, now, rules) }
 }
 

@@ -73,7 +73,7 @@ export interface Delivery {
   readonly reason: string | null
   /** While PENDING: what it waits for. */
   readonly wait: Exclude<DeliveryWait, 'leased'> | null
-  /** 0 goes first: creates and ends; 1: progress; 2: what is looked at, not sent. */
+  /** Which of all that is due goes first (priority). */
   readonly priority: number
   /** In which queue it stands until its identity may write again (domain/outbox/queue). */
   readonly queue: string | null

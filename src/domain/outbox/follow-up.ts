@@ -4,6 +4,7 @@
  */
 import type { Appointment, Delivery, DeliveryStatus, Memo } from './delivery.ts'
 import { isOpen } from './delivery.ts'
+import { priorities } from './priority.ts'
 import { deadlineFor, type PublishingRules } from './schedule.ts'
 
 export function close(
@@ -13,6 +14,19 @@ export function close(
   now: number,
 ): Delivery {
   return withDue({ ...delivery, status, reason, wait: null, closedAt: now, tries: 0 }, now)
+}
+
+/** It is to be sent, from now on; whatever closed it counts no longer. */
+export function reopen(delivery: Delivery, now: number): Delivery {
+  return {
+    ...delivery,
+    status: 'PENDING',
+    reason: null,
+    wait: 'due',
+    closedAt: null,
+    priority: priorities.first,
+    dueAt: now,
+  }
 }
 
 /** Nobody holds it any more. */
@@ -47,7 +61,7 @@ export function withDue(delivery: Delivery, now: number): Delivery {
     ...(surplus !== undefined && surplus.length > 0 ? [now] : []),
     ...[scan, settle].flatMap((appointment) => appointment?.at ?? []),
   ]
-  return { ...delivery, priority: 1, dueAt: times.length === 0 ? null : Math.min(...times) }
+  return { ...delivery, dueAt: times.length === 0 ? null : Math.min(...times) }
 }
 
 /** Something that was sent may come late, now or before the store was restored. */

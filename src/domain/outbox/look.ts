@@ -5,6 +5,7 @@ import {
   canStandTwice,
   close,
   counted,
+  reopen,
   settles,
   withAppointment,
   withDue,
@@ -218,17 +219,8 @@ function isLost(delivery: Delivery, now: number): Told {
     }
   }
   const recreated = providerId === null ? {} : { recreatedFrom: providerId }
-  const again: Delivery = {
-    ...without,
-    status: 'PENDING',
-    reason: null,
-    closedAt: null,
-    wait: 'due',
-    priority: 0,
-    dueAt: now,
-    memo: { ...memo, looked: true, recreatedFence: versionFence, ...recreated },
-  }
-  return { delivery: again, audits: lost }
+  const known = { ...memo, looked: true as const, recreatedFence: versionFence, ...recreated }
+  return { delivery: reopen({ ...without, memo: known }, now), audits: lost }
 }
 
 /** Rule 6: of two the lower id is kept and brought up to date, then the other removed. */
@@ -313,7 +305,7 @@ function afterReading(delivery: Delivery, standing: readonly Seen[], now: number
   const { providerId, url: providerUrl } = shown
   const data = { code: 'not_shown', text: 'it shows work under way' }
   return {
-    delivery: open({ ...delivery, memo, providerId, providerUrl }, now),
+    delivery: sendAnew({ ...delivery, memo, providerId, providerUrl }, now),
     audits: [tell(delivery, 'delivery.retry_scheduled', data)],
   }
 }
@@ -340,18 +332,9 @@ const isGivenUp = ({ status }: Delivery): boolean => status === 'FAILED' || stat
 
 /** The same version once more: what stands there is not it. */
 function reopened(delivery: Delivery, now: number): Delivery {
-  return isGivenUp(delivery) ? withDue(delivery, now) : open(delivery, now)
+  return isGivenUp(delivery) ? withDue(delivery, now) : sendAnew(delivery, now)
 }
 
-function open(delivery: Delivery, now: number): Delivery {
-  return {
-    ...delivery,
-    status: 'PENDING',
-    reason: null,
-    closedAt: null,
-    wait: 'due',
-    priority: 0,
-    dueAt: now,
-    sentHash: null,
-  }
+function sendAnew(delivery: Delivery, now: number): Delivery {
+  return { ...reopen(delivery, now), sentHash: null }
 }

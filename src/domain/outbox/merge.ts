@@ -5,7 +5,7 @@
 import { unsettled } from './advance.ts'
 import type { Attempt, Delivery } from './delivery.ts'
 import { isOpen } from './delivery.ts'
-import { canStandTwice, close, free, letGo, settles, withDue } from './follow-up.ts'
+import { canStandTwice, close, free, letGo, reopen, settles, withDue } from './follow-up.ts'
 import type { Circumstances } from './outcome.ts'
 import { isOwnStatus, saidIn, withSaid } from './said-there.ts'
 
@@ -63,8 +63,7 @@ function saysItsEnd(
 ): Delivery {
   const isSilent = winner.status === 'SKIPPED' && winner.reason === 'never_announced'
   if (!isSilent || (memo.showsWork !== true && createdSince === null)) return winner
-  const open = { status: 'PENDING', reason: null, wait: 'due', closedAt: null } as const
-  return { ...winner, ...open, priority: 0, dueAt: now }
+  return reopen(winner, now)
 }
 
 /**
@@ -102,7 +101,7 @@ function oneComment(winner: Delivery, loser: Delivery, now: number): Partial<Del
   const memo = surplus.length === 0 ? winner.memo : { ...winner.memo, surplus }
   const kept = { providerId: lower, sentHash: null, memo }
   if (lower === winner.providerId || winner.status !== 'SENT') return kept
-  return { ...kept, status: 'PENDING', wait: 'due', closedAt: null, priority: 0, dueAt: now }
+  return reopen({ ...winner, ...kept }, now)
 }
 
 /** When the loser began a create that nobody has answered. */

@@ -1,8 +1,7 @@
 /** What an operator may say about a delivery: send it again, leave it, or that it has arrived. */
 import type { Delivery } from './delivery.ts'
 import { isLeased, isOpen } from './delivery.ts'
-import { close, letGo, untried, withShown } from './follow-up.ts'
-import { priorities } from './queue.ts'
+import { close, letGo, reopen, untried, withShown } from './follow-up.ts'
 import type { PublishingRules } from './schedule.ts'
 import { deadlineFor } from './schedule.ts'
 
@@ -17,12 +16,7 @@ export function sendAgain(delivery: Delivery, now: number, rules: PublishingRule
   if (delivery.wait === 'order') return { ...delivery, ...wanted, dueAt: deadlineAt }
   const { doubt: _doubt, lost: _lost, removedFence: _removed, ...memo } = untried(delivery.memo)
   return {
-    ...letGo(delivery),
-    status: 'PENDING',
-    reason: null,
-    wait: 'due',
-    closedAt: null,
-    priority: priorities.first,
+    ...reopen(letGo(delivery), now),
     // What was under way when it was closed is looked for once its time is over.
     dueAt: Math.max(now, delivery.attemptId === null ? now : (delivery.leasedUntil ?? now)),
     ...wanted,

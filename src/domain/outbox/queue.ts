@@ -9,13 +9,7 @@
 import type { Budget, WriteKind } from './budget.ts'
 import type { Delivery } from './delivery.ts'
 import { isOpen } from './delivery.ts'
-import { isProgress } from './revise.ts'
-
-/**
- * Creates and ends; progress; reads that repair; and further messages of a run that has one waiting
- * already. The numbers are the store's.
- */
-export const priorities = { first: 0, progress: 1, repair: 2, further: 3 } as const
+import { priorities, priorityToSend } from './priority.ts'
 
 /** Before progress, because it is what the run was for, but with a smaller share of the budget. */
 const order: readonly number[] = [priorities.first, priorities.further, priorities.progress]
@@ -113,7 +107,7 @@ function priorityOf(delivery: Delivery): number {
   if (isRepair(delivery)) return priorities.repair
   if (delivery.priority !== priorities.repair) return delivery.priority
   if (isFurther(delivery)) return priorities.further
-  return isProgress(delivery) ? priorities.progress : priorities.first
+  return priorityToSend(delivery)
 }
 
 export type Pace = Pick<

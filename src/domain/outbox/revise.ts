@@ -10,6 +10,7 @@ import type { Desire } from './announce.ts'
 import type { Delivery, Memo, Restored } from './delivery.ts'
 import { isLeased, isOpen } from './delivery.ts'
 import { close, free, settles, untried } from './follow-up.ts'
+import { priorities, priorityToSend } from './priority.ts'
 import { afterForgetting } from './restored.ts'
 import { afterTaking } from './said-there.ts'
 import type { PublishingRules } from './schedule.ts'
@@ -205,13 +206,14 @@ function whenToShow(
   now: number,
   rules: PublishingRules,
 ): Pick<Delivery, 'wait' | 'dueAt' | 'tries' | 'priority'> {
-  const priority = isProgress(revised) ? 1 : 0
+  const priority = priorityToSend(revised)
   const { wait, dueAt, tries } = before
   const isWaiting = isOpen(before) && !isLeased(before, now)
   // It keeps its place. How long it stands there counts for its deadline, which begins anew.
   if (isWaiting && before.queue !== null) return { wait, dueAt: now, tries, priority }
   // What holds progress back does not hold back creates and ends; a block is found out again.
-  const waits = wait !== null && wait !== 'due' && !(wait === 'budget' && priority === 0)
+  const waits =
+    wait !== null && wait !== 'due' && !(wait === 'budget' && priority === priorities.first)
   if (isOpen(before) && (isLeased(before, now) || waits)) return { wait, dueAt, tries, priority }
   const soonest = Math.max(
     showAt(revised, now, rules),
@@ -234,11 +236,6 @@ function afterWhatFailed(
   if (isOpen(before) && isProgressToo) return dueAt ?? now
   if (status !== 'FAILED' || closedAt === null || !isProgressToo) return now
   return closedAt + windowMs(now - createdAt, rules)
-}
-
-/** An edit that a later one will replace: it may wait for everything else. */
-export function isProgress({ final, sentFence, versionFence }: Delivery): boolean {
-  return !final && sentFence === versionFence
 }
 
 /** A person has removed it twice: this round shows it no more. */
@@ -296,7 +293,7 @@ const blank: Delivery = {
   status: 'PENDING',
   reason: null,
   wait: 'due',
-  priority: 0,
+  priority: priorities.first,
   queue: null,
   waitsSince: null,
   turn: null,

@@ -1,7 +1,8 @@
 /** Tables `delivery` and `delivery_attempt`. Every write checks and raises `rev`. */
 import type { Attempt, Delivery } from '../../domain/outbox/delivery.ts'
 import type { QueueHead } from '../../domain/outbox/queue.ts'
-import { lineUp, priorities } from '../../domain/outbox/queue.ts'
+import { priorities } from '../../domain/outbox/priority.ts'
+import { lineUp } from '../../domain/outbox/queue.ts'
 import { LostRace } from '../driver.ts'
 import type { Sql, Verb } from '../sql.ts'
 import { inPieces, join, padded, sql, tuples } from '../sql.ts'

@@ -12,14 +12,8 @@ import { withoutPreparations, withShown } from '../../domain/outbox/follow-up.ts
 import { givenUpTarget } from '../../domain/outbox/merge.ts'
 import type { AttemptEnd, Finding } from '../../domain/outbox/outcome.ts'
 import { ofAnEarlierVersion } from '../../domain/outbox/outcome.ts'
-import {
-  isRepair,
-  kindOf,
-  needsTurn,
-  priorities,
-  queueName,
-  turnOf,
-} from '../../domain/outbox/queue.ts'
+import { priorities } from '../../domain/outbox/priority.ts'
+import { isRepair, kindOf, needsTurn, queueName, turnOf } from '../../domain/outbox/queue.ts'
 import type {
   Asker,
   AttemptReport,

@@ -6,6 +6,7 @@ import type { Attempt, Delivery } from '../../domain/outbox/delivery.ts'
 import { afterFinding, afterTakeover } from '../../domain/outbox/advance.ts'
 import { letGoOn } from '../../domain/outbox/message-line.ts'
 import type { Pace, QueueHead } from '../../domain/outbox/queue.ts'
+import { priorities } from '../../domain/outbox/priority.ts'
 import {
   identityOfQueue,
   isEntryQueue,
@@ -13,7 +14,6 @@ import {
   opensAt,
   pickHeads,
   pickInTurn,
-  priorities,
 } from '../../domain/outbox/queue.ts'
 import { withTimeInQueue } from '../../domain/outbox/setback.ts'
 import type { DeliveryHold, LeasedDelivery, LeaseRoom, PlacedDelivery } from '../../outbox-store.ts'

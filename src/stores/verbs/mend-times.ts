@@ -11,6 +11,7 @@ import {
   deliveryAfterSetBack,
   runAfterSetBack,
 } from '../../domain/clock-set-back.ts'
+import { priorities } from '../../domain/outbox/priority.ts'
 import type { Driver } from '../driver.ts'
 import type { Sql, Verb } from '../sql.ts'
 import { join, padded, sql } from '../sql.ts'
@@ -55,7 +56,7 @@ export async function mendTimes(driver: Driver, context: VerbContext, byMs: numb
   })
   const deliveries = sql`SELECT id FROM delivery WHERE status = 'PENDING' UNION
     SELECT id FROM delivery WHERE due_at IS NOT NULL AND queue IS NULL
-      AND priority IN (0, 1, 2, 3) AND due_at > ${now}`
+      AND priority IN (${join(Object.values(priorities))}) AND due_at > ${now}`
   await inBites(driver, deliveries, function* (ids) {
     const found = yield* selectDeliveries(sql`id IN (${ids})`)
     const back = setBack()
