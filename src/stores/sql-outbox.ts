@@ -12,12 +12,11 @@ import { blockedUntil, selectBudgets } from './tables/budget-table.ts'
 import { selectAttempts, selectDelivery } from './tables/delivery-table.ts'
 import {
   beginAttempt,
-  blockIdentity,
   endAttempt,
   notePreparation,
   recordFinding,
-  refuseIdentity,
 } from './verbs/attempt-delivery.ts'
+import { blockIdentity, refuseIdentity, unblockIdentity } from './verbs/budgets.ts'
 import type { VerbContext } from './verbs/context.ts'
 import { leaseDeliveries, nextDueAt, takeOverLeases, withPlaces } from './verbs/lease-deliveries.ts'
 import { anchorsOf, listDeliveries, outboxBacklog } from './verbs/list-deliveries.ts'
@@ -36,7 +35,6 @@ import {
   retryDeliveries,
   retryDelivery,
   skipDelivery,
-  unblockIdentity,
 } from './verbs/operate-delivery.ts'
 import { publishOwn, targetTakenError } from './verbs/own-output.ts'
 import { authors, knowsSince, learnAuthor } from './verbs/publisher-identity.ts'

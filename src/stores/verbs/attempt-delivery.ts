@@ -5,7 +5,7 @@
  */
 import { afterAttempt, afterFinding, afterLateEnd } from '../../domain/outbox/advance.ts'
 import type { WriteKind } from '../../domain/outbox/budget.ts'
-import { block, refuse, takeWrite } from '../../domain/outbox/budget.ts'
+import { takeWrite } from '../../domain/outbox/budget.ts'
 import type { Attempt, Delivery } from '../../domain/outbox/delivery.ts'
 import { isOpen } from '../../domain/outbox/delivery.ts'
 import { withoutPreparations, withShown } from '../../domain/outbox/follow-up.ts'
@@ -14,13 +14,7 @@ import type { AttemptEnd, Finding } from '../../domain/outbox/outcome.ts'
 import { ofAnEarlierVersion } from '../../domain/outbox/outcome.ts'
 import { priorities } from '../../domain/outbox/priority.ts'
 import { isRepair, kindOf, needsTurn, queueName, turnOf } from '../../domain/outbox/queue.ts'
-import type {
-  Asker,
-  AttemptReport,
-  BeginAnswer,
-  BeginRequest,
-  DeliveryHold,
-} from '../../outbox-store.ts'
+import type { AttemptReport, BeginAnswer, BeginRequest, DeliveryHold } from '../../outbox-store.ts'
 import type { Verb } from '../sql.ts'
 import { insertAudits } from '../tables/audit-table.ts'
 import { lockBudget, writeBudget } from '../tables/budget-table.ts'
@@ -34,10 +28,11 @@ import {
   selectDelivery,
   writeOutcome,
 } from '../tables/delivery-table.ts'
-import { withoutThoseOfOthers } from './those-of-others.ts'
+import { blockIdentity } from './budgets.ts'
 import type { VerbContext } from './context.ts'
 import { circumstancesOf } from './context.ts'
 import { storeDeliveries } from './store-deliveries.ts'
+import { withoutThoseOfOthers } from './those-of-others.ts'
 
 export function* beginAttempt(context: VerbContext, request: BeginRequest): Verb<BeginAnswer> {
   const delivery = yield* selectDelivery(request.hold.deliveryId)
@@ -212,37 +207,6 @@ export function* notePreparation(
   const begun = { ...delivery, memo: { ...delivery.memo, preparations } }
   yield* storeDeliveries(context, [when === 'begins' ? begun : withoutPreparations(delivery)])
   return 'recorded'
-}
-
-export function* blockIdentity(
-  context: VerbContext,
-  identity: string,
-  until: number,
-  reason: string,
-  actor: Asker,
-): Verb<void> {
-  const budget = yield* lockBudget(identity, context.now())
-  const now = context.now()
-  yield* writeBudget(block(budget, until, reason, now))
-  const data = { identity, until: new Date(until).toISOString(), reason }
-  yield* insertAudits([{ type: 'budget.blocked', actor, runId: null, data }], now)
-}
-
-/** Answers until when nothing is asked under it. */
-export function* refuseIdentity(
-  context: VerbContext,
-  identity: string,
-  reason: string,
-): Verb<number> {
-  const before = yield* lockBudget(identity, context.now())
-  const now = context.now()
-  const budget = refuse(before, reason, now)
-  const until = budget.blockedUntil ?? now
-  if (budget === before) return until
-  yield* writeBudget(budget)
-  const data = { identity, until: new Date(until).toISOString(), reason }
-  yield* insertAudits([{ type: 'budget.blocked', actor: 'publisher', runId: null, data }], now)
-  return until
 }
 
 const isHeld = (delivery: Delivery, hold: DeliveryHold): boolean =>

@@ -1,16 +1,14 @@
 /** What operators say about deliveries, and what the reconciler finds left open. */
 import type { AuditDraft } from '../../domain/audit.ts'
-import { unblock, type Budget } from '../../domain/outbox/budget.ts'
 import type { Delivery } from '../../domain/outbox/delivery.ts'
 import { isLeased } from '../../domain/outbox/delivery.ts'
 import { hasArrived, leaveIt, maySendAgain, sendAgain } from '../../domain/outbox/operate.ts'
 import { isActive } from '../../domain/run.ts'
-import { ConflictError, deliveryNotFound, NotFoundError } from '../../errors.ts'
+import { ConflictError, deliveryNotFound } from '../../errors.ts'
 import type { RetryFilter } from '../../outbox-store.ts'
 import type { Row, Sql, Verb } from '../sql.ts'
 import { join, sql } from '../sql.ts'
 import { insertAudits } from '../tables/audit-table.ts'
-import { isKnownIdentity, lockBudget, writeBudget } from '../tables/budget-table.ts'
 import { selectDeliveries, selectDelivery } from '../tables/delivery-table.ts'
 import { announceAnew } from './announce.ts'
 import type { VerbContext } from './context.ts'
@@ -131,35 +129,6 @@ function* storeOne(context: VerbContext, delivery: Delivery, said: Said): Verb<D
 function told({ type, actor, was, data }: Said): AuditDraft {
   const before = { was: was.status, ...(was.wait !== null && { waited_for: was.wait }) }
   return { type, actor, runId: was.runId, deliveryId: was.id, data: { ...before, ...data } }
-}
-
-/** What waits for it is tried now; GitHub may block it again at once. */
-export function* unblockIdentity(
-  context: VerbContext,
-  identity: string,
-  actor: string,
-): Verb<Budget> {
-  if (!(yield* isKnownIdentity(identity))) {
-    throw new NotFoundError('identity_not_found', `there is no identity ${identity}`, {
-      hint: 'holdfast budgets lists them.',
-    })
-  }
-  const before = yield* lockBudget(identity, context.now())
-  const now = context.now()
-  const budget = unblock(before, now)
-  yield* writeBudget(budget)
-  // Whose they are is found out when they are tried; those of others wait again.
-  yield sql`UPDATE delivery SET due_at = ${now}, rev = rev + 1
-    WHERE status = 'PENDING' AND wait IN ('budget', 'in_doubt') AND due_at > ${now}
-      AND queue IS NULL AND (leased_until IS NULL OR leased_until <= ${now})`
-  const until = before.blockedUntil
-  const data = {
-    identity,
-    was_blocked_until: until === null ? null : new Date(until).toISOString(),
-    reason: before.blockedReason,
-  }
-  yield* insertAudits([{ type: 'operator.identity_unblocked', actor, runId: null, data }], now)
-  return budget
 }
 
 /**
