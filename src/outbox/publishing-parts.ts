@@ -1,7 +1,8 @@
 /** What every step of publishing works with, and the one way to store what a step found. */
-import type { Channel } from '../channel.ts'
+import type { Channel, Prepared, Target } from '../channel.ts'
 import type { Clock } from '../clock.ts'
 import type { BudgetLimits } from '../domain/outbox/budget.ts'
+import type { Delivery } from '../domain/outbox/delivery.ts'
 import type { Finding } from '../domain/outbox/outcome.ts'
 import type { Log } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
@@ -26,6 +27,18 @@ export interface PublishingParts {
   readonly scheduler: Scheduler
   readonly metrics: Metrics
   readonly log: Log
+}
+
+/** One delivery that is ours for one lease, ready to be sent. */
+export interface PublishingJob {
+  readonly leased: LeasedDelivery
+  readonly delivery: Delivery
+  readonly channel: Channel
+  readonly target: Target
+  readonly prepared: Prepared
+  /** On the monotonic clock. A read changes nothing and may take as long as the lease. */
+  readonly sendBy: number
+  readonly lookBy: number
 }
 
 export async function record(

@@ -1,0 +1,92 @@
+/**
+ * One look at GitHub: whether what we sent without an answer is there, whether what we know of
+ * still stands, whether there are two.
+ */
+import type { Sight } from '../channel.ts'
+import type { Move } from '../domain/outbox/move.ts'
+import type { Finding } from '../domain/outbox/outcome.ts'
+import { queueName } from '../domain/outbox/queue.ts'
+import type { LookFailure } from './outcome-of.ts'
+import { record, type PublishingJob, type PublishingParts } from './publishing-parts.ts'
+import { failureOf, takeTurn } from './take-turn.ts'
+
+type Look = Exclude<Move['what'], 'write' | 'remove' | 'rest' | 'save'>
+
+export function lookAt(
+  parts: PublishingParts,
+  job: PublishingJob,
+  { what }: { readonly what: Look },
+): Promise<void> {
+  const { leased, target } = job
+  return takeTurn(parts, leased, target, (identity) => lookAs(parts, job, what, identity))
+}
+
+async function lookAs(
+  parts: PublishingParts,
+  job: PublishingJob,
+  what: Look,
+  identity: string,
+): Promise<void> {
+  const { store } = parts
+  const { leased, channel, target, prepared } = job
+  const blockedUntil = await store.outbox.blockedUntil(identity)
+  if (blockedUntil !== null) {
+    await record(parts, leased, { what: 'look_limited', until: blockedUntil })
+    return
+  }
+  try {
+    const since = sinceOf(parts, job, what)
+    const mayBeAnother = what === 'settle' && leased.delivery.memo.restored !== undefined
+    const sight = await channel.look({ target, prepared, since, mayBeAnother }, job.lookBy)
+    const isTurn = leased.fromQueue === queueName(identity, leased.delivery.channel)
+    await record(parts, leased, await findingOf(job, what, sight, isTurn))
+  } catch (error) {
+    const shut = await parts.admission.shutOut(error, job.target, identity)
+    const isShut = shut !== null && shut !== 'not_now'
+    const failed: LookFailure = isShut
+      ? { what: 'look_limited', until: shut.until }
+      : failureOf(parts, leased, error)
+    if (failed.what === 'look_limited' && !isShut) {
+      await store.outbox.blockIdentity(identity, failed.until, 'rate_limited', 'publisher')
+    }
+    await record(parts, leased, failed)
+  }
+}
+
+/** Where the id is known it is asked for; what may be there without our knowledge is listed. */
+function sinceOf(
+  { store, clock }: PublishingParts,
+  { delivery }: PublishingJob,
+  what: Look,
+): number | null {
+  const since =
+    what === 'scan'
+      ? delivery.createdAt
+      : what === 'confirm' && delivery.memo.doubt?.action === 'create'
+        ? delivery.memo.doubt.since
+        : null
+  return since === null ? null : since - store.now() + clock.wallMs()
+}
+
+async function findingOf(
+  { channel, target, prepared, lookBy }: PublishingJob,
+  what: Look,
+  { standing, unverified }: Sight,
+  isTurn: boolean,
+): Promise<Finding> {
+  switch (what) {
+    case 'scan':
+      return { what: 'scanned', standing }
+    case 'settle':
+      return { what: 'settled', standing }
+    case 'examine': {
+      const there = standing.length > 0
+      const placeIsThere = there || (await channel.placeIsThere(target, lookBy))
+      return { what: 'examined', there, placeIsThere }
+    }
+    default: {
+      const looks = channel.looksBeforeResend
+      return { what: 'looked', standing, unverified, hash: prepared.hash, looks, isTurn }
+    }
+  }
+}
