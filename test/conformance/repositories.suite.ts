@@ -130,6 +130,19 @@ export function repositories(open: OpenStore): void {
     }
   })
 
+  it('the head that was claimed last stays, though a worker took the other one later', async () => {
+    const { store } = world()
+    const [before, after, id] = [unique('acme/old'), unique('acme/new'), newId()]
+    await learn(before, id)
+    const made = pullRequestClaim({ repo: after, pr: 5, head: 'a' }, { eventAt: null })
+    const early = await store.claimRun({ ...made, lease: null }, null)
+    const last = await claim(before, 'b', 2)
+    await store.leaseRun({ ...leaseRequest(), runId: early.run!.id }, null)
+    await learn(after, id)
+    const [subject] = await store.subjectsOf(after, 5, id)
+    expect(subject).toMatchObject({ currentRunId: last.run!.id, headSha: last.run!.headSha })
+  })
+
   it('a head that was finished under the new name is not done again after the merge', async () => {
     const [before, after, id] = [unique('acme/old'), unique('acme/new'), newId()]
     await learn(before, id)

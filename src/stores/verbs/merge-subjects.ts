@@ -242,7 +242,9 @@ function told(
 /** By verified order where both have one, else by which was claimed last. */
 function isNewer(stray: Subject, kept: Subject, runs: readonly Run[]): boolean {
   if (stray.headAt !== null && kept.headAt !== null) return stray.headAt >= kept.headAt
-  return runs.at(-1)?.subjectId === stray.id
+  // A worker that took a run since draws its fence anew, and claims nothing.
+  const [last] = runs.toSorted((a, b) => b.claimFence - a.claimFence)
+  return last?.subjectId === stray.id
 }
 
 function withHeadOf(kept: Subject, newer: Subject, head: Run | undefined): Subject {
