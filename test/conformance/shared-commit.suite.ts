@@ -67,6 +67,17 @@ export function sharedCommit(open: OpenStore): void {
     expect(await status()).toMatchObject({ status: 'PENDING', final: true, announces: false })
   })
 
+  it('both superseded at once, before anything was shown, is said of the status', async () => {
+    await claim(5)
+    await claim(6)
+    const { id } = await status()
+    await Promise.all([claim(6, 'c'), claim(5, 'b')])
+    expect(await status()).toMatchObject({ status: 'SKIPPED', reason: 'never_announced' })
+    const filter = { deliveryId: id, type: 'delivery.skipped' } as const
+    const { items } = await world.store.listAudit(filter, { limit: 100, cursor: null })
+    expect(items.map(({ data }) => data['reason'])).toEqual(['never_announced'])
+  })
+
   describe('an older run that has passed is shown again when the newer one', () => {
     it.each<[string, (six: ClaimAnswer) => Promise<unknown>]>([
       ['is cancelled', cancel],

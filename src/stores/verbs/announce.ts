@@ -82,7 +82,10 @@ function forgottenOf(context: VerbContext, run: Run): Pick<Wish, 'forgotten'> {
 
 function following(before: Revision | undefined, next: Revision): Revision {
   // Given up and taken over in one go: it was not given up.
-  const told = (before?.audits ?? []).filter(({ type }) => type !== 'delivery.skipped')
+  const isTakenOver = next.delivery.status !== 'SKIPPED'
+  const told = (before?.audits ?? []).filter(({ type }) => {
+    return !isTakenOver || type !== 'delivery.skipped'
+  })
   return { delivery: next.delivery, audits: [...told, ...next.audits] }
 }
 
