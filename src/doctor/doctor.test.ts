@@ -304,6 +304,13 @@ describe('the store', () => {
     })
   })
 
+  test('of very many heads it says that there are more', async () => {
+    const headChecks = { count: 1000, more: true, oldestAt: now }
+    const caughtUp = { headChecks, deliveriesUnread: false, deliveriesOwed: [] }
+    const { of } = await findings({ store: { caughtUp } })
+    expect(of('catch-up.heads')?.detail).toBe('more than 1000 heads to be checked on GitHub')
+  })
+
   test('heads that could not be checked and webhooks left unread are named', async () => {
     const caughtUp = {
       headChecks: { count: 2, more: false, oldestAt: now - 20 * minute },
