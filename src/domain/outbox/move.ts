@@ -28,7 +28,8 @@ export function nextMove(delivery: Delivery, threadIsOld: boolean, now: number):
   if (memo.lost !== undefined) return { what: 'examine' }
   if (isSpent(delivery)) return { what: 'save' }
   const action = actionOf(delivery)
-  const isUnknown = threadIsOld || wasPurged(delivery)
+  // By a clock that is behind GitHub's, a thread may seem younger than the restore.
+  const isUnknown = threadIsOld || wasPurged(delivery) || memo.restored !== undefined
   const mayStand = isUnknown && memo.looked !== true && looksFirst(delivery)
   return action === 'create' && mayStand ? { what: 'look-first' } : { what: 'write', action }
 }
