@@ -62,12 +62,13 @@ export function checkRepeats(facts: Facts, world: World, findings: Findings): vo
   )
   // The same target: one that gave it up in a merge of two rows may have been under way.
   const targets = new Set(facts.deliveries.filter(({ id }) => inDoubt.has(id)).map(targetOf))
+  // An operator said that something else stands there.
+  const left = new Set(facts.deliveries.filter(({ id }) => world.excuses.isLeft(id)).map(targetOf))
   const forgotten = lastWordsOfPurged(facts)
   const told = toldRequests(world)
   for (const delivery of facts.deliveries) {
     if (delivery.channel !== 'github-status' || targets.has(targetOf(delivery))) continue
-    // An operator said that something else stands there.
-    if (world.excuses.isLeft(delivery.id)) continue
+    if (left.has(targetOf(delivery))) continue
     const { context } = JSON.parse(delivery.content) as { context: string }
     if (doubtful.has(`${delivery.sha} ${context}`)) continue
     const all = world.github.statuses(repoOf(delivery, facts, world), delivery.sha ?? '', context)
