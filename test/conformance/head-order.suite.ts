@@ -79,7 +79,7 @@ export function headOrder(open: OpenStore): void {
       expect(await subject.isCurrent('b')).toBe(true)
     })
 
-    it('one that came back before the push was heard that had replaced it stays to be asked', async () => {
+    it('one that came back before the push was heard that replaced it: to be asked', async () => {
       const subject = make()
       await subject.claim('a', { eventAt: 4 })
       await subject.claim('a', { eventAt: 5, beforeSha: sha('b') })
