@@ -95,8 +95,16 @@ export interface OutboxStore {
   noteRestore(): Promise<RestoreNote>
   /** What follows from the last restore that was noted; null when there was none. */
   restoreNote(): Promise<RestoreNote | null>
-  /** For the reconciler: ended runs whose announcement was left open. Repairs up to `limit`. */
+  /**
+   * For the reconciler: ended runs whose announcement was left open. Repairs up to `limit`, and
+   * leaves what they published themselves to `closeRest`.
+   */
   closeForgotten(limit: number): Promise<number>
+  /**
+   * For the reconciler: closes the next few outputs of a run that ended with more of them than one
+   * transaction closes. False when there is none left.
+   */
+  closeRest(): Promise<boolean>
 }
 
 export interface RestoreNote {

@@ -461,3 +461,9 @@ CREATE TABLE token_repository (
 );
 
 CREATE INDEX token_repository_id ON holdfast.token_repository USING btree (repository_id) WHERE (repository_id IS NOT NULL);
+
+CREATE TABLE unclosed_run (
+  run_id text COLLATE "C" NOT NULL,
+  closed_to text COLLATE "C" NOT NULL,
+  CONSTRAINT unclosed_run_pkey PRIMARY KEY (run_id)
+);

@@ -412,3 +412,8 @@ CREATE TABLE token_repository (
 
 CREATE INDEX token_repository_id ON token_repository (repository_id)
   WHERE repository_id IS NOT NULL;
+
+CREATE TABLE unclosed_run (
+  run_id TEXT PRIMARY KEY,
+  closed_to TEXT NOT NULL
+) STRICT, WITHOUT ROWID;

@@ -1,6 +1,7 @@
 /**
- * The reconciler: at start and every minute it closes what ended runs left announced, and says when
- * deliveries wait too long or were given up. Any number of processes may do it at once.
+ * The reconciler: at start and every minute it closes what ended runs left announced or had too
+ * much of to close at once, and says when deliveries wait too long or were given up. Any number of
+ * processes may do it at once.
  *
  * What must hold: nothing stays "in progress" on GitHub because something was forgotten; a state of
  * things is told once, and again only when it changes.
@@ -21,7 +22,7 @@ const longMs = 10 * 60_000
 
 export interface ReconcilerOptions {
   readonly store: Pick<Store, 'now'> & {
-    readonly outbox: Pick<OutboxStore, 'closeForgotten' | 'backlog'>
+    readonly outbox: Pick<OutboxStore, 'closeForgotten' | 'closeRest' | 'backlog'>
   }
   readonly scheduler: Scheduler
   readonly log: Log
@@ -38,6 +39,13 @@ export function createReconciler({ store, scheduler, log }: ReconcilerOptions): 
       if (closed < biteMax) break
     }
     if (runs > 0) log.warn({ runs }, 'closed what ended runs had left announced on GitHub')
+  }
+
+  /** What is left after these bites is for the next pass. */
+  async function closeRest(): Promise<void> {
+    for (let bite = 0; bite < bitesMax; bite += 1) {
+      if (!(await store.outbox.closeRest())) return
+    }
   }
 
   async function tellTrouble(): Promise<void> {
@@ -65,6 +73,7 @@ export function createReconciler({ store, scheduler, log }: ReconcilerOptions): 
     everyMs,
     pass: async () => {
       await closeForgotten()
+      await closeRest()
       await tellTrouble()
     },
     onError: (error) => log.error({ err: error }, 'could not reconcile what is to be published'),

@@ -36,7 +36,7 @@ import {
   retryDelivery,
   skipDelivery,
 } from './verbs/operate-delivery.ts'
-import { publishOwn, targetTakenError } from './verbs/own-output.ts'
+import { closeRest, publishOwn, targetTakenError } from './verbs/own-output.ts'
 import { authors, knowsSince, learnAuthor } from './verbs/publisher-identity.ts'
 
 export class SqlOutbox implements port.OutboxStore {
@@ -211,6 +211,10 @@ export class SqlOutbox implements port.OutboxStore {
 
   closeForgotten(limit: number): Promise<number> {
     return this.#driver.transact(() => closeForgotten(this.#context, limit))
+  }
+
+  closeRest(): Promise<boolean> {
+    return this.#driver.transact(() => closeRest(this.#context))
   }
 
   #once<T>(once: Once | null, verb: () => Verb<T>): Promise<T> {

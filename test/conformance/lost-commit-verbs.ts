@@ -330,6 +330,13 @@ const outboxVerbs: Scenarios = {
     await ask(() => store.outbox.noteRestore())
     return (await hand.named(runId, 'status')).wait
   },
+  closeRest: async (store, ask, change) => {
+    const held = await store.claimRun(claimAt(nextPull(), 'a', true), null)
+    await store.completeRun(completion(held), null)
+    const row = `VALUES ('${held.run?.id}', '')`
+    await change(`INSERT INTO holdfast.unclosed_run (run_id, closed_to) ${row}`)
+    return [await ask(() => store.outbox.closeRest()), await store.outbox.closeRest()].join()
+  },
 }
 
 async function failed(store: Store): Promise<string> {

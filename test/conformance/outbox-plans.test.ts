@@ -24,6 +24,7 @@ import {
   selectQueueHeads,
 } from '../../src/stores/tables/delivery-table.ts'
 import { selectOthersAt } from '../../src/stores/tables/run-table.ts'
+import { firstUnclosed, selectUnclosed } from '../../src/stores/tables/unclosed-run-table.ts'
 import type { VerbContext } from '../../src/stores/verbs/context.ts'
 import {
   leaseDeliveries,
@@ -72,7 +73,12 @@ function statements(): [string, Sql][] {
     'failed ones': listDeliveries({ status: 'FAILED' }, page, history),
     'of a channel': listDeliveries({ channel: 'github-label' }, page, history),
     'at a target': deliveriesAt(['target 7']),
-    'what ended runs have left under way': closeOwnOutput(context, [{ id: 'run_7' } as Run]),
+    'what ended runs have left under way': closeOwnOutput(context, [
+      { id: 'run_7', state: 'succeeded' } as Run,
+      { id: 'run_8', state: 'cancelled' } as Run,
+    ]),
+    'which run has more to close': firstUnclosed(),
+    'how far it is closed': selectUnclosed('run_7'),
     'other runs on a commit': selectOthersAt('rep_7', 'sha 7', 'run_7'),
     'the tries of one': selectAttempts(sql`delivery_id = ${'del_7'} ORDER BY id DESC LIMIT 100`),
   })
@@ -176,8 +182,9 @@ describe('SQLite', () => {
     const madeUp = /^(SCAN|SEARCH) (CONSTANT ROW|queues|kinds)|^(?!SCAN|SEARCH|USE)/
     const steps = stepsOnSqlite(db, statement).filter((step) => !madeUp.test(step))
     // Without a condition, the newest are the table walked backwards from its end; a partial index
-    // is walked whole, and has only what is open.
-    const walks = /^(SEARCH |SCAN delivery USING (COVERING )?INDEX (delivery_|sqlite_autoindex))/
+    // is walked whole, and has only what is open; of the runs to close the first is taken.
+    const walks =
+      /^(SEARCH |SCAN (unclosed_run$|delivery USING (COVERING )?INDEX (delivery_|sqlite_auto)))/
     const sorts = name.startsWith('what ended runs') ? /TEMP B-TREE FOR DISTINCT/ : /^$/
     expect(steps.filter((step) => !walks.test(step) && !sorts.test(step))).toEqual([])
   })

@@ -16,6 +16,7 @@ import { inboxDecisions } from './inbox-decisions.suite.ts'
 import { inbox } from './inbox.suite.ts'
 import { lists } from './lists.suite.ts'
 import { once } from './once.suite.ts'
+import { manyOutputs } from './many-outputs.suite.ts'
 import { markerKeys } from './marker-keys.suite.ts'
 import { fairness } from './outbox-fairness.suite.ts'
 import { mergingOfOnePair } from './outbox-merging-pairs.suite.ts'
@@ -71,6 +72,7 @@ const parts = {
     describe('what a run announces', () => announcing(open))
     describe('a commit of two pull requests', () => sharedCommit(open))
     describe('a context of two pull requests', () => sharedOwnStatus(open))
+    describe('a run with many outputs', () => manyOutputs(open))
     describe('publishing', () => publishing(open))
     describe('a queue of the outbox', () => queueing(open))
     describe('runs of one identity', () => fairness(open))

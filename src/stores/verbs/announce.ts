@@ -34,12 +34,17 @@ export interface Change {
 /** In the order in which they happened: of two that share a target the later one stands. */
 export function* announce(context: VerbContext, changes: readonly Change[]): Verb<void> {
   yield* announceState(context, changes)
-  // Also where its type shows nothing: what it published itself is its own.
-  const ended = changes.map(({ run }) => run).filter((run) => !isActive(run) && run.repo !== null)
-  yield* closeOwnOutput(context, ended)
+  // Also where its type shows nothing: what it published itself is its own. What had ended before
+  // was closed then: a merged subject may have thousands of such runs.
+  const ended = changes.filter(({ run, isSame }) => !isActive(run) && isSame !== true)
+  yield* closeOwnOutput(
+    context,
+    ended.map(({ run }) => run).filter(({ repo }) => repo !== null),
+  )
 }
 
-function* announceState(context: VerbContext, changes: readonly Change[]): Verb<void> {
+/** What Holdfast itself shows of them, without what they published. */
+export function* announceState(context: VerbContext, changes: readonly Change[]): Verb<void> {
   const wishes = changes.flatMap(({ run, repositoryId, began, isSame = false }) =>
     desiresOf(run, repositoryId, began).map((desire) => ({
       ...wishOf(desire, run, repositoryId),

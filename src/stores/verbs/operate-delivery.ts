@@ -10,7 +10,8 @@ import type { Row, Sql, Verb } from '../sql.ts'
 import { join, sql } from '../sql.ts'
 import { insertAudits } from '../tables/audit-table.ts'
 import { selectDeliveries, selectDelivery } from '../tables/delivery-table.ts'
-import { announceAnew } from './announce.ts'
+import { storeUnclosed } from '../tables/unclosed-run-table.ts'
+import { announceState } from './announce.ts'
 import type { VerbContext } from './context.ts'
 import { lockRun } from './context.ts'
 import { enterLine, storeDeliveries } from './store-deliveries.ts'
@@ -133,17 +134,22 @@ function told({ type, actor, was, data }: Said): AuditDraft {
 
 /**
  * Ended runs whose announcement still says that something is under way. No verb of ours leaves one
- * behind; an older version of this program, or a hand in the database, may have.
+ * behind; an older version of this program, or a hand in the database, may have. What such a run
+ * published itself is noted for `closeRest`, which closes it in bites.
  */
 export function* closeForgotten(context: VerbContext, limit: number): Verb<number> {
   const rows = yield sql`SELECT DISTINCT delivery.run_id, run.subject_id FROM delivery
     JOIN run ON run.id = delivery.run_id
-    WHERE delivery.announces = 1 AND run.finished_at IS NOT NULL LIMIT ${limit}`
+    WHERE delivery.announces = 1 AND run.finished_at IS NOT NULL
+      AND NOT EXISTS (SELECT 1 FROM unclosed_run WHERE unclosed_run.run_id = delivery.run_id)
+    LIMIT ${limit}`
   // By subject, so that two of us cannot wait for each other.
   const subjectOf = (row: Row): string => row['subject_id'] as string
   for (const row of rows.toSorted((a, b) => (subjectOf(a) < subjectOf(b) ? -1 : 1))) {
-    const locked = yield* lockRun(context, row['run_id'] as string)
-    if (!isActive(locked.run)) yield* announceAnew(context, locked, locked.run)
+    const { run, subject } = yield* lockRun(context, row['run_id'] as string)
+    if (isActive(run)) continue
+    yield* announceState(context, [{ run, repositoryId: subject.scope, began: false }])
+    yield* storeUnclosed([{ runId: run.id, closedTo: '' }])
   }
   return rows.length
 }

@@ -19,14 +19,21 @@ import {
   withSaid,
 } from '../../domain/outbox/said-there.ts'
 import type { Run } from '../../domain/run.ts'
+import { isActive } from '../../domain/run.ts'
 import { ConflictError, ForbiddenError, InvalidInputError } from '../../errors.ts'
 import { ownMarkerKey } from '../../marker-keys.ts'
 import type { PublishAnswer, PublishRequest } from '../../outbox-store.ts'
-import type { Verb } from '../sql.ts'
+import type { Sql, Verb } from '../sql.ts'
 import { join, padded, sql } from '../sql.ts'
 import { insertAudits } from '../tables/audit-table.ts'
 import { deliveriesAt, selectDeliveries, selectNamed } from '../tables/delivery-table.ts'
-import { selectRunsUnchanged } from '../tables/run-table.ts'
+import { selectRun, selectRunsUnchanged } from '../tables/run-table.ts'
+import {
+  firstUnclosed,
+  forgetUnclosed,
+  selectUnclosed,
+  storeUnclosed,
+} from '../tables/unclosed-run-table.ts'
 import type { VerbContext } from './context.ts'
 import { lockRun } from './context.ts'
 import { checkHolder } from './hold-run.ts'
@@ -173,25 +180,80 @@ export function targetTakenError(standing: Delivery): ConflictError {
   })
 }
 
+/** How many one transaction closes: a run may publish thousands. */
+const biteMax = 200
+
 /**
  * These runs have ended: whatever they left "under way" ends as they did. A status of one that
- * ended without a result is given back to whoever said something there before.
+ * ended without a result is given back to whoever said something there before. What is too much
+ * for this transaction is noted in it, and `closeRest` goes on from there.
  */
 export function* closeOwnOutput(context: VerbContext, runs: readonly Run[]): Verb<void> {
-  const ended = new Map(runs.map((run) => [run.id, run]))
-  if (ended.size === 0) return
-  const open = yield* selectDeliveries(
-    sql`run_id IN (${join(padded([...ended.keys()]))})
-      AND (announces = 1 OR channel = 'github-status') ORDER BY id LIMIT 1000`,
+  for (const mayGiveBack of [false, true]) {
+    const ended = new Map(
+      runs.filter((run) => !hasResult(run) === mayGiveBack).map((run) => [run.id, run]),
+    )
+    if (ended.size === 0) continue
+    const these = sql`run_id IN (${join(padded([...ended.keys()]))})`
+    const { last, next } = yield* closeBite(context, ended, these, mayGiveBack)
+    if (next === null) continue
+    // In the order of their ids: of the runs before it everything was closed.
+    const left = [...ended.keys()].filter((runId) => runId >= next.runId)
+    const closedTo = (runId: string): string => (runId === last?.runId ? last.id : '')
+    yield* storeUnclosed(left.map((runId) => ({ runId, closedTo: closedTo(runId) })))
+  }
+}
+
+/** Goes on with a run that left more than one transaction closes; false when there is none. */
+export function* closeRest(context: VerbContext): Verb<boolean> {
+  const runId = yield* firstUnclosed()
+  if (runId === null) return false
+  const known = yield* selectRun(runId)
+  const run = known && (yield* lockRun(context, runId)).run
+  // Under the lock: somebody else may have gone on with it meanwhile.
+  const unclosed = yield* selectUnclosed(runId)
+  if (unclosed === null) return true
+  // Gone, or begun anew: then its next end closes what is left.
+  if (run === null || isActive(run)) {
+    yield* forgetUnclosed(runId)
+    return true
+  }
+  const rest = sql`run_id = ${runId} AND id > ${unclosed.closedTo}`
+  const { last, next } = yield* closeBite(context, new Map([[runId, run]]), rest, !hasResult(run))
+  if (next === null || last === null) yield* forgetUnclosed(runId)
+  else yield* storeUnclosed([{ runId, closedTo: last.id }])
+  return true
+}
+
+interface Bite {
+  /** The last that was looked at. */
+  readonly last: Delivery | null
+  /** The first that was left. */
+  readonly next: Delivery | null
+}
+
+function* closeBite(
+  context: VerbContext,
+  ended: ReadonlyMap<string, Run>,
+  which: Sql,
+  mayGiveBack: boolean,
+): Verb<Bite> {
+  const leftOpenOnly = mayGiveBack
+    ? sql`(announces = 1 OR (channel = 'github-status' AND name <> 'status'))`
+    : sql`announces = 1`
+  const found = yield* selectDeliveries(
+    sql`${which} AND ${leftOpenOnly} ORDER BY run_id, id LIMIT ${biteMax + 1}`,
   )
+  const bite = found.slice(0, biteMax)
   const now = context.now()
-  for (const standing of open) {
+  for (const standing of bite) {
     const run = ended.get(standing.runId)
     if (run === undefined) continue
     const back = yield* givenBack(context, standing, run)
     const next = back ?? (standing.announces ? leftOpen(context, standing, run, now) : null)
     if (next !== null) yield* store(context, next)
   }
+  return { last: bite.at(-1) ?? null, next: found[biteMax] ?? null }
 }
 
 /**
