@@ -5,7 +5,9 @@
  *
  *   1  the key under another subject                 409 key_conflict
  *   2  a newer head on the subject                   stale-event
- *   3  same key, active                              duplicate (a person's rerun is remembered)
+ *   3  same key, active                              duplicate (a person's rerun is remembered);
+ *                                                    the claimer's own, whose answer was lost: its
+ *                                                    first answer
  *   4  same key, lease lost                          reclaimed: attempt + 1 (a run whose attempts
  *                                                    are used up was failed before this decision)
  *   5  same key, succeeded, another key current      restored: no work, its result shows again
@@ -99,7 +101,20 @@ function knownKey(scene: Scene, same: Run): ClaimVerdict {
   if (runs.leaseIsLost(same, scene.moment)) {
     return work(scene, { ...withEvent(scene, same), attempt: same.attempt + 1 }, 'reclaimed')
   }
-  return runs.isActive(same) ? duplicateOfActive(scene, same) : endedKey(scene, same)
+  if (!runs.isActive(same)) return endedKey(scene, same)
+  return isOwnGrant(scene, same) ? tellAgain(scene, same) : duplicateOfActive(scene, same)
+}
+
+function isOwnGrant({ claim }: Scene, same: Run): boolean {
+  return claim.lease?.unanswered?.some(({ hash }) => hash === same.leaseHash) === true
+}
+
+/** Also a person's rerun: it is this round that they asked for. */
+function tellAgain(scene: Scene, same: Run): ClaimVerdict {
+  const skipped = skip(scene, 'duplicate', same)
+  const data = { reason: 'duplicate', key: scene.claim.key, told_again: true }
+  const audits = [audit(scene, 'run.claim_skipped', same.id, data)]
+  return { ...skipped, process: true, isToldAgain: true, audits }
 }
 
 function duplicateOfActive(scene: Scene, same: Run): ClaimVerdict {

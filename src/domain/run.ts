@@ -174,6 +174,13 @@ export interface LeaseGrant {
   readonly holder: Holder
   readonly worker: string | null
   readonly token?: LeaseToken | null
+  /** Of the claimer's earlier claims of this key whose answer it never heard. */
+  readonly unanswered?: readonly LeaseSecret[]
+}
+
+export interface LeaseSecret {
+  readonly secret: string
+  readonly hash: string
 }
 
 /** The token a lease was obtained with: the lease does not outlive it. */

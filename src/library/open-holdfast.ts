@@ -7,7 +7,7 @@ import {
 } from '../errors.ts'
 import { resultMark } from '../channels/result-mark.ts'
 import type { Config } from '../config.ts'
-import { pairOf } from '../domain/pair.ts'
+import { pairOf, pullRequestKey } from '../domain/pair.ts'
 import type { Run } from '../domain/run.ts'
 import type { Log } from '../log.ts'
 import { systemSeams, type Seams } from '../open-store.ts'
@@ -15,6 +15,7 @@ import type { RunsService } from '../runs/create-runs.ts'
 import { purgeAll, purgeLimits, withFinishedDays } from '../runs/purge.ts'
 import type { Claimed } from '../runs/runs.ts'
 import { loadSettings } from '../settings/load-settings.ts'
+import { makeSecret } from '../secrets.ts'
 import { publishRights } from '../settings/publish-rights.ts'
 import type { Settings } from '../settings/settings.ts'
 import type { PublishedOutput } from './find-output.ts'
@@ -36,6 +37,7 @@ import {
   checkReport,
 } from './requests.ts'
 import { openEmbeddedStore, StoreAccess, type OpenedStore } from './store-access.ts'
+import { UnansweredClaims } from './unanswered-claims.ts'
 import { neverAborted, storeErrorGate, ungranted, type GateVerbs } from './ungranted-gates.ts'
 
 const actor = 'library'
@@ -103,21 +105,22 @@ interface EmbeddedParts {
 class EmbeddedHoldfast implements Holdfast {
   readonly #parts: EmbeddedParts
   readonly #granted = new GrantedLeases()
+  readonly #unanswered: UnansweredClaims
   #closing = false
 
   constructor(parts: EmbeddedParts) {
     this.#parts = parts
+    this.#unanswered = new UnansweredClaims(parts.seams.clock)
   }
 
   async checkAndClaimRun(claim: RunClaim, options: GateOptions = {}): Promise<Gate> {
-    const { access, seams, onStoreError, warnAbout } = this.#parts
+    const { seams, onStoreError, warnAbout } = this.#parts
     const checked = checkClaim(claim)
     const { onStoreError: choice = onStoreError } = checkGateOptions(options)
     this.#checkOpen()
     warnAbout(checked)
     try {
-      const opened = await access.get()
-      const claimed = await opened.runs.claim(requestOf(checked), actor)
+      const { opened, claimed } = await this.#claim(checked, choice)
       const gate = this.#gate(opened, checked, claimed)
       this.#checkOpen()
       return gate
@@ -129,6 +132,24 @@ class EmbeddedHoldfast implements Holdfast {
       if (!contended && !(error instanceof StoreUnavailableError)) throw error
       seams.log.error({ err: error }, 'the store could not decide at the gate')
       return this.#storeError(checked, contended ? 'closed' : choice)
+    }
+  }
+
+  /** A claim whose answer is lost may have been granted: the next one of its key asks for it. */
+  async #claim(claim: CheckedClaim, choice: Choice) {
+    const key = heldKey(claim.type, runKeyOf(claim))
+    const secret = makeSecret(this.#parts.seams.random)
+    const unanswered = this.#unanswered.take(key)
+    try {
+      const opened = await this.#parts.access.get()
+      const request = { ...requestOf(claim), secret, unanswered }
+      return { opened, claimed: await opened.runs.claim(request, actor) }
+    } catch (error) {
+      const isUnknown = error instanceof StoreUnavailableError
+      // Whoever fails open is at work already: a second gate must not get that lease as well.
+      if (!isUnknown) this.#unanswered.keep(key, unanswered)
+      else if (choice === 'closed') this.#unanswered.keep(key, [...unanswered, secret])
+      throw error
     }
   }
 
@@ -284,6 +305,10 @@ function closedError(): ConflictError {
 function notHeld(runKey: string, hint: string): ConflictError {
   return new ConflictError('lease_lost', `${runKey} is not held by this instance`, { hint })
 }
+
+type Choice = 'open' | 'closed'
+
+const runKeyOf = (claim: CheckedClaim): string => pullRequestKey(claim.repo, claim.prNumber, claim)
 
 const heldKey = (type: string, runKey: string): string => `${type} ${runKey}`
 

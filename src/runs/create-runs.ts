@@ -1,7 +1,7 @@
 /** The run verbs over a store: makes secrets, waits on long-polls, wakes who has to know. */
 import type { Clock } from '../clock.ts'
 import type { Claim } from '../domain/claim.ts'
-import type { LeaseGrant, LeaseToken, Run, RunPolicy } from '../domain/run.ts'
+import type { LeaseGrant, LeaseSecret, LeaseToken, Run, RunPolicy } from '../domain/run.ts'
 import { runNotFound } from '../errors.ts'
 import type { HeadSource } from '../head-source.ts'
 import type { Log } from '../log.ts'
@@ -113,10 +113,7 @@ class StoreRuns implements RunsService {
     const leaseMs = request.leaseMs ?? this.#options.leaseMs
     return toClaim(request, {
       policy: policyOf(request.type, request.kind),
-      lease:
-        request.lease === false
-          ? null
-          : { ...this.#grant('caller', null, request.token), ms: leaseMs },
+      lease: request.lease === false ? null : { ...this.#callersGrant(request), ms: leaseMs },
       leaseMs,
       actor,
       now: store.now(),
@@ -228,13 +225,18 @@ class StoreRuns implements RunsService {
     return this.#options.store.listRuns(lowered, page)
   }
 
+  #callersGrant({ token, secret, unanswered = [] }: ClaimRequest): Omit<LeaseGrant, 'ms'> {
+    const grant = this.#grant('caller', null, token, secret)
+    return { ...grant, unanswered: unanswered.map(secretAndHash) }
+  }
+
   #grant(
     holder: LeaseGrant['holder'],
     worker: string | null,
     token: LeaseToken | undefined,
+    secret = makeSecret(this.#options.random),
   ): Omit<LeaseGrant, 'ms'> {
-    const secret = makeSecret(this.#options.random)
-    return { secret, hash: hashSecret(secret), holder, worker, token: token ?? null }
+    return { ...secretAndHash(secret), holder, worker, token: token ?? null }
   }
 
   async #learnRepository({ repo, repoId, eventAt }: ClaimRequest, actor: string): Promise<void> {
@@ -242,6 +244,8 @@ class StoreRuns implements RunsService {
     await this.#options.store.learnRepository(repo.toLowerCase(), repoId, eventAt ?? null, actor)
   }
 }
+
+const secretAndHash = (secret: string): LeaseSecret => ({ secret, hash: hashSecret(secret) })
 
 function claimedView(answer: ClaimAnswer): Claimed {
   const { run, lease } = answer

@@ -42,6 +42,10 @@ interface ClaimCommon {
   /** False leaves the run pending for a worker. */
   readonly lease?: boolean | undefined
   readonly leaseMs?: number | undefined
+  /** Of the lease that is granted, where the caller must know it before the answer. */
+  readonly secret?: string | undefined
+  /** Secrets of the caller's earlier claims of this key whose answer it never heard. */
+  readonly unanswered?: readonly string[] | undefined
   /** What the caller asks with: its lease ends with it. */
   readonly token?: LeaseToken | undefined
   /** GitHub's numeric id of the repository, when an event brought it. */

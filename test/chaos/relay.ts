@@ -15,6 +15,8 @@ export interface Relay {
   cut(): void
   /** Cuts the connection of the next COMMIT: before it arrives, or before its answer does. */
   loseCommit(what: 'request' | 'answer'): void
+  /** The answer of the next COMMIT is lost, and the server with it until the relay is aimed anew. */
+  loseServerAtCommit(): void
   /** How many were lost so far. */
   readonly commitsLost: number
   close(): Promise<void>
@@ -22,11 +24,14 @@ export interface Relay {
 
 /** Sent by its text the first time, by the driver's name for it from then on. */
 const commitName = createHash('sha1').update('COMMIT').digest('base64url')
+/** Nobody listens there. */
+const nowhere = 1
 const isCommit = (bytes: Buffer): boolean => bytes.includes('COMMIT') || bytes.includes(commitName)
 
 export async function startRelay(): Promise<Relay> {
   let port = 0
   let toLose: 'request' | 'answer' | null = null
+  let losesServer = false
   let commitsLost = 0
   const sockets = new Set<Socket>()
   const server = createServer((near) => {
@@ -53,8 +58,12 @@ export async function startRelay(): Promise<Relay> {
       if (!near.destroyed) far.write(bytes)
     })
     far.on('data', (bytes) => {
-      if (mute) near.destroy()
-      else near.write(bytes)
+      if (!mute) near.write(bytes)
+      else if (losesServer) {
+        losesServer = false
+        port = nowhere
+        cut()
+      } else near.destroy()
     })
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -71,6 +80,10 @@ export async function startRelay(): Promise<Relay> {
     aim: (target) => void (port = Number(new URL(target).port)),
     cut,
     loseCommit: (what) => void (toLose = what),
+    loseServerAtCommit() {
+      toLose = 'answer'
+      losesServer = true
+    },
     get commitsLost() {
       return commitsLost
     },

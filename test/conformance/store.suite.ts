@@ -35,6 +35,7 @@ import { runVerbs } from './run-verbs.suite.ts'
 import { tokens } from './tokens.suite.ts'
 import { sharedCommit } from './shared-commit.suite.ts'
 import { sharedOwnStatus } from './shared-own-status.suite.ts'
+import { unansweredClaims } from './unanswered-claims.suite.ts'
 import { unattended } from './unattended.suite.ts'
 import { vitals } from './vitals.suite.ts'
 import type { OpenStore } from './world.ts'
@@ -49,6 +50,7 @@ const parts = {
     describe('a run nobody attends to', () => unattended(open))
     describe('a token', () => tokens(open))
     describe('a repeated request', () => once(open))
+    describe('a claim whose answer was lost', () => unansweredClaims(open))
     describe('requests that cross', () => crossing(open))
     describe('the run verbs', () => runVerbs(open))
     describe('in any order', () => anyOrder(open))

@@ -1,5 +1,6 @@
 /** Table `audit`: append-only. The id of a claim's or lease's row is the run's fence. */
 import type { AuditDraft, AuditRow, AuditType } from '../../domain/audit.ts'
+import type { ClaimReason } from '../../domain/claim.ts'
 import type { Row, Sql, Verb } from '../sql.ts'
 import { inPieces, sql, tuples } from '../sql.ts'
 
@@ -24,6 +25,14 @@ export function* insertAudits(drafts: readonly AuditDraft[], now: number): Verb<
   }
   // Ids are given in the order of the VALUES; RETURNING does not promise to keep that order.
   return ids.toSorted((a, b) => a - b)
+}
+
+/** Why the claim was granted whose row this is. */
+export function* claimReasonAt(id: number): Verb<ClaimReason | null> {
+  const [row] = yield sql`SELECT data FROM audit WHERE id = ${id}`
+  if (row === undefined) return null
+  const { reason } = JSON.parse(row['data'] as string) as { readonly reason?: ClaimReason }
+  return reason ?? null
 }
 
 function decode(row: Row): AuditRow {

@@ -88,6 +88,14 @@ export function* selectRun(id: string): Verb<Run | null> {
   return found ?? null
 }
 
+/** Keys of the runs that gave way in the transaction that started this one. */
+export function* selectSupersededBy(run: Run): Verb<string[]> {
+  const rows = yield sql`SELECT key FROM run WHERE subject_id = ${run.subjectId}
+    AND state = 'superseded' AND superseded_by = ${run.key} AND finished_at = ${run.startedAt}
+    ORDER BY id`
+  return rows.map((row) => row['key'] as string)
+}
+
 /** They end, or begin anew, only after this transaction. */
 export function* selectRunsUnchanged(ids: readonly string[], keepUnchanged: Sql): Verb<Run[]> {
   return yield* selectRuns(sql`id IN (${join(padded(ids))}) ORDER BY id ${keepUnchanged}`)

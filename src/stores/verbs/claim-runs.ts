@@ -8,14 +8,14 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Claim, ClaimRefusal, ClaimSight, ClaimVerdict } from '../../domain/claim.ts'
 import { decideClaim } from '../../domain/claim.ts'
-import type { Moment, Run } from '../../domain/run.ts'
+import type { LeaseGrant, Moment, Run } from '../../domain/run.ts'
 import { isActive, isExhausted } from '../../domain/run.ts'
 import type { Subject } from '../../domain/subject.ts'
 import { ConflictError } from '../../errors.ts'
 import type { ClaimAnswer } from '../../store.ts'
 import type { BatchAnswer } from '../batcher.ts'
 import type { Verb } from '../sql.ts'
-import { insertAudits } from '../tables/audit-table.ts'
+import { claimReasonAt, insertAudits } from '../tables/audit-table.ts'
 import { insertEvents, seenEvents } from '../tables/event-table.ts'
 import { storeHeadCheck } from '../tables/head-check-table.ts'
 import type { RoundKey } from '../tables/past-round-table.ts'
@@ -26,7 +26,7 @@ import {
   noteUse,
   resolveRepositories,
 } from '../tables/repository-table.ts'
-import { selectForClaims, writeRuns } from '../tables/run-table.ts'
+import { selectForClaims, selectSupersededBy, writeRuns } from '../tables/run-table.ts'
 import type { SubjectName } from '../tables/subject-table.ts'
 import { lockSubjects, subjectKey, writeSubjects } from '../tables/subject-table.ts'
 import type { Change } from './announce.ts'
@@ -90,10 +90,19 @@ export function* claimPlaced(
     else decided.set(i, { ...place, verdict })
   }
   const stored = yield* record(context, [...decided.values()], moment.now)
-  ;[...decided].forEach(([i, { claim, verdict }], position) => {
-    answers.set(i, answer(claim, verdict, stored[position]))
-  })
+  for (const [position, [i, { claim, verdict }]] of [...decided].entries()) {
+    const given = answer(claim, verdict, stored[position])
+    answers.set(i, verdict.isToldAgain === true ? yield* firstAnswer(given) : given)
+  }
   return answers
+}
+
+/** As the claim was answered that granted the run; that answer was lost. */
+function* firstAnswer(given: ClaimAnswer): Verb<ClaimAnswer> {
+  const { run } = given
+  if (run === null) return given
+  const supersededKeys = yield* selectSupersededBy(run)
+  return { ...given, reason: (yield* claimReasonAt(run.fence)) ?? given.reason, supersededKeys }
 }
 
 /**
@@ -295,11 +304,17 @@ function answer(
     run,
     supersededKeys: verdict.superseded.map(({ key }) => key),
     supersededRunIds: verdict.superseded.map(({ id }) => id),
-    lease: leased ? { secret: claim.lease.secret, expiresAt: run.leaseExpiresAt ?? 0 } : null,
+    lease: leased
+      ? { secret: secretOf(claim.lease, run), expiresAt: run.leaseExpiresAt ?? 0 }
+      : null,
     // What is asked of the head that stays is in no hurry: the stored question is enough.
     unclear: verdict.unclear && claim.pr !== null && !isStale(verdict),
     decisionId,
   }
+}
+
+function secretOf({ secret, unanswered = [] }: LeaseGrant, { leaseHash }: Run): string {
+  return unanswered.find(({ hash }) => hash === leaseHash)?.secret ?? secret
 }
 
 function refusal(claim: Claim, { refused, currentRunId }: ClaimRefusal): ConflictError {
