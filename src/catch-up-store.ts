@@ -17,6 +17,13 @@ export interface CatchUpStore {
    * for longest first.
    */
   repositoriesInUse(since: number, limit: number): Promise<UsedRepositories>
+  /**
+   * The next few of those that were not worked on since, and that nobody has looked at within the
+   * hour. They take turns, so that none is left out for good.
+   */
+  quietRepositories(since: number, limit: number): Promise<QuietRepositories>
+  /** It was looked at, or cannot be: the next one's turn. */
+  noteQuietLooked(quiet: QuietRepository): Promise<void>
   /** It was looked at, or cannot be now: the others come first. */
   noteLooked(githubId: number): Promise<void>
   /** How far GitHub's record of what it sent was read; null before the first time. */
@@ -45,6 +52,19 @@ export interface UsedRepositories {
   readonly items: readonly UsedRepository[]
   /** How many there are beyond these. */
   readonly left: number
+}
+
+export interface QuietRepository extends UsedRepository {
+  /** When an event of it last led to something. */
+  readonly usedAt: number
+  /** Where it stands among the quiet ones. */
+  readonly place: string
+}
+
+export interface QuietRepositories {
+  readonly items: readonly QuietRepository[]
+  /** The first few that come after these; none when these are the last. */
+  readonly next: readonly string[]
 }
 
 /**

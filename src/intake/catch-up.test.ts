@@ -37,6 +37,7 @@ function sceneOf(missed: number, isDecided: (n: number) => boolean) {
         deliveriesRead: async () => null,
         noteDeliveriesRead: async () => undefined,
         repositoriesInUse: async () => ({ items: [], left: 0 }),
+        quietRepositories: async () => ({ items: [], next: [] }),
         takeHeadCheck: async () => null,
       },
     },

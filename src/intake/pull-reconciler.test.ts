@@ -11,13 +11,15 @@ const startedAt = Date.UTC(2026, 0, 1)
 
 interface Scene {
   readonly repositories?: number
+  readonly quiet?: number
   readonly pulls?: number
   readonly active?: readonly number[]
   /** What is answered to the question as whom we act in a repository. */
   readonly whoFails?: GitHubError | null
 }
 
-function sceneOf({ repositories = 1, pulls = 0, active = [], whoFails = null }: Scene) {
+function sceneOf(scene: Scene) {
+  const { repositories = 1, quiet = 0, pulls = 0, active = [], whoFails = null } = scene
   const looked = new Map<number, number>()
   const asked: number[] = []
   const pages: string[] = []
@@ -70,6 +72,17 @@ function sceneOf({ repositories = 1, pulls = 0, active = [], whoFails = null }: 
           )
           return { items: sorted.slice(0, limit), left: Math.max(0, all.length - limit) }
         },
+        quietRepositories: async (_since: number, limit: number) => {
+          const waiting = Array.from({ length: quiet }, (_, i) => 1000 + i).filter(
+            (githubId) => !looked.has(githubId),
+          )
+          const items = waiting.map((githubId) => ({ name: `quiet/${githubId}`, githubId }))
+          const next = items.slice(limit, limit + 3).map(({ name }) => name)
+          const usedAt = startedAt
+          return { items: items.slice(0, limit).map((item) => ({ ...item, usedAt })), next }
+        },
+        noteQuietLooked: async ({ githubId }: { githubId: number }) =>
+          void looked.set(githubId, (beats += 1)),
         noteLooked: async (githubId: number) => void looked.set(githubId, (beats += 1)),
       },
     },
@@ -79,7 +92,7 @@ function sceneOf({ repositories = 1, pulls = 0, active = [], whoFails = null }: 
   const pass = async (isOver: () => boolean = () => false) => {
     const notes = new CatchUpNotes(isOver)
     await reconciler.pass(notes)
-    return notes.report()
+    return { ...notes.report(), isWhole: notes.isWhole }
   }
   return { pass, pages, asked, looked, blocks, askedWho: () => whos }
 }
@@ -93,6 +106,32 @@ it('repositories beyond 200 are named, and the next pass begins with them', asyn
     ]),
   )
   expect(looked.size).toBe(450)
+})
+
+it('quiet repositories take turns, ten in each pass, and the next ones are named', async () => {
+  const { pass, looked, pages } = sceneOf({ repositories: 1, quiet: 25 })
+  const [first, second, third] = [await pass(), await pass(), await pass()]
+  expect(first.skipped).toEqual([
+    {
+      what: 'more quiet repositories',
+      reason:
+        'they had no event for 30 days, and 10 are looked at in a pass; ' +
+        'the next are quiet/1010, quiet/1011, quiet/1012',
+    },
+  ])
+  expect(first.lookedAt.repositories).toBe(11)
+  expect([second.skipped.length, third.skipped.length]).toEqual([1, 0])
+  expect(looked.size).toBe(26)
+  expect(pages.filter((page) => page.startsWith('quiet/'))).toHaveLength(25)
+})
+
+it('a quiet repository that cannot be asked is named, and the pass is whole', async () => {
+  const about = { route: 'GET /', status: 404, requestId: 'r', githubRequestId: null }
+  const whoFails = new GitHubError(trouble('not_installed'), about)
+  const { pass, looked } = sceneOf({ repositories: 0, quiet: 1, whoFails })
+  const report = await pass()
+  expect(report).toMatchObject({ skipped: [{ what: 'quiet/1000' }], isWhole: true })
+  expect(looked.size).toBe(1)
 })
 
 it('a list longer than ten pages is read on by the next passes', async () => {

@@ -1,7 +1,8 @@
 /**
  * Pull requests as they are, held against what we know: a head that nobody told us of gets its run,
  * and a run whose pull request was closed unheard is cancelled. Only where webhooks come from, and
- * only what changed after this store's first start.
+ * only what changed after this store's first start. Repositories without an event for a month take
+ * turns, a few in each pass.
  *
  * What must hold: nothing is started where an event was heard and led to nothing; nothing is
  * cancelled because of a list, only after the pull request itself says that it is closed; what a
@@ -28,6 +29,8 @@ import { threadLane } from './webhook-event.ts'
 
 const usedWithinMs = 30 * 24 * 60 * 60_000
 const repositoriesMax = 200
+/** Of those that were not used for longer. */
+const quietMax = 10
 const pagesMax = 10
 /** Lists lag behind what they list. */
 const marginMs = 15 * 60_000
@@ -39,7 +42,10 @@ const askedMax = 50
 type ReconcilerStore = HeardStore &
   Pick<Store, 'now' | 'firstStartedAt' | 'subjectsOf' | 'runAhead' | 'listRuns'> & {
     readonly outbox: Pick<OutboxStore, 'blockedUntil' | 'blockIdentity'>
-    readonly catchUp: Pick<CatchUpStore, 'repositoriesInUse' | 'noteLooked'>
+    readonly catchUp: Pick<
+      CatchUpStore,
+      'repositoriesInUse' | 'noteLooked' | 'quietRepositories' | 'noteQuietLooked'
+    >
   }
 
 export interface PullReconcilerOptions {
@@ -99,10 +105,34 @@ export class PullReconciler {
       await store.catchUp.noteLooked(repository.githubId)
     }
     if (left > 0) notes.skip(`${left} more repositories`, 'the next pass begins with them')
+    await this.#lookAtQuiet(usedSince, since, notes)
+  }
+
+  /** Many of them are gone for good: one that cannot be asked is named, and nothing is amiss. */
+  async #lookAtQuiet(usedSince: number, firstAt: number, notes: CatchUpNotes): Promise<void> {
+    const { catchUp } = this.#options.store
+    const { items, next } = await catchUp.quietRepositories(usedSince, quietMax)
+    for (const repository of items) {
+      if (notes.isOver()) return
+      // What changed before was looked at while it was in use.
+      const since = Math.max(firstAt, fromItsSecond(repository.usedAt))
+      await this.#safely(repository, since, notes, (...about) => notes.leaveOut(...about))
+      if (notes.isOver()) return
+      await catchUp.noteQuietLooked(repository)
+    }
+    if (next.length === 0) return
+    const named = `the next are ${next.join(', ')}`
+    const reason = `they had no event for 30 days, and ${quietMax} are looked at in a pass; ${named}`
+    notes.leaveOut('more quiet repositories', reason)
   }
 
   /** One repository that cannot be asked keeps no other from it. */
-  async #safely(of: UsedRepository, firstAt: number, notes: CatchUpNotes): Promise<void> {
+  async #safely(
+    of: UsedRepository,
+    firstAt: number,
+    notes: CatchUpNotes,
+    leave: CatchUpNotes['skip'] = (...about) => notes.skip(...about),
+  ): Promise<void> {
     const { github, store, clock } = this.#options
     const place = { repo: of.name, repoGithubId: of.githubId }
     // Whose repository it is, is asked as the App itself.
@@ -114,14 +144,14 @@ export class PullReconciler {
         blockedUntil = await store.outbox.blockedUntil(identity)
       }
       if (blockedUntil !== null) {
-        notes.skip(of.name, untilWords(blockedUntil))
+        leave(of.name, untilWords(blockedUntil))
         return
       }
       notes.repositories += 1
       await this.#reconcile(place, firstAt, notes)
     } catch (error) {
       if (!(error instanceof GitHubError)) throw error
-      notes.skip(of.name, wordsFor(error))
+      leave(of.name, wordsFor(error))
       if (error.kind !== 'rate_limited') return
       const until = limitEnd(error, clock, store)
       await store.outbox.blockIdentity(identity, until, 'rate_limited', 'catch-up')

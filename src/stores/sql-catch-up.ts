@@ -5,7 +5,7 @@ import type { Driver } from './driver.ts'
 import type { Verb } from './sql.ts'
 import { forgetHeadCheck, headChecksWaiting } from './tables/head-check-table.ts'
 import { heardHeads, knownWebhooks } from './tables/inbox-table.ts'
-import { noteLooked, repositoriesInUse } from './tables/repository-table.ts'
+import { noteLooked, quietRepositories, repositoriesInUse } from './tables/repository-table.ts'
 import type { VerbContext } from './verbs/context.ts'
 import { readState, writeState } from './verbs/state.ts'
 import { takeHeadCheck } from './verbs/take-head-check.ts'
@@ -29,6 +29,24 @@ export class SqlCatchUp implements port.CatchUpStore {
 
   repositoriesInUse(since: number, limit: number): Promise<port.UsedRepositories> {
     return this.#driver.read(() => repositoriesInUse(since, limit))
+  }
+
+  quietRepositories(since: number, limit: number): Promise<port.QuietRepositories> {
+    const now = this.#context.now()
+    return this.#driver.read(function* () {
+      const after = (yield* readState('quiet_looked_to')) ?? ''
+      const found = yield* quietRepositories(since, after, limit, now)
+      // Behind the last one it begins anew.
+      return found.items.length === 0 ? yield* quietRepositories(since, '', limit, now) : found
+    })
+  }
+
+  noteQuietLooked({ githubId, place }: port.QuietRepository): Promise<void> {
+    const now = this.#context.now()
+    return this.#driver.transact(function* () {
+      yield* noteLooked(githubId, now)
+      yield* writeState('quiet_looked_to', place)
+    })
   }
 
   noteLooked(githubId: number): Promise<void> {

@@ -74,6 +74,34 @@ export function catchingUp(open: OpenStore): void {
     expect(seen).toEqual([names[2], names[1], names[0], names[2]])
   })
 
+  it('quiet repositories take turns, whoever looks, and at most once in an hour', async () => {
+    const { store, clock } = world()
+    const names = ['a', 'b', 'c', 'd', 'e'].map((name) => unique(`quiet/${name}`))
+    for (const [i, repo] of names.entries()) {
+      clock.move(1)
+      await store.learnRepository(repo, 8100 + i, 'now', 'test')
+      await store.claimRun(pullRequestClaim({ repo, pr: 1, head: 'a' }), null)
+    }
+    clock.move(2 * hour)
+    const fresh = unique('quiet/fresh')
+    await store.learnRepository(fresh, 8200, 'now', 'test')
+    await store.claimRun(pullRequestClaim({ repo: fresh, pr: 1, head: 'a' }), null)
+    const look = async (): Promise<string[]> => {
+      const found = await store.catchUp.quietRepositories(store.now() - hour, 2)
+      for (const quiet of found.items) await store.catchUp.noteQuietLooked(quiet)
+      return [...found.items.map(({ name }) => name), `then ${found.next.length}`]
+    }
+    // Whatever other tests have left comes before.
+    const turns: string[] = []
+    for (let at = 0; at < 40; at += 1) turns.push(...(await look()))
+    const ours = turns.filter((name) => names.includes(name))
+    expect(ours).toEqual(names)
+    expect(turns).not.toContain(fresh)
+    expect(turns.at(-1)).toBe('then 0')
+    clock.move(hour)
+    expect(await look()).toHaveLength(3)
+  })
+
   it('remembers how far GitHub’s record was read', async () => {
     const { catchUp } = world().store
     expect(await catchUp.deliveriesRead()).toBeNull()

@@ -63,6 +63,12 @@ const catchUpVerbs: Scenarios = {
     await ask(() => store.catchUp.noteLooked(used))
     return [before, await isLast()]
   },
+  noteQuietLooked: async (store, ask) => {
+    const githubId = await usedRepository(store)
+    const quiet = { name: 'acme/quiet', githubId, usedAt: 5, place: '5 rep_7' }
+    await ask(() => store.catchUp.noteQuietLooked(quiet))
+    return (await store.catchUp.repositoriesInUse(0, 1000)).items.at(-1)?.githubId === githubId
+  },
   noteDeliveriesRead: async (store, ask) => {
     const before = await store.catchUp.deliveriesRead()
     await ask(() => store.catchUp.noteDeliveriesRead({ to: 5, gap: null }))

@@ -2,7 +2,7 @@
  * Tables `repository` and `repository_name`: one row of our own per repository, and every name it
  * was ever seen under, so that a rename and a claim by name alone stay one repository.
  */
-import type { UsedRepositories } from '../../catch-up-store.ts'
+import type { QuietRepositories, UsedRepositories } from '../../catch-up-store.ts'
 import { LostRace } from '../driver.ts'
 import type { Sql, Verb } from '../sql.ts'
 import { join, padded, raw, sql, tuples } from '../sql.ts'
@@ -100,6 +100,37 @@ export function* repositoriesInUse(since: number, limit: number): Verb<UsedRepos
     githubId: Number(row['github_id']),
   }))
   return { items, left: Number(rows[0]?.['total'] ?? 0) - items.length }
+}
+
+/** Looked at less often than this. */
+const quietEveryMs = 60 * 60_000
+/** How many are named of those that are left for later. */
+const namedMax = 3
+
+/** By when they were last used, which does not change while they are quiet; `after`: a place. */
+export function* quietRepositories(
+  since: number,
+  after: string,
+  limit: number,
+  now: number,
+): Verb<QuietRepositories> {
+  const { usedAt, id } = readPlace(after)
+  const rows = yield sql`SELECT name, github_id, used_at, id FROM repository
+    WHERE github_id IS NOT NULL AND used_at < ${since} AND used_at >= ${usedAt}
+      AND (used_at > ${usedAt} OR id > ${id}) AND coalesce(looked_at, 0) <= ${now - quietEveryMs}
+    ORDER BY used_at, id LIMIT ${limit + namedMax}`
+  const found = rows.map((row) => ({
+    name: row['name'] as string,
+    githubId: Number(row['github_id']),
+    usedAt: Number(row['used_at']),
+    place: `${Number(row['used_at'])} ${row['id'] as string}`,
+  }))
+  return { items: found.slice(0, limit), next: found.slice(limit).map(({ name }) => name) }
+}
+
+function readPlace(place: string): { readonly usedAt: number; readonly id: string } {
+  const [usedAt = '', id = ''] = place.split(' ')
+  return { usedAt: Number(usedAt), id }
 }
 
 /** In the claim's own transaction, and only every few minutes: most of them write nothing. */

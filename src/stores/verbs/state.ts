@@ -16,6 +16,7 @@ export type StateKey =
   | 'budgets_purged_to'
   | 'subjects_purged_to'
   | 'deliveries_read'
+  | 'quiet_looked_to'
 
 export function* readState(key: StateKey): Verb<string | null> {
   const [row] = yield sql`SELECT value FROM store_state WHERE key = ${key}`
