@@ -4,7 +4,8 @@
  *
  * What counts is what our own account wrote: a comment or a review with the result mark of these
  * commits, one that a run on these commits published itself, or the type's commit status with a
- * result.
+ * result. What a run published itself counts whatever it says: nobody but its author can tell
+ * progress from a result, and taking a result for progress would publish it twice.
  *
  * A status belongs to a commit, not to a pull request and a base. Where the type has a comment, a
  * status that another comment of ours explains (the same head with another base, or in another pull

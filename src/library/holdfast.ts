@@ -93,7 +93,8 @@ export interface Gate {
    * Publishes something of the run's own on GitHub, once per name and round; a server on the same
    * store sends it. Rejects as `complete` does, with a ForbiddenError what the run's type may not
    * publish, and with an InvalidInputError what GitHub would not take; null after a gate that
-   * failed open.
+   * failed open. Comments and reviews count as published for `ensureNotPublished`, whatever they
+   * say: show progress with `report`.
    */
   publish(name: string, output: Output): Promise<Published | null>
 }

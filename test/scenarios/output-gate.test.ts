@@ -103,15 +103,17 @@ describe.each(databases)('the output gate beside a server on $name', ({ name, ma
     expect(await asked(newer)).toMatchObject({ published: true })
   })
 
-  it('what a run published itself counts, also if it never finished', async () => {
+  it.each([
+    ['review', 'findings', 'Off by one.'],
+    ['comment', 'progress', 'Starting …'],
+  ])('a %s that a run published itself counts, whatever it says', async (where, name, body) => {
     const number = newPull()
     const held = await here.claim(number, undefined, { type: 'silent' })
-    const path = `/v1/runs/${held.run.id}/deliveries/findings`
-    const review = { channel: 'github-review', body: 'Off by one.' }
-    await here.server.as(held.run_token).call('PUT', path, review)
+    const path = `/v1/runs/${held.run.id}/deliveries/${name}`
+    await here.server.as(held.run_token).call('PUT', path, { channel: `github-${where}`, body })
     await here.published(`run=${held.run.id}`)
     const claim = { ...claimOf(number), type: 'silent' }
-    expect(await holdfast.ensureNotPublished(claim)).toMatchObject({ where: 'review' })
+    expect(await holdfast.ensureNotPublished(claim)).toMatchObject({ where })
     expect(await holdfast.ensureNotPublished(claimOf(number))).toMatchObject({ published: false })
   })
 
