@@ -138,6 +138,11 @@ function checkDesire(run: Run, common: Common): Desire[] {
   ]
 }
 
-export function checkMarkerText({ type, pair }: Pick<Run, 'type' | 'pair'>, round: number): string {
-  return `${type}\n${pair}\ncheck ${round}`
+/**
+ * All check runs of a commit are in one list, and pull requests can share a commit and its base: so
+ * the key names the subject too. Two names of one repository call it the same.
+ */
+export function checkMarkerText(run: MarkedCheck, round: number): string {
+  return `${run.type}\n${run.subject}\n${run.pair}\ncheck ${round}`
 }
+type MarkedCheck = Pick<Run, 'type' | 'subject' | 'pair'>

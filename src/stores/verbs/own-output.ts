@@ -111,7 +111,7 @@ function desireOf(request: PublishRequest, run: Run, repositoryId: string): Desi
     kind,
     name,
     target: targetOf(request, run, repositoryId, thread),
-    markerText: `${run.type}\n${run.pair}\n${channel} ${name} ${run.round}`,
+    markerText: ownMarkerText(request, run),
     thread,
     sha,
     content,
@@ -120,6 +120,12 @@ function desireOf(request: PublishRequest, run: Run, repositoryId: string): Desi
     claim: 'take',
     closesOnly: false,
   }
+}
+
+/** Check runs of several pull requests stand in one list; what is on a thread is only its own. */
+function ownMarkerText({ channel, name }: PublishRequest, run: Run): string {
+  const subject = channel === 'github-check' ? `${run.subject}\n` : ''
+  return `${run.type}\n${subject}${run.pair}\n${channel} ${name} ${run.round}`
 }
 
 function placeOf({ channel }: PublishRequest, run: Run): Pick<Desire, 'thread' | 'sha'> {
