@@ -18,6 +18,7 @@ import { checkLeases } from './rules/lease-rules.ts'
 import { checkLimits } from './rules/limit-rules.ts'
 import { checkLooks, checkRepeats } from './rules/request-rules.ts'
 import { checkHeads, checkReruns, checkRounds, checkRuns, checkTold } from './rules/run-rules.ts'
+import { checkNewestChecks } from './rules/newest-check-rules.ts'
 import { checkAnchors, checkCheckRuns, checkClosed, checkStatuses } from './rules/shown-rules.ts'
 import { Restores } from './restores.ts'
 import { situationsOf, type Situations } from './situations.ts'
@@ -88,6 +89,7 @@ function checkAll(facts: Facts, world: World, workers: Workers, findings: Findin
   checkClosed(facts, world, findings)
   checkStatuses(facts, world, findings)
   checkCheckRuns(facts, world, findings)
+  checkNewestChecks(facts, world, findings)
   checkAnchors(facts, world, findings)
   checkOneEach(facts, world, findings)
   checkOthers(world, findings)

@@ -56,6 +56,8 @@ export interface WorldPull {
   /** All it had, the present one last. */
   readonly heads: string[]
   baseSha: string
+  /** Those it had before, to which it may come back. */
+  readonly formerBases: string[]
   isOpen: boolean
 }
 

@@ -23,8 +23,9 @@ import {
   selectNamed,
   selectQueueHeads,
 } from '../../src/stores/tables/delivery-table.ts'
-import { selectOthersAt } from '../../src/stores/tables/run-table.ts'
+import { selectOthersAt, selectWithCheckAt } from '../../src/stores/tables/run-table.ts'
 import { firstUnclosed, selectUnclosed } from '../../src/stores/tables/unclosed-run-table.ts'
+import { checksOf } from '../../src/stores/verbs/check-again.ts'
 import type { VerbContext } from '../../src/stores/verbs/context.ts'
 import {
   leaseDeliveries,
@@ -80,6 +81,8 @@ function statements(): [string, Sql][] {
     'which run has more to close': firstUnclosed(),
     'how far it is closed': selectUnclosed('run_7'),
     'other runs on a commit': selectOthersAt('rep_7', 'sha 7', 'run_7'),
+    'runs with a check on a commit': selectWithCheckAt('rep_7', 'sha 7', 'holdfast/review'),
+    'the check runs of runs': checksOf(['run_7', 'run_8']),
     'the tries of one': selectAttempts(sql`delivery_id = ${'del_7'} ORDER BY id DESC LIMIT 100`),
   })
 }

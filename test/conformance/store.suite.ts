@@ -33,6 +33,7 @@ import { restoring } from './restoring.suite.ts'
 import { returningHead } from './returning-head.suite.ts'
 import { runVerbs } from './run-verbs.suite.ts'
 import { tokens } from './tokens.suite.ts'
+import { sharedCheck } from './shared-check.suite.ts'
 import { sharedCommit } from './shared-commit.suite.ts'
 import { sharedOwnStatus } from './shared-own-status.suite.ts'
 import { unansweredClaims } from './unanswered-claims.suite.ts'
@@ -73,6 +74,7 @@ const parts = {
   outbox(open: OpenStore) {
     describe('what a run announces', () => announcing(open))
     describe('a commit of two pull requests', () => sharedCommit(open))
+    describe('the check runs of a commit', () => sharedCheck(open))
     describe('a context of two pull requests', () => sharedOwnStatus(open))
     describe('a run with many outputs', () => manyOutputs(open))
     describe('publishing', () => publishing(open))

@@ -1,4 +1,7 @@
-/** Goal: pull requests that share a commit have a check run each. */
+/**
+ * Goal: pull requests that share a commit have a check run each, and the newest check run of a
+ * name, which is the one that GitHub shows, agrees with the commit status.
+ */
 import { afterEach, describe, expect, test } from 'vitest'
 import type { Claimed } from '../../src/runs/runs.ts'
 import {
@@ -15,6 +18,8 @@ import {
   type WorldOptions,
 } from './world.ts'
 
+const otherBase = 'd'.repeat(40)
+
 let world: World
 afterEach(() => world.close())
 
@@ -28,9 +33,11 @@ interface Opened {
   readonly pr?: number
   readonly base?: string
   readonly createdAt?: number
+  /** Seconds, for events whose order matters. */
+  readonly at?: number
 }
 
-async function claim({ pr = 5, base = baseSha, createdAt }: Opened = {}): Promise<Claimed> {
+async function claim({ pr = 5, base = baseSha, createdAt, at }: Opened = {}): Promise<Claimed> {
   const threadCreatedAt = createdAt ?? world.createdAt
   if (pr !== 5) {
     world.github.addPull(repo, {
@@ -41,8 +48,13 @@ async function claim({ pr = 5, base = baseSha, createdAt }: Opened = {}): Promis
     })
   }
   const commits = { repo, pr, baseSha: base, headSha: head(1) }
+  const event = at !== undefined && {
+    eventAt: Math.floor(world.createdAt / second) * second + at * second,
+    action: 'edited',
+    webhookId: `guid-${at}`,
+  }
   const request = { kind: 'pull_request', type: 'review', ...commits, threadCreatedAt } as const
-  const claimed = await world.now(world.runs.claim(request, 'test'))
+  const claimed = await world.now(world.runs.claim({ ...request, ...event }, 'test'))
   await world.time.pass(5 * second)
   return claimed
 }
@@ -60,6 +72,11 @@ async function cancel({ run }: Claimed, passMs = hour): Promise<void> {
 
 const checks = () => world.github.checkRuns(repo, head(1)).toSorted((a, b) => a.id - b.id)
 const conclusions = () => checks().map(({ conclusion }) => conclusion)
+/** What GitHub shows: the last status, and the newest check run. */
+const shown = () => ({
+  status: world.github.latestStatus(repo, head(1), context)?.state,
+  check: conclusions().at(-1),
+})
 
 describe('two pull requests with the same base and head have a check run each', () => {
   test('where the second is older than the store, and so looks for its own first', async () => {
@@ -99,4 +116,111 @@ describe('two pull requests with the same base and head have a check run each', 
     await world.time.pass(20 * minute)
     expect(conclusions()).toEqual(['success', 'failure'])
   })
+})
+
+describe('a run that ends without a result leaves the check of another on its commit shown', () => {
+  test('where that one has passed', async () => {
+    await start()
+    await complete(await claim(), 'succeeded')
+    await cancel(await claim({ pr: 6, base: otherBase }))
+    expect(shown()).toEqual({ status: 'success', check: 'success' })
+    expect(conclusions()).toEqual(['success', 'cancelled', 'success'])
+    expect(checks().at(-1)?.output.summary).toBe('it succeeded')
+  })
+
+  test('where that one is still at work, once it has its result', async () => {
+    await start()
+    const five = await claim()
+    await cancel(await claim({ pr: 6, base: otherBase }), minute)
+    expect(shown().status).toBe('pending')
+    await complete(five, 'failed')
+    expect(shown()).toEqual({ status: 'failure', check: 'failure' })
+    expect(conclusions()).toEqual(['failure', 'cancelled', 'failure'])
+  })
+
+  test('once, though the answer is lost', async () => {
+    await start()
+    await complete(await claim(), 'succeeded')
+    const six = await claim({ pr: 6, base: otherBase })
+    const { faults } = world.github
+    faults.add({ on: { route: /^POST .*\/check-runs/, times: 1 }, fault: faults.lostAnswer() })
+    await cancel(six)
+    expect(conclusions()).toEqual(['success', 'cancelled', 'success'])
+  })
+
+  test('after its own, where that was still to be looked for when it ended', async () => {
+    await start()
+    await complete(await claim(), 'succeeded')
+    const { faults } = world.github
+    faults.add({ on: { route: /^POST .*\/check-runs/, times: 2 }, fault: faults.serverError(502) })
+    await cancel(await claim({ pr: 6, base: otherBase }))
+    expect(shown()).toEqual({ status: 'success', check: 'success' })
+  })
+
+  test('and makes none anew where nothing of it was ever shown', async () => {
+    await start()
+    await complete(await claim(), 'succeeded')
+    await world.stopPublishers()
+    await cancel(await claim({ pr: 6, base: otherBase }))
+    world.startPublisher()
+    await world.time.pass(hour)
+    expect(conclusions()).toEqual(['success'])
+  })
+
+  test('each time another one does', async () => {
+    await start()
+    await complete(await claim(), 'succeeded')
+    await cancel(await claim({ pr: 6, base: otherBase }))
+    await cancel(await claim({ pr: 7, base: otherBase }))
+    expect(conclusions()).toEqual(['success', 'cancelled', 'success', 'cancelled', 'success'])
+  })
+
+  test('but not in the place of a newer one that has a result', async () => {
+    await start()
+    const five = await claim()
+    const six = await claim({ pr: 6, base: otherBase })
+    await complete(six, 'failed')
+    await complete(five, 'succeeded')
+    await world.time.pass(hour)
+    expect(shown()).toEqual({ status: 'failure', check: 'failure' })
+  })
+})
+
+describe('a pull request that has its former base again', () => {
+  test.each(['at work', 'failed'] as const)('while the other run was %s', async (other) => {
+    await start()
+    await complete(await claim({ at: 10 }), 'succeeded')
+    const onOther = await claim({ base: otherBase, at: 20 })
+    if (other === 'failed') await complete(onOther, 'failed')
+    expect((await claim({ at: 30 })).reason).toBe('restored')
+    await world.time.pass(hour)
+    expect(shown()).toEqual({ status: 'success', check: 'success' })
+    expect(checks()).toHaveLength(3)
+  })
+})
+
+test('a check run that comes late does not hide the result of a newer claim', async () => {
+  await start()
+  const { faults } = world.github
+  faults.add({ on: { route: /^POST .*\/check-runs/, times: 1 }, fault: faults.serverError(502) })
+  const five = await claim()
+  const six = await claim({ pr: 6, base: otherBase })
+  await complete(six, 'failed')
+  await world.time.pass(hour)
+  await complete(five, 'succeeded')
+  await world.time.pass(hour)
+  expect(shown()).toEqual({ status: 'failure', check: 'failure' })
+})
+
+test('a check run of an earlier round that comes late does not hide how the last one ended', async () => {
+  await start()
+  const { faults } = world.github
+  faults.add({ on: { route: /^POST .*\/check-runs/, times: 1 }, fault: faults.serverError(502) })
+  const first = await world.claim()
+  await world.time.pass(second)
+  await world.complete(first)
+  const again = await world.claim(1, { rerun: true })
+  await world.time.pass(3 * second)
+  await cancel(again)
+  expect(shown()).toEqual({ status: 'error', check: 'cancelled' })
 })

@@ -3,6 +3,7 @@
  * delivery lends its name where it is known; a row that stands alone says as much as it carries.
  */
 import type { AuditRow, AuditType } from '../../domain/audit.ts'
+import { checkAgain } from '../../domain/outbox/check-again.ts'
 import type { Delivery } from '../../domain/outbox/delivery.ts'
 import { actorWords, atStart, counted, numberOf, outside, quoted, textOf } from './plain-words.ts'
 
@@ -92,13 +93,17 @@ export function deliveryName({ channel, name, content }: NamedDelivery): string 
     case 'github-status':
       return `the commit status ${fieldOf(content, 'context') ?? outside(name, 100)}`
     case 'github-check':
-      return `the check run ${fieldOf(content, 'name') ?? outside(name, 100)}`
+      return `${checkWord(name)} ${fieldOf(content, 'name') ?? outside(name, 100)}`
     case 'github-label':
       return `the label ${fieldOf(content, 'label') ?? outside(name, 100)}`
     case 'github-review':
       return `the review ${outside(name, 100)}`
   }
 }
+
+/** The result of an earlier run was covered by another's check run, and was said once more. */
+const checkWord = (name: string): string =>
+  name === checkAgain ? 'the repeated check run' : 'the check run'
 
 const channelNames: Readonly<Record<string, string>> = {
   'github-comment': 'a comment',

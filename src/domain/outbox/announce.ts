@@ -54,7 +54,7 @@ type Common = Pick<Desire, 'kind' | 'final' | 'announces' | 'claim' | 'closesOnl
 const notTaken: readonly string[] = ['stale-event', 'busy', 'head-newer-than-comment']
 
 /** Stored for the record only: it never became the subject's current run. */
-function wasNeverTaken({ state, errorCode }: Run): boolean {
+export function wasNeverTaken({ state, errorCode }: Run): boolean {
   return state === 'skipped' && notTaken.includes(errorCode ?? '')
 }
 
@@ -115,27 +115,34 @@ export function statusTarget(repositoryId: string, sha: string, context: string)
 function checkDesire(run: Run, common: Common): Desire[] {
   const { checkName, headSha } = run
   if (checkName === null || headSha === null) return []
+  return [
+    {
+      ...common,
+      channel: 'github-check',
+      name: 'check',
+      target: checkTarget(run),
+      markerText: checkMarkerText(run, run.round),
+      thread: run.pr,
+      sha: headSha,
+      content: checkContent(run),
+    },
+  ]
+}
+
+export function checkContent(run: Run): Readonly<Record<string, unknown>> {
   const { startedAt, finishedAt, targetUrl } = run
-  const content = {
-    name: checkName,
+  return {
+    name: run.checkName,
     ...checkOf(run),
     detailsUrl: targetUrl,
     // Only with its end: a new holder is no reason to write.
     startedAt: finishedAt === null ? null : startedAt,
     completedAt: finishedAt,
   }
-  return [
-    {
-      ...common,
-      channel: 'github-check',
-      name: 'check',
-      target: `check ${run.id} ${run.round} ${checkName}`,
-      markerText: checkMarkerText(run, run.round),
-      thread: run.pr,
-      sha: headSha,
-      content,
-    },
-  ]
+}
+
+export function checkTarget({ id, round, checkName }: Run): string {
+  return `check ${id} ${round} ${checkName}`
 }
 
 /**

@@ -40,19 +40,20 @@ export class Contributors implements PersonKind {
 
   openIn(repo: WorldRepository): void {
     const { github, pulls } = this.#world
-    const sha = this.#headElsewhere(repo.id) ?? this.#sha()
-    const baseSha = this.#sha()
+    const twin = this.#pullElsewhere(repo.id)
+    const sha = twin?.heads.at(-1) ?? this.#sha()
+    const baseSha = twin !== undefined && this.#random.chance(40) ? twin.baseSha : this.#sha()
     this.#hideFor(repo.name, sha)
     const { number } = github.addPull(repo.name, { headSha: sha, baseSha, author: 'ann' })
-    pulls.push({ repo, number, heads: [sha], baseSha, isOpen: true })
+    pulls.push({ repo, number, heads: [sha], baseSha, formerBases: [], isOpen: true })
     this.#say(`open ${repo.name}#${number} at ${sha.slice(0, 7)}`)
   }
 
-  /** One branch may be the head of two pull requests. */
-  #headElsewhere(repositoryId: number): string | undefined {
+  /** One branch may be the head of two pull requests, and even their base may be the same. */
+  #pullElsewhere(repositoryId: number): WorldPull | undefined {
     if (!this.#random.chance(25)) return undefined
     const others = this.#world.pulls.filter(({ repo }) => repo.id === repositoryId)
-    return this.#random.pickFrom(others)?.heads.at(-1)
+    return this.#random.pickFrom(others)
   }
 
   #push(pull: WorldPull): void {
@@ -78,7 +79,9 @@ export class Contributors implements PersonKind {
 
   #changeBase(pull: WorldPull): void {
     if (!pull.isOpen) return
-    pull.baseSha = this.#sha()
+    const former = this.#random.chance(40) ? this.#random.pickFrom(pull.formerBases) : undefined
+    pull.formerBases.push(pull.baseSha)
+    pull.baseSha = former ?? this.#sha()
     this.#say(`change the base of ${nameOf(pull)}`)
     const edit = { baseSha: pull.baseSha, baseRef: `base-${this.#random.below(1000)}` }
     this.#world.github.edit(pull.repo.name, pull.number, edit, 'ann')

@@ -34,14 +34,14 @@ const byState: Readonly<Record<string, Shown>> = {
   superseded: { status: 'error', check: 'cancelled', headline: 'superseded by a newer commit' },
 }
 
-function expected(run: RunFact): Shown | null {
+export function expected(run: RunFact): Shown | null {
   if (run.state === 'succeeded') return byVerdict[run.verdict ?? 'success'] ?? null
   const known = run.state === 'failed' ? byError[run.error_code ?? ''] : undefined
   return known ?? byState[run.state] ?? null
 }
 
 /** Runs that are stored for the record only: they announce nothing. */
-const neverTaken: readonly string[] = ['stale-event', 'busy', 'head-newer-than-comment']
+export const neverTaken: readonly string[] = ['stale-event', 'busy', 'head-newer-than-comment']
 
 export function checkClosed(facts: Facts, world: World, findings: Findings): void {
   for (const { id, state } of facts.runs) {
@@ -105,7 +105,8 @@ function ownersOf(delivery: DeliveryFact, facts: Facts): readonly RunFact[] {
   return newest[0]?.purged === true ? [...newest, ...lastWithResult(all.filter(isKept))] : newest
 }
 
-function lastWithResult(runs: readonly RunFact[]): readonly RunFact[] {
+/** Where none of them has one, all of them. */
+export function lastWithResult(runs: readonly RunFact[]): readonly RunFact[] {
   const newest = runs.findLast(({ state }) => !withoutResult.has(state))
   return newest === undefined ? runs : [newest]
 }

@@ -169,3 +169,13 @@ export function* selectOthersAt(
       AND subject.scope = ${repositoryId})
     ORDER BY claim_fence DESC LIMIT 50`)
 }
+
+/** Those that show a check run of this name there, the newest claims first. */
+export function* selectWithCheckAt(
+  repositoryId: string,
+  sha: string,
+  checkName: string,
+): Verb<Run[]> {
+  return yield* selectRuns(sql`head_sha = ${sha} AND scope = ${repositoryId}
+    AND check_name = ${checkName} ORDER BY claim_fence DESC LIMIT 50`)
+}

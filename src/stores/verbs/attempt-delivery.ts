@@ -29,6 +29,7 @@ import {
   writeOutcome,
 } from '../tables/delivery-table.ts'
 import { blockIdentity } from './budgets.ts'
+import { sayCheckAgain } from './check-again.ts'
 import type { VerbContext } from './context.ts'
 import { circumstancesOf } from './context.ts'
 import { storeDeliveries } from './store-deliveries.ts'
@@ -121,6 +122,7 @@ export function* endAttempt(
   const told = afterAttempt(delivery, report.attempt, report.end, circumstancesOf(context))
   yield* storeDeliveries(context, [told.delivery])
   yield* insertAudits(told.audits, now)
+  yield* sayCheckAgain(context, delivery, told.delivery)
   return 'recorded'
 }
 
@@ -185,6 +187,7 @@ export function* recordFinding(
   const told = afterFinding(delivery, about, circumstancesOf(context))
   yield* storeDeliveries(context, [yield* inTurn(told.delivery)])
   yield* insertAudits(told.audits, context.now())
+  yield* sayCheckAgain(context, delivery, told.delivery)
   return 'recorded'
 }
 

@@ -16,9 +16,10 @@ import type { Repository } from '../tables/repository-table.ts'
 import { noteMerged } from '../tables/repository-table.ts'
 import type { PastRound } from '../tables/past-round-table.ts'
 import { keepRounds, moveRounds } from '../tables/past-round-table.ts'
-import { selectRuns, writeRuns } from '../tables/run-table.ts'
+import { selectRun, selectRuns, writeRuns } from '../tables/run-table.ts'
 import { lockSubject, writeSubjects } from '../tables/subject-table.ts'
 import { announce } from './announce.ts'
+import { sayCheckAgainAt } from './check-again.ts'
 import type { VerbContext } from './context.ts'
 import { mergeCopies, moveDeliveries, type Copy } from './move-deliveries.ts'
 import { firstCheckMs } from './take-head-check.ts'
@@ -51,6 +52,7 @@ export function* mergeSubjects(
   yield* mergeCopies(context, copies)
   yield* moveTokenLimits(from.id, into.id)
   yield* announceMoved(context, into.id, [...keptIds.values()], since)
+  yield* showWinners(context, copies)
   yield* noteMerged(from.id, into.id)
   const data = { from: from.id, into: into.id, name: into.name }
   const told = { type: 'repository.merged', actor, runId: null, data } as const
@@ -79,6 +81,16 @@ function* announceMoved(
       return { run, repositoryId, began: isAhead(run), isSame }
     })
     yield* announce(context, changes)
+  }
+}
+
+/** The check run of a copy may be the newest on its commit: that is the winner's again. */
+function* showWinners(context: VerbContext, copies: readonly Copy[]): Verb<void> {
+  for (const { winnerId } of copies) {
+    const winner = yield* selectRun(winnerId)
+    if (winner === null) continue
+    const { scope: repositoryId, headSha: sha, checkName } = winner
+    yield* sayCheckAgainAt(context, { repositoryId, sha, checkName })
   }
 }
 

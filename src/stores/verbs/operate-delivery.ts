@@ -12,6 +12,7 @@ import { insertAudits } from '../tables/audit-table.ts'
 import { selectDeliveries, selectDelivery } from '../tables/delivery-table.ts'
 import { storeUnclosed } from '../tables/unclosed-run-table.ts'
 import { announceState } from './announce.ts'
+import { sayCheckAgain } from './check-again.ts'
 import type { VerbContext } from './context.ts'
 import { lockRun } from './context.ts'
 import { enterLine, storeDeliveries } from './store-deliveries.ts'
@@ -88,12 +89,14 @@ export function* confirmDelivery(
   if (delivery.status === 'SENT') return delivery
   // Confirmed, it would be kept up to date beside the one that has its place.
   if (!maySendAgain(delivery)) throw taken(delivery)
-  return yield* storeOne(context, hasArrived(delivery, providerId, context.now()), {
+  const confirmed = yield* storeOne(context, hasArrived(delivery, providerId, context.now()), {
     type: 'operator.delivery_confirmed',
     actor,
     was: delivery,
     data: { provider_id: providerId },
   })
+  yield* sayCheckAgain(context, delivery, confirmed)
+  return confirmed
 }
 
 function* find(id: string): Verb<Delivery> {

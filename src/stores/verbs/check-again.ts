@@ -1,0 +1,71 @@
+/**
+ * After a check run was sent: has it covered the result that its commit shows? Asked in the very
+ * transaction that learns of the check run, so that no crash can lose the question.
+ */
+import {
+  againDesire,
+  checkNameOf,
+  checkNames,
+  coveredBy,
+  mayCover,
+  shownOf,
+} from '../../domain/outbox/check-again.ts'
+import type { Delivery } from '../../domain/outbox/delivery.ts'
+import { revise } from '../../domain/outbox/revise.ts'
+import type { Run } from '../../domain/run.ts'
+import { isActive } from '../../domain/run.ts'
+import { markerKeyOf } from '../../marker-keys.ts'
+import type { Verb } from '../sql.ts'
+import { join, padded, sql } from '../sql.ts'
+import { deliveriesAt, selectDeliveries } from '../tables/delivery-table.ts'
+import { selectRunsUnchanged, selectWithCheckAt } from '../tables/run-table.ts'
+import type { VerbContext } from './context.ts'
+import { storeDeliveries } from './store-deliveries.ts'
+
+/** `after` must be stored: whoever asks at the same time must find it. */
+export function* sayCheckAgain(
+  context: VerbContext,
+  before: Delivery,
+  after: Delivery,
+): Verb<void> {
+  if (!mayCover(before, after)) return
+  const { repositoryId, sha } = after
+  yield* sayCheckAgainAt(context, { repositoryId, sha, checkName: checkNameOf(after) })
+}
+
+export interface CheckPlace {
+  readonly repositoryId: string
+  readonly sha: string | null
+  readonly checkName: string | null
+}
+
+export function* sayCheckAgainAt(context: VerbContext, place: CheckPlace): Verb<void> {
+  const { repositoryId, sha, checkName } = place
+  if (sha === null || checkName === null) return
+  const runs = yield* selectWithCheckAt(repositoryId, sha, checkName)
+  const shown = yield* asItStays(context, shownOf(runs))
+  if (shown === null) return
+  const covering = coveredBy(shown, yield* checksOf(runs.map(({ id }) => id)))
+  if (covering === null) return
+  const desire = againDesire(shown, covering, context.now())
+  // It was given up, or an operator skipped it.
+  if ((yield* deliveriesAt([desire.target])).size > 0) return
+  const wish = { desire, run: shown, repositoryId, markerKey: markerKeyOf(desire.markerText) }
+  const made = revise(null, wish, () => context.newId('del'), context.now(), context.publishing)
+  if (made !== null) yield* storeDeliveries(context, [made.delivery])
+}
+
+/**
+ * One at work asks itself once its result is sent. It must not get that far while this transaction
+ * goes by what it was: then neither of the two would see the other's.
+ */
+function* asItStays(context: VerbContext, shown: Run | null): Verb<Run | null> {
+  if (shown === null || !isActive(shown)) return shown
+  return shownOf(yield* selectRunsUnchanged([shown.id], context.dialect.keepUnchanged))
+}
+
+export function* checksOf(runIds: readonly string[]): Verb<Delivery[]> {
+  return yield* selectDeliveries(
+    sql`run_id IN (${join(padded(runIds))}) AND name IN (${join(checkNames)})`,
+  )
+}
