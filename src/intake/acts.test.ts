@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { bot, newThread, person, shaOf } from '../../test/intake/payloads.ts'
 import type { RunTypeConfig } from '../config.ts'
 import type { Claim } from '../domain/claim.ts'
+import type { Delivery } from '../domain/outbox/delivery.ts'
 import type { Run } from '../domain/run.ts'
 import { unannounced } from '../domain/run.ts'
 import type { Subject } from '../domain/subject.ts'
@@ -31,9 +32,12 @@ interface Known {
   readonly role?: () => Promise<RoleAnswer>
   readonly runs?: readonly Partial<Run>[]
   readonly subjects?: readonly Partial<Subject>[]
+  /** Check runs of the runs. */
+  readonly shown?: readonly Partial<Delivery>[]
 }
 
-function makerOf({ types, github = null, role, runs = [], subjects = [] }: Known = {}) {
+function makerOf(known: Known = {}) {
+  const { types, github = null, role, runs = [], subjects = [], shown = [] } = known
   const learnt: unknown[] = []
   const maker = new ActMaker({
     types: withTypeDefaults(types === undefined ? {} : { runs: types }).runs,
@@ -43,6 +47,12 @@ function makerOf({ types, github = null, role, runs = [], subjects = [] }: Known
       run: async () => null,
       subjectsOf: async () => subjects as readonly Subject[],
       catchUp: { heardHeads: async () => [] },
+      outbox: {
+        list: async ({ runId }) => {
+          const items = shown.filter((delivery) => delivery.runId === runId)
+          return { items: items as readonly Delivery[], nextCursor: null }
+        },
+      },
       learnRepository: async (...repository) => void learnt.push(repository),
     },
     github,
@@ -334,6 +344,44 @@ describe('a push and a check', () => {
     expect(await acts({}, 'check_run', payload)).toMatchObject([
       { act: 'note', outcome: { reason: 'head-unknown' } },
     ])
+  })
+})
+
+describe('a check of a commit that two pull requests have', () => {
+  const commits = { baseSha: shaOf('b'), headSha: shaOf('own') }
+  const runs = [
+    { id: 'run_six', pr: 6, ...commits },
+    { id: 'run_five', pr: 5, ...commits },
+  ]
+  const shown = [
+    { runId: 'run_six', providerId: '12', markerKey: 'key of six' },
+    { runId: 'run_five', providerId: '11', markerKey: 'key of five' },
+    { runId: 'run_five', providerId: '13', markerKey: 'repeated' },
+  ]
+  const pressed = async (check: object): Promise<number | null> => {
+    const payload = {
+      action: 'rerequested',
+      check_run: { name: 'holdfast/review', head_sha: shaOf('own'), ...check },
+      repository: thread.repository,
+      sender: person('mona'),
+    }
+    return (await claimOf({ runs, shown }, 'check_run', payload)).pr
+  }
+
+  it('is run again for the pull request whose check it is', async () => {
+    expect(await pressed({ id: 11, external_id: 'key of five' })).toBe(5)
+    expect(await pressed({ id: 12, external_id: 'key of six' })).toBe(6)
+    expect(await pressed({ id: 13, external_id: 'repeated' })).toBe(5)
+  })
+
+  it('goes by its key where a copy of it was pressed, and by its id where both have one key', async () => {
+    expect(await pressed({ id: 99, external_id: 'key of five' })).toBe(5)
+    expect(await pressed({ id: 11, external_id: 'key of six' })).toBe(5)
+  })
+
+  it('is run again for the newest where nobody knows it', async () => {
+    expect(await pressed({ id: 99, external_id: 'unknown' })).toBe(6)
+    expect(await pressed({})).toBe(6)
   })
 })
 

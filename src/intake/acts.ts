@@ -8,6 +8,7 @@ import type { Role } from '../domain/role.ts'
 import { isActive } from '../domain/run.ts'
 import type { GitHub } from '../github.ts'
 import type { PullRequestHead } from '../head-source.ts'
+import type { OutboxStore } from '../outbox-store.ts'
 import { isTooFarAhead } from '../runs/claim-request.ts'
 import type { ClaimRequest } from '../runs/runs.ts'
 import type { Store, WebhookAct } from '../store.ts'
@@ -22,6 +23,7 @@ export interface ActMakerOptions {
   readonly types: RunTypes
   readonly store: Pick<Store, 'listRuns' | 'run' | 'subjectsOf' | 'now' | 'learnRepository'> & {
     readonly catchUp: Pick<CatchUpStore, 'heardHeads'>
+    readonly outbox: Pick<OutboxStore, 'list'>
   }
   /** Null in the sandbox. Rejects with LookFailed, and so do the roles. */
   readonly github: Pick<GitHub, 'look'> | null

@@ -6,16 +6,20 @@ import type { CatchUpStore } from '../catch-up-store.ts'
 import { isBeforeComment, type NamedHead } from '../domain/comment-head.ts'
 import type { HeardHead } from '../domain/inbox.ts'
 import type { AskingComment } from '../domain/outbox/refusal.ts'
+import type { Run } from '../domain/run.ts'
 import type { GitHub } from '../github.ts'
 import type { PullRequestHead } from '../head-source.ts'
+import type { OutboxStore } from '../outbox-store.ts'
 import type { ClaimRequest } from '../runs/runs.ts'
 import { isTooFarAhead } from '../runs/claim-request.ts'
 import type { RunFilter, Store } from '../store.ts'
-import { isCommand, laneOf, makesHead, storedName, type EventFacts } from './webhook-event.ts'
+import type { CheckFacts, EventFacts } from './webhook-event.ts'
+import { isCommand, laneOf, makesHead, storedName } from './webhook-event.ts'
 
 export interface ClaimSources {
   readonly store: Pick<Store, 'listRuns' | 'subjectsOf' | 'now'> & {
     readonly catchUp: Pick<CatchUpStore, 'heardHeads'>
+    readonly outbox: Pick<OutboxStore, 'list'>
   }
   readonly github: Pick<GitHub, 'look'> | null
 }
@@ -149,7 +153,8 @@ async function targetOf(
   }
   if (check === null) return null
   const { headSha, pr } = check
-  return await newestRun(store, { repo, repoId, headSha, type, ...(pr !== null && { pr }) })
+  const of = { repo, repoId, headSha, type, ...(pr !== null && { pr }) }
+  return asKnown(await runOfCheck(store, of, check))
 }
 
 function asLooked(pr: number, head: PullRequestHead): FoundTarget {
@@ -161,7 +166,34 @@ function asLooked(pr: number, head: PullRequestHead): FoundTarget {
 
 async function newestRun(store: ClaimSources['store'], of: RunFilter): Promise<FoundTarget | null> {
   const { items } = await store.listRuns(of, { limit: 1, cursor: null })
-  const [run] = items
+  return asKnown(items[0])
+}
+
+/** Runs that one commit can have of a type: of several pull requests, and on several bases. */
+const runsPerCommitMax = 50
+
+/**
+ * Of the runs on its commit the one that made it, in whichever round; where nobody knows it, the
+ * newest. By GitHub's id first: keys of older versions did not tell two pull requests apart.
+ */
+async function runOfCheck(
+  store: ClaimSources['store'],
+  of: RunFilter,
+  { id, externalId }: CheckFacts,
+): Promise<Run | undefined> {
+  const { items: runs } = await store.listRuns(of, { limit: runsPerCommitMax, cursor: null })
+  if (runs.length < 2) return runs[0]
+  let byKey: Run | undefined
+  for (const run of runs) {
+    const filter = { runId: run.id, channel: 'github-check' } as const
+    const { items } = await store.outbox.list(filter, { limit: 1000, cursor: null })
+    if (items.some(({ providerId }) => providerId === String(id))) return run
+    if (items.some(({ markerKey }) => markerKey === externalId)) byKey ??= run
+  }
+  return byKey ?? runs[0]
+}
+
+function asKnown(run: Run | undefined): FoundTarget | null {
   if (run?.pr == null || run.baseSha === null || run.headSha === null) return null
   const { pr, baseSha, headSha, orderAt } = run
   return {

@@ -95,8 +95,9 @@ describe('other events', () => {
   })
 
   it('a check names its commit, a suite has no name', () => {
-    const run = { check_run: { name: 'holdfast/review', head_sha: shaOf('a') } }
-    const check = { name: 'holdfast/review', headSha: shaOf('a') }
+    const ids = { id: 7, external_id: 'key' }
+    const run = { check_run: { name: 'holdfast/review', head_sha: shaOf('a'), ...ids } }
+    const check = { name: 'holdfast/review', headSha: shaOf('a'), id: 7, externalId: 'key' }
     expect(read(run, 'check_run').check).toEqual({ ...check, pr: null })
     const of = (...numbers: number[]) => {
       const pull_requests = numbers.map((number) => ({ number }))
@@ -104,7 +105,9 @@ describe('other events', () => {
     }
     expect([of(5), of(5, 6), of()]).toEqual([5, null, null])
     const suite = { check_suite: { head_sha: shaOf('a') } }
-    expect(read(suite, 'check_suite').check).toEqual({ name: null, headSha: shaOf('a'), pr: null })
+    const unnamed = { name: null, id: null, externalId: null }
+    const found = read(suite, 'check_suite').check
+    expect(found).toEqual({ ...unnamed, headSha: shaOf('a'), pr: null })
   })
 })
 

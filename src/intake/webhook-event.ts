@@ -62,6 +62,9 @@ export interface PullRequestCommits {
 }
 
 export interface CheckFacts {
+  /** GitHub's id of the check run, and what its maker knows it by; null for a suite. */
+  readonly id: number | null
+  readonly externalId: string | null
   readonly headSha: string
   readonly name: string | null
   /** Null where it belongs to none we can see (a fork's), or to several. */
@@ -219,8 +222,13 @@ function checkOf(payload: unknown): CheckFacts | null {
   for (const part of ['check_run', 'check_suite']) {
     const headSha = shaAt(payload, part, 'head_sha')
     if (headSha === null) continue
-    const pr = onlyPullRequest(valueAt(payload, part, 'pull_requests'))
-    return { headSha, name: textAt(payload, part, 'name'), pr }
+    return {
+      id: numberAt(payload, 'check_run', 'id'),
+      externalId: textAt(payload, 'check_run', 'external_id'),
+      headSha,
+      name: textAt(payload, part, 'name'),
+      pr: onlyPullRequest(valueAt(payload, part, 'pull_requests')),
+    }
   }
   return null
 }
