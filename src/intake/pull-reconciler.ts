@@ -121,9 +121,8 @@ export class PullReconciler {
       await catchUp.noteQuietLooked(repository)
     }
     if (next.length === 0) return
-    const named = `the next are ${next.join(', ')}`
-    const reason = `they had no event for 30 days, and ${quietMax} are looked at in a pass; ${named}`
-    notes.leaveOut('more quiet repositories', reason)
+    const why = `they had no event for 30 days, and ${quietMax} are looked at in a pass`
+    notes.leaveOut('more quiet repositories', `${why}; the next are ${next.join(', ')}`)
   }
 
   /** One repository that cannot be asked keeps no other from it. */

@@ -115,7 +115,10 @@ export class Workers {
   async #aWhile(msMax: number): Promise<void> {
     const { time, onStep } = this.#world
     const waitMs = this.#random.below(msMax)
-    if (!this.#random.chance(40)) return await delay(time, waitMs)
+    if (!this.#random.chance(40)) {
+      await delay(time, waitMs)
+      return
+    }
     await new Promise<void>((resolve) => {
       const goOn = (): void => {
         onStep.delete(listen)

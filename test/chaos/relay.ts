@@ -15,7 +15,7 @@ export interface Relay {
   cut(): void
   /** Cuts the connection of the next COMMIT: before it arrives, or before its answer does. */
   loseCommit(what: 'request' | 'answer'): void
-  /** The answer of the next COMMIT is lost, and the server with it until the relay is aimed anew. */
+  /** Loses the answer of the next COMMIT, and the server with it until it is aimed anew. */
   loseServerAtCommit(): void
   /** How many were lost so far. */
   readonly commitsLost: number

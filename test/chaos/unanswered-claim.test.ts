@@ -95,7 +95,7 @@ it('one that was let through by failing open keeps others out while that lease l
   expect(await claim()).toMatchObject({ shouldProcess: false, reason: 'duplicate' })
 })
 
-it('a claim with an Idempotency-Key is answered with the lost lease when it is repeated', async () => {
+it('a claim that is repeated with its Idempotency-Key gets the lost lease', async () => {
   const store = await openPostgres(relay.url(database.url), {
     ...{ clock: systemClock, random: systemRandom, scheduler },
   })
