@@ -196,6 +196,8 @@ export interface SettledHead {
   /** The newest decision that was known when GitHub was asked. */
   readonly fence: number
   readonly headSha: string
+  /** Of runs on this head, the one on exactly this base is meant; else the head alone counts. */
+  readonly baseSha: string
   /** The pull request's `updated_at` in the answer that named this head. */
   readonly at: number
   readonly actor: string
@@ -203,8 +205,8 @@ export interface SettledHead {
 
 export interface SettleAnswer {
   /**
-   * `confirmed`: the current head is the head. `moved`: another known head is, and took its
-   * place. `unchanged`: what is known of the order says otherwise.
+   * `confirmed`: the current head is the head. `moved`: another known run is of the head, and
+   * took its place. `unchanged`: what is known of the order says otherwise.
    */
   readonly result: 'confirmed' | 'moved' | 'unchanged' | 'unknown-head'
   readonly supersededRunIds: readonly string[]

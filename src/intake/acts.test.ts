@@ -182,6 +182,21 @@ describe('an event of a pull request that GitHub was asked about', () => {
     expect(other).toMatchObject({ claim: { headSha: shaOf('b'), headMaking: false } })
   })
 
+  it('is claimed for the base GitHub names where that has a run, else for its own', async () => {
+    const seen = { ...seenAs('open', 'a'), baseSha: shaOf('dev') }
+    const commits = { headSha: shaOf('a'), baseSha: shaOf('dev') }
+    const claimed = async (runs: readonly Partial<Run>[]) => {
+      const { maker } = makerOf({ runs })
+      const event = readEvent('guid', 'pull_request', thread.on('synchronize', 'a', 1).payload)
+      const [act] = await maker.actsFor(event, await maker.routesFor(event), seen)
+      return act?.act === 'claim' ? act.claim : act
+    }
+    expect(await claimed([{ pr: 7, ...commits }])).toMatchObject({ ...commits, headMaking: false })
+    const own = { headSha: shaOf('a'), baseSha: shaOf('main'), headMaking: true }
+    expect(await claimed([])).toMatchObject(own)
+    expect(await claimed([{ pr: 7, ...own }])).toMatchObject(own)
+  })
+
   it('is no word on other commits where somebody with rights caused it', async () => {
     const on = { pull_request: ['labeled', 'synchronize', 'review_requested'] }
     const asked: string[] = []

@@ -125,12 +125,13 @@ export class ActMaker {
     sources: ClaimSources,
   ): Promise<readonly WebhookAct[]> {
     const { type } = route
-    const isItsHead = seen !== null && event.head?.headSha === seen.headSha.toLowerCase()
-    const headNow = isItsHead ? null : seen
+    const isItsHead = seen === null || event.head?.headSha === seen.headSha.toLowerCase()
+    const isItsOwn = isItsHead && !(await this.#isKnownOn(seen, event, type))
+    const headNow = isItsOwn ? null : seen
     switch (route.to) {
       case 'start':
       case 'rerun': {
-        if (headNow !== null && isWordOnItsHead(event, route.by)) {
+        if (!isItsHead && isWordOnItsHead(event, route.by)) {
           return [ignored(type, 'head-changed-since')]
         }
         const refusal =
@@ -151,6 +152,23 @@ export class ActMaker {
       default:
         return notes(route)
     }
+  }
+
+  /**
+   * Whether the event's head has a run on the base that GitHub names, which is not the event's. A
+   * base without one says nothing: it moves with its branch.
+   */
+  async #isKnownOn(
+    seen: PullRequestHead | null,
+    { repo, repoId, number, head }: EventFacts,
+    type: string,
+  ): Promise<boolean> {
+    if (seen === null || repo === null || number === null || head === null) return false
+    const baseSha = seen.baseSha.toLowerCase()
+    if (head.baseSha === baseSha) return false
+    const of = { repo, repoId, pr: number, type, headSha: head.headSha }
+    const { items } = await this.#options.store.listRuns(of, { limit: 100, cursor: null })
+    return items.some((run) => run.baseSha === baseSha)
   }
 
   #claim(event: EventFacts, { type }: ClaimWish, found: FoundClaim | null): WebhookAct {

@@ -35,7 +35,7 @@ function checkWith(look: HeadSource['look']) {
 }
 
 const headOf = (headSha: string): PullRequestHead => ({
-  ...{ headSha, baseSha: 'def', state: 'open', updatedAt: 7, pushedAt: null },
+  ...{ headSha, baseSha: 'DEF', state: 'open', updatedAt: 7, pushedAt: null },
 })
 
 it('settles what GitHub says, in our spelling, and tells who lost', async () => {
@@ -44,7 +44,7 @@ it('settles what GitHub says, in our spelling, and tells who lost', async () => 
   await check.settled()
   expect(forgotten).toEqual([])
   expect(settled).toEqual([
-    { runId: 'run_1', fence: 9, headSha: 'abc', at: 7, actor: 'head-check' },
+    { runId: 'run_1', fence: 9, headSha: 'abc', baseSha: 'def', at: 7, actor: 'head-check' },
   ])
   expect(superseded).toEqual(['run_2'])
 })

@@ -70,6 +70,7 @@ export class HeadCheck {
       runId: run.id,
       fence,
       headSha: head.headSha.toLowerCase(),
+      baseSha: head.baseSha.toLowerCase(),
       at: head.updatedAt,
       actor: 'head-check',
     })

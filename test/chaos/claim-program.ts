@@ -32,8 +32,8 @@ async function claimOne(parts: ClaimConfig['claims'][number], i: number): Promis
     const { process, reason, unclear, run } = await store.claimRun(claim, null)
     if (unclear && truth !== null && run !== null) {
       const { id: runId, fence } = run
-      const settled = { runId, fence, headSha: sha(truth.head), at: truth.at, actor }
-      await store.settleHead(settled)
+      const seen = { headSha: sha(truth.head), baseSha: sha('base'), at: truth.at }
+      await store.settleHead({ runId, fence, ...seen, actor })
     }
     return { head: parts.head, process, reason }
   } catch (error) {

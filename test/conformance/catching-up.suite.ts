@@ -138,7 +138,10 @@ export function catchingUp(open: OpenStore): void {
       }
     }
     const settle = (runId: string, fence: number, head: string) =>
-      world().store.settleHead({ runId, fence, headSha: sha(head), at: 7, actor: 'check' })
+      world().store.settleHead({
+        ...{ runId, fence, actor: 'check' },
+        ...{ headSha: sha(head), baseSha: sha('main'), at: 7 },
+      })
 
     it('is asked about again until GitHub has answered', async () => {
       const { run } = await undecided()

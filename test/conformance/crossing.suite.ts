@@ -90,7 +90,8 @@ export function crossing(open: OpenStore): void {
     const unclear = await subject.claim('b')
     await subject.claim('c')
     const { id: runId, fence } = unclear.run!
-    const seen = { runId, fence, headSha: sha('a'), at: world().store.now(), actor: 'check' }
+    const head = { headSha: sha('a'), baseSha: sha('main'), at: world().store.now() }
+    const seen = { runId, fence, ...head, actor: 'check' }
     expect(await world().store.settleHead(seen)).toMatchObject({ result: 'unchanged' })
     expect(await subject.state('c')).toBe('running')
   })
@@ -101,7 +102,8 @@ export function crossing(open: OpenStore): void {
     const unclear = await subject.claim('b', { lease: null })
     await subject.lease()
     const { id: runId, fence } = unclear.run!
-    const seen = { runId, fence, headSha: sha('a'), at: world().store.now(), actor: 'check' }
+    const head = { headSha: sha('a'), baseSha: sha('main'), at: world().store.now() }
+    const seen = { runId, fence, ...head, actor: 'check' }
     expect(await world().store.settleHead(seen)).toMatchObject({ result: 'moved' })
     expect(await subject.state('b')).toBe('superseded')
   })

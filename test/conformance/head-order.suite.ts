@@ -262,7 +262,8 @@ export function headOrder(open: OpenStore): void {
   describe('what GitHub says', () => {
     const settle = async (runId: string, head: string, at: number) => {
       const fence = (await world().store.run(runId))?.fence ?? 0
-      return world().store.settleHead({ runId, fence, headSha: sha(head), at, actor: 'check' })
+      const seen = { headSha: sha(head), baseSha: sha('main'), at }
+      return world().store.settleHead({ runId, fence, ...seen, actor: 'check' })
     }
 
     it('confirms the head that arrival chose, and verifies it', async () => {

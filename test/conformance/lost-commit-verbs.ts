@@ -102,7 +102,8 @@ const runVerbs: Scenarios = {
   'claimRun, once': (store, ask) => ask(() => store.claimRun(claimAt(nextPull()), once('claim'))),
   settleHead: async (store, ask) => {
     const { run } = await store.claimRun(claimAt(nextPull()), null)
-    const settled = { runId: run!.id, fence: run!.fence, headSha: run!.headSha!, at: 5 }
+    const seen = { headSha: run!.headSha!, baseSha: run!.baseSha!, at: 5 }
+    const settled = { runId: run!.id, fence: run!.fence, ...seen }
     return await ask(() => store.settleHead({ ...settled, actor: 'test' }))
   },
   leaseRun: async (store, ask) => {

@@ -120,7 +120,8 @@ export class Walk {
     const before = await subject.subject()
     const headSha = sha(step.head)
     const { id: runId, fence } = run
-    await this.world.store.settleHead({ runId, fence, headSha, at: step.eventAt, actor: 'check' })
+    const seen = { headSha, baseSha: sha('main'), at: step.eventAt }
+    await this.world.store.settleHead({ runId, fence, ...seen, actor: 'check' })
     const after = await subject.subject()
     const moved = after.currentPair !== before.currentPair
     if (moved && step.eventAt < this.#order.floor) throw new Error('an old look moved the head')

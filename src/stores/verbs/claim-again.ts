@@ -3,6 +3,7 @@
  * is the head. Both are decided by the same table as every other claim.
  */
 import type { Claim } from '../../domain/claim.ts'
+import { pairOf } from '../../domain/pair.ts'
 import type { Run } from '../../domain/run.ts'
 import type { Subject } from '../../domain/subject.ts'
 import { ConflictError } from '../../errors.ts'
@@ -29,14 +30,19 @@ export function* settleHead(context: VerbContext, settled: SettledHead): Verb<Se
   if (yield* isAskedAfter(run, settled.fence)) return { result: 'unchanged', supersededRunIds: [] }
   const isOutdated = yield* wasClaimedAfter(run, settled.fence)
   if (!isOutdated) yield* forgetHeadCheck(run.id, settled.fence)
-  if (subject.headSha === settled.headSha) return yield* confirmHead(context, subject, settled)
+  const pair = pairOf(settled)
+  const [known] = yield* selectRuns(sql`subject_id = ${subject.id}
+    AND head_sha = ${settled.headSha} ORDER BY (pair = ${pair}) DESC, id DESC LIMIT 1`)
+  // Its base is GitHub's, or no run's that we know: a base moves with its branch, and unheard.
+  const isOnBase = subject.currentPair === pair || known?.pair !== pair
+  if (subject.headSha === settled.headSha && isOnBase) {
+    return yield* confirmHead(context, subject, settled)
+  }
   // A newer claim came while we looked: what we saw says nothing about it. (A worker that leased
   // the run meanwhile is none: it only holds what that claim decided.)
   if (subject.currentRunId !== run.id || isOutdated) {
     return { result: 'unchanged', supersededRunIds: [] }
   }
-  const [known] = yield* selectRuns(sql`subject_id = ${subject.id}
-    AND head_sha = ${settled.headSha} ORDER BY id DESC LIMIT 1`)
   // A head we have not heard of: its own event will come and decide.
   if (known === undefined) return { result: 'unknown-head', supersededRunIds: [] }
   const claim = {
