@@ -4,6 +4,7 @@
  */
 import type { CatchUpStore } from '../catch-up-store.ts'
 import type { Claim } from '../domain/claim.ts'
+import { pairOf } from '../domain/pair.ts'
 import type { Role } from '../domain/role.ts'
 import { isActive } from '../domain/run.ts'
 import type { GitHub } from '../github.ts'
@@ -87,8 +88,9 @@ export class ActMaker {
   }
 
   /**
-   * Whether this head is the current one already. A run of it is not enough: the head may have been
-   * another since. One that ended because its pull request was closed is no answer for an open one.
+   * Whether this head is the current one already, and on this base where that is what changed. A
+   * run of it is not enough: the head may have been another since. One that ended because its pull
+   * request was closed is no answer for an open one.
    */
   async isDoneOn(event: EventFacts, { to, type }: TypeRoute): Promise<boolean> {
     const { store } = this.#options
@@ -96,6 +98,7 @@ export class ActMaker {
     if (repo === null || number === null || head === null || to === 'cancel') return false
     const subject = (await store.subjectsOf(repo, number, repoId)).find((of) => of.type === type)
     if (subject?.headSha !== head.headSha || subject.currentRunId === null) return false
+    if (event.baseChanged && subject.currentPair !== pairOf(head)) return false
     const run = await store.run(subject.currentRunId)
     // Whatever did not succeed is wanted again, as by the event that nobody heard.
     if (event.action === 'reopened') {

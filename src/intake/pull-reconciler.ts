@@ -24,7 +24,7 @@ import {
 } from './catch-up-report.ts'
 import type { Intake } from './intake.ts'
 import { lastEvent, lastHeard, type HeardStore } from './last-heard.ts'
-import { actionFor, isSameAs, readPull, seenWebhook } from './seen-pull.ts'
+import { isSameAs, missedOf, readPull, seenWebhook, type Missed } from './seen-pull.ts'
 import { threadLane } from './webhook-event.ts'
 
 const usedWithinMs = 30 * 24 * 60 * 60_000
@@ -38,6 +38,10 @@ const marginMs = 15 * 60_000
 const wholeEveryMs = 60 * 60_000
 /** How many pull requests that a list does not have are asked for, each by a request of its own. */
 const askedMax = 50
+
+/** Which pull request it is does not depend on what happened to it. */
+const anything: Missed = { action: 'synchronize', baseWas: null }
+const closing: Missed = { action: 'closed', baseWas: null }
 
 type ReconcilerStore = HeardStore &
   Pick<Store, 'now' | 'firstStartedAt' | 'subjectsOf' | 'runAhead' | 'listRuns'> & {
@@ -217,8 +221,7 @@ export class PullReconciler {
   }
 
   async #lookAtOpen(place: Place, pull: ListedPull, notes: CatchUpNotes): Promise<void> {
-    const action = await this.#wantedBy(place, pull)
-    if (action === null) return
+    if ((await this.#wantedBy(place, pull)) === null) return
     // The list may be older than what was heard since: the pull request itself is asked.
     const now = await this.#options.github.pull(place, pull.number)
     if (now?.state !== 'open') return
@@ -227,16 +230,16 @@ export class PullReconciler {
   }
 
   /** What must have happened for it to be as it is; null when no type wants anything of that. */
-  async #wantedBy(place: Place, pull: ListedPull): Promise<string | null> {
+  async #wantedBy(place: Place, pull: ListedPull): Promise<Missed | null> {
     const { store, acts } = this.#options
-    const heard = await lastHeard(store, readPull(place, pull, 'synchronize'))
+    const heard = await lastHeard(store, readPull(place, pull, anything))
     if (isSameAs(heard, pull)) return null
     const subjects = await store.subjectsOf(place.repo, pull.number, place.repoGithubId)
-    const action = actionFor(pull, heard, subjects)
-    const event = readPull(place, pull, action)
+    const missed = missedOf(pull, heard, subjects)
+    const event = readPull(place, pull, missed)
     for (const route of await acts.routesFor(event)) {
       const starts = route.to === 'start' || route.to === 'skip' || route.to === 'failure'
-      if (starts && !(await acts.isDoneOn(event, route))) return action
+      if (starts && !(await acts.isDoneOn(event, route))) return missed
     }
     return null
   }
@@ -247,7 +250,7 @@ export class PullReconciler {
     const heard = await lastEvent(store, threadLane(place.repoGithubId, number))
     if (heard?.prState === 'closed') return
     const pull = await github.pull(place, number)
-    if (pull?.state === 'closed') await this.#enter(place, pull, 'closed', notes)
+    if (pull?.state === 'closed') await this.#enter(place, pull, closing, notes)
   }
 
   async #isWorkedOn({ repo, repoGithubId }: Place, number: number): Promise<boolean> {
@@ -298,8 +301,8 @@ export class PullReconciler {
     return numbers
   }
 
-  async #enter(place: Place, pull: ListedPull, action: string, notes: CatchUpNotes): Promise<void> {
-    const webhook = seenWebhook(place, pull, action)
+  async #enter(place: Place, pull: ListedPull, missed: Missed, notes: CatchUpNotes): Promise<void> {
+    const webhook = seenWebhook(place, pull, missed)
     const { inboxId, decision } = await this.#options.intake.receive(webhook)
     if (decision === 'duplicate') return
     notes.reconciled += 1

@@ -14,51 +14,87 @@ export interface Heard {
   readonly last: WebhookEvent | null
   /** The head that the last event to make one made: a label tells of a head, and makes none. */
   readonly headSha: string | null
+  /** The branch it was for then; null where that is not known. */
+  readonly baseRef: string | null
+}
+
+/** What must have happened that nobody told. */
+export interface Missed {
+  readonly action: 'opened' | 'reopened' | 'ready_for_review' | 'synchronize' | 'edited' | 'closed'
+  /** The branch it was for before; null where that did not change. */
+  readonly baseWas: string | null
 }
 
 /** Whether what was heard told all that is to be seen now. */
-export function isSameAs({ last, headSha }: Heard, pull: ListedPull): boolean {
-  if (last === null || headSha !== pull.headSha) return false
+export function isSameAs(heard: Heard, pull: ListedPull): boolean {
+  const { last, headSha } = heard
+  if (last === null || headSha !== pull.headSha || baseBefore(heard, pull) !== null) return false
   return last.draft === isDraft(pull) && (last.prState ?? pull.state) === pull.state
 }
 
-/** What must have happened since. */
-export function actionFor(
+export function missedOf(
+  pull: ListedPull,
+  heard: Heard,
+  subjects: readonly Pick<Subject, 'currentEnded'>[],
+): Missed {
+  const baseWas = baseBefore(heard, pull)
+  return { action: actionFor(pull, heard, subjects, baseWas !== null), baseWas }
+}
+
+/** By its name: the commit at its tip moves whenever somebody pushes there. */
+function baseBefore({ baseRef }: Heard, { whole }: ListedPull): string | null {
+  const now = textAt(whole, 'base', 'ref')
+  return now === null || baseRef === now ? null : baseRef
+}
+
+export const baseRefOf = (payload: unknown): string | null =>
+  textAt(payload, 'pull_request', 'base', 'ref')
+
+function actionFor(
   pull: ListedPull,
   { last, headSha }: Heard,
   subjects: readonly Pick<Subject, 'currentEnded'>[],
-): 'opened' | 'reopened' | 'ready_for_review' | 'synchronize' {
+  isRetargeted: boolean,
+): Missed['action'] {
   const wasClosed = subjects.some(({ currentEnded }) => currentEnded === 'closed')
   if (last === null ? wasClosed : last.prState === 'closed') return 'reopened'
   const isReady = last?.draft === true && !isDraft(pull)
   if (isReady && headSha === pull.headSha) return 'ready_for_review'
+  if (isRetargeted && headSha === pull.headSha) return 'edited'
   return subjects.length > 0 || last !== null ? 'synchronize' : 'opened'
 }
 
-export function seenWebhook(place: RepositoryRef, pull: ListedPull, action: string): Delivery {
+export function seenWebhook(place: RepositoryRef, pull: ListedPull, missed: Missed): Delivery {
   const { number, state, headSha, updatedAt } = pull
   const where = `${place.repoGithubId ?? place.repo}#${number}`
   // GitHub's time has whole seconds: all else that may differ within one is named as well.
-  const how = `${isDraft(pull) ? 'draft' : 'ready'}:${action}`
+  const base = missed.baseWas === null ? '' : `:${textAt(pull.whole, 'base', 'ref') ?? ''}`
+  const how = `${isDraft(pull) ? 'draft' : 'ready'}:${missed.action}${base}`
   return {
     webhookId: `seen:${where}:${updatedAt}:${state}:${headSha}:${how}`,
     event: reconcileEvent,
     headers: {},
-    body: Buffer.from(JSON.stringify(payloadOf(place, pull, action))),
+    body: Buffer.from(JSON.stringify(payloadOf(place, pull, missed))),
     caughtUp: true,
   }
 }
 
-export function readPull(place: RepositoryRef, pull: ListedPull, action: string): WebhookEvent {
-  return readEvent('', reconcileEvent, payloadOf(place, pull, action))
+export function readPull(place: RepositoryRef, pull: ListedPull, missed: Missed): WebhookEvent {
+  return readEvent('', reconcileEvent, payloadOf(place, pull, missed))
 }
 
 /** Who did it is not to be seen; whose pull request it is, is. */
-function payloadOf({ repo, repoGithubId }: RepositoryRef, pull: ListedPull, action: string) {
+function payloadOf(
+  { repo, repoGithubId }: RepositoryRef,
+  pull: ListedPull,
+  { action, baseWas }: Missed,
+) {
   const { number, whole } = pull
   const fullName = textAt(whole, 'base', 'repo', 'full_name') ?? repo
   const repository = valueAt(whole, 'base', 'repo') ?? { id: repoGithubId, full_name: fullName }
-  return { action, number, pull_request: whole, repository, sender: whole['user'] ?? null }
+  const changes = baseWas !== null && { changes: { base: { ref: { from: baseWas } } } }
+  const sender = whole['user'] ?? null
+  return { action, number, pull_request: whole, repository, sender, ...changes }
 }
 
 const isDraft = ({ whole }: ListedPull): boolean => whole['draft'] === true

@@ -147,7 +147,7 @@ export function factsOf({ payload: _payload, ...facts }: WebhookEvent): EventFac
 const headActions = new Set(['opened', 'reopened', 'synchronize', 'edited', 'ready_for_review'])
 
 /** Whether it puts a head before us, rather than telling something about one. */
-export function bringsHead({ name, action }: EventFacts): boolean {
+export function bringsHead({ name, action }: Pick<EventFacts, 'name' | 'action'>): boolean {
   return name === 'pull_request' && action !== null && headActions.has(action)
 }
 
