@@ -21,6 +21,20 @@ export function isTooFarAhead(eventAt: number, now: number): boolean {
   return eventAt > now + aheadMsMax
 }
 
+/** As far as clocks that are kept right differ, and GitHub's from the store's. */
+const provesAheadMsMax = 10_000
+
+/**
+ * A caller may pass its own time for GitHub's. One that lies ahead would make stale what GitHub
+ * tells next, a push or that it was closed; so it proves no order and the claim goes without it.
+ * One that is to be refused stays.
+ */
+export function byCallersClock(request: ClaimRequest, now: number): ClaimRequest {
+  const { eventAt } = request
+  if (eventAt === undefined || eventAt <= now + provesAheadMsMax) return request
+  return isTooFarAhead(eventAt, now) ? request : { ...request, eventAt: undefined }
+}
+
 export interface ClaimSetting {
   readonly policy: RunPolicy
   readonly lease: LeaseGrant | null

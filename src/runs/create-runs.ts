@@ -19,7 +19,7 @@ import type {
   RunFilter,
   Store,
 } from '../store.ts'
-import { toClaim } from './claim-request.ts'
+import { byCallersClock, toClaim } from './claim-request.ts'
 import { HeadCheck } from './head-check.ts'
 import { HoldWatch } from './hold-watch.ts'
 import { PendingBell } from './pending-bell.ts'
@@ -127,7 +127,8 @@ class StoreRuns implements RunsService {
     if (unclear && run !== null) this.#headCheck?.start(run, decisionId)
   }
 
-  async claim(request: ClaimRequest, actor: string, once?: Once): Promise<Claimed> {
+  async claim(asked: ClaimRequest, actor: string, once?: Once): Promise<Claimed> {
+    const request = byCallersClock(asked, this.#options.store.now())
     const claim = this.toClaim(request, actor)
     await this.#learnRepository(request, actor)
     const answer = await this.#options.store.claimRun(claim, once ?? null)

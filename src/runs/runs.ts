@@ -28,7 +28,10 @@ interface ClaimCommon {
   readonly event?: string | undefined
   readonly action?: string | undefined
   readonly sender?: string | undefined
-  /** Milliseconds; more than five minutes ahead of the store's clock is refused. */
+  /**
+   * Milliseconds. More than five minutes ahead of the store's clock is refused; of a caller, more
+   * than ten seconds ahead is left out.
+   */
   readonly eventAt?: number | undefined
   readonly rerun?: boolean | undefined
   /** Whether the event made this head the head; left out, its action tells. */

@@ -1,0 +1,34 @@
+// Goal: what a caller says of the time is believed as far as its clock can be right.
+import { expect, it } from 'vitest'
+import { unannounced } from '../domain/run.ts'
+import { byCallersClock, toClaim } from './claim-request.ts'
+
+const now = Date.UTC(2026, 0, 31, 12)
+const policy = {
+  announcement: unannounced,
+  onNewer: 'supersede',
+  attempts: 3,
+  timeoutMs: 1,
+  pendingTimeoutMs: 1,
+} as const
+const sha = (mark: string) => mark.repeat(40)
+const request = { kind: 'pull_request', type: 'review', repo: 'acme/w', pr: 5 } as const
+
+function claimed(aheadMs: number) {
+  const commits = { baseSha: sha('b'), headSha: sha('a') }
+  const said = { ...request, ...commits, eventAt: now + aheadMs }
+  const setting = { policy, lease: null, leaseMs: 1000, actor: 'test', now }
+  return toClaim(byCallersClock(said, now), setting).eventAt
+}
+
+it('a time of the past, or as little ahead as clocks differ, orders the claim', () => {
+  for (const aheadMs of [-60_000, 0, 10_000]) expect(claimed(aheadMs)).toBe(now + aheadMs)
+})
+
+it('one that is further ahead is left out: arrival orders, and GitHub is asked', () => {
+  for (const aheadMs of [10_001, 240_000, 300_000]) expect(claimed(aheadMs)).toBeNull()
+})
+
+it('more than five minutes ahead is refused', () => {
+  expect(() => claimed(300_001)).toThrow('event_at is more than five minutes ahead')
+})

@@ -1,0 +1,55 @@
+/**
+ * Goal: a caller's clock that runs fast loses nothing: what GitHub tells after its claim is newer
+ * than the claim, whatever time the claim brought.
+ * Method: whole servers on both databases, against a simulated GitHub.
+ */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { databases, LossyWorld } from './lossy-world.ts'
+
+let world: LossyWorld
+afterEach(() => world.stop())
+
+/** As a program with a fast clock claims: by its own time, and not by GitHub's. */
+async function claim(head: number, aheadMs: number) {
+  const { runs, store } = world.server.app
+  const sha = (mark: number | string) => String(mark).padStart(40, '0')
+  const commits = { baseSha: sha('b'), headSha: sha(head) }
+  const where = { kind: 'pull_request', type: 'review', repo: world.name, pr: 1 } as const
+  const eventAt = store.now() + aheadMs
+  return await runs.claim({ ...where, ...commits, action: 'synchronize', eventAt }, 'caller')
+}
+
+describe.each(databases)('on %s, after a claim whose clock was four minutes fast', (database) => {
+  beforeEach(async () => {
+    world = new LossyWorld({ database, asUser: true })
+    await world.start()
+    world.openPull(1)
+    expect(await world.runs()).toEqual(['#1 100 pending'])
+  })
+
+  it.each([
+    ['of the head that is there', 100],
+    ['of a head that nobody has told of', 101],
+  ])('%s, a push is the head', async (_what, head) => {
+    await claim(head, 240_000)
+    world.push(1, 102)
+    expect(await world.runs()).toContain('#1 102 pending')
+  })
+
+  it('closing the pull request ends its run', async () => {
+    await claim(100, 240_000)
+    world.then(() => world.github.close(world.name, 1))
+    expect(await world.runs()).toEqual(['#1 100 cancelled'])
+  })
+
+  it('its run that failed is worked on by the next event', async () => {
+    const { runs, store } = world.server.app
+    const [run] = (await store.listRuns({}, { limit: 1, cursor: null })).items
+    await runs.cancel(run!.id, 'test')
+    expect(await claim(100, 240_000)).toMatchObject({ reason: 'retry' })
+    await runs.cancel(run!.id, 'test')
+    world.then(() => world.github.close(world.name, 1))
+    world.then(() => world.github.reopen(world.name, 1))
+    expect(await world.runs()).toEqual(['#1 100 pending'])
+  })
+})
