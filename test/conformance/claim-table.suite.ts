@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest'
 import { onNewerChoices } from '../../src/domain/run.ts'
 import { jobClaim, leaseMs, unique } from './claims.ts'
 import { activeWays, endedWays, TestSubject, ways, type Kind } from './test-subject.ts'
-import { useWorld, type OpenStore } from './world.ts'
+import { second, useWorld, type OpenStore } from './world.ts'
 
 const kinds: readonly Kind[] = ['pull request', 'job']
 const everyKind = kinds.flatMap((kind) => onNewerChoices.map((onNewer) => ({ kind, onNewer })))
@@ -139,6 +139,36 @@ export function claimTable(open: OpenStore): void {
       code: 'key_conflict',
     })
     expect(await subject.run('a')).toEqual(before)
+  })
+
+  it.each(ways)('a job that is %s keeps no pull request from its key', async (way) => {
+    const { store } = world()
+    const pullRequest = new TestSubject(world())
+    const squatter = new TestSubject(world(), { kind: 'job' })
+    const { key } = pullRequest.claimOf('a')
+    const over = { key, pair: key, type: pullRequest.type, repo: squatter.repo }
+    const { run: job } = await squatter.bring('a', way, over)
+    const before = await store.run(job!.id)
+    world().clock.move(second)
+    const own = await pullRequest.claim('a')
+    expect(own).toMatchObject({ reason: 'new', process: true, run: { key, pr: 5 } })
+    expect(await pullRequest.claim('a')).toMatchObject({ reason: 'duplicate' })
+    expect(await store.run(job!.id)).toEqual(before)
+    const inRepo = await store.listRuns({ key, repo: pullRequest.repo }, { limit: 9, cursor: null })
+    expect(inRepo.items.map(({ id }) => id)).toEqual([own.run!.id])
+    // By the key alone both are found, the pull request's first.
+    const both = await store.listRuns({ key }, { limit: 9, cursor: null })
+    expect(both.items.map(({ id }) => id)).toEqual([own.run!.id, job!.id])
+  })
+
+  it('a pull request’s key is no job’s, wherever that is', async () => {
+    const pullRequest = new TestSubject(world())
+    const { runKey } = await pullRequest.claim('a')
+    for (const repo of [null, pullRequest.repo, unique('acme/other')]) {
+      const job = jobClaim(runKey, unique('elsewhere'), { type: pullRequest.type, repo })
+      const claimed = world().store.claimRun(job, null)
+      await expect(claimed).rejects.toMatchObject({ code: 'key_conflict' })
+    }
   })
 
   it('one key may belong to two types', async () => {

@@ -211,10 +211,12 @@ function* readSights(placed: ReadonlyMap<number, Placed>): Verb<Map<number, Clai
 
 /**
  * A key may have a repository's name in it, and names are given away: under one name the key of
- * another repository is another key.
+ * another repository is another key. A job's key is its caller's own text and stands in no pull
+ * request's way: whoever may claim a job could else keep any pull request from its run.
  */
 function isSameKey(run: Run, claim: Claim, subject: Subject): boolean {
   if (run.key !== claim.key || run.type !== claim.type) return false
+  if (claim.pr !== null && run.pr === null) return false
   return run.repo === null || run.repo !== claim.repo || run.scope === subject.scope
 }
 
