@@ -334,7 +334,8 @@ function freshRun(scene: Scene): Run {
 function claimAudit(scene: Scene, run: Run, reason: ClaimReason): AuditDraft {
   const type = reason === 'reclaimed' ? 'run.reclaimed' : 'run.claimed'
   const { key, round, attempt, state } = run
-  return audit(scene, type, run.id, { reason, key, round, attempt, state })
+  const wanted = scene.claim.rerun && { rerun: true }
+  return audit(scene, type, run.id, { reason, key, round, attempt, state, ...wanted })
 }
 
 function audit(

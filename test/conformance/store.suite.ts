@@ -19,6 +19,7 @@ import { lists } from './lists.suite.ts'
 import { once } from './once.suite.ts'
 import { manyOutputs } from './many-outputs.suite.ts'
 import { markerKeys } from './marker-keys.suite.ts'
+import { mergedReruns } from './merged-reruns.suite.ts'
 import { fairness } from './outbox-fairness.suite.ts'
 import { mergingOfOnePair } from './outbox-merging-pairs.suite.ts'
 import { merging } from './outbox-merging.suite.ts'
@@ -60,6 +61,7 @@ const parts = {
   },
   inbox(open: OpenStore) {
     describe('a repository', () => repositories(open))
+    describe('a wish to do it again', () => mergedReruns(open))
     describe('a repository’s name', () => namesInOrder(open))
     describe('the inbox', () => inbox(open))
     describe('a decision about a webhook', () => inboxDecisions(open))

@@ -19,6 +19,7 @@ import { keepRounds, moveRounds } from '../tables/past-round-table.ts'
 import { selectRun, selectRuns, writeRuns } from '../tables/run-table.ts'
 import { lockSubject, writeSubjects } from '../tables/subject-table.ts'
 import { announce } from './announce.ts'
+import { begunAgain } from './begun-again.ts'
 import { sayCheckAgainAt } from './check-again.ts'
 import type { VerbContext } from './context.ts'
 import { mergeCopies, moveDeliveries, type Copy } from './move-deliveries.ts'
@@ -99,8 +100,10 @@ function* mergeSubject(context: VerbContext, stray: Subject, kept: Subject): Ver
   const now = context.now()
   const runs = yield* selectRuns(sql`subject_id IN (${stray.id}, ${kept.id}) ORDER BY fence`)
   const newer = isNewer(stray, kept, runs) ? stray : kept
-  const winners = winnerOfEachPair(runs)
+  const reruns = yield* begunAgain(runs)
+  const winners = winnerOfEachPair(runs, reruns)
   const copies = runs.filter((run) => winners.get(run.pair) !== run)
+  const wanted = wantedAgain(copies, winners, reruns)
   const head = winners.get(newer.currentPair ?? '')
   const audits: AuditDraft[] = []
   const settled = runs.map((run) => {
@@ -110,6 +113,11 @@ function* mergeSubject(context: VerbContext, stray: Subject, kept: Subject): Ver
       subjectId: kept.id,
       scope: kept.scope,
       pair: isCopy ? copyOf(run) : run.pair,
+      rerunWanted: run.rerunWanted || wanted.has(run),
+    }
+    const staysCurrent = run === head || (!isCopy && run.onNewer !== 'supersede')
+    if (wanted.has(run) && staysCurrent) {
+      audits.push(told('operator.rerun_requested', run, { round: run.round }))
     }
     if (!isActive(run) || run === head) return moved
     if (!isCopy && run.onNewer !== 'supersede') return moved
@@ -222,15 +230,27 @@ function writtenAs(run: Run, winners: ReadonlyMap<string, Run>): number {
 /**
  * A pair known on both sides counts once: a result first, then work under way, then what waits for
  * it. Of two that are active the first goes on, as if the second had been known for a duplicate.
+ * What somebody wanted done again after a result comes before that result.
  */
-function winnerOfEachPair(runs: readonly Run[]): ReadonlyMap<string, Run> {
+function winnerOfEachPair(
+  runs: readonly Run[],
+  reruns: ReadonlySet<string>,
+): ReadonlyMap<string, Run> {
   const winners = new Map<string, Run>()
   for (const run of runs.toSorted((a, b) => a.claimFence - b.claimFence)) {
     const other = winners.get(run.pair)
-    const more = other === undefined ? 1 : rankOf(run) - rankOf(other)
-    if (more > 0 || (more === 0 && !isActive(run))) winners.set(run.pair, run)
+    if (other === undefined || takesOver(run, other, reruns)) winners.set(run.pair, run)
   }
   return winners
+}
+
+/** `later` was claimed after `other`. */
+function takesOver(later: Run, other: Run, reruns: ReadonlySet<string>): boolean {
+  const wants = (run: Run): boolean => isActive(run) && run.rerunWanted
+  if (other.state === 'succeeded' && (wants(later) || reruns.has(later.id))) return true
+  if (later.state === 'succeeded' && wants(other)) return false
+  const more = rankOf(later) - rankOf(other)
+  return more > 0 || (more === 0 && !isActive(later))
 }
 
 function rankOf(run: Run): number {
@@ -239,11 +259,31 @@ function rankOf(run: Run): number {
   return run.state === 'pending' ? 1 : 2
 }
 
+/** Runs at work that a copy's wish falls to: under one name it would have been kept with them. */
+function wantedAgain(
+  copies: readonly Run[],
+  winners: ReadonlyMap<string, Run>,
+  reruns: ReadonlySet<string>,
+): ReadonlySet<Run> {
+  const wishes = copies.flatMap((copy) => {
+    const winner = winners.get(copy.pair)
+    if (winner === undefined || !isActive(copy) || !isActive(winner)) return []
+    const isAfter = reruns.has(copy.id) && copy.claimFence > winner.claimFence
+    return (copy.rerunWanted || isAfter) && !winner.rerunWanted ? [winner] : []
+  })
+  return new Set(wishes)
+}
+
 /** The copy stays for its history, under a pair that no claim asks for. */
 const copyOf = (run: Run): string => `${run.pair} (copy ${run.id})`
 
 function told(
-  type: 'run.superseded' | 'run.heartbeat_lost' | 'run.dequeued' | 'run.claim_skipped',
+  type:
+    | 'run.superseded'
+    | 'run.heartbeat_lost'
+    | 'run.dequeued'
+    | 'run.claim_skipped'
+    | 'operator.rerun_requested',
   run: Run,
   data: AuditDraft['data'],
 ): AuditDraft {
