@@ -124,6 +124,15 @@ export function namesInOrder(open: OpenStore): void {
     expect(await found(owner)).toEqual([[own.run!.subjectId], [own.run!.id]])
   })
 
+  it('that two tell of at once for the first time is the one of the newer event', async () => {
+    const t = world().store.now() - 3_600_000
+    for (let round = 1; round <= 40; round++) {
+      const [name, older, newer] = [unique('acme/first'), ++ids, ++ids]
+      await Promise.all([learn(name, newer, t + 5000), learn(name, older, t)])
+      expect(await meant(name)).toBe(newer)
+    }
+  })
+
   it('that two learn at once is the one of the newer event', async () => {
     const [name, t] = [unique('acme/raced'), world().store.now() - 3_600_000]
     for (let round = 1; round <= 10; round++) {

@@ -161,11 +161,14 @@ export function* repositoryByGithubId(githubId: number): Verb<Repository | null>
   return row === undefined ? null : decode(row)
 }
 
-/** Answers when the name was last heard; whoever else would give it away waits for our commit. */
-export function* lockName(name: string): Verb<number | null> {
+/**
+ * Answers when the name was last heard; null where it is not known. Whoever else would give it away
+ * waits for our commit.
+ */
+export function* lockName(name: string): Verb<{ readonly heardAt: number | null } | null> {
   const [row] = yield sql`UPDATE repository_name SET heard_at = heard_at WHERE name = ${name}
     RETURNING heard_at`
-  return numberOrNull(row?.['heard_at'])
+  return row === undefined ? null : { heardAt: numberOrNull(row['heard_at']) }
 }
 
 export function* lockRepository(githubId: number): Verb<Repository | null> {

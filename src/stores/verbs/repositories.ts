@@ -10,6 +10,7 @@
  */
 import type { AuditDraft } from '../../domain/audit.ts'
 import { learnName, type HeardAt } from '../../domain/repository-names.ts'
+import { LostRace } from '../driver.ts'
 import type { Verb } from '../sql.ts'
 import { insertAudits } from '../tables/audit-table.ts'
 import type { Repository } from '../tables/repository-table.ts'
@@ -48,9 +49,12 @@ export function* isLearnt(context: VerbContext, { name, githubId, at }: Lesson):
 
 export function* learnRepository(context: VerbContext, lesson: Lesson): Verb<void> {
   const { name, githubId } = lesson
-  const heardAt = yield* lockName(name)
+  const locked = yield* lockName(name)
   const own = yield* lockRepository(githubId)
   const holder = yield* repositoryByName(name)
+  // Made between the two statements: when it was heard is not known here, so all is read again.
+  if (locked === null && holder !== null) throw new LostRace('the name was told of meanwhile')
+  const heardAt = locked?.heardAt ?? null
   const learnt = learnName(lesson, holder && { githubId: holder.githubId, heardAt }, own)
   const at =
     lesson.at === 'now' ? Math.max(context.now(), heardAt ?? 0, own?.namedAt ?? 0) : lesson.at
