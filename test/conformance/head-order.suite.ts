@@ -100,7 +100,7 @@ export function headOrder(open: OpenStore): void {
       while (taken !== null && taken.run?.id !== asked.id) {
         taken = await world().store.catchUp.takeHeadCheck()
       }
-      const seen = { headSha: sha('a'), at: 5, actor: 'test' }
+      const seen = { headSha: sha('a'), baseSha: sha('main'), at: 5, actor: 'test' }
       await world().store.settleHead({ runId: asked.id, fence: taken!.fence, ...seen })
       expect(await subject.isCurrent('a')).toBe(true)
     })
