@@ -58,8 +58,11 @@ export interface GitHubCalls {
     parameters: Readonly<Record<string, unknown>>,
     sendBy: number,
   ): Promise<Reply<T>>
-  /** GitHub's id of the repository that has this name now, and the name as GitHub spells it. */
-  repositoryNamed(repo: string): Promise<NamedRepository>
+  /**
+   * GitHub's id of the repository that has this name now, and the name as GitHub spells it. `told`:
+   * the id that a caller gave for it, which only a sandbox goes by.
+   */
+  repositoryNamed(repo: string, told?: number | null): Promise<NamedRepository>
   /** Who is limited together when we act there. */
   identityOf(repository: RepositoryRef): Promise<string>
   /** Whose credentials these are, wherever we act. */

@@ -49,6 +49,10 @@ export function openSandbox(options: SandboxOptions): GitHub & GitHubCalls {
   })
   return {
     ...github,
+    repositoryNamed: (repo, told) => {
+      if (told != null) makeNamed(simulator, made, told, repo)
+      return github.repositoryNamed(repo)
+    },
     call: (repository, ...asked) => {
       // A path by id says nothing of the name, and links are made with it.
       const { repo, repoGithubId } = repository

@@ -130,6 +130,11 @@ export interface Store extends TokenStore {
    * older than what is known changes nothing. `actor`: who says so.
    */
   learnRepository(name: string, githubId: number, at: HeardAt, actor: string): Promise<void>
+  /**
+   * The same by a caller's word, which may be wrong: a ConflictError `repo_id_mismatch` where
+   * GitHub said otherwise. Until GitHub says so too, whoever writes there asks first (`toldName`).
+   */
+  tellRepository(name: string, githubId: number, at: number | null, actor: string): Promise<void>
   /** As last heard, by our own id; one query. */
   repositoryNames(ids: readonly string[]): Promise<ReadonlyMap<string, string>>
   /** By our own id; null when this store has none. */

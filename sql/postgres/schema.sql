@@ -462,6 +462,12 @@ CREATE TABLE token_repository (
 
 CREATE INDEX token_repository_id ON holdfast.token_repository USING btree (repository_id) WHERE (repository_id IS NOT NULL);
 
+CREATE TABLE told_name (
+  repository_id text COLLATE "C" NOT NULL,
+  name text COLLATE "C" NOT NULL,
+  CONSTRAINT told_name_pkey PRIMARY KEY (repository_id, name)
+);
+
 CREATE TABLE unclosed_run (
   run_id text COLLATE "C" NOT NULL,
   closed_to text COLLATE "C" NOT NULL,

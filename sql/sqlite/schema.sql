@@ -413,6 +413,12 @@ CREATE TABLE token_repository (
 CREATE INDEX token_repository_id ON token_repository (repository_id)
   WHERE repository_id IS NOT NULL;
 
+CREATE TABLE told_name (
+  repository_id TEXT NOT NULL,
+  name TEXT NOT NULL,
+  PRIMARY KEY (repository_id, name)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE unclosed_run (
   run_id TEXT PRIMARY KEY,
   closed_to TEXT NOT NULL

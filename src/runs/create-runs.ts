@@ -242,7 +242,7 @@ class StoreRuns implements RunsService {
 
   async #learnRepository({ repo, repoId, eventAt }: ClaimRequest, actor: string): Promise<void> {
     if (repo === undefined || repoId === undefined) return
-    await this.#options.store.learnRepository(repo.toLowerCase(), repoId, eventAt ?? null, actor)
+    await this.#options.store.tellRepository(repo.toLowerCase(), repoId, eventAt ?? null, actor)
   }
 }
 

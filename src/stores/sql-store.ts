@@ -49,7 +49,7 @@ import type { OnceRules } from './verbs/once.ts'
 import { withOnce } from './verbs/once.ts'
 import { purge } from './verbs/purge.ts'
 import { reportStatus } from './verbs/report-status.ts'
-import { isLearnt, learnRepository } from './verbs/repositories.ts'
+import { isLearnt, learnRepository, type Lesson } from './verbs/repositories.ts'
 import { readState, writeStateOnce } from './verbs/state.ts'
 import { storeVitals } from './verbs/vitals.ts'
 import { postponeWebhook, replayWebhook } from './verbs/wait-webhook.ts'
@@ -321,8 +321,15 @@ export class SqlStore extends SqlTokens implements port.Store {
     return this.#driver.read(() => repositoryByName(name))
   }
 
-  async learnRepository(name: string, githubId: number, at: HeardAt, actor: string): Promise<void> {
-    const lesson = { name, githubId, at, actor }
+  learnRepository(name: string, githubId: number, at: HeardAt, actor: string): Promise<void> {
+    return this.#learn({ name, githubId, at, actor, isTold: false })
+  }
+
+  tellRepository(name: string, githubId: number, at: number | null, actor: string): Promise<void> {
+    return this.#learn({ name, githubId, at, actor, isTold: true })
+  }
+
+  async #learn(lesson: Lesson): Promise<void> {
     if (await this.#driver.read(() => isLearnt(this.#context, lesson))) return
     await this.#driver.transact(() => learnRepository(this.#context, lesson))
   }

@@ -206,6 +206,10 @@ const runVerbs: Scenarios = {
     ask(() =>
       store.learnRepository(`acme/repo-${nextPull()}`, 1_000_000 + nextPull(), 'now', 'test'),
     ),
+  tellRepository: (store, ask) =>
+    ask(() =>
+      store.tellRepository(`acme/repo-${nextPull()}`, 1_000_000 + nextPull(), null, 'test'),
+    ),
   recordMode: async (store, ask) => {
     const before = await store.firstStartedAt()
     const mode = await ask(() => store.recordMode('live'))

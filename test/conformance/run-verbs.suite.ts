@@ -168,6 +168,7 @@ export function runVerbs(open: OpenStore): void {
       const runs = service({ look })
       const [name, repoId] = [repo(), world().store.now()]
       const eventAt = at(1)
+      await world().store.learnRepository(name.toLowerCase(), repoId, eventAt, 'test')
       await runs.claim(request('a', { repo: name, repoId, eventAt }), 'test')
       await world().store.learnRepository(name.toLowerCase(), repoId + 1, 'now', 'test')
       await runs.claim(request('b', { repo: name, repoId, eventAt }), 'test')

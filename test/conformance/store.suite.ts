@@ -34,6 +34,7 @@ import { repositories } from './repositories.suite.ts'
 import { restoring } from './restoring.suite.ts'
 import { returningHead } from './returning-head.suite.ts'
 import { runVerbs } from './run-verbs.suite.ts'
+import { toldNames } from './told-names.suite.ts'
 import { tokens } from './tokens.suite.ts'
 import { sharedCheck } from './shared-check.suite.ts'
 import { sharedCommit } from './shared-commit.suite.ts'
@@ -63,6 +64,7 @@ const parts = {
     describe('a repository', () => repositories(open))
     describe('a wish to do it again', () => mergedReruns(open))
     describe('a repository’s name', () => namesInOrder(open))
+    describe('what a caller says of a repository', () => toldNames(open))
     describe('the inbox', () => inbox(open))
     describe('a decision about a webhook', () => inboxDecisions(open))
     describe('catching up', () => catchingUp(open))

@@ -144,3 +144,98 @@ describe('the id of a repository', () => {
     expect(shown(here, repo)).toHaveLength(1)
   })
 })
+
+describe('an id that only a caller has told', () => {
+  const fork = 'mallory/widgets'
+  const named = 'GET /repos/{owner}/{repo}'
+
+  /** As a caller slips: the id of the fork that the head is in, for the repository's name. */
+  async function openedWithFork() {
+    const here = await openWorld()
+    world = here
+    here.github.addRepository(fork)
+    here.github.addPull(fork, { number: 5, headSha: head(1), baseSha, createdAt: here.createdAt })
+    return { here, forkId: here.github.repository(fork).id }
+  }
+
+  function expectNothingThere({ github }: World): void {
+    for (const name of [repo, fork]) {
+      expect(github.comments(name, 5)).toEqual([])
+      expect(github.statuses(name, head(1))).toEqual([])
+    }
+  }
+
+  it('and that GitHub knows under another name fails, and is written nowhere', async () => {
+    const { here, forkId } = await openedWithFork()
+    here.startPublisher()
+    const claimed = await here.claim(1, { repoId: forkId })
+    await here.time.pass(5 * second)
+    await here.complete(claimed, 'A private result.')
+    await here.time.pass(hour)
+    expectNothingThere(here)
+    const failed = { status: 'FAILED', reason: 'wrong_repository' }
+    expect(await here.delivery('anchor')).toMatchObject(failed)
+    expect(await here.delivery('status')).toMatchObject(failed)
+  })
+
+  it('fails also where the other name was heard of meanwhile', async () => {
+    const { here, forkId } = await openedWithFork()
+    const claimed = await here.claim(1, { repoId: forkId })
+    await here.now(here.store.learnRepository(fork, forkId, 'now', 'github'))
+    here.startPublisher()
+    await here.complete(claimed, 'A private result.')
+    await here.time.pass(hour)
+    expectNothingThere(here)
+    const own = await here.claim(1, { repo: fork, repoId: forkId })
+    expect(own).toMatchObject({ shouldProcess: false })
+    const next = await here.claim(2, { repo: fork, repoId: forkId })
+    await here.complete(next, 'The fork’s own result.')
+    await here.time.pass(hour)
+    expect(shown(here, fork)).toHaveLength(1)
+    expect(shown(here, fork)[0]).not.toContain('A private result.')
+    expect(shown(here, repo)).toEqual([])
+  })
+
+  it('for a name that is another’s gives that name back, once GitHub was asked', async () => {
+    const { here, forkId } = await openedWithFork()
+    here.startPublisher()
+    const ownId = here.github.repository(repo).id
+    await here.now(here.store.learnRepository(repo, ownId, here.time.wallMs(), 'github'))
+    await here.time.pass(minute)
+    await here.claim(1, { repoId: forkId, eventAt: here.time.wallMs() })
+    await here.time.pass(minute)
+    expectNothingThere(here)
+    expect(await here.now(here.store.repositoryNamed(repo))).toMatchObject({ githubId: ownId })
+  })
+
+  it('and that is right is read once, and then written to', async () => {
+    const here = await opened()
+    const claimed = await here.claim(1, { repoId: here.github.repository(repo).id })
+    await here.time.pass(5 * second)
+    await here.complete(claimed, 'The result.')
+    await here.time.pass(minute)
+    expect(shown(here, repo)[0]).toContain('The result.')
+    expect(here.github.count(named)).toBe(1)
+  })
+
+  it('under a name that it had before is right, too', async () => {
+    const here = await opened()
+    const claimed = await here.claim(1, { repoId: here.github.repository(repo).id })
+    here.github.rename(repo, legacy)
+    await here.complete(claimed, 'The result.')
+    await here.time.pass(minute)
+    expect(shown(here, legacy)[0]).toContain('The result.')
+  })
+
+  it('is not read where GitHub has told it as well', async () => {
+    const here = await openWorld()
+    world = here
+    const repoId = here.github.repository(repo).id
+    await here.claim(1, { repoId })
+    await here.now(here.store.learnRepository(repo, repoId, here.time.wallMs(), 'github'))
+    here.startPublisher()
+    await here.time.pass(minute)
+    expect(shown(here, repo)).toHaveLength(1)
+    expect(here.github.count(named)).toBe(0)
+  })
+})

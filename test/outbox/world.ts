@@ -126,6 +126,13 @@ export async function openWorld(options: WorldOptions = {}) {
   }
 }
 
+interface ClaimOver {
+  readonly rerun?: boolean
+  readonly repo?: string
+  readonly repoId?: number
+  readonly eventAt?: number
+}
+
 /** What workers and API callers do. */
 function actsOf(
   time: VirtualTime,
@@ -134,7 +141,7 @@ function actsOf(
   createdAt: number,
 ) {
   return {
-    claim: (n = 1, over: { readonly rerun?: boolean; readonly repo?: string } = {}) =>
+    claim: (n = 1, over: ClaimOver = {}) =>
       withTime(
         time,
         runs.claim(

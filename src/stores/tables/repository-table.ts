@@ -209,6 +209,39 @@ export function* setName(id: string, name: string, namedAt: number | null): Verb
   yield sql`UPDATE repository SET name = ${name}, named_at = ${namedAt} WHERE id = ${id}`
 }
 
+/** Only a caller has called it so: before anything is written there, GitHub is asked. */
+export function* noteToldName(id: string, name: string): Verb<void> {
+  yield sql`INSERT INTO told_name (repository_id, name) VALUES ${tuples([[id, name]])}
+    ON CONFLICT (repository_id, name) DO NOTHING`
+}
+
+export function* isToldName(id: string, name: string): Verb<boolean> {
+  const rows = yield sql`SELECT 1 AS told FROM told_name
+    WHERE repository_id = ${id} AND name = ${name}`
+  return rows.length > 0
+}
+
+/** Whether it was known by this name before, by GitHub's word. */
+export function* wasCalled({ id, name: last }: Repository, name: string): Verb<boolean> {
+  if (yield* isToldName(id, name)) return false
+  if (last === name) return true
+  const rows = yield sql`SELECT 1 AS found FROM run WHERE scope = ${id} AND repo = ${name} LIMIT 1`
+  return rows.length > 0
+}
+
+/** GitHub has called it so, too. */
+export function* vouchForName(id: string, name: string): Verb<void> {
+  yield sql`DELETE FROM told_name WHERE repository_id = ${id} AND name = ${name}`
+}
+
+/** By run: the name it was claimed under, where only a caller has given that to its repository. */
+export function* toldNamesOf(runIds: readonly string[]): Verb<Map<string, string>> {
+  const rows = yield sql`SELECT run.id, told_name.name FROM run
+    JOIN told_name ON told_name.repository_id = run.scope AND told_name.name = run.repo
+    WHERE run.id IN (${join(padded([...new Set(runIds)]))})`
+  return new Map(rows.map((row) => [row['id'] as string, row['name'] as string]))
+}
+
 /** The row stays: what was published for it carries its id. */
 export function* noteMerged(fromId: string, intoId: string): Verb<void> {
   yield sql`UPDATE repository SET merged_into = ${intoId} WHERE id = ${fromId}`

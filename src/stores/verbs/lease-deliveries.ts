@@ -28,6 +28,7 @@ import {
   selectQueueHeads,
   writeOutcome,
 } from '../tables/delivery-table.ts'
+import { toldNamesOf } from '../tables/repository-table.ts'
 import type { VerbContext } from './context.ts'
 import { circumstancesOf } from './context.ts'
 import { noteBite } from './note-restore.ts'
@@ -191,6 +192,7 @@ export function* withPlaces(deliveries: readonly Delivery[]): Verb<PlacedDeliver
     WHERE merged_into IN (${join(repositoryIds)})`
   const subjects = yield sql`SELECT id, thread_created_at FROM subject
     WHERE id IN (${join(padded([...new Set(deliveries.map((item) => item.subjectId))]))})`
+  const told = yield* toldNamesOf(deliveries.map(({ runId }) => runId))
   return deliveries.map((delivery) => {
     const repository = repositories.find((row) => row['id'] === delivery.repositoryId)
     const subject = subjects.find((row) => row['id'] === delivery.subjectId)
@@ -198,6 +200,7 @@ export function* withPlaces(deliveries: readonly Delivery[]): Verb<PlacedDeliver
       delivery,
       repo: (repository?.['name'] ?? '') as string,
       repoGithubId: (repository?.['github_id'] ?? null) as number | null,
+      toldName: told.get(delivery.runId) ?? null,
       ownRepositoryIds: [
         delivery.repositoryId,
         ...former

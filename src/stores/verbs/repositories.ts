@@ -7,9 +7,14 @@
  *   both known, as two rows           claims by a new name came before the rename was heard of:
  *                                     they are one repository, and its subjects are moved together
  *   older than what is known          nothing; a new id has a row, which the name does not mean
+ *
+ * A caller may be wrong, and take the id of a fork for it. Where GitHub itself said otherwise, a
+ * caller is refused, unless what it tells may have happened since; and what only a caller has said
+ * is noted, for whoever wants to write there.
  */
 import type { AuditDraft } from '../../domain/audit.ts'
-import { learnName, type HeardAt } from '../../domain/repository-names.ts'
+import { learnName, type HeardAt, type NameLesson } from '../../domain/repository-names.ts'
+import { ConflictError } from '../../errors.ts'
 import { LostRace } from '../driver.ts'
 import type { Verb } from '../sql.ts'
 import { insertAudits } from '../tables/audit-table.ts'
@@ -18,10 +23,14 @@ import {
   fillInGithubId,
   giveName,
   insertRepository,
+  isToldName,
   lockName,
   lockRepository,
+  noteToldName,
   repositoryByName,
   setName,
+  vouchForName,
+  wasCalled,
 } from '../tables/repository-table.ts'
 import type { VerbContext } from './context.ts'
 import { mergeSubjects } from './merge-subjects.ts'
@@ -32,15 +41,19 @@ export interface Lesson {
   readonly at: HeardAt
   /** Who says so. */
   readonly actor: string
+  /** A caller says so, and not GitHub. */
+  readonly isTold: boolean
 }
 
 /** Hearing the same name again is written down no more often than that. */
 const heardEveryMs = 60_000
 
 /** Nearly always so, and asked without a lock. */
-export function* isLearnt(context: VerbContext, { name, githubId, at }: Lesson): Verb<boolean> {
+export function* isLearnt(context: VerbContext, lesson: Lesson): Verb<boolean> {
+  const { name, githubId, at, isTold } = lesson
   const known = yield* repositoryByName(name)
   if (known?.githubId !== githubId) return false
+  if (!isTold && (yield* isToldName(known.id, name))) return false
   if (at === null) return true
   if (known.namedAt === null) return false
   if (known.name !== name) return at !== 'now' && at < known.namedAt
@@ -48,7 +61,7 @@ export function* isLearnt(context: VerbContext, { name, githubId, at }: Lesson):
 }
 
 export function* learnRepository(context: VerbContext, lesson: Lesson): Verb<void> {
-  const { name, githubId } = lesson
+  const { name, githubId, isTold } = lesson
   const locked = yield* lockName(name)
   const own = yield* lockRepository(githubId)
   const holder = yield* repositoryByName(name)
@@ -56,12 +69,35 @@ export function* learnRepository(context: VerbContext, lesson: Lesson): Verb<voi
   if (locked === null && holder !== null) throw new LostRace('the name was told of meanwhile')
   const heardAt = locked?.heardAt ?? null
   const learnt = learnName(lesson, holder && { githubId: holder.githubId, heardAt }, own)
+  const isKnown = isTold && own !== null && (yield* isKnownAs(own, name, holder))
+  if (isTold && !isKnown) yield* refuseMistake(lesson, learnt, holder, own)
   const at =
     lesson.at === 'now' ? Math.max(context.now(), heardAt ?? 0, own?.namedAt ?? 0) : lesson.at
-  if (learnt === 'nothing') {
-    if (own === null) yield* makeNew(context, lesson, at, null)
-    return
-  }
+  const meant = yield* teach(context, lesson, { learnt, at, own, holder })
+  if (!isTold) yield* vouchForName(meant.id, name)
+  else if (!isKnown) yield* noteToldName(meant.id, name)
+}
+
+/** It has the name, or had it: then it may still be claimed by it, late, and its id is right. */
+function* isKnownAs(own: Repository, name: string, holder: Repository | null): Verb<boolean> {
+  return holder?.id === own.id || (yield* wasCalled(own, name))
+}
+
+interface Known {
+  readonly learnt: NameLesson
+  readonly at: number | null
+  readonly own: Repository | null
+  readonly holder: Repository | null
+}
+
+/** Answers the repository that the lesson is about, which the name does not always mean. */
+function* teach(
+  context: VerbContext,
+  lesson: Lesson,
+  { learnt, at, own, holder }: Known,
+): Verb<Repository> {
+  const { name } = lesson
+  if (learnt === 'nothing') return own ?? (yield* makeNew(context, lesson, at, null))
   const byNameAlone = holder !== null && holder.githubId === null ? holder : null
   if (own === null) {
     const made =
@@ -70,7 +106,7 @@ export function* learnRepository(context: VerbContext, lesson: Lesson): Verb<voi
         : yield* identify(context, lesson, byNameAlone)
     yield* giveName(name, made.id, at, holder)
     yield* setName(made.id, name, at)
-    return
+    return made
   }
   yield* giveName(name, own.id, at, holder)
   if (learnt === 'current') {
@@ -79,6 +115,28 @@ export function* learnRepository(context: VerbContext, lesson: Lesson): Verb<voi
     if (own.name !== name) yield* tell(context, lesson, 'repository.renamed', data)
   }
   if (byNameAlone !== null) yield* mergeSubjects(context, byNameAlone, own, lesson.actor)
+  return own
+}
+
+/** A name may have been given away since GitHub told of it, but not to one that it calls else. */
+function* refuseMistake(
+  { name, githubId }: Lesson,
+  learnt: NameLesson,
+  holder: Repository | null,
+  own: Repository | null,
+): Verb<void> {
+  if (holder === null || holder.githubId === null || holder.githubId === githubId) return
+  if (own === null && learnt !== 'nothing') return
+  if (yield* isToldName(holder.id, name)) return
+  throw new ConflictError(
+    'repo_id_mismatch',
+    `repo_id ${githubId} is not ${name}, which is GitHub's repository ${holder.githubId}`,
+    {
+      hint:
+        "Send repository.id of the event (pull_request.head.repo.id may be a fork's), or leave " +
+        'repo_id out. After a rename or a transfer, send the event_at of an event since then.',
+    },
+  )
 }
 
 /** The old owner of its name, if there is one, keeps its subjects. */
