@@ -35,6 +35,28 @@ describe('a context', () => {
     expect(isReserved(text, ['acme/review'])).toBe(true)
   })
 
+  it.each([
+    'acme\u2215review',
+    'acme\u2044review',
+    '\u0430cme/review',
+    'acme/rev\u0456ew',
+    'ACME/R\u0415VIEW',
+    'acme/revie\u051d',
+    '\u03b1cme/re\u03bdiew',
+    'a\u03f2me/review',
+    'acme/rev1ew',
+    'acme/revlew',
+    'acme\u29f8re\u200bview',
+  ])('%j looks like acme/review, letter by letter', (text) => {
+    expect(isReserved(text, ['acme/review'])).toBe(true)
+    expect(refused(status(text), allRights)).toBe('context_reserved')
+  })
+
+  it('of another script stays itself in any case of letters', () => {
+    expect(isReserved('ПРОВЕРКА', ['проверка'])).toBe(true)
+    expect(isReserved('проверки', ['проверка'])).toBe(false)
+  })
+
   it.each(['acme/reviews', 'acme/revie', 'acme-review'])('%j is another', (text) => {
     expect(isReserved(text, ['acme/review'])).toBe(false)
   })
@@ -42,6 +64,9 @@ describe('a context', () => {
   it('under holdfast/ belongs to a type, whether or not anybody configured it', () => {
     expect(isReserved('Holdfast/anything', [])).toBe(true)
     expect(isReserved('hold\u200dfast/anything', [])).toBe(true)
+    for (const alike of ['holdfast\u2215x', 'h\u043eldfast/x', 'hoIdfast/x', 'h0ldfast/x']) {
+      expect(isReserved(alike, [])).toBe(true)
+    }
     expect(isReserved('holdfastness', [])).toBe(false)
   })
 })

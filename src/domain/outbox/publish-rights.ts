@@ -7,6 +7,7 @@
  */
 import type { Announcement } from '../run.ts'
 import { githubChannels, type ChannelName } from './delivery.ts'
+import { shapeOf } from './lookalikes.ts'
 
 export interface PublishRights {
   readonly channels: readonly ChannelName[]
@@ -42,18 +43,24 @@ const ownPrefix = 'holdfast/'
 
 const invisible = /[\p{Default_Ignorable_Code_Point}\p{White_Space}\p{Cc}\p{Cf}]/gu
 
-/** Equal for two contexts that a person, or GitHub, could take for one. */
+const visible = (context: string): string => context.normalize('NFKC').replace(invisible, '')
+
+/** Equal for two contexts that differ by nothing that a person can see, or GitHub. */
 export function contextKey(context: string): string {
-  const visible = context.normalize('NFKC').replace(invisible, '')
   // Upper case first: it makes one of what has two lower cases, such as a final sigma.
-  return visible.toUpperCase().toLowerCase().normalize('NFKC')
+  return visible(context).toUpperCase().toLowerCase().normalize('NFKC')
 }
 
-/** Whether this context belongs to a run type, configured or not. */
+/** Whether this context belongs to a run type, configured or not, or looks like one that does. */
 export function isReserved(context: string, reserved: readonly string[]): boolean {
-  const key = contextKey(context)
-  return key.startsWith(ownPrefix) || reserved.some((other) => contextKey(other) === key)
+  // By its key as well, because a letter may look like one of ASCII in one case only.
+  return [contextKey, shapeKey].some((keyOf) => {
+    const key = keyOf(context)
+    return key.startsWith(keyOf(ownPrefix)) || reserved.some((other) => keyOf(other) === key)
+  })
 }
+
+const shapeKey = (context: string): string => shapeOf(visible(context))
 
 export interface PublishRefusal {
   readonly code: 'context_reserved' | 'publish_not_allowed'
