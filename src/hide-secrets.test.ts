@@ -90,12 +90,44 @@ test.each(['\u200b', '\u200d', '\u2060', '\u00ad', '\ufe0f', '\u{e0061}'])(
   },
 )
 
+const body = 'A1b2C3d4E5'.repeat(4)
+
+test.each([
+  ['an escape', String.raw`ghp\_${body}`],
+  ['escapes', String.raw`github\_pat\_11AAAA\_${body}`],
+  ['a number', `&#103;hp_${body}`],
+  ['a number of base 16', `gh&#x70;_${body}`],
+  ['a name', `ghp&lowbar;${body}`],
+  ['an invisible character by its number', `ghp&#8203;_${body}`],
+  ['an invisible character by its name', `gh&shy;p_${body.replace('b', 'b&zwnj;')}`],
+  ['a character of a URL', `ghp%5F${body}`],
+  ['a wide character', `ghp\uff3f${body}`],
+  ['a letter of mathematics', `\u{1d420}hp_${body}`],
+  ['a letter of mathematics by its name', `&gopf;hp_${body}`],
+  ['bold', `ghp_**${body}**`],
+  ['bold and an escape', String.raw`**gh**p\_${body}`],
+  ['code', `\`ghp\`_${body}`],
+])('a secret that %s splits is hidden all the same', (_what, written) => {
+  const hidden = hideSecrets(`before ${written} after`)
+  expect(hidden).toMatch(/^before \W*(?:ghp|github_pat)_\(hidden\)[*]* after$/)
+})
+
+test('what is shown as a key, a bearer or a password is hidden', () => {
+  expect(hideSecrets(pem.replaceAll('-', String.raw`\-`))).toBe('(hidden private key)')
+  expect(hideSecrets(pem.replace('BEGIN ', 'BEGIN\u00a0'))).toBe('(hidden private key)')
+  expect(hideSecrets(String.raw`Bearer abc\_1\-2.d3`)).toBe('Bearer (hidden)')
+  expect(hideSecrets('postgres&colon;//me:pass@db')).toBe('postgres://me:(hidden)@db')
+  expect(hideSecrets('a?x=1&amp;api\\_key=s3cr3t')).toBe('a?x=1&api_key=(hidden)')
+})
+
 test.each([
   'the bearer of this token=value; Basic checks; Bearer authentication.',
   'basic error-handling and Bearer tokens, mostly',
   'wghs_ghost, AKIA, sk-toolbar-button-primary, desk-1234567890123456789012345',
   'https://example.com:8080/a@b and git@github.com:a/b.git',
   'npm_config_registry, whsec_ for short, 12:30:45, eyJ alone, sk_live_x, SG.Team, hf_hub',
+  'tokens are `ghp_`-prefixed; Basic `README.md`, **Bearer** `Config.ts`',
+  String.raw`snake\_case\_name &lt;b&gt; 100%25 \*not bold\*`,
 ])('no secret: %s', (text) => {
   expect(hideSecrets(text)).toBe(text)
 })

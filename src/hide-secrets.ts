@@ -5,9 +5,11 @@
  * What must hold: the forms of common keys are written down here alone. A token's form has no
  * quote, backslash or white space, so that cutting it out leaves JSON and Markdown what it was.
  * Every form can begin only where a word or an escape ends, so that the time taken grows with the
- * text and not with its square.
+ * text and not with its square. In text that is published a secret is found as its reader will see
+ * it, however Markdown was made to spell it.
  */
 import { joinedWords } from './invisible-text.ts'
+import { shownText } from './shown-text.ts'
 
 export interface SecretForm {
   readonly form: RegExp
@@ -80,13 +82,49 @@ const proseForms: readonly SecretForm[] = [
   },
   // A password may have an @ of its own: the last one before the host counts.
   { form: /(:\/\/[^\s:/?#@]*):[^\s/]*@/g, shown: '$1:(hidden)@' },
-  { form: /([?&][\w-]*(?:password|secret|token|key)=)[^\s&#)\]>"'`]+/gi, shown },
+  { form: /([?&][\w-]*(?:password|secret|token|key)=)(?!\(hidden\))[^\s&#)\]>"'`]+/gi, shown },
 ]
 
+/** Shorter than this, what stands on both sides of a mark is more likely prose: `ghp_`-prefixed. */
+const joinedMin = 20
+
+/**
+ * The longest reading goes first: what is cut out by a shorter one would leave the rest of a secret
+ * standing.
+ */
 export function hideSecrets(text: string): string {
-  return hideForms(text, proseForms)
+  const joined = hideShown(text, true, tokenForms, joinedMin)
+  return hideForms(hideShown(joined, false, proseForms, 0), proseForms)
 }
 
 export function hideForms(text: string, forms: readonly SecretForm[]): string {
   return forms.reduce((hidden, { form, shown }) => hidden.replace(form, shown), joinedWords(text))
+}
+
+/** Cuts out of a written text what is a secret in the text as it is shown. */
+function hideShown(
+  written: string,
+  joined: boolean,
+  forms: readonly SecretForm[],
+  lengthMin: number,
+): string {
+  const { text, writtenAt } = shownText(written, joined)
+  if (text === written) return written
+  const found = forms
+    .flatMap(({ form, shown }) =>
+      [...text.matchAll(form)]
+        .filter(([whole]) => whole.length >= lengthMin)
+        .map(({ 0: whole, 1: kept = '', index }) => {
+          const [start, end] = writtenAt(index, index + whole.length)
+          return { start, end, instead: shown.replace('$1', () => kept) }
+        }),
+    )
+    .toSorted((one, other) => one.start - other.start)
+  let hidden = ''
+  let done = 0
+  for (const { start, end, instead } of found) {
+    if (start >= done) hidden += written.slice(done, start) + instead
+    done = Math.max(done, end)
+  }
+  return hidden + written.slice(done)
 }

@@ -61,7 +61,7 @@ const directions: readonly Direction[] = [
     only: [
       ...['src/domain/', 'src/channels/', 'src/channel.ts', 'src/github.ts', 'src/errors.ts'],
       ...['src/github/errors.ts', 'src/secrets.ts', 'src/hide-secrets.ts', 'src/validation/'],
-      'src/invisible-text.ts',
+      ...['src/invisible-text.ts', 'src/shown-text.ts'],
       ...['node:crypto', 'zod'],
     ],
     fix: 'a channel knows its port, and GitHub by its port alone: take the rest as an argument',
