@@ -34,12 +34,20 @@ const afterMark = /^( *(?:(?:[-*+]|\d{1,9}[.)]) +)+)(`{3,}|~{3,})/
 /** Indented by more than this it may be read as anything. */
 const certainIndent = 3
 
+/** For Markdown these are characters like any other. */
+const otherBlank = /[^\S \t]/
+
+/** As Markdown sees it: a line of wide or unbreakable spaces is not empty. */
+export function isBlank(line: string): boolean {
+  return line.trim() === '' && !otherBlank.test(line)
+}
+
 export function fencedLines(text: string): readonly Line[] {
   const lines: Line[] = []
   let open: Open | null = null
   for (const written of text.split('\n').flatMap(ownLine)) {
     const indent = indentOf(written)
-    if (open !== null && written.trim() !== '' && indent < open.indent) {
+    if (open !== null && !isBlank(written) && indent < open.indent) {
       lines.push(closingOf(open))
       open = null
     }
@@ -67,7 +75,7 @@ function closingOf(open: Open): Line {
 }
 
 function closes(line: string, { indent, fence }: Open): boolean {
-  return indentOf(line) === indent && line.trim() === fence
+  return indentOf(line) === indent && line.trim() === fence && !otherBlank.test(line)
 }
 
 /** A shorter one, or one of the other kind, ends the block for nobody. */

@@ -142,6 +142,22 @@ describe('a text', () => {
     ["one behind a list's mark", '1. ```\n   @a\n   ```\n@a', '1.\n   ```\n   @a\n   ```\n@·a'],
     ['one that may be none', '- a\n\n    ```\n    @a\n@a', '- a\n\n    ```\n    @·a\n    ```\n@·a'],
     ['one in a quotation', '> ```\n> @a\n\n@a', '> ```\n> @·a\n\n@·a'],
+    [
+      'a line of wide spaces is not empty, so raw HTML has not ended',
+      '<details>\n\u3000\n```\n<img src=x>\n```\n</details>',
+      '<details>\n\n\u3000\n```\n<img src=x>\n```\n</details>',
+    ],
+    [
+      'nor is it in a list',
+      '- a\n  ```\n\u00a0\n<img src=x>',
+      '- a\n  ```\n  ```\n\u00a0\n<·img src=x>',
+    ],
+    [
+      'one behind a space that cannot break ends nothing',
+      '```\n\u00a0```\n```\n<img src=x>',
+      '```\n\u00a0```\n```\n<·img src=x>',
+    ],
+    ['nor one before it', '```\n```\u00a0\n```\n@a', '```\n·```\u00a0\n```\n@·a'],
     ['tabs are columns', '-\t```\n\t@a', '-\n    ```\n\t@·a\n    ```'],
   ])('%s', (_name, written, safe) => {
     expect(text(written)).toBe(safe)

@@ -12,7 +12,7 @@
 import { hideSecrets } from '../hide-secrets.ts'
 import { withoutInvisible } from '../invisible-text.ts'
 import { wholeUpTo } from './cut-body.ts'
-import { fencedLines, zeroWidth, type Line } from './fences.ts'
+import { fencedLines, isBlank, zeroWidth, type Line } from './fences.ts'
 import type { ImageHosts } from './inert-prose.ts'
 import { inertProse, noImages, withoutCommand, withoutComment } from './inert-prose.ts'
 
@@ -45,7 +45,7 @@ class TamedText {
   }
 
   add({ text, kind }: Line): void {
-    if (this.#needsGap && text.trim() !== '') this.#lines.push('')
+    if (this.#needsGap && !isBlank(text)) this.#lines.push('')
     this.#needsGap = false
     if (kind !== 'text') {
       this.#pairsAreCode = true
@@ -78,7 +78,7 @@ class TamedText {
   }
 
   #prose(text: string): string {
-    if (text.trim() === '') this.#pairsAreCode = true
+    if (isBlank(text)) this.#pairsAreCode = true
     else if (misreadable.test(text)) this.#pairsAreCode = false
     const parts = text.split('`')
     // One backtick alone, or two that stand together, pair up with others further on.
