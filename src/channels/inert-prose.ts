@@ -6,23 +6,35 @@
  * What must hold: the time taken grows with the text, not with its square. So no pattern here can
  * be tried from many places over the same stretch of text.
  */
+import { entity, entityText, punctuation } from '../shown-text.ts'
 import { zeroWidth } from './fences.ts'
+import {
+  absoluteUrl,
+  destinationOf,
+  inertUrl,
+  isReadable,
+  readUrl,
+  writtenUrl,
+} from './inert-url.ts'
+import { inertWords } from './inert-words.ts'
 
 /** Hosts whose images are shown; everybody else's become links, because showing one calls home. */
 export type ImageHosts = ReadonlySet<string>
 export const noImages: ImageHosts = new Set()
 
-const inUrl = /(https?:\/\/[^\s<>]+)/i
-
+/** Entities come first: what they spell may be a tag or a part of an address. */
 export function inertProse(text: string, imageHosts: ImageHosts): string {
-  return withoutComment(withoutReferences(withoutImages(withoutTags(text), imageHosts)))
+  const tagless = withoutTags(withoutEntities(text))
+  return withoutComment(withoutReferences(withoutImages(tagless, imageHosts)))
 }
 
 /** Mentions and references only: for a text that is inert but for what was code until now. */
 export function withoutReferences(text: string): string {
-  return withoutEntities(text)
-    .split(inUrl)
-    .map((part, at) => (at % 2 === 1 ? inertUrl(part) : inertWords(part)))
+  return text
+    .split(writtenUrl)
+    .map((part, at, parts) =>
+      at % 2 === 1 ? inertUrl(part, parts[at - 1] || (parts[at - 2] ?? '')) : inertWords(part),
+    )
     .join('')
 }
 
@@ -31,11 +43,13 @@ export function withoutComment(text: string): string {
   return text.replaceAll('<!--', `<${zeroWidth}!--`)
 }
 
+/** Marks of quotations, lists and footnotes: a block may begin behind them. */
+const beforeWords = /^(?:[\s\d>*+.)-]|\[\^[^\]\s]*\]:)*/
 const tagStart = /<(?=[A-Za-z/!?])(?!https?:\/\/[^\s<>]*>)/g
 
 /** No HTML, but for breaks inside a line: on a line of its own one would begin a block of HTML. */
 function withoutTags(text: string): string {
-  const firstWord = text.search(/[^\s\d>*+.)-]/)
+  const firstWord = beforeWords.exec(text)?.[0].length ?? 0
   return text
     .replaceAll(tagStart, (start, at: number) => {
       const isBreak = /^<br ?\/?>/i.test(text.slice(at, at + 6))
@@ -44,48 +58,59 @@ function withoutTags(text: string): string {
     .replaceAll('-->', `--${zeroWidth}>`)
 }
 
-const entity = /&(?:#0*(\d{1,7})|#x0*([0-9a-f]{1,6})|(commat|num|sol));/gi
-const named: Readonly<Record<string, string>> = { commat: '@', num: '#', sol: '/' }
-
-/** GitHub looks for mentions and references in the text as it is shown, so entities count. */
-function withoutEntities(text: string): string {
-  return text.replaceAll(entity, (written, decimal?: string, hex?: string, name?: string) => {
-    const code = decimal === undefined ? Number.parseInt(hex ?? '0', 16) : Number(decimal)
-    const character = named[name?.toLowerCase() ?? ''] ?? String.fromCharCode(code)
-    return code < 0x80 && /[A-Za-z0-9@#/]/.test(character) ? character : written
-  })
-}
-
-const inlineImage = /!\[[^[\]]*\]\((https?:\/\/[^\s()<>]+)(?: +"[^"]*")?\)|(?<!!)!+(?=\[)/gi
-
-function withoutImages(text: string, hosts: ImageHosts): string {
-  return text.replaceAll(inlineImage, (image, url?: string) => {
-    if (url === undefined) return ''
-    return hosts.has(URL.parse(url)?.hostname ?? '') ? image : image.slice(1)
-  })
-}
-
-/** After a letter or digit it is an address, not a mention. */
-const mentionStart = /(?<![A-Za-z0-9])@(?=[^\s\u200b])/g
-const referenceStart = /(?<!&)#(?=\d)|\bGH-(?=\d)/gi
-
-function inertWords(text: string): string {
-  return text.replaceAll(mentionStart, `@${zeroWidth}`).replaceAll(referenceStart, `$&${zeroWidth}`)
-}
-
-const ofThread =
-  /^https?:\/\/(?:www\.)?github\.com(?=\/[^/]+\/[^/]+\/(?:issues|pull|discussions)\/)/i
+const escapeOrEntity = new RegExp(String.raw`\\${punctuation}|${entity}`, 'g')
 
 /**
- * The address of an issue would leave a note on that issue; GitHub's own redirecting host leads to
- * the same page and leaves none.
+ * GitHub looks for mentions and references in the text as it is shown, so entities count. What
+ * means nothing in Markdown is written as it is; what may mean something, with an escape, which
+ * reads as the entity did. The others can spell nothing that acts.
  */
-function inertUrl(url: string): string {
-  return url.replaceAll(mentionStart, '%40').replace(ofThread, 'https://redirect.github.com')
+function withoutEntities(text: string): string {
+  return text.replaceAll(escapeOrEntity, (written) => {
+    // Behind an escape it is no entity.
+    if (written.startsWith('\\')) return written
+    const character = entityText(written) ?? ''
+    if (/^[A-Za-z0-9@#/]$/.test(character)) return character
+    return /^[-.:]$/.test(character) ? `\\${character}` : written
+  })
+}
+
+/**
+ * The text of an image that is kept has nothing in which some reader could find its end elsewhere:
+ * no escape, code, tag, cell, mathematics or address.
+ */
+const imageText = '[^[\\]\\\\`<>|$@]*'
+const inlineImage = new RegExp(
+  String.raw`!\[(${imageText})\]\((${absoluteUrl})( +"[^"\\\`<>|$]*")?\)|(?<!!)!+(?=\[)`,
+  'gi',
+)
+
+/** An image of a host that is not allowed, or not certainly, is a link or a text. */
+function withoutImages(text: string, hosts: ImageHosts): string {
+  return text.replaceAll(
+    inlineImage,
+    (image, shown?: string, address?: string, title: string = '') => {
+      if (shown === undefined || address === undefined) return ''
+      const isCertain = !/:\/\/|www\./i.test(shown) && isReadable(address)
+      const url = isCertain ? readUrl(address) : null
+      if (url === null || !isOf(hosts, url)) return image.slice(1)
+      return `![${shown}](${destinationOf(url)}${title})`
+    },
+  )
+}
+
+/** With an account or a port it is another host than the one that was allowed. */
+function isOf(hosts: ImageHosts, { host, username, password }: URL): boolean {
+  return hosts.has(host) && username === '' && password === ''
 }
 
 const botWord = String.raw`(?:bors|homu|mergify|jenkins|recheck|retest)\b|r[+=-]`
-const commandStart = new RegExp(String.raw`^[ \t]*(?:/(?=[A-Za-z])|@?(?=${botWord})[A-Za-z])`, 'i')
+/** Any blank, because bots take them off before they read. */
+const blanks = String.raw`[\s\p{Default_Ignorable_Code_Point}]*`
+const commandStart = new RegExp(
+  String.raw`^${blanks}(?:/(?=[A-Za-z])|@?(?=${botWord})[A-Za-z])`,
+  'iu',
+)
 
 /**
  * Other bots obey a line that begins with `/approve` or `bors r+`, and read the text as it was

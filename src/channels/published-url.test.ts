@@ -20,3 +20,11 @@ test.each([
 test('in Markdown an address cannot end its link, nor mention anybody', () => {
   expect(markdownUrl('https://a.example/b)(c<d>@e')).toBe('https://a.example/b%29%28c%3Cd%3E%40e')
 })
+
+test.each([
+  'https://github.com/o/r/issues/1',
+  'https://github.com:443/o/r/issues/1',
+  'https://www.github.com/o/r/%69ssues/1',
+])('in Markdown %s leaves no note on the issue', (url) => {
+  expect(markdownUrl(url)).toMatch(/^https:\/\/redirect\.github\.com\/o\/r\/(?:i|%69)ssues\/1$/)
+})

@@ -5,6 +5,7 @@
  * that is not seen. An address that does is not published at all: half of it would lead nowhere.
  */
 import { hideSecrets } from '../hide-secrets.ts'
+import { destinationOf, withoutThread } from './inert-url.ts'
 
 const urlMax = 2000
 
@@ -16,12 +17,8 @@ export function publishedUrl(text: string | null): string | null {
   return /^[\x21-\x7e]+$/.test(text) ? text : url.href
 }
 
-/** The same, for the place of a link in Markdown. */
+/** The same, for the place of a link in Markdown, where it leaves no note on an issue either. */
 export function markdownUrl(text: string): string | null {
   const url = publishedUrl(text)
-  return url === null ? null : new URL(url).href.replaceAll(/[()<>\\`|@]/g, percentEncoded)
-}
-
-function percentEncoded(character: string): string {
-  return `%${character.charCodeAt(0).toString(16).toUpperCase()}`
+  return url === null ? null : withoutThread(destinationOf(new URL(url)))
 }

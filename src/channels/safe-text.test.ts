@@ -44,6 +44,8 @@ describe('a text', () => {
     ['one between escaped backticks', '\\`@octocat\\`', '\\`@·octocat\\`'],
     ['one beside an odd backtick', 'a ` b\n`@octocat` c', 'a ` b\n`@·octocat` c'],
     ['one in two cells', '| `a | @octocat | b` |', '| `a | @·octocat | b` |'],
+    ['one that is no entity', '\\&#64;octocat', '\\&#·64;octocat'],
+    ['one right before an address', 'a @https://b.c', 'a @·https://b.c'],
     ['one behind a link', '[a](/b`c)@octocat `d', '[a](/b`c)@·octocat `d'],
   ])('%s', (_name, written, safe) => {
     expect(text(written)).toBe(safe)
@@ -51,8 +53,10 @@ describe('a text', () => {
 
   test.each([
     ['a marker', '<!-- holdfast:x -->', '<·!-- holdfast:x --·>'],
+    ['a tag that an entity spells', '<&#105;mg src=x> <&sol;p>', '<·img src=x> <·/p>'],
     ['a marker in code', '```\n<!-- holdfast:x -->\n```', '```\n<·!-- holdfast:x -->\n```'],
     ['a tag', '<img src=x> <b>', '<·img src=x> <·b>'],
+    ['a break on its own in a footnote', '[^1]: <br>', '[^1]: <·br>'],
     ['a break on its own', '<br>\n@a', '<·br>\n@·a'],
     ['a fold that is only closed', 'a\n</details>\nb', 'a\n<·/details>\nb'],
     ['a title without a fold', '<summary>a</summary>', '<·summary>a<·/summary>'],
@@ -77,8 +81,65 @@ describe('a text', () => {
     ],
     ['another address keeps its fragment', 'https://a.example/b#12', 'https://a.example/b#12'],
     ['an issue in code', '`#12`', '`#12`'],
+    ['an issue behind a link', '[t](https://e.com)#12', '[t](https://e.com)#·12'],
+    ['an issue behind an address', '<https://e.com>#1', '<https://e.com>#·1'],
+    ['an issue in the next cell', '|https://a.b|#13|GH-1|', '|https://a.b|#·13|GH-·1|'],
+    ['an issue in brackets', '[https://a.b]#12', '[https://a.b]#·12'],
+    [
+      'an issue behind what is no address',
+      'https://#12 xhttps://a.b#1',
+      'https://#·12 xhttps://a.b#·1',
+    ],
+    ['an issue in emphasis', '_GH-12_', '_GH-·12_'],
+    ['an issue with an escape', 'GH\\-12 \\#13', 'GH\\-·12 \\#·13'],
+    ['an issue with an entity', 'GH&#45;12', 'GH\\-·12'],
+    ['what is no entity', '&#12 &#x', '&#·12 &#x'],
+    ['a mention behind a link', '[t](https://e.com)@octocat', '[t](https://e.com)@·octocat'],
+    ['a fragment behind brackets', 'https://a.b/c_(d)#e', 'https://a.b/c_(d)#e'],
+    ['a fragment in a destination', '[t](https://a.b/c#12)', '[t](https://a.b/c#12)'],
+    ['an issue behind two addresses', 'http:1https://a.b/c#1', 'http:1https://a.b/c#·1'],
+    ['a name that begins like an issue', 'https://a.b/GH-12', 'https://a.b/GH-12'],
   ])('refers to nothing: %s', (_name, written, safe) => {
     expect(text(written)).toBe(safe)
+  })
+
+  test.each([
+    'https://github\\.com/o/r/issues/1',
+    'https\\:\\/\\/github.com/o/r/issues/1',
+    'https&colon;//github.com/o/r/issues/1',
+    '&#104;ttps://github.com/o/r/issues/1',
+    'https://github&#46;com/o/r/issues/1',
+    'https://github&period;com/o/r/&#105;ssues/1',
+    'https://git&Tab;hub.com/o/r/issues/1',
+    'https://github.com:443/o/r/issues/1',
+    'http://github.com./o/r/issues/1',
+    'https://u@github.com/o/r/issues/1',
+    'https://github%2Ecom/o/r/issues/1',
+    'https://ｇithub.com/o/r/issues/1',
+    'https://github.com//o/r/issues/1',
+    'https://github.com/o/r/issues%2F1',
+    'https:github.com/o/r/issues/1',
+    'https://github\\.com//o/r/issues/1',
+    '//github.com/o/r/issues/1',
+    '\\/o/r/issues/1',
+    '/o/r/issues/1',
+  ])('the address of an issue written as %s', (address) => {
+    expect(text(`[t](${address})`)).toMatch(
+      /^\[t\]\(https:\/\/redirect\.github\.com\/\/?o\/r\/issues(?:\/|%2F)1\)$/,
+    )
+    expect(text(`[t]: ${address}`)).toContain('//redirect.github.com/')
+  })
+
+  test('the address of an issue behind another', () => {
+    const issue = 'https://github.com/o/r/issues/1'
+    const safe = issue.replace('github', 'redirect.github')
+    expect(text(`[a](https://e.com)${issue}`)).toBe(`[a](https://e.com)${safe}`)
+    expect(text(`|https://a.b/|${issue}|`)).toBe(`|https://a.b/|${safe}|`)
+    expect(text(`**${issue}** _${issue}_`)).toBe(`**${safe}** _${safe}_`)
+    expect(text(`http:${issue} http:\\${issue}`)).toBe(`http:${safe} http:\\${safe}`)
+    expect(text(`${issue}?&copy;`)).toBe(`${safe}?&copy;`.replace('&', '%26'))
+    expect(text('www&#46;github.com/o/r/pull/1')).toContain('//redirect.github.com/')
+    expect(text('www.github.com/o/r/pull/1')).toBe('https://redirect.github.com/o/r/pull/1')
   })
 
   test.each([
@@ -101,14 +162,48 @@ describe('a text', () => {
       '[a](https://img.example@evil.com/b)',
     ],
     ['of an allowed host', '![a](https://img.example/b "c")', '![a](https://img.example/b "c")'],
+    [
+      'of an allowed host with an escape',
+      '![a](https://img.example/b\\_c?d=1&amp;e)',
+      '![a](https://img.example/b_c?d=1&e)',
+    ],
     ['in code', '`![a](b)`', '`[a](b)`'],
   ])('an image %s', (_name, written, safe) => {
     expect(seen(safeText(written, new Set(['img.example'])))).toBe(safe)
   })
 
   test.each([
+    '![a](https://img.example\\.evil.com/b)',
+    '![a](https://img.example\\-evil.com/b)',
+    '![a](https://img.example\\@evil.com/b)',
+    '![a](https://img.example\\:80@evil.com/b)',
+    '![a](https://img.example&#46;evil.com/b)',
+    '![a](https://img.example&period;evil.com/b)',
+    '![a](https://img.example&middot;evil.com/b)',
+    '![a](https://img.example:8443/b)',
+    '![a](https://img.example./b)',
+    '![a](https://me@img.example/b)',
+    '![a](https:/\\\\evil.com/b)',
+    '![a](<https://evil.com/b>)',
+    '![a](//evil.com/b)',
+    '![a\\](https://img.example/b)](https://evil.com/b)',
+    '![a`](https://img.example/b)`](https://evil.com/b)',
+    '![a <https://x](https://img.example/b)>](https://evil.com/b)',
+    '![a https://x](https://img.example/b)](https://evil.com/b)',
+    '![a $](https://img.example/b)$](https://evil.com/b)',
+    '| ![a](https://img.example/b "|") |\n|-|-|\n\n[a]: https://evil.com/b',
+  ])('no image that some reader takes from another host: %s', (written) => {
+    expect(safeText(written, new Set(['img.example']))).not.toContain('![')
+  })
+
+  test.each([
     ['/approve', '/·approve'],
     ['  /lgtm cancel', '  /·lgtm cancel'],
+    ['\u00a0/approve', '\u00a0/·approve'],
+    ['\u3000 /approve', '\u3000 /·approve'],
+    ['\u180e/approve', '\u180e/·approve'],
+    ['a\n\u2003bors r+', 'a\n\u2003b·ors r+'],
+    ['```\n\u00a0/merge\n```', '```\n\u00a0/·merge\n```'],
     ['bors r+', 'b·ors r+'],
     ['@bors try', '@·bors try'],
     ['Jenkins, retest this', 'J·enkins, retest this'],
@@ -168,6 +263,11 @@ describe('a text', () => {
     for (const invisible of ['\u200b', '\u200d', '\u00ad', '\ufe0f', '\u{e0041}', '\u0007']) {
       expect(text(`gh${invisible}s_aa${invisible}aaaaaa`)).toBe('ghs_(hidden)')
     }
+    const body = 'a'.repeat(40)
+    expect(text(`\\&#103;hs_${body}`)).toBe(`\\&#·103;hs_${body}`)
+    expect(text(`<details><summary>gh<b></b>s_${body}</summary>`)).toContain(
+      '<summary>ghs_(hidden)</summary>',
+    )
   })
 })
 

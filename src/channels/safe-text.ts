@@ -15,6 +15,7 @@ import { wholeUpTo } from './cut-body.ts'
 import { fencedLines, isBlank, zeroWidth, type Line } from './fences.ts'
 import type { ImageHosts } from './inert-prose.ts'
 import { inertProse, noImages, withoutCommand, withoutComment } from './inert-prose.ts'
+import { referenceStart } from './inert-words.ts'
 
 function plain(text: string): string {
   const lined = text.toWellFormed().replaceAll(/\r\n?|[\u2028\u2029]/g, '\n')
@@ -119,7 +120,7 @@ export function safeLine(text: string, max = lineMax): string {
     .replaceAll('://', `:${zeroWidth}//`)
     .replaceAll(/\bwww\./gi, `$&${zeroWidth}`)
     .replaceAll(/@(?=\S)/g, `@${zeroWidth}`)
-    .replaceAll(/#(?=\d)|\bGH-(?=\d)/gi, `$&${zeroWidth}`)
+    .replaceAll(referenceStart, `$&${zeroWidth}`)
 }
 
 function shorten(text: string, max: number): string {
