@@ -1,83 +1,21 @@
 // Goal: from a routed event to the claim it makes: whose commits, whose time, whose word; and that
 // a question GitHub does not answer now is asked again later, not decided.
 import { describe, expect, it } from 'vitest'
+import {
+  acts,
+  actsBy,
+  claimOf,
+  makerOf,
+  now,
+  reasonOf,
+  type Known,
+} from '../../test/intake/acts-world.ts'
 import { bot, newThread, person, shaOf } from '../../test/intake/payloads.ts'
-import type { RunTypeConfig } from '../config.ts'
-import type { Claim } from '../domain/claim.ts'
-import type { Delivery } from '../domain/outbox/delivery.ts'
 import type { Run } from '../domain/run.ts'
-import { unannounced } from '../domain/run.ts'
-import type { Subject } from '../domain/subject.ts'
-import type { GitHub, RoleAnswer } from '../github.ts'
+import type { RoleAnswer } from '../github.ts'
 import type { PullRequestHead } from '../head-source.ts'
-import { toClaim } from '../runs/claim-request.ts'
-import { withTypeDefaults } from '../settings/type-defaults.ts'
-import type { WebhookAct } from '../store.ts'
-import { ActMaker } from './acts.ts'
 import { LookFailed } from './github-questions.ts'
-import { readEvent, type WebhookEvent } from './webhook-event.ts'
-
-const now = Date.UTC(2026, 0, 1)
-const policy = {
-  announcement: unannounced,
-  onNewer: 'supersede',
-  attempts: 3,
-  timeoutMs: 1,
-  pendingTimeoutMs: 1,
-} as const
-
-interface Known {
-  readonly types?: Readonly<Record<string, RunTypeConfig>>
-  readonly github?: Pick<GitHub, 'look'> | null
-  readonly role?: () => Promise<RoleAnswer>
-  readonly runs?: readonly Partial<Run>[]
-  readonly subjects?: readonly Partial<Subject>[]
-  /** Check runs of the runs. */
-  readonly shown?: readonly Partial<Delivery>[]
-}
-
-function makerOf(known: Known = {}) {
-  const { types, github = null, role, runs = [], subjects = [], shown = [] } = known
-  const learnt: unknown[] = []
-  const maker = new ActMaker({
-    types: withTypeDefaults(types === undefined ? {} : { runs: types }).runs,
-    store: {
-      now: () => now,
-      listRuns: async () => ({ items: runs as readonly Run[], nextCursor: null }),
-      run: async () => null,
-      subjectsOf: async () => subjects as readonly Subject[],
-      catchUp: { heardHeads: async () => [] },
-      outbox: {
-        list: async ({ runId }) => {
-          const items = shown.filter((delivery) => delivery.runId === runId)
-          return { items: items as readonly Delivery[], nextCursor: null }
-        },
-      },
-      learnRepository: async (...repository) => void learnt.push(repository),
-    },
-    github,
-    roles: role === undefined ? null : { roleOf: role },
-    account: { current: () => null, looked: Promise.resolve() },
-    toClaim: (request, actor) =>
-      toClaim(request, { policy, lease: null, leaseMs: 1000, actor, now }),
-  })
-  return { maker, learnt }
-}
-
-const acts = (known: Known, name: string, payload: object) =>
-  actsBy(makerOf(known).maker, readEvent('guid', name, payload))
-
-async function actsBy(maker: ActMaker, event: WebhookEvent) {
-  return await maker.actsFor(event, await maker.routesFor(event))
-}
-
-const reasonOf = (act: WebhookAct) => (act.act === 'note' ? act.outcome.reason : act.act)
-
-async function claimOf(known: Known, name: string, payload: object): Promise<Claim> {
-  const [act] = await acts(known, name, payload)
-  if (act?.act !== 'claim') throw new Error(`no claim but ${JSON.stringify(act)}`)
-  return act.claim
-}
+import { readEvent } from './webhook-event.ts'
 
 const thread = newThread()
 const commenting: Known['types'] = { chat: { on: { issue_comment: ['created'] } } }
@@ -327,76 +265,6 @@ describe('a comment', () => {
     const github = { look: () => Promise.reject(new LookFailed(new Error('502'))) }
     const asked = acts({ types: commenting, github }, 'issue_comment', comment)
     await expect(asked).rejects.toBeInstanceOf(LookFailed)
-  })
-})
-
-describe('a push and a check', () => {
-  it('a push is a job of its branch', async () => {
-    const push = {
-      ref: 'refs/heads/main',
-      after: shaOf('a'),
-      repository: thread.repository,
-      sender: person('mona'),
-    }
-    expect(await claimOf({ types: { build: { on: { push: [] } } } }, 'push', push)).toMatchObject({
-      type: 'build',
-      key: `${thread.repo}:push:refs/heads/main:sha-${shaOf('a')}`,
-      subjectName: 'refs/heads/main',
-      headSha: shaOf('a'),
-      pr: null,
-    })
-  })
-
-  it('a check is our run of its commit', async () => {
-    const payload = {
-      action: 'rerequested',
-      check_run: { name: 'holdfast/review', head_sha: shaOf('own') },
-      repository: thread.repository,
-      sender: person('mona'),
-    }
-    const runs = [{ pr: 9, baseSha: shaOf('b'), headSha: shaOf('own') }]
-    expect(await claimOf({ runs }, 'check_run', payload)).toMatchObject({ pr: 9, rerun: true })
-    expect(await acts({}, 'check_run', payload)).toMatchObject([
-      { act: 'note', outcome: { reason: 'head-unknown' } },
-    ])
-  })
-})
-
-describe('a check of a commit that two pull requests have', () => {
-  const commits = { baseSha: shaOf('b'), headSha: shaOf('own') }
-  const runs = [
-    { id: 'run_six', pr: 6, ...commits },
-    { id: 'run_five', pr: 5, ...commits },
-  ]
-  const shown = [
-    { runId: 'run_six', providerId: '12', markerKey: 'key of six' },
-    { runId: 'run_five', providerId: '11', markerKey: 'key of five' },
-    { runId: 'run_five', providerId: '13', markerKey: 'repeated' },
-  ]
-  const pressed = async (check: object): Promise<number | null> => {
-    const payload = {
-      action: 'rerequested',
-      check_run: { name: 'holdfast/review', head_sha: shaOf('own'), ...check },
-      repository: thread.repository,
-      sender: person('mona'),
-    }
-    return (await claimOf({ runs, shown }, 'check_run', payload)).pr
-  }
-
-  it('is run again for the pull request whose check it is', async () => {
-    expect(await pressed({ id: 11, external_id: 'key of five' })).toBe(5)
-    expect(await pressed({ id: 12, external_id: 'key of six' })).toBe(6)
-    expect(await pressed({ id: 13, external_id: 'repeated' })).toBe(5)
-  })
-
-  it('goes by its key where a copy of it was pressed, and by its id where both have one key', async () => {
-    expect(await pressed({ id: 99, external_id: 'key of five' })).toBe(5)
-    expect(await pressed({ id: 11, external_id: 'key of six' })).toBe(5)
-  })
-
-  it('is run again for the newest where nobody knows it', async () => {
-    expect(await pressed({ id: 99, external_id: 'unknown' })).toBe(6)
-    expect(await pressed({})).toBe(6)
   })
 })
 

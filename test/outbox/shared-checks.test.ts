@@ -212,7 +212,7 @@ test('a check run that comes late does not hide the result of a newer claim', as
   expect(shown()).toEqual({ status: 'failure', check: 'failure' })
 })
 
-test('a check run of an earlier round that comes late does not hide how the last one ended', async () => {
+test('a late check run of an earlier round does not hide how the last one ended', async () => {
   await start()
   const { faults } = world.github
   faults.add({ on: { route: /^POST .*\/check-runs/, times: 1 }, fault: faults.serverError(502) })

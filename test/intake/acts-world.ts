@@ -1,0 +1,75 @@
+/** A maker of acts over what a test says is known, and what it makes of an event. */
+import type { RunTypeConfig } from '../../src/config.ts'
+import type { Claim } from '../../src/domain/claim.ts'
+import type { Delivery } from '../../src/domain/outbox/delivery.ts'
+import type { Run } from '../../src/domain/run.ts'
+import { unannounced } from '../../src/domain/run.ts'
+import type { Subject } from '../../src/domain/subject.ts'
+import type { GitHub, RoleAnswer } from '../../src/github.ts'
+import { ActMaker } from '../../src/intake/acts.ts'
+import { readEvent, type WebhookEvent } from '../../src/intake/webhook-event.ts'
+import { toClaim } from '../../src/runs/claim-request.ts'
+import { withTypeDefaults } from '../../src/settings/type-defaults.ts'
+import type { WebhookAct } from '../../src/store.ts'
+
+export const now = Date.UTC(2026, 0, 1)
+const policy = {
+  announcement: unannounced,
+  onNewer: 'supersede',
+  attempts: 3,
+  timeoutMs: 1,
+  pendingTimeoutMs: 1,
+} as const
+
+export interface Known {
+  readonly types?: Readonly<Record<string, RunTypeConfig>>
+  readonly github?: Pick<GitHub, 'look'> | null
+  readonly role?: () => Promise<RoleAnswer>
+  readonly runs?: readonly Partial<Run>[]
+  readonly subjects?: readonly Partial<Subject>[]
+  /** Check runs of the runs. */
+  readonly shown?: readonly Partial<Delivery>[]
+}
+
+export function makerOf(known: Known = {}) {
+  const { types, github = null, role, runs = [], subjects = [], shown = [] } = known
+  const learnt: unknown[] = []
+  const maker = new ActMaker({
+    types: withTypeDefaults(types === undefined ? {} : { runs: types }).runs,
+    store: {
+      now: () => now,
+      listRuns: async () => ({ items: runs as readonly Run[], nextCursor: null }),
+      run: async () => null,
+      subjectsOf: async () => subjects as readonly Subject[],
+      catchUp: { heardHeads: async () => [] },
+      outbox: {
+        list: async ({ runId }) => {
+          const items = shown.filter((delivery) => delivery.runId === runId)
+          return { items: items as readonly Delivery[], nextCursor: null }
+        },
+      },
+      learnRepository: async (...repository) => void learnt.push(repository),
+    },
+    github,
+    roles: role === undefined ? null : { roleOf: role },
+    account: { current: () => null, looked: Promise.resolve() },
+    toClaim: (request, actor) =>
+      toClaim(request, { policy, lease: null, leaseMs: 1000, actor, now }),
+  })
+  return { maker, learnt }
+}
+
+export const acts = (known: Known, name: string, payload: object) =>
+  actsBy(makerOf(known).maker, readEvent('guid', name, payload))
+
+export async function actsBy(maker: ActMaker, event: WebhookEvent) {
+  return await maker.actsFor(event, await maker.routesFor(event))
+}
+
+export const reasonOf = (act: WebhookAct) => (act.act === 'note' ? act.outcome.reason : act.act)
+
+export async function claimOf(known: Known, name: string, payload: object): Promise<Claim> {
+  const [act] = await acts(known, name, payload)
+  if (act?.act !== 'claim') throw new Error(`no claim but ${JSON.stringify(act)}`)
+  return act.claim
+}
