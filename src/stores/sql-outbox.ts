@@ -3,6 +3,7 @@ import type { Budget } from '../domain/outbox/budget.ts'
 import type { Attempt, Delivery } from '../domain/outbox/delivery.ts'
 import type { Finding } from '../domain/outbox/outcome.ts'
 import type { PublishingRules } from '../domain/outbox/schedule.ts'
+import { StoreContendedError } from '../errors.ts'
 import type * as port from '../outbox-store.ts'
 import type { Once, Page, Paged } from '../store.ts'
 import type { Driver } from './driver.ts'
@@ -38,6 +39,9 @@ import {
 } from './verbs/operate-delivery.ts'
 import { closeRest, publishOwn, targetTakenError } from './verbs/own-output.ts'
 import { authors, knowsSince, learnAuthor } from './verbs/publisher-identity.ts'
+
+/** There is no note while somebody else has begun anew. */
+const notingsMax = 5
 
 export class SqlOutbox implements port.OutboxStore {
   readonly #driver: Driver
@@ -197,12 +201,14 @@ export class SqlOutbox implements port.OutboxStore {
 
   async noteRestore(): Promise<port.RestoreNote> {
     await this.#driver.transact(() => beginNoting(this.#context))
-    for (;;) {
+    for (let tries = 0; tries < notingsMax; tries += 1) {
       await noteAll(this.#driver, this.#context)
-      // None while somebody else has begun anew.
       const note = await this.restoreNote()
       if (note !== null) return note
     }
+    throw new StoreContendedError('store_contended', 'others keep noting a restore anew', {
+      hint: 'Try again. Nothing is published before all is noted.',
+    })
   }
 
   restoreNote(): Promise<port.RestoreNote | null> {

@@ -43,7 +43,7 @@ import { numbersTo, statementsOf, stepsOnSqlite, usePostgresPlans } from './plan
 const history = 20_000
 const inLine = 2000
 const noting = { restoredAt: history, copiedAt: history, readAt: 0 }
-const placeless = { repositoryId: 'rep_7', subjectId: 'sub_7' } as Delivery
+const placeless = { repositoryId: 'rep_7', subjectId: 'sub_7', runId: 'run_7' } as Delivery
 const page = { limit: 10, cursor: null }
 
 const contextAt = (now: number): VerbContext =>

@@ -55,12 +55,14 @@ const ofTheOutbox: Reads = {
   backlog: ({ outbox }) => outbox.backlog(),
   authors: ({ outbox }) => outbox.authors(),
   knowsSince: ({ outbox }) => outbox.knowsSince(),
+  restoreNote: ({ outbox }) => outbox.restoreNote(),
 }
 
 const ofCatchUp: Reads = {
   knownWebhooks: ({ catchUp }) => catchUp.knownWebhooks(['guid']),
   heardHeads: ({ catchUp }) => catchUp.heardHeads({ lane: 'lane' }, 10),
   repositoriesInUse: ({ catchUp }) => catchUp.repositoriesInUse(0, 10),
+  quietRepositories: ({ catchUp }) => catchUp.quietRepositories(1, 10),
   deliveriesRead: ({ catchUp }) => catchUp.deliveriesRead(),
   backlog: ({ catchUp }) => catchUp.backlog(),
 }
