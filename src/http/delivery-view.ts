@@ -61,7 +61,8 @@ function deliveryView(
     status: item.status,
     wait: waitOf(item, now),
     reason: item.reason,
-    due_at: maybeTime(item.dueAt),
+    // Its turn comes when another one ends, which nobody knows beforehand.
+    due_at: maybeTime(item.wait === 'order' ? null : item.dueAt),
     tries: item.tries,
     error: troubleView(item),
     in_doubt: memo.doubt !== undefined || memo.lost !== undefined,

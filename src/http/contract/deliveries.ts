@@ -156,7 +156,9 @@ const deliveryFields = {
   status: z.enum(deliveryStatuses).describe('Open while it is `PENDING`.'),
   wait: z.enum(deliveryWaits).nullable().describe('What an open one waits for.'),
   reason: optionalText.describe('Why it failed or was skipped.'),
-  due_at: time.nullable().describe('When there is next something to do about it.'),
+  due_at: time
+    .nullable()
+    .describe('When there is next something to do; null while it waits for another one.'),
   tries: z.int().describe('Tries of this version that came to nothing.'),
   error: trouble.nullable().describe('What went wrong the last time.'),
   in_doubt: z.boolean().describe('A try ended without an answer: it may have arrived.'),
