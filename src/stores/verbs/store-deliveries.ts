@@ -5,7 +5,6 @@
 import type { Delivery } from '../../domain/outbox/delivery.ts'
 import { atTheEnd, inLine, letGoOn } from '../../domain/outbox/message-line.ts'
 import { priorities } from '../../domain/outbox/priority.ts'
-
 import type { Verb } from '../sql.ts'
 import {
   firstWaitingInLine,
