@@ -177,6 +177,11 @@ export function* lockRepository(githubId: number): Verb<Repository | null> {
   return row === undefined ? null : decode(row)
 }
 
+/** Whoever else holds it waits for our commit, and then reads what we have written. */
+export function* holdRepository(id: string): Verb<void> {
+  yield sql`UPDATE repository SET named_at = named_at WHERE id = ${id}`
+}
+
 export function* insertRepository(
   { id, githubId, name, namedAt }: Repository,
   now: number,

@@ -1,6 +1,7 @@
 /**
  * After a check run was sent: has it covered the result that its commit shows? Asked in the very
- * transaction that learns of the check run, so that no crash can lose the question.
+ * transaction that learns of the check run, so that no crash can lose the question; and by one at a
+ * time in a repository, or two that learn of theirs at once would neither see the other's.
  */
 import {
   againDesire,
@@ -12,13 +13,12 @@ import {
 } from '../../domain/outbox/check-again.ts'
 import type { Delivery } from '../../domain/outbox/delivery.ts'
 import { revise } from '../../domain/outbox/revise.ts'
-import type { Run } from '../../domain/run.ts'
-import { isActive } from '../../domain/run.ts'
 import { markerKeyOf } from '../../marker-keys.ts'
 import type { Verb } from '../sql.ts'
 import { join, padded, sql } from '../sql.ts'
 import { deliveriesAt, selectDeliveries } from '../tables/delivery-table.ts'
-import { selectRunsUnchanged, selectWithCheckAt } from '../tables/run-table.ts'
+import { holdRepository } from '../tables/repository-table.ts'
+import { selectWithCheckAt } from '../tables/run-table.ts'
 import type { VerbContext } from './context.ts'
 import { storeDeliveries } from './store-deliveries.ts'
 
@@ -42,8 +42,9 @@ export interface CheckPlace {
 export function* sayCheckAgainAt(context: VerbContext, place: CheckPlace): Verb<void> {
   const { repositoryId, sha, checkName } = place
   if (sha === null || checkName === null) return
+  yield* holdRepository(repositoryId)
   const runs = yield* selectWithCheckAt(repositoryId, sha, checkName)
-  const shown = yield* asItStays(context, shownOf(runs))
+  const shown = shownOf(runs)
   if (shown === null) return
   const covering = coveredBy(shown, yield* checksOf(runs.map(({ id }) => id)))
   if (covering === null) return
@@ -53,15 +54,6 @@ export function* sayCheckAgainAt(context: VerbContext, place: CheckPlace): Verb<
   const wish = { desire, run: shown, repositoryId, markerKey: markerKeyOf(desire.markerText) }
   const made = revise(null, wish, () => context.newId('del'), context.now(), context.publishing)
   if (made !== null) yield* storeDeliveries(context, [made.delivery])
-}
-
-/**
- * One at work asks itself once its result is sent. It must not get that far while this transaction
- * goes by what it was: then neither of the two would see the other's.
- */
-function* asItStays(context: VerbContext, shown: Run | null): Verb<Run | null> {
-  if (shown === null || !isActive(shown)) return shown
-  return shownOf(yield* selectRunsUnchanged([shown.id], context.dialect.keepUnchanged))
 }
 
 export function* checksOf(runIds: readonly string[]): Verb<Delivery[]> {
