@@ -13,8 +13,6 @@ import { createOneAtATime } from './one-at-a-time.ts'
 import { publishOne } from './publish-one.ts'
 import type { PublishingParts } from './publishing-parts.ts'
 
-/** Other processes write deliveries too: how long one may lie unseen. */
-const pollMs = 200
 const errorPauseMs = 1000
 
 export interface PublisherOptions extends Omit<PublishingParts, 'hands' | 'carefully'> {
@@ -91,6 +89,7 @@ class StorePublisher implements Publisher {
   /** Resolves to how long nothing has to be looked for. */
   async #look(): Promise<number> {
     const { store, clock, log } = this.#options
+    const { pollMs } = store.outbox.rules
     try {
       // While there was something at the last look, there may be more: that is not asked twice.
       const waitMs = this.#found ? 0 : await this.#nothingForMs()
@@ -113,6 +112,7 @@ class StorePublisher implements Publisher {
   /** A look at the heads of the queues, which changes nothing. */
   async #nothingForMs(): Promise<number> {
     const { store } = this.#options
+    const { pollMs } = store.outbox.rules
     const dueAt = await store.outbox.nextDueAt()
     return dueAt === null ? pollMs : Math.max(0, Math.min(pollMs, dueAt - store.now()))
   }

@@ -84,7 +84,7 @@ export async function openWorld(options: WorldOptions = {}) {
   const time = options.beside?.time ?? new VirtualTime(startsAt)
   const seams = { clock: time, scheduler: time, random: systemRandom }
   const github = options.beside?.github ?? newGitHub(time, options)
-  const publishing = { ...defaultPublishing, ...options.rules }
+  const publishing = { ...defaultPublishing, pollMs: 5 * second, ...options.rules }
   const file = { path: options.path ?? ':memory:', exclusive: false }
   const store = openSqlite(file, { ...seams, publishing })
   await withTime(time, store.recordMode('live'))
@@ -97,6 +97,14 @@ export async function openWorld(options: WorldOptions = {}) {
   const base = { options, seams, store, github }
   const runs = runsOf(base)
   const opened: Publisher[] = []
+  const act = <T>(work: Promise<T>): Promise<T> => {
+    // Hours go by in these tests, and regular looks would be most of their work: so they are rare,
+    // and what is done here is seen as soon as by those of a server.
+    const seen = () => opened.forEach((publisher) => publisher.wake())
+    return withTime(time, work).finally(() =>
+      time.afterInBackground(defaultPublishing.pollMs, seen),
+    )
+  }
   return {
     time,
     store: store as Store,
@@ -113,8 +121,8 @@ export async function openWorld(options: WorldOptions = {}) {
       return publisher
     },
     /** What a worker or an API caller does. Time passes only as far as the store needs it to. */
-    now: <T>(work: Promise<T>): Promise<T> => withTime(time, work),
-    ...actsOf(time, store, runs, createdAt),
+    now: act,
+    ...actsOf(act, store, runs, createdAt),
     /** What a server or the command line asks before it takes an operator's word. */
     checkIsOurs: openIsOurs({ store, github: connectionOf(base), clock: time }),
     stopPublishers: () => Promise.all(opened.map((publisher) => publisher.stop())),
@@ -135,15 +143,14 @@ interface ClaimOver {
 
 /** What workers and API callers do. */
 function actsOf(
-  time: VirtualTime,
+  act: <T>(work: Promise<T>) => Promise<T>,
   store: Store,
   runs: ReturnType<typeof runsOf>,
   createdAt: number,
 ) {
   return {
     claim: (n = 1, over: ClaimOver = {}) =>
-      withTime(
-        time,
+      act(
         runs.claim(
           {
             kind: 'pull_request',
@@ -159,17 +166,13 @@ function actsOf(
         ),
       ),
     report: (claimed: Claimed, text: string) =>
-      withTime(time, store.reportStatus({ ...holderOf(claimed), text, actor: 'test' }, null)),
+      act(store.reportStatus({ ...holderOf(claimed), text, actor: 'test' }, null)),
     complete: (claimed: Claimed, summary = 'Done.') =>
-      withTime(
-        time,
-        runs.complete({ ...holderOf(claimed), outcome: 'succeeded', summary }, 'test'),
-      ),
-    deliveries: async () =>
-      (await withTime(time, store.outbox.list({}, { limit: 100, cursor: null }))).items,
+      act(runs.complete({ ...holderOf(claimed), outcome: 'succeeded', summary }, 'test')),
+    deliveries: async () => (await act(store.outbox.list({}, { limit: 100, cursor: null }))).items,
     delivery: async (name: string) => {
       const listed = store.outbox.list({}, { limit: 100, cursor: null })
-      return (await withTime(time, listed)).items.find((delivery) => delivery.name === name)
+      return (await act(listed)).items.find((delivery) => delivery.name === name)
     },
     /** Something of the run's own. */
     publish: (
@@ -186,7 +189,7 @@ function actsOf(
         content,
         rightsOf: () => allRights,
       }
-      return withTime(time, store.outbox.publish(request, null))
+      return act(store.outbox.publish(request, null))
     },
   }
 }

@@ -31,6 +31,8 @@ export interface PublishingRules {
   readonly scanAfterMs: readonly number[]
   /** GitHub may not see a commit yet that was pushed so recently. */
   readonly commitHiddenMs: number
+  /** Other processes write deliveries too: how long one may lie unseen. */
+  readonly pollMs: number
 }
 
 export interface RetryRules {
@@ -64,6 +66,7 @@ export const defaultPublishing: PublishingRules = {
   settleAfterMs: [15_000, 120_000, 900_000],
   scanAfterMs: [60_000, 900_000],
   commitHiddenMs: 120_000,
+  pollMs: 200,
 }
 
 export function retryRulesOf(
