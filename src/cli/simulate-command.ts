@@ -16,7 +16,7 @@ import { checkFlags } from './query-flags.ts'
 import { jsonReport, textReport } from './simulate-report.ts'
 import type { World } from './world.ts'
 
-/** About ten seconds of work. */
+/** About twenty seconds of work. */
 const seedsUsual = 100
 const seedsMax = 1_000_000
 const seedMax = 2 ** 31
