@@ -73,6 +73,9 @@ function statements(): [string, Sql][] {
     'runs to lease within limits': availableTypes(['review'], true, [
       { pattern: 'acme/busy', repositoryId: 'rep_1' },
     ]),
+    'runs to lease within an owner': availableTypes(['review'], true, [
+      { pattern: 'acme/*', repositoryId: null },
+    ]),
     'lost holds': lostHolds([{ runId: 'run_7', fence: 7 }]),
     'ended tokens': endedTokens(['tok_7'], now),
     'repositories in use': repositoriesInUse(now - 30 * dayMs, 200),

@@ -11,11 +11,13 @@ const afterNames = '~'
 export function inRepositories({ repositories }: TokenLimits, repositoryId: Sql): Sql {
   if (repositories === null) return raw('1 = 1')
   const fits = repositories.map(({ pattern, repositoryId: id }) => {
-    if (!isNameStart(pattern)) return sql`id = ${id ?? ''}`
+    if (!isNameStart(pattern)) return sql`repository.id = ${id ?? ''}`
     const start = startOfNames(pattern)
-    return sql`(name >= ${start} AND name < ${start + afterNames})`
+    return sql`(repository.name >= ${start} AND repository.name < ${start + afterNames})`
   })
-  return sql`${repositoryId} IN (SELECT id FROM repository WHERE ${join(fits, ' OR ')})`
+  // Row by row: of an owner's repositories there may be thousands more than rows to look at.
+  return sql`EXISTS (SELECT 1 FROM repository
+    WHERE repository.id = ${repositoryId} AND (${join(fits, ' OR ')}))`
 }
 
 export function ofTypes({ types }: TokenLimits, type: Sql): Sql {
