@@ -85,29 +85,46 @@ export interface ShownText {
 
 /** `joined`: across the marks of bold text, text that is struck out, and code. */
 export function shownText(written: string, joined: boolean): ShownText {
-  const pieces: string[] = []
+  const unit = joined ? withoutMarks : withMarks
+  let places: Places | null = null
+  return {
+    text: written.replaceAll(unit, (found) => readUnit(found)),
+    writtenAt(start, end) {
+      // Hardly a text has a secret: where it was written is worked out when it is asked for.
+      places ??= placesOf(written, unit)
+      return [places.starts[start] ?? 0, places.ends[end - 1] ?? 0]
+    },
+  }
+}
+
+/** By each character that is shown: from where to where it was written. */
+interface Places {
+  readonly starts: Uint32Array
+  readonly ends: Uint32Array
+}
+
+function placesOf(written: string, unit: RegExp): Places {
   // What is shown is never longer than what was written.
   const starts = new Uint32Array(written.length)
   const ends = new Uint32Array(written.length)
-  let length = 0
+  let shown = 0
   let done = 0
-  const add = (piece: string, start: number, unit: number): void => {
-    pieces.push(piece)
-    for (let at = 0; at < piece.length; at += 1, length += 1) {
-      starts[length] = start + (unit === 1 ? at : 0)
-      ends[length] = start + (unit === 1 ? at + 1 : unit)
+  const addPlain = (upTo: number): void => {
+    for (; done < upTo; done += 1, shown += 1) {
+      starts[shown] = done
+      ends[shown] = done + 1
     }
   }
-  for (const found of written.matchAll(joined ? withoutMarks : withMarks)) {
-    add(written.slice(done, found.index), done, 1)
-    add(readUnit(found[0]), found.index, found[0].length)
+  for (const found of written.matchAll(unit)) {
+    addPlain(found.index)
     done = found.index + found[0].length
+    const shownTo = shown + readUnit(found[0]).length
+    starts.fill(found.index, shown, shownTo)
+    ends.fill(done, shown, shownTo)
+    shown = shownTo
   }
-  add(written.slice(done), done, 1)
-  return {
-    text: pieces.join(''),
-    writtenAt: (start, end) => [starts[start] ?? 0, ends[end - 1] ?? 0],
-  }
+  addPlain(written.length)
+  return { starts, ends }
 }
 
 function readUnit(unit: string): string {
