@@ -111,11 +111,15 @@ export function messageOrder(open: OpenStore): void {
     },
   )
 
-  it('one that waits and is skipped is passed over', async () => {
+  it.each(['skipped', 'confirmed'])('one that waits and is %s is passed over', async (how) => {
     const held = await burst(['c1', 'c2', 'c3'])
     const { id } = await hand.named(holderOf(held).runId, 'c2')
-    await outbox().skip(id, 'not wanted', 'ann', null)
-    expect(await sendAll()).toEqual(['c1', 'c3'])
+    if (how === 'skipped') await outbox().skip(id, 'not wanted', 'ann', null)
+    else await outbox().confirm(id, '17', 'ann', null)
+    const [c1, ...others] = await hand.lease()
+    expect(others).toEqual([])
+    await hand.send(c1!)
+    expect(await sendAll()).toEqual(['c3'])
   })
 
   it('one that is tried again in a moment is waited for', async () => {

@@ -5,10 +5,14 @@
  */
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { Delivery } from '../../src/domain/outbox/delivery.ts'
+import { allRights } from '../../src/domain/outbox/publish-rights.ts'
 import type { Driver } from '../../src/stores/driver.ts'
+import { holderOf } from './claims.ts'
 import { eitherDatabase, useCutOffStore } from './cut-off-store.ts'
+import { OutboxHand } from './outbox-hand.ts'
 import { onlyStatus } from './outbox-world.ts'
 import { TestSubject } from './test-subject.ts'
+import { second } from './world.ts'
 
 const open = 150
 
@@ -65,6 +69,26 @@ describe.each(eitherDatabase)('noting a restore on %s', (_name, openDriver) => {
     await world.store.recordMode('live')
     expect((await all()).filter(({ wait }) => wait === 'in_doubt')).toHaveLength(open)
     expect(await world.store.outbox.knowsSince()).toBe(restoredAt)
+  })
+
+  it('cut off, what is published meanwhile waits for nobody that has left the line', async () => {
+    const silent = { ...onlyStatus, statusContext: null }
+    const { runId, leaseHash } = holderOf(
+      await new TestSubject(world, { announcement: silent }).claim('a'),
+    )
+    const publish = async (name: string): Promise<Delivery> => {
+      const said = { name, channel: 'github-comment', content: { body: name } } as const
+      const request = { runId, leaseHash, actor: 'test', ...said, rightsOf: () => allRights }
+      return (await world.store.outbox.publish(request, null)).delivery
+    }
+    await publish('c1')
+    await cutOff(20)
+    world.clock.move(second)
+    expect(await publish('c2')).toMatchObject({ wait: 'order' })
+    await world.store.recordMode('live')
+    const hand = new OutboxHand(world)
+    expect(await hand.named(runId, 'c1')).toMatchObject({ wait: 'in_doubt', line: null })
+    expect(await hand.named(runId, 'c2')).toMatchObject({ wait: 'due' })
   })
 
   it('cut off, nothing is leased before it is in doubt', async () => {

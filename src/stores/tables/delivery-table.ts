@@ -165,6 +165,14 @@ export function* lastInLine(runId: string, keepUnchanged: Sql): Verb<number | nu
   return row === undefined ? null : Number(row['line'])
 }
 
+/** Of these, those in a line that do not wait in it: the run of each. */
+export function* runsOfFirstInLine(ids: readonly string[]): Verb<string[]> {
+  if (ids.length === 0) return []
+  const rows = yield sql`SELECT run_id FROM delivery
+    WHERE id IN (${join(padded(ids))}) AND line IS NOT NULL AND wait <> 'order'`
+  return rows.map((row) => row['run_id'] as string)
+}
+
 export function* firstWaitingInLine(runId: string): Verb<Delivery | null> {
   const [found] = yield* selectDeliveries(
     sql`run_id = ${runId} AND line IS NOT NULL AND wait = 'order' ORDER BY line LIMIT 1`,

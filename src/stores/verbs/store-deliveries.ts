@@ -10,6 +10,7 @@ import {
   firstWaitingInLine,
   hasMessageWaiting,
   lastInLine,
+  runsOfFirstInLine,
   writeDeliveries,
 } from '../tables/delivery-table.ts'
 import type { VerbContext } from './context.ts'
@@ -20,10 +21,11 @@ export function* storeDeliveries(
 ): Verb<Delivery[]> {
   const now = context.now()
   const lined = deliveries.map((delivery) => inLine(delivery, now))
+  const outside = lined.filter(({ kind, line }) => kind === 'message' && line === null)
+  // As they are stored: whoever waits in the line itself leaves nothing to the next one.
+  const left = yield* runsOfFirstInLine(outside.map(({ id }) => id))
   const stored = yield* writeDeliveries(lined)
-  for (const [i, { line, runId }] of deliveries.entries()) {
-    if (line !== null && lined[i]?.line === null) yield* letNextGo(context, runId)
-  }
+  for (const runId of left) yield* letNextGo(context, runId)
   return stored
 }
 
