@@ -8,8 +8,8 @@ import type { Delivery } from '../../src/domain/outbox/delivery.ts'
 import { allRights } from '../../src/domain/outbox/publish-rights.ts'
 import type { ClaimAnswer } from '../../src/store.ts'
 import { completion, holderOf, pullRequestClaim, unique } from './claims.ts'
-import { contentOf } from './outbox-hand.ts'
-import { openWorld, type OpenStore, type World } from './world.ts'
+import { contentOf, OutboxHand } from './outbox-hand.ts'
+import { hour, openWorld, type OpenStore, type World } from './world.ts'
 
 /** What one transaction closes. */
 const biteMax = 200
@@ -67,6 +67,22 @@ export function manyOutputs(open: OpenStore): void {
       expect(contentOf(each)).toMatchObject({ state: 'error' })
     }
     expect(await world.store.outbox.closeForgotten(100)).toBe(0)
+  })
+
+  it('it is not purged before all of them are closed', async () => {
+    const hand = new OutboxHand(world)
+    const held = await claim()
+    await sayMany(held)
+    await hand.publish()
+    await complete(held)
+    await hand.publish()
+    world.clock.move(hour)
+    const limits = { finishedMs: 0, supersededMs: 0, auditMs: hour, eventMs: hour }
+    expect(await world.store.purge(limits, 'test')).toMatchObject({ runs: 0 })
+    expect(await closeAll()).toBe(1)
+    expect(await openOnes(held)).toBe(0)
+    await hand.publish()
+    expect(await world.store.purge(limits, 'test')).toMatchObject({ runs: 1 })
   })
 
   it('one that closed most of them itself leaves no bite', async () => {

@@ -1,8 +1,8 @@
 /**
  * Removes what is past its retention, in bites, so that no transaction is long. Never an active
- * run, never one with something still to deliver, and never a subject that was touched within a
- * year: a purged current key is still known, and so is its comment. Of every key the last round is
- * kept for a year.
+ * run, never one with something still to close or to deliver, and never a subject that was touched
+ * within a year: a purged current key is still known, and so is its comment. Of every key the last
+ * round is kept for a year.
  */
 import { subjectKeptMs } from '../../domain/subject.ts'
 import { makeIdFloor } from '../../ids.ts'
@@ -87,7 +87,8 @@ const roundOf = (row: Row): PastRound => ({
 })
 
 const delivered = raw(`NOT EXISTS (SELECT 1 FROM delivery
-  WHERE delivery.run_id = run.id AND (status = 'PENDING' OR due_at IS NOT NULL))`)
+  WHERE delivery.run_id = run.id AND (status = 'PENDING' OR due_at IS NOT NULL))
+  AND NOT EXISTS (SELECT 1 FROM unclosed_run WHERE unclosed_run.run_id = run.id)`)
 
 /** But for the comment that its subject's next run will take over. */
 function* deleteDeliveries(runs: readonly Row[]): Verb<void> {
