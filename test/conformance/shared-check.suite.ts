@@ -84,6 +84,23 @@ export function sharedCheck(open: OpenStore): void {
     expect(await hand.named(idOf(five), 'check again')).toMatchObject({ status: 'PENDING' })
   })
 
+  it('one that was at work meanwhile and ends before anything of it was sent', async () => {
+    const five = await claim(5)
+    await complete(five)
+    await publish()
+    const six = await claim(6)
+    await publish()
+    await cancel(six)
+    const closing = await hand.leaseNamed('check')
+    const seven = await claim(7)
+    await hand.send(closing, answerTo(closing.delivery))
+    expect(Object.keys(await hand.of(idOf(five)))).not.toContain('check again')
+    await cancel(seven)
+    await publish()
+    expect(await hand.named(idOf(seven), 'check')).toMatchObject({ reason: 'never_announced' })
+    expect(await newest()).toEqual(['success', idOf(five)])
+  })
+
   it('both at once: the end of the one and the result of the other', async () => {
     for (let turn = 0; turn < 10; turn += 1) {
       repo = unique('acme/repo')

@@ -16,6 +16,7 @@ import type { Verb } from '../sql.ts'
 import { insertAudits } from '../tables/audit-table.ts'
 import { deliveriesAt } from '../tables/delivery-table.ts'
 import { selectOthersAt } from '../tables/run-table.ts'
+import { sayCoveredChecks } from './check-again.ts'
 import type { VerbContext } from './context.ts'
 import { laterCheckKeys, leaveToNextRound } from './later-checks.ts'
 import { closeOwnOutput } from './own-output.ts'
@@ -33,7 +34,7 @@ export interface Change {
 
 /** In the order in which they happened: of two that share a target the later one stands. */
 export function* announce(context: VerbContext, changes: readonly Change[]): Verb<void> {
-  yield* announceState(context, changes)
+  const shown = yield* announceState(context, changes)
   // Also where its type shows nothing: what it published itself is its own. What had ended before
   // was closed then: a merged subject may have thousands of such runs.
   const ended = changes.filter(({ run, isSame }) => !isActive(run) && isSame !== true)
@@ -41,10 +42,14 @@ export function* announce(context: VerbContext, changes: readonly Change[]): Ver
     context,
     ended.map(({ run }) => run).filter(({ repo }) => repo !== null),
   )
+  yield* sayCoveredChecks(context, shown)
 }
 
-/** What Holdfast itself shows of them, without what they published. */
-export function* announceState(context: VerbContext, changes: readonly Change[]): Verb<void> {
+/** Answers what Holdfast itself shows of them, without what they published. */
+export function* announceState(
+  context: VerbContext,
+  changes: readonly Change[],
+): Verb<readonly Delivery[]> {
   const wishes = changes.flatMap(({ run, repositoryId, began, isSame = false }) =>
     desiresOf(run, repositoryId, began).map((desire) => ({
       ...wishOf(desire, run, repositoryId),
@@ -52,7 +57,7 @@ export function* announceState(context: VerbContext, changes: readonly Change[])
       ...forgottenOf(context, run),
     })),
   )
-  if (wishes.length === 0) return
+  if (wishes.length === 0) return []
   if (context.restoredAt() !== null) {
     yield* leaveToNextRound(
       context,
@@ -76,7 +81,7 @@ export function* announceState(context: VerbContext, changes: readonly Change[])
     const back = shown === null ? null : yield* shownAgain(context, shown, wish)
     if (back !== null) revised.set(target, following(revised.get(target), back))
   }
-  yield* store(context, [...revised.values()])
+  return yield* store(context, [...revised.values()])
 }
 
 /** What a restored store may have forgotten of it. */
@@ -136,8 +141,8 @@ export function* announceAnew(
   yield* announce(context, [{ run, repositoryId: subject.scope, began: false, isSame }])
 }
 
-function* store(context: VerbContext, revisions: readonly Revision[]): Verb<void> {
-  yield* storeDeliveries(
+function* store(context: VerbContext, revisions: readonly Revision[]): Verb<readonly Delivery[]> {
+  const stored = yield* storeDeliveries(
     context,
     revisions.map(({ delivery }) => delivery),
   )
@@ -145,4 +150,5 @@ function* store(context: VerbContext, revisions: readonly Revision[]): Verb<void
     revisions.flatMap(({ audits }) => audits),
     context.now(),
   )
+  return stored
 }

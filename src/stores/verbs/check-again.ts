@@ -1,6 +1,6 @@
 /**
- * After a check run was sent: has it covered the result that its commit shows? Asked in the very
- * transaction that learns of the check run, so that no crash can lose the question; and by one at a
+ * After a check run was sent, or will never be: is the result covered that its commit shows? Asked
+ * in the very transaction that learns of it, so that no crash can lose the question; and by one at a
  * time in a repository, or two that learn of theirs at once would neither see the other's.
  */
 import {
@@ -12,6 +12,7 @@ import {
   shownOf,
 } from '../../domain/outbox/check-again.ts'
 import type { Delivery } from '../../domain/outbox/delivery.ts'
+import { isUnsaid } from '../../domain/outbox/restored.ts'
 import { revise } from '../../domain/outbox/revise.ts'
 import { markerKeyOf } from '../../marker-keys.ts'
 import type { Verb } from '../sql.ts'
@@ -31,6 +32,24 @@ export function* sayCheckAgain(
   if (!mayCover(before, after)) return
   const { repositoryId, sha } = after
   yield* sayCheckAgainAt(context, { repositoryId, sha, checkName: checkNameOf(after) })
+}
+
+/**
+ * Runs have ended of which no check run was ever sent: it covers nothing, but while they were at
+ * work, what another's has covered was left to them. Of these deliveries only those are meant.
+ */
+export function* sayCoveredChecks(
+  context: VerbContext,
+  deliveries: readonly Delivery[],
+): Verb<void> {
+  const unsaid = deliveries.filter((one) => one.channel === 'github-check' && isUnsaid(one))
+  // In one order, so that two of us cannot wait for each other.
+  for (const one of unsaid.toSorted((a, b) => (a.repositoryId < b.repositoryId ? -1 : 1))) {
+    const { repositoryId, sha } = one
+    const checkName = checkNameOf(one)
+    const runs = sha === null ? [] : yield* selectWithCheckAt(repositoryId, sha, checkName)
+    if (runs.length > 1) yield* sayCheckAgainAt(context, { repositoryId, sha, checkName })
+  }
 }
 
 export interface CheckPlace {
