@@ -1,15 +1,16 @@
 /**
- * Finds, runs and checks `holdfast.config.ts`. It is the user's program: it may throw, export the
+ * Finds, runs and checks the config file. It is the user's program: it may throw, export the
  * wrong thing or be misspelt, and each of that is told with the file's path.
  */
 import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import type { Config } from '../config.ts'
 import { configSchema } from './config-schema.ts'
+import { importConfig, importFailure } from './import-config.ts'
 import { SettingsError } from './settings-error.ts'
 
-export const configFileName = 'holdfast.config.ts'
+/** The names that are looked for; only one of them may be there. */
+export const configFileNames = ['holdfast.config.ts', 'holdfast.config.mts'] as const
 
 export interface LoadedConfig {
   /** Absolute; null when there is no file. */
@@ -17,11 +18,26 @@ export interface LoadedConfig {
   readonly config: Config
 }
 
-/** `named` is the path a person gave; without one the default name may be missing. */
+/** `named` is the path a person gave; without one the file may be missing. */
 export async function loadConfigFile(cwd: string, named: string | null): Promise<LoadedConfig> {
-  const path = resolve(cwd, named ?? configFileName)
-  if (!(await isFile(path, named !== null))) return { path: null, config: {} }
+  const path = named === null ? await findFile(cwd) : resolve(cwd, named)
+  if (path === null) return { path: null, config: {} }
+  if (named !== null) await isFile(path, true)
   return { path, config: checkConfig(await importDefault(path), path) }
+}
+
+async function findFile(cwd: string): Promise<string | null> {
+  const found: string[] = []
+  for (const name of configFileNames) {
+    if (await isFile(resolve(cwd, name), false)) found.push(name)
+  }
+  if (found.length > 1) {
+    throw new SettingsError([
+      `${found.join(' and ')} are both in ${cwd}; remove one of them, or name the right one with ` +
+        '--config',
+    ])
+  }
+  return found[0] === undefined ? null : resolve(cwd, found[0])
 }
 
 /**
@@ -50,13 +66,11 @@ async function isFile(path: string, required: boolean): Promise<boolean> {
 }
 
 async function importDefault(path: string): Promise<unknown> {
-  let module: { readonly default?: unknown }
-  try {
-    module = (await import(pathToFileURL(path).href)) as { readonly default?: unknown }
-  } catch (error) {
-    const why = error instanceof Error ? `${error.name}: ${error.message}` : 'it threw no error'
-    throw new SettingsError([`The config file ${path} could not be run: ${why}`])
-  }
+  const module = await importConfig(path).catch((error: unknown) => {
+    throw new SettingsError([
+      `The config file ${path} could not be run: ${importFailure(error, path)}`,
+    ])
+  })
   if (module.default === undefined) {
     throw new SettingsError([`The config file ${path} has no default export`], {
       hint: 'It has to say: export default defineConfig({ ... })',

@@ -28,7 +28,7 @@ export interface SettingsSources {
   readonly flags?: Readonly<Record<string, string | undefined>>
   readonly env: Environment
   readonly cwd: string
-  /** Path of the config file; without it `holdfast.config.ts` is read when it is there. */
+  /** Path of the config file; without it the usual name is looked for. */
   readonly config?: string | undefined
   /** The configuration itself, from a program that embeds us; then no file is read. */
   readonly inline?: Config

@@ -3,8 +3,11 @@
 export const configFileSection = `
 ## The config file
 
-\`holdfast.config.ts\` in the working directory, or the file named by \`--config\`. Its default
-export may hold every config key above, and these:
+\`holdfast.config.ts\` or \`holdfast.config.mts\` in the working directory, or the file named by
+\`--config\`. Two of them side by side are an error. Node runs the file as it is, so its TypeScript
+may hold types but no \`enum\` or \`namespace\`. It is an ES module (\`import\`, \`export\`), also in
+a package of \`"type": "commonjs"\`, and so are the \`.ts\` files that it imports by a relative path.
+Its default export may hold every config key above, and these:
 
 ### \`runs\`
 

@@ -1,0 +1,113 @@
+/**
+ * Goal: a config file works in whatever package it is put, and one that does not run says where.
+ * Method: real processes, because the test runner loads TypeScript in its own way.
+ */
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+
+let folder = ''
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'holdfast-config-'))
+})
+afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+const write = (name: string, text: string): void => writeFileSync(join(folder, name), text)
+
+const loader = pathToFileURL('src/settings/load-settings.ts').href
+const program = `
+  import { loadSettings } from '${loader}'
+  const sources = { env: {}, cwd: process.cwd(), config: process.argv[1] }
+  const answer = await loadSettings(sources).catch(({ problems }) => ({ problems }))
+  const { port, configFile, problems } = answer
+  console.log(JSON.stringify({ port, configFile, problems }))`
+
+interface Loaded {
+  readonly port?: number
+  readonly configFile?: string
+  readonly problems?: readonly string[]
+}
+
+/** What the folder's settings are, or what is wrong with them, as a process of its own finds. */
+function load(...named: readonly string[]): Loaded & { readonly stderr: string } {
+  const argv = ['--input-type=module', '-e', program, ...named]
+  const options = { cwd: folder, env: {}, encoding: 'utf8' } as const
+  const { stdout, stderr } = spawnSync(process.execPath, argv, options)
+  if (stdout === '') throw new Error(stderr)
+  return { ...(JSON.parse(stdout) as Loaded), stderr }
+}
+
+const importing = "import { port } from './port.ts'\nexport default { port }\n"
+
+describe('the kind of module', () => {
+  it.each([
+    ['commonjs', '{ "type": "commonjs" }'],
+    ['none', '{ "name": "bot" }'],
+    ['module', '{ "type": "module" }'],
+  ])('does not depend on package.json with the type %s', (_, manifest) => {
+    write('package.json', manifest)
+    write('holdfast.config.ts', importing)
+    write('port.ts', 'export const port: number = 7001\n')
+    const configFile = join(folder, 'holdfast.config.ts')
+    expect(load()).toEqual({ port: 7001, configFile, stderr: '' })
+  })
+
+  it('of what a package brings stays what the package says', () => {
+    write('package.json', '{ "type": "commonjs" }')
+    write('holdfast.config.ts', "import port from './port.cjs'\nexport default { port }\n")
+    write('port.cjs', 'module.exports = 7002\n')
+    expect(load()).toMatchObject({ port: 7002, stderr: '' })
+  })
+})
+
+describe('the name', () => {
+  it('may end in .mts', () => {
+    write('holdfast.config.mts', 'const port: number = 7003\nexport default { port }\n')
+    expect(load()).toMatchObject({ port: 7003, configFile: join(folder, 'holdfast.config.mts') })
+  })
+
+  it('must be one of both: with two files it is not clear which counts', () => {
+    write('holdfast.config.ts', 'export default { port: 1 }')
+    write('holdfast.config.mts', 'export default { port: 2 }')
+    expect(load().problems).toEqual([
+      `holdfast.config.ts and holdfast.config.mts are both in ${folder}; ` +
+        'remove one of them, or name the right one with --config',
+    ])
+    expect(load('holdfast.config.ts').port).toBe(1)
+  })
+})
+
+describe('a file that does not run', () => {
+  it.each([
+    ['syntax that TypeScript does not know', 'export default {\n  port: ,\n}', 2],
+    ['a missing end', 'export default {\n', 1],
+    ['TypeScript that is more than types', '\nenum A { b }\nexport default {}', 2],
+    ['an export that is not there', "\n\nimport { a } from './port.ts'\nexport default { a }", 3],
+    ['an error', "\n\n\nthrow new Error('no')", 4],
+    ['an error in a function', "const f = () => {\n  throw new Error('no')\n}\nf()", 2],
+  ])('is named with the line: %s', (_, text, line) => {
+    write('package.json', '{ "type": "commonjs" }')
+    write('holdfast.config.ts', text)
+    write('port.ts', 'export const port: number = 7001\n')
+    const path = join(folder, 'holdfast.config.ts')
+    const { problems, stderr } = load()
+    expect(problems).toEqual([expect.stringContaining(`(${path}:${line})`)])
+    expect(problems).toEqual([expect.stringContaining(`The config file ${path} could not be run`)])
+    expect(stderr).toBe('')
+  })
+
+  it('for a fault in a file that it imports, that file is named', () => {
+    write('holdfast.config.ts', importing)
+    write('port.ts', 'export const port =\n')
+    expect(load().problems).toEqual([expect.stringMatching(`\\(${join(folder, 'port.ts')}:\\d\\)`)])
+  })
+
+  it('is told without a line where Node names none', () => {
+    write('holdfast.config.ts', "import './missing.ts'\nexport default {}")
+    expect(load().problems).toEqual([expect.stringContaining(join(folder, 'missing.ts'))])
+    expect(load().problems).toEqual([expect.not.stringMatching(/:\d+\)/)])
+  })
+})
