@@ -83,7 +83,7 @@ describe('the program', () => {
     [['serve', '--prot', '1'], {}, 2, 'the nearest right one is --port'],
     [['serve'], { HOLDFAST_PORT: 'abc' }, 2, 'HOLDFAST_PORT (from the environment) is "abc"'],
     [['serve'], { HOLDFAST_PROT: '1' }, 2, 'the nearest right one is HOLDFAST_PORT'],
-    [['serve', '--config', 'broken.ts'], {}, 2, 'runs.review.onNewer must be one of'],
+    [['serve', '--config', 'broken.ts'], {}, 2, 'runs.review.onNewer is "never" but must be'],
     [['token', 'create', '--scope', 'god'], {}, 2, '--scope must be'],
     [
       ['token', 'create', '--scope', 'read', '--url', 'http://127.0.0.1:9', '--token', 'x'],

@@ -7,7 +7,7 @@ import { optionEntries, type OptionKey } from '../settings/options.ts'
 
 export function addSettingFlags(command: Command, only?: readonly OptionKey[]): Command {
   command.addOption(
-    new Flag('--config <path>', 'config file (default: holdfast.config.ts or .mts, if it is there)'),
+    new Flag('--config <path>', 'config file (default: holdfast.config.ts or .mts, if present)'),
   )
   for (const group of optionGroups) {
     for (const [key, entry] of optionEntries) {

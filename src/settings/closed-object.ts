@@ -5,7 +5,10 @@
 import { z } from 'zod'
 import { meantWords } from './nearest.ts'
 
-/** `elsewhere` says for keys that are not allowed here where they belong. */
+/**
+ * `elsewhere` says for keys that are not allowed here where they belong. The message has a line for
+ * each key.
+ */
 export function closedObject<Shape extends z.core.$ZodLooseShape>(
   shape: Shape,
   elsewhere: ReadonlyMap<string, string> = new Map(),
@@ -14,7 +17,7 @@ export function closedObject<Shape extends z.core.$ZodLooseShape>(
   return z.strictObject(shape, {
     error: (issue) =>
       issue.code === 'unrecognized_keys'
-        ? issue.keys.map((key) => unknownKey(key, known, elsewhere)).join('; ')
+        ? issue.keys.map((key) => unknownKey(key, known, elsewhere)).join('\n')
         : 'must be an object',
   })
 }

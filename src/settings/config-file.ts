@@ -1,29 +1,34 @@
 /**
- * Finds, runs and checks the config file. It is the user's program: it may throw, export the
- * wrong thing or be misspelt, and each of that is told with the file's path.
+ * Finds, runs and checks the config file. It is the user's program: it may throw, export the wrong
+ * thing or be misspelt, and each of that is told with the file's path. What is wrong is handed
+ * back, so that it is told together with what is wrong elsewhere.
  */
 import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import type { Config } from '../config.ts'
-import { configSchema } from './config-schema.ts'
+import { checkConfig, type CheckedConfig } from './check-config.ts'
 import { importConfig, importFailure } from './import-config.ts'
 import { SettingsError } from './settings-error.ts'
 
 /** The names that are looked for; only one of them may be there. */
 export const configFileNames = ['holdfast.config.ts', 'holdfast.config.mts'] as const
 
-export interface LoadedConfig {
-  /** Absolute; null when there is no file. */
+export interface LoadedConfig extends CheckedConfig {
+  /** Absolute; null when there is no file, or none that could be run. */
   readonly path: string | null
-  readonly config: Config
+  readonly hint?: string | undefined
 }
 
 /** `named` is the path a person gave; without one the file may be missing. */
 export async function loadConfigFile(cwd: string, named: string | null): Promise<LoadedConfig> {
-  const path = named === null ? await findFile(cwd) : resolve(cwd, named)
-  if (path === null) return { path: null, config: {} }
-  if (named !== null) await isFile(path, true)
-  return { path, config: checkConfig(await importDefault(path), path) }
+  try {
+    const path = named === null ? await findFile(cwd) : resolve(cwd, named)
+    if (path === null) return { path, config: {}, problems: [] }
+    if (named !== null) await isFile(path, true)
+    return { path, ...checkConfig(await importDefault(path), path) }
+  } catch (error) {
+    if (!(error instanceof SettingsError)) throw error
+    return { path: null, config: {}, problems: error.problems, hint: error.hint }
+  }
 }
 
 async function findFile(cwd: string): Promise<string | null> {
@@ -38,18 +43,6 @@ async function findFile(cwd: string): Promise<string | null> {
     ])
   }
   return found[0] === undefined ? null : resolve(cwd, found[0])
-}
-
-/**
- * `where` names the source in errors: the file's path, or the call that was given the object;
- * `what` is the object itself.
- */
-export function checkConfig(given: unknown, where: string, what = 'the default export'): Config {
-  const parsed = configSchema.safeParse(given)
-  if (parsed.success) return parsed.data
-  throw new SettingsError(
-    parsed.error.issues.map((issue) => `${where}: ${pathText(issue.path, what)}${issue.message}`),
-  )
 }
 
 async function isFile(path: string, required: boolean): Promise<boolean> {
@@ -77,12 +70,4 @@ async function importDefault(path: string): Promise<unknown> {
     })
   }
   return module.default
-}
-
-function pathText(path: readonly PropertyKey[], whole: string): string {
-  if (path.length === 0) return `${whole} `
-  return `${path
-    .map(String)
-    .join('.')
-    .replace(/\.(\d+)(?=\.|$)/g, '[$1]')} `
 }

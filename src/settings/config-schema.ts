@@ -24,18 +24,10 @@ const list = <T extends z.ZodType>(item: T) => z.array(item, 'must be a list')
 const callback = <T>() => z.custom<T>((value) => typeof value === 'function', 'must be a function')
 const yesOrNo = z.boolean('must be true or false')
 
-const typeName = z
-  .string()
-  .regex(
-    /^[a-z][a-z0-9._-]{0,63}$/,
-    'must be a lower-case letter, then up to 63 of a-z, 0-9, dot, underscore or hyphen',
-  )
-const named = <V extends z.ZodType>(key: z.ZodType<string, string>, value: V) =>
-  z.record(key, value, { error: namedError })
-const namedError = (issue: { code?: string; issues?: readonly { message: string }[] }): string =>
-  issue.code === 'invalid_key'
-    ? (issue.issues?.[0]?.message ?? 'is no right name')
-    : 'must be an object'
+const typeName = /^[a-z][a-z0-9._-]{0,63}$/
+const wrongTypeName =
+  'is no name for a run type: it must be a lower-case letter, then up to 63 of a-z, 0-9, dot, ' +
+  'underscore or hyphen'
 
 const execution = z.literal('remote', {
   error: ({ input }) =>
@@ -80,6 +72,23 @@ const runTypeShape = {
 }
 const runType = closedObject(runTypeShape, notAvailable)
 
+/** Not a record of zod: there a wrong name hides what is wrong with the type. */
+const runTypes = z.unknown().transform((value, context) => {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    context.addIssue('must be an object')
+    return z.NEVER
+  }
+  const types = Object.entries(value).map(([name, given]) => {
+    if (!typeName.test(name)) {
+      context.addIssue({ code: 'custom', path: [name], message: wrongTypeName })
+    }
+    const parsed = runType.safeParse(given)
+    if (!parsed.success) handOn(parsed.error.issues, context, [name])
+    return [name, parsed.data] as const
+  })
+  return Object.fromEntries(types)
+})
+
 const days = (min: number) => wholeNumber(min, 36_500).optional()
 const retention = closedObject({
   finishedDays: days(1),
@@ -118,7 +127,7 @@ for (const [key, entry] of optionEntries) {
 const configObject = closedObject(
   {
     ...plainSettings,
-    runs: named(typeName, runType).optional(),
+    runs: runTypes.optional(),
     channels: closedObject(
       Object.fromEntries(githubChannels.map((name) => [name, channel.optional()])),
       channelsToCome,
@@ -135,9 +144,19 @@ function pickSchema<T extends z.ZodType>(pick: (value: unknown) => T) {
   return z.unknown().transform((value, context): z.output<T> => {
     const parsed = pick(value).safeParse(value)
     if (parsed.success) return parsed.data
-    for (const { path, message } of parsed.error.issues) {
-      context.issues.push({ code: 'custom', path: [...path], message, input: value })
-    }
+    handOn(parsed.error.issues, context, [])
     return z.NEVER
   })
+}
+
+/** What is wrong below a place, as it was told there. */
+function handOn(
+  issues: readonly z.core.$ZodIssue[],
+  context: z.core.$RefinementCtx,
+  place: readonly PropertyKey[],
+): void {
+  for (const issue of issues) {
+    const path = [...place, ...issue.path]
+    context.issues.push({ ...issue, path, input: undefined })
+  }
 }

@@ -3,6 +3,7 @@
  * nobody would learn why nothing starts: it is refused when the configuration is loaded.
  */
 import { z } from 'zod'
+import type { EventFilter } from '../config.ts'
 import { meantWords } from './nearest.ts'
 
 /** GitHub's actions of each event that can start a run; none where the event has no action. */
@@ -59,21 +60,33 @@ function wrongAction(event: string, action: string): string | null {
   return `is no action of ${event}; ${meantWords(action, actions)}`
 }
 
-const form = z.record(z.string(), z.array(z.string('must be a text'), 'must be a list'), {
-  error: () => 'must be an object',
-})
-
-export const eventFilter = form.superRefine((filter, context) => {
+/** Checked by hand: zod's own checks come first, and one that fails would hide the names. */
+export const eventFilter = z.custom<EventFilter>().superRefine((filter: unknown, context) => {
+  if (typeof filter !== 'object' || filter === null || Array.isArray(filter)) {
+    context.addIssue('must be an object')
+    return
+  }
   for (const [event, actions] of Object.entries(filter)) {
-    const wrong = wrongEvent(event)
-    if (wrong !== null) {
-      context.addIssue({ code: 'custom', path: [event], message: wrong })
-      continue
-    }
-    for (const [at, action] of actions.entries()) {
-      const message = wrongAction(event, action)
-      const what = message === null ? '' : `${JSON.stringify(action)} ${message}`
-      if (message !== null) context.addIssue({ code: 'custom', path: [event, at], message: what })
+    for (const { path, message } of wrongIn(event, actions)) {
+      context.addIssue({ code: 'custom', path, message })
     }
   }
 })
+
+interface Wrong {
+  readonly path: (string | number)[]
+  readonly message: string
+}
+
+function wrongIn(event: string, actions: unknown): readonly Wrong[] {
+  const wrong = wrongEvent(event)
+  const own = wrong === null ? [] : [{ path: [event], message: wrong }]
+  if (!Array.isArray(actions)) return [...own, { path: [event], message: 'must be a list' }]
+  const inside = actions.flatMap((action: unknown, at) => {
+    const message = typeof action === 'string' ? null : 'must be a text'
+    const named = wrong === null && message === null ? wrongAction(event, String(action)) : null
+    const told = named === null ? message : `${JSON.stringify(action)} ${named}`
+    return told === null ? [] : [{ path: [event, at], message: told }]
+  })
+  return [...own, ...inside]
+}

@@ -102,6 +102,8 @@ describe('the first start', () => {
     const env = { HOLDFAST_DATABASE_URL: 'postgres://db/x' }
     await expect(start(env)).rejects.toThrow(SettingsError)
     await expect(start(env)).rejects.toThrow('HOLDFAST_ADMIN_TOKEN is required with PostgreSQL')
+    const both = { ...env, GITHUB_WEBHOOK_SECRET: 'short' }
+    await expect(start(both)).rejects.toMatchObject({ problems: { length: 2 } })
     const secrets = {
       HOLDFAST_ADMIN_TOKEN: 'a'.repeat(16),
       GITHUB_WEBHOOK_SECRET: 'b'.repeat(16),

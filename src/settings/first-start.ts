@@ -34,12 +34,7 @@ export interface ServerSecrets {
 }
 
 export async function serverSecrets(settings: Settings, random: Random): Promise<ServerSecrets> {
-  if (settings.adminToken === null && settings.database.kind === 'postgres') {
-    throw new SettingsError([`${options.adminToken.env} is required with PostgreSQL`], {
-      hint: 'Every machine on one database needs the same: openssl rand -base64 32',
-    })
-  }
-  refuseShortSecrets(settings)
+  refuseWrongSecrets(settings)
   await makeDatabaseFolder(settings)
   const kept: (KeptSecret & { readonly label: string })[] = []
   const keep = async (name: string, label: string, prefix: string, setting: string) => {
@@ -115,16 +110,23 @@ async function refuseOpenFolder(path: string): Promise<void> {
   )
 }
 
-function refuseShortSecrets({ adminToken, githubWebhookSecrets }: Settings): void {
+function refuseWrongSecrets({ adminToken, githubWebhookSecrets, database }: Settings): void {
+  const isMissing = adminToken === null && database.kind === 'postgres'
+  const isShort = (secret: string): boolean => secret.length < secretLengthMin
   const short = [
-    ...(adminToken !== null && adminToken.length < secretLengthMin ? [options.adminToken.env] : []),
-    ...(githubWebhookSecrets.some((secret) => secret.length < secretLengthMin)
-      ? [options.githubWebhookSecrets.env]
-      : []),
+    ...(adminToken !== null && isShort(adminToken) ? [options.adminToken.env] : []),
+    ...(githubWebhookSecrets.some(isShort) ? [options.githubWebhookSecrets.env] : []),
   ]
-  if (short.length === 0) return
-  throw new SettingsError(
-    short.map((name) => `${name} has fewer than ${secretLengthMin} characters and can be guessed`),
-    { hint: 'Make a better one: openssl rand -base64 32' },
-  )
+  const problems = [
+    ...(isMissing ? [`${options.adminToken.env} is required with PostgreSQL`] : []),
+    ...short.map(
+      (name) => `${name} has fewer than ${secretLengthMin} characters and can be guessed`,
+    ),
+  ]
+  if (problems.length === 0) return
+  throw new SettingsError(problems, {
+    hint: isMissing
+      ? 'Every machine on one database needs the same: openssl rand -base64 32'
+      : 'Make a better one: openssl rand -base64 32',
+  })
 }

@@ -4,10 +4,10 @@
  * never gives way to a default. All problems are told at once.
  */
 import { resolve } from 'node:path'
-import { inspect } from 'node:util'
 import type { Config } from '../config.ts'
 import type { StoreMode } from '../store.ts'
-import { checkConfig, loadConfigFile } from './config-file.ts'
+import { checkConfig } from './check-config.ts'
+import { loadConfigFile, type LoadedConfig } from './config-file.ts'
 import { readEnvironment, type Environment, type FoundText } from './environment.ts'
 import { freezeDeep } from './freeze-deep.ts'
 import { isLoopbackName } from './loopback.ts'
@@ -17,6 +17,7 @@ import { optionEntries, options, type OptionKey, type OptionValues } from './opt
 import { contextProblems } from './publish-rights.ts'
 import type { Settings } from './settings.ts'
 import { SettingsError } from './settings-error.ts'
+import { shownValue } from './shown-value.ts'
 import { withTypeDefaults } from './type-defaults.ts'
 import type { Database } from './value-kind.ts'
 
@@ -37,13 +38,14 @@ export interface SettingsSources {
 }
 
 export async function loadSettings(sources: SettingsSources): Promise<Settings> {
-  const file =
+  const file: LoadedConfig =
     sources.inline === undefined
       ? await loadConfigFile(sources.cwd, sources.config ?? null)
-      : { path: null, config: checkConfig(sources.inline, embedder, 'the argument') }
+      : { path: null, ...checkConfig(sources.inline, embedder, 'the argument') }
+  const { hint } = file
   const environment = readEnvironment(sources.env, sources.cwd)
   const flags = readFlags(sources.flags ?? {})
-  const problems = [...flags.problems, ...environment.problems]
+  const problems = [...flags.problems, ...environment.problems, ...file.problems]
   const values: Record<string, unknown> = {}
   for (const [key, entry] of optionEntries) {
     const texts = [flags.found.get(key), environment.found.get(key)]
@@ -62,7 +64,7 @@ export async function loadSettings(sources: SettingsSources): Promise<Settings> 
     ...plainApiProblems(values),
     ...contextProblems(types.runs, file.path ?? embedder),
   )
-  if (problems.length > 0) throw new SettingsError(problems)
+  if (problems.length > 0) throw new SettingsError(problems, hint === undefined ? {} : { hint })
 
   const { databaseUrl, ...plain } = values as OptionValues
   const dataDir = resolve(sources.cwd, plain.dataDir)
@@ -122,15 +124,10 @@ function parseConfigured(
 }
 
 function badValue(name: string, source: string | null, entry: Option, value: unknown): string {
-  const shown = entry.kind.mayShow ? ` is ${shorten(value)} but` : ''
+  const shown = entry.kind.mayShow ? ` is ${shownValue(value)} but` : ''
   const unit = entry.unit === null ? '' : ` (${entry.unit})`
   const from = source === null ? '' : ` (${source})`
   return `${name}${from}${shown} must be ${entry.kind.allowed}${unit}`
-}
-
-function shorten(value: unknown): string {
-  const text = typeof value === 'string' ? JSON.stringify(value) : inspect(value, { depth: 0 })
-  return text.length > 60 ? `${text.slice(0, 57)}...` : text
 }
 
 /**

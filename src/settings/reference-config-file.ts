@@ -5,8 +5,9 @@ export const configFileSection = `
 
 \`holdfast.config.ts\` or \`holdfast.config.mts\` in the working directory, or the file named by
 \`--config\`. Two of them side by side are an error. Node runs the file as it is, so its TypeScript
-may hold types but no \`enum\` or \`namespace\`. It is an ES module (\`import\`, \`export\`), also in
-a package of \`"type": "commonjs"\`, and so are the \`.ts\` files that it imports by a relative path.
+may hold types but no \`enum\` or \`namespace\`. It is an ES module (\`import\`, \`export\`), also
+in a package of \`"type": "commonjs"\`, and so are the \`.ts\` files that it imports by a relative
+path.
 Its default export may hold every config key above, and these:
 
 ### \`runs\`

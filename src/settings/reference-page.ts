@@ -47,8 +47,8 @@ const introduction = `
 A setting is taken from its flag, else from the environment, else from \`holdfast.config.ts\`, else
 it has its default. A value that is wrong is an error wherever it stands and is never replaced by a
 default; blanks around it do not count. An unknown flag, config key or \`HOLDFAST_…\` variable is an
-error that names the nearest right one, where there is one. Only names that begin with
-\`HOLDFAST_\` are checked so: the
+error that names the nearest right one, where there is one. All errors are told at once. Only names
+that begin with \`HOLDFAST_\` are checked so: the
 environment's other names (\`GITHUB_…\`, \`SLACK_…\`) belong to other programs too, so a misspelt
 one is not noticed. Whether the store is live or a sandbox is told at every start.
 
