@@ -41,6 +41,7 @@ describe('help', () => {
 describe('wrong usage', () => {
   test.each([
     ['sevre', 'sevre is no command; the nearest right one is: holdfast serve'],
+    ['delivery', 'delivery is no command; the nearest right one is: holdfast deliveries'],
     ['token creat', 'creat is no command; the nearest right one is: holdfast token create'],
     ['serve --prot 1', '--prot is no option of holdfast serve; the nearest right one is --port'],
     ['serve --prot=1', '--prot is no option of holdfast serve; the nearest right one is --port'],

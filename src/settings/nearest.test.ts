@@ -42,6 +42,23 @@ describe('the nearest name', () => {
     expect(nearest(wrong, right)).toBeNull()
   })
 
+  test.each([
+    ['delivery', 'deliveries'],
+    ['migration', 'migrate'],
+    ['simulation', 'simulate'],
+    ['--deliver', '--deliveries'],
+  ])('to %s is %s, which begins alike and ends otherwise', (wrong, right) => {
+    expect(nearest(wrong, ['serve', 'runs', 'why', '--dry-run', right])).toBe(right)
+  })
+
+  test('is none only because all names begin alike', () => {
+    expect(nearest('HOLDFAST_LOGS', ['HOLDFAST_DATABASE_URL', 'HOLDFAST_LOCALE'])).toBeNull()
+  })
+
+  test('is the one that fewer letters are wrong in, though another begins alike', () => {
+    expect(nearest('deliver', ['deliveries', 'delivery'])).toBe('delivery')
+  })
+
   test('is none among none', () => {
     expect(nearest('port', [])).toBeNull()
   })

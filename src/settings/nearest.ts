@@ -39,23 +39,35 @@ function at(row: readonly number[], column: number): number {
 export function nearest(wrong: string, right: readonly string[]): string | null {
   // Names are short; whoever sends a longer text has not mistyped one.
   const typed = wrong.slice(0, 200)
+  const inAll = startOfAll(right)
   let best: string | null = null
   let bestDistance = Number.POSITIVE_INFINITY
   for (const name of right) {
-    const distance = editDistance(typed, name) - sharedStart(typed, name) / 1000
-    if (distance < bestDistance) {
+    const alike = sharedStart(typed, name)
+    const distance = editDistance(typed, name) - alike / 1000
+    const longest = Math.max(typed.length, name.length)
+    // Another form of the same word ends otherwise: `delivery` for `deliveries`.
+    const isSameWord = alike - inAll >= ((longest - inAll) * 2) / 3
+    const isNear = distance <= Math.max(2, longest / 3) || isSameWord
+    if (isNear && distance < bestDistance) {
       best = name
       bestDistance = distance
     }
   }
-  const longest = Math.max(typed.length, best?.length ?? 0)
-  return bestDistance <= Math.max(2, longest / 3) ? best : null
+  return best
 }
 
 /** For messages: the name that was meant, or all there are. */
 export function meantWords(wrong: string, right: readonly string[]): string {
   const meant = nearest(wrong, right)
   return meant === null ? `known are ${right.join(', ')}` : `the nearest right one is ${meant}`
+}
+
+/** How many letters all names begin with, such as HOLDFAST_: they tell nothing. */
+function startOfAll(names: readonly string[]): number {
+  const [first = '', ...others] = names
+  if (others.length === 0) return 0
+  return Math.min(...others.map((name) => sharedStart(first, name)))
 }
 
 function sharedStart(left: string, right: string): number {
