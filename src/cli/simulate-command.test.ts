@@ -73,6 +73,22 @@ test('a violation is told with its rule, what came before it, and how to see it 
   ])
 })
 
+test('the rules are told in the order of their numbers', () => {
+  const rules: Simulated['rules'] = new Map([
+    ['1', ''],
+    ['8', ''],
+    ['12', ''],
+    ['8c', ''],
+    ['2b', ''],
+    ['8b', ''],
+    ['2', ''],
+  ])
+  const text = textReport({ ...played, simulated: { ...broken, rules } }, paintFor(false))
+  const [, list = ''] = /Rules checked\n([^]*?)\n\n/.exec(text) ?? []
+  const numbers = list.split('\n').map((line) => /\d+\s+(\w+):/.exec(line)?.[1])
+  expect(numbers).toEqual(['1', '2', '2b', '8', '8b', '8c', '12'])
+})
+
 test('where all were played, only their number is told', () => {
   const all = { ...played, simulated: { ...broken, broken: [] }, asked: 3 }
   expect(textReport(all, paintFor(false))).toContain('3 seeds from 7, 12.3 seeds per second')

@@ -16,6 +16,8 @@ export interface Played {
 export function textReport(played: Played, paint: Paint): string {
   const { seedsPerSecond, faults, situations, checks, broken, rules } = played.simulated
   const byName = [...faults].toSorted(([a], [b]) => a.localeCompare(b))
+  // An object of JavaScript has 12 before 2b.
+  const byNumber = [...rules].toSorted(([a], [b]) => a.localeCompare(b, 'en', { numeric: true }))
   const lines = [
     `${seedsWords(played)}, ${seedsPerSecond.toFixed(1)} seeds per second`,
     '',
@@ -26,7 +28,7 @@ export function textReport(played: Played, paint: Paint): string {
     ...[...situations].map(([name, times]) => row(times, name)),
     '',
     paint('Rules checked', 'bold'),
-    ...[...rules].map(([rule, name]) => row(checks.get(rule) ?? 0, `${rule}: ${name}`)),
+    ...byNumber.map(([rule, name]) => row(checks.get(rule) ?? 0, `${rule}: ${name}`)),
     '',
     ...(broken.length === 0
       ? [paint('No violations.', 'green')]

@@ -142,6 +142,13 @@ test('a healthy patient has no problem, and what is not well has its remedy', as
   for (const { level, remedy } of report.findings) expect(remedy === null).toBe(level === 'ok')
 })
 
+test('what no queue means is said in plain words', async () => {
+  const { of } = await findings()
+  expect(of('queue')?.detail).toBe(
+    'none (embedded engine): jobs are handed out from the database itself; no Redis is needed',
+  )
+})
+
 test('a check that fails is a finding and takes no other with it', async () => {
   const failing = new SetupError('x', 'it is broken', { hint: 'mend it' })
   const { findings: found, ok } = await examine([

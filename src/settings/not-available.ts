@@ -7,7 +7,7 @@ const remedies: Readonly<Record<string, string>> = {
   tasks: 'only runs are configured so far',
   notify: 'only GitHub is published to',
   inDoubt: 'on GitHub Holdfast looks before it sends again',
-  queueUrl: 'the embedded engine wakes what is due',
+  queueUrl: 'jobs are handed out from the database itself, and no Redis is needed',
   telegramApiUrl: 'only GitHub is published to',
   slackApiUrl: 'only GitHub is published to',
   mailFrom: 'only GitHub is published to',
