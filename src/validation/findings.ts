@@ -4,7 +4,7 @@
  */
 import type { z } from 'zod'
 import { fieldsAt } from './fields-at.ts'
-import { nearName } from './near-name.ts'
+import { unknownMessage } from './near-name.ts'
 
 /** A value can be wrong in a hundred thousand places. */
 const unknownKeysMax = 20
@@ -69,11 +69,6 @@ function flattenUnion(
   }
   const placed = fitting.map((inner) => ({ ...inner, path: [...issue.path, ...inner.path] }))
   return findingsOf(schema, placed, data)
-}
-
-export function unknownMessage(name: string, known: readonly string[]): string {
-  const right = nearName(name, known)
-  return right === null ? 'is not known here' : `is not known here; did you mean ${right}?`
 }
 
 function typeMessage(expected: string, value: unknown): string {

@@ -12,3 +12,9 @@ export function nearName(wrong: string, right: readonly string[]): string | null
   const distance = editDistance(plain(wrong), plain(best))
   return distance * 2 <= Math.max(wrong.length, best.length) ? best : null
 }
+
+/** Of a name that nothing has, to be read after it. */
+export function unknownMessage(name: string, known: readonly string[]): string {
+  const right = nearName(name, known)
+  return right === null ? 'is not known here' : `is not known here; did you mean ${right}?`
+}

@@ -12,7 +12,11 @@ import { createCore } from './core.ts'
 import { createReceive, type Receive } from './exchange.ts'
 import { createFaultScript, type FaultScript } from './faults/script.ts'
 import { createHands, type GitHubHands } from './hands.ts'
-import type { GitHubSimulatorOptions, SimulatedAppOptions } from './options.ts'
+import {
+  refuseUnknownOptions,
+  type GitHubSimulatorOptions,
+  type SimulatedAppOptions,
+} from './options.ts'
 import { createRateLimits } from './rate-limit.ts'
 import type { ReceivedRequest } from './request.ts'
 import { allRoutes } from './routes/all-routes.ts'
@@ -44,6 +48,7 @@ export interface GitHubSimulator extends GitHubHands, GitHubTruth {
 }
 
 export function createGitHubSimulator(options: GitHubSimulatorOptions = {}): GitHubSimulator {
+  refuseUnknownOptions(options)
   const { clock = systemClock, scheduler = systemScheduler } = options
   const world = createWorld({
     clock,

@@ -1,0 +1,24 @@
+import { expect, it } from 'vitest'
+import { createGitHubSimulator } from './simulator.ts'
+
+const create = (options: object) => () => createGitHubSimulator(options)
+
+it.each<[object, string]>([
+  [{ acceptAnyTokens: true }, 'acceptAnyTokens is not known here; did you mean acceptAnyToken?'],
+  [{ whatever: 1 }, 'whatever is not known here'],
+  [{ limits: { perMinuet: 1 } }, 'limits.perMinuet is not known here; did you mean perMinute?'],
+  [{ app: { id: 1, slug: 'a', key: '' } }, 'app.key is not known here'],
+  [{ tokens: [{ token: 'a', name: 'b' }] }, 'tokens.0.name is not known here'],
+  [{ tokens: { token: 'a', login: 'b' } }, 'tokens must be a list'],
+  [{ limits: 5 }, 'limits must be an object'],
+])('%j is refused: it would be left out in silence', (options, told) => {
+  expect(create(options)).toThrow(`createGitHubSimulator: ${told}`)
+})
+
+it('all that is wrong is told at once', () => {
+  expect(create({ random1: 0, limits: { perDay: 1 } })).toThrow(/random1 .*; limits\.perDay /)
+})
+
+it('what is left undefined is not given', () => {
+  expect(create({ limits: undefined, app: undefined, tokens: undefined })).not.toThrow()
+})
