@@ -4,6 +4,9 @@
  */
 import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { refuseOldNode } from './bin/needed-node.mjs'
+
+refuseOldNode()
 
 const sources = new URL('src/simulator/index.ts', import.meta.url)
 const entry = existsSync(sources) ? './src/simulator/index.ts' : './dist/simulator/index.js'

@@ -7,19 +7,15 @@ import { existsSync, readFileSync, realpathSync, statSync } from 'fs'
 import module from 'module'
 import { dirname, join } from 'path'
 import { fileURLToPath } from 'url'
+import { isNewEnough, oldNodeText } from './needed-node.mjs'
 
-const majorNeeded = 24
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
-
-function majorOf(version) {
-  return Number(version.replace(/^v/, '').split('.')[0])
-}
 
 /** The Node that npm installed beside the package, or beside the package that depends on it. */
 function findNode() {
   const places = [join(root, 'node_modules', '.bin', 'node'), join(root, '..', '.bin', 'node')]
   return places.find(function (path) {
-    return existsSync(path) && majorOf(versionOf(path)) >= majorNeeded
+    return existsSync(path) && isNewEnough(versionOf(path))
   })
 }
 
@@ -78,7 +74,7 @@ function runWith(node) {
   })
 }
 
-if (majorOf(process.version) >= majorNeeded) {
+if (isNewEnough(process.version)) {
   keepCompiledCode()
   // The sources in a clone, what was built from them in a package; index.mjs says why.
   const sources = join(root, 'src', 'cli', 'main.ts')
@@ -88,14 +84,7 @@ if (majorOf(process.version) >= majorNeeded) {
 } else {
   const node = findNode()
   if (node === undefined) {
-    process.stderr.write(
-      'holdfast: Node ' +
-        majorNeeded +
-        ' or newer is needed and this is ' +
-        process.version +
-        '.\n' +
-        '  In a clone of Holdfast, npm ci installs one; else see https://nodejs.org/download\n',
-    )
+    process.stderr.write(oldNodeText() + '\n')
     process.exit(1)
   }
   runWith(node)

@@ -2,7 +2,7 @@
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import {
-  copyFileSync,
+  cpSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
@@ -128,8 +128,7 @@ describe('on a Node that is too old', () => {
     ['as old', ['#!/bin/sh\necho v20.2.0\n']],
     ['of a package as old', ['#!/bin/sh\necho v24.0.0\n', '{ "version": "20.2.0" }']],
   ])('it says so when the one beside it is %s', (_name, [script, manifest]) => {
-    mkdirSync(join(cwd, 'bin'))
-    copyFileSync(bin, join(cwd, 'bin', 'holdfast.mjs'))
+    cpSync(resolve('bin'), join(cwd, 'bin'), { recursive: true })
     const modules = join(cwd, 'node_modules')
     if (script !== undefined) {
       mkdirSync(join(modules, '.bin'), { recursive: true })

@@ -4,7 +4,7 @@
  * installation whose program tells where compiled code is kept.
  */
 import { spawnSync } from 'node:child_process'
-import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -82,14 +82,30 @@ describe('what is loaded', () => {
   })
 })
 
+describe('an older Node', () => {
+  const version = "Object.defineProperty(process, 'version', { value: 'v20.20.2' })"
+  const old = ['--import', `data:text/javascript,${encodeURIComponent(version)}`]
+  const needed = 'Node 24 or newer is needed and this is v20.20.2'
+
+  it.each(['index.mjs', 'simulator.mjs'])(
+    'is refused by %s with what to do, before anything else is loaded',
+    (entry) => {
+      const { status, stderr } = run([...old, resolve(entry)])
+      expect(status).toBe(1)
+      expect(stderr).toContain(`Error: holdfast: ${needed}`)
+      expect(stderr).toContain('https://nodejs.org/download')
+      expect(loadedBy(...old, resolve(entry)).parts).toEqual([])
+    },
+  )
+})
+
 describe('compiled code', () => {
   /** An installation of its own, whose program only tells where compiled code is kept. */
   function install(name: string) {
     const packages = join(folder, name, 'node_modules')
     const root = join(packages, 'holdfast')
-    mkdirSync(join(root, 'bin'), { recursive: true })
     mkdirSync(join(root, 'dist', 'cli'), { recursive: true })
-    copyFileSync(bin, join(root, 'bin', 'holdfast.mjs'))
+    cpSync(resolve('bin'), join(root, 'bin'), { recursive: true })
     writeFileSync(join(root, 'package.json'), '{ "type": "module" }')
     writeFileSync(
       join(root, 'dist', 'cli', 'main.js'),
