@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import { SetupError } from '../errors.ts'
+import { presentSecretFiles } from '../settings/secret-files.ts'
 import { addDatabaseFlags, settingsOf, type Parsed } from './connection.ts'
 import { noDatabase, refuseMemory } from './operations/open-operations.ts'
 import { printJson } from './output/json.ts'
@@ -16,7 +17,9 @@ export function addBackupCommand(program: Command, world: World): void {
     .description(
       'Copies a SQLite database to a file: one moment of it, taken while a server goes on, read ' +
         'through for damage before it appears under its name, with mode 0600. To restore, stop ' +
-        'the server and put the copy in the place of the database, without its -wal and -shm.',
+        'the server and put the copy in the place of the database, without its -wal and -shm. ' +
+        'The files admin-token and webhook-secret of the data folder are not in it: for a ' +
+        'restore into another folder, copy them as well.',
     )
     .option('--force', 'replace the file when it is there')
     .option('--json', 'print {"file","bytes"}')
@@ -47,11 +50,20 @@ Examples:
         })
         progress.end()
         if (parsed['json'] === true) return printJson(world.terminal, { file: target, bytes })
-        world.terminal.out(`${target} is a whole copy (${sizeText(bytes)}), checked.\n`)
+        world.terminal.out(
+          `${target} is a whole copy (${sizeText(bytes)}), checked.\n` +
+            notInItText(presentSecretFiles(settings)),
+        )
       } finally {
         progress.end()
       }
     })
+}
+
+/** They hold secrets, and a copy is often kept where more people can read: they are only named. */
+function notInItText(files: readonly string[]): string {
+  if (files.length === 0) return ''
+  return `Not in it: ${files.join(', ')}. Copy ${files.length === 1 ? 'it' : 'them'} as well.\n`
 }
 
 function progressText(share: number): string {

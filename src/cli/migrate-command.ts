@@ -5,13 +5,14 @@ import { isActive } from '../domain/served.ts'
 import type { RestoreNote } from '../outbox-store.ts'
 import { describeDatabase } from '../settings/describe-settings.ts'
 import { makeDatabaseFolder } from '../settings/first-start.ts'
+import { missingSecretFiles } from '../settings/secret-files.ts'
 import type { Settings } from '../settings/settings.ts'
 import { addDatabaseFlags, settingsOf, type Parsed } from './connection.ts'
 import { UsageError } from './failure.ts'
 import { openExisting, refuseMemory } from './operations/open-operations.ts'
 import { printJson } from './output/json.ts'
 import { progressOn } from './output/progress.ts'
-import { notedText } from './restore-words.ts'
+import { missingFilesText, notedText } from './restore-words.ts'
 import { storeFailure } from './store-failure.ts'
 import type { World } from './world.ts'
 
@@ -56,7 +57,10 @@ Examples:
       const answer = { from: schema.version, to, applied, dry_run: dryRun, restored }
       const counts = note && { open: note.open, shown: note.shown }
       if (parsed['json'] === true) return printJson(world.terminal, { ...answer, ...counts })
-      const told = note === null ? '' : notedText(note)
+      const told =
+        note === null
+          ? ''
+          : notedText(note) + missingFilesText(missingSecretFiles(settings), settings.dataDir)
       world.terminal.out(schemaText(answer, describeDatabase(settings)) + told)
     })
 }
@@ -94,9 +98,10 @@ async function noteRestore(world: World, settings: Settings): Promise<RestoreNot
 }
 
 const activeText = (agoMs: number): string =>
-  `Warning: A server was active on this database ${Math.max(0, Math.round(agoMs / 1000))} s ago. ` +
-  'If it runs, stop it, give this command again, then start it: what it sent since the restore ' +
-  'was not looked for first, so a comment or a review may now be there twice.\n'
+  'Warning: If it was restored while a server was running, a comment or a review may now be ' +
+  'there twice: what that server sent since the restore was not looked for first. A server was ' +
+  `active on it ${Math.max(0, Math.round(agoMs / 1000))} s ago. Stop it, give this command ` +
+  'again, then start it.\n'
 
 interface Migrated {
   readonly from: number

@@ -297,30 +297,6 @@ describe('the database', () => {
     expect((await at.command('runs', '--data-dir', 'elsewhere')).code).toBe(0)
   })
 
-  test('migrate --restored has what is open looked for first', async () => {
-    await at.store.recordMode('sandbox')
-    const first = await at.store.outbox.knowsSince()
-    const { code, stdout } = await at.command('migrate', '--restored')
-    expect({ code, stdout }).toMatchObject({ code: 0 })
-    expect(stdout).toMatch(
-      / is up to date: schema \d+\.\nNoted that this database was restored, at /,
-    )
-    expect(stdout).toContain('there is nothing to look for')
-    expect(await at.store.outbox.knowsSince()).toBeGreaterThan(first)
-    const wrong = await at.command('migrate', '--restored', '--dry-run')
-    expect(wrong).toMatchObject({ code: 2, stdout: '' })
-  })
-
-  test('migrate --restored says when a server is active on that database', async () => {
-    await at.store.recordMode('sandbox')
-    expect((await at.command('migrate', '--restored')).stderr).toBe('')
-    await at.store.beat()
-    const { code, stdout, stderr } = await at.command('migrate', '--restored', '--json')
-    const told = { restored: true, open: 0, shown: 0 }
-    expect({ code, ...(JSON.parse(stdout) as object) }).toMatchObject({ code: 0, ...told })
-    expect(stderr).toMatch(/^Warning: A server was active on this database \d+ s ago\. .*stop it/)
-  })
-
   test('is copied, and a copy is not replaced by chance', async () => {
     await claim(5, 'b')
     const made = await at.command('backup', 'copy.db', '--json')

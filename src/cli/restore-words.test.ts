@@ -14,7 +14,8 @@ const note: RestoreNote = {
 }
 
 test('after migrate --restored the counts are told, and that nothing is sent twice', () => {
-  expect(notedText(note)).toBe(`Noted that this database was restored, at 2026-01-31T12:00:00Z.
+  expect(notedText(note))
+    .toBe(`Noted at 2026-01-31T12:00:00Z: this database is a restored copy of 2026-01-31T11:00:00Z.
 The next server looks on GitHub before it sends anything, so that nothing is sent twice:
   1 open delivery is looked for, and sent only if not found.
   12 that were shown are read once more, one a second, and corrected if GitHub shows something else.
@@ -28,8 +29,9 @@ test('after migrate --restored it is told when there was nothing to note', () =>
 
 test('a start says what it does about a restore, in one line, and until when', () => {
   expect(restoredLine(note, at)).toBe(
-    'restored copy of 2026-01-31T11:00:00Z; looks on GitHub for 1 open delivery before sending ' +
-      'and reads 12 shown ones again, until about 2026-01-31T12:00:12Z',
+    'restored copy of 2026-01-31T11:00:00Z, noted at 2026-01-31T12:00:00Z; looks on GitHub for ' +
+      '1 open delivery before sending and reads 12 shown ones again, until about ' +
+      '2026-01-31T12:00:12Z',
   )
   expect(restoredLine({ ...note, open: 0, shown: 0 }, at)).toContain('so nothing is looked for')
 })

@@ -130,6 +130,23 @@ describe('a server that comes up', () => {
       world.stop('SIGTERM')
       expect(await exit).toBe(0)
       expect(world.stderr).toMatch(/restored copy of .*; looks on GitHub for 2 open deliveries/)
+      const folder = join(world.cwd, 'data')
+      expect(world.stderr).toContain(
+        `WARNING: admin-token and webhook-secret were not in ${folder}`,
+      )
+    })
+
+    test('says nothing of files that a restored copy came with', async () => {
+      const world = new FakeWorld()
+      const restoredAt = world.clock.wallMs()
+      const times = { restoredAt, copiedAt: 0, lastReadAt: restoredAt, servedAt: restoredAt }
+      world.restoreNote = () => Promise.resolve({ ...times, open: 2, shown: 0 })
+      world.env = { ...live, HOLDFAST_ADMIN_TOKEN: 'given-by-the-environment' }
+      const exit = world.run('serve')
+      await world.printed.promise
+      world.stop('SIGTERM')
+      expect(await exit).toBe(0)
+      expect(world.stderr).not.toContain('WARNING')
     })
 
     test('says that it publishes, as whom, where webhooks go, and what comes next', async () => {

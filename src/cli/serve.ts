@@ -6,6 +6,7 @@
  *
  * Further signals change nothing while it drains: whoever wants it dead at once has SIGKILL.
  */
+import { basename } from 'node:path'
 import type { App } from '../compose.ts'
 import type { OwnAccount } from '../github.ts'
 import { serverSecrets } from '../settings/first-start.ts'
@@ -16,7 +17,7 @@ import { exitCodes } from './failure.ts'
 import { listenFailure } from './listen-failure.ts'
 import { makeLog, type Log } from './log.ts'
 import { madeSecretsText, startedText } from './notices.ts'
-import { restoredLine } from './restore-words.ts'
+import { newFilesWarning, restoredLine } from './restore-words.ts'
 import { storeFailure } from './store-failure.ts'
 import type { World } from './world.ts'
 
@@ -70,7 +71,11 @@ async function start(world: World, settings: Settings, log: Log): Promise<Starte
     terminal.err(madeSecretsText(secrets.unshown))
     const account = await firstWord(world, app)
     const restored = restoredLine(await app.restoreNote(), clock.wallMs())
-    terminal.err(startedText({ settings, secrets, version, url, account, restored }))
+    const made = restored === null ? [] : secrets.unshown.map(({ path }) => basename(path))
+    const lost = newFilesWarning(made, settings.dataDir)
+    const warnings = [...secrets.warnings, ...(lost === null ? [] : [lost])]
+    const told = { settings, secrets: { ...secrets, warnings }, version, url, account, restored }
+    terminal.err(startedText(told))
     await secrets.markShown()
     log.info({ version, url, settings: describeChanges(settings) }, 'started')
     log.debug({ settings: describeSettings(settings) }, 'all settings')

@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path'
 import { fine, problem, warning, type Finding } from '../domain/finding.ts'
 import { unsafeDatabaseFile } from '../settings/database-file.ts'
 import { options } from '../settings/options.ts'
+import { secretFileNames } from '../settings/secret-files.ts'
 import type { Settings } from '../settings/settings.ts'
 
 const megabyte = 1_000_000
@@ -41,7 +42,7 @@ export async function checkDataFolder({ dataDir }: Settings): Promise<readonly F
 
 /** The secrets that a first start made and kept there. */
 export async function checkSecretFiles({ dataDir }: Settings): Promise<readonly Finding[]> {
-  const names = ['admin-token', 'webhook-secret']
+  const names = Object.values(secretFileNames)
   const found = await Promise.all(
     names.map(async (name) => {
       const path = join(dataDir, name)

@@ -12,6 +12,7 @@ import { unsafeDatabaseFile } from './database-file.ts'
 import { keepSecret, markShown, type KeptSecret } from './kept-secret.ts'
 import { makeFolder } from './make-folder.ts'
 import { options, secretLengthMin } from './options.ts'
+import { secretFileNames } from './secret-files.ts'
 import type { Settings } from './settings.ts'
 import { SettingsError } from './settings-error.ts'
 
@@ -46,13 +47,15 @@ export async function serverSecrets(settings: Settings, random: Random): Promise
   }
   const adminEnv = options.adminToken.env
   const admin =
-    settings.adminToken === null ? await keep('admin-token', 'admin token', 'hfa_', adminEnv) : null
+    settings.adminToken === null
+      ? await keep(secretFileNames.admin, 'admin token', 'hfa_', adminEnv)
+      : null
   const given = settings.githubWebhookSecrets
   const webhookEnv = options.githubWebhookSecrets.env
   const webhookSecrets =
     given.length > 0
       ? given
-      : [(await keep('webhook-secret', 'webhook secret', 'hfw_', webhookEnv)).value]
+      : [(await keep(secretFileNames.webhook, 'webhook secret', 'hfw_', webhookEnv)).value]
   const unshown = kept.filter((secret) => secret.unshown)
   return {
     adminToken: settings.adminToken ?? String(admin?.value),
