@@ -22,6 +22,8 @@ const announced = {
     statusContext: 'acme/review',
   },
 }
+/** Of what is found out without sending anything. */
+const findings = new Set<string>(['budget', 'looked', 'settled', 'scanned', 'look_failed'])
 const trouble = { code: 'forbidden', text: 'GitHub answered 403' }
 
 export function whyDeliveries(open: OpenStore): void {
@@ -46,13 +48,15 @@ export function whyDeliveries(open: OpenStore): void {
   }
 
   /** One step with every delivery that is due. */
-  async function step(end: (name: string) => AttemptEnd | Finding): Promise<void> {
+  async function step(
+    end: (name: string, delivery: Delivery) => AttemptEnd | Finding,
+  ): Promise<void> {
     const { outbox } = world.store
     for (const { delivery, hold } of await outbox.lease({ limit: 10, progressMax: 10 })) {
       const { versionFence, versionSeq, providerId } = delivery
-      const came = end(delivery.name)
-      if (came.what === 'budget' || came.what === 'looked') {
-        await outbox.record(hold, came)
+      const came = end(delivery.name, delivery)
+      if (findings.has(came.what)) {
+        await outbox.record(hold, came as Finding)
         continue
       }
       // A commit has one status after the other; none is ever changed.
@@ -98,6 +102,60 @@ export function whyDeliveries(open: OpenStore): void {
     expect(told.filter((text) => text.includes('comment'))).toEqual(['The comment 77 was made.'])
     expect(told).toContain('The commit status acme/review was sent as 41.')
     expect(actions.filter(({ command }) => command?.includes('deliveries'))).toEqual([])
+  })
+
+  describe('what was sent, and may have been changed since', () => {
+    const lost = { code: 'unanswered', text: 'the answer never came' }
+    const changed = { providerId: '77', url: null, current: false }
+
+    /** After a lost answer what is sent is read again; `read` says what that finds. */
+    async function sendAndRead(waitMs: number, read: () => Finding): Promise<void> {
+      await step(() => ({ what: 'in_doubt', trouble: lost, after: null, looks: 1 }))
+      for (let again = 0; again < 20; again += 1) {
+        await step((name, { status, wait, memo }) => {
+          const isDue = memo.settle !== undefined && memo.settle.at <= world.store.now()
+          if (status === 'SENT') return isDue ? read() : { what: 'scanned', standing: [] }
+          if (wait !== 'in_doubt') return sent(name)
+          return { what: 'looked', standing: [], unverified: false, hash: '', looks: 1 }
+        })
+        world.clock.move(waitMs)
+      }
+    }
+
+    const headlines = async (): Promise<readonly string[]> => {
+      const { id } = await deliveryCalled('anchor')
+      return [(await ask()).headline, (await ask(id)).headline]
+    }
+
+    it('is not said to be shown where it was found changed, until it is sent again', async () => {
+      await sendAndRead(minute, () => ({ what: 'settled', standing: [changed] }))
+      for (const headline of await headlines()) {
+        expect(headline).toContain('The comment (https://github.test/anchor) was sent, but GitHub')
+        expect(headline).toContain('GitHub does not show it like that')
+        expect(headline).not.toMatch(/GitHub shows|is shown on GitHub/)
+      }
+      expect((await ask()).text).toContain('The comment was read again and had been changed or rem')
+      await world.store.completeRun(completion(claimed), null)
+      await step(sent)
+      expect((await ask()).headline).toContain('GitHub shows the comment')
+    })
+
+    it('is not said to be shown where it could not be read in time', async () => {
+      const failed = { what: 'look_failed', trouble, after: null, permanent: false } as const
+      await sendAndRead(day, () => failed)
+      for (const headline of await headlines()) {
+        expect(headline).toContain('whether GitHub still shows it is not known')
+        expect(headline).not.toMatch(/GitHub shows|is shown on GitHub/)
+      }
+    })
+
+    it('is said to be shown where it was found as it should be', async () => {
+      const standing = [{ ...changed, current: true }]
+      await sendAndRead(minute, () => ({ what: 'settled', standing }))
+      const [ofRun, ofDelivery] = await headlines()
+      expect(ofRun).toContain('GitHub shows the comment')
+      expect(ofDelivery).toContain('The comment is shown on GitHub')
+    })
   })
 
   it('a status that is pending and then passed is two versions, not sent two times', async () => {

@@ -1,6 +1,7 @@
 /** Which of a delivery's rows the story tells, and which it tells only once. */
 import type { AuditRow, AuditType } from '../../domain/audit.ts'
 import type { Known } from './known.ts'
+import { seenIn } from './last-seen.ts'
 
 /** They say in their own words that the comment was sent. */
 const anchorTypes = new Set<AuditType>([
@@ -8,7 +9,7 @@ const anchorTypes = new Set<AuditType>([
   'run.anchor.recreated',
   'run.service_message.updated',
 ])
-/** Of interest to whoever asks about the delivery itself. */
+/** For whoever asks about the delivery itself, unless GitHub does not show it as it should. */
 const detailTypes = new Set<AuditType>(['delivery.coalesced', 'delivery.settled'])
 /** What comes often, and says the same each time. */
 const repeatedTypes = new Set<AuditType>([
@@ -20,7 +21,9 @@ const repeatedTypes = new Set<AuditType>([
 ])
 
 export function isToldElsewhere(row: AuditRow, { ofDelivery, rows }: Known): boolean {
-  if (row.type !== 'delivery.sent') return !ofDelivery && detailTypes.has(row.type)
+  if (row.type !== 'delivery.sent') {
+    return !ofDelivery && detailTypes.has(row.type) && seenIn(row) === 'shown'
+  }
   return rows.some(
     ({ type, deliveryId, at }) =>
       anchorTypes.has(type) && deliveryId === row.deliveryId && at === row.at,

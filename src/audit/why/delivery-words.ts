@@ -133,7 +133,9 @@ function fieldOf(content: string, field: string): string | null {
 function settledAs(row: AuditRow): string {
   const { shows } = row.data
   if (shows === null) return `could not be read again in time (${trouble(row)})`
-  if (shows === false) return 'was read again and shows something else; it is left like that'
+  if (shows === false) {
+    return 'was read again and had been changed or removed there; it is left like that'
+  }
   return 'was read again and shows the newest version'
 }
 

@@ -13,12 +13,13 @@ import type { Action } from './actions.ts'
 import type { Awaited } from './awaiting.ts'
 import { deliveryName, failedBecause, skippedBecause } from './delivery-words.ts'
 import type { Known } from './known.ts'
+import { lastSeen, seenWords } from './last-seen.ts'
 import { atStart, outside, timeWords } from './plain-words.ts'
 
 /** Sentences without their full stops. */
 export function showingWords(known: Known): string[] {
-  const shown = known.deliveries.filter(({ status }) => status === 'SENT')
-  const rest = known.deliveries.filter(({ status }) => status !== 'SENT')
+  const shown = known.deliveries.filter((delivery) => isShown(delivery, known))
+  const rest = known.deliveries.filter((delivery) => !isShown(delivery, known))
   const names = shown.map((delivery) => `${deliveryName(delivery)}${addressOf(delivery)}`)
   return [
     ...(names.length === 0 ? [] : [`GitHub shows ${names.join(', ')}`]),
@@ -26,12 +27,18 @@ export function showingWords(known: Known): string[] {
   ]
 }
 
+const isShown = (delivery: Delivery, { rows }: Known): boolean =>
+  delivery.status === 'SENT' && lastSeen(delivery, rows) === 'shown'
+
 /** Without the full stop. */
 export function standingOf(delivery: Delivery, known: Known): string {
   const name = atStart(deliveryName(delivery))
   switch (delivery.status) {
-    case 'SENT':
-      return `${name} is shown on GitHub${addressOf(delivery)}`
+    case 'SENT': {
+      const seen = lastSeen(delivery, known.rows)
+      if (seen === 'shown') return `${name} is shown on GitHub${addressOf(delivery)}`
+      return `${name}${addressOf(delivery)} ${seenWords[seen]}`
+    }
     case 'FAILED':
       return `${name} was given up: ${failedBecause(delivery.reason, delivery.errorText)}`
     case 'SKIPPED':
