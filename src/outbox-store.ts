@@ -51,6 +51,8 @@ export interface OutboxStore {
   publish(request: PublishRequest, once: Once | null): Promise<PublishAnswer>
 
   delivery(id: string): Promise<Delivery | null>
+  /** The message of the same run that has to be sent before it; null when there is none. */
+  messageBefore(delivery: Pick<Delivery, 'runId' | 'line'>): Promise<Delivery | null>
   placed(id: string): Promise<PlacedDelivery | null>
   attemptsOf(deliveryId: string): Promise<readonly Attempt[]>
   list(filter: DeliveryFilter, page: Page): Promise<Paged<Delivery>>

@@ -73,6 +73,7 @@ type HttpOutbox = Pick<
   | 'rules'
   | 'publish'
   | 'delivery'
+  | 'messageBefore'
   | 'attemptsOf'
   | 'list'
   | 'anchorsOf'

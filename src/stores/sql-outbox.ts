@@ -10,7 +10,7 @@ import type { Driver } from './driver.ts'
 import type { Verb } from './sql.ts'
 import { sql } from './sql.ts'
 import { blockedUntil, selectBudgets } from './tables/budget-table.ts'
-import { selectAttempts, selectDelivery } from './tables/delivery-table.ts'
+import { beforeInLine, selectAttempts, selectDelivery } from './tables/delivery-table.ts'
 import {
   beginAttempt,
   endAttempt,
@@ -117,6 +117,10 @@ export class SqlOutbox implements port.OutboxStore {
 
   delivery(id: string): Promise<Delivery | null> {
     return this.#driver.read(() => selectDelivery(id))
+  }
+
+  async messageBefore({ runId, line }: Pick<Delivery, 'runId' | 'line'>): Promise<Delivery | null> {
+    return line === null ? null : await this.#driver.read(() => beforeInLine(runId, line))
   }
 
   placed(id: string): Promise<port.PlacedDelivery | null> {

@@ -12,6 +12,7 @@ import type { Sql, Verb } from '../../src/stores/sql.ts'
 import { raw, sql } from '../../src/stores/sql.ts'
 import { blockedUntil } from '../../src/stores/tables/budget-table.ts'
 import {
+  beforeInLine,
   deliveriesAt,
   firstInQueue,
   firstTurn,
@@ -63,6 +64,7 @@ function statements(): [string, Sql][] {
     'whose turn it is': firstTurn('busy github-comment'),
     'the last in the line of a run': lastInLine('run_lined', raw('')),
     'who goes next in the line of a run': firstWaitingInLine('run_lined'),
+    'who goes before one in the line of a run': beforeInLine('run_lined', 7),
     'the last turn of a run': lastTurnOf('run_busy', 'busy github-comment'),
     'where what was leased belongs': withPlaces([placeless]),
     'whether an identity may ask': blockedUntil('token'),

@@ -9,9 +9,10 @@ import type { Delivery } from '../../src/domain/outbox/delivery.ts'
 import { allRights } from '../../src/domain/outbox/publish-rights.ts'
 import type { AttemptEnd, Finding } from '../../src/domain/outbox/outcome.ts'
 import type { ClaimAnswer } from '../../src/store.ts'
-import { completion, holderOf, policy, pullRequestClaim, unique } from './claims.ts'
+import { completion, holderOf, policy, pullRequestClaim, sha, unique } from './claims.ts'
 import { day, minute, openWorld, second, type OpenStore, type World } from './world.ts'
 
+const status = `commit status acme/review on ${sha('one').slice(0, 7)}`
 const limits = { spacingMs: 0, perMinute: 80, perHour: 500 }
 const identity = 'installation:7'
 const announced = {
@@ -89,7 +90,7 @@ export function whyDeliveries(open: OpenStore): void {
   it('before anything is sent: it is on its way', async () => {
     const { headline, awaiting } = await ask()
     expect(headline).toContain('The comment is not on GitHub yet: it is sent now.')
-    expect(headline).toContain('The commit status acme/review is not on GitHub yet')
+    expect(headline).toContain(`The ${status} is not on GitHub yet`)
     expect(awaiting.map(({ what }) => what)).toContain('the sending of the comment')
   })
 
@@ -97,10 +98,10 @@ export function whyDeliveries(open: OpenStore): void {
     await step(sent)
     const { headline, story, actions } = await ask()
     expect(headline).toContain('GitHub shows the comment (https://github.test/anchor), ')
-    expect(headline).toContain('the commit status acme/review (https://github.test/status).')
+    expect(headline).toContain(`the ${status} (https://github.test/status).`)
     const told = story.map(({ text }) => text)
     expect(told.filter((text) => text.includes('comment'))).toEqual(['The comment 77 was made.'])
-    expect(told).toContain('The commit status acme/review was sent as 41.')
+    expect(told).toContain(`The ${status} was sent as 41.`)
     expect(actions.filter(({ command }) => command?.includes('deliveries'))).toEqual([])
   })
 
@@ -164,7 +165,7 @@ export function whyDeliveries(open: OpenStore): void {
     await world.store.completeRun(completion(claimed), null)
     await step(sent)
     const told = (await ask()).story.map(({ text }) => text)
-    expect(told).toContain('The commit status acme/review was sent as 41 (the last of 2 versions).')
+    expect(told).toContain(`The ${status} was sent as 41 (the last of 2 versions).`)
   })
 
   it('reports and edits: many become one', async () => {
@@ -272,11 +273,21 @@ export function whyDeliveries(open: OpenStore): void {
     return (await world.store.outbox.publish(request, null)).delivery.id
   }
 
-  it('behind an earlier message of its run: that it waits for that one', async () => {
-    await publish('part-1')
-    const why = await ask(await publish('part-2'))
-    expect(why.text).toContain('it is sent after the earlier message of its run')
-    expect(why.text).toContain('the earlier message of its run, before')
+  it('behind earlier messages of its run: which one it waits for', async () => {
+    const first = await publish('part-1')
+    const second = await publish('part-2')
+    const third = await publish('part-3')
+    const asked = await ask(third)
+    expect(asked.headline).toContain(`it is sent after the comment part-2 (${second}), an earlier`)
+    const what = `the comment part-2 (${second}), before the comment part-3 is sent`
+    expect(asked.awaiting).toEqual([{ what, until: null }])
+    const { headline } = await ask()
+    expect(headline).toContain(
+      `part-2 is not on GitHub yet: it is sent after the comment part-1 (${first})`,
+    )
+    expect(headline).toContain(
+      `part-3 is not on GitHub yet: it is sent after the comment part-2 (${second})`,
+    )
   })
 
   it.each(['superseded', 'cancelled'] as const)(

@@ -99,6 +99,10 @@ export function fakeOutbox(state: State): HttpStore['outbox'] {
   const check = (): void => {
     if (state.failure !== null) throw state.failure
   }
+  const answer = async <T>(value: T): Promise<T> => {
+    check()
+    return value
+  }
   const find = (id: string): Delivery => {
     check()
     if (id === theDeliveryId) return theDelivery
@@ -123,10 +127,8 @@ export function fakeOutbox(state: State): HttpStore['outbox'] {
       check()
       return id === theDeliveryId ? theDelivery : null
     },
-    async attemptsOf() {
-      check()
-      return [theAttempt]
-    },
+    messageBefore: () => answer(null),
+    attemptsOf: () => answer([theAttempt]),
     async list(filter) {
       check()
       state.filters.push(filter)
@@ -136,10 +138,7 @@ export function fakeOutbox(state: State): HttpStore['outbox'] {
       check()
       return new Map(runs.map(({ id }) => [id, theAnchor]))
     },
-    async budgets() {
-      check()
-      return [theBudget]
-    },
+    budgets: () => answer([theBudget]),
     async unblock(identity, actor, once) {
       change('unblockIdentity', { identity }, actor, once)
       return theBudget

@@ -5,12 +5,21 @@
 import type { AuditRow, AuditType } from '../../domain/audit.ts'
 import { checkAgain } from '../../domain/outbox/check-again.ts'
 import type { Delivery } from '../../domain/outbox/delivery.ts'
-import { actorWords, atStart, counted, numberOf, outside, quoted, textOf } from './plain-words.ts'
+import {
+  actorWords,
+  atStart,
+  counted,
+  numberOf,
+  outside,
+  quoted,
+  shortSha,
+  textOf,
+} from './plain-words.ts'
 
 type Words = (row: AuditRow, delivery: NamedDelivery | null) => string
 
 /** As much of a delivery as it takes to call it something. */
-export type NamedDelivery = Pick<Delivery, 'id' | 'channel' | 'name' | 'content'>
+export type NamedDelivery = Pick<Delivery, 'id' | 'channel' | 'name' | 'content' | 'sha'>
 
 type DeliveryType = Extract<
   AuditType,
@@ -85,15 +94,16 @@ export const deliveryRowWords: Readonly<Record<DeliveryType, Words>> = {
     `${atStart(actorWords(row.actor))} said that ${what(row, delivery)} had arrived`,
 }
 
-/** `the comment`, `the commit status holdfast/review`, `the review findings` */
-export function deliveryName({ channel, name, content }: NamedDelivery): string {
+/** `the comment`, `the commit status holdfast/review on 9c1185a`, `the review findings` */
+export function deliveryName({ channel, name, content, sha }: NamedDelivery): string {
+  const onCommit = sha === null ? '' : ` on ${shortSha(sha)}`
   switch (channel) {
     case 'github-comment':
       return name === 'anchor' ? 'the comment' : `the comment ${outside(name, 100)}`
     case 'github-status':
-      return `the commit status ${fieldOf(content, 'context') ?? outside(name, 100)}`
+      return `the commit status ${fieldOf(content, 'context') ?? outside(name, 100)}${onCommit}`
     case 'github-check':
-      return `${checkWord(name)} ${fieldOf(content, 'name') ?? outside(name, 100)}`
+      return `${checkWord(name)} ${fieldOf(content, 'name') ?? outside(name, 100)}${onCommit}`
     case 'github-label':
       return `the label ${fieldOf(content, 'label') ?? outside(name, 100)}`
     case 'github-review':

@@ -30,7 +30,7 @@ export type WhyStore = Pick<
   | 'repositoryNames'
   | 'vitals'
 > & {
-  readonly outbox: Pick<OutboxStore, 'delivery' | 'list' | 'budgets' | 'rules'>
+  readonly outbox: Pick<OutboxStore, 'delivery' | 'messageBefore' | 'list' | 'budgets' | 'rules'>
 }
 
 const runsOfTypeMax = 5
@@ -68,6 +68,8 @@ export interface Known {
   readonly deliveries: readonly Delivery[]
   /** Only named by the audit. */
   readonly otherDeliveries: readonly Delivery[]
+  /** By the id of a message that waits for it: the one of its run that is sent before. */
+  readonly messagesBefore: ReadonlyMap<string, Delivery>
   /** Empty unless a delivery waits for one. */
   readonly budgets: readonly Budget[]
   /** The question is about one delivery, and all that happened to it is told. */
@@ -199,6 +201,7 @@ const empty: Omit<Known, 'now' | 'rows' | 'rules'> = {
   only: null,
   deliveries: [],
   otherDeliveries: [],
+  messagesBefore: new Map(),
   budgets: [],
   ofDelivery: false,
   refusals: [],
@@ -221,12 +224,27 @@ export async function readDelivery(store: WhyStore, id: string): Promise<Known |
     rows: items.toReversed(),
     cut: nextCursor !== null,
     deliveries,
+    messagesBefore: await messagesBefore(store, deliveries),
     budgets: await budgetsFor(store, deliveries),
     servedAt: await servedAtFor(store, deliveries),
     rules: store.outbox.rules,
     ofDelivery: true,
     now: store.now(),
   }
+}
+
+async function messagesBefore(
+  store: WhyStore,
+  deliveries: readonly Delivery[],
+): Promise<ReadonlyMap<string, Delivery>> {
+  const waiting = deliveries.filter(({ wait }) => wait === 'order')
+  const found = await Promise.all(
+    waiting.map(async (delivery) => {
+      const before = await store.outbox.messageBefore(delivery)
+      return before === null ? [] : [[delivery.id, before] as const]
+    }),
+  )
+  return new Map(found.flat())
 }
 
 async function budgetsFor(
@@ -244,7 +262,15 @@ async function servedAtFor(
 }
 
 type Later =
-  'now' | 'rows' | 'otherDeliveries' | 'budgets' | 'ofDelivery' | 'refusals' | 'servedAt' | 'rules'
+  | 'now'
+  | 'rows'
+  | 'otherDeliveries'
+  | 'messagesBefore'
+  | 'budgets'
+  | 'ofDelivery'
+  | 'refusals'
+  | 'servedAt'
+  | 'rules'
 
 interface ReadSoFar extends Omit<Known, Later> {
   /** Of the runs whose audit is wanted, also of purged ones. */
@@ -268,6 +294,7 @@ async function withAudit(store: WhyStore, { ids, ...read }: ReadSoFar): Promise<
     rows: rows.toSorted((a, b) => a.id - b.id),
     cut: read.cut || isCut,
     otherDeliveries: await furtherDeliveries(store, rows, read.deliveries),
+    messagesBefore: await messagesBefore(store, read.deliveries),
     budgets: await budgetsFor(store, read.deliveries),
     servedAt: await servedAtFor(store, read.deliveries),
     rules: store.outbox.rules,

@@ -74,7 +74,7 @@ function waitWords(delivery: Delivery, known: Known): string {
   const why = errorText === null ? '' : ` (${outside(errorText)})`
   switch (waitOf(delivery, now)) {
     case 'order':
-      return 'it is sent after the earlier message of its run'
+      return `it is sent after ${beforeWords(delivery, known)}`
     case 'leased':
       return 'it is being sent'
     case 'backoff':
@@ -92,6 +92,19 @@ function waitWords(delivery: Delivery, known: Known): string {
         ? `it is sent ${at}`
         : `it is sent when a server runs; ${absenceWords(known)}`
   }
+}
+
+/** It may have left meanwhile: then nobody knows it by name any more. */
+function beforeName({ id }: Delivery, { messagesBefore }: Known): string {
+  const before = messagesBefore.get(id)
+  return before === undefined
+    ? 'an earlier message of its run'
+    : `${deliveryName(before)} (${before.id})`
+}
+
+function beforeWords(delivery: Delivery, known: Known): string {
+  const name = beforeName(delivery, known)
+  return known.messagesBefore.has(delivery.id) ? `${name}, an earlier message of its run` : name
 }
 
 function doubtWords({ memo }: Delivery, why: string): string {
@@ -172,7 +185,7 @@ function awaitedWords(delivery: Delivery, known: Known): string {
   const name = deliveryName(delivery)
   switch (waitOf(delivery, known.now)) {
     case 'order':
-      return `the earlier message of its run, before ${name} is sent`
+      return `${beforeName(delivery, known)}, before ${name} is sent`
     case 'leased':
       return `GitHub's answer about ${name}`
     case 'backoff':

@@ -107,6 +107,7 @@ describe('every reason of the intake', () => {
 })
 
 describe('words from outside', () => {
+  const named = { id: 'del_1', sha: null }
   const nasty = [
     '\u001b[31mred',
     'two\nlines\r\n',
@@ -136,9 +137,9 @@ describe('words from outside', () => {
       rowWords(row({ type: 'delivery.failed', data: { reason: text, text } }), null),
       rowWords(row({ type: 'budget.blocked', data: { identity: text, reason: text } }), null),
       rowWords(row({ type: 'operator.delivery_skipped', data: { reason: text } }), null),
-      deliveryName({ id: 'del_1', channel: 'github-comment', name: text, content: '{}' }),
+      deliveryName({ ...named, channel: 'github-comment', name: text, content: '{}' }),
       deliveryName({
-        id: 'del_1',
+        ...named,
         channel: 'github-label',
         name: 'x',
         content: JSON.stringify({ label: text }),

@@ -180,6 +180,14 @@ export function* firstWaitingInLine(runId: string): Verb<Delivery | null> {
   return found ?? null
 }
 
+/** The one right before this place in a run's line. */
+export function* beforeInLine(runId: string, line: number): Verb<Delivery | null> {
+  const [found] = yield* selectDeliveries(
+    sql`run_id = ${runId} AND line IS NOT NULL AND line < ${line} ORDER BY line DESC LIMIT 1`,
+  )
+  return found ?? null
+}
+
 /** The next one's turn in a queue. */
 export function* firstTurn(queue: string): Verb<number | null> {
   const [row] = yield sql`SELECT turn FROM delivery
