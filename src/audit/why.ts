@@ -7,6 +7,7 @@
  */
 import { targetText } from '../domain/outbox/target-text.ts'
 import { NotFoundError, runNotFound } from '../errors.ts'
+import { sentence } from '../sentences.ts'
 import type { Action } from './why/actions.ts'
 import { actionsForUnknown, actionsOf } from './why/actions.ts'
 import type { Awaited } from './why/awaiting.ts'
@@ -75,7 +76,7 @@ export async function explainRun(store: WhyStore, id: string, query = id): Promi
   const headline =
     stand?.run == null
       ? purgedRunHeadline(id, known)
-      : [runStanding(stand, known), ...showingWords(known)].map((part) => `${part}.`).join(' ')
+      : [runStanding(stand, known), ...showingWords(known)].map(sentence).join(' ')
   return told(known, { query, kind: 'run', subject, headline, actions: actionsOf(known) })
 }
 
@@ -106,7 +107,7 @@ async function explainWebhook(
   const headline =
     entry === undefined
       ? `Webhook ${id} is past its retention and was removed. Its audit is still there.`
-      : `${webhookWords(entry, known)}.`
+      : sentence(webhookWords(entry, known))
   const subject = where ?? entry?.repo ?? id
   return told(known, { query, kind: 'webhook', subject, headline, actions: actionsOf(known) })
 }
@@ -128,7 +129,7 @@ async function explainDelivery(store: WhyStore, query: string, id: string): Prom
   const subject = outside(targetText(delivery, repo))
   const run = known.runs.find((one) => one.id === delivery.runId)
   const whose = run === undefined ? '' : ` for ${fullRunWords(run)}`
-  const headline = `${standingOf(delivery, known)}. It is on ${subject}${whose}.`
+  const headline = `${sentence(standingOf(delivery, known))} It is on ${subject}${whose}.`
   return told(known, { query, kind: 'delivery', subject, headline, actions: actionsOf(known) })
 }
 

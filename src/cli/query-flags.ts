@@ -5,6 +5,7 @@
 import type { Command } from 'commander'
 import type { z } from 'zod'
 import { id as idSchema } from '../http/contract/fields.ts'
+import { clauses } from '../sentences.ts'
 import { findingsOf } from '../validation/findings.ts'
 import { textOf, type Parsed } from './connection.ts'
 import { UsageError } from './failure.ts'
@@ -41,7 +42,7 @@ export function checkFlags<T extends z.ZodType>(
   const problems = findingsOf(schema, checked.error.issues, data).map(({ path, message }) => {
     return `--${String(path[0]).replaceAll('_', '-')} ${message}`
   })
-  throw new UsageError([...new Set(problems)].join('; '))
+  throw new UsageError(clauses([...new Set(problems)]))
 }
 
 function camel(field: string): string {

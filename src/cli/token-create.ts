@@ -3,6 +3,7 @@
  * standard output, so that a script can take it.
  */
 import { tokenBody } from '../http/contract/tokens.ts'
+import { clauses } from '../sentences.ts'
 import type { Parsed } from './connection.ts'
 import { UsageError } from './failure.ts'
 import { withOperations } from './operations/open-operations.ts'
@@ -74,7 +75,7 @@ function checkWanted(request: CreateTokenRequest, now: number): NewTokenBody {
     const flag = flagOfField[String(path[0])] ?? String(path[0])
     return flag === '--user-id' ? '--user-id must be a positive whole number' : `${flag} ${message}`
   })
-  throw new UsageError([...new Set(problems)].join('; '))
+  throw new UsageError(clauses([...new Set(problems)]))
 }
 
 /** From `30d` to the moment it ends. */

@@ -6,6 +6,7 @@
  */
 import type { FastifySchemaCompiler } from 'fastify'
 import type { z } from 'zod'
+import { clauses, sentence } from '../sentences.ts'
 import { findingsOf, type Finding } from '../validation/findings.ts'
 import { formFor } from './contract.ts'
 import { HttpProblem, type FieldError } from './problem.ts'
@@ -43,8 +44,8 @@ export function invalid(status: 400 | 422, found: readonly FieldError[]): HttpPr
     message,
   }))
   const code = status === 400 ? 'invalid_request' : 'invalid_value'
-  const detail = errors.map(({ field, message }) => `${field} ${message}`).join('; ')
-  return new HttpProblem(status, code, `${shortened(detail)}.`, { errors })
+  const detail = clauses(errors.map(({ field, message }) => `${field} ${message}`))
+  return new HttpProblem(status, code, sentence(shortened(detail)), { errors })
 }
 
 /** A field's name comes from the caller and goes to logs and screens. */

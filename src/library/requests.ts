@@ -9,6 +9,7 @@ import { ownDeliveryParams, reservedNames } from '../http/contract/deliveries.ts
 import * as field from '../http/contract/fields.ts'
 import { statusText } from '../http/contract/status-report.ts'
 import type { PublishRequest } from '../outbox-store.ts'
+import { clauses } from '../sentences.ts'
 import { fieldsAt } from '../validation/fields-at.ts'
 import { findingsOf } from '../validation/findings.ts'
 import type { OutputKey } from './find-output.ts'
@@ -153,6 +154,6 @@ function check<T extends z.ZodType>(
     field: path.map(String).join('.') || 'the argument',
     message,
   }))
-  const told = found.map(({ field, message }) => `${field} ${message}`).join('; ')
+  const told = clauses(found.map(({ field, message }) => `${field} ${message}`))
   throw new InvalidInputError(code, found[0]?.field ?? '', `${call}: ${told}`)
 }

@@ -197,6 +197,17 @@ export function whyDeliveries(open: OpenStore): void {
     expect((await ask()).headline).toContain('The comment is not on GitHub yet: it is sent now.')
   })
 
+  it('a reason that ends in a mark of its own gets no second one', async () => {
+    const asked = { code: 'unavailable', text: 'GitHub answered 503: who are you?' }
+    for (let day = 0; day < 8; day += 1) {
+      await step(() => ({ what: 'retry', trouble: asked, after: null }))
+      world.clock.move(24 * 60 * minute)
+    }
+    const { text } = await ask()
+    expect(text).toContain('the last answer: GitHub answered 503: who are you?')
+    expect(text).not.toMatch(/[?.!]\.(\s|$)/)
+  })
+
   it('waiting for a budget: whose, and until when', async () => {
     const until = world.store.now() + 90 * second
     await world.store.outbox.blockIdentity(identity, until, 'rate_limited', 'publisher')

@@ -137,8 +137,16 @@ describe('a claim', () => {
   test('with a misspelt field is told the right one', async () => {
     const { head_sha: headSha, ...rest } = aClaim
     const answer = await post('/v1/runs', { ...rest, headSha, colour: 'red' })
-    const { status, errors } = problemOf(answer)
+    const { status, errors, detail } = problemOf(answer)
     expect(status).toBe(400)
+    expect(detail).toBe(
+      'head_sha is required; headSha is not known here; did you mean head_sha? ' +
+        'colour is not known here.',
+    )
+    const alone = await post('/v1/runs', { ...aClaim, inptu: 1 })
+    expect(problemOf(alone)).toMatchObject({
+      detail: 'inptu is not known here; did you mean input?',
+    })
     expect(errors).toEqual([
       { field: 'head_sha', message: 'is required' },
       { field: 'headSha', message: 'is not known here; did you mean head_sha?' },

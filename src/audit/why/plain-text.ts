@@ -1,4 +1,5 @@
 /** The whole answer as plain text: the one place where it is laid out, for terminals and chats. */
+import { sentence } from '../../sentences.ts'
 import type { Why } from '../why.ts'
 import { clockOf, dayOf, timeWords } from './plain-words.ts'
 
@@ -7,12 +8,12 @@ export function plainText(why: Omit<Why, 'text'>, now: number): string {
   const parts = [headline]
   if (story.length > 0) parts.push(section('What happened (UTC)', storyLines(why)))
   if (awaiting.length > 0) {
-    const lines = awaiting.map(({ what, until }) => `- ${untilWords(until, now)}${what}.`)
+    const lines = awaiting.map(({ what, until }) => `- ${untilWords(until, now)}${sentence(what)}`)
     parts.push(section('Awaited', lines))
   }
   if (actions.length > 0) {
     const lines = actions.map(({ text, command }) => {
-      return command === null ? `- ${text}.` : `- ${text}:\n    ${command}`
+      return command === null ? `- ${sentence(text)}` : `- ${text}:\n    ${command}`
     })
     parts.push(section('What you can do', lines))
   }

@@ -3,6 +3,7 @@ import type { AuditRow } from '../../domain/audit.ts'
 import type { InboxEntry, TypeOutcome } from '../../domain/inbox.ts'
 import type { Run } from '../../domain/run.ts'
 import { isActive } from '../../domain/run.ts'
+import { sentence } from '../../sentences.ts'
 import { claimWords, isClaimReason, startingReasons } from './claim-words.ts'
 import { happeningOf, happeningWords } from './happening-words.ts'
 import { becauseWords } from './intake-words.ts'
@@ -43,7 +44,7 @@ export function threadHeadline(known: Known, thread: string): string {
   const open = known.webhooks.find(({ prState }) => prState !== null)?.prState
   const isSaid = known.runs.some(({ errorCode }) => errorCode === 'pull_request_closed')
   if (open === 'closed' && !isAtWork && !isSaid) parts.push('The pull request is closed')
-  return [...parts, ...showing].map((part) => `${part}.`).join(' ')
+  return [...parts, ...showing].map(sentence).join(' ')
 }
 
 function unknownWords({ refusals, now }: Known, thread: string): string {

@@ -7,6 +7,7 @@ import type { AuditRow, AuditType } from '../../domain/audit.ts'
 import type { InboxEntry, TypeOutcome } from '../../domain/inbox.ts'
 import type { Delivery } from '../../domain/outbox/delivery.ts'
 import type { Run } from '../../domain/run.ts'
+import { sentence } from '../../sentences.ts'
 import { claimWords, isClaimReason } from './claim-words.ts'
 import type { Happening } from './happening-words.ts'
 import { happeningOf, happeningOfRow, happeningWords } from './happening-words.ts'
@@ -360,7 +361,7 @@ function entryOf(group: readonly Scene[]): StoryEntry {
   const times = group.length
   const text = times === 1 ? last.text : withCount(last.text, times)
   const webhookId = textOf(row, 'webhook_id')
-  return { at: row.at, text: `${atStart(text)}.`, type: row.type, runId, webhookId }
+  return { at: row.at, text: sentence(atStart(text)), type: row.type, runId, webhookId }
 }
 
 function withCount(text: string, times: number): string {
