@@ -26,7 +26,7 @@ import { publicRun } from './holdfast.ts'
 import { KeptLease } from './kept-lease.ts'
 import { orderWarning } from './order-warning.ts'
 import { OutputGate } from './output-gate.ts'
-import type { CheckedClaim, Completion, Output, RunClaim } from './requests.ts'
+import type { CheckedClaim, CheckedCompletion, Completion, Output, RunClaim } from './requests.ts'
 import {
   checkClaim,
   checkGateOptions,
@@ -165,20 +165,20 @@ class EmbeddedHoldfast implements Holdfast {
     status: string,
     of: { readonly type?: string } = {},
   ): Promise<void> {
-    const { type } = checkReport(status, of)
+    const { type, status: text } = checkReport('reportRunStatus', status, of)
     const key = heldKey(type, runKey)
     const lease = this.#granted.meantBy(key, runKey, 'report()')
-    if (lease !== undefined) await this.#report(lease, status)
+    if (lease !== undefined) await this.#report(lease, text)
     else if (!this.#granted.isUnclaimed(key)) {
       throw notHeld(runKey, 'Report on a run where it was claimed, before it is completed.')
     }
   }
 
   async completeRun(runKey: string, completion: Completion = {}): Promise<PublicRun | null> {
-    const { type } = checkCompletion(completion)
-    const key = heldKey(type, runKey)
+    const checked = checkCompletion('completeRun', completion)
+    const key = heldKey(checked.type, runKey)
     const lease = this.#granted.meantBy(key, runKey, 'complete()')
-    if (lease !== undefined) return await this.#complete(key, lease, completion)
+    if (lease !== undefined) return await this.#complete(key, lease, checked)
     if (this.#granted.endUnclaimed(key)) return null
     throw notHeld(runKey, 'Complete a run where it was claimed, once, before close().')
   }
@@ -226,14 +226,19 @@ class EmbeddedHoldfast implements Holdfast {
   /** Whatever is said through the gate is said with its own lease, whoever holds the run by now. */
   #boundTo(key: string, lease: KeptLease): GateVerbs {
     return {
-      complete: (completion = {}) => this.#complete(key, lease, completion),
-      report: (status) => this.#report(lease, status),
+      complete: async (completion = {}) =>
+        await this.#complete(key, lease, checkCompletion('gate.complete', completion)),
+      report: async (status) =>
+        await this.#report(lease, checkReport('gate.report', status).status),
       publish: (name, output) => this.#publish(lease, name, output),
     }
   }
 
-  async #complete(key: string, lease: KeptLease, completion: Completion): Promise<PublicRun> {
-    const { type: _type, ...rest } = checkCompletion(completion)
+  async #complete(
+    key: string,
+    lease: KeptLease,
+    { type: _type, ...rest }: CheckedCompletion,
+  ): Promise<PublicRun> {
     const { runId, leaseHash } = lease
     const { runs } = await this.#parts.access.get()
     const run = await lease.finish(() => runs.complete({ ...rest, runId, leaseHash }, actor))
@@ -241,8 +246,7 @@ class EmbeddedHoldfast implements Holdfast {
     return publicRun(run)
   }
 
-  async #report({ runId, leaseHash }: KeptLease, status: string): Promise<void> {
-    const { status: text } = checkReport(status)
+  async #report({ runId, leaseHash }: KeptLease, text: string): Promise<void> {
     const { store } = await this.#parts.access.get()
     await store.reportStatus({ runId, leaseHash, text, actor }, null)
   }

@@ -36,7 +36,7 @@ describe('a claim that is wrong', () => {
 
 test('a completion that is wrong is told in the same words', () => {
   const given = { outcome: 'done', error: { code: 'A', text: 1 } }
-  const refusal = refusalOf(() => checkCompletion(given as unknown as Completion))
+  const refusal = refusalOf(() => checkCompletion('completeRun', given as unknown as Completion))
   expect(refusal.message).toMatch(/^completeRun: outcome must be succeeded, failed or skipped; /)
   expect(refusal.message).not.toMatch(/Invalid|expected|received/)
 })
@@ -104,6 +104,25 @@ describe('an option that does not exist', () => {
     }
     await holdfast.close()
   })
+})
+
+test('a refusal begins with the call that was made', async () => {
+  const holdfast = await openHoldfast({ databaseUrl: 'sqlite::memory:' })
+  const whole = { ...claim, headSha: 'a'.repeat(40), eventAt: new Date(0) }
+  const gate = await holdfast.checkAndClaimRun(whole)
+  const wrong = { sumary: 'x' } as Completion
+  const told = (call: Promise<unknown>): Promise<string> =>
+    call.then(
+      () => 'it was accepted',
+      (error: unknown) => /^[\w.]+:/.exec((error as Error).message)?.[0] ?? '',
+    )
+  expect(await told(gate.complete(wrong))).toBe('gate.complete:')
+  expect(await told(holdfast.completeRun(gate.runKey, wrong))).toBe('completeRun:')
+  expect(await told(gate.report(''))).toBe('gate.report:')
+  expect(await told(holdfast.reportRunStatus(gate.runKey, ''))).toBe('reportRunStatus:')
+  expect(await told(gate.publish('a', {} as never))).toBe('gate.publish:')
+  expect(await told(gate.publish('anchor', {} as never))).toBe('gate.publish:')
+  await holdfast.close()
 })
 
 test('without a configuration all is as by default, and no config file is read', async () => {

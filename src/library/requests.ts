@@ -85,8 +85,11 @@ export type CheckedCompletion = z.output<typeof completionSchema>
 
 export const checkClaim = (claim: RunClaim): CheckedClaim =>
   check('checkAndClaimRun', claimSchema, claim)
-export const checkCompletion = (completion: Completion): CheckedCompletion =>
-  check('completeRun', completionSchema, completion)
+/** `call`: what the caller called, which the refusal names. */
+export const checkCompletion = (
+  call: 'completeRun' | 'gate.complete',
+  completion: Completion,
+): CheckedCompletion => check(call, completionSchema, completion)
 
 type OnStoreError = z.output<typeof gateOptionsSchema>
 
@@ -121,23 +124,24 @@ export function checkOutput(
   name: string,
   output: Output,
 ): Pick<PublishRequest, 'name' | 'channel' | 'content'> {
-  check('publish', outputNameSchema, { name })
+  const call = 'gate.publish'
+  check(call, outputNameSchema, { name })
   if (reservedNames.includes(name)) {
-    const message = `publish: name ${name} is what Holdfast itself publishes; use another name`
+    const message = `${call}: name ${name} is what Holdfast itself publishes; use another name`
     throw new InvalidInputError('invalid_value', 'name', message)
   }
   const given = (output as Output | undefined)?.channel ?? ''
-  if (!Object.hasOwn(givenContents, given)) check('publish', outputSchema, output)
+  if (!Object.hasOwn(givenContents, given)) check(call, outputSchema, output)
   const { channel, ...content } = output
-  check('publish', givenContents[channel], content, 'invalid_content')
+  check(call, givenContents[channel], content, 'invalid_content')
   return { name, channel, content: { ...parseContent(channel, content) } }
 }
 
 export function checkReport(
+  call: 'reportRunStatus' | 'gate.report',
   status: string,
   of: { readonly type?: string } = {},
 ): z.output<typeof reportSchema> {
-  const call = 'reportRunStatus'
   return check(call, reportSchema, { ...check(call, typeSchema, of), status })
 }
 
