@@ -26,6 +26,7 @@ import { publicRun } from './holdfast.ts'
 import { KeptLease } from './kept-lease.ts'
 import { orderWarning } from './order-warning.ts'
 import { OutputGate } from './output-gate.ts'
+import { inOwnWords, withOwnWords } from './own-words.ts'
 import type { CheckedClaim, CheckedCompletion, Completion, Output, RunClaim } from './requests.ts'
 import {
   checkClaim,
@@ -69,6 +70,10 @@ export async function openHoldfast(
   config: Config = {},
   options: OpenOptions = {},
 ): Promise<Holdfast> {
+  return withOwnWords(await inOwnWords(() => open(config, options)))
+}
+
+async function open(config: Config, options: OpenOptions): Promise<Holdfast> {
   const { onStoreError = 'closed' } = checkOpenOptions(options)
   const { log = quiet, github, onStoreError: _given, ...ownSeams } = options
   const seams = { ...systemSeams, ...ownSeams, log }

@@ -46,7 +46,7 @@ describe('settings that are wrong', () => {
     [{ databaseUrl: 'mysql://x' }, 'openHoldfast: databaseUrl must be sqlite:PATH'],
     [{ leaseMs: 1 }, 'openHoldfast: leaseMs is 1 but must be a whole number'],
     [{ databaseurl: 'x' }, 'openHoldfast: the argument has the unknown key "databaseurl"'],
-    [{ adminToken: 'x' }, 'openHoldfast: the argument sets adminToken, a secret'],
+    [{ adminToken: 'x' }, 'openHoldfast: the argument sets adminToken, which only a'],
     [
       { runs: { a: { status: { context: 'x' } }, b: { status: { context: 'x' } } } },
       'openHoldfast: runs.b.status.context is "x"',

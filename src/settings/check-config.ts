@@ -3,8 +3,9 @@
  * (two types with one status context) need a configuration without faults, so they are given what
  * is left of it once the faulty values are taken out.
  */
+import type { z } from 'zod'
 import type { Config } from '../config.ts'
-import { configSchema } from './config-schema.ts'
+import { argumentSchema, configSchema } from './config-schema.ts'
 import { shownValue } from './shown-value.ts'
 
 export interface CheckedConfig {
@@ -22,21 +23,29 @@ interface Issue {
   readonly keys?: readonly string[]
 }
 
-/**
- * `where` names the source in problems: the file's path, or the call that was given the object;
- * `what` is the object itself.
- */
-export function checkConfig(
+/** Of the config file at this path. */
+export function checkConfig(given: unknown, path: string): CheckedConfig {
+  return check(configSchema, given, path, 'the default export')
+}
+
+/** `call`: what it was given to. */
+export function checkArgument(given: unknown, call: string): CheckedConfig {
+  return check(argumentSchema, given, call, 'the argument')
+}
+
+/** `where` and `what` name the source and the object itself in problems. */
+function check(
+  schema: z.ZodType<Config>,
   given: unknown,
   where: string,
-  what = 'the default export',
+  what: string,
 ): CheckedConfig {
-  const parsed = configSchema.safeParse(given)
+  const parsed = schema.safeParse(given)
   if (parsed.success) return { config: parsed.data, problems: [] }
   const { issues } = parsed.error
   const told = issues.flatMap((issue) => problemsOf(issue, given, what))
   return {
-    config: withoutFaults(given, issues.flatMap(pathsOf)),
+    config: withoutFaults(schema, given, issues.flatMap(pathsOf)),
     // A number that is neither whole nor within its bounds is said to be wrong once.
     problems: [...new Set(told.map((problem) => `${where}: ${problem}`))],
   }
@@ -63,9 +72,9 @@ function pathsOf({ path, keys }: Issue): readonly Path[] {
   return keys?.map((key) => [...path, key]) ?? [path]
 }
 
-function withoutFaults(given: unknown, faults: readonly Path[]): Config {
+function withoutFaults(schema: z.ZodType<Config>, given: unknown, faults: readonly Path[]): Config {
   const left = without(given, faults) ?? {}
-  const parsed = configSchema.safeParse(withUnknownContexts(left, faults))
+  const parsed = schema.safeParse(withUnknownContexts(left, faults))
   // Taking values out leaves nothing that is required; should it ever, there is nothing to go on.
   return parsed.success ? parsed.data : {}
 }

@@ -10,7 +10,7 @@ import { onNewerChoices } from '../domain/run.ts'
 import { closedObject } from './closed-object.ts'
 import { eventFilter } from './event-filter.ts'
 import { channelsToCome, notAvailable } from './not-available.ts'
-import { hasFile } from './option.ts'
+import { hasFile, type Option } from './option.ts'
 import { optionEntries, timerMsMax } from './options.ts'
 
 const wholeNumber = (min: number, max: number) => {
@@ -111,21 +111,17 @@ const retry = closedObject({
 
 const channel = closedObject({ retry: retry.optional() }, notAvailable)
 
-const plainSettings: Record<string, z.ZodType> = {}
-const otherKeys = new Map<string, string>(notAvailable)
-for (const [key, entry] of optionEntries) {
-  if (entry.secret === 'whole') {
-    const file = hasFile(entry) ? ` or ${entry.env}_FILE` : ''
-    const message = `sets ${key}, a secret that belongs in the environment: ${entry.env}${file}`
-    otherKeys.set(key, message)
-  } else {
+/** `elsewhere` says where a setting belongs that may not stand here; null when it may. */
+function schemaWith(elsewhere: (key: string, entry: Option) => string | null): z.ZodType<Config> {
+  const plainSettings: Record<string, z.ZodType> = {}
+  const otherKeys = new Map<string, string>(notAvailable)
+  for (const [key, entry] of optionEntries) {
+    const place = elsewhere(key, entry)
+    if (place !== null) otherKeys.set(key, `sets ${key}, ${place}`)
     // Checked with the other sources of the setting, so that the message is the same everywhere.
-    plainSettings[key] = z.unknown().optional()
+    else plainSettings[key] = z.unknown().optional()
   }
-}
-
-const configObject = closedObject(
-  {
+  const shape = {
     ...plainSettings,
     runs: runTypes.optional(),
     channels: closedObject(
@@ -133,11 +129,24 @@ const configObject = closedObject(
       channelsToCome,
     ).optional(),
     retention: retention.optional(),
-  },
-  otherKeys,
-)
+  }
+  return closedObject(shape, otherKeys) as z.ZodType as z.ZodType<Config>
+}
 
-export const configSchema = configObject as z.ZodType as z.ZodType<Config>
+/** Of the config file. */
+export const configSchema = schemaWith((_key, entry) => {
+  if (entry.secret !== 'whole') return null
+  const file = hasFile(entry) ? ` or ${entry.env}_FILE` : ''
+  return `a secret that belongs in the environment: ${entry.env}${file}`
+})
+
+const credentials = new Set(['githubToken', 'githubAppId', 'githubPrivateKey'])
+
+/** Of a program that embeds us: it reads no environment, and is given credentials by themselves. */
+export const argumentSchema = schemaWith((key, entry) => {
+  if (credentials.has(key)) return 'which belongs in openHoldfast(config, { github })'
+  return entry.secret === 'whole' ? 'which only a server needs. Remove it' : null
+})
 
 /** Like a union, but the error is that of the one form the value tried to have. */
 function pickSchema<T extends z.ZodType>(pick: (value: unknown) => T) {

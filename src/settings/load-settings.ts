@@ -6,7 +6,7 @@
 import { resolve } from 'node:path'
 import type { Config } from '../config.ts'
 import type { StoreMode } from '../store.ts'
-import { checkConfig } from './check-config.ts'
+import { checkArgument } from './check-config.ts'
 import { loadConfigFile, type LoadedConfig } from './config-file.ts'
 import { readEnvironment, type Environment, type FoundText } from './environment.ts'
 import { freezeDeep } from './freeze-deep.ts'
@@ -41,7 +41,7 @@ export async function loadSettings(sources: SettingsSources): Promise<Settings> 
   const file: LoadedConfig =
     sources.inline === undefined
       ? await loadConfigFile(sources.cwd, sources.config ?? null)
-      : { path: null, ...checkConfig(sources.inline, embedder, 'the argument') }
+      : { path: null, ...checkArgument(sources.inline, embedder) }
   const { hint } = file
   const environment = readEnvironment(sources.env, sources.cwd)
   const flags = readFlags(sources.flags ?? {})
@@ -61,7 +61,7 @@ export async function loadSettings(sources: SettingsSources): Promise<Settings> 
   const types = withTypeDefaults(file.config)
   problems.push(
     ...appProblems(values, sources.env),
-    ...plainApiProblems(values),
+    ...plainApiProblems(values, sources.inline === undefined),
     ...contextProblems(types.runs, file.path ?? embedder),
   )
   if (problems.length > 0) throw new SettingsError(problems, hint === undefined ? {} : { hint })
@@ -147,12 +147,16 @@ function appProblems(values: Readonly<Record<string, unknown>>, env: Environment
 }
 
 /** The credentials go there: whoever is on the way could read them. */
-function plainApiProblems({ githubApiUrl }: Readonly<Record<string, unknown>>): string[] {
+function plainApiProblems(
+  { githubApiUrl }: Readonly<Record<string, unknown>>,
+  hasEnvironment: boolean,
+): string[] {
   if (typeof githubApiUrl !== 'string') return []
   const { protocol, hostname } = new URL(githubApiUrl)
   if (protocol === 'https:' || isLoopbackName(hostname)) return []
+  const name = hasEnvironment ? options.githubApiUrl.env : `${embedder}: githubApiUrl`
   return [
-    `${options.githubApiUrl.env} is ${githubApiUrl}, which would send the GitHub credentials ` +
+    `${name} is ${githubApiUrl}, which would send the GitHub credentials ` +
       'unencrypted to another machine; use https',
   ]
 }
