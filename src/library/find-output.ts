@@ -31,6 +31,8 @@ const otherPullsMax = 20
 
 export interface OutputKey {
   readonly repo: string
+  /** Must be that of `repo`: it is asked for by this alone. */
+  readonly repoId?: number | undefined
   readonly prNumber: number
   readonly baseSha: string
   readonly headSha: string
@@ -87,7 +89,7 @@ export class OutputSearch {
     this.#github = github
     this.#key = key
     this.#authors = authors
-    this.#repository = { repo: key.repo, repoGithubId: null }
+    this.#repository = { repo: key.repo, repoGithubId: key.repoId ?? null }
   }
 
   async find({ statusContext, hasComment }: ShownAs): Promise<PublishedOutput> {

@@ -1,7 +1,7 @@
 /** `ensureNotPublished`: what the caller gave, who we are, and an error that says what to do. */
 import type { Authors } from '../channels/authors.ts'
 import { pullRequestKey } from '../domain/pair.ts'
-import { OutputUnknownError, SetupError, type HoldfastError } from '../errors.ts'
+import { ConflictError, OutputUnknownError, SetupError, type HoldfastError } from '../errors.ts'
 import type { GitHubConnection } from '../github.ts'
 import { GitHubError } from '../github/errors.ts'
 import { runPolicy } from '../settings/run-policy.ts'
@@ -22,6 +22,7 @@ export class OutputGate {
     if (this.#github === null) throw noCredentials()
     const runKey = pullRequestKey(key.repo, key.prNumber, key)
     try {
+      if (key.repoId !== undefined) await refuseOtherId(this.#github, key.repo, key.repoId)
       const authors = await this.#ownAuthors(this.#github)
       return await new OutputSearch(this.#github, key, authors).find(this.#shownAs(key.type))
     } catch (error) {
@@ -47,6 +48,21 @@ export class OutputGate {
     })
     return this.#authors
   }
+}
+
+/** A fork's, by mistake: it has other pull requests, and nothing was published in them. */
+async function refuseOtherId(github: GitHubConnection, repo: string, told: number): Promise<void> {
+  const { githubId } = await github.repositoryNamed(repo)
+  if (githubId === told) return
+  throw new ConflictError(
+    'repo_id_mismatch',
+    `repoId ${told} is not ${repo}, which is GitHub's repository ${githubId}`,
+    {
+      hint:
+        "Pass repository.id of the event (pull_request.head.repo.id may be a fork's), or leave " +
+        'repoId out.',
+    },
+  )
 }
 
 async function learnAuthors(github: GitHubConnection): Promise<Authors> {

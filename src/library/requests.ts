@@ -17,6 +17,8 @@ import type { OutputKey } from './find-output.ts'
 const claimSchema = z.strictObject({
   /** `owner/name`, in any case. */
   repo: field.repo,
+  /** GitHub's numeric id of the repository: with it a renamed one stays the same. */
+  repoId: field.positive.optional(),
   prNumber: field.positive,
   baseSha: field.sha,
   headSha: field.sha,
