@@ -62,7 +62,7 @@ const label = z.strictObject({
   present: z.boolean().optional().describe('False takes it off; true when not given.'),
 })
 
-const lineComment = z
+export const lineComment = z
   .strictObject({
     path: line(4096).describe('The file, from the top of the repository.'),
     line: lineNumber.meta({ examples: [12], description: 'The line, or the last of several.' }),

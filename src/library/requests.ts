@@ -80,6 +80,13 @@ const outputSchema = z.strictObject({
 })
 const outputNameSchema = ownDeliveryParams.pick({ name: true })
 
+/** What the guide of the library lists, field by field. */
+export const callSchemas = {
+  claim: claimSchema,
+  gateOptions: gateOptionsSchema,
+  completion: completionSchema,
+} as const
+
 export type RunClaim = z.input<typeof claimSchema>
 export type Completion = z.input<typeof completionSchema>
 export type CheckedClaim = z.output<typeof claimSchema>

@@ -1,0 +1,73 @@
+/**
+ * Goal: the guide of the library lists every field of every call, and only those.
+ * Method: its tables are compared with the schemas that the calls are checked by: names, what is
+ * required, defaults, and the values of what is one of several.
+ */
+import { readFileSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { givenContents, lineComment } from '../channels/contents.ts'
+import { githubChannels } from '../domain/outbox/delivery.ts'
+import { callSchemas } from './requests.ts'
+
+const guide = readFileSync(new URL('../../docs/guides/library.md', import.meta.url), 'utf8')
+
+interface Row {
+  readonly field: string
+  readonly type: string
+  readonly otherwise: string
+}
+
+/** The first table behind a line that begins like this. */
+function tableBehind(start: string): readonly Row[] {
+  const [, after = ''] = guide.split(`\n${start}`)
+  const lines = after.split('\n')
+  const first = lines.findIndex((line) => line.startsWith('|'))
+  const rest = lines.slice(first)
+  const end = rest.findIndex((line) => !line.startsWith('|'))
+  return rest.slice(2, end).map((line) => {
+    const [, field = '', type = '', , otherwise = ''] = line
+      .replaceAll('\\|', '¦')
+      .split('|')
+      .map((cell) => cell.trim())
+    return { field: field.replaceAll('`', ''), type, otherwise }
+  })
+}
+
+/** Without what says that it may be left out. */
+function inner(schema: z.ZodType): z.ZodType {
+  const wraps = schema instanceof z.ZodOptional || schema instanceof z.ZodDefault
+  return wraps ? inner(schema.unwrap() as z.ZodType) : schema
+}
+
+const tables: readonly (readonly [string, z.ZodObject])[] = [
+  ['### `checkAndClaimRun(claim, options?)`', callSchemas.claim],
+  ['`options`:', callSchemas.gateOptions],
+  ['### `gate.complete(completion?)`', callSchemas.completion],
+  ...githubChannels.map((channel) => [`\`${channel}\``, givenContents[channel]] as const),
+  ['Each of `comments`', lineComment],
+]
+
+describe.each(tables)('the table behind %s', (start, schema) => {
+  const shape: Readonly<Record<string, z.ZodType>> = schema.shape
+  const rows = tableBehind(start)
+
+  it('has every field, and no other', () => {
+    expect(rows.map(({ field }) => field)).toEqual(Object.keys(shape))
+  })
+
+  it.each(rows)('tells what $field is when it is left out', ({ field, otherwise }) => {
+    const form = shape[field] ?? z.never()
+    const isRequired = !form.safeParse(undefined).success
+    expect(otherwise === 'required').toBe(isRequired)
+    expect(otherwise).not.toBe('')
+    if (form instanceof z.ZodDefault)
+      expect(otherwise).toBe(`\`'${String(form.parse(undefined))}'\``)
+  })
+
+  it.each(rows)('names the values that $field can have', ({ field, type }) => {
+    const form = inner(shape[field] ?? z.never())
+    const values = form instanceof z.ZodEnum ? form.options : []
+    expect(values.filter((value) => !type.includes(`'${String(value)}'`))).toEqual([])
+  })
+})
