@@ -17,8 +17,10 @@ names \`review\` keeps what it does not give: also \`on\`, \`rerunOn\` and \`whe
 [Webhooks](../guides/webhooks.md) shows; \`on: {}\` switches its triggers off. Any other type starts
 by claims alone unless \`on\` says more. A type that is not listed is remote and has the defaults.
 
-- \`on\`, \`rerunOn\`: GitHub events with the actions that start it, or start it again
-  (an event in both does that too); an empty list counts every action. Known are
+- \`on\`, \`rerunOn\`: GitHub events with their actions; an empty list counts every action. An event
+  of \`on\` starts a run where the work on its commits is neither under way nor done. An event of
+  \`rerunOn\` always starts one, for the first time or again; while one is active, the next follows
+  its end. An event that both name counts as one of \`rerunOn\`. Known are
   \`pull_request\`, \`pull_request_review\`, \`pull_request_review_comment\`,
   \`pull_request_review_thread\`, \`issue_comment\`, \`check_run\`, \`check_suite\` and
   \`push\`; any other event or action is refused
