@@ -2,16 +2,16 @@
 import { expect, it } from 'vitest'
 import { z } from 'zod'
 import { HandClock } from '../test/github/github-under-test.ts'
-import { systemRandom } from './random.ts'
 import { openSandbox } from './sandbox.ts'
 import { systemScheduler } from './scheduler.ts'
+import { seededChance } from '../test/seed.ts'
 
 const say = (): void => undefined
 const log = { debug: say, info: say, warn: say, error: say }
 const page = z.object({ html_url: z.string() })
 
 function sandbox() {
-  const seams = { clock: new HandClock(), random: systemRandom, scheduler: systemScheduler }
+  const seams = { clock: new HandClock(), random: seededChance(), scheduler: systemScheduler }
   const github = openSandbox({ ...seams, log, version: '0' })
   /** Where the comment is shown. */
   const comment = async (repo: string, repoGithubId: number | null): Promise<string> => {

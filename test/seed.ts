@@ -3,7 +3,15 @@
  * depends neither on the machine nor on the day, and what fails once fails again. `TEST_SEED=7`
  * tries other cases.
  */
+import { systemRandom, type Random } from '../src/random.ts'
+
 export const seed = Number(process.env['TEST_SEED'] ?? 1)
+
+/**
+ * For whatever a test hands to the product together with a clock of its own. Ids and secrets only
+ * have to differ, also between stores that share a database: they are the machine's.
+ */
+export const seededChance = (): Random => ({ ...systemRandom, below: seeded(seed) })
 
 export type Below = (below: number) => number
 

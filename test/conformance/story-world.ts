@@ -15,13 +15,13 @@ import {
   type OpenIntakeOptions,
 } from '../../src/intake/open-intake.ts'
 import { noMetrics } from '../../src/metrics.ts'
-import { systemRandom } from '../../src/random.ts'
 import { createRuns } from '../../src/runs/create-runs.ts'
 import { systemScheduler } from '../../src/scheduler.ts'
 import { withTypeDefaults } from '../../src/settings/type-defaults.ts'
 import type { Store } from '../../src/store.ts'
 import { completion, grant, leaseMs, leaseRequest, policy, sha, unique } from './claims.ts'
 import { second, type World } from './world.ts'
+import { seededChance } from '../seed.ts'
 
 type Types = NonNullable<Config['runs']>
 
@@ -115,7 +115,7 @@ export class StoryWorld {
     const { store, world } = this
     const looked = (): void => this.#looked.resolve()
     const log = pino({ level: 'warn' }, { write: looked })
-    const seams = { clock: world.clock, random: systemRandom, scheduler: systemScheduler }
+    const seams = { clock: world.clock, random: seededChance(), scheduler: systemScheduler }
     const runs = createRuns({
       ...seams,
       store,

@@ -8,11 +8,11 @@
  */
 import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest'
 import type { Clock } from '../../src/clock.ts'
-import { systemRandom } from '../../src/random.ts'
 import type { Scheduler } from '../../src/scheduler.ts'
 import { systemScheduler } from '../../src/scheduler.ts'
 import type { Store } from '../../src/store.ts'
 import type { StoreSeams } from '../../src/stores/open-sqlite.ts'
+import { seededChance } from '../seed.ts'
 
 export interface OpenedStore {
   readonly store: Store
@@ -67,7 +67,7 @@ const stillScheduler: Scheduler = {
 }
 
 export function seamsWith(clock: Clock): StoreSeams {
-  return { clock, random: systemRandom, scheduler: stillScheduler }
+  return { clock, random: seededChance(), scheduler: stillScheduler }
 }
 
 export async function openWorld(open: OpenStore): Promise<World> {

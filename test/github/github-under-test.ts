@@ -6,8 +6,8 @@ import { generateKeyPairSync } from 'node:crypto'
 import type { RepositoryRef } from '../../src/github.ts'
 import { createGitHub, type GitHubOptions } from '../../src/github/create-github.ts'
 import type { Log } from '../../src/log.ts'
-import { systemRandom } from '../../src/random.ts'
 import type { Scheduler } from '../../src/scheduler.ts'
+import { seededChance } from '../seed.ts'
 
 /** Whose id is not known yet. */
 export const named = (repo: string): RepositoryRef => ({ repo, repoGithubId: null })
@@ -61,7 +61,7 @@ export function clientOf(url: string, options: Partial<GitHubOptions> = {}) {
     fetch,
     clock,
     scheduler,
-    random: systemRandom,
+    random: seededChance(),
     log,
     version: '1.2.3',
     ...options,

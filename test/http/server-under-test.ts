@@ -15,10 +15,10 @@ import { FailedAccess } from '../../src/http/failed-access.ts'
 import { TokenWatch } from '../../src/http/token-watch.ts'
 import { createHttpServer } from '../../src/http/server.ts'
 import { noMetrics } from '../../src/metrics.ts'
-import { systemRandom } from '../../src/random.ts'
 import { systemScheduler } from '../../src/scheduler.ts'
 import { hashSecret, runToken, scopedToken } from '../../src/secrets.ts'
 import { leaseSecret, makeFakes, startedAt, theRunId, type Fakes } from './fakes.ts'
+import { seededChance } from '../seed.ts'
 
 /** Nobody waits for a refusal to be slowed down. */
 const hurried = {
@@ -73,7 +73,7 @@ export function serverUnderTest(): ServerUnderTest {
     touchToken: tokenToucher(fakes.store, { monotonicMs: () => 0 }, pino({ level: 'silent' })),
     tokenWatch: new TokenWatch(fakes.store, systemScheduler),
     clock: { wallMs: () => startedAt, monotonicMs: () => 0 },
-    random: systemRandom,
+    random: seededChance(),
     scheduler: systemScheduler,
     log: pino({ level: 'trace' }, { write: (line: string) => void logged.push(line) }),
     version: '1.2.3',

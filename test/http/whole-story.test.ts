@@ -15,7 +15,6 @@ import { TokenWatch } from '../../src/http/token-watch.ts'
 import { createHttpServer } from '../../src/http/server.ts'
 import { openIntake } from '../../src/intake/open-intake.ts'
 import { noMetrics } from '../../src/metrics.ts'
-import { systemRandom } from '../../src/random.ts'
 import { createRuns } from '../../src/runs/create-runs.ts'
 import { systemScheduler } from '../../src/scheduler.ts'
 import { hashSecret } from '../../src/secrets.ts'
@@ -23,6 +22,7 @@ import { withTypeDefaults } from '../../src/settings/type-defaults.ts'
 import { openSqlite } from '../../src/stores/open-sqlite.ts'
 import { startedAt, webhookSecret } from './fakes.ts'
 import { adminToken, bearer, problemOf } from './server-under-test.ts'
+import { seededChance } from '../seed.ts'
 
 interface ClaimedView {
   readonly should_process: boolean
@@ -39,7 +39,7 @@ let close: () => Promise<void>
 beforeEach(() => {
   const clock = { wallMs: () => startedAt, monotonicMs: () => 0 }
   const log = pino({ level: 'silent' })
-  const seams = { clock, random: systemRandom, scheduler: systemScheduler }
+  const seams = { clock, random: seededChance(), scheduler: systemScheduler }
   const store = openSqlite({ path: ':memory:', exclusive: true }, seams)
   const policyOf = (_type: string, kind: 'pull_request' | 'job') =>
     ({

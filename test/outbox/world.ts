@@ -4,6 +4,7 @@
  * counts.
  */
 import { pino } from 'pino'
+import { beforeEach } from 'vitest'
 import type { ChannelName } from '../../src/domain/outbox/delivery.ts'
 import { allRights } from '../../src/domain/outbox/publish-rights.ts'
 import type { PublishingRules } from '../../src/domain/outbox/schedule.ts'
@@ -16,16 +17,17 @@ import { noMetrics } from '../../src/metrics.ts'
 import { openIsOurs, openOutbox } from '../../src/outbox/open-outbox.ts'
 import type { Publisher } from '../../src/outbox/publisher.ts'
 import type { Random } from '../../src/random.ts'
-import { systemRandom } from '../../src/random.ts'
 import { createRuns } from '../../src/runs/create-runs.ts'
 import type { Claimed } from '../../src/runs/runs.ts'
 import { hashLeaseToken } from '../../src/secrets.ts'
+import { SeededRandom } from '../../src/simulation/seeded-random.ts'
 import { VirtualTime } from '../../src/simulation/virtual-time.ts'
 import type { GitHubSimulator } from '../../src/simulator/index.ts'
 import { createGitHubSimulator } from '../../src/simulator/index.ts'
 import type { Store } from '../../src/store.ts'
 import { openSqlite } from '../../src/stores/open-sqlite.ts'
 import { appKeyPem } from '../github/github-under-test.ts'
+import { seed } from '../seed.ts'
 
 export const second = 1000
 export const minute = 60 * second
@@ -66,13 +68,19 @@ const startsAt = Date.UTC(2026, 5, 1, 12)
 const noLimits: BudgetLimits = { spacingMs: 0, perMinute: 0, perHour: 0 }
 const log = pino({ level: 'silent' })
 
+/** The same in every run of a test; no two worlds of one test draw the same ids and keys. */
+let chance = new SeededRandom(seed)
+beforeEach(() => {
+  chance = new SeededRandom(seed)
+})
+
 function newGitHub(time: VirtualTime, options: WorldOptions): GitHubSimulator {
   const asApp = { app: { id: 12, slug: 'holdfast-bot', privateKey: appKeyPem } }
   const github = createGitHubSimulator({
     // Whoever sets this machine's clock does not set GitHub's.
     clock: { wallMs: () => startsAt + time.monotonicMs(), monotonicMs: () => time.monotonicMs() },
     scheduler: time,
-    random: systemRandom,
+    random: chance.fork(),
     ...(options.app === true && asApp),
     ...options.simulator,
   })
@@ -82,7 +90,7 @@ function newGitHub(time: VirtualTime, options: WorldOptions): GitHubSimulator {
 
 export async function openWorld(options: WorldOptions = {}) {
   const time = options.beside?.time ?? new VirtualTime(startsAt)
-  const seams = { clock: time, scheduler: time, random: systemRandom }
+  const seams = { clock: time, scheduler: time, random: chance.fork() }
   const github = options.beside?.github ?? newGitHub(time, options)
   const publishing = { ...defaultPublishing, pollMs: 5 * second, ...options.rules }
   const file = { path: options.path ?? ':memory:', exclusive: false }

@@ -50,10 +50,27 @@ function chanceAt(source: Source, node: ts.Node): Finding[] {
     const remedy = 'give numRuns, or a slow machine tries less'
     return [findingAt(source, node, `${timeLimit} ends by the clock; ${remedy}`)]
   }
+  if (isHalfSeeded(node)) {
+    return [findingAt(source, node, 'its clock is ours and its chance is not; use seededChance()')]
+  }
   if (!ts.isCallExpression(node)) return []
   const called = node.expression.getText(source.syntax)
   if (!casesByChance.includes(called) || node.arguments.some(hasSeed)) return []
   return [findingAt(source, node, `${called} without a seed; ${ownSeed}`)]
+}
+
+/** With time in the test's hands, what happens when would still depend on the machine's chance. */
+function isHalfSeeded(node: ts.Node): boolean {
+  if (!ts.isObjectLiteralExpression(node)) return false
+  const given = new Map(
+    node.properties.flatMap((property) => {
+      if (ts.isShorthandPropertyAssignment(property)) return [[property.name.text, '']]
+      if (!ts.isPropertyAssignment(property)) return []
+      return [[property.name.getText(), property.initializer.getText()]]
+    }),
+  )
+  const hasOwnTime = given.has('clock') && given.get('clock') !== 'systemClock'
+  return hasOwnTime && given.get('random') === 'systemRandom'
 }
 
 const timeLimit = 'interruptAfterTimeLimit'

@@ -17,6 +17,7 @@ import type { Verb } from '../sql.ts'
 import { raw, sql } from '../sql.ts'
 import { SqlStore } from '../sql-store.ts'
 import type { PostgresDriver } from './postgres.ts'
+import { seededChance } from '../../../test/seed.ts'
 
 const seams = { clock: systemClock, random: systemRandom, scheduler: systemScheduler }
 
@@ -291,7 +292,11 @@ describe('the clock', () => {
       wallMs: () => systemClock.wallMs() + skewMs,
       monotonicMs: () => systemClock.monotonicMs() + skewMs - sleptMs,
     }
-    const node = await openPostgresDriver(database.url, { clock, scheduler, random: systemRandom })
+    const node = await openPostgresDriver(database.url, {
+      clock,
+      scheduler,
+      random: seededChance(),
+    })
     others.push(node)
     const jump = (ms: number): void => void (skewMs += ms)
     /** As a suspended machine sees it: its monotonic clock stood still meanwhile. */

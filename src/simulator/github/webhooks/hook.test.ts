@@ -6,6 +6,7 @@ import { systemRandom } from '../../../random.ts'
 import { createDeliveryLog, type DeliveryLog } from './delivery-log.ts'
 import { newGuid } from './guid.ts'
 import { createHook, type Announcement, type Hook } from './hook.ts'
+import { seededChance } from '../../../../test/seed.ts'
 
 const secret = 'a secret'
 const everything = { perPage: 100, cursor: null, status: null }
@@ -26,7 +27,17 @@ afterEach(() => receiver.close())
 
 function hookTo(url: string, id = 7): Hook {
   const target = { type: 'integration', id: 12 } as const
-  return createHook({ id, url, secret, target, log, fetch, clock, scheduler, random: systemRandom })
+  return createHook({
+    id,
+    url,
+    secret,
+    target,
+    log,
+    fetch,
+    clock,
+    scheduler,
+    random: seededChance(),
+  })
 }
 
 function news(action: string, event = 'pull_request'): Announcement {
