@@ -1,9 +1,10 @@
 /**
  * Goal: no text makes us slow. The time that handling a text takes grows with its length.
- * Method: each hostile text is handled at one length and at four times that length, up to the most
- * that is taken. Processor time is compared, not time on the wall, and the best of a few tries, so
- * that a busy machine changes nothing. Four times the text may take ten times as long; where time
- * grows with the square it takes sixteen times as long.
+ * Method: each hostile text is handled at ever greater lengths, up to the most that is taken, and
+ * each time is compared with that of a quarter of the length. Processor time is compared, not time
+ * on the wall, and the best of a few tries, so that a busy machine changes nothing. Four times the
+ * text may take ten times as long; where time grows with the square it takes sixteen times as long.
+ * The first length that takes longer ends the test, before greater ones would take minutes.
  */
 import { describe, expect, test } from 'vitest'
 import { maskSecrets } from '../cli/mask-secrets.ts'
@@ -17,6 +18,12 @@ const lengthMax = 200_000
 const growthMax = 10
 /** Below this a measurement says nothing. */
 const cpuMsMin = 3
+
+const lengths: readonly number[] = [
+  // So short, and so close, that even a time which doubles with each character is found out soon.
+  ...[12, 16, 20, 24, 28, 32, 36, 40],
+  ...[1024, 256, 64, 16, 4, 1].map((times) => Math.ceil(lengthMax / times)),
+]
 
 const repeated = (piece: string) => (length: number) =>
   piece.repeat(Math.ceil(length / piece.length))
@@ -118,14 +125,59 @@ const handlers: readonly (readonly [name: string, handle: (text: string) => unkn
 
 describe.each(handlers)('%s takes time in proportion', (_handler, handle) => {
   test.each(texts)('for %s', (_name, make) => {
-    const long = make(lengthMax)
-    // Most are done in no time, and then there is nothing to compare.
-    if (cpuMsOf(() => handle(long), 1) < growthMax * cpuMsMin) return
-    const short = cpuMsOf(() => handle(make(lengthMax / 4)), 3)
-    const bound = growthMax * Math.max(short, cpuMsMin)
-    expect(cpuMsOf(() => handle(long), 3)).toBeLessThan(bound)
+    const cpuMs = (length: number, tries: number): number => {
+      const text = make(length)
+      return cpuMsOf(() => handle(text), tries)
+    }
+    expect(overgrowth(cpuMs)).toBeNull()
   })
 })
+
+describe('time that grows', () => {
+  const measured: number[] = []
+  const told = (msOf: (length: number) => number): string | null => {
+    measured.length = 0
+    return overgrowth((length) => {
+      measured.push(length)
+      return msOf(length)
+    })
+  }
+
+  test.each([
+    ['with the length', (length: number) => length / 100],
+    ['a little faster', (length: number) => (length * Math.log2(length)) / 1000],
+    ['not at all, after a slow start', () => 500],
+  ])('%s is fine, at the greatest length too', (_how, msOf) => {
+    expect(told(msOf)).toBeNull()
+    expect(Math.max(...measured)).toBe(lengthMax)
+  })
+
+  test.each([
+    ['with the square', (length: number) => length ** 2 / 1e6],
+    ['with the third power', (length: number) => length ** 3 / 1e9],
+    ['twofold with each character', (length: number) => 2 ** length / 1e6],
+  ])('%s is told, and no greater length is tried', (_how, msOf) => {
+    expect(told(msOf)).toMatch(/^\d+ characters took \d+ ms, and a quarter of them \d+ ms: /)
+    expect(Math.max(...measured.map(msOf))).toBeLessThan(2000)
+  })
+})
+
+/** Told of the first length that takes too long, beside a quarter of it; null when none does. */
+function overgrowth(cpuMs: (length: number, tries: number) => number): string | null {
+  for (const length of lengths) {
+    // Most are done in no time, and then there is nothing to compare.
+    if (cpuMs(length, 1) < growthMax * cpuMsMin) continue
+    const quarter = Math.max(cpuMs(length / 4, 3), cpuMsMin)
+    const whole = cpuMs(length, 3)
+    if (whole < growthMax * quarter) continue
+    const [took, of] = [whole, quarter].map((ms) => ms.toFixed(0))
+    return (
+      `${length} characters took ${took} ms, and a quarter of them ${of} ms: four times the text ` +
+      `may take ${growthMax} times as long`
+    )
+  }
+  return null
+}
 
 function cpuMsOf(work: () => unknown, times: number): number {
   const tries = Array.from({ length: times }, () => {
