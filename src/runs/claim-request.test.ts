@@ -1,16 +1,9 @@
 // Goal: what a caller says of the time is believed as far as its clock can be right.
 import { expect, it } from 'vitest'
-import { unannounced } from '../domain/run.ts'
+import { policy } from '../../test/conformance/claims.ts'
 import { byCallersClock, toClaim } from './claim-request.ts'
 
 const now = Date.UTC(2026, 0, 31, 12)
-const policy = {
-  announcement: unannounced,
-  onNewer: 'supersede',
-  attempts: 3,
-  timeoutMs: 1,
-  pendingTimeoutMs: 1,
-} as const
 const sha = (mark: string) => mark.repeat(40)
 const request = { kind: 'pull_request', type: 'review', repo: 'acme/w', pr: 5 } as const
 

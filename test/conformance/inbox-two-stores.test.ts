@@ -4,48 +4,18 @@
  * Method: two stores over one database; on SQLite over one file, which the second opens beside the
  * one that serves it.
  */
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { InboxEntry } from '../../src/domain/inbox.ts'
 import type { Store } from '../../src/store.ts'
-import { openPostgres } from '../../src/stores/open-postgres.ts'
-import { openSqlite } from '../../src/stores/open-sqlite.ts'
-import { migratedDatabase } from '../postgres/fresh-database.ts'
 import { unique } from './claims.ts'
+import { sharedDatabases, type SharedDatabase } from './shared-database.ts'
 import { TestSubject } from './test-subject.ts'
 import { allDue, claiming, decided, newWebhook, received, toldOf } from './webhooks.ts'
-import { seamsWith, second, TestClock } from './world.ts'
+import { second, TestClock } from './world.ts'
 
-interface Database {
-  open(clock: TestClock, serves: boolean): Promise<Store>
-  remove(): Promise<void>
-}
-
-async function onSqlite(): Promise<Database> {
-  const folder = mkdtempSync(join(tmpdir(), 'holdfast-inbox-'))
-  const path = join(folder, 'store.db')
-  return {
-    open: async (clock, exclusive) => openSqlite({ path, exclusive }, seamsWith(clock)),
-    remove: async () => rmSync(folder, { recursive: true }),
-  }
-}
-
-async function onPostgres(): Promise<Database> {
-  const database = await migratedDatabase()
-  return {
-    open: (clock) => clock.whileOpening(() => openPostgres(database.url, seamsWith(clock))),
-    remove: () => database.drop(),
-  }
-}
-
-describe.each([
-  ['SQLite', onSqlite],
-  ['PostgreSQL', onPostgres],
-] as const)('two stores on one %s database', (_name, make) => {
+describe.each(sharedDatabases)('two stores on one %s database', (_name, make) => {
   const clock = new TestClock()
-  let database: Database
+  let database: SharedDatabase
   let stores: Store[]
   beforeEach(async () => {
     database = await make()

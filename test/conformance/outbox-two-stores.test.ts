@@ -3,53 +3,23 @@
  * holder, an identity has one budget, and what one of them leaves the other takes up.
  * Method: two stores over one database; on SQLite over one file.
  */
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { allRights } from '../../src/domain/outbox/publish-rights.ts'
 import { defaultPublishing } from '../../src/domain/outbox/schedule.ts'
 import type { Announcement } from '../../src/domain/run.ts'
 import type { BeginAnswer } from '../../src/outbox-store.ts'
 import type { Store } from '../../src/store.ts'
-import { openPostgres } from '../../src/stores/open-postgres.ts'
-import { openSqlite } from '../../src/stores/open-sqlite.ts'
-import { migratedDatabase } from '../postgres/fresh-database.ts'
 import { holderOf, pullRequestClaim, unique } from './claims.ts'
 import { announced, OutboxHand, sentEnd } from './outbox-hand.ts'
+import { sharedDatabases, type SharedDatabase } from './shared-database.ts'
 import { TestSubject } from './test-subject.ts'
-import { minute, seamsWith, second, TestClock } from './world.ts'
-
-interface Database {
-  open(clock: TestClock): Promise<Store>
-  remove(): Promise<void>
-}
-
-async function onSqlite(): Promise<Database> {
-  const folder = mkdtempSync(join(tmpdir(), 'holdfast-outbox-'))
-  const path = join(folder, 'store.db')
-  return {
-    open: async (clock) => openSqlite({ path, exclusive: false }, seamsWith(clock)),
-    remove: async () => rmSync(folder, { recursive: true }),
-  }
-}
-
-async function onPostgres(): Promise<Database> {
-  const database = await migratedDatabase()
-  return {
-    open: (clock) => clock.whileOpening(() => openPostgres(database.url, seamsWith(clock))),
-    remove: () => database.drop(),
-  }
-}
+import { minute, second, TestClock } from './world.ts'
 
 const onlyStatus: Announcement = { ...announced, anchorPer: null, checkName: null }
 
-describe.each([
-  ['SQLite', onSqlite],
-  ['PostgreSQL', onPostgres],
-] as const)('two publishers on one %s database', (_name, make) => {
+describe.each(sharedDatabases)('two publishers on one %s database', (_name, make) => {
   const clock = new TestClock()
-  let database: Database
+  let database: SharedDatabase
   let hands: readonly [OutboxHand, OutboxHand]
   beforeEach(async () => {
     database = await make()

@@ -3,7 +3,6 @@ import type { RunTypeConfig } from '../../src/config.ts'
 import type { Claim } from '../../src/domain/claim.ts'
 import type { Delivery } from '../../src/domain/outbox/delivery.ts'
 import type { Run } from '../../src/domain/run.ts'
-import { unannounced } from '../../src/domain/run.ts'
 import type { Subject } from '../../src/domain/subject.ts'
 import type { GitHub, RoleAnswer } from '../../src/github.ts'
 import { ActMaker } from '../../src/intake/acts.ts'
@@ -11,15 +10,9 @@ import { readEvent, type WebhookEvent } from '../../src/intake/webhook-event.ts'
 import { toClaim } from '../../src/runs/claim-request.ts'
 import { withTypeDefaults } from '../../src/settings/type-defaults.ts'
 import type { WebhookAct } from '../../src/store.ts'
+import { policy } from '../conformance/claims.ts'
 
 export const now = Date.UTC(2026, 0, 1)
-const policy = {
-  announcement: unannounced,
-  onNewer: 'supersede',
-  attempts: 3,
-  timeoutMs: 1,
-  pendingTimeoutMs: 1,
-} as const
 
 export interface Known {
   readonly types?: Readonly<Record<string, RunTypeConfig>>
