@@ -1,7 +1,7 @@
 /**
  * After a check run was sent, or will never be: is the result covered that its commit shows? Asked
- * in the very transaction that learns of it, so that no crash can lose the question; and by one at a
- * time in a repository, or two that learn of theirs at once would neither see the other's.
+ * in the very transaction that learns of it, so that no crash can lose the question; and by one at
+ * a time in a repository, or two that learn of theirs at once would neither see the other's.
  */
 import {
   againDesire,
