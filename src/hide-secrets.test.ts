@@ -107,9 +107,10 @@ test.each([
   ['bold', `ghp_**${body}**`],
   ['bold and an escape', String.raw`**gh**p\_${body}`],
   ['code', `\`ghp\`_${body}`],
+  ['a stroke', `ghp_A1b2~${body}~`],
 ])('a secret that %s splits is hidden all the same', (_what, written) => {
   const hidden = hideSecrets(`before ${written} after`)
-  expect(hidden).toMatch(/^before \W*(?:ghp|github_pat)_\(hidden\)[*]* after$/)
+  expect(hidden).toMatch(/^before \W*(?:ghp|github_pat)_\(hidden\)[*~]* after$/)
 })
 
 test('what is shown as a key, a bearer or a password is hidden', () => {

@@ -73,7 +73,7 @@ const notAsShown = [
   String.raw`[${alike}]|[^\S\n\t ]|\p{Default_Ignorable_Code_Point}`,
 ]
 /** Marks of Markdown that make what is between them bold, struck out or code. */
-const marks = ['[*`]+', '~~', '</?(?:b|strong|i|em|code)>']
+const marks = ['[*`~]+', '</?(?:b|strong|i|em|code)>']
 const withMarks = new RegExp(notAsShown.join('|'), 'gu')
 const withoutMarks = new RegExp([...notAsShown, ...marks].join('|'), 'gu')
 

@@ -57,6 +57,8 @@ describe('what is kept', () => {
   })
 })
 
+const token = `ghp_${'A1b2C3d4E5'.repeat(4)}`
+
 describe('what is refused', () => {
   it.each<[ChannelName, unknown, string]>([
     ['github-comment', {}, 'body is required'],
@@ -81,6 +83,9 @@ describe('what is refused', () => {
       { name: 'lint', status: 'queued', conclusion: 'success' },
       'status must be completed, or left out',
     ],
+    ['github-status', { context: `ci/${token}`, state: 'error' }, 'context must not hold a secret'],
+    ['github-check', { name: token, conclusion: 'success' }, 'name must not hold a secret'],
+    ['github-label', { label: token }, 'label must not hold a secret'],
     ['github-label', { label: '.' }, 'label must be a name other than'],
     ['github-label', { label: '..' }, 'label must be a name other than'],
     ['github-label', { label: 'x'.repeat(51) }, 'label must be at most 50 characters'],
@@ -102,6 +107,7 @@ describe('what is refused', () => {
       error = thrown
     }
     const message = expect.stringMatching(`^${told.replaceAll('.', '\\.')}`) as string
+    expect(String(error)).not.toContain(token)
     expect(error).toMatchObject({ code: 'invalid_content', message, field: told.split(' ')[0] })
   })
 })

@@ -13,6 +13,7 @@ import type {
 import { checkConclusions } from '../channel.ts'
 import type { ChannelName } from '../domain/outbox/delivery.ts'
 import { InvalidInputError } from '../errors.ts'
+import { hideSecrets } from '../hide-secrets.ts'
 import { findingsOf } from '../validation/findings.ts'
 import { httpUrl, line, text } from '../validation/text-fields.ts'
 import { isLabelName } from './stored-contents.ts'
@@ -23,12 +24,15 @@ const lineCommentsMax = 100
 
 const markdown = text(textMax).describe('Markdown. Cut where GitHub takes no more.')
 const someMarkdown = markdown.refine((value) => value.trim() !== '', 'must not be empty')
+/** GitHub knows it by this name, so nothing in it can be hidden. */
+const name = (max: number) =>
+  line(max).refine((value) => hideSecrets(value) === value, 'must not hold a secret')
 const lineNumber = z.int().min(1, 'must be a positive whole number')
 
 const comment = z.strictObject({ body: someMarkdown })
 
 const status = z.strictObject({
-  context: line(255).describe('The name it shows under; upper and lower case are one.'),
+  context: name(255).describe('The name it shows under; upper and lower case are one.'),
   state: z.enum(['pending', 'success', 'failure', 'error']).describe('How it stands.'),
   description: text(2000).optional().describe('One line; cut to 140 characters.'),
   target_url: httpUrl.optional().describe('Where the details are.'),
@@ -36,7 +40,7 @@ const status = z.strictObject({
 
 const check = z
   .strictObject({
-    name: line(255).describe('The name it shows under.'),
+    name: name(255).describe('The name it shows under.'),
     status: z
       .enum(['queued', 'in_progress', 'completed'])
       .optional()
@@ -58,7 +62,7 @@ const check = z
   })
 
 const label = z.strictObject({
-  label: line(50).refine(isLabelName, 'must be a name other than . and ..').describe('Its name.'),
+  label: name(50).refine(isLabelName, 'must be a name other than . and ..').describe('Its name.'),
   present: z.boolean().optional().describe('False takes it off; true when not given.'),
 })
 

@@ -24,7 +24,7 @@ export const noImages: ImageHosts = new Set()
 
 /** Entities come first: what they spell may be a tag or a part of an address. */
 export function inertProse(text: string, imageHosts: ImageHosts): string {
-  const tagless = withoutTags(withoutEntities(text))
+  const tagless = withoutTags(nearDestinations(withoutEntities(text)))
   return withoutComment(withoutReferences(withoutImages(tagless, imageHosts)))
 }
 
@@ -73,6 +73,14 @@ function withoutEntities(text: string): string {
     if (/^[A-Za-z0-9@#/]$/.test(character)) return character
     return /^[-.:]$/.test(character) ? `\\${character}` : written
   })
+}
+
+/**
+ * Where a link or a definition leads has to stand right behind it: blanks that are too many, or the
+ * end of a line, would come between it and whoever looks at it.
+ */
+function nearDestinations(text: string): string {
+  return text.replaceAll(/(\][(:])[ \t]{2,}/g, '$1 ').replace(/\](?=[(:] ?<?$)/, `]${zeroWidth}`)
 }
 
 /**

@@ -130,6 +130,23 @@ describe('a text', () => {
     expect(text(`[t]: ${address}`)).toContain('//redirect.github.com/')
   })
 
+  test.each([
+    ['many blanks', '[t](            /o/r/issues/1)'],
+    ['tabs', '[t](\t\t\t\t\t\t\t\t\t\t/o/r/issues/1)'],
+    ['blanks in a definition', '[t]:            /o/r/issues/1'],
+  ])('the address of an issue behind %s', (_name, written) => {
+    expect(text(written)).toContain('https://redirect.github.com/')
+  })
+
+  test.each([
+    ['a link', '[t](\n/o/r/issues/1)', '[t]·(\n/·o/r/issues/1)'],
+    ['a link in a quotation', '> [t]( \n> /o/r/issues/1)', '> [t]·( \n> /o/r/issues/1)'],
+    ['a link with an escape', '[t](\n\\/o/r/issues/1)', '[t]·(\n\\/o/r/issues/1)'],
+    ['a definition', '> [a]:\n> /o/r/issues/1', '> [a]·:\n> /o/r/issues/1'],
+  ])('an address on the next line belongs to nothing: %s', (_name, written, safe) => {
+    expect(text(written)).toBe(safe)
+  })
+
   test('the address of an issue behind another', () => {
     const issue = 'https://github.com/o/r/issues/1'
     const safe = issue.replace('github', 'redirect.github')

@@ -73,6 +73,7 @@ const texts: readonly (readonly [name: string, make: (length: number) => string]
   ['images with escapes', repeated('![a](https://b\\.c')],
   ['an image without end', between('![a](https://', '\\.', '')],
   ['destinations', repeated('](/')],
+  ['blanks before a destination', between('](', ' ', '/a')],
   ['definitions', repeated(']: /')],
   ['schemes', repeated('https:')],
   ['an address of escapes', between('https://', '\\.', '')],

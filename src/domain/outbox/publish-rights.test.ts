@@ -47,6 +47,9 @@ describe('a context', () => {
     'acme/rev1ew',
     'acme/revlew',
     'acme\u29f8re\u200bview',
+    'acme/rev\u026aew',
+    'acme/revi\u1d07w',
+    '\u1d00cme/\u0280eview',
   ])('%j looks like acme/review, letter by letter', (text) => {
     expect(isReserved(text, ['acme/review'])).toBe(true)
     expect(refused(status(text), allRights)).toBe('context_reserved')
@@ -64,7 +67,10 @@ describe('a context', () => {
   it('under holdfast/ belongs to a type, whether or not anybody configured it', () => {
     expect(isReserved('Holdfast/anything', [])).toBe(true)
     expect(isReserved('hold\u200dfast/anything', [])).toBe(true)
-    for (const alike of ['holdfast\u2215x', 'h\u043eldfast/x', 'hoIdfast/x', 'h0ldfast/x']) {
+    const ascii = ['hoIdfast/x', 'h0ldfast/x']
+    const others = ['holdfast\u2215x', 'h\u043eldfast/x', 'h\u1d0fldfast/x', 'h\u0966ldfast/x']
+    const smallCapitals = ['\u029coldfast/x', 'ho\u029fdfast/x', 'hol\u1d05fast/x']
+    for (const alike of [...ascii, ...others, ...smallCapitals]) {
       expect(isReserved(alike, [])).toBe(true)
     }
     expect(isReserved('holdfastness', [])).toBe(false)
