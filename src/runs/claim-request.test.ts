@@ -1,4 +1,5 @@
-// Goal: what a caller says of the time is believed as far as its clock can be right.
+// Goal: what a caller says of the time is believed as far as its clock can be right; a job takes no
+// name of a pull request.
 import { expect, it } from 'vitest'
 import { policy } from '../../test/conformance/claims.ts'
 import { byCallersClock, toClaim } from './claim-request.ts'
@@ -24,4 +25,16 @@ it('one that is further ahead is left out: arrival orders, and GitHub is asked',
 
 it('more than five minutes ahead is refused', () => {
   expect(() => claimed(300_001)).toThrow('event_at is more than five minutes ahead')
+})
+
+it('a job has no name that a pull request has, and no two jobs one', () => {
+  const named = (subject: string) => {
+    const job = { kind: 'job', type: 'review', repo: 'acme/w', key: 'k', subject } as const
+    return toClaim(job, { policy, lease: null, leaseMs: 1000, actor: 'test', now }).subjectName
+  }
+  const given = ['pr-5', 'job pr-5', 'job job pr-5', 'deploy', 'pr-5b']
+  const names = given.map(named)
+  expect(names).not.toContain('pr-5')
+  expect(new Set(names).size).toBe(given.length)
+  expect(named('deploy')).toBe('deploy')
 })

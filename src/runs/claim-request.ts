@@ -106,10 +106,14 @@ function ofPullRequest(request: PullRequestClaim): What {
   }
 }
 
+/** What only a pull request may be called; and what jobs are called that want such a name. */
+const pullRequestName = /^(?:job )*pr-\d+$/
+
 function ofJob(request: JobClaim): What {
+  const name = request.subject ?? request.key
   return {
     repo: request.repo?.toLowerCase() ?? null,
-    subjectName: request.subject ?? request.key,
+    subjectName: pullRequestName.test(name) ? `job ${name}` : name,
     key: request.key,
     pair: request.pair ?? request.key,
     pr: null,
