@@ -25,8 +25,11 @@ import { systemClock } from '../../clock.ts'
 import { SetupError } from '../../errors.ts'
 import { systemRandom } from '../../random.ts'
 import { systemScheduler } from '../../scheduler.ts'
+import { loadMigrations } from '../migrations.ts'
 import { openSqlite } from '../open-sqlite.ts'
 import type { SqlStore } from '../sql-store.ts'
+import { openMemory } from './sqlite-file.ts'
+import { migrateSqlite } from './sqlite-migrate.ts'
 
 const seams = { clock: systemClock, random: systemRandom, scheduler: systemScheduler }
 
@@ -195,6 +198,20 @@ describe('a missing file', () => {
     openStore()
     const beside = readdirSync(join(folder, 'new', 'folder'))
     expect(beside.filter((name) => name.includes('.new-'))).toEqual([])
+  })
+})
+
+describe('in memory', () => {
+  it('every database of a process has the schema that the migrations lead to', () => {
+    const migrate = (db: DatabaseSync): void => migrateSqlite(db, loadMigrations('sqlite'), 0)
+    const migrated = new DatabaseSync(':memory:')
+    migrate(migrated)
+    const [first, second] = [openMemory(migrate), openMemory(migrate)]
+    const databases = [migrated, first.writer, second.writer]
+    const schemas = databases.map((db) => db.prepare('SELECT name, sql FROM sqlite_schema').all())
+    for (const db of databases) db.close()
+    expect(schemas[1]).toEqual(schemas[0])
+    expect(schemas[2]).toEqual(schemas[0])
   })
 })
 

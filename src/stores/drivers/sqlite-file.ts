@@ -36,10 +36,31 @@ export interface SqliteFile {
   readonly release: () => void
 }
 
-export function openMemory(prepare: (db: DatabaseSync) => void): SqliteFile {
+/** What the first one in memory was made of: migrating each would take most of a short life. */
+let memorySchema: string | null = null
+
+/** `migrate` brings an empty database to the newest schema; all in one process are made alike. */
+export function openMemory(migrate: (db: DatabaseSync) => void): SqliteFile {
   const writer = connect(':memory:', false)
-  prepare(writer)
+  if (memorySchema === null) {
+    migrate(writer)
+    memorySchema = statementsOf(writer)
+  } else writer.exec(memorySchema)
   return { writer, reader: null, release: () => undefined }
+}
+
+/**
+ * In the order in which they were carried out. Migrations put no rows into a new database, but for
+ * their own, which nobody asks one in memory for.
+ */
+function statementsOf(db: DatabaseSync): string {
+  const rows = db
+    .prepare(
+      `SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND substr(name, 1, 7) <> 'sqlite_'
+        ORDER BY rowid`,
+    )
+    .all()
+  return `BEGIN; ${rows.map((row) => String(row['sql'])).join(';\n')}; COMMIT`
 }
 
 /** `exclusive` is for a server or worker: one of them at a time may hold a file. */
