@@ -130,12 +130,10 @@ describe('a text', () => {
     expect(text(`[t]: ${address}`)).toContain('//redirect.github.com/')
   })
 
-  test.each([
-    ['many blanks', '[t](            /o/r/issues/1)'],
-    ['tabs', '[t](\t\t\t\t\t\t\t\t\t\t/o/r/issues/1)'],
-    ['blanks in a definition', '[t]:            /o/r/issues/1'],
-  ])('the address of an issue behind %s', (_name, written) => {
-    expect(text(written)).toContain('https://redirect.github.com/')
+  test('the address of an issue behind many blanks', () => {
+    const far = `${' \t'.repeat(6)}/o/r/issues/1`
+    expect(text(`[t](${far})`)).toContain('https://redirect.github.com/')
+    expect(text(`[t]:${far}`)).toContain('https://redirect.github.com/')
   })
 
   test.each([
