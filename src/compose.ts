@@ -125,19 +125,19 @@ export async function compose(settings: Settings, options: ComposeOptions): Prom
   const { requestTimeoutMs } = store.outbox.rules
   const asking = { ...seams, fetch: globalThis.fetch, log, version, onAsked, onRenamed }
   const github = options.github ?? openGitHub(settings, { ...asking, requestTimeoutMs })
+  const connection = github ?? openSandbox({ ...seams, log, version })
+  const questions = new GitHubQuestions({ github: connection, store, clock })
   const runs = createRuns({
     ...seams,
-    store,
-    log,
-    leaseMs: settings.leaseMs,
+    ...{ store, log, leaseMs: settings.leaseMs },
     policyOf: (type, kind) => runPolicy(settings, type, kind),
-    headSource: github && new GitHubQuestions({ github, store, clock }),
+    headSource: github && questions,
+    nameSource: questions,
   })
   const loops = createLoops({ store, runs, scheduler, log, retention: settings.retention })
   const shared = { ...seams, store, runs, log, metrics, types: settings.runs }
   const intake = openIntake({ ...shared, secrets: options.webhookSecrets, github })
   const catchUp = createCatchUp({ ...shared, intake, github })
-  const connection = github ?? openSandbox({ ...seams, log, version })
   const published = { ...shared, github: connection, ...publishingSettings(settings) }
   const publisher = openOutbox(published)
   const stopping = new AbortController()

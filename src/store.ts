@@ -8,7 +8,7 @@
  * stays contended for half a minute is a StoreContendedError, never "unavailable".
  */
 import type { CatchUpStore } from './catch-up-store.ts'
-import type { HeardAt } from './domain/repository-names.ts'
+import type { HeardAt, NameStanding } from './domain/repository-names.ts'
 import type { AuditRow, RefusedCredential } from './domain/audit.ts'
 import type { Claim, ClaimReason } from './domain/claim.ts'
 import type { InboxEntry } from './domain/inbox.ts'
@@ -131,10 +131,18 @@ export interface Store extends TokenStore {
    */
   learnRepository(name: string, githubId: number, at: HeardAt, actor: string): Promise<void>
   /**
-   * The same by a caller's word, which may be wrong: a ConflictError `repo_id_mismatch` where
-   * GitHub said otherwise. Until GitHub says so too, whoever writes there asks first (`toldName`).
+   * The same by a caller's word, which may be wrong. `known`: it is so, or it was learnt, and until
+   * GitHub says so too, whoever writes there asks first (`toldName`). Else nothing was learnt,
+   * because it would change what GitHub said, or what is claimed by the name alone.
    */
-  tellRepository(name: string, githubId: number, at: number | null, actor: string): Promise<void>
+  tellRepository(
+    name: string,
+    githubId: number,
+    at: number | null,
+    actor: string,
+  ): Promise<NameStanding>
+  /** What GitHub has said of the two; teaches nothing. */
+  nameStanding(name: string, githubId: number): Promise<NameStanding>
   /** As last heard, by our own id; one query. */
   repositoryNames(ids: readonly string[]): Promise<ReadonlyMap<string, string>>
   /** By our own id; null when this store has none. */

@@ -22,6 +22,13 @@ export interface OwnName {
 }
 
 /**
+ * What is known of a name and an id that a caller brings together. `known`: the name means that id,
+ * or meant it once. `open`: GitHub has not said whose the name is. Else GitHub said that it is
+ * another's.
+ */
+export type NameStanding = 'known' | 'open' | { readonly anothers: number }
+
+/**
  * `current`: the repository is called so now. `alias`: the name means it, and it may have another.
  * `nothing`: what is known is newer.
  */

@@ -22,6 +22,7 @@ function world(answer: () => Promise<'write'>, identityOf = async () => 'github:
       ownIdentity: 'github:app',
       identityOf,
       look: () => Promise.reject(new Error('not asked here')),
+      repositoryNamed: () => Promise.reject(new Error('not asked here')),
       roleOf: (repository, login) => (asked.push([repository, login]), answer()),
     },
     store: {

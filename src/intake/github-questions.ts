@@ -1,5 +1,6 @@
 /**
- * What intake asks GitHub: the head of a pull request, the role of a sender.
+ * What intake and claims ask GitHub: the head of a pull request, the role of a sender, whose a
+ * repository's name is.
  *
  * What must hold: nothing is asked while GitHub wants the asking identity to wait, and a limit that
  * is met here is stored for everybody: going on while limited can get an integration banned. A
@@ -40,7 +41,7 @@ const hiddenText =
   'GitHub does not show us the repository; give the token or the GitHub App access to it'
 
 export type AskedGitHub = Pick<GitHub, 'look' | 'roleOf'> &
-  Pick<GitHubCalls, 'identityOf' | 'ownIdentity'>
+  Pick<GitHubCalls, 'identityOf' | 'ownIdentity' | 'repositoryNamed'>
 
 export interface GitHubQuestionsOptions {
   readonly github: AskedGitHub
@@ -64,6 +65,11 @@ export class GitHubQuestions implements Pick<GitHub, 'look' | 'roleOf'> {
 
   roleOf(repository: RepositoryRef, login: string): ReturnType<GitHub['roleOf']> {
     return this.#ask(repository, () => this.#options.github.roleOf(repository, login))
+  }
+
+  repositoryNamed(repo: string, told: number): ReturnType<GitHubCalls['repositoryNamed']> {
+    const place = { repo, repoGithubId: null }
+    return this.#ask(place, () => this.#options.github.repositoryNamed(repo, told))
   }
 
   /** What waits for its turn rejects with Stopping. */

@@ -10,7 +10,7 @@ import type { Gate, Holdfast } from './holdfast.ts'
 export const spellings: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   event_in_future: { event_at: 'eventAt' },
   publish_not_allowed: { 'in holdfast.config.ts': 'in the configuration of openHoldfast' },
-  repo_id_mismatch: { repo_id: 'repoId', event_at: 'eventAt' },
+  repo_id_mismatch: { repo_id: 'repoId' },
   run_not_found: { 'List what there is with GET /v1/runs.': 'Stop working on it.' },
   store_foreign: { HOLDFAST_DATABASE_URL: 'databaseUrl' },
   store_newer: { 'Start the newer holdfast that': 'Install the version of holdfast that' },

@@ -62,7 +62,7 @@ it('a claim with the id of another repository is refused, in words of the librar
     name: 'ConflictError',
     code: 'repo_id_mismatch',
     message: "repoId 901 is not acme/widgets, which is GitHub's repository 900",
-    hint: expect.stringMatching(/leave repoId out.*send the eventAt of/) as string,
+    hint: expect.stringMatching(/Send repo and repoId of one event.*when a server/) as string,
   })
   const wrong = holdfast.checkAndClaimRun({ ...claim, repoId: 0 })
   await expect(wrong).rejects.toMatchObject({ field: 'repoId' })

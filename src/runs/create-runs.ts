@@ -19,9 +19,11 @@ import type {
   RunFilter,
   Store,
 } from '../store.ts'
+import { withRepository } from './callers-repository.ts'
 import { byCallersClock, toClaim } from './claim-request.ts'
 import { HeadCheck } from './head-check.ts'
 import { HoldWatch } from './hold-watch.ts'
+import { NameCheck, type NameSource } from './name-check.ts'
 import { PendingBell } from './pending-bell.ts'
 import type {
   Claimed,
@@ -45,6 +47,8 @@ export interface RunsOptions {
   readonly policyOf: (type: string, kind: ClaimRequest['kind']) => RunPolicy
   /** Null without GitHub credentials: arrival order stands. */
   readonly headSource: HeadSource | null
+  /** Left out, as in the library: what callers say of a repository's id cannot be checked. */
+  readonly nameSource?: NameSource
 }
 
 export interface RunsService extends Runs {
@@ -70,12 +74,15 @@ class StoreRuns implements RunsService {
   readonly #options: RunsOptions
   readonly #watch: HoldWatch
   readonly #headCheck: HeadCheck | null
+  readonly #names: NameCheck | null
 
   constructor(options: RunsOptions) {
-    const { store, scheduler, headSource, log } = options
+    const { store, scheduler, headSource, nameSource, log } = options
     this.#options = options
     this.#bell = new PendingBell(store, scheduler)
     this.#watch = new HoldWatch(store, scheduler)
+    this.#names =
+      nameSource === undefined ? null : new NameCheck({ ...options, source: nameSource })
     this.#headCheck =
       headSource === null
         ? null
@@ -105,6 +112,7 @@ class StoreRuns implements RunsService {
   }
 
   async stop(): Promise<void> {
+    this.#names?.stop()
     await this.#headCheck?.stop()
   }
 
@@ -129,9 +137,10 @@ class StoreRuns implements RunsService {
 
   async claim(asked: ClaimRequest, actor: string, once?: Once): Promise<Claimed> {
     const request = byCallersClock(asked, this.#options.store.now())
-    const claim = this.toClaim(request, actor)
-    await this.#learnRepository(request, actor)
-    const answer = await this.#options.store.claimRun(claim, once ?? null)
+    const { store } = this.#options
+    const asking = { store, names: this.#names }
+    const claim = await withRepository(asking, this.toClaim(request, actor))
+    const answer = await store.claimRun(claim, once ?? null)
     this.announceClaim(answer)
     return claimedView(answer)
   }
@@ -238,11 +247,6 @@ class StoreRuns implements RunsService {
     secret = makeSecret(this.#options.random),
   ): Omit<LeaseGrant, 'ms'> {
     return { ...secretAndHash(secret), holder, worker, token: token ?? null }
-  }
-
-  async #learnRepository({ repo, repoId, eventAt }: ClaimRequest, actor: string): Promise<void> {
-    if (repo === undefined || repoId === undefined) return
-    await this.#options.store.tellRepository(repo.toLowerCase(), repoId, eventAt ?? null, actor)
   }
 }
 

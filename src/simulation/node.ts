@@ -161,12 +161,14 @@ export class SimulatedNode {
     const github = this.#options.mutation.github?.(connected) ?? connected
     const githubAppId = 'appId' in credentials ? credentials.appId : null
     const policies = { runs: types, locale: 'en', githubAppId }
+    const questions = new GitHubQuestions({ github, store, clock })
     const runs = createRuns({
       ...seams,
       store,
       leaseMs,
       policyOf: (type, kind) => runPolicy(policies, type, kind),
-      headSource: new GitHubQuestions({ github, store, clock }),
+      headSource: questions,
+      nameSource: questions,
     })
     const shared = { ...seams, store, runs, metrics: noMetrics, github }
     const intake = openIntake({ ...shared, secrets: [webhookSecret], types })

@@ -1,5 +1,5 @@
 /** The one SQL implementation of the store, over any driver. */
-import type { HeardAt } from '../domain/repository-names.ts'
+import type { HeardAt, NameStanding } from '../domain/repository-names.ts'
 import type { AuditRow } from '../domain/audit.ts'
 import type { Claim } from '../domain/claim.ts'
 import type { InboxEntry } from '../domain/inbox.ts'
@@ -49,7 +49,7 @@ import type { OnceRules } from './verbs/once.ts'
 import { withOnce } from './verbs/once.ts'
 import { purge } from './verbs/purge.ts'
 import { reportStatus } from './verbs/report-status.ts'
-import { isLearnt, learnRepository, type Lesson } from './verbs/repositories.ts'
+import { isLearnt, learnRepository, nameStanding, type Lesson } from './verbs/repositories.ts'
 import { readState, writeStateOnce } from './verbs/state.ts'
 import { storeVitals } from './verbs/vitals.ts'
 import { postponeWebhook, replayWebhook } from './verbs/wait-webhook.ts'
@@ -321,17 +321,26 @@ export class SqlStore extends SqlTokens implements port.Store {
     return this.#driver.read(() => repositoryByName(name))
   }
 
-  learnRepository(name: string, githubId: number, at: HeardAt, actor: string): Promise<void> {
-    return this.#learn({ name, githubId, at, actor, isTold: false })
+  async learnRepository(name: string, githubId: number, at: HeardAt, actor: string): Promise<void> {
+    await this.#learn({ name, githubId, at, actor, isTold: false })
   }
 
-  tellRepository(name: string, githubId: number, at: number | null, actor: string): Promise<void> {
+  tellRepository(
+    name: string,
+    githubId: number,
+    at: number | null,
+    actor: string,
+  ): Promise<NameStanding> {
     return this.#learn({ name, githubId, at, actor, isTold: true })
   }
 
-  async #learn(lesson: Lesson): Promise<void> {
-    if (await this.#driver.read(() => isLearnt(this.#context, lesson))) return
-    await this.#driver.transact(() => learnRepository(this.#context, lesson))
+  async #learn(lesson: Lesson): Promise<NameStanding> {
+    if (await this.#driver.read(() => isLearnt(this.#context, lesson))) return 'known'
+    return await this.#driver.transact(() => learnRepository(this.#context, lesson))
+  }
+
+  nameStanding(name: string, githubId: number): Promise<NameStanding> {
+    return this.#driver.read(() => nameStanding(name, githubId))
   }
 
   repositoryNames(ids: readonly string[]): Promise<ReadonlyMap<string, string>> {

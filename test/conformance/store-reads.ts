@@ -34,6 +34,7 @@ const ofTheStore: Reads = {
   latestAuditOrder: (store) => store.latestAuditOrder(),
   repository: (store) => store.repository('rep_1'),
   repositoryNamed: (store) => store.repositoryNamed('acme/widgets'),
+  nameStanding: (store) => store.nameStanding('acme/widgets', 1),
   repositoryNames: (store) => store.repositoryNames(['rep_1']),
   firstStartedAt: (store) => store.firstStartedAt(),
   listTokens: (store) => store.listTokens(page),

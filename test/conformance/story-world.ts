@@ -52,7 +52,9 @@ export class StoryWorld {
     this.#types = types
     const ownIdentity = 'github:user'
     const identityOf = async (): Promise<string> => ownIdentity
-    this.#github = github && { ...(github as GitHub), ownIdentity, identityOf }
+    const repositoryNamed = () => Promise.reject(new Error('not asked here'))
+    const asWhom = { ownIdentity, identityOf, repositoryNamed }
+    this.#github = github && { ...(github as GitHub), ...asWhom }
   }
 
   get store(): Store {

@@ -28,7 +28,7 @@ interface Logged {
   readonly msg: string
 }
 
-const adminToken = 'an-admin-token-of-good-length'
+export const adminToken = 'an-admin-token-of-good-length'
 
 export async function openLiveServer(options: LiveOptions): Promise<LiveServer> {
   const { folder, config = {} } = options

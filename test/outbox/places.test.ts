@@ -145,13 +145,13 @@ describe('the id of a repository', () => {
   })
 })
 
-describe('an id that only a caller has told', () => {
+describe('an id that only a program beside the server has told', () => {
   const fork = 'mallory/widgets'
   const named = 'GET /repos/{owner}/{repo}'
 
   /** As a caller slips: the id of the fork that the head is in, for the repository's name. */
   async function openedWithFork() {
-    const here = await openWorld()
+    const here = await openWorld({ library: true })
     world = here
     here.github.addRepository(fork)
     here.github.addPull(fork, { number: 5, headSha: head(1), baseSha, createdAt: here.createdAt })
@@ -196,20 +196,36 @@ describe('an id that only a caller has told', () => {
     expect(shown(here, repo)).toEqual([])
   })
 
-  it('for a name that is another’s gives that name back, once GitHub was asked', async () => {
+  it('can be retried once GitHub has called it so, too', async () => {
     const { here, forkId } = await openedWithFork()
     here.startPublisher()
-    const ownId = here.github.repository(repo).id
-    await here.now(here.store.learnRepository(repo, ownId, here.time.wallMs(), 'github'))
+    const claimed = await here.claim(1, { repoId: forkId })
+    await here.complete(claimed, 'The result.')
     await here.time.pass(minute)
-    await here.claim(1, { repoId: forkId, eventAt: here.time.wallMs() })
-    await here.time.pass(minute)
-    expectNothingThere(here)
-    expect(await here.now(here.store.repositoryNamed(repo))).toMatchObject({ githubId: ownId })
+    expect(await here.delivery('anchor')).toMatchObject({ reason: 'wrong_repository' })
+    here.github.rename(repo, legacy)
+    here.github.rename(fork, repo)
+    for (const { id } of await here.deliveries()) {
+      await here.now(here.store.outbox.retry(id, 'me', null))
+    }
+    await here.time.pass(hour)
+    expect(shown(here, repo)[0]).toContain('The result.')
+    expect(shown(here, legacy)).toEqual([])
+  })
+
+  it('keeps nothing from those who claim by the name alone', async () => {
+    const { here, forkId } = await openedWithFork()
+    const claimed = await here.claim(1)
+    await here.claim(2, { pr: 6, repoId: forkId })
+    here.startPublisher()
+    await here.complete(claimed, 'The result.')
+    await here.time.pass(hour)
+    expect(shown(here, repo)[0]).toContain('The result.')
+    expect(here.github.comments(fork, 5)).toEqual([])
   })
 
   it('and that is right is read once, and then written to', async () => {
-    const here = await opened()
+    const here = await opened({ library: true })
     const claimed = await here.claim(1, { repoId: here.github.repository(repo).id })
     await here.time.pass(5 * second)
     await here.complete(claimed, 'The result.')
@@ -219,7 +235,7 @@ describe('an id that only a caller has told', () => {
   })
 
   it('under a name that it had before is right, too', async () => {
-    const here = await opened()
+    const here = await opened({ library: true })
     const claimed = await here.claim(1, { repoId: here.github.repository(repo).id })
     here.github.rename(repo, legacy)
     await here.complete(claimed, 'The result.')
@@ -228,7 +244,7 @@ describe('an id that only a caller has told', () => {
   })
 
   it('is not read where GitHub has told it as well', async () => {
-    const here = await openWorld()
+    const here = await openWorld({ library: true })
     world = here
     const repoId = here.github.repository(repo).id
     await here.claim(1, { repoId })

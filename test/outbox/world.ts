@@ -12,6 +12,7 @@ import { defaultPublishing } from '../../src/domain/outbox/schedule.ts'
 import type { BudgetLimits } from '../../src/domain/outbox/budget.ts'
 import type { Announcement, RunPolicy } from '../../src/domain/run.ts'
 import { createGitHub } from '../../src/github/create-github.ts'
+import { GitHubQuestions } from '../../src/intake/github-questions.ts'
 import { learnRename } from '../../src/learn-rename.ts'
 import { noMetrics } from '../../src/metrics.ts'
 import { openIsOurs, openOutbox } from '../../src/outbox/open-outbox.ts'
@@ -49,6 +50,8 @@ export interface WorldOptions {
   /** Publishes as a GitHub App, which alone may write check runs. */
   readonly app?: boolean
   readonly simulator?: Parameters<typeof createGitHubSimulator>[0]
+  /** Claims are made beside the server, by a program that cannot ask GitHub. */
+  readonly library?: boolean
   /** The store's file; else it is in memory. */
   readonly path?: string
   /** Another store on the same GitHub, at the same time. */
@@ -145,6 +148,7 @@ export async function openWorld(options: WorldOptions = {}) {
 interface ClaimOver {
   readonly rerun?: boolean
   readonly repo?: string
+  readonly pr?: number
   readonly repoId?: number
   readonly eventAt?: number
 }
@@ -209,7 +213,9 @@ interface Base {
   readonly github: GitHubSimulator
 }
 
-function runsOf({ options, seams, store }: Base) {
+function runsOf(base: Base) {
+  const { options, seams, store } = base
+  const questions = new GitHubQuestions({ github: connectionOf(base), store, clock: seams.clock })
   const announcement = {
     anchorPer: 'subject',
     statusContext: context,
@@ -230,6 +236,7 @@ function runsOf({ options, seams, store }: Base) {
       announcement,
     }),
     headSource: null,
+    ...(options.library !== true && { nameSource: questions }),
   })
 }
 

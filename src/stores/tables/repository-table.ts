@@ -226,10 +226,7 @@ export function* isToldName(id: string, name: string): Verb<boolean> {
   return rows.length > 0
 }
 
-/** Whether it was known by this name before, by GitHub's word. */
-export function* wasCalled({ id, name: last }: Repository, name: string): Verb<boolean> {
-  if (yield* isToldName(id, name)) return false
-  if (last === name) return true
+export function* hasRunsNamed(id: string, name: string): Verb<boolean> {
   const rows = yield sql`SELECT 1 AS found FROM run WHERE scope = ${id} AND repo = ${name} LIMIT 1`
   return rows.length > 0
 }

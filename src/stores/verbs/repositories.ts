@@ -8,13 +8,19 @@
  *                                     they are one repository, and its subjects are moved together
  *   older than what is known          nothing; a new id has a row, which the name does not mean
  *
- * A caller may be wrong, and take the id of a fork for it. Where GitHub itself said otherwise, a
- * caller is refused, unless what it tells may have happened since; and what only a caller has said
- * is noted, for whoever wants to write there.
+ * A caller may be wrong, and take the id of a fork for it. What only a caller says is learnt where
+ * GitHub said nothing and nobody claims by the name alone, and it is noted (`told_name`) for
+ * whoever wants to write there. It joins no two repositories, changes nothing that GitHub said, and
+ * gives way to whatever GitHub says, however old that is.
  */
 import type { AuditDraft } from '../../domain/audit.ts'
-import { learnName, type HeardAt, type NameLesson } from '../../domain/repository-names.ts'
-import { ConflictError } from '../../errors.ts'
+import type {
+  HeardAt,
+  NameHolder,
+  NameLesson,
+  NameStanding,
+} from '../../domain/repository-names.ts'
+import { learnName } from '../../domain/repository-names.ts'
 import { LostRace } from '../driver.ts'
 import type { Verb } from '../sql.ts'
 import { insertAudits } from '../tables/audit-table.ts'
@@ -22,15 +28,16 @@ import type { Repository } from '../tables/repository-table.ts'
 import {
   fillInGithubId,
   giveName,
+  hasRunsNamed,
   insertRepository,
   isToldName,
   lockName,
   lockRepository,
   noteToldName,
+  repositoryByGithubId,
   repositoryByName,
   setName,
   vouchForName,
-  wasCalled,
 } from '../tables/repository-table.ts'
 import type { VerbContext } from './context.ts'
 import { mergeSubjects } from './merge-subjects.ts'
@@ -53,39 +60,84 @@ export function* isLearnt(context: VerbContext, lesson: Lesson): Verb<boolean> {
   const { name, githubId, at, isTold } = lesson
   const known = yield* repositoryByName(name)
   if (known?.githubId !== githubId) return false
-  if (!isTold && (yield* isToldName(known.id, name))) return false
+  const isOnlyTold = yield* isToldName(known.id, name)
+  if (isOnlyTold !== isTold) return isTold
   if (at === null) return true
   if (known.namedAt === null) return false
   if (known.name !== name) return at !== 'now' && at < known.namedAt
   return (at === 'now' ? context.now() : at) < known.namedAt + heardEveryMs
 }
 
-export function* learnRepository(context: VerbContext, lesson: Lesson): Verb<void> {
+/** By GitHub's word alone. */
+export function* nameStanding(name: string, githubId: number): Verb<NameStanding> {
+  const holder = yield* repositoryByName(name)
+  const own = holder?.githubId === githubId ? holder : yield* repositoryByGithubId(githubId)
+  return yield* standingOf(name, holder, own)
+}
+
+function* standingOf(
+  name: string,
+  holder: Repository | null,
+  own: Repository | null,
+): Verb<NameStanding> {
+  if (own !== null && (yield* wasCalled(own, name, holder))) return 'known'
+  if (holder === null || holder.githubId === null || holder.id === own?.id) return 'open'
+  return (yield* isToldName(holder.id, name)) ? 'open' : { anothers: holder.githubId }
+}
+
+/** It has the name, or had it: then it may still be claimed by it, late, and its id is right. */
+function* wasCalled(own: Repository, name: string, holder: Repository | null): Verb<boolean> {
+  if (yield* isToldName(own.id, name)) return false
+  return holder?.id === own.id || own.name === name || (yield* hasRunsNamed(own.id, name))
+}
+
+/** Answers whether it was learnt (`known`), or what keeps a caller's word from being learnt. */
+export function* learnRepository(context: VerbContext, lesson: Lesson): Verb<NameStanding> {
   const { name, githubId, isTold } = lesson
   const locked = yield* lockName(name)
   const own = yield* lockRepository(githubId)
   const holder = yield* repositoryByName(name)
   // Made between the two statements: when it was heard is not known here, so all is read again.
   if (locked === null && holder !== null) throw new LostRace('the name was told of meanwhile')
+  if (isTold) {
+    const standing = yield* standingOf(name, holder, own)
+    if (standing !== 'open' || !(yield* mayBeTold(holder, own))) return standing
+  }
   const heardAt = locked?.heardAt ?? null
-  const learnt = learnName(lesson, holder && { githubId: holder.githubId, heardAt }, own)
-  const isKnown = isTold && own !== null && (yield* isKnownAs(own, name, holder))
-  if (isTold && !isKnown) yield* refuseMistake(lesson, learnt, holder, own)
+  const before = yield* knownBefore(lesson, holder && { ...holder, heardAt }, own)
+  const learnt = learnName(lesson, before.holder, before.own)
   const at =
     lesson.at === 'now' ? Math.max(context.now(), heardAt ?? 0, own?.namedAt ?? 0) : lesson.at
-  const meant = yield* teach(context, lesson, { learnt, at, own, holder })
-  if (!isTold) yield* vouchForName(meant.id, name)
-  else if (!isKnown) yield* noteToldName(meant.id, name)
+  const namedAt = at ?? before.own?.namedAt ?? null
+  const meant = yield* teach(context, lesson, { learnt, at, namedAt, own, holder })
+  if (isTold) yield* noteToldName(meant.id, name)
+  else yield* vouchForName(meant.id, name)
+  return 'known'
 }
 
-/** It has the name, or had it: then it may still be claimed by it, late, and its id is right. */
-function* isKnownAs(own: Repository, name: string, holder: Repository | null): Verb<boolean> {
-  return holder?.id === own.id || (yield* wasCalled(own, name))
+/** Not what GitHub calls otherwise, and not for those who claim by the name alone. */
+function* mayBeTold(holder: Repository | null, own: Repository | null): Verb<boolean> {
+  if (holder !== null && holder.githubId === null) return false
+  return own === null || (yield* isToldName(own.id, own.name))
+}
+
+/** What a lesson has to be newer than: for GitHub's, that is only what GitHub said. */
+function* knownBefore(
+  { name, isTold }: Lesson,
+  holder: (Repository & NameHolder) | null,
+  own: Repository | null,
+): Verb<{ readonly holder: NameHolder | null; readonly own: Repository | null }> {
+  if (isTold) return { holder, own }
+  const isHeldByWord = holder !== null && (yield* isToldName(holder.id, name))
+  const isNamedByWord = own !== null && (yield* isToldName(own.id, own.name))
+  return { holder: isHeldByWord ? null : holder, own: isNamedByWord ? null : own }
 }
 
 interface Known {
   readonly learnt: NameLesson
   readonly at: number | null
+  /** When it was last heard under the name it gets. */
+  readonly namedAt: number | null
   readonly own: Repository | null
   readonly holder: Repository | null
 }
@@ -94,7 +146,7 @@ interface Known {
 function* teach(
   context: VerbContext,
   lesson: Lesson,
-  { learnt, at, own, holder }: Known,
+  { learnt, at, namedAt, own, holder }: Known,
 ): Verb<Repository> {
   const { name } = lesson
   if (learnt === 'nothing') return own ?? (yield* makeNew(context, lesson, at, null))
@@ -110,33 +162,12 @@ function* teach(
   }
   yield* giveName(name, own.id, at, holder)
   if (learnt === 'current') {
-    yield* setName(own.id, name, at ?? own.namedAt)
+    yield* setName(own.id, name, namedAt)
     const data = { repository: own.id, from: own.name, to: name }
     if (own.name !== name) yield* tell(context, lesson, 'repository.renamed', data)
   }
   if (byNameAlone !== null) yield* mergeSubjects(context, byNameAlone, own, lesson.actor)
   return own
-}
-
-/** A name may have been given away since GitHub told of it, but not to one that it calls else. */
-function* refuseMistake(
-  { name, githubId }: Lesson,
-  learnt: NameLesson,
-  holder: Repository | null,
-  own: Repository | null,
-): Verb<void> {
-  if (holder === null || holder.githubId === null || holder.githubId === githubId) return
-  if (own === null && learnt !== 'nothing') return
-  if (yield* isToldName(holder.id, name)) return
-  throw new ConflictError(
-    'repo_id_mismatch',
-    `repo_id ${githubId} is not ${name}, which is GitHub's repository ${holder.githubId}`,
-    {
-      hint:
-        "Send repository.id of the event (pull_request.head.repo.id may be a fork's), or leave " +
-        'repo_id out. After a rename or a transfer, send the event_at of an event since then.',
-    },
-  )
 }
 
 /** The old owner of its name, if there is one, keeps its subjects. */

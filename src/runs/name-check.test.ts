@@ -1,0 +1,95 @@
+// Goal: asking GitHub what a name means holds nobody up for long, and costs little.
+import { pino } from 'pino'
+import { expect, it } from 'vitest'
+import { StoreUnavailableError } from '../errors.ts'
+import { VirtualTime } from '../simulation/virtual-time.ts'
+import { NameCheck, type NameSource } from './name-check.ts'
+
+const minute = 60_000
+type Answer = ReturnType<NameSource['repositoryNamed']>
+
+function checkOver(answer: (name: string) => Answer, storeFails = (): boolean => false) {
+  const time = new VirtualTime(0)
+  const asked: string[] = []
+  const learnt: unknown[] = []
+  const check = new NameCheck({
+    source: { repositoryNamed: (name) => (asked.push(name), answer(name)) },
+    store: {
+      learnRepository: async (...lesson) => {
+        if (storeFails()) throw new StoreUnavailableError('store_unavailable', 'gone')
+        learnt.push(lesson.slice(0, 3))
+      },
+    },
+    clock: time,
+    scheduler: time,
+    log: pino({ level: 'silent' }),
+  })
+  return { time, asked, learnt, check }
+}
+
+const answers = async (name: string) => ({ githubId: 7, name: name.toUpperCase() })
+
+it('learns what GitHub says, and asks once for all who want to know', async () => {
+  const { check, asked, learnt } = checkOver(answers)
+  const both = [check.meaningOf('acme/a', 7), check.meaningOf('acme/a', 8)]
+  expect(await Promise.all(both)).toEqual([7, 7])
+  expect(asked).toEqual(['acme/a'])
+  expect(learnt).toEqual([
+    ['acme/a', 7, null],
+    ['acme/a', 7, 'now'],
+  ])
+})
+
+it('asks about a name once a minute, also where GitHub did not say', async () => {
+  const { check, asked, time } = checkOver(() => Promise.reject(new Error('no answer')))
+  for (let n = 0; n < 5; n++) expect(await check.meaningOf('acme/a', 7)).toBeNull()
+  expect(asked).toHaveLength(1)
+  await time.pass(minute)
+  await check.meaningOf('acme/a', 7)
+  expect(asked).toHaveLength(2)
+})
+
+it('asks about so many names in a minute, and goes on after it', async () => {
+  const { check, asked, time } = checkOver(answers)
+  for (let n = 0; n < 100; n++) {
+    expect(await check.meaningOf(`acme/${n}`, 7)).toBe(n < 30 ? 7 : null)
+  }
+  expect(asked).toHaveLength(30)
+  await time.pass(minute)
+  expect(await check.meaningOf('acme/99', 7)).toBe(7)
+})
+
+it('lets nobody wait for more than five seconds, and takes an answer that comes late', async () => {
+  const late = Promise.withResolvers<Awaited<Answer>>()
+  const { check, learnt, time } = checkOver(() => late.promise)
+  const waiting = check.meaningOf('acme/a', 7)
+  await time.pass(5000)
+  expect(await waiting).toBeNull()
+  expect(await check.meaningOf('acme/a', 7)).toBeNull()
+  late.resolve({ githubId: 7, name: 'acme/a' })
+  await time.settle()
+  expect(await check.meaningOf('acme/a', 7)).toBe(7)
+  expect(learnt).toHaveLength(2)
+})
+
+it('says that the store failed, and asks anew after that', async () => {
+  let fails = true
+  const { check, time } = checkOver(answers, () => fails)
+  await expect(check.meaningOf('acme/a', 7)).rejects.toThrow(StoreUnavailableError)
+  fails = false
+  await time.settle()
+  expect(await check.meaningOf('acme/a', 7)).toBe(7)
+})
+
+it('ends every wait when it is stopped, and writes nothing after that', async () => {
+  const late = Promise.withResolvers<Awaited<Answer>>()
+  const { check, asked, learnt, time } = checkOver(() => late.promise)
+  const waiting = check.meaningOf('acme/a', 7)
+  check.stop()
+  expect(await waiting).toBeNull()
+  late.resolve({ githubId: 7, name: 'acme/a' })
+  await time.settle()
+  expect(learnt).toEqual([])
+  expect(await check.meaningOf('acme/b', 7)).toBeNull()
+  expect(asked).toEqual(['acme/a'])
+})

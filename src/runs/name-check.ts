@@ -1,0 +1,107 @@
+/**
+ * What GitHub says a repository's name means, asked while a caller waits for the answer to its
+ * claim. What GitHub says is learnt. A name is asked about once a minute at most and only so many
+ * names in a minute, so a caller that is wrong again and again does not use up what GitHub allows
+ * us; and nobody waits for long, because a claim can do without the answer.
+ */
+import type { Clock } from '../clock.ts'
+import { StoreContendedError, StoreUnavailableError } from '../errors.ts'
+import { learnRename } from '../learn-rename.ts'
+import type { Log } from '../log.ts'
+import { delay, type Scheduler } from '../scheduler.ts'
+import type { Store } from '../store.ts'
+
+export interface NameSource {
+  /** `told`: the id that a caller gave for it. Rejects when GitHub cannot be asked now. */
+  repositoryNamed(
+    repo: string,
+    told: number,
+  ): Promise<{ readonly githubId: number; readonly name: string }>
+}
+
+export interface NameCheckOptions {
+  readonly source: NameSource
+  readonly store: Pick<Store, 'learnRepository'>
+  readonly clock: Clock
+  readonly scheduler: Scheduler
+  readonly log: Log
+}
+
+const rememberedMs = 60_000
+/** Names asked about in that time, by this process. */
+const askedMax = 30
+const waitMs = 5000
+
+interface Question {
+  readonly askedAt: number
+  /** Null where GitHub did not say. */
+  answer: Promise<number | null>
+}
+
+export class NameCheck {
+  readonly #options: NameCheckOptions
+  /** The oldest first. */
+  readonly #questions = new Map<string, Question>()
+  readonly #stopping = new AbortController()
+
+  constructor(options: NameCheckOptions) {
+    this.#options = options
+  }
+
+  /** GitHub's id of the repository that the name leads to; null when it cannot be asked now. */
+  async meaningOf(name: string, told: number): Promise<number | null> {
+    this.#forgetOld()
+    const known = this.#questions.get(name)
+    if (known !== undefined) return await known.answer
+    if (this.#stopping.signal.aborted || this.#questions.size >= askedMax) return null
+    return await this.#begin(name, told).answer
+  }
+
+  /** Whoever waits goes on without an answer, and nothing is learnt any more. */
+  stop(): void {
+    this.#stopping.abort()
+  }
+
+  #begin(name: string, told: number): Question {
+    const { clock, scheduler } = this.#options
+    const asked = this.#ask(name, told)
+    const answered = new AbortController()
+    const limit = AbortSignal.any([answered.signal, this.#stopping.signal])
+    const tooLate = delay(scheduler, waitMs, limit).then(() => null)
+    const question: Question = {
+      askedAt: clock.monotonicMs(),
+      answer: Promise.race([asked, tooLate]),
+    }
+    asked
+      // One that comes late is right all the same.
+      .then(() => (question.answer = asked))
+      // The store failed, and not GitHub: whoever comes next asks anew.
+      .catch(() => this.#questions.delete(name))
+      .finally(() => answered.abort())
+    this.#questions.set(name, question)
+    return question
+  }
+
+  async #ask(name: string, told: number): Promise<number | null> {
+    const { source, store, log } = this.#options
+    try {
+      const named = await source.repositoryNamed(name, told)
+      if (this.#stopping.signal.aborted) return null
+      await learnRename(store, named.githubId, named.name, name, 'github')
+      return named.githubId
+    } catch (error) {
+      if (error instanceof StoreUnavailableError || error instanceof StoreContendedError)
+        throw error
+      log.warn({ err: error, repo: name }, 'could not ask GitHub which repository has a name')
+      return null
+    }
+  }
+
+  #forgetOld(): void {
+    const since = this.#options.clock.monotonicMs() - rememberedMs
+    for (const [name, { askedAt }] of this.#questions) {
+      if (askedAt > since) return
+      this.#questions.delete(name)
+    }
+  }
+}

@@ -1,0 +1,67 @@
+/**
+ * Goal: a claim over HTTP with the `repo_id` of another repository is refused, with a hint that
+ * leads into no wrong repository; a right one is taken, also in a sandbox, where all are right.
+ * Method: a whole server over real sockets, against the simulated GitHub over HTTP.
+ */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import {
+  createGitHubSimulator,
+  serveSimulator,
+  type GitHubSimulator,
+  type ServedSimulator,
+} from '../../src/simulator/index.ts'
+import { adminToken, openLiveServer, type LiveServer } from '../intake/live-server.ts'
+import { aClaim } from './server-under-test.ts'
+
+const name = aClaim.repo.toLowerCase()
+let github: GitHubSimulator
+let served: ServedSimulator
+let folder: string
+let server: LiveServer | undefined
+
+beforeEach(async () => {
+  github = createGitHubSimulator({ tokens: [{ token: 'ghp_bot', login: 'holdfast-bot' }] })
+  github.addRepository(aClaim.repo)
+  served = await serveSimulator(github)
+  folder = mkdtempSync(join(tmpdir(), 'holdfast-names-'))
+})
+afterEach(async () => {
+  await server?.app.close()
+  await served.close()
+  rmSync(folder, { recursive: true })
+})
+
+const live = () => ({ GITHUB_API_URL: served.url, GITHUB_TOKEN: 'ghp_bot' })
+const sandbox = () => ({ GITHUB_WEBHOOK_SECRET: '' })
+
+async function claim(more: object) {
+  const answer = await fetch(new URL('/v1/runs', server?.hookUrl), {
+    method: 'POST',
+    headers: { authorization: `Bearer ${adminToken}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ ...aClaim, ...more }),
+  })
+  return { status: answer.status, body: (await answer.json()) as { code: string; hint: string } }
+}
+
+it('with another id than GitHub’s is a 409, and the name keeps its meaning', async () => {
+  server = await openLiveServer({ folder, env: live() })
+  const { id } = github.repository(aClaim.repo)
+  const { status, body } = await claim({ repo_id: id + 1 })
+  expect([status, body.code]).toEqual([409, 'repo_id_mismatch'])
+  expect(body.hint).toMatch(/repository\.full_name and repository\.id/)
+  expect(body.hint).not.toContain('leave')
+  expect((await claim({ repo_id: id })).status).toBe(201)
+  const known = await server.app.store.repositoryNamed(name)
+  expect(known).toMatchObject({ githubId: id })
+})
+
+it('is believed in a sandbox', async () => {
+  server = await openLiveServer({ folder, env: sandbox() })
+  expect((await claim({ repo_id: 77 })).status).toBe(201)
+  const known = await server.app.store.repositoryNamed(name)
+  expect(known).toMatchObject({ githubId: 77 })
+  expect(await server.app.store.nameStanding(name, 77)).toBe('known')
+})
