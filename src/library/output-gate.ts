@@ -59,8 +59,9 @@ async function refuseOtherId(github: GitHubConnection, repo: string, told: numbe
     `repoId ${told} is not ${repo}, which is GitHub's repository ${githubId}`,
     {
       hint:
-        "Pass repository.id of the event (pull_request.head.repo.id may be a fork's), or leave " +
-        'repoId out.',
+        'Pass repo and repoId of one event: repository.full_name and repository.id ' +
+        "(pull_request.head.repo.id may be a fork's). If the repository was renamed since, pass " +
+        'its new name.',
     },
   )
 }

