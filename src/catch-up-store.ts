@@ -3,7 +3,7 @@
  * catching up finds what was not and leaves nothing out for good. Part of the store: each verb is
  * one transaction.
  */
-import type { HeardHead } from './domain/inbox.ts'
+import type { HeardHead, InboxEntry } from './domain/inbox.ts'
 import type { Run } from './domain/run.ts'
 import type { Counted } from './store.ts'
 
@@ -12,6 +12,13 @@ export interface CatchUpStore {
   knownWebhooks(webhookIds: readonly string[]): Promise<ReadonlySet<string>>
   /** Heads that events of this lane named, the latest by GitHub's clock first. */
   heardHeads(filter: HeardFilter, limit: number): Promise<readonly HeardHead[]>
+  /** The latest event of this lane, by GitHub's clock; null when the inbox has none. */
+  lastHeard(filter: HeardFilter): Promise<InboxEntry | null>
+  /**
+   * Whether the event that opened or closed the pull request was heard, so that it is in this state
+   * now: a label tells of a state, and nothing acts on that. Null when no event tells.
+   */
+  wasStateHeard(lane: string, state: 'open' | 'closed'): Promise<boolean | null>
   /**
    * Those that webhooks came from and that were worked on since; those that nobody has looked at
    * for longest first.
@@ -38,8 +45,10 @@ export interface CatchUpStore {
 
 export interface HeardFilter {
   readonly lane: string
-  /** Without those that an event about something else carried. */
+  /** Only events that made their head the head, without those about something else. */
   readonly made?: boolean
+  /** Only pull request events of these actions. */
+  readonly actions?: readonly string[]
 }
 
 export interface UsedRepository {

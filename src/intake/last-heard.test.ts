@@ -1,28 +1,35 @@
-// Goal: what was last heard of a pull request is its own, whoever has its repository's name by now.
-import { afterEach, beforeEach, expect, it } from 'vitest'
+// Goal: what was last heard of a pull request is its own, whoever has its repository's name by now;
+// and what an event merely carried along does not count as heard.
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { systemClock } from '../clock.ts'
 import { systemRandom } from '../random.ts'
 import { systemScheduler } from '../scheduler.ts'
 import type { Store } from '../store.ts'
 import { openSqlite } from '../stores/open-sqlite.ts'
 import { newWebhook } from '../../test/conformance/webhooks.ts'
-import { lastEvent, lastHeard } from './last-heard.ts'
+import { lastHeard, wasClosingHeard } from './last-heard.ts'
 import { packBody } from './packed-body.ts'
-import { laneOf, readEvent, threadLane, type WebhookEvent } from './webhook-event.ts'
+import { laneOf, makesHead, readEvent, threadLane, type WebhookEvent } from './webhook-event.ts'
 
 const seams = { clock: systemClock, random: systemRandom, scheduler: systemScheduler }
 let store: Store
 beforeEach(() => void (store = openSqlite({ path: ':memory:', exclusive: false }, seams)))
 afterEach(() => store.close())
 
-const payloadOf = (id: number, name: string, action: string, second: number) => ({
+interface Told {
+  readonly state?: 'open' | 'closed'
+  readonly draft?: boolean
+}
+
+const payloadOf = (id: number, name: string, action: string, second: number, told: Told = {}) => ({
   action,
   number: 5,
   repository: { id, full_name: name },
   pull_request: {
     number: 5,
-    state: action === 'closed' ? 'closed' : 'open',
-    updated_at: `2026-01-31T12:00:0${second}Z`,
+    state: told.state ?? (action === 'closed' ? 'closed' : 'open'),
+    draft: told.draft ?? false,
+    updated_at: new Date(Date.UTC(2026, 0, 31, 12, 0, second)).toISOString(),
     head: { sha: 'a'.repeat(40) },
     base: { sha: 'b'.repeat(40) },
   },
@@ -31,14 +38,21 @@ const payloadOf = (id: number, name: string, action: string, second: number) => 
 const seen = (id: number, name: string): WebhookEvent =>
   readEvent('', 'pull_request', payloadOf(id, name, 'synchronize', 9))
 
-async function hear(id: number, name: string, action: string, second: number): Promise<void> {
-  const payload = payloadOf(id, name, action, second)
-  const webhookId = `${id} ${action}`
+async function hear(
+  id: number,
+  name: string,
+  action: string,
+  second: number,
+  told: Told = {},
+): Promise<void> {
+  const payload = payloadOf(id, name, action, second, told)
+  const webhookId = `${id} ${action} ${second}`
   const event = readEvent(webhookId, 'pull_request', payload)
   await store.receiveWebhook(
     newWebhook({
       ...{ webhookId, action, repo: name, repoId: id, number: 5 },
       ...{ lane: laneOf(event), eventAt: event.eventAt, prState: event.prState },
+      head: event.head && { sha: event.head.headSha, isMade: makesHead(event) },
       body: { headers: '{}', body: packBody(Buffer.from(JSON.stringify(payload))) },
     }),
   )
@@ -49,7 +63,8 @@ it('the event of whoever had the name before is not its own', async () => {
   expect((await lastHeard(store, seen(2, 'acme/w'))).last).toBeNull()
   await hear(2, 'acme/w', 'opened', 2)
   expect((await lastHeard(store, seen(2, 'acme/w'))).last?.action).toBe('opened')
-  expect((await lastEvent(store, threadLane(1, 5)))?.prState).toBe('closed')
+  expect(await wasClosingHeard(store, threadLane(1, 5))).toBe(true)
+  expect(await wasClosingHeard(store, threadLane(2, 5))).toBe(false)
 })
 
 it('a rename changes nothing about it, also before anybody has told of it', async () => {
@@ -62,4 +77,53 @@ it('the latest by GitHub’s time counts, not the last that came', async () => {
   await hear(1, 'acme/w', 'closed', 2)
   await hear(1, 'acme/w', 'opened', 1)
   expect((await lastHeard(store, seen(1, 'acme/w'))).last?.action).toBe('closed')
+})
+
+describe('a label after an event that was lost is no proof of it', () => {
+  const tell = (action: string, second: number, told: Told = {}) =>
+    hear(1, 'acme/w', action, second, told)
+  const heard = () => lastHeard(store, seen(1, 'acme/w'))
+  const isClosingHeard = () => wasClosingHeard(store, threadLane(1, 5))
+
+  it('however many of them came', async () => {
+    await tell('opened', 1, { draft: true })
+    for (let second = 2; second < 30; second += 1) await tell('labeled', second)
+    expect(await heard()).toMatchObject({ isOpen: true, wasDraft: true, headSha: 'a'.repeat(40) })
+    await tell('closed', 30)
+    for (let second = 31; second < 60; second += 1) await tell('labeled', second)
+    expect(await heard()).toMatchObject({ isOpen: false })
+  })
+
+  it('that it was closed', async () => {
+    await tell('opened', 1)
+    await tell('labeled', 3, { state: 'closed' })
+    expect(await isClosingHeard()).toBe(false)
+    await tell('closed', 4)
+    await tell('labeled', 5, { state: 'closed' })
+    expect(await isClosingHeard()).toBe(true)
+  })
+
+  it('that it was closed again, after it was opened again unheard', async () => {
+    await tell('closed', 1)
+    await tell('synchronize', 3)
+    await tell('labeled', 5, { state: 'closed' })
+    expect(await isClosingHeard()).toBe(false)
+  })
+
+  it('but a label of the second in which it was closed says nothing against it', async () => {
+    await tell('closed', 3)
+    await tell('labeled', 3, { state: 'open' })
+    expect(await isClosingHeard()).toBe(true)
+  })
+
+  it('that it is ready, where only a push was heard while it was a draft', async () => {
+    await tell('synchronize', 1, { draft: true })
+    await tell('labeled', 3)
+    expect(await heard()).toMatchObject({ isOpen: null, wasDraft: true })
+    await tell('ready_for_review', 4)
+    expect(await heard()).toMatchObject({ wasDraft: false })
+    await tell('converted_to_draft', 5, { draft: true })
+    await tell('labeled', 7)
+    expect(await heard()).toMatchObject({ wasDraft: true })
+  })
 })

@@ -5,65 +5,69 @@ import type { Store } from '../store.ts'
 import { unpackBody } from './packed-body.ts'
 import { parsePayload } from './parse-payload.ts'
 import { baseRefOf, type Heard } from './seen-pull.ts'
-import {
-  bringsHead,
-  laneOf,
-  makesHead,
-  readEvent,
-  reconcileEvent,
-  type WebhookEvent,
-} from './webhook-event.ts'
+import { laneOf, readEvent, reconcileEvent, type WebhookEvent } from './webhook-event.ts'
 
 export type HeardStore = Pick<Store, 'listInbox' | 'webhookBody'> & {
-  readonly catchUp: Pick<CatchUpStore, 'heardHeads'>
+  readonly catchUp: Pick<CatchUpStore, 'lastHeard' | 'wasStateHeard'>
 }
 
 /** Events arrive out of order, but not by this many. */
 const readMax = 20
 
+/** What says of a pull request that it is a draft, or none any more. */
+const draftActions = ['opened', 'ready_for_review', 'converted_to_draft']
+
 export async function lastHeard(store: HeardStore, seen: WebhookEvent): Promise<Heard> {
   const lane = laneOf(seen)
-  const [made] = await store.catchUp.heardHeads({ lane, made: true }, 1)
-  const told = await newestFirst(store, lane)
+  const last = await readEntry(store, await newestOf(store, lane))
+  // A label heard after a change of the base tells of the new one, but nothing acted on that.
+  const made = await readEntry(store, await store.catchUp.lastHeard({ lane, made: true }))
   return {
-    last: await readEntry(store, told[0]),
-    headSha: made?.headSha ?? null,
-    baseRef: await lastBaseRef(store, told),
+    last,
+    headSha: made?.head?.headSha ?? null,
+    baseRef: made && baseRefOf(made.payload),
+    isOpen: await store.catchUp.wasStateHeard(lane, 'open'),
+    wasDraft: await wasDraft(store, lane, [made, last]),
   }
 }
 
-/** Whatever it told. Not by the name: that may have been another repository's before. */
-export async function lastEvent(store: HeardStore, lane: string): Promise<WebhookEvent | null> {
-  const [newest] = await newestFirst(store, lane)
-  return await readEntry(store, newest)
+/** Not by the name: that may have been another repository's before. */
+export async function wasClosingHeard(store: HeardStore, lane: string): Promise<boolean> {
+  return (await store.catchUp.wasStateHeard(lane, 'closed')) === true
 }
 
-/** A label heard after a change of the base tells of the new one, but nothing acted on that. */
-async function lastBaseRef(store: HeardStore, told: readonly InboxEntry[]): Promise<string | null> {
-  for (const entry of told) {
-    if (!bringsHead({ name: 'pull_request', action: entry.action })) continue
-    const event = await readEntry(store, entry)
-    if (event !== null && makesHead(event)) return baseRefOf(event.payload)
-  }
-  return null
+/** By the last event that made it a draft, or ready, unless one since then has it as a draft. */
+async function wasDraft(
+  store: HeardStore,
+  lane: string,
+  others: readonly (WebhookEvent | null)[],
+): Promise<boolean> {
+  const said = await readEntry(
+    store,
+    await store.catchUp.lastHeard({ lane, actions: draftActions }),
+  )
+  const saidAt = said?.eventAt ?? -1
+  if (others.some((event) => event?.draft === true && (event.eventAt ?? 0) > saidAt)) return true
+  return said?.action === 'opened' ? said.draft : said?.action === 'converted_to_draft'
 }
 
-async function newestFirst(store: HeardStore, lane: string): Promise<readonly InboxEntry[]> {
+async function newestOf(store: HeardStore, lane: string): Promise<InboxEntry | null> {
   const told = await Promise.all(
     ['pull_request', reconcileEvent].map((event) =>
       store.listInbox({ lane, event }, { limit: readMax, cursor: null }),
     ),
   )
-  return told
+  const [newest] = told
     .flatMap(({ items }) => items)
     .toSorted((a, b) => (b.eventAt ?? 0) - (a.eventAt ?? 0) || b.arrival - a.arrival)
+  return newest ?? null
 }
 
 async function readEntry(
   store: HeardStore,
-  entry: InboxEntry | undefined,
+  entry: InboxEntry | null,
 ): Promise<WebhookEvent | null> {
-  const stored = entry === undefined ? null : await store.webhookBody(entry.arrival)
-  if (entry === undefined || stored === null) return null
+  const stored = entry === null ? null : await store.webhookBody(entry.arrival)
+  if (entry === null || stored === null) return null
   return readEvent(entry.webhookId, entry.event, parsePayload(unpackBody(stored.body)))
 }

@@ -65,7 +65,8 @@ function sceneOf(scene: Scene) {
         blockIdentity: async (identity: string, until: number) => void blocks.set(identity, until),
       },
       catchUp: {
-        heardHeads: async () => [],
+        lastHeard: async () => null,
+        wasStateHeard: async () => null,
         repositoriesInUse: async (_since: number, limit: number) => {
           const sorted = all.toSorted(
             (a, b) => (looked.get(a.githubId) ?? 0) - (looked.get(b.githubId) ?? 0),

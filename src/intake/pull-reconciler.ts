@@ -23,8 +23,8 @@ import {
   type CatchUpNotes,
 } from './catch-up-report.ts'
 import type { Intake } from './intake.ts'
-import { lastEvent, lastHeard, type HeardStore } from './last-heard.ts'
-import { isSameAs, missedOf, readPull, seenWebhook, type Missed } from './seen-pull.ts'
+import { lastHeard, wasClosingHeard, type HeardStore } from './last-heard.ts'
+import { missedOf, readPull, seenWebhook, type Missed } from './seen-pull.ts'
 import { threadLane } from './webhook-event.ts'
 
 const usedWithinMs = 30 * 24 * 60 * 60_000
@@ -221,34 +221,39 @@ export class PullReconciler {
   }
 
   async #lookAtOpen(place: Place, pull: ListedPull, notes: CatchUpNotes): Promise<void> {
-    if ((await this.#wantedBy(place, pull)) === null) return
+    if ((await this.#wantedBy(place, pull)).length === 0) return
     // The list may be older than what was heard since: the pull request itself is asked.
     const now = await this.#options.github.pull(place, pull.number)
     if (now?.state !== 'open') return
-    const wanted = await this.#wantedBy(place, now)
-    if (wanted !== null) await this.#enter(place, now, wanted, notes)
+    for (const missed of await this.#wantedBy(place, now)) {
+      await this.#enter(place, now, missed, notes)
+    }
   }
 
-  /** What must have happened for it to be as it is; null when no type wants anything of that. */
-  async #wantedBy(place: Place, pull: ListedPull): Promise<Missed | null> {
+  /** What must have happened for it to be as it is, as far as a type wants something of that. */
+  async #wantedBy(place: Place, pull: ListedPull): Promise<readonly Missed[]> {
     const { store, acts } = this.#options
     const heard = await lastHeard(store, readPull(place, pull, anything))
-    if (isSameAs(heard, pull)) return null
     const subjects = await store.subjectsOf(place.repo, pull.number, place.repoGithubId)
-    const missed = missedOf(pull, heard, subjects)
-    const event = readPull(place, pull, missed)
-    for (const route of await acts.routesFor(event)) {
-      const starts = route.to === 'start' || route.to === 'skip' || route.to === 'failure'
-      if (starts && !(await acts.isDoneOn(event, route))) return missed
+    const served = new Set<string>()
+    const wanted: Missed[] = []
+    for (const missed of missedOf(pull, heard, subjects)) {
+      const event = readPull(place, pull, missed)
+      const servedBefore = served.size
+      for (const route of await acts.routesFor(event)) {
+        const starts = route.to === 'start' || route.to === 'skip' || route.to === 'failure'
+        if (starts && !(await acts.isDoneOn(event, route))) served.add(route.type)
+      }
+      // One is enough for each type.
+      if (served.size > servedBefore) wanted.push(missed)
     }
-    return null
+    return wanted
   }
 
   async #lookAtClosed(place: Place, number: number, notes: CatchUpNotes): Promise<void> {
     const { store, github } = this.#options
     if (!(await this.#isWorkedOn(place, number))) return
-    const heard = await lastEvent(store, threadLane(place.repoGithubId, number))
-    if (heard?.prState === 'closed') return
+    if (await wasClosingHeard(store, threadLane(place.repoGithubId, number))) return
     const pull = await github.pull(place, number)
     if (pull?.state === 'closed') await this.#enter(place, pull, closing, notes)
   }

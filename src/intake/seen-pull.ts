@@ -16,6 +16,10 @@ export interface Heard {
   readonly headSha: string | null
   /** The branch it was for then; null where that is not known. */
   readonly baseRef: string | null
+  /** Whether what opened it, or opened it again, was heard; null where that is not known. */
+  readonly isOpen: boolean | null
+  /** Whether it was a draft by the last event that acted on that: a label acts on nothing. */
+  readonly wasDraft: boolean
 }
 
 /** What must have happened that nobody told. */
@@ -25,20 +29,26 @@ export interface Missed {
   readonly baseWas: string | null
 }
 
-/** Whether what was heard told all that is to be seen now. */
-export function isSameAs(heard: Heard, pull: ListedPull): boolean {
-  const { last, headSha } = heard
-  if (last === null || headSha !== pull.headSha || baseBefore(heard, pull) !== null) return false
-  return last.draft === isDraft(pull) && (last.prState ?? pull.state) === pull.state
-}
-
+/** What an open pull request shows that no event told; empty when all of it was told. */
 export function missedOf(
   pull: ListedPull,
   heard: Heard,
   subjects: readonly Pick<Subject, 'currentEnded'>[],
-): Missed {
+): readonly Missed[] {
   const baseWas = baseBefore(heard, pull)
-  return { action: actionFor(pull, heard, subjects, baseWas !== null), baseWas }
+  const wasClosed = subjects.some(({ currentEnded }) => currentEnded === 'closed')
+  const actions: Missed['action'][] = []
+  if (heard.isOpen === null ? wasClosed : !heard.isOpen) actions.push('reopened')
+  if (heard.wasDraft && !isDraft(pull)) actions.push('ready_for_review')
+  if (heard.headSha !== pull.headSha) actions.push(...headActions(heard, subjects.length > 0))
+  if (baseWas !== null) actions.push('edited')
+  return actions.map((action) => ({ action, baseWas }))
+}
+
+/** Where nothing tells how it came to this head, it was opened with it, or pushed to. */
+function headActions({ last, headSha }: Heard, isKnown: boolean): readonly Missed['action'][] {
+  if (headSha !== null || isKnown) return ['synchronize']
+  return last === null ? ['opened'] : ['opened', 'synchronize']
 }
 
 /** By its name: the commit at its tip moves whenever somebody pushes there. */
@@ -49,20 +59,6 @@ function baseBefore({ baseRef }: Heard, { whole }: ListedPull): string | null {
 
 export const baseRefOf = (payload: unknown): string | null =>
   textAt(payload, 'pull_request', 'base', 'ref')
-
-function actionFor(
-  pull: ListedPull,
-  { last, headSha }: Heard,
-  subjects: readonly Pick<Subject, 'currentEnded'>[],
-  isRetargeted: boolean,
-): Missed['action'] {
-  const wasClosed = subjects.some(({ currentEnded }) => currentEnded === 'closed')
-  if (last === null ? wasClosed : last.prState === 'closed') return 'reopened'
-  const isReady = last?.draft === true && !isDraft(pull)
-  if (isReady && headSha === pull.headSha) return 'ready_for_review'
-  if (isRetargeted && headSha === pull.headSha) return 'edited'
-  return subjects.length > 0 || last !== null ? 'synchronize' : 'opened'
-}
 
 export function seenWebhook(place: RepositoryRef, pull: ListedPull, missed: Missed): Delivery {
   const { number, state, headSha, updatedAt } = pull

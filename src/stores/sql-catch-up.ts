@@ -1,10 +1,10 @@
 /** What catching up asks of the store, over any driver. */
 import type * as port from '../catch-up-store.ts'
-import type { HeardHead } from '../domain/inbox.ts'
+import type { HeardHead, InboxEntry } from '../domain/inbox.ts'
 import type { Driver } from './driver.ts'
 import type { Verb } from './sql.ts'
 import { forgetHeadCheck, headChecksWaiting } from './tables/head-check-table.ts'
-import { heardHeads, knownWebhooks } from './tables/inbox-table.ts'
+import { heardHeads, knownWebhooks, lastHeard, wasStateHeard } from './tables/inbox-table.ts'
 import { noteLooked, quietRepositories, repositoriesInUse } from './tables/repository-table.ts'
 import type { VerbContext } from './verbs/context.ts'
 import { readState, writeState } from './verbs/state.ts'
@@ -25,6 +25,14 @@ export class SqlCatchUp implements port.CatchUpStore {
 
   heardHeads(filter: port.HeardFilter, limit: number): Promise<readonly HeardHead[]> {
     return this.#driver.read(() => heardHeads(filter, limit))
+  }
+
+  lastHeard(filter: port.HeardFilter): Promise<InboxEntry | null> {
+    return this.#driver.read(() => lastHeard(filter))
+  }
+
+  wasStateHeard(lane: string, state: 'open' | 'closed'): Promise<boolean | null> {
+    return this.#driver.read(() => wasStateHeard(lane, state))
   }
 
   repositoriesInUse(since: number, limit: number): Promise<port.UsedRepositories> {

@@ -16,8 +16,10 @@ import {
   heardHeads,
   inboxBacklog,
   knownWebhooks,
+  lastHeard,
   overtakenEntries,
   unclearEntries,
+  wasStateHeard,
 } from '../../src/stores/tables/inbox-table.ts'
 import {
   noteLooked,
@@ -89,7 +91,8 @@ function statements(): [string, Sql][] {
     'heads to ask about': dueHeadCheck(now, raw('')),
     'heads that wait': headChecksWaiting(),
     'heads heard of': heardHeads({ lane: 'lane 7' }, 200),
-    'the head made last': heardHeads({ lane: 'lane 7', made: true }, 1),
+    'the head made last': lastHeard({ lane: 'lane 7', made: true }),
+    'that it was closed was heard': wasStateHeard('lane 7', 'closed'),
     'whether a later event came': hasLaterEvent({ lane: 'lane 7', arrival: 1 } as InboxEntry),
     'whether one came after the last': hasLaterEvent({ lane: 'busy', arrival: 1e9 } as InboxEntry),
     'events of one second': unclearEntries(['inb_7']),

@@ -221,17 +221,41 @@ export function* selectBody(arrival: number): Verb<WebhookBody | null> {
 }
 
 /** Heads that events of this lane named, the latest by GitHub's clock first. */
-export function* heardHeads({ lane, made }: HeardFilter, limit: number): Verb<HeardHead[]> {
-  const which = made === true ? raw('AND makes_head = 1') : raw('')
+export function* heardHeads(filter: HeardFilter, limit: number): Verb<HeardHead[]> {
   const rows = yield sql`SELECT event_at, head_sha, CASE WHEN makes_head = 0 THEN 'mention'
       WHEN event = 'reconcile' THEN 'look' ELSE 'event' END AS made_by
-    FROM inbox WHERE lane = ${lane} AND head_sha IS NOT NULL AND event_at IS NOT NULL ${which}
-    ORDER BY event_at DESC, arrival DESC LIMIT ${limit}`
+    FROM inbox WHERE head_sha IS NOT NULL AND ${heard(filter)} LIMIT ${limit}`
   return rows.map((row) => ({
     at: Number(row['event_at']),
     headSha: row['head_sha'] as string,
     by: row['made_by'] as HeardHead['by'],
   }))
+}
+
+export function* lastHeard(filter: HeardFilter): Verb<InboxEntry | null> {
+  const [last] = yield* selectEntries(sql`${heard(filter)} LIMIT 1`)
+  return last ?? null
+}
+
+/** The latest by GitHub's clock first. Whether it is a pull request's, its state says. */
+function heard({ lane, made, actions }: HeardFilter): Sql {
+  const isMade = made === true ? raw('AND makes_head = 1') : raw('')
+  const isOne =
+    actions === undefined
+      ? raw('')
+      : sql`AND pr_state IS NOT NULL AND action IN (${join(padded(actions))})`
+  return sql`lane = ${lane} AND event_at IS NOT NULL ${isMade} ${isOne}
+    ORDER BY event_at DESC, arrival DESC`
+}
+
+/** By the last event that opened or closed it; one since then that says otherwise disproves it. */
+export function* wasStateHeard(lane: string, state: 'open' | 'closed'): Verb<boolean | null> {
+  const acted = yield* lastHeard({ lane, actions: ['opened', 'reopened', 'closed'] })
+  if (acted !== null && (acted.action === 'closed') !== (state === 'closed')) return false
+  const others = yield sql`SELECT id FROM inbox WHERE lane = ${lane} AND pr_state <> ${state}
+    AND event_at > ${acted?.eventAt ?? -1} LIMIT 1`
+  if (others.length > 0) return false
+  return acted === null ? null : true
 }
 
 export function* inboxBacklog(): Verb<InboxBacklog> {
