@@ -20,12 +20,12 @@ export interface CatchUpStore {
    */
   wasStateHeard(lane: string, state: 'open' | 'closed'): Promise<boolean | null>
   /**
-   * Those that webhooks came from and that were worked on since; those that nobody has looked at
-   * for longest first.
+   * Those that GitHub has told of and that were heard of or worked on since; those that nobody has
+   * looked at for longest first.
    */
   repositoriesInUse(since: number, limit: number): Promise<UsedRepositories>
   /**
-   * The next few of those that were not worked on since, and that nobody has looked at within the
+   * The next few of those that were not heard of since, and that nobody has looked at within the
    * hour. They take turns, so that none is left out for good.
    */
   quietRepositories(since: number, limit: number): Promise<QuietRepositories>
@@ -64,7 +64,7 @@ export interface UsedRepositories {
 }
 
 export interface QuietRepository extends UsedRepository {
-  /** When an event of it last led to something. */
+  /** When it was last heard of or worked on, to a few minutes. */
   readonly usedAt: number
   /** Where it stands among the quiet ones. */
   readonly place: string

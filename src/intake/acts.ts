@@ -10,11 +10,11 @@ import { isActive } from '../domain/run.ts'
 import type { GitHub } from '../github.ts'
 import type { PullRequestHead } from '../head-source.ts'
 import type { OutboxStore } from '../outbox-store.ts'
-import { isTooFarAhead } from '../runs/claim-request.ts'
 import type { ClaimRequest } from '../runs/runs.ts'
 import type { Store, WebhookAct } from '../store.ts'
 import { claimForEvent, type ClaimSources, type ClaimWish, type FoundClaim } from './claim-event.ts'
 import { noteOf } from './door-decision.ts'
+import { learnRepository } from './learn-repository.ts'
 import type { OwnAccountWatch } from './own-account-watch.ts'
 import { refuseSender, type RoleSource } from './role-gate.ts'
 import { followsOpen, routeEvent, type RunTypes, type TypeRoute } from './route-event.ts'
@@ -67,7 +67,7 @@ export class ActMaker {
     routes: readonly TypeRoute[],
     seen: PullRequestHead | null = null,
   ): Promise<readonly WebhookAct[]> {
-    await this.#learnRepository(event)
+    await learnRepository(this.#options.store, event)
     const acts: WebhookAct[] = []
     const wanted = event.reconciled ? await this.#unknownAmong(event, routes) : routes
     const { github } = this.#options
@@ -182,14 +182,6 @@ export class ActMaker {
     const { tooNewFor } = found
     if (tooNewFor !== null) return { act: 'refuse', claim, comment: tooNewFor }
     return { act: 'claim', claim, whileOpen: settings !== undefined && followsOpen(settings) }
-  }
-
-  /** Its numeric id outlives every rename. */
-  async #learnRepository({ repo, repoId, nameAt }: EventFacts): Promise<void> {
-    if (repo === null || repoId === null) return
-    const { store } = this.#options
-    const isUsable = nameAt !== null && !isTooFarAhead(nameAt, store.now())
-    await store.learnRepository(repo, repoId, isUsable ? nameAt : null, 'github')
   }
 }
 

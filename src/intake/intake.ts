@@ -6,13 +6,22 @@ import type { Metrics } from '../metrics.ts'
 import { runIdsOf, type InboxDecision, type InboxEntry } from '../domain/inbox.ts'
 import type { Once, Store } from '../store.ts'
 import { decideAtDoor } from './door-decision.ts'
+import { learnRepository } from './learn-repository.ts'
 import type { OwnAccountWatch } from './own-account-watch.ts'
 import { packBody } from './packed-body.ts'
 import { parsePayload } from './parse-payload.ts'
 import type { Processor } from './processor.ts'
-import { routeEvent, type RunTypes } from './route-event.ts'
+import { routeEvent, worksOnPullRequests, type RunTypes } from './route-event.ts'
 import { isSignedBy } from './signature.ts'
-import { eventKeyOf, factsOf, laneOf, makesHead, readEvent, storedName } from './webhook-event.ts'
+import {
+  eventKeyOf,
+  factsOf,
+  laneOf,
+  makesHead,
+  readEvent,
+  storedName,
+  type EventFacts,
+} from './webhook-event.ts'
 
 /** A repeat that comes while the first is being processed waits this long for its runs. */
 const repeatWaitMs = 1000
@@ -72,6 +81,8 @@ async function receive(options: IntakeOptions, delivery: Delivery): Promise<Inta
   const eventKey = eventKeyOf(event)
   const routes = routeEvent(event, types, account.current())
   const door = decideAtDoor(event, routes)
+  // First, too: of what waits for nobody no more than this is done, and it must not be forgotten.
+  if (!door.waits && tellsOfPulls(event, types)) await learnRepository(store, event)
   const received = await store.receiveWebhook({
     webhookId,
     event: storedName(event),
@@ -100,6 +111,11 @@ async function receive(options: IntakeOptions, delivery: Delivery): Promise<Inta
   // Who we are may change what it means: until that is known it waits to be found.
   if (door.waits && account.hasLooked()) processor.take(entry, factsOf(event), routes)
   return { inboxId: entry.id, decision: door.decision, reason: door.reason, runIds: [] }
+}
+
+/** A draft leads to nothing yet; but catch-up looks only at repositories that are known. */
+function tellsOfPulls({ name }: EventFacts, types: RunTypes): boolean {
+  return name === 'pull_request' && Object.values(types).some(worksOnPullRequests)
 }
 
 /** With the runs of the first, also when they are only just being made. */

@@ -90,7 +90,7 @@ function wishOf(event: Kind, settings: RunTypeSettings): Wish | null {
 }
 
 /** Comments on pull requests start work on them too. */
-function worksOnPullRequests({ on }: RunTypeSettings): boolean {
+export function worksOnPullRequests({ on }: RunTypeSettings): boolean {
   return Object.keys(on).some((name) => /^(pull_request|issue_comment)/.test(name))
 }
 

@@ -56,6 +56,23 @@ describe('SQLite', () => {
     expect(tables()).toEqual(['migration', 'one', 'two'])
   })
 
+  it('brings in repositories that GitHub told of before anything was claimed there', () => {
+    const all = loadMigrations('sqlite')
+    migrateSqlite(db, all.slice(0, 23), 0)
+    db.exec(`INSERT INTO repository (id, github_id, name, created_at, used_at) VALUES
+      ('heard', 1, 'a/heard', 5, NULL), ('used', 2, 'a/used', 5, 7),
+      ('named', NULL, 'a/named', 5, NULL), ('told', 3, 'a/told', 5, NULL)`)
+    db.exec(`INSERT INTO told_name (repository_id, name) VALUES ('told', 'a/told')`)
+    migrateSqlite(db, all, 0)
+    const rows = db.prepare('SELECT id, used_at FROM repository ORDER BY id').all()
+    expect(rows.map((row) => [row['id'], row['used_at']])).toEqual([
+      ['heard', 5],
+      ['named', null],
+      ['told', null],
+      ['used', 7],
+    ])
+  })
+
   it('learns of keys purged before it was kept how they ended, as far as that is known', () => {
     const all = loadMigrations('sqlite')
     migrateSqlite(

@@ -54,6 +54,25 @@ export function catchingUp(open: OpenStore): void {
     expect(all.items.map(({ name }) => name)).toEqual([heard, old])
   })
 
+  it('knows those that GitHub told of, also where nothing was claimed', async () => {
+    const { store, clock } = world()
+    const [heard, told] = [unique('b/heard'), unique('b/told')]
+    await store.learnRepository(heard, 73, 'now', 'test')
+    await store.tellRepository(told, 74, null, 'test')
+    const names = async (): Promise<string[]> => {
+      const { items } = await store.catchUp.repositoriesInUse(store.now() - hour, 1000)
+      return items.map(({ name }) => name).filter((name) => name === heard || name === told)
+    }
+    expect(await names()).toEqual([heard])
+    await store.learnRepository(told, 74, 'now', 'test')
+    expect(new Set(await names())).toEqual(new Set([heard, told]))
+    clock.move(2 * hour)
+    expect(await names()).toEqual([])
+    // Told of again, it is in use again.
+    await store.learnRepository(heard, 73, store.now(), 'test')
+    expect(await names()).toEqual([heard])
+  })
+
   it('begins with the repositories that nobody has looked at for longest', async () => {
     const { store, clock } = world()
     const names = ['a', 'b', 'c'].map((name) => unique(`rotating/${name}`))

@@ -133,7 +133,7 @@ function readPlace(place: string): { readonly usedAt: number; readonly id: strin
   return { usedAt: Number(usedAt), id }
 }
 
-/** In the claim's own transaction, and only every few minutes: most of them write nothing. */
+/** With what tells of it, a claim or GitHub, and only every few minutes: most write nothing. */
 export function* noteUse(ids: readonly string[], now: number): Verb<void> {
   if (ids.length === 0) return
   yield sql`UPDATE repository SET used_at = ${now} WHERE id IN (${join(padded(ids))})

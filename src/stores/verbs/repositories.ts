@@ -34,6 +34,7 @@ import {
   lockName,
   lockRepository,
   noteToldName,
+  noteUse,
   repositoryByGithubId,
   repositoryByName,
   setName,
@@ -110,8 +111,13 @@ export function* learnRepository(context: VerbContext, lesson: Lesson): Verb<Nam
     lesson.at === 'now' ? Math.max(context.now(), heardAt ?? 0, own?.namedAt ?? 0) : lesson.at
   const namedAt = at ?? before.own?.namedAt ?? null
   const meant = yield* teach(context, lesson, { learnt, at, namedAt, own, holder })
-  if (isTold) yield* noteToldName(meant.id, name)
-  else yield* vouchForName(meant.id, name)
+  if (isTold) {
+    yield* noteToldName(meant.id, name)
+    return 'known'
+  }
+  yield* vouchForName(meant.id, name)
+  // Also where nothing is claimed: what happens there next may be lost, and catch-up looks.
+  yield* noteUse([meant.id], context.now())
   return 'known'
 }
 
