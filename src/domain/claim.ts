@@ -214,7 +214,9 @@ function subjectAfterSkip(scene: Scene, reason: ClaimReason, run: Run | null): S
 
 function storeSkipped(scene: Scene, reason: 'stale-event' | 'busy'): ClaimVerdict {
   const ending = { state: 'skipped', outcome: 'skipped', errorCode: reason } as const
-  const run = runs.end(freshRun(scene), ending, scene.moment.now)
+  // Should it turn out to be the head, its rule has said no to it already.
+  const errorText = scene.claim.skipReason
+  const run = runs.end(freshRun(scene), { ...ending, errorText }, scene.moment.now)
   return verdict(scene, {
     reason,
     process: false,

@@ -1,7 +1,7 @@
 // Goal: the order of two heads, case by case, without a store.
 import { describe, expect, it } from 'vitest'
 import type { HeadClaim, HeadKnowledge } from './head-order.ts'
-import { rankHead } from './head-order.ts'
+import { orderDoubtMs, rankHead } from './head-order.ts'
 import type { Subject } from './subject.ts'
 
 const nothing: Subject = {
@@ -38,6 +38,9 @@ const fresh: HeadKnowledge = { repeated: false, currentHeardAt: null }
 const newer = (orderAt: number | null, unclear = false) => ({ rank: 'newer', orderAt, unclear })
 const current = (orderAt: number | null) => ({ rank: 'current', orderAt, unclear: false })
 const stale = { rank: 'stale', orderAt: null, unclear: false }
+const staleToBeAsked = { ...stale, unclear: true }
+/** So much later that no clock is the reason. */
+const later = orderDoubtMs + 5
 
 describe('the first head', () => {
   it('has the time of the event that made it', () => {
@@ -73,10 +76,12 @@ describe('the current head', () => {
 describe('another head', () => {
   it.each([
     ['later than a verified head is newer', 5, 5, 6, newer(6)],
-    ['earlier than a verified head is stale', 5, 5, 4, stale],
+    ['earlier than a verified head is stale', later, later, 4, stale],
+    ['earlier by what clocks differ is stale, to be asked', later, later, 5, staleToBeAsked],
     ['as late as a verified head is for arrival to decide', 5, 5, 5, newer(null, true)],
     ['without a time is for arrival to decide', 5, 5, null, newer(null, true)],
-    ['below the floor is stale against an unverified head too', null, 5, 4, stale],
+    ['below the floor is stale against an unverified head too', null, later, 4, stale],
+    ['a little below it is stale, to be asked', null, later, 5, staleToBeAsked],
     ['at the floor of an unverified head is for arrival to decide', null, 5, 5, newer(null, true)],
     ['above the floor of an unverified head is newer, to be asked', null, 5, 6, newer(6, true)],
     ['with a time is newer than one that never had any', null, null, 1, newer(1, true)],
@@ -100,7 +105,7 @@ describe('another head', () => {
 
   it('and that a push made of a third is likely stale, and may be back: to be asked', () => {
     const back = claim('b', 5, { beforeSha: 'c' })
-    expect(rankHead(back, headed(5, 5, 'b'), fresh)).toEqual({ ...stale, unclear: true })
+    expect(rankHead(back, headed(5, 5, 'b'), fresh)).toEqual(staleToBeAsked)
   })
 })
 
@@ -116,13 +121,15 @@ describe('a mention of another head', () => {
     expect(rankHead(mention(6), headed(5, 5), fresh)).toEqual(newer(null, true))
     expect(rankHead(mention(5), headed(5, 5), fresh)).toEqual(newer(null, true))
     expect(rankHead(mention(null), headed(5, 5), fresh)).toEqual(newer(null, true))
-    expect(rankHead(mention(4), headed(5, 5), fresh)).toEqual(stale)
+    expect(rankHead(mention(4), headed(later, later), fresh)).toEqual(stale)
+    expect(rankHead(mention(5), headed(later, later), fresh)).toEqual(staleToBeAsked)
   })
 
   it('from before the last event of an unverified head at work is stale', () => {
-    const heard = { ...fresh, currentHeardAt: 10 }
-    expect(rankHead(mention(9), headed(null, 5), heard)).toEqual(stale)
-    expect(rankHead(mention(10), headed(null, 5), heard)).toEqual(newer(null, true))
+    const heard = { ...fresh, currentHeardAt: later }
+    expect(rankHead(mention(4), headed(null, 3), heard)).toEqual(stale)
+    expect(rankHead(mention(5), headed(null, 3), heard)).toEqual(staleToBeAsked)
+    expect(rankHead(mention(later), headed(null, 3), heard)).toEqual(newer(null, true))
   })
 
   it('that was decided before is stale, however late', () => {

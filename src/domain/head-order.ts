@@ -4,9 +4,20 @@
  *
  * Those times have one-second resolution and a claim over HTTP may carry none. Where they do not
  * decide, arrival holds for now, the order is left unverified, and a look at GitHub outside the
- * transaction settles it. What must hold: an unverified order never makes a verified one stale.
+ * transaction settles it. The same where they decide by so little that a clock may be wrong: what
+ * is current stays so for now. What must hold: an unverified order never makes a verified one
+ * stale.
  */
 import type { Subject } from './subject.ts'
+
+/** As far as clocks that are kept right differ: a caller's, GitHub's and the store's. */
+export const clocksDifferMsMax = 2000
+
+/**
+ * A caller may pass its own time for GitHub's, ahead of ours by as much, and GitHub may be behind
+ * by as much. So what is older by no more than this may be the newer one, and GitHub is asked.
+ */
+export const orderDoubtMs = 2 * clocksDifferMsMax
 
 export interface HeadClaim {
   readonly pair: string
@@ -34,6 +45,8 @@ export interface HeadKnowledge {
 }
 
 const stale: HeadRank = { rank: 'stale', orderAt: null, unclear: false }
+/** Older than the newest that is known: by its time alone, and times may be wrong by a little. */
+const staleBy = (ms: number): HeadRank => ({ ...stale, unclear: ms <= orderDoubtMs })
 const byArrival: HeadRank = { rank: 'newer', orderAt: null, unclear: true }
 const newer = (orderAt: number | null): HeadRank => ({ rank: 'newer', orderAt, unclear: false })
 
@@ -43,7 +56,7 @@ export function rankHead(claim: HeadClaim, subject: Subject, known: HeadKnowledg
   if (subject.currentPair === claim.pair) return rankCurrent(made, subject)
   if (!claim.headMaking) return rankMention(claim, subject, known)
   if (made === null) return byArrival
-  if (subject.floorAt !== null && made < subject.floorAt) return stale
+  if (subject.floorAt !== null && made < subject.floorAt) return staleBy(subject.floorAt - made)
   if (subject.headAt !== null) {
     return made > subject.headAt ? newer(made) : rankTie(claim, subject, made)
   }
@@ -70,7 +83,8 @@ function rankCurrent(made: number | null, subject: Subject): HeadRank {
 function rankMention(claim: HeadClaim, subject: Subject, known: HeadKnowledge): HeadRank {
   if (known.repeated) return stale
   const newestAt = Math.max(subject.floorAt ?? -Infinity, known.currentHeardAt ?? -Infinity)
-  return claim.eventAt !== null && claim.eventAt < newestAt ? stale : byArrival
+  const isOlder = claim.eventAt !== null && claim.eventAt < newestAt
+  return isOlder ? staleBy(newestAt - claim.eventAt) : byArrival
 }
 
 function rankTie(claim: HeadClaim, subject: Subject, made: number): HeadRank {

@@ -1,5 +1,6 @@
 /** From a caller's words to a claim: keys, identity within the subject, and what makes a head. */
 import type { Claim } from '../domain/claim.ts'
+import { clocksDifferMsMax } from '../domain/head-order.ts'
 import { pairOf, pullRequestKey } from '../domain/pair.ts'
 import type { LeaseGrant, RunPolicy } from '../domain/run.ts'
 import { InvalidInputError } from '../errors.ts'
@@ -21,9 +22,6 @@ export function isTooFarAhead(eventAt: number, now: number): boolean {
   return eventAt > now + aheadMsMax
 }
 
-/** As far as clocks that are kept right differ, and GitHub's from the store's. */
-const provesAheadMsMax = 10_000
-
 /**
  * A caller may pass its own time for GitHub's. One that lies ahead would make stale what GitHub
  * tells next, a push or that it was closed; so it proves no order and the claim goes without it.
@@ -31,7 +29,7 @@ const provesAheadMsMax = 10_000
  */
 export function byCallersClock(request: ClaimRequest, now: number): ClaimRequest {
   const { eventAt } = request
-  if (eventAt === undefined || eventAt <= now + provesAheadMsMax) return request
+  if (eventAt === undefined || eventAt <= now + clocksDifferMsMax) return request
   return isTooFarAhead(eventAt, now) ? request : { ...request, eventAt: undefined }
 }
 

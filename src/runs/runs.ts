@@ -30,7 +30,7 @@ interface ClaimCommon {
   readonly sender?: string | undefined
   /**
    * Milliseconds. More than five minutes ahead of the store's clock is refused; of a caller, more
-   * than ten seconds ahead is left out.
+   * than two seconds ahead is left out.
    */
   readonly eventAt?: number | undefined
   readonly rerun?: boolean | undefined

@@ -251,7 +251,7 @@ function closing(open: OpenStore): void {
     const subject = new TestSubject(world(), { onNewer: 'queue' })
     await subject.claim('a', { eventAt: 1, lease: null })
     await subject.claim('b', { eventAt: 2, lease: null })
-    await subject.claim('c', { eventAt: 20, lease: null })
+    await subject.claim('c', { eventAt: 20_000, lease: null })
     await subject.lease()
     const entry = await received(world().store, { eventAt: 9, prState: 'closed' })
     expect((await settle(entry, cancel(subject))).cancelled).toHaveLength(2)
@@ -261,11 +261,23 @@ function closing(open: OpenStore): void {
 
   it('keeps a run of a later event', async () => {
     const subject = new TestSubject(world())
-    await subject.claim('a', { eventAt: 20 })
-    const entry = await received(world().store, { eventAt: 10, prState: 'closed' })
+    await subject.claim('a', { eventAt: 20_000 })
+    const entry = await received(world().store, { eventAt: 10_000, prState: 'closed' })
     const { entry: after } = await settle(entry, cancel(subject))
     expect(after).toMatchObject({ decision: 'ignored', reason: 'nothing-to-cancel' })
     expect(await subject.state('a')).toBe('running')
+  })
+
+  it('asks GitHub where a run is later by no more than clocks may be wrong', async () => {
+    const subject = new TestSubject(world())
+    await subject.claim('a', { eventAt: 14_000 })
+    const entry = await received(world().store, { eventAt: 10_000, prState: 'closed' })
+    expect(await settle(entry, cancel(subject))).toMatchObject({ result: 'look', cancelled: [] })
+    expect(await subject.state('a')).toBe('running')
+    expect(await world().store.inboxEntry(entry.id)).toMatchObject({ state: 'waiting' })
+    const looked = { ...decided(entry, cancel(subject)), looked: true }
+    expect((await world().store.settleWebhook(looked)).cancelled).toHaveLength(1)
+    expect(await subject.state('a')).toBe('cancelled')
   })
 
   it('and that nobody worked on is said to need nothing', async () => {

@@ -10,6 +10,7 @@ import { claimTable } from './claim-table.suite.ts'
 import { clockSetBack } from './clock-set-back.suite.ts'
 import { continuity } from './continuity.suite.ts'
 import { crossing } from './crossing.suite.ts'
+import { fastClock } from './fast-clock.suite.ts'
 import { headBase } from './head-base.suite.ts'
 import { headOrder } from './head-order.suite.ts'
 import { holding } from './holding.suite.ts'
@@ -49,6 +50,7 @@ const parts = {
   runs(open: OpenStore) {
     describe('the claim table', () => claimTable(open))
     describe('the order of heads', () => headOrder(open))
+    describe('a claim whose clock was fast', () => fastClock(open))
     describe('a head and its base', () => headBase(open))
     describe('a head that returns', () => returningHead(open))
     describe('holding a run', () => holding(open))

@@ -4,7 +4,7 @@
  * Method: whole servers on both databases, against a simulated GitHub.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { databases, LossyWorld } from './lossy-world.ts'
+import { databases, LossyWorld, type Database } from './lossy-world.ts'
 
 let world: LossyWorld
 afterEach(() => world.stop())
@@ -19,25 +19,31 @@ async function claim(head: number, aheadMs: number) {
   return await runs.claim({ ...where, ...commits, action: 'synchronize', eventAt }, 'caller')
 }
 
-describe.each(databases)('on %s, after a claim whose clock was four minutes fast', (database) => {
-  beforeEach(async () => {
-    world = new LossyWorld({ database, asUser: true })
-    await world.start()
-    world.openPull(1)
-    expect(await world.runs()).toEqual(['#1 100 pending'])
-  })
+const claims = databases.flatMap((database) =>
+  [9000, 240_000].map((aheadMs) => [database, aheadMs] as const),
+)
+
+async function start(database: Database): Promise<void> {
+  world = new LossyWorld({ database, asUser: true })
+  await world.start()
+  world.openPull(1)
+  expect(await world.runs()).toEqual(['#1 100 pending'])
+}
+
+describe.each(claims)('on %s, after a claim whose clock was %d ms fast', (database, aheadMs) => {
+  beforeEach(() => start(database))
 
   it.each([
     ['of the head that is there', 100],
     ['of a head that nobody has told of', 101],
   ])('%s, a push is the head', async (_what, head) => {
-    await claim(head, 240_000)
+    await claim(head, aheadMs)
     world.push(1, 102)
     expect(await world.runs()).toContain('#1 102 pending')
   })
 
   it('closing the pull request ends its run', async () => {
-    await claim(100, 240_000)
+    await claim(100, aheadMs)
     world.then(() => world.github.close(world.name, 1))
     expect(await world.runs()).toEqual(['#1 100 cancelled'])
   })
@@ -46,10 +52,31 @@ describe.each(databases)('on %s, after a claim whose clock was four minutes fast
     const { runs, store } = world.server.app
     const [run] = (await store.listRuns({}, { limit: 1, cursor: null })).items
     await runs.cancel(run!.id, 'test')
-    expect(await claim(100, 240_000)).toMatchObject({ reason: 'retry' })
+    expect(await claim(100, aheadMs)).toMatchObject({ reason: 'retry' })
     await runs.cancel(run!.id, 'test')
     world.then(() => world.github.close(world.name, 1))
     world.then(() => world.github.reopen(world.name, 1))
+    expect(await world.runs()).toEqual(['#1 100 pending'])
+  })
+})
+
+describe.each(databases)('on %s', (database) => {
+  it('closing it ends its run, though the claim seems later by what clocks differ', async () => {
+    await start(database)
+    await claim(100, 2000)
+    // GitHub's clock is behind the caller's.
+    world.github.close(world.name, 1)
+    expect(await world.runs()).toEqual(['#1 100 cancelled'])
+  })
+
+  it('and an older closing does not, where it was opened again since', async () => {
+    await start(database)
+    world.hook.disturb({ how: 'hold', action: 'closed' })
+    world.github.close(world.name, 1)
+    world.lose('reopened')
+    world.github.reopen(world.name, 1)
+    await claim(100, 2000)
+    world.hook.release()
     expect(await world.runs()).toEqual(['#1 100 pending'])
   })
 })

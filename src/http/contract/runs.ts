@@ -35,7 +35,7 @@ const claimCommon = {
     .optional()
     .describe(
       "GitHub's time of the event, cut to whole seconds: which of two heads is newer. Else " +
-        'arrival decides; so it does where it is more than ten seconds ahead of our clock.',
+        'arrival decides; so it does where it is more than two seconds ahead of our clock.',
     ),
   rerun: z.boolean().optional().describe('A person asks for it to be done again.'),
   input: anyJson.optional().describe('Any JSON for the one who does the work, at most 256 KB.'),

@@ -41,6 +41,19 @@ export function* isAskedAfter(
   return asked.length > 0
 }
 
+/** When it was asked; null when nothing is asked about the run. */
+export function* askedAt({
+  subjectId,
+  id,
+}: {
+  readonly subjectId: string
+  readonly id: string
+}): Verb<number | null> {
+  const [row] = yield sql`SELECT created_at FROM head_check
+    WHERE subject_id = ${subjectId} AND run_id = ${id}`
+  return row === undefined ? null : Number(row['created_at'])
+}
+
 /** The newest decision that asked about these subjects, which this transaction has locked. */
 export function* takeHeadChecks(subjectIds: readonly string[]): Verb<number | null> {
   const taken = yield sql`DELETE FROM head_check

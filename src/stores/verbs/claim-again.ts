@@ -3,6 +3,7 @@
  * is the head. Both are decided by the same table as every other claim.
  */
 import type { Claim } from '../../domain/claim.ts'
+import { orderDoubtMs } from '../../domain/head-order.ts'
 import { pairOf } from '../../domain/pair.ts'
 import type { Run } from '../../domain/run.ts'
 import type { Subject } from '../../domain/subject.ts'
@@ -12,12 +13,13 @@ import { LostRace } from '../driver.ts'
 import type { Verb } from '../sql.ts'
 import { sql } from '../sql.ts'
 import { insertAudits } from '../tables/audit-table.ts'
-import { forgetHeadCheck, isAskedAfter } from '../tables/head-check-table.ts'
+import { askedAt, forgetHeadCheck, isAskedAfter } from '../tables/head-check-table.ts'
 import { selectRuns, writeRuns } from '../tables/run-table.ts'
 import { selectSubject, writeSubjects } from '../tables/subject-table.ts'
 import { claimPlaced } from './claim-runs.ts'
-import type { VerbContext } from './context.ts'
+import type { LockedRun, VerbContext } from './context.ts'
 import { lockRun } from './context.ts'
+import { firstCheckMs } from './take-head-check.ts'
 
 export function* rerunRun(context: VerbContext, runId: string, actor: string): Verb<ClaimAnswer> {
   const { run, subject } = yield* lockRun(context, runId)
@@ -29,6 +31,8 @@ export function* settleHead(context: VerbContext, settled: SettledHead): Verb<Se
   // A newer decision asked once more: that question is not answered by what we saw before it.
   if (yield* isAskedAfter(run, settled.fence)) return { result: 'unchanged', supersededRunIds: [] }
   const isOutdated = yield* wasClaimedAfter(run, settled.fence)
+  const at = yield* timeOf(context, settled, { run, subject })
+  if (at === 'too-early') return { result: 'unchanged', supersededRunIds: [] }
   if (!isOutdated) yield* forgetHeadCheck(run.id, settled.fence)
   const pair = pairOf(settled)
   const [known] = yield* selectRuns(sql`subject_id = ${subject.id}
@@ -47,10 +51,11 @@ export function* settleHead(context: VerbContext, settled: SettledHead): Verb<Se
   if (known === undefined) return { result: 'unknown-head', supersededRunIds: [] }
   const claim = {
     ...claimOf(known, subject, settled.actor),
+    skipReason: known.errorCode === 'stale-event' ? known.errorText : null,
     headMaking: true,
     // Of two in one second, the one that GitHub names now came after the other.
     beforeSha: subject.headSha,
-    eventAt: settled.at,
+    eventAt: at,
     event: 'head_check',
   }
   const { supersededRunIds } = yield* claimOne(context, subject, claim)
@@ -58,6 +63,25 @@ export function* settleHead(context: VerbContext, settled: SettledHead): Verb<Se
   const after = yield* selectSubject(subject.id)
   const result = after?.currentRunId === known.id ? 'moved' : 'unchanged'
   return { result, supersededRunIds }
+}
+
+/**
+ * GitHub names another head than ours, and a time a little before that of ours. Either ours came
+ * from a clock that is fast, or the answer is older than the event that made ours: right after a
+ * push it may be. So it counts once the question is old enough, and then as no older than ours.
+ */
+function* timeOf(
+  context: VerbContext,
+  { at, headSha }: SettledHead,
+  { run, subject }: LockedRun,
+): Verb<number | 'too-early'> {
+  const { floorAt } = subject
+  if (floorAt === null || at >= floorAt || at < floorAt - orderDoubtMs) return at
+  if (subject.headSha === headSha) return at
+  const asked = yield* askedAt(run)
+  // A clock that was set back makes it seem young for as long.
+  const isYoung = asked === null || Math.abs(context.now() - asked) < firstCheckMs
+  return isYoung ? 'too-early' : floorAt
 }
 
 /** A claim that a rule said no to draws the run's fence; a worker that skips it draws none. */

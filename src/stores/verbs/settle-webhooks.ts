@@ -22,7 +22,7 @@ import {
   unclearEntries,
   writeEntries,
 } from '../tables/inbox-table.ts'
-import { cancelClosed } from './cancel-closed.ts'
+import { cancelClosed, isClosingInDoubt } from './cancel-closed.ts'
 import { claimRuns } from './claim-runs.ts'
 import { refuseComment } from './refuse-comment.ts'
 import type { VerbContext } from './context.ts'
@@ -35,6 +35,8 @@ interface Deed {
   readonly act: WebhookAct
   /** A later event says the opposite of whether the pull request is open. */
   readonly overtaken: boolean
+  /** GitHub was asked, or cannot be. */
+  readonly looked: boolean
   outcome: TypeOutcome | null
   claim: ClaimAnswer | null
   cancelled: readonly Run[]
@@ -54,7 +56,9 @@ export function* settleWebhooks(
   const deeds = ready.flatMap((entry) =>
     actsOf(decided, entry).map((act): Deed => {
       const isOvertaken = overtaken?.has(entry.id) === true
-      return { entry, act, overtaken: isOvertaken, outcome: null, claim: null, cancelled: [] }
+      const looked = decided.find(({ entryId }) => entryId === entry.id)?.looked === true
+      const known = { entry, act, overtaken: isOvertaken, looked }
+      return { ...known, outcome: null, claim: null, cancelled: [] }
     }),
   )
   yield* perform(context, deeds)
@@ -92,8 +96,16 @@ function* unclearAmong(
     return looked !== true && acts.some((act) => act.act !== 'note')
   })
   const ids = new Set(asking.map(({ entryId }) => entryId))
-  const among = entries.filter(({ id }) => ids.has(id)).map(({ id }) => id)
-  return among.length === 0 ? new Set() : yield* unclearEntries(among)
+  const among = entries.filter(({ id }) => ids.has(id))
+  if (among.length === 0) return new Set()
+  const unclear = yield* unclearEntries(among.map(({ id }) => id))
+  for (const entry of among) {
+    for (const act of actsOf(decided, entry)) {
+      const isInDoubt = act.act === 'cancel' && (yield* isClosingInDoubt(act, entry))
+      if (isInDoubt) unclear.add(entry.id)
+    }
+  }
+  return unclear
 }
 
 function actsOf(decided: readonly DecidedWebhook[], entry: InboxEntry): readonly WebhookAct[] {
@@ -118,7 +130,7 @@ function* perform(context: VerbContext, deeds: readonly Deed[]): Verb<void> {
     if (deed.act.act !== 'cancel') continue
     if (deed.overtaken) deed.outcome = ignored(deed, 'reopened-since')
     else {
-      deed.cancelled = yield* cancelClosed(context, deed.act, deed.entry)
+      deed.cancelled = yield* cancelClosed(context, deed.act, deed.entry, deed.looked)
       deed.outcome = cancelOutcome(deed.act.type, deed.cancelled)
     }
   }
