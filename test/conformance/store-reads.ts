@@ -51,6 +51,7 @@ const ofTheOutbox: Reads = {
   placed: ({ outbox }) => outbox.placed('del_1'),
   attemptsOf: ({ outbox }) => outbox.attemptsOf('del_1'),
   list: ({ outbox }) => outbox.list({}, page),
+  messageBefore: ({ outbox }) => outbox.messageBefore({ runId: 'run_1', line: 1 }),
   anchorsOf: ({ outbox }) =>
     outbox.anchorsOf([{ id: 'run_1', subjectId: 'sub_1', anchorPer: 'subject' }]),
   backlog: ({ outbox }) => outbox.backlog(),

@@ -1,6 +1,6 @@
 /**
  * Goal: the simulation can fail. Each part of the protocol that must hold is taken out or changed,
- * and within the first 200 seeds, in their order, a rule notices.
+ * and within the first 200 seeds a rule notices.
  */
 import { expect, it } from 'vitest'
 import { systemClock } from '../../src/clock.ts'
@@ -21,8 +21,10 @@ const mutants: Mutants = {
 }
 
 it.each(Object.keys(mutants))('notices: %s', { timeout: 600_000 }, async (name) => {
-  const { mutation, rules } = mutants[name]!
-  const seeds = Array.from({ length: seedsMax }, (_, at) => at + 1)
+  const { seed, mutation, rules } = mutants[name]!
+  expect(seed).toBeLessThanOrEqual(seedsMax)
+  const others = Array.from({ length: seedsMax }, (_, at) => at + 1).filter((at) => at !== seed)
+  const seeds = [seed, ...others]
   const { broken } = await simulate({ seeds, clock: systemClock, mutation })
   const [first] = broken
   expect(first, `within ${seedsMax} seeds`).toBeDefined()

@@ -6,11 +6,13 @@ import type { Mutants } from './mutant.ts'
 
 export const claimingMutants: Mutants = {
   'no fence: a late completion counts': {
+    seed: 7,
     mutation: { store: (store) => replaced(store, { completeRun: fencelessCompletion(store) }) },
     // Or it is told "done" for what somebody else has done.
     rules: ['2', '12'],
   },
   'heads are ordered by arrival': {
+    seed: 12,
     mutation: {
       store: (store) =>
         withClaims(store, (claim) => ({ ...claim, eventAt: store.now(), beforeSha: null })),
@@ -18,14 +20,17 @@ export const claimingMutants: Mutants = {
     rules: ['1'],
   },
   'a repeated event begins finished work again': {
+    seed: 9,
     mutation: { store: (store) => replaced(store, { settleWebhook: eagerSettling(store) }) },
     rules: ['3'],
   },
   'a webhook is answered before it is stored': {
+    seed: 11,
     mutation: { store: (store) => replaced(store, { receiveWebhook: hastyReceipt(store) }) },
     rules: ['4'],
   },
   'a run ends, and no audit row says so': {
+    seed: 1,
     mutation: {
       store: (store, tamper) => replaced(store, { completeRun: untoldCompletion(store, tamper) }),
     },

@@ -5,26 +5,32 @@ import { withOutbox, type Mutants } from './mutant.ts'
 
 export const lookingMutants: Mutants = {
   'no settling: what was read again is taken for right': {
+    seed: 33,
     mutation: { store: (store) => withOutbox(store, { record: settledRecord(store, 0) }) },
     rules: ['5', '7'],
   },
   'only the first settling read counts': {
+    seed: 33,
     mutation: { store: (store) => withOutbox(store, { record: settledRecord(store, 1) }) },
     rules: ['5', '7'],
   },
   'a look at one version counts for the next': {
+    seed: 5,
     mutation: { store: (store) => withOutbox(store, { record: versionlessRecord(store) }) },
     rules: ['5', '7'],
   },
   'a lost permission is taken for a lost comment': {
+    seed: 9,
     mutation: { store: (store) => withOutbox(store, { record: confidentRecord(store) }) },
     rules: ['6'],
   },
   'a review is never found again': {
+    seed: 7,
     mutation: { fetch: (fetch) => changedList(fetch, /\/pulls\/\d+\/reviews$/, () => []) },
     rules: ['8b'],
   },
   'a marker is trusted whoever wrote it': {
+    seed: 11,
     mutation: { fetch: everybodyIsUs },
     rules: ['6'],
   },

@@ -5,6 +5,8 @@ import { replaced, type Mutation } from '../../../src/simulation/node.ts'
 import type { Store } from '../../../src/store.ts'
 
 export interface Mutant {
+  /** One of those that show it, tried first. It may be another when the worlds have changed. */
+  readonly seed: number
   readonly mutation: Mutation
   /** Any of them is enough: which one breaks first depends on the seed. */
   readonly rules: readonly Rule[]

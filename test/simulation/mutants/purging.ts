@@ -5,6 +5,7 @@ import type { Mutants } from './mutant.ts'
 
 export const purgingMutants: Mutants = {
   'a purge removes what is still to be delivered': {
+    seed: 3,
     mutation: {
       store: (store, tamper) => replaced(store, { purge: carelessPurge(store, tamper) }),
     },

@@ -6,27 +6,32 @@ import { withOutbox, type Mutants } from './mutant.ts'
 
 export const sendingMutants: Mutants = {
   'no look before sending again': {
+    seed: 5,
     mutation: { store: (store) => withOutbox(store, { lease: forgetfulLease(store) }) },
     rules: ['8', '8b'],
   },
   'no fence: the outcome of a lost lease counts': {
+    seed: 39,
     mutation: {
       store: (store, tamper) => withOutbox(store, { endAttempt: fencelessEnd(store, tamper) }),
     },
     rules: ['2', '5', '7'],
   },
   'no version check: an attempt sends one version and claims to be another': {
+    seed: 11,
     mutation: { store: (store) => withOutbox(store, { beginAttempt: versionlessBegin(store) }) },
     // Or what was made under the wrong version is made again.
     rules: ['5', '7', '8b'],
   },
   'a newer version that became due while the older was sent is closed with it': {
+    seed: 2,
     mutation: {
       store: (store, tamper) => withOutbox(store, { endAttempt: greedyEnd(store, tamper) }),
     },
     rules: ['5', '7'],
   },
   'no limit on when a request may leave': {
+    seed: 2,
     mutation: {
       github: (github) =>
         replaced(github, {
@@ -36,6 +41,7 @@ export const sendingMutants: Mutants = {
     rules: ['2b'],
   },
   'a later limit answer shortens a block': {
+    seed: 9,
     mutation: { store: (store, tamper) => withOutbox(store, shortenedBlocks(store, tamper)) },
     rules: ['8c'],
   },
