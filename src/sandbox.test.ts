@@ -44,8 +44,9 @@ it('a name that another one has taken is that one’s', async () => {
   expect(await comment('acme/moved', githubId)).toMatch(/\/acme\/moved\/pull\/5$/)
 })
 
-it('an id that a caller has told is right: everything exists here', async () => {
+it('the first id that a caller has told is right: everything exists here', async () => {
   const { github } = sandbox()
   await github.repositoryNamed('acme/widgets')
   expect(await github.repositoryNamed('acme/widgets', 79)).toMatchObject({ githubId: 79 })
+  expect(await github.repositoryNamed('acme/widgets', 80)).toMatchObject({ githubId: 79 })
 })

@@ -49,8 +49,10 @@ export function openSandbox(options: SandboxOptions): GitHub & GitHubCalls {
   })
   return {
     ...github,
+    /** The first id that is told of a name is its: everything exists here. Later ones are wrong. */
     repositoryNamed: (repo, told) => {
-      if (told != null) makeNamed(simulator, made, told, repo)
+      const holder = made.ids.get(repo.toLowerCase()) ?? ownIdsFrom
+      if (told != null && holder >= ownIdsFrom) makeNamed(simulator, made, told, repo)
       return github.repositoryNamed(repo)
     },
     call: (repository, ...asked) => {

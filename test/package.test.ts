@@ -61,7 +61,7 @@ function write(name: string, text: string): string {
 describe('the package', () => {
   it('has what it needs to run and nothing else', () => {
     const top = ['CHANGELOG.md', 'LICENSE', 'README.md', 'SECURITY.md']
-    const rest = ['bin', 'dist', 'index.mjs', 'package.json', 'simulator.mjs', 'sql']
+    const rest = ['bin', 'dist', 'docs', 'index.mjs', 'package.json', 'simulator.mjs', 'sql']
     expect(readdirSync(installed()).toSorted()).toEqual([...top, ...rest])
     const files = readdirSync(installed(), { recursive: true, encoding: 'utf8' })
     expect(files.filter((file) => /\.test\.|(?<!\.d)\.ts$/.test(file))).toEqual([])

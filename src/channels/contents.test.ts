@@ -2,7 +2,7 @@
 // with the remedy when not; what is kept is what the channels read.
 import { describe, expect, it } from 'vitest'
 import type { ChannelName } from '../domain/outbox/delivery.ts'
-import { parseContent } from './contents.ts'
+import { givenContents, parseContent } from './contents.ts'
 import {
   checkContent,
   commentContent,
@@ -109,5 +109,12 @@ describe('what is refused', () => {
     const message = expect.stringMatching(`^${told.replaceAll('.', '\\.')}`) as string
     expect(String(error)).not.toContain(token)
     expect(error).toMatchObject({ code: 'invalid_content', message, field: told.split(' ')[0] })
+  })
+
+  it('says of a character that is not seen only that', () => {
+    const { error } = givenContents['github-label'].safeParse({ label: 'a\u200bb' })
+    expect(error?.issues.map(({ message }) => message)).toEqual([
+      'must not contain invisible characters',
+    ])
   })
 })

@@ -14,6 +14,7 @@ import { checkConclusions } from '../channel.ts'
 import type { ChannelName } from '../domain/outbox/delivery.ts'
 import { InvalidInputError } from '../errors.ts'
 import { hideSecrets } from '../hide-secrets.ts'
+import { joinedWords } from '../invisible-text.ts'
 import { findingsOf } from '../validation/findings.ts'
 import { httpUrl, line, text } from '../validation/text-fields.ts'
 import { isLabelName } from './stored-contents.ts'
@@ -26,7 +27,7 @@ const markdown = text(textMax).describe('Markdown. Cut where GitHub takes no mor
 const someMarkdown = markdown.refine((value) => value.trim() !== '', 'must not be empty')
 /** GitHub knows it by this name, so nothing in it can be hidden. */
 const name = (max: number) =>
-  line(max).refine((value) => hideSecrets(value) === value, 'must not hold a secret')
+  line(max).refine((value) => hideSecrets(value) === joinedWords(value), 'must not hold a secret')
 const lineNumber = z.int().min(1, 'must be a positive whole number')
 
 const comment = z.strictObject({ body: someMarkdown })

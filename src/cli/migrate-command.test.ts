@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { storeWorld, type StoreWorld } from '../../test/cli/store-world.ts'
@@ -32,7 +32,21 @@ describe('migrate --restored', () => {
     const { code, stdout, stderr } = await at.command('migrate', '--restored', '--json')
     const told = { restored: true, open: 0, shown: 0 }
     expect({ code, ...(JSON.parse(stdout) as object) }).toMatchObject({ code: 0, ...told })
-    expect(stderr).toMatch(/^Warning: If it was restored .* active on it \d+ s ago.* [Ss]top it/)
+    expect(stderr).toMatch(
+      /^Warning: If it was restored .* active on it, or on what .* \d+ s ago.* stop it/,
+    )
+  })
+
+  test('is refused where there is no database, and makes none', async () => {
+    const { code, stdout, stderr } = await at.command(
+      'migrate',
+      '--restored',
+      '--data-dir',
+      'elsewhere',
+    )
+    expect({ code, stdout }).toEqual({ code: 3, stdout: '' })
+    expect(stderr).toMatch(/There is no database .*elsewhere.*\n.*Put the copy there first/)
+    expect(existsSync(join(at.world.cwd, 'elsewhere'))).toBe(false)
   })
 
   test('names the times that the next start names', async () => {

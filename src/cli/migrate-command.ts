@@ -8,7 +8,7 @@ import { makeDatabaseFolder } from '../settings/first-start.ts'
 import { missingSecretFiles } from '../settings/secret-files.ts'
 import type { Settings } from '../settings/settings.ts'
 import { addDatabaseFlags, settingsOf, type Parsed } from './connection.ts'
-import { UsageError } from './failure.ts'
+import { UnreachableError, UsageError } from './failure.ts'
 import { openExisting, refuseMemory } from './operations/open-operations.ts'
 import { printJson } from './output/json.ts'
 import { progressOn } from './output/progress.ts'
@@ -50,6 +50,7 @@ Examples:
       if (restored && dryRun) {
         throw new UsageError('--dry-run changes nothing, so --restored does not go with it')
       }
+      if (restored && schema.version === 0) throw nothingRestored(settings)
       if (schema.missing.length > 0 && !dryRun) await apply(world, settings, schema.missing.length)
       const note = restored ? await noteRestore(world, settings) : null
       const applied = schema.missing.map(({ version, name }) => ({ version, name }))
@@ -63,6 +64,16 @@ Examples:
           : notedText(note) + missingFilesText(missingSecretFiles(settings), settings.dataDir)
       world.terminal.out(schemaText(answer, describeDatabase(settings)) + told)
     })
+}
+
+/** The empty one that would be made here is no copy of anything. */
+function nothingRestored(settings: Settings): UnreachableError {
+  const message = `There is no database of Holdfast's in ${describeDatabase(settings)}`
+  return new UnreachableError('store_missing', message, {
+    hint:
+      'Put the copy there first, under that name, or say where it is: --data-dir, ' +
+      '--database-url.',
+  })
 }
 
 export async function lookAt(world: World, settings: Settings): Promise<DatabaseLook> {
@@ -100,8 +111,8 @@ async function noteRestore(world: World, settings: Settings): Promise<RestoreNot
 const activeText = (agoMs: number): string =>
   'Warning: If it was restored while a server was running, a comment or a review may now be ' +
   'there twice: what that server sent since the restore was not looked for first. A server was ' +
-  `active on it ${Math.max(0, Math.round(agoMs / 1000))} s ago. Stop it, give this command ` +
-  'again, then start it.\n'
+  `active on it, or on what it was copied from, ${Math.max(0, Math.round(agoMs / 1000))} s ago. ` +
+  'If one runs on this database, stop it, give this command again, then start it.\n'
 
 interface Migrated {
   readonly from: number

@@ -63,7 +63,10 @@ async function byRunToken(
     if (held) return runPrincipal(run, hash)
     throw new ConflictError('lease_lost', 'The run has another holder, or none, by now.')
   }
-  throw unauthorized('The run has ended.')
+  throw new HttpProblem(401, 'unauthorized', 'The run has ended.', {
+    headers: askForToken.headers,
+    hint: 'Stop: its token is good for nothing more. Lease or claim the next run.',
+  })
 }
 
 function runPrincipal({ id: runId, tokenId }: Run, leaseHash: string): Principal {

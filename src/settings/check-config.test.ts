@@ -27,6 +27,22 @@ async function errorOf(loading: Promise<unknown>): Promise<SettingsError> {
   throw new Error(`expected a SettingsError, got ${String(error)}`)
 }
 
+test('a value that leaves another incomplete hides nothing', async () => {
+  const wrong = `export default {
+    port: 99999,
+    runs: {
+      lint: { anchor: { per: 'day' }, status: { context: 'acme/one' } },
+      docs: { status: { context: 'acme/one' } },
+    },
+  }`
+  const { problems } = await errorOf(loadText(wrong))
+  expect(problems).toEqual([
+    expect.stringContaining('runs.lint.anchor.per is "day" but must be'),
+    expect.stringContaining('port'),
+    expect.stringContaining('acme/one'),
+  ])
+})
+
 describe('what it says', () => {
   test.each([
     ['42', 'the default export is 42 but must be an object'],

@@ -16,6 +16,9 @@ export interface CheckedConfig {
 
 type Path = readonly PropertyKey[]
 
+/** How deep a configuration can be. */
+const depthMax = 6
+
 interface Issue {
   readonly path: Path
   readonly message: string
@@ -73,11 +76,18 @@ function pathsOf({ path, keys }: Issue): readonly Path[] {
 }
 
 function withoutFaults(schema: z.ZodType<Config>, given: unknown, faults: readonly Path[]): Config {
-  const left = without(given, faults) ?? {}
-  const parsed = schema.safeParse(withUnknownContexts(left, faults))
-  // Taking values out leaves nothing that is required; should it ever, there is nothing to go on.
-  return parsed.success ? parsed.data : {}
+  let left = without(given, faults) ?? {}
+  for (let depth = 0; depth < depthMax; depth += 1) {
+    const parsed = schema.safeParse(withUnknownContexts(left, faults))
+    if (parsed.success) return parsed.data
+    // What a fault left without a part that it needs goes too.
+    left = without(left, parsed.error.issues.flatMap(pathsOf).map(wholeOf)) ?? {}
+  }
+  return {}
 }
+
+/** A place that is missing is a fault of what it is missing in. */
+const wholeOf = (path: Path): Path => path.slice(0, -1)
 
 /** A copy without the values at these places; undefined when it is itself at one of them. */
 function without(value: unknown, places: readonly Path[]): unknown {

@@ -115,6 +115,26 @@ export function operating(open: OpenStore): void {
       await expect(put(job, 'github-comment')).rejects.toMatchObject({ code: 'no_place' })
     })
 
+    it('shows no result of a type that only another program on this store knows', async () => {
+      const repo = unique('acme/repo')
+      const of = (type: string, statusContext: string) => {
+        const announcement = { ...announced, statusContext, checkName: null }
+        const own = { type, policy: { ...make().policy, announcement } }
+        return world.store.claimRun(pullRequestClaim({ repo, pr: 5, head: 'the same' }, own), null)
+      }
+      await of('lint', 'Acme/Lint')
+      const docs = await of('docs', 'acme/docs')
+      for (const [channel, name] of [
+        ['github-status', 'context'],
+        ['github-check', 'name'],
+      ] as const) {
+        const content = { ...contents[channel], [name]: 'acme/lint' }
+        await expect(put(docs, channel, { content })).rejects.toMatchObject({
+          code: 'context_reserved',
+        })
+      }
+    })
+
     it('shows nobody else’s result, and only what its type is allowed', async () => {
       const held = await make().claim('a')
       const rights = { ...defaultRights, reserved: ['acme/lint', 'acme/types'] }

@@ -31,7 +31,11 @@ export function restoring(open: OpenStore): void {
       const settles = name === 'status' ? { restored: { laterKeys: [] } } : { unsettled: true }
       expect(memo).toMatchObject({ ...settles, doubt })
     }
-    expect(await hand.told(found[0]!.id)).toContain('delivery.in_doubt')
+    const { items } = await world.store.listAudit({ deliveryId: found[0]!.id }, page)
+    expect(items[0]).toMatchObject({
+      type: 'delivery.in_doubt',
+      data: { reason: 'restored', text: 'the database was restored' },
+    })
   })
 
   it('answers what follows: what is looked for, and what is read again until when', async () => {

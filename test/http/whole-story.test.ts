@@ -135,7 +135,9 @@ describe('a run', () => {
         { state: 'succeeded', verdict: 'success', summary: 'fine', result: { n: [1] } },
       ])
     }
-    expect((await get(url, first.run_token)).statusCode).toBe(401)
+    const ended = await get(url, first.run_token)
+    expect(ended.statusCode).toBe(401)
+    expect(ended.json()).toMatchObject({ hint: expect.stringMatching(/^Stop: /) as string })
     const history = await get(`${url}/audit`)
     const types = history.json<{ items: { type: string }[] }>().items.map(({ type }) => type)
     expect(types.sort()).toEqual(['run.claim_skipped', 'run.claimed', 'run.succeeded'])

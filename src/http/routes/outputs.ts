@@ -92,7 +92,8 @@ function publishRoute(app: App, { store, publishRights: rightsOf }: HttpDeps): v
         description:
           'A comment, status, check run, label or review of its own, once per name and round, ' +
           'however often it is asked. A status, check run or label may be given a new content ' +
-          'under its name; other content for a comment or a review is refused. Comments and ' +
+          'under its name, but no other `context` or `label`; other content for a comment or a ' +
+          'review is refused. Comments and ' +
           'reviews of one run are sent in the order in which they were published, also when the ' +
           'run is superseded or cancelled before their turn comes. What runs may ' +
           'publish is part of their type’s configuration (`publish`): 403 for anything else.',

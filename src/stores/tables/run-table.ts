@@ -170,6 +170,14 @@ export function* selectOthersAt(
     ORDER BY claim_fence DESC LIMIT 50`)
 }
 
+/** The names under which runs show their results there. */
+export function* selectContextsAt(repositoryId: string, sha: string | null): Verb<string[]> {
+  const rows = yield sql`SELECT DISTINCT status_context, check_name FROM run
+    WHERE head_sha = ${sha} AND scope = ${repositoryId}`
+  const names = rows.flatMap((row) => [row['status_context'], row['check_name']])
+  return names.filter((name) => name !== null) as string[]
+}
+
 /** Those that show a check run of this name there, the newest claims first. */
 export function* selectWithCheckAt(
   repositoryId: string,

@@ -99,7 +99,9 @@ export function* noteBite(context: VerbContext): Verb<boolean> {
   yield* insertAudits(
     doubted
       .filter((item, i) => item.wait === 'in_doubt' && found[i]?.wait !== 'in_doubt')
-      .map((item) => tell(item, 'delivery.in_doubt', { reason: 'restored' })),
+      .map((item) =>
+        tell(item, 'delivery.in_doubt', { reason: 'restored', text: 'the database was restored' }),
+      ),
     context.now(),
   )
   const before = found.length < biteMax ? null : (found.at(-1)?.id ?? null)

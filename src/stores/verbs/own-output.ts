@@ -7,7 +7,7 @@ import { closedContent } from '../../domain/outbox/left-open.ts'
 import type { Desire } from '../../domain/outbox/announce.ts'
 import { statusTarget } from '../../domain/outbox/announce.ts'
 import type { ChannelName, Delivery } from '../../domain/outbox/delivery.ts'
-import { publishRefusal } from '../../domain/outbox/publish-rights.ts'
+import { publishRefusal, type PublishRights } from '../../domain/outbox/publish-rights.ts'
 import type { Revision, Wish } from '../../domain/outbox/revise.ts'
 import { giveBack, isTaken, revise, targetTaken } from '../../domain/outbox/revise.ts'
 import {
@@ -27,7 +27,7 @@ import type { Sql, Verb } from '../sql.ts'
 import { join, padded, sql } from '../sql.ts'
 import { insertAudits } from '../tables/audit-table.ts'
 import { deliveriesAt, selectDeliveries, selectNamed } from '../tables/delivery-table.ts'
-import { selectRun, selectRunsUnchanged } from '../tables/run-table.ts'
+import { selectContextsAt, selectRun, selectRunsUnchanged } from '../tables/run-table.ts'
 import {
   firstUnclosed,
   forgetUnclosed,
@@ -47,7 +47,8 @@ export interface PublishedOwn extends PublishAnswer {
 export function* publishOwn(context: VerbContext, request: PublishRequest): Verb<PublishedOwn> {
   const { run, subject } = yield* lockRun(context, request.runId)
   if (request.leaseHash !== null) checkHolder(run, request.leaseHash, context.now())
-  const refusal = publishRefusal(request, run, request.rightsOf(run.type))
+  const rights = yield* rightsAt(request.rightsOf(run.type), run, subject.scope)
+  const refusal = publishRefusal(request, run, rights)
   if (refusal !== null) throw new ForbiddenError(refusal.code, refusal.message, refusal)
   const desire = desireOf(request, run, subject.scope)
   const named = yield* selectNamed(run.id, request.name, run.round)
@@ -69,6 +70,16 @@ export function* publishOwn(context: VerbContext, request: PublishRequest): Verb
   const delivery = yield* enterLine(context, next.delivery)
   const stored = yield* store(context, { ...next, delivery })
   return { delivery: stored, already: false, isTaken: false }
+}
+
+/** Another program on this store may have types that this one's configuration does not name. */
+function* rightsAt(
+  rights: PublishRights,
+  { headSha }: Run,
+  repositoryId: string,
+): Verb<PublishRights> {
+  const shown = headSha === null ? [] : yield* selectContextsAt(repositoryId, headSha)
+  return { ...rights, reserved: [...rights.reserved, ...shown] }
 }
 
 /**
