@@ -41,6 +41,39 @@ test('a completion that is wrong is told in the same words', () => {
   expect(refusal.message).not.toMatch(/Invalid|expected|received/)
 })
 
+describe('what is no JSON is refused by the name of its field', () => {
+  const circle: Record<string, unknown> = {}
+  circle['self'] = [circle]
+  let deep: unknown = 1
+  for (let n = 0; n < 100_000; n += 1) deep = [deep]
+  const broken = { toJSON: () => JSON.parse('{') as unknown }
+
+  test.each([
+    ['a function', () => 1, 'must be JSON; function is none, pass data'],
+    ['a symbol', Symbol('x'), 'must be JSON; symbol is none, pass data'],
+    ['a BigInt', 1n, 'must be JSON, which has no BigInt; pass a number, or its digits as text'],
+    ['a BigInt inside', { a: [1n] }, 'must be JSON, which has no BigInt; pass a number, or its'],
+    ['a circle', circle, 'must be JSON; this contains itself, or a toJSON() in it throws: pass'],
+    ['a toJSON that throws', broken, 'must be JSON; this contains itself, or a toJSON()'],
+    ['a deep nest', deep, 'must not be nested so deeply'],
+    ['Infinity inside', { a: [Infinity] }, 'must not contain a number too large for JSON'],
+    ['too much', 'x'.repeat(256 * 1024), 'must be at most 256 KB as JSON'],
+  ])('%s', (_what, given, told) => {
+    const ofClaim = refusalOf(() => checkClaim({ ...claim, headSha: 'a'.repeat(40), input: given }))
+    expect(ofClaim.field).toBe('input')
+    expect(ofClaim.message).toContain(`checkAndClaimRun: input ${told}`)
+    const ofResult = refusalOf(() => checkCompletion('gate.complete', { result: given }))
+    expect(ofResult.field).toBe('result')
+    expect(ofResult.message).toContain(`gate.complete: result ${told}`)
+  })
+
+  test('whatever can be written as JSON is taken', () => {
+    const shared = [1]
+    const result = { at: new Date(0), twice: [shared, shared], none: undefined, null: null }
+    expect(checkCompletion('gate.complete', { result }).result).toBe(result)
+  })
+})
+
 describe('settings that are wrong', () => {
   test.each([
     [{ databaseUrl: 'mysql://x' }, 'openHoldfast: databaseUrl must be sqlite:PATH'],

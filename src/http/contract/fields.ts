@@ -92,18 +92,33 @@ function isInstant(value: string): boolean {
 /** Any JSON value, bounded by its size as text. */
 export const anyJson = z.unknown().superRefine((value, context) => {
   if (value === undefined) return
-  if (holdsInfinity(value)) {
-    context.addIssue({ code: 'custom', message: 'must not contain a number too large for JSON' })
-  } else if (Buffer.byteLength(JSON.stringify(value)) > jsonBytesMax) {
-    context.addIssue({ code: 'custom', message: 'must be at most 256 KB as JSON' })
-  }
+  const message = jsonFlaw(value)
+  if (message !== null) context.addIssue({ code: 'custom', message })
 })
 
-/** `1e999` parses to Infinity and would be stored as null: a silent change of what was sent. */
-function holdsInfinity(value: unknown): boolean {
-  if (typeof value === 'number') return !Number.isFinite(value)
-  if (typeof value !== 'object' || value === null) return false
-  return Object.values(value).some(holdsInfinity)
+/** What keeps it from being stored as JSON; a program that embeds us can pass any value at all. */
+function jsonFlaw(value: unknown): string | null {
+  const flaws: string[] = []
+  const look = (_name: string, part: unknown): unknown => {
+    // `1e999` parses to Infinity and would be stored as null: a silent change of what was sent.
+    if (typeof part === 'number' && !Number.isFinite(part)) {
+      flaws.push('must not contain a number too large for JSON')
+    }
+    if (typeof part !== 'bigint') return part
+    flaws.push('must be JSON, which has no BigInt; pass a number, or its digits as text')
+    return null
+  }
+  try {
+    // Undefined for what has no JSON at all, whatever its type says.
+    const json = JSON.stringify(value, look) as string | undefined
+    if (json === undefined) return `must be JSON; ${typeof value} is none, pass data`
+    if (Buffer.byteLength(json) > jsonBytesMax) flaws.push('must be at most 256 KB as JSON')
+    return flaws[0] ?? null
+  } catch (error) {
+    return error instanceof RangeError
+      ? 'must not be nested so deeply, or be so large'
+      : 'must be JSON; this contains itself, or a toJSON() in it throws: pass a plain copy'
+  }
 }
 
 /** A query carries only text; what is not a plain decimal stays text and is refused as such. */
