@@ -70,8 +70,9 @@ export class GrantedLeases {
     return this.#of(key).unclaimed > 0
   }
 
-  async letGo(): Promise<void> {
-    await Promise.all([...this.#held.values()].map(({ lease }) => lease.letGo()))
+  /** Of all; `why` is what those who work under them are told. */
+  async letGo(why: ConflictError): Promise<void> {
+    await Promise.all([...this.#held.values()].map(({ lease }) => lease.close(why)))
     this.#held.clear()
   }
 

@@ -46,8 +46,9 @@ export interface Holdfast {
    */
   purgeOldRuns(retentionDays?: number): Promise<number>
   /**
-   * Lets go of every lease and of the store. A claim that is made or decided after it rejects with
-   * a ConflictError (`closed`), whatever `onStoreError` says.
+   * Lets go of every lease, aborting the signals of gates that are not completed, and of the store.
+   * A claim that is made or decided after it, and whatever else needs the store, rejects with a
+   * ConflictError (`closed`), whatever `onStoreError` says.
    */
   close(): Promise<void>
 }
@@ -76,7 +77,7 @@ export interface Gate {
   /** Null when the store could not be reached, or the run is past its retention. */
   readonly run: PublicRun | null
   readonly lease: LeaseView | null
-  /** Aborts when the run is superseded, cancelled or lost: stop working on it. */
+  /** Aborts when the run is superseded, cancelled or lost, or on `close()`: stop working on it. */
   readonly signal: AbortSignal
   /**
    * Ends the run; a repeat answers the same. Rejects with a ConflictError, changing nothing, when

@@ -2,7 +2,8 @@
  * A lease that renews itself until it is let go, and tells through its AbortSignal when the run
  * was taken away: superseded, cancelled or given to another, in this process or any other.
  *
- * What must hold: a store that is away for a while is no loss; only the store's word is.
+ * What must hold: a store that is away for a while is no loss; only the store's word is, and the end
+ * of the instance itself.
  */
 import { ConflictError } from '../errors.ts'
 import type { Log } from '../log.ts'
@@ -75,6 +76,15 @@ export class KeptLease {
   async letGo(): Promise<void> {
     this.#done.abort()
     await this.#keeping
+  }
+
+  /**
+   * Of an instance that closes. Nothing can be said under it any more, and another may be given the
+   * run once it ends: whoever works under it is told to stop. A completion under way decides itself.
+   */
+  async close(why: ConflictError): Promise<void> {
+    if (!this.#finishing) this.lose(why)
+    await this.letGo()
   }
 
   /** Whoever works under it is told to stop. */

@@ -172,6 +172,7 @@ class EmbeddedHoldfast implements Holdfast {
   ): Promise<void> {
     const { type, status: text } = checkReport('reportRunStatus', status, of)
     const key = heldKey(type, runKey)
+    this.#checkOpen()
     const lease = this.#granted.meantBy(key, runKey, 'report()')
     if (lease !== undefined) await this.#report(lease, text)
     else if (!this.#granted.isUnclaimed(key)) {
@@ -182,6 +183,7 @@ class EmbeddedHoldfast implements Holdfast {
   async completeRun(runKey: string, completion: Completion = {}): Promise<PublicRun | null> {
     const checked = checkCompletion('completeRun', completion)
     const key = heldKey(checked.type, runKey)
+    this.#checkOpen()
     const lease = this.#granted.meantBy(key, runKey, 'complete()')
     if (lease !== undefined) return await this.#complete(key, lease, checked)
     if (this.#granted.endUnclaimed(key)) return null
@@ -196,21 +198,29 @@ class EmbeddedHoldfast implements Holdfast {
         'purgeOldRuns: retentionDays must be a number of days, 0 or more',
       )
     }
-    this.#checkOpen()
-    const { settings, access } = this.#parts
-    const { store } = await access.get()
-    const retention = withFinishedDays(settings.retention, retentionDays)
-    return await purgeAll(store, purgeLimits(retention), actor)
+    const retention = withFinishedDays(this.#parts.settings.retention, retentionDays)
+    return await this.#inStore(({ store }) => purgeAll(store, purgeLimits(retention), actor))
   }
 
   async close(): Promise<void> {
     this.#closing = true
-    await this.#granted.letGo()
+    await this.#granted.letGo(closedError())
     await this.#parts.access.close()
   }
 
   #checkOpen(): void {
     if (this.#closing) throw closedError()
+  }
+
+  async #inStore<T>(work: (opened: OpenedStore) => Promise<T>): Promise<T> {
+    this.#checkOpen()
+    try {
+      return await work(await this.#parts.access.get())
+    } catch (error) {
+      // A store that was closed meanwhile is our own end: later is no better time.
+      if (error instanceof StoreUnavailableError) this.#checkOpen()
+      throw error
+    }
   }
 
   #gate(opened: OpenedStore, claim: CheckedClaim, claimed: Claimed): Gate {
@@ -245,15 +255,16 @@ class EmbeddedHoldfast implements Holdfast {
     { type: _type, ...rest }: CheckedCompletion,
   ): Promise<PublicRun> {
     const { runId, leaseHash } = lease
-    const { runs } = await this.#parts.access.get()
-    const run = await lease.finish(() => runs.complete({ ...rest, runId, leaseHash }, actor))
+    this.#checkOpen()
+    const run = await lease.finish(() =>
+      this.#inStore(({ runs }) => runs.complete({ ...rest, runId, leaseHash }, actor)),
+    )
     this.#granted.retire(key, lease)
     return publicRun(run)
   }
 
   async #report({ runId, leaseHash }: KeptLease, text: string): Promise<void> {
-    const { store } = await this.#parts.access.get()
-    await store.reportStatus({ runId, leaseHash, text, actor }, null)
+    await this.#inStore(({ store }) => store.reportStatus({ runId, leaseHash, text, actor }, null))
   }
 
   async #publish(
@@ -263,8 +274,9 @@ class EmbeddedHoldfast implements Holdfast {
   ): Promise<Published> {
     const rightsOf = publishRights(this.#parts.settings)
     const request = { ...checkOutput(name, output), runId, leaseHash, actor, rightsOf }
-    const { store } = await this.#parts.access.get()
-    const { delivery, already } = await store.outbox.publish(request, null)
+    const { delivery, already } = await this.#inStore(({ store }) =>
+      store.outbox.publish(request, null),
+    )
     return { deliveryId: delivery.id, already }
   }
 
@@ -288,7 +300,7 @@ class EmbeddedHoldfast implements Holdfast {
       onLost: () => this.#granted.retire(key, lease),
     })
     this.#granted.add(key, lease)
-    if (this.#closing) void lease.letGo()
+    if (this.#closing) void lease.close(closedError())
     return lease
   }
 
