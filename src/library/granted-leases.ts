@@ -20,6 +20,8 @@ interface Granted {
 
 const nothing: Granted = { leases: 0, unclaimed: 0, lease: null }
 
+export const heldKey = (type: string, runKey: string): string => `${type} ${runKey}`
+
 export class GrantedLeases {
   /** Renewed here; at most one of each key. Of these nothing is forgotten. */
   readonly #held = new Map<string, Granted & { readonly lease: KeptLease }>()
@@ -68,6 +70,13 @@ export class GrantedLeases {
 
   isUnclaimed(key: string): boolean {
     return this.#of(key).unclaimed > 0
+  }
+
+  /** The types under which this instance let work on the run key through, as far as remembered. */
+  typesOf(runKey: string): readonly string[] {
+    const keys = new Set([...this.#held.keys(), ...this.#granted.keys()])
+    const types = new Set([...keys].map((key) => key.slice(0, key.indexOf(' '))))
+    return [...types].filter((type) => keys.has(heldKey(type, runKey)))
   }
 
   /** Of all; `why` is what those who work under them are told. */

@@ -20,10 +20,11 @@ import { publishRights } from '../settings/publish-rights.ts'
 import type { Settings } from '../settings/settings.ts'
 import type { PublishedOutput } from './find-output.ts'
 import { openGitHubAccess, type GitHubAccess } from './github-access.ts'
-import { GrantedLeases } from './granted-leases.ts'
+import { GrantedLeases, heldKey } from './granted-leases.ts'
 import type { Gate, GateOptions, Holdfast, PublicRun, Published } from './holdfast.ts'
 import { publicRun } from './holdfast.ts'
 import { KeptLease } from './kept-lease.ts'
+import { notHeld } from './not-held.ts'
 import { orderWarning } from './order-warning.ts'
 import { OutputGate } from './output-gate.ts'
 import { inOwnWords, withOwnWords } from './own-words.ts'
@@ -176,18 +177,19 @@ class EmbeddedHoldfast implements Holdfast {
     const lease = this.#granted.meantBy(key, runKey, 'report()')
     if (lease !== undefined) await this.#report(lease, text)
     else if (!this.#granted.isUnclaimed(key)) {
-      throw notHeld(runKey, 'Report on a run where it was claimed, before it is completed.')
+      throw notHeld('reportRunStatus', { runKey, type }, this.#granted.typesOf(runKey))
     }
   }
 
   async completeRun(runKey: string, completion: Completion = {}): Promise<PublicRun | null> {
     const checked = checkCompletion('completeRun', completion)
-    const key = heldKey(checked.type, runKey)
+    const { type } = checked
+    const key = heldKey(type, runKey)
     this.#checkOpen()
     const lease = this.#granted.meantBy(key, runKey, 'complete()')
     if (lease !== undefined) return await this.#complete(key, lease, checked)
     if (this.#granted.endUnclaimed(key)) return null
-    throw notHeld(runKey, 'Complete a run where it was claimed, once, before close().')
+    throw notHeld('completeRun', { runKey, type }, this.#granted.typesOf(runKey))
   }
 
   async purgeOldRuns(retentionDays: number = retentionDaysDefault): Promise<number> {
@@ -323,15 +325,9 @@ function closedError(): ConflictError {
   })
 }
 
-function notHeld(runKey: string, hint: string): ConflictError {
-  return new ConflictError('lease_lost', `${runKey} is not held by this instance`, { hint })
-}
-
 type Choice = 'open' | 'closed'
 
 const runKeyOf = (claim: CheckedClaim): string => pullRequestKey(claim.repo, claim.prNumber, claim)
-
-const heldKey = (type: string, runKey: string): string => `${type} ${runKey}`
 
 const markOf = (claim: CheckedClaim): string =>
   resultMark({ type: claim.type, pairs: [pairOf(claim)] })

@@ -15,6 +15,10 @@ export class RecentMap<V> {
     return this.#entries.get(key)
   }
 
+  keys(): Iterable<string> {
+    return this.#entries.keys()
+  }
+
   delete(key: string): void {
     this.#entries.delete(key)
   }
