@@ -1,13 +1,17 @@
 /**
- * Goal: the guide of the library lists every field of every call, and only those.
+ * Goal: the guide of the library lists every field of every call, and only those, and every code
+ * of a conflict.
  * Method: its tables are compared with the schemas that the calls are checked by: names, what is
  * required, defaults, and the values of what is one of several.
  */
-import { readFileSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { givenContents, lineComment } from '../channels/contents.ts'
 import { githubChannels } from '../domain/outbox/delivery.ts'
+import type { LossCode } from '../domain/hold.ts'
 import { callSchemas } from './requests.ts'
 
 const guide = readFileSync(new URL('../../docs/guides/library.md', import.meta.url), 'utf8')
@@ -69,5 +73,28 @@ describe.each(tables)('the table behind %s', (start, schema) => {
     const form = inner(shape[field] ?? z.never())
     const values = form instanceof z.ZodEnum ? form.options : []
     expect(values.filter((value) => !type.includes(`'${String(value)}'`))).toEqual([])
+  })
+})
+
+describe('the table of conflicts', () => {
+  /** Of an operator's verbs, and of the answer that a delivery of a run's own never has. */
+  const outOfReach = ['already_sent', 'key_differs', 'not_active', 'not_published']
+  const losses = { superseded: 1, cancelled: 1, ended: 1, lease_lost: 1 } as const
+  const root = fileURLToPath(new URL('../..', import.meta.url))
+  const made = globSync('src/{library,runs,stores}/**/*.ts', {
+    cwd: root,
+    exclude: ['**/*.test.ts'],
+  }).flatMap((file) => [
+    ...readFileSync(join(root, file), 'utf8').matchAll(/new ConflictError\(\s*'([a-z_]+)'/g),
+  ])
+
+  it('has every code that a program can meet, and no other', () => {
+    const codes = new Set([
+      ...made.map(([, code = '']) => code),
+      ...Object.keys(losses satisfies Readonly<Record<LossCode, unknown>>),
+    ])
+    const met = [...codes].filter((code) => !outOfReach.includes(code))
+    const listed = tableBehind('`ConflictError` has one of').map(({ field }) => field)
+    expect(listed.toSorted()).toEqual(met.toSorted())
   })
 })

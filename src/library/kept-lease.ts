@@ -2,9 +2,10 @@
  * A lease that renews itself until it is let go, and tells through its AbortSignal when the run
  * was taken away: superseded, cancelled or given to another, in this process or any other.
  *
- * What must hold: a store that is away for a while is no loss; only the store's word is, and the end
- * of the instance itself.
+ * What must hold: a store that is away for a while is no loss; only the store's word is, and
+ * the end of the instance itself.
  */
+import type { LossCode } from '../domain/hold.ts'
 import { ConflictError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { Runs } from '../runs/runs.ts'
@@ -13,6 +14,8 @@ import { delay } from '../scheduler.ts'
 import { hashLeaseToken } from '../secrets.ts'
 
 const retryMs = 1000
+/** Not `ended`: whoever completed the run itself has lost nothing. */
+const lossCodes: ReadonlySet<string> = new Set<LossCode>(['superseded', 'cancelled', 'lease_lost'])
 
 export interface KeptLeaseOptions {
   readonly runs: Pick<Runs, 'heartbeat'>
@@ -78,9 +81,21 @@ export class KeptLease {
     await this.#keeping
   }
 
+  /** Does it; where the store refuses because the run is gone, that is as good as any renewal. */
+  async speak<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work()
+    } catch (error) {
+      const isLoss = error instanceof ConflictError && lossCodes.has(error.code)
+      if (isLoss && !this.#finishing && !this.#done.signal.aborted) this.lose(error)
+      throw error
+    }
+  }
+
   /**
    * Of an instance that closes. Nothing can be said under it any more, and another may be given the
-   * run once it ends: whoever works under it is told to stop. A completion under way decides itself.
+   * run once it ends: whoever works under it is told to stop. A completion under way is waited for
+   * by whoever made it, and says how it went.
    */
   async close(why: ConflictError): Promise<void> {
     if (!this.#finishing) this.lose(why)

@@ -49,7 +49,8 @@ test('of several types each is named, also when one is completed', async () => {
   const { message, hint } = await refusalOf(holdfast.completeRun(runKey))
   expect(message).toBe(`${runKey} was let through here as docs and lint, not as review`)
   expect(hint).toBe(
-    "Name the type: completeRun(runKey, { type: 'docs' }) or completeRun(runKey, { type: 'lint' }).",
+    "Name the type: completeRun(runKey, { type: 'docs' }) " +
+      "or completeRun(runKey, { type: 'lint' }).",
   )
 })
 

@@ -265,19 +265,18 @@ class EmbeddedHoldfast implements Holdfast {
     return publicRun(run)
   }
 
-  async #report({ runId, leaseHash }: KeptLease, text: string): Promise<void> {
-    await this.#inStore(({ store }) => store.reportStatus({ runId, leaseHash, text, actor }, null))
+  async #report(lease: KeptLease, text: string): Promise<void> {
+    const { runId, leaseHash } = lease
+    const request = { runId, leaseHash, text, actor }
+    await lease.speak(() => this.#inStore(({ store }) => store.reportStatus(request, null)))
   }
 
-  async #publish(
-    { runId, leaseHash }: KeptLease,
-    name: string,
-    output: Output,
-  ): Promise<Published> {
+  async #publish(lease: KeptLease, name: string, output: Output): Promise<Published> {
+    const { runId, leaseHash } = lease
     const rightsOf = publishRights(this.#parts.settings)
     const request = { ...checkOutput(name, output), runId, leaseHash, actor, rightsOf }
-    const { delivery, already } = await this.#inStore(({ store }) =>
-      store.outbox.publish(request, null),
+    const { delivery, already } = await lease.speak(() =>
+      this.#inStore(({ store }) => store.outbox.publish(request, null)),
     )
     return { deliveryId: delivery.id, already }
   }

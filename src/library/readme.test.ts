@@ -1,0 +1,81 @@
+/**
+ * Goal: the program that the README shows hides no error of its own, and none but a lost run.
+ * Method: the program itself, as it stands there, with a review that goes wrong in several ways.
+ */
+import { execFile } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { openHoldfast } from './open-holdfast.ts'
+
+const run = promisify(execFile)
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const readme = readFileSync(join(root, 'README.md'), 'utf8')
+const shown = /## Or inside your program\n\n```ts\n(.*?)```/s.exec(readme)?.[1] ?? ''
+
+const claim = {
+  repo: 'acme/widgets',
+  prNumber: 7,
+  baseSha: 'b'.repeat(40),
+  headSha: 'a'.repeat(40),
+  eventAt: new Date(0),
+}
+
+let folder: string
+let databaseUrl: string
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'holdfast-readme-library-'))
+  databaseUrl = `sqlite:${join(folder, 'bot.db')}`
+})
+
+afterEach(() => rmSync(folder, { recursive: true }))
+
+/** `review`: the body of the function that the README leaves to its reader. */
+async function runShown(review: string): Promise<{ readonly stdout: string }> {
+  expect(shown).toContain("'sqlite:bot.db'")
+  const program = `
+    import { ConflictError as Conflict } from 'holdfast'
+    const { repo, prNumber, baseSha, headSha } = ${JSON.stringify(claim)}
+    const [deliveryId, action, beforeSha] = ['guid-1', 'opened', undefined]
+    const pullRequest = { updated_at: '1970-01-01T00:00:00Z' }
+    async function reviewPullRequest({ signal }) { ${review} }
+    ${shown.replace("'sqlite:bot.db'", JSON.stringify(databaseUrl))}
+    await holdfast.close()
+    console.log('went on')`
+  const args = ['--input-type=module-typescript', '--eval', program]
+  return await run(process.execPath, args, { cwd: root, timeout: 30_000 })
+}
+
+async function nextReason(): Promise<string> {
+  const holdfast = await openHoldfast({ databaseUrl })
+  const { reason } = await holdfast.checkAndClaimRun(claim)
+  await holdfast.close()
+  return reason
+}
+
+test.each([
+  ['the review fails', "throw new Error('no model')", 'no model'],
+  ['a call was wrong', "throw new Conflict('content_differs', 'other content')", 'other content'],
+])('where %s it says so, and the run has failed', async (_what, review, told) => {
+  await expect(runShown(review)).rejects.toThrow(told)
+  expect(await nextReason()).toBe('retry')
+})
+
+test('where a newer head took over it goes on in silence', async () => {
+  const review = `
+    const newer = { repo, prNumber, baseSha, headSha: 'c'.repeat(40), eventAt: new Date(1000) }
+    await holdfast.checkAndClaimRun(newer)
+    return { verdict: 'success', text: 'Fine.' }`
+  expect((await runShown(review)).stdout).toBe('went on\n')
+  expect(await nextReason()).toBe('stale-event')
+})
+
+test('where all goes well the run is completed', async () => {
+  const { stdout } = await runShown("return { verdict: 'success', text: 'Fine.' }")
+  expect(stdout).toBe('went on\n')
+  expect(await nextReason()).toBe('duplicate')
+})
