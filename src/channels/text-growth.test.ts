@@ -16,8 +16,8 @@ import { safeLine, safeText } from './safe-text.ts'
 
 const lengthMax = 200_000
 const growthMax = 10
-/** Below this a measurement says nothing. */
-const cpuMsMin = 3
+/** Below this a measurement says nothing: what is not cut, or is cut, takes no time or some. */
+const cpuMsMin = 6
 
 const lengths: readonly number[] = [
   // So short, and so close, that even a time which doubles with each character is found out soon.
