@@ -4,16 +4,10 @@
  * Method: a real store; what is under way while it closes is begun before and awaited after.
  */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { claim } from '../../test/library/claim.ts'
 import type { Gate, Holdfast } from './holdfast.ts'
 import { openHoldfast } from './open-holdfast.ts'
 
-const claim = {
-  repo: 'acme/widgets',
-  prNumber: 7,
-  baseSha: 'b'.repeat(40),
-  headSha: 'a'.repeat(40),
-  eventAt: new Date(0),
-}
 const closed = {
   name: 'ConflictError',
   code: 'closed',

@@ -7,17 +7,11 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { claim } from '../../test/library/claim.ts'
 import { systemScheduler } from '../scheduler.ts'
 import type { Gate, Holdfast } from './holdfast.ts'
 import { openHoldfast } from './open-holdfast.ts'
 
-const claim = {
-  repo: 'acme/widgets',
-  prNumber: 7,
-  baseSha: 'b'.repeat(40),
-  headSha: 'a'.repeat(40),
-  eventAt: new Date(0),
-}
 const newer = { ...claim, headSha: 'c'.repeat(40), eventAt: new Date(1000) }
 const comment = (body: string) => ({ channel: 'github-comment', body }) as const
 

@@ -3,17 +3,10 @@
  * Method: runs of several types on the same commits, in a real store.
  */
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { claim } from '../../test/library/claim.ts'
 import { ConflictError } from '../errors.ts'
 import type { Holdfast } from './holdfast.ts'
 import { openHoldfast } from './open-holdfast.ts'
-
-const claim = {
-  repo: 'acme/widgets',
-  prNumber: 7,
-  baseSha: 'b'.repeat(40),
-  headSha: 'a'.repeat(40),
-  eventAt: new Date(0),
-}
 
 let holdfast: Holdfast
 

@@ -9,20 +9,13 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { claim } from '../../test/library/claim.ts'
 import { openHoldfast } from './open-holdfast.ts'
 
 const run = promisify(execFile)
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const readme = readFileSync(join(root, 'README.md'), 'utf8')
 const shown = /## Or inside your program\n\n```ts\n(.*?)```/s.exec(readme)?.[1] ?? ''
-
-const claim = {
-  repo: 'acme/widgets',
-  prNumber: 7,
-  baseSha: 'b'.repeat(40),
-  headSha: 'a'.repeat(40),
-  eventAt: new Date(0),
-}
 
 let folder: string
 let databaseUrl: string

@@ -1,0 +1,8 @@
+/** A claim as a program that embeds Holdfast makes it, of whatever pull request. */
+export const claim = {
+  repo: 'acme/widgets',
+  prNumber: 7,
+  baseSha: 'b'.repeat(40),
+  headSha: 'a'.repeat(40),
+  eventAt: new Date(0),
+}
