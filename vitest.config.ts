@@ -21,7 +21,7 @@ const quick = [
 /** Of those, what starts programs or a database. */
 const notQuick = [
   'src/cli/main.test.ts',
-  'src/cli/simulate-command.test.ts',
+  'src/cli/simulate/simulate-command.test.ts',
   'src/stores/{claim-batches,migrations}.test.ts',
   'src/stores/drivers/postgres.test.ts',
 ]

@@ -7,7 +7,7 @@
  * The first length that takes longer ends the test, before greater ones would take minutes.
  */
 import { describe, expect, test } from 'vitest'
-import { maskSecrets } from '../cli/mask-secrets.ts'
+import { maskSecrets } from '../cli/serve/mask-secrets.ts'
 import { hideSecrets } from '../hide-secrets.ts'
 import { cutBody } from './cut-body.ts'
 import { judgeMarker } from './marker.ts'

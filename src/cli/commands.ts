@@ -16,24 +16,25 @@ type LoadCommand = () => Promise<AddCommand>
 
 export const commandGroups: Readonly<Record<string, Readonly<Record<string, LoadCommand>>>> = {
   'Run:': {
-    serve: async () => (await import('./serve-command.ts')).addServeCommand,
+    serve: async () => (await import('./serve/serve-command.ts')).addServeCommand,
   },
   'Operate:': {
-    runs: async () => (await import('./runs-command.ts')).addRunsCommand,
-    inbox: async () => (await import('./inbox-command.ts')).addInboxCommand,
-    deliveries: async () => (await import('./deliveries-command.ts')).addDeliveriesCommand,
-    budgets: async () => (await import('./budgets-command.ts')).addBudgetsCommand,
-    audit: async () => (await import('./audit-command.ts')).addAuditCommand,
-    why: async () => (await import('./why-command.ts')).addWhyCommand,
+    runs: async () => (await import('./runs/runs-command.ts')).addRunsCommand,
+    inbox: async () => (await import('./inbox/inbox-command.ts')).addInboxCommand,
+    deliveries: async () =>
+      (await import('./deliveries/deliveries-command.ts')).addDeliveriesCommand,
+    budgets: async () => (await import('./deliveries/budgets-command.ts')).addBudgetsCommand,
+    audit: async () => (await import('./audit/audit-command.ts')).addAuditCommand,
+    why: async () => (await import('./audit/why-command.ts')).addWhyCommand,
   },
   'Upkeep:': {
-    doctor: async () => (await import('./doctor-command.ts')).addDoctorCommand,
-    catchup: async () => (await import('./catchup-command.ts')).addCatchupCommand,
-    token: async () => (await import('./token-command.ts')).addTokenCommand,
-    keys: async () => (await import('./keys-command.ts')).addKeysCommand,
-    migrate: async () => (await import('./migrate-command.ts')).addMigrateCommand,
-    backup: async () => (await import('./backup-command.ts')).addBackupCommand,
-    purge: async () => (await import('./purge-command.ts')).addPurgeCommand,
-    simulate: async () => (await import('./simulate-command.ts')).addSimulateCommand,
+    doctor: async () => (await import('./doctor/doctor-command.ts')).addDoctorCommand,
+    catchup: async () => (await import('./inbox/catchup-command.ts')).addCatchupCommand,
+    token: async () => (await import('./tokens/token-command.ts')).addTokenCommand,
+    keys: async () => (await import('./deliveries/keys-command.ts')).addKeysCommand,
+    migrate: async () => (await import('./database/migrate-command.ts')).addMigrateCommand,
+    backup: async () => (await import('./database/backup-command.ts')).addBackupCommand,
+    purge: async () => (await import('./database/purge-command.ts')).addPurgeCommand,
+    simulate: async () => (await import('./simulate/simulate-command.ts')).addSimulateCommand,
   },
 }

@@ -6,7 +6,7 @@
 import type { Command, CommanderError } from 'commander'
 import { nearest } from '../settings/nearest.ts'
 import { UsageError } from './failure.ts'
-import { secretBehindFlag } from './setting-flags.ts'
+import { secretBehindFlag } from './serve/setting-flags.ts'
 
 export function usageError(error: CommanderError, command: Command): UsageError {
   const name = fullName(command)

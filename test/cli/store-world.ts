@@ -2,7 +2,7 @@
 import { systemScheduler } from '../../src/scheduler.ts'
 import { openStore, systemSeams } from '../../src/open-store.ts'
 import { createRuns, type RunsService } from '../../src/runs/create-runs.ts'
-import { makeLog } from '../../src/cli/log.ts'
+import { makeLog } from '../../src/cli/serve/log.ts'
 import { loadSettings } from '../../src/settings/load-settings.ts'
 import { runPolicy } from '../../src/settings/run-policy.ts'
 import type { Store } from '../../src/store.ts'

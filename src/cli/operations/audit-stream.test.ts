@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { systemScheduler } from '../../scheduler.ts'
-import { serverClient } from '../server-client.ts'
+import { serverClient } from '../connection/server-client.ts'
 import { httpOperations } from './http-operations.ts'
 import type { AuditView, FollowRequest } from './operations.ts'
 

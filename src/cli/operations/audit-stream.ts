@@ -8,7 +8,7 @@
 import type { Scheduler } from '../../scheduler.ts'
 import { delay } from '../../scheduler.ts'
 import { UnreachableError } from '../failure.ts'
-import type { ServerClient } from '../server-client.ts'
+import type { ServerClient } from '../connection/server-client.ts'
 import { readEvents } from './event-stream.ts'
 import type { AuditPage, AuditView, FollowRequest, Listed } from './operations.ts'
 

@@ -1,6 +1,6 @@
 /** The operations through a server. What it answers is shown as it is. */
 import { timeView } from '../../http/run-view.ts'
-import type { ServerClient } from '../server-client.ts'
+import type { ServerClient } from '../connection/server-client.ts'
 import { followStream, type StreamWorld } from './audit-stream.ts'
 import type { AuditPage, BudgetsView, Listed, Operations } from './operations.ts'
 

@@ -7,10 +7,10 @@ import { makeDatabaseFolder } from '../../settings/first-start.ts'
 import { options } from '../../settings/options.ts'
 import type { Settings } from '../../settings/settings.ts'
 import type { Store } from '../../store.ts'
-import { connectionOf, type Parsed } from '../connection.ts'
+import { connectionOf, type Parsed } from '../connection/connection.ts'
 import { UnreachableError, UsageError } from '../failure.ts'
-import { serverClient } from '../server-client.ts'
-import { storeFailure } from '../store-failure.ts'
+import { serverClient } from '../connection/server-client.ts'
+import { storeFailure } from '../database/store-failure.ts'
 import type { World } from '../world.ts'
 import { httpOperations } from './http-operations.ts'
 import type { Operations } from './operations.ts'
@@ -52,7 +52,7 @@ async function openOperations(
   const store = await openExisting(world, settings, makeDatabase)
   const [{ storeOperations }, { makeLog }] = await Promise.all([
     import('./store-operations.ts'),
-    import('../log.ts'),
+    import('../serve/log.ts'),
   ])
   const { clock, random, scheduler, terminal } = world
   // What fails rejects, so there is nothing to log.

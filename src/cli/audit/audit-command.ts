@@ -1,0 +1,92 @@
+/** `holdfast audit`: what happened, and what happens. */
+import { listAction } from '../output/list-action.ts'
+import type { Command } from 'commander'
+import { auditQuery } from '../../http/contract.ts'
+import { addConnectionFlags, textOf, type Parsed } from '../connection/connection.ts'
+import { UsageError } from '../failure.ts'
+import { auditTable } from './audit-table.ts'
+import { tailAudit } from './audit-tail.ts'
+import { withOperations } from '../operations/open-operations.ts'
+import { addPageFlags, queryOf } from '../connection/query-flags.ts'
+import type { World } from '../world.ts'
+
+const filters = ['run', 'delivery', 'type', 'since', 'until'] as const
+
+export function addAuditCommand(program: Command, world: World): void {
+  const audit = program
+    .command('audit')
+    .summary('what happened, by whom; follow what happens')
+    .description('The audit: what happened, to what, by whom.')
+  addList(audit, world)
+  addTail(audit, world)
+}
+
+function addList(audit: Command, world: World): void {
+  const list = audit
+    .command('list', { isDefault: true })
+    .summary('list events, newest first (also without "list")')
+    .description('Lists audit events, newest first. Filters narrow each other.')
+    .option('--run <id>', 'only what happened to this run')
+    .option('--delivery <id>', 'only what happened to this delivery')
+    .option('--type <type>', 'only this type, such as run.claimed')
+    .option('--since <time>', 'only at this time or after: RFC 3339 with a zone')
+    .option('--until <time>', 'only before this time')
+  addConnectionFlags(addPageFlags(list).option('--json', 'print {"items":[…],"next_cursor"}'))
+    .addHelpText(
+      'after',
+      `
+Examples:
+  holdfast audit --limit 20
+  holdfast audit --run run_01kf… --json
+  holdfast audit --type run.failed --since 2026-01-31T00:00:00Z`,
+    )
+    .action(async (parsed: Parsed) => {
+      const query = queryOf(auditQuery, filters, parsed)
+      await listAction(world, parsed, {
+        query,
+        shape: auditTable,
+        noun: 'events',
+        page: (operations, wanted) => operations.listAudit(wanted),
+      })
+    })
+}
+
+function addTail(audit: Command, world: World): void {
+  const tail = audit
+    .command('tail')
+    .summary('show events as they happen, until interrupted')
+    .description(
+      'Shows events as they happen, each once and in order, until interrupted. When the server ' +
+        'goes away it waits for it and goes on where it was.',
+    )
+    .option('-n, --last <number>', 'begin with the latest so many, 0 to 1000 (default: 10)')
+    .option('--run <id>', 'only what happens to this run')
+    .option('--delivery <id>', 'only what happens to this delivery')
+    .option('--type <type>', 'only this type')
+    .option('--json', 'print one JSON object per line')
+  addConnectionFlags(tail)
+    .addHelpText(
+      'after',
+      `
+Examples:
+  holdfast audit tail
+  holdfast audit tail -n 100 --type run.failed
+  holdfast audit tail -n 0 --json --url http://127.0.0.1:8787`,
+    )
+    .action(async (parsed: Parsed) => {
+      const { run, delivery, type } = queryOf(auditQuery, ['run', 'delivery', 'type'], parsed)
+      const last = lastOf(textOf(parsed, 'last'))
+      await withOperations(world, parsed, (operations) =>
+        tailAudit(world, operations, {
+          filter: { run, delivery, type },
+          last,
+          json: parsed['json'] === true,
+        }),
+      )
+    })
+}
+
+function lastOf(text = '10'): number {
+  if (/^\d{1,4}$/.test(text) && Number(text) <= 1000) return Number(text)
+  throw new UsageError('--last must be a whole number from 0 to 1000')
+}

@@ -1,0 +1,80 @@
+/**
+ * Whom an operating command talks to: a server when its address is given, else the database that
+ * the settings find. A flag that finds a database wins over an address in the environment.
+ */
+import { Option as Flag, type Command } from 'commander'
+import { readVariable } from '../../settings/environment.ts'
+import { loadSettings } from '../../settings/load-settings.ts'
+import type { OptionKey } from '../../settings/options.ts'
+import { SettingsError } from '../../settings/settings-error.ts'
+import type { Settings } from '../../settings/settings.ts'
+import { UsageError } from '../failure.ts'
+import { bearerFor, serverAddress } from './server-client.ts'
+import { addSettingFlags, givenFlags } from '../serve/setting-flags.ts'
+import type { World } from '../world.ts'
+
+/** What finds the database. */
+const databaseKeys: readonly OptionKey[] = ['dataDir', 'databaseUrl']
+
+export type Parsed = Readonly<Record<string, unknown>>
+
+export type Connection =
+  | { readonly kind: 'server'; readonly url: string; readonly bearer: string }
+  | { readonly kind: 'database'; readonly settings: Settings }
+
+export function addDatabaseFlags(command: Command): Command {
+  return addSettingFlags(command, databaseKeys)
+}
+
+export function addConnectionFlags(command: Command): Command {
+  const group = 'Through a server:'
+  command
+    .addOption(new Flag('--url <url>', 'server to ask (HOLDFAST_URL)').helpGroup(group))
+    .addOption(
+      new Flag(
+        '--token <token>',
+        'token for it (better: HOLDFAST_TOKEN or HOLDFAST_ADMIN_TOKEN)',
+      ).helpGroup(group),
+    )
+  return addDatabaseFlags(command)
+}
+
+/** A flag's text; undefined when it was not given. */
+export function textOf(parsed: Parsed, key: string): string | undefined {
+  const value = parsed[key]
+  return typeof value === 'string' ? value.trim() : undefined
+}
+
+export async function connectionOf(world: World, parsed: Parsed): Promise<Connection> {
+  const flags = givenFlags(parsed)
+  const findsDatabase = Object.keys(flags).length > 0 || parsed['config'] !== undefined
+  const flag = textOf(parsed, 'url')
+  if (flag !== undefined && findsDatabase) {
+    throw new UsageError('--url asks a server, so flags that find a database do not go with it')
+  }
+  const url =
+    flag === undefined ? addressFromEnvironment(world, findsDatabase) : serverAddress(flag)
+  const token = textOf(parsed, 'token')
+  if (url !== null) return { kind: 'server', url, bearer: bearerFor(world, token) }
+  if (token !== undefined) {
+    throw new UsageError('--token is for a server; give --url as well, or leave it out')
+  }
+  return { kind: 'database', settings: await settingsOf(world, parsed) }
+}
+
+export async function settingsOf(world: World, parsed: Parsed): Promise<Settings> {
+  const { env, cwd } = world
+  return await loadSettings({
+    flags: givenFlags(parsed),
+    config: textOf(parsed, 'config'),
+    env,
+    cwd,
+  })
+}
+
+function addressFromEnvironment(world: World, findsDatabase: boolean): string | null {
+  if (findsDatabase) return null
+  const answer = readVariable(world.env, 'HOLDFAST_URL', world.cwd, false)
+  if ('problem' in answer) throw new SettingsError([answer.problem])
+  return answer.found === null ? null : serverAddress(answer.found.text, 'HOLDFAST_URL')
+}

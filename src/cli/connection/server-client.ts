@@ -1,0 +1,162 @@
+/**
+ * Asks a running server on behalf of a command. Never follows a redirect, which would carry the
+ * bearer to a place nobody named.
+ */
+import { readVariable } from '../../settings/environment.ts'
+import { SettingsError } from '../../settings/settings-error.ts'
+import { webAddress } from '../../settings/value-kind.ts'
+import { RefusedError, UnreachableError, UsageError } from '../failure.ts'
+import type { World } from '../world.ts'
+
+const answerMsMax = 30_000
+
+/** The address to build paths on. `name` is where it was given. */
+export function serverAddress(text: string, name = '--url'): string {
+  const kind = webAddress('http://127.0.0.1:8787')
+  const parsed = kind.fromText.safeParse(text)
+  if (!parsed.success) throw new UsageError(`${name} must be ${kind.allowed}`)
+  return parsed.data
+}
+
+/** From the flag, else HOLDFAST_TOKEN, else HOLDFAST_ADMIN_TOKEN. */
+export function bearerFor(world: Pick<World, 'env' | 'cwd'>, flag: string | undefined): string {
+  if (flag !== undefined) return checkBearer(flag, '--token')
+  for (const name of ['HOLDFAST_TOKEN', 'HOLDFAST_ADMIN_TOKEN']) {
+    const answer = readVariable(world.env, name, world.cwd, true)
+    if ('problem' in answer) throw new SettingsError([answer.problem])
+    if (answer.found !== null) return checkBearer(answer.found.text, name)
+  }
+  throw new UsageError(
+    'A server wants a token',
+    'Set HOLDFAST_TOKEN or HOLDFAST_ADMIN_TOKEN (or either as NAME_FILE), or give --token.',
+  )
+}
+
+function checkBearer(text: string, name: string): string {
+  if (!/^[\x21-\x7e]+$/.test(text)) throw new UsageError(`${name} is no token`)
+  return text
+}
+
+export type QueryValues = Readonly<Record<string, string | number | undefined>>
+
+export interface ServerRequest {
+  readonly method: 'GET' | 'POST' | 'DELETE'
+  /** Encoded already. */
+  readonly path: string
+  readonly query?: QueryValues
+  readonly body?: unknown
+}
+
+export interface StreamRequest {
+  readonly path: string
+  readonly query: QueryValues
+  readonly headers: Readonly<Record<string, string>>
+  readonly signal: AbortSignal
+}
+
+export interface ServerClient {
+  readonly server: string
+  /** The answer's JSON; null where it has none. */
+  ask(request: ServerRequest): Promise<unknown>
+  /** An answer whose body goes on; resolves when it has begun. */
+  open(request: StreamRequest): Promise<Response>
+}
+
+type ClientWorld = Pick<World, 'fetch' | 'scheduler'>
+
+export function serverClient(world: ClientWorld, server: string, bearer: string): ServerClient {
+  const headers = { authorization: `Bearer ${bearer}` }
+  const at = (path: string, query: QueryValues = {}): string =>
+    `${server}${path}${queryText(query)}`
+
+  async function ask({ method, path, query, body }: ServerRequest): Promise<unknown> {
+    const stop = new AbortController()
+    const cancel = world.scheduler.after(answerMsMax, () => stop.abort())
+    const sent =
+      body === undefined
+        ? { headers }
+        : {
+            headers: { ...headers, 'content-type': 'application/json' },
+            body: JSON.stringify(body),
+          }
+    const init = { method, ...sent, redirect: 'manual', signal: stop.signal } as const
+    try {
+      const response = await reach(world, server, at(path, query), init)
+      const answer = parseJson(await response.text())
+      if (response.ok) return answer
+      throw refusal(response.status, answer, server)
+    } finally {
+      cancel()
+    }
+  }
+
+  async function open({ path, query, headers: more, signal }: StreamRequest): Promise<Response> {
+    const stop = new AbortController()
+    const cancel = world.scheduler.after(answerMsMax, () => stop.abort())
+    const either = AbortSignal.any([stop.signal, signal])
+    const init = { headers: { ...headers, ...more }, redirect: 'manual', signal: either } as const
+    try {
+      const response = await reach(world, server, at(path, query), init)
+      if (response.ok) return response
+      throw refusal(response.status, parseJson(await response.text()), server)
+    } finally {
+      cancel()
+    }
+  }
+
+  return { server, ask, open }
+}
+
+function queryText(query: QueryValues): string {
+  const given = new URLSearchParams()
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== undefined) given.set(name, String(value))
+  }
+  return given.size === 0 ? '' : `?${given.toString()}`
+}
+
+async function reach(
+  world: ClientWorld,
+  server: string,
+  url: string,
+  init: RequestInit & { readonly signal: AbortSignal },
+): Promise<Response> {
+  try {
+    return await world.fetch(url, init)
+  } catch (error) {
+    const cause = (error as { readonly cause?: NodeJS.ErrnoException }).cause
+    const why = init.signal.aborted
+      ? `no answer in ${answerMsMax / 1000} s`
+      : (cause?.code ?? 'no answer')
+    throw new UnreachableError('unreachable', `${server} could not be reached: ${why}`, {
+      hint: 'Is the server running, and is --url its address?',
+    })
+  }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return null
+  }
+}
+
+interface ProblemText {
+  readonly title?: unknown
+  readonly detail?: unknown
+  readonly code?: unknown
+  readonly hint?: unknown
+}
+
+function refusal(status: number, answer: unknown, server: string): Error {
+  const problem = (answer ?? {}) as ProblemText
+  const told = [problem.detail, problem.title].find((text) => typeof text === 'string')
+  const message = `${server} answered ${status}${told === undefined ? '' : `: ${told}`}`
+  if (status === 502 || status === 503 || status === 504) {
+    return new UnreachableError('unreachable', message)
+  }
+  const code = typeof problem.code === 'string' ? problem.code : 'refused'
+  const hint = typeof problem.hint === 'string' ? { hint: problem.hint } : {}
+  return new RefusedError(code, message, hint)
+}

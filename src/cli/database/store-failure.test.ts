@@ -1,0 +1,90 @@
+import { describe, expect, test } from 'vitest'
+import { SetupError, StoreUnavailableError } from '../../errors.ts'
+import type { Database } from '../../settings/value-kind.ts'
+import { failureText } from '../failure.ts'
+import { storeFailure } from './store-failure.ts'
+
+const postgres = (url: string): { database: Database } => ({ database: { kind: 'postgres', url } })
+const away = (cause: unknown) =>
+  new StoreUnavailableError('store_unreachable', 'the database cannot be reached', { cause })
+const coded = (code: string, message = code) => Object.assign(new Error(message), { code })
+const told = (url: string, cause: unknown, env = {}): string =>
+  failureText(storeFailure(away(cause), postgres(url), env))
+
+describe('a PostgreSQL that cannot be used', () => {
+  const url = 'postgres://me:hunter2@db.test:6543/ledger'
+
+  test.each([
+    ['ECONNREFUSED', 'Nothing listens at db.test:6543', 'Is PostgreSQL running there?'],
+    ['ENOTFOUND', 'No machine named db.test was found', 'Is the name right'],
+    ['ETIMEDOUT', 'db.test:6543 does not answer', 'firewall'],
+    ['3D000', 'PostgreSQL at db.test:6543 has no database "ledger"', 'createdb ledger. '],
+    ['28P01', 'PostgreSQL at db.test:6543 refused the password of "me"', 'Correct the user'],
+    ['28000', 'PostgreSQL at db.test:6543 does not let "me" in', 'pg_hba.conf'],
+    ['42501', 'does not let "me" make its tables', 'GRANT CREATE ON DATABASE "ledger" TO "me"'],
+    ['53300', 'has no connection left', 'max_connections'],
+    ['57P03', 'is starting or stopping', 'Try again'],
+    ['XX000', 'PostgreSQL at db.test:6543 could not be used: odd', 'Is PostgreSQL running there?'],
+  ])('with %s names place, cause and remedy', (code, what, remedy) => {
+    const text = told(url, coded(code, 'odd'))
+    expect(text).toContain(`holdfast: `)
+    expect(text).toContain(what)
+    expect(text).toContain(`(${code}); the database is "ledger"`)
+    expect(text).toContain(remedy)
+    expect(text).toContain('HOLDFAST_DATABASE_URL')
+    expect(text).not.toContain('hunter2')
+  })
+
+  test('that wants a password which nobody gave is not called away', () => {
+    const said = 'SASL: SCRAM-SERVER-FIRST-MESSAGE: client password must be a string'
+    const text = told('postgres://hf@db.test/ledger', new Error(said))
+    expect(text).toContain(
+      'PostgreSQL at db.test:5432 wants a password for "hf", and none was given',
+    )
+    expect(text).toMatch(
+      /Put it into HOLDFAST_DATABASE_URL .* or a file for HOLDFAST_DATABASE_URL_FILE/,
+    )
+    expect(text).not.toMatch(/running there|SASL/)
+  })
+
+  test('never repeats a password, wherever it stands', () => {
+    const cause = new Error('no pg_hba.conf entry, tried hunter2')
+    expect(told(url, cause)).toContain('tried ***')
+    expect(told('postgres://db/x?password=hunter2', cause)).not.toContain('hunter2')
+    expect(told('postgres://db/x', cause, { PGPASSWORD: 'hunter2' })).not.toContain('hunter2')
+  })
+
+  test('is found as the driver finds it', () => {
+    const refused = coded('ECONNREFUSED')
+    const env = { PGHOST: 'pg.test', PGPORT: '7', PGDATABASE: 'books', USER: 'mona' }
+    expect(told('postgres://', refused, env)).toContain('at pg.test:7')
+    expect(told('postgres://', refused, env)).toContain('the database is "books"')
+    expect(told('postgres://', refused, { USER: 'mona' })).toContain('the database is "mona"')
+    const socket = told('postgres:///x?host=/var/run/postgresql', coded('ENOENT'))
+    expect(socket).toContain('There is no socket in /var/run/postgresql (ENOENT)')
+  })
+
+  test('keeps the kind of its failure', () => {
+    const failure = storeFailure(away(coded('ECONNREFUSED')), postgres(url), {})
+    expect(failure).toBeInstanceOf(StoreUnavailableError)
+    const setup = new SetupError('store_too_old', 'this PostgreSQL is version 14')
+    expect(storeFailure(setup, postgres(url), {})).toBe(setup)
+  })
+})
+
+describe('a SQLite file that cannot be used', () => {
+  const sqlite: { database: Database } = { database: { kind: 'sqlite', path: '/x/holdfast.db' } }
+
+  test('is named with the remedy', () => {
+    const text = failureText(storeFailure(coded('EACCES', 'permission denied'), sqlite, {}))
+    expect(text).toContain('/x/holdfast.db could not be opened: permission denied')
+    expect(text).toContain('HOLDFAST_DATABASE_URL')
+  })
+
+  test('is told as it was where the reason is already in words', () => {
+    const setup = new SetupError('store_damaged', 'damaged')
+    expect(storeFailure(setup, sqlite, {})).toBe(setup)
+    const fault = new Error('a fault of ours')
+    expect(storeFailure(fault, sqlite, {})).toBe(fault)
+  })
+})

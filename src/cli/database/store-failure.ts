@@ -1,0 +1,149 @@
+/**
+ * Why the store could not be opened, in words that name the place and the remedy. The parts below
+ * know only that it failed; which setting led there is known here. Never a password.
+ */
+import { HoldfastError, SetupError, StoreUnavailableError } from '../../errors.ts'
+import type { Environment } from '../../settings/environment.ts'
+import { options } from '../../settings/options.ts'
+import type { Settings } from '../../settings/settings.ts'
+
+const setting = options.databaseUrl.env
+
+export function storeFailure(
+  error: unknown,
+  { database }: Pick<Settings, 'database'>,
+  env: Environment,
+): unknown {
+  if (database.kind === 'postgres') {
+    return error instanceof StoreUnavailableError
+      ? serverFailure(error, serverOf(database.url, env))
+      : error
+  }
+  const code = (error as NodeJS.ErrnoException | null)?.code
+  if (error instanceof HoldfastError || code === undefined) return error
+  const why = error instanceof Error ? error.message : code
+  return new SetupError('store_unusable', `${database.path} could not be opened: ${why}`, {
+    hint: `Give Holdfast's user access to it, or name another with ${setting}.`,
+    cause: error,
+  })
+}
+
+interface Server {
+  readonly place: string
+  readonly host: string
+  readonly port: string
+  readonly name: string
+  readonly user: string
+  readonly password: string
+}
+
+/** As the driver finds it: the address, else PostgreSQL's own variables, else its defaults. */
+function serverOf(text: string, env: Environment): Server {
+  const url = URL.parse(text)
+  const asked = (name: string): string => url?.searchParams.get(name) ?? ''
+  const user = plain(url?.username) || asked('user') || (env['PGUSER'] ?? env['USER'] ?? '')
+  const host = plain(url?.hostname) || asked('host') || (env['PGHOST'] ?? 'localhost')
+  const port = (url?.port ?? '') || asked('port') || (env['PGPORT'] ?? '5432')
+  const name = plain(url?.pathname.slice(1)) || (env['PGDATABASE'] ?? user)
+  const password = plain(url?.password) || asked('password') || (env['PGPASSWORD'] ?? '')
+  const place = host.startsWith('/') ? `${host} (port ${port})` : `${host}:${port}`
+  return { place, host, port, name, user, password }
+}
+
+function plain(part = ''): string {
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    return part
+  }
+}
+
+interface Told {
+  readonly what: string
+  readonly remedy: string
+}
+
+function serverFailure(error: StoreUnavailableError, server: Server): StoreUnavailableError {
+  const { cause } = error
+  const code = (cause as NodeJS.ErrnoException | undefined)?.code ?? ''
+  const { what, remedy } = tellCode(code, server) ??
+    missingPassword(cause, server) ?? {
+      what: `PostgreSQL at ${server.place} could not be used: ${causeText(cause, server)}`,
+      remedy: 'Is PostgreSQL running there?',
+    }
+  const coded = code === '' ? what : `${what} (${code})`
+  const hint = remedy.includes(setting) ? remedy : `${remedy} Check ${setting}.`
+  return new StoreUnavailableError(error.code, `${coded}; the database is "${server.name}"`, {
+    hint,
+    cause,
+  })
+}
+
+/** The driver's own words when the server asks for a password and none was given. */
+function missingPassword(cause: unknown, { place, user, password }: Server): Told | null {
+  const isAsked = cause instanceof Error && /password must be a string/i.test(cause.message)
+  if (!isAsked || password !== '') return null
+  return {
+    what: `PostgreSQL at ${place} wants a password for "${user}", and none was given`,
+    remedy:
+      `Put it into ${setting} (postgres://USER:PASSWORD@HOST/NAME) ` +
+      `or a file for ${setting}_FILE.`,
+  }
+}
+
+function tellCode(code: string, { place, host, name, user }: Server): Told | null {
+  const server = `PostgreSQL at ${place}`
+  switch (code) {
+    case 'ECONNREFUSED':
+      return { what: `Nothing listens at ${place}`, remedy: 'Is PostgreSQL running there?' }
+    case 'ENOENT':
+      return { what: `There is no socket in ${host}`, remedy: 'Is PostgreSQL running there?' }
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return {
+        what: `No machine named ${host} was found`,
+        remedy: 'Is the name right, and does this machine reach a name server?',
+      }
+    case 'ETIMEDOUT':
+    case 'EHOSTUNREACH':
+    case 'ENETUNREACH':
+      return {
+        what: `${place} does not answer`,
+        remedy: 'Is PostgreSQL running there, and does a firewall let this machine in?',
+      }
+    case '3D000':
+      return {
+        what: `${server} has no database "${name}"`,
+        remedy: `Make it: createdb ${name}.`,
+      }
+    case '28P01':
+      return {
+        what: `${server} refused the password of "${user}"`,
+        remedy: `Correct the user or the password in ${setting}.`,
+      }
+    case '28000':
+      return {
+        what: `${server} does not let "${user}" in`,
+        remedy: 'Make the user (createuser), or let it in (pg_hba.conf).',
+      }
+    case '42501':
+      return {
+        what: `${server} does not let "${user}" make its tables`,
+        remedy: `Allow it: GRANT CREATE ON DATABASE "${name}" TO "${user}".`,
+      }
+    case '53300':
+      return {
+        what: `${server} has no connection left`,
+        remedy: 'Raise its max_connections, or close other programs.',
+      }
+    case '57P03':
+      return { what: `${server} is starting or stopping`, remedy: 'Try again in a moment.' }
+    default:
+      return null
+  }
+}
+
+function causeText(cause: unknown, { password }: Server): string {
+  const text = cause instanceof Error && cause.message !== '' ? cause.message : 'it did not say why'
+  return password === '' ? text : text.replaceAll(password, '***')
+}

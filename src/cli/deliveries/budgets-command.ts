@@ -1,0 +1,110 @@
+/** `holdfast budgets`: what was written to GitHub, what may be, who is blocked; lifts a block. */
+import type { Command } from 'commander'
+import { addConnectionFlags, type Parsed } from '../connection/connection.ts'
+import { withOperations } from '../operations/open-operations.ts'
+import type { BudgetsView } from '../operations/operations.ts'
+import { printJson } from '../output/json.ts'
+import { tablePrinter, type TableShape } from '../output/table.ts'
+import { relativeTime } from '../output/time-text.ts'
+import type { World } from '../world.ts'
+
+type BudgetView = BudgetsView['items'][number]
+
+export function addBudgetsCommand(program: Command, world: World): void {
+  const budgets = program
+    .command('budgets')
+    .summary('what may be written to GitHub, and what was; lift a block')
+    .description('Budgets: what each identity may write to GitHub, and who is blocked.')
+  addList(budgets, world)
+  addUnblock(budgets, world)
+}
+
+function addList(budgets: Command, world: World): void {
+  const list = budgets
+    .command('list', { isDefault: true })
+    .summary('list all identities (also without "list")')
+    .description(
+      'Shows for each identity that writes to GitHub how much it wrote in the last minute and ' +
+        'hour, how much it may, and until when GitHub has it wait.',
+    )
+    .option('--json', 'print {"items":[…]}')
+  addConnectionFlags(list)
+    .addHelpText(
+      'after',
+      `
+Examples:
+  holdfast budgets
+  holdfast budgets --json --url http://127.0.0.1:8787`,
+    )
+    .action(async (parsed: Parsed) => {
+      const answer = await withOperations(world, parsed, (operations) => operations.budgets())
+      if (parsed['json'] === true) return printJson(world.terminal, answer)
+      tablePrinter(world.terminal, budgetsTable, world.clock.wallMs()).print(answer.items)
+      if (answer.items.length === 0) world.terminal.err('No budgets: nothing was written yet.\n')
+    })
+}
+
+function addUnblock(budgets: Command, world: World): void {
+  const unblock = budgets
+    .command('unblock <identity>')
+    .summary('lift a block: what waits is tried at once')
+    .description(
+      'Lifts the block of an identity. What waits for it is tried at once; if GitHub still has ' +
+        'it wait, it is blocked again.',
+    )
+    .option('--json', 'print the budget')
+  addConnectionFlags(unblock)
+    .addHelpText(
+      'after',
+      `
+Examples:
+  holdfast budgets unblock github:user
+  holdfast budgets unblock github:installation:7`,
+    )
+    .action(async (identity: string, parsed: Parsed) => {
+      const lifted = await withOperations(world, parsed, (operations) =>
+        operations.unblockIdentity(identity),
+      )
+      if (parsed['json'] === true) return printJson(world.terminal, lifted)
+      world.terminal.out(`${lifted.identity} is not blocked any more.\n`)
+    })
+}
+
+const useText = ({ used, limit }: BudgetView['minute']): string =>
+  limit === null ? String(used) : `${used} of ${limit}`
+
+const budgetsTable: TableShape<BudgetView> = {
+  screen: [
+    { title: 'IDENTITY', of: ({ identity }) => identity, cut: 'middle' },
+    { title: 'MINUTE', of: ({ minute }) => useText(minute) },
+    { title: 'HOUR', of: ({ hour }) => useText(hour) },
+    {
+      title: 'BLOCKED',
+      of: ({ blocked_until: until, blocked_reason: reason }, now) =>
+        until === null
+          ? ''
+          : `${relativeTime(until, now).replace('in ', 'for ')} ${reason ?? ''}`.trim(),
+      style: () => 'red',
+      cut: 'end',
+    },
+    {
+      title: 'LAST WRITE',
+      of: ({ last_write_at: at }, now) => (at === null ? '' : relativeTime(at, now)),
+      style: () => 'dim',
+      spare: 1,
+    },
+  ],
+  plain: [
+    ['identity', (budget) => budget.identity],
+    ['blocked_until', (budget) => budget.blocked_until],
+    ['blocked_reason', (budget) => budget.blocked_reason],
+    ['last_write_at', (budget) => budget.last_write_at],
+    ['minute_used', ({ minute }) => minute.used],
+    ['minute_progress', ({ minute }) => minute.progress],
+    ['minute_limit', ({ minute }) => minute.limit],
+    ['hour_used', ({ hour }) => hour.used],
+    ['hour_progress', ({ hour }) => hour.progress],
+    ['hour_limit', ({ hour }) => hour.limit],
+    ['spacing_ms', (budget) => budget.spacing_ms],
+  ],
+}

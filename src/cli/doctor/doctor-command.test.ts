@@ -1,0 +1,105 @@
+import { chmodSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { FakeWorld } from '../../../test/cli/fake-world.ts'
+import { storeWorld } from '../../../test/cli/store-world.ts'
+import { StoreUnavailableError } from '../../errors.ts'
+
+interface Told {
+  readonly ok: boolean
+  readonly findings: readonly { check: string; level: string; remedy: string | null }[]
+}
+
+async function doctor(world: FakeWorld, ...argv: readonly string[]) {
+  const code = await world.run('doctor', '--json', ...argv)
+  const report = JSON.parse(world.stdout) as Told
+  return { code, report, of: (name: string) => report.findings.find(({ check }) => check === name) }
+}
+
+describe('straight on the database', () => {
+  test('before anything was started, nothing is made and nothing is a problem', async () => {
+    const { code, report, of } = await doctor(new FakeWorld())
+    expect({ code, ok: report.ok }).toEqual({ code: 0, ok: true })
+    expect(of('store')).toMatchObject({ level: 'warning' })
+    expect(of('runs.pending')).toBeUndefined()
+  })
+
+  test('looks into a store that is there, and lets go of it', async () => {
+    const at = await storeWorld()
+    const { code, of } = await doctor(at.world)
+    expect(code).toBe(0)
+    expect(of('store.schema')).toMatchObject({ level: 'ok' })
+    expect(of('server')).toMatchObject({ level: 'warning' })
+    expect(of('inbox')).toMatchObject({ level: 'ok' })
+    await at.close()
+  })
+
+  test('a file that is no database of ours is the finding', async () => {
+    const world = new FakeWorld()
+    writeFileSync(join(world.cwd, 'x.db'), 'something else '.repeat(20))
+    const { code, of } = await doctor(world, '--database-url', 'sqlite:x.db')
+    expect(code).toBe(1)
+    expect(of('store')).toMatchObject({
+      level: 'problem',
+      remedy: expect.stringContaining('HOLDFAST_DATABASE_URL') as string,
+    })
+  })
+
+  test('a database that is down is the finding', async () => {
+    const world = new FakeWorld()
+    world.lookAtDatabase = () => Promise.reject(new StoreUnavailableError('x', 'down'))
+    const { code, of } = await doctor(world)
+    expect(code).toBe(1)
+    expect(of('store')).toMatchObject({ level: 'problem' })
+    expect(of('configuration')).toMatchObject({ level: 'ok' })
+  })
+
+  test('settings that are wrong are the findings', async () => {
+    const world = new FakeWorld()
+    world.env = { HOLDFAST_PROT: '1' }
+    const { code, report } = await doctor(world, '--data-dir', '')
+    expect(code).toBe(1)
+    expect(report.findings.map(({ check }) => check)).toEqual(['configuration', 'configuration'])
+  })
+
+  test('is shown with marks, remedies below, and a sum at the end', async () => {
+    const at = await storeWorld()
+    chmodSync(join(at.world.cwd, 'data'), 0o755)
+    at.world.terminal.columns = 60
+    const { code, stdout, stderr } = await at.command('doctor')
+    expect(code).toBe(1)
+    expect(stdout).toContain('✓ store.schema       schema')
+    expect(stdout).toMatch(/^✗ data_folder {7}/m)
+    expect(stdout).toMatch(/^ {21}→ Close it: chmod 700$/m)
+    for (const line of stdout.split('\n')) {
+      if (!line.includes(at.world.cwd)) expect(line.length).toBeLessThanOrEqual(60)
+    }
+    expect(stderr).toMatch(/^1 problem, \d warnings\.\n$/)
+    await at.close()
+  })
+})
+
+describe('through a server', () => {
+  const argv = ['--url', 'http://holdfast.test', '--token', 't']
+
+  test('its own report is shown', async () => {
+    const world = new FakeWorld()
+    const finding = { check: 'store', level: 'problem', detail: 'd\x1b[2J', remedy: 'r' }
+    world.fetch = () => Promise.resolve(Response.json({ ok: false, findings: [finding] }))
+    expect(await world.run('doctor', ...argv)).toBe(1)
+    expect(world.stdout).toBe('✗ store  d\\x1b[2J\n         → r\n')
+  })
+
+  test.each([
+    [() => Promise.reject(new TypeError('no')), 'could not be reached'],
+    [() => Promise.resolve(new Response('<html>')), 'is it a Holdfast server?'],
+    [() => Promise.resolve(Response.json({ detail: 'wrong' }, { status: 401 })), '401: wrong'],
+  ])('one that does not answer rightly is the finding (%#)', async (fetch, told) => {
+    const world = new FakeWorld()
+    world.fetch = fetch
+    const { code, report } = await doctor(world, ...argv)
+    expect(code).toBe(1)
+    expect(report.findings).toMatchObject([{ check: 'server', level: 'problem' }])
+    expect(JSON.stringify(report)).toContain(told)
+  })
+})

@@ -1,0 +1,140 @@
+/** `holdfast doctor`: what is well, what is not, and how to mend it. */
+import type { Command } from 'commander'
+import { examineAll, type DoctorStore } from '../../doctor/doctor.ts'
+import { failedCheck, reportOf, type Report } from '../../doctor/report.ts'
+import { settingsProblems } from '../../doctor/configuration.ts'
+import type { Finding } from '../../domain/finding.ts'
+import { SettingsError } from '../../settings/settings-error.ts'
+import type { Settings } from '../../settings/settings.ts'
+import {
+  addConnectionFlags,
+  connectionOf,
+  type Connection,
+  type Parsed,
+} from '../connection/connection.ts'
+import { exitCodes } from '../failure.ts'
+import { lookAt } from '../database/migrate-command.ts'
+import { makeLog } from '../serve/log.ts'
+import { openExisting } from '../operations/open-operations.ts'
+import { printJson } from '../output/json.ts'
+import { paintFor, type Style } from '../output/paint.ts'
+import { printable } from '../output/printable.ts'
+import { padTo, textWidth, wrap } from '../output/text-width.ts'
+import { serverClient } from '../connection/server-client.ts'
+import type { Terminal } from '../terminal.ts'
+import type { World } from '../world.ts'
+
+export function addDoctorCommand(
+  program: Command,
+  world: World,
+  finish: (exitCode: number) => void,
+): void {
+  const doctor = program
+    .command('doctor')
+    .summary('check configuration, store, runs and GitHub, with the remedy of each finding')
+    .description(
+      'Checks configuration, store, runs, webhooks and GitHub, and says how to mend what it ' +
+        'finds. Changes nothing. Works while a server runs, while none does, and without a ' +
+        'database. With --url the server is asked to examine itself. Ends with 1 when there is a ' +
+        'problem; warnings may be lived with.',
+    )
+    .option('--json', 'print {"ok","findings":[{"check","level","detail","remedy"}]}')
+  addConnectionFlags(doctor)
+    .addHelpText(
+      'after',
+      `
+Examples:
+  holdfast doctor
+  holdfast doctor --json | jq '.findings[] | select(.level != "ok")'
+  holdfast doctor --url http://127.0.0.1:8787`,
+    )
+    .action(async (parsed: Parsed) => {
+      const report = await reportFor(world, parsed)
+      if (parsed['json'] === true) printJson(world.terminal, report)
+      else printReport(world.terminal, report)
+      finish(report.ok ? exitCodes.fine : exitCodes.failed)
+    })
+}
+
+async function reportFor(world: World, parsed: Parsed): Promise<Report> {
+  let connection: Connection
+  try {
+    connection = await connectionOf(world, parsed)
+  } catch (error) {
+    if (!(error instanceof SettingsError)) throw error
+    return reportOf(settingsProblems(error))
+  }
+  return connection.kind === 'server'
+    ? await fromServer(world, connection.url, connection.bearer)
+    : await examineHere(world, connection.settings)
+}
+
+async function fromServer(world: World, url: string, bearer: string): Promise<Report> {
+  try {
+    const answer = await serverClient(world, url, bearer).ask({ method: 'GET', path: '/v1/doctor' })
+    const report = answer as Report | null
+    if (Array.isArray(report?.findings)) return report
+    throw new Error(`${url} answered something else; is it a Holdfast server?`)
+  } catch (error) {
+    return reportOf([failedCheck('server', error)])
+  }
+}
+
+async function examineHere(world: World, settings: Settings): Promise<Report> {
+  const looked = lookAt(world, settings)
+  const opened = looked.then(
+    async ({ schema }) => {
+      const usable = schema.version > 0 && schema.missing.length === 0
+      return usable ? await openExisting(world, settings) : null
+    },
+    // Why it could not be looked at is told by the look itself.
+    () => null,
+  )
+  try {
+    return await examineAll({
+      settings,
+      look: () => looked,
+      store: (): Promise<DoctorStore | null> => opened,
+      github: () => {
+        const { clock, random, scheduler, version, terminal } = world
+        const seams = { clock, random, scheduler, fetch: world.fetch }
+        return world.openGitHub(settings, { ...seams, version, log: makeLog('silent', terminal) })
+      },
+    })
+  } finally {
+    await opened.then((store) => store?.close()).catch(() => undefined)
+  }
+}
+
+const marks = { ok: ['✓', 'green'], warning: ['!', 'yellow'], problem: ['✗', 'red'] } as const
+
+function printReport(terminal: Terminal, { findings }: Report): void {
+  const paint = paintFor(terminal.colour)
+  const width = Math.max(0, ...findings.map(({ check }) => textWidth(check)))
+  const room = terminal.columns === null ? Infinity : Math.max(30, terminal.columns - width - 4)
+  for (const { check, level, detail, remedy } of findings) {
+    const [mark, style] = marks[level]
+    const lines = wrap(printable(detail), room)
+    const remedies = remedy === null ? [] : wrap(printable(remedy), room - 2)
+    const name = padTo(printable(check), width)
+    terminal.out(`${paint(mark, style)} ${paint(name, 'bold')}  ${lines[0] ?? ''}\n`)
+    const blank = ' '.repeat(width + 4)
+    for (const line of lines.slice(1)) terminal.out(`${blank}${line}\n`)
+    remedies.forEach((line, at) => {
+      terminal.out(`${blank}${paint(`${at === 0 ? '→' : ' '} ${line}`, 'cyan')}\n`)
+    })
+  }
+  terminal.err(`${paintFor(terminal.colour && terminal.watched)(...summaryOf(findings))}\n`)
+}
+
+function summaryOf(findings: readonly Finding[]): [string, Style] {
+  const count = (level: Finding['level']): number =>
+    findings.filter((finding) => finding.level === level).length
+  const [problems, warnings] = [count('problem'), count('warning')]
+  const told = `${number(problems, 'problem')}, ${number(warnings, 'warning')}.`
+  return [told, problems > 0 ? 'red' : warnings > 0 ? 'yellow' : 'green']
+}
+
+function number(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`
+}

@@ -1,0 +1,88 @@
+/** `holdfast catchup`: looks now for what no webhook told, and says what it found. */
+import type { Command } from 'commander'
+import { catchUpView } from '../../http/catch-up-view.ts'
+import type { CatchUpView } from '../../http/contract.ts'
+import { addConnectionFlags, connectionOf, type Parsed } from '../connection/connection.ts'
+import { makeLog } from '../serve/log.ts'
+import { openExisting } from '../operations/open-operations.ts'
+import { printJson } from '../output/json.ts'
+import { printable } from '../output/printable.ts'
+import { progressOn } from '../output/progress.ts'
+import { serverClient } from '../connection/server-client.ts'
+import type { World } from '../world.ts'
+
+export function addCatchupCommand(program: Command, world: World): void {
+  const catchup = program
+    .command('catchup')
+    .summary('take in what GitHub sent and we never heard')
+    .description(
+      'Reads what GitHub has sent in the last three days (with an App) and takes in what never ' +
+        'came; then holds the pull requests of known repositories against the runs there are: ' +
+        'makes those that are missing and cancels those whose pull request was closed. A server ' +
+        'does the same at its start and every five minutes. Safe beside a server, and twice.',
+    )
+    .option('--json', 'print the whole report: what was taken in, made, cancelled and left out')
+  addConnectionFlags(catchup)
+    .addHelpText(
+      'after',
+      `
+Examples:
+  holdfast catchup
+  holdfast catchup --url http://127.0.0.1:8787 --json | jq .runs_made`,
+    )
+    .action(async (parsed: Parsed) => {
+      const progress = progressOn(world.terminal)
+      progress.show('Asking GitHub …')
+      const report = await reportFor(world, parsed).finally(() => progress.end())
+      if (parsed['json'] === true) return printJson(world.terminal, report)
+      world.terminal.out(catchUpText(report))
+    })
+}
+
+async function reportFor(world: World, parsed: Parsed): Promise<CatchUpView> {
+  const connection = await connectionOf(world, parsed)
+  if (connection.kind === 'server') {
+    const { url, bearer } = connection
+    const path = '/v1/catchup'
+    const answer = await serverClient(world, url, bearer).ask({ method: 'POST', path })
+    const report = answer as CatchUpView | null
+    if (Array.isArray(report?.runs_made)) return report
+    throw new Error(`${url} answered something else; is it a Holdfast server?`)
+  }
+  const { settings } = connection
+  const store = await openExisting(world, settings)
+  try {
+    const { clock, random, scheduler, version, terminal } = world
+    const log = makeLog('silent', terminal)
+    const seams = { clock, random, scheduler, fetch: world.fetch }
+    return catchUpView(await world.catchUpBeside(store, settings, { ...seams, version, log }))
+  } finally {
+    await store.close()
+  }
+}
+
+function catchUpText(report: CatchUpView): string {
+  const { ingested, reconciled, runs_made, runs_cancelled, looked_at, skipped } = report
+  const lines = [
+    `${ingested === 0 ? 'No' : ingested} missed ${ingested === 1 ? 'webhook' : 'webhooks'} ` +
+      `(${looked_at.deliveries} checked).`,
+    `${reconciled === 0 ? 'No' : reconciled} pull ` +
+      `${reconciled === 1 ? 'request' : 'requests'} changed without a webhook ` +
+      `(${looked_at.pull_requests} checked, in ` +
+      `${count(looked_at.repositories, 'repository', 'repositories')}).`,
+    ...listed(runs_made, 'Made'),
+    ...listed(runs_cancelled, 'Cancelled'),
+    ...skipped.map(
+      ({ what, reason }) => `Left out: ${printable(what)}, because ${printable(reason)}`,
+    ),
+  ]
+  return `${lines.join('\n')}\n`
+}
+
+function listed(runIds: readonly string[], did: string): string[] {
+  return runIds.length === 0 ? [] : [`${did} ${count(runIds.length, 'run')}: ${runIds.join(' ')}`]
+}
+
+function count(number: number, one: string, more = `${one}s`): string {
+  return `${number === 0 ? 'no' : number} ${number === 1 ? one : more}`
+}

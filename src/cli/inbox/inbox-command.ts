@@ -1,0 +1,98 @@
+/** `holdfast inbox`: what GitHub sent, what became of it, and deciding it again. */
+import { listAction } from '../output/list-action.ts'
+import type { Command } from 'commander'
+import { inboxDecisions, inboxStates } from '../../domain/inbox.ts'
+import { inboxQuery } from '../../http/contract.ts'
+import { addConnectionFlags, type Parsed } from '../connection/connection.ts'
+import { withHint } from '../failure.ts'
+import { inboxFields, inboxTable } from './inbox-table.ts'
+import { withOperations } from '../operations/open-operations.ts'
+import { printFields } from '../output/fields.ts'
+import { printJson } from '../output/json.ts'
+import { addPageFlags, checkId, queryOf } from '../connection/query-flags.ts'
+import type { World } from '../world.ts'
+
+const filters = ['state', 'decision', 'event', 'repo', 'number', 'webhook_id'] as const
+const notFound = {
+  inbox_entry_not_found: 'It may be past its retention. List what there is: holdfast inbox',
+}
+
+export function addInboxCommand(program: Command, world: World): void {
+  const inbox = program
+    .command('inbox')
+    .summary('list webhooks, show one, have one decided again')
+    .description('Webhooks: what GitHub sent and what became of it.')
+  addList(inbox, world)
+  addShow(inbox, world)
+  addReplay(inbox, world)
+}
+
+function addList(inbox: Command, world: World): void {
+  const list = inbox
+    .command('list', { isDefault: true })
+    .summary('list webhooks, newest first (also without "list")')
+    .description('Lists webhooks, newest first. Filters narrow each other.')
+    .option('--state <state>', `only in this state: ${inboxStates.join(', ')}`)
+    .option('--decision <decision>', `only decided so: ${inboxDecisions.join(', ')}`)
+    .option('--event <event>', 'only this GitHub event, such as pull_request')
+    .option('--repo <owner/name>', 'only of this repository')
+    .option('--number <number>', 'only of this pull request or issue')
+    .option('--webhook-id <guid>', "only this of GitHub's delivery GUIDs")
+  addConnectionFlags(addPageFlags(list).option('--json', 'print {"items":[…],"next_cursor"}'))
+    .addHelpText(
+      'after',
+      `
+Examples:
+  holdfast inbox
+  holdfast inbox --state waiting
+  holdfast inbox --repo acme/widgets --number 5 --decision ignored`,
+    )
+    .action(async (parsed: Parsed) => {
+      const query = queryOf(inboxQuery, filters, parsed)
+      await listAction(world, parsed, {
+        query,
+        shape: inboxTable,
+        noun: 'webhooks',
+        page: (operations, wanted) => operations.listInbox(wanted),
+      })
+    })
+}
+
+function addShow(inbox: Command, world: World): void {
+  const show = inbox
+    .command('show <id>')
+    .summary('show a webhook, by its id or GUID')
+    .description(
+      "Shows a webhook and what it led to, by its id or GitHub's GUID of the delivery. With " +
+        '--json also its headers and payload.',
+    )
+    .option('--json', 'print everything as JSON, with headers and payload')
+  addConnectionFlags(show).action(async (given: string, parsed: Parsed) => {
+    const id = checkId(given)
+    const entry = await withOperations(world, parsed, (operations) =>
+      withHint(operations.inboxEntry(id), notFound),
+    )
+    if (parsed['json'] === true) return printJson(world.terminal, entry)
+    printFields(world.terminal, inboxFields(entry, world.clock.wallMs()))
+  })
+}
+
+function addReplay(inbox: Command, world: World): void {
+  const replay = inbox
+    .command('replay <id>')
+    .summary('have a webhook decided again')
+    .description(
+      'Has a webhook decided again from its stored body, by the configuration of now. What it ' +
+        'already led to is recognised: no second run is made for a finished one. A server does ' +
+        'the deciding; while none runs, the webhook waits for it.',
+    )
+    .option('--json', 'print the webhook as JSON')
+  addConnectionFlags(replay).action(async (given: string, parsed: Parsed) => {
+    const id = checkId(given)
+    const entry = await withOperations(world, parsed, (operations) =>
+      withHint(operations.replayInboxEntry(id), notFound),
+    )
+    if (parsed['json'] === true) return printJson(world.terminal, entry)
+    world.terminal.out(`${entry.id} is ${entry.state}; see: holdfast inbox show ${entry.id}\n`)
+  })
+}

@@ -1,0 +1,31 @@
+// Goal: a webhook that failed says what to do about it, also where nobody asks why.
+import { expect, test } from 'vitest'
+import { inboxFields } from './inbox-table.ts'
+import type { InboxEntryWithBodyView } from '../operations/operations.ts'
+
+const entry = {
+  id: 'inb_1',
+  event: 'issue_comment',
+  action: 'created',
+  run_ids: [],
+  outcomes: [],
+  event_at: null,
+  received_at: null,
+  processed_at: null,
+  next_try_at: null,
+} as unknown as InboxEntryWithBodyView
+
+const remedyOf = (state: 'failed' | 'processed', reason: string | null) =>
+  inboxFields({ ...entry, state, reason }, 0).find(({ name }) => name === 'remedy')?.value
+
+test('one that failed has its remedy and the command that decides it again', () => {
+  expect(remedyOf('failed', 'repo-not-visible')).toBe(
+    'Give the token access to the repository, or install the GitHub App on it; then ' +
+      'holdfast inbox replay inb_1',
+  )
+})
+
+test('one that did not fail has none', () => {
+  expect(remedyOf('processed', 'draft')).toBeUndefined()
+  expect(remedyOf('processed', null)).toBeUndefined()
+})

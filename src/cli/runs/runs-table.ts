@@ -1,0 +1,108 @@
+/** How runs are shown: in a list, and one in detail. */
+import type { RunView } from '../operations/operations.ts'
+import type { Field } from '../output/fields.ts'
+import { stateStyle } from '../output/paint.ts'
+import type { TableShape } from '../output/table.ts'
+import { exactTime, relativeTime } from '../output/time-text.ts'
+
+/** As people name it: `acme/widgets#5`, or the subject's own name. */
+export function aboutText({ repo, pr, subject }: RunView): string {
+  if (repo !== null && pr !== null) return `${repo}#${pr}`
+  return repo === null ? subject : `${repo} ${subject}`
+}
+
+export const runsTable: TableShape<RunView> = {
+  screen: [
+    { title: 'ID', of: ({ id }) => id },
+    { title: 'STATE', of: ({ state }) => state, style: ({ state }) => stateStyle(state) },
+    { title: 'TYPE', of: ({ type }) => type, cut: 'end', spare: 1 },
+    { title: 'ABOUT', of: aboutText, cut: 'middle' },
+    { title: 'HEAD', of: ({ head_sha: head }) => head?.slice(0, 7) ?? '', spare: 3 },
+    {
+      title: 'ROUND',
+      of: ({ round, attempt }) => (round + attempt > 2 ? `${round}.${attempt}` : ''),
+      spare: 2,
+    },
+    {
+      title: 'SINCE',
+      of: (run, now) => relativeTime(run.finished_at ?? run.started_at ?? run.created_at, now),
+      style: () => 'dim',
+    },
+  ],
+  plain: [
+    ['id', (run) => run.id],
+    ['state', (run) => run.state],
+    ['type', (run) => run.type],
+    ['repo', (run) => run.repo],
+    ['pr', (run) => run.pr],
+    ['subject', (run) => run.subject],
+    ['key', (run) => run.key],
+    ['head_sha', (run) => run.head_sha],
+    ['attempt', (run) => run.attempt],
+    ['round', (run) => run.round],
+    ['created_at', (run) => run.created_at],
+    ['started_at', (run) => run.started_at],
+    ['finished_at', (run) => run.finished_at],
+  ],
+}
+
+export function runFields(run: RunView, nowMs: number): readonly Field[] {
+  const time = (name: string, value: string | null): Field => ({
+    name,
+    value,
+    shown: value === null ? null : exactTime(value, nowMs),
+  })
+  const json = (name: string, value: unknown): Field => ({
+    name,
+    value: value === null ? null : JSON.stringify(value),
+  })
+  return [
+    { name: 'id', value: run.id, style: 'bold' },
+    { name: 'state', value: run.state, style: stateStyle(run.state) },
+    { name: 'type', value: run.type },
+    { name: 'about', value: aboutText(run) },
+    { name: 'key', value: run.key },
+    { name: 'repo', value: run.repo, shown: null },
+    { name: 'pr', value: run.pr, shown: null },
+    { name: 'subject', value: run.subject, shown: null },
+    { name: 'base_sha', value: run.base_sha },
+    { name: 'head_sha', value: run.head_sha },
+    { name: 'round', value: run.round },
+    { name: 'attempt', value: run.attempt },
+    { name: 'fence', value: run.fence },
+    { name: 'trigger', value: triggerText(run) },
+    time('created_at', run.created_at),
+    time('started_at', run.started_at),
+    time('finished_at', run.finished_at),
+    time('deadline_at', run.deadline_at),
+    { name: 'superseded_by', value: run.superseded_by },
+    { name: 'outcome', value: run.outcome },
+    { name: 'verdict', value: run.verdict },
+    { name: 'description', value: run.description },
+    { name: 'target_url', value: run.target_url },
+    { name: 'error', value: errorText(run), style: 'red' },
+    { name: 'previous', value: previousText(run) },
+    { name: 'anchor', value: run.anchor?.url ?? run.anchor?.comment_id ?? null },
+    { name: 'status_context', value: run.status_context },
+    json('input', run.input),
+    json('result', run.result),
+    { name: 'summary', value: run.summary },
+  ]
+}
+
+function triggerText({ trigger }: RunView): string | null {
+  if (trigger === null) return null
+  const { event, action, sender } = trigger
+  const what = [event, action].filter((part) => part !== null).join('.')
+  return [what, sender === null ? '' : `by ${sender}`].filter((part) => part !== '').join(' ')
+}
+
+function errorText({ error }: RunView): string | null {
+  if (error === null) return null
+  return error.text === null ? error.code : `${error.code}: ${error.text}`
+}
+
+function previousText({ previous }: RunView): string | null {
+  if (previous === null) return null
+  return [previous.run_id, previous.verdict].filter((part) => part !== null).join(' ')
+}

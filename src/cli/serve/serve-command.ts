@@ -1,0 +1,42 @@
+/** `holdfast serve` on the command line: its flags and its help. */
+import type { Command } from 'commander'
+import { addSettingFlags, givenFlags, secretsHelp } from './setting-flags.ts'
+import type { World } from '../world.ts'
+
+export function addServeCommand(
+  program: Command,
+  world: World,
+  finish: (exitCode: number) => void,
+): void {
+  const command = program
+    .command('serve')
+    .summary('take webhooks and serve the HTTP API')
+    .description(
+      'Takes GitHub webhooks at /webhooks/github and makes runs of them, once each; serves the ' +
+        'HTTP API, through which workers in any language lease, finish and claim runs; shows ' +
+        'their progress and results on GitHub. It does not execute runs itself. Logs JSON to ' +
+        'standard error; once ready prints the address it listens on. Stops cleanly on SIGTERM ' +
+        'and SIGINT.',
+    )
+    .option('--no-work', 'execute no runs in this process (this version never does)')
+  addSettingFlags(command)
+    .addHelpText(
+      'after',
+      `
+${secretsHelp()}
+
+Examples:
+  holdfast serve --port 9000 --data-dir /var/lib/holdfast
+  HOLDFAST_ADMIN_TOKEN_FILE=/run/admin holdfast serve --database-url postgres://db/holdfast`,
+    )
+    .action(async (parsed: Readonly<Record<string, unknown>>) => {
+      const config = parsed['config']
+      const { serve } = await import('./serve.ts')
+      const exitCode = await serve(world, {
+        flags: givenFlags(parsed),
+        config: typeof config === 'string' ? config : undefined,
+        work: parsed['work'] !== false,
+      })
+      finish(exitCode)
+    })
+}

@@ -1,0 +1,317 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { SetupError, StoreUnavailableError } from '../../errors.ts'
+import type { OwnAccount } from '../../github.ts'
+import { FakeWorld } from '../../../test/cli/fake-world.ts'
+
+async function serving(...argv: readonly string[]) {
+  const world = new FakeWorld()
+  world.env = { HOLDFAST_LOG_LEVEL: 'warn' }
+  const exit = world.run('serve', ...argv)
+  await Promise.race([world.printed.promise, exit])
+  return { world, exit }
+}
+
+describe('a server that comes up', () => {
+  test('says where it listens and ends with 0 when told to stop', async () => {
+    const { world, exit } = await serving()
+    expect(world.stdout).toBe('holdfast listening on http://127.0.0.1:8787\n')
+    world.stop('SIGTERM')
+    expect(await exit).toBe(0)
+    expect(world.closes).toBe(1)
+    expect(world.stopHandlers).toEqual([])
+    expect(world.timers.size).toBe(0)
+  })
+
+  test('shows the secrets it made once, in words and not in the log', async () => {
+    const { world, exit } = await serving('--log-level', 'trace')
+    const { adminToken, webhookSecrets } = world.composed?.options ?? {}
+    world.stop('SIGINT')
+    await exit
+    const json = world.stderr.split('\n').filter((line) => line.startsWith('{'))
+    expect(json.length).toBeGreaterThan(0)
+    expect(json.join()).not.toContain(String(adminToken))
+    expect(json.join()).not.toContain(String(webhookSecrets?.[0]))
+    expect(world.stderr).toContain(`  admin token     ${String(adminToken)}\n`)
+    expect(world.stderr).toContain(`  webhook secret  ${String(webhookSecrets?.[0])}\n`)
+    expect(world.stderr).toContain('shown only now')
+    expect(world.stdout).not.toContain(String(adminToken))
+
+    const again = new FakeWorld()
+    Object.assign(again, { cwd: world.cwd })
+    const secondExit = again.run('serve')
+    await again.printed.promise
+    again.stop('SIGINT')
+    await secondExit
+    expect(again.composed?.options.adminToken).toBe(adminToken)
+    expect(again.stderr).not.toContain(String(adminToken))
+    expect(again.stderr).toContain(`  admin token     kept in ${join(world.cwd, 'data')}`)
+  })
+
+  test('tells where the API is, what is chosen and, at the end, that it stopped', async () => {
+    const world = new FakeWorld()
+    const exit = world.run('serve', '--port', '9000')
+    await world.printed.promise
+    world.stop('SIGTERM')
+    await exit
+    expect(world.stderr).toContain('  API             http://127.0.0.1:8787/docs\n')
+    const log = world.stderr.split('\n').filter((line) => line.startsWith('{'))
+    const lines = log.map((line) => JSON.parse(line) as { msg: string; settings?: object })
+    expect(lines.map(({ msg }) => msg)).toEqual(['started', 'stopping', 'stopped'])
+    expect(Object.keys(lines[0]?.settings ?? {}).sort()).toEqual([
+      'dataDir',
+      'database',
+      'mode',
+      'port',
+    ])
+  })
+
+  test.each([
+    ['0.0.0.0', true],
+    ['127.0.0.1', false],
+  ])('on %s warns of tokens in the clear: %s', async (host, warns) => {
+    const { world, exit } = await serving('--host', host)
+    world.stop('SIGTERM')
+    await exit
+    const warning = `WARNING: HOLDFAST_HOST is ${host}, so other machines reach this server`
+    expect(world.stderr.includes(warning)).toBe(warns)
+  })
+
+  test('tells all settings when debugging', async () => {
+    const { world, exit } = await serving('--log-level', 'debug')
+    world.stop('SIGTERM')
+    await exit
+    expect(world.stderr).toContain('"leaseMs":60000')
+  })
+
+  test.each([
+    [{}, 'no GitHub credentials were given, so a simulated'],
+    [{ GITHUB_TOKEN: 't' }, 'GITHUB_WEBHOOK_SECRET was not given, so a simulated'],
+  ])('says in sandbox mode what is missing (%o)', async (env, told) => {
+    const world = new FakeWorld()
+    world.env = { ...env }
+    const exit = world.run('serve')
+    await world.printed.promise
+    world.stop('SIGTERM')
+    await exit
+    expect(world.stderr).toContain(`  mode            sandbox: ${told}`)
+    expect(world.stderr).toContain('To go live set GITHUB_WEBHOOK_SECRET and either GITHUB_TOKEN')
+  })
+
+  describe('on live credentials', () => {
+    const live = {
+      GITHUB_TOKEN: 't',
+      GITHUB_WEBHOOK_SECRET: 'a-webhook-secret',
+      HOLDFAST_LOG_LEVEL: 'warn',
+    }
+
+    async function started(
+      env: Record<string, string>,
+      account: OwnAccount | 'refused' | null = null,
+    ) {
+      const world = new FakeWorld()
+      world.env = { ...live, ...env }
+      world.ownAccount = () => Promise.resolve(account)
+      const exit = world.run('serve')
+      await world.printed.promise
+      world.stop('SIGTERM')
+      expect(await exit).toBe(0)
+      return world.stderr
+    }
+
+    test('says that it runs on a restored copy, and what it does about that', async () => {
+      const world = new FakeWorld()
+      const restoredAt = world.clock.wallMs()
+      const times = { restoredAt, copiedAt: 0, lastReadAt: restoredAt, servedAt: restoredAt }
+      world.restoreNote = () => Promise.resolve({ ...times, open: 2, shown: 0 })
+      const exit = world.run('serve')
+      await world.printed.promise
+      world.stop('SIGTERM')
+      expect(await exit).toBe(0)
+      expect(world.stderr).toMatch(/restored copy of .*; looks on GitHub for 2 open deliveries/)
+      const folder = join(world.cwd, 'data')
+      expect(world.stderr).toContain(
+        `WARNING: admin-token and webhook-secret were not in ${folder}`,
+      )
+    })
+
+    test('says nothing of files that a restored copy came with', async () => {
+      const world = new FakeWorld()
+      const restoredAt = world.clock.wallMs()
+      const times = { restoredAt, copiedAt: 0, lastReadAt: restoredAt, servedAt: restoredAt }
+      world.restoreNote = () => Promise.resolve({ ...times, open: 2, shown: 0 })
+      world.env = { ...live, HOLDFAST_ADMIN_TOKEN: 'given-by-the-environment' }
+      const exit = world.run('serve')
+      await world.printed.promise
+      world.stop('SIGTERM')
+      expect(await exit).toBe(0)
+      expect(world.stderr).not.toContain('WARNING')
+    })
+
+    test('says that it publishes, as whom, where webhooks go, and what comes next', async () => {
+      const account = { login: 'review-bot', id: 7, appId: null, kind: 'user' } as const
+      const told = await started({ HOLDFAST_PUBLIC_URL: 'https://bot.example' }, account)
+      expect(told).not.toContain('sandbox')
+      expect(told).toContain(
+        '  mode            live: publishes on GitHub as review-bot (a token)\n',
+      )
+      expect(told).toContain('  webhooks        https://bot.example/webhooks/github\n')
+      expect(told).toContain('  run types       review\n')
+      expect(told).toMatch(/next .*holdfast doctor/)
+    })
+
+    test.each([
+      [{}, 'HOLDFAST_PUBLIC_URL is not set, so GitHub has no address to send to.'],
+      [
+        { HOLDFAST_PUBLIC_URL: 'http://localhost:8787' },
+        'HOLDFAST_PUBLIC_URL leads to this machine only, so GitHub has no address to send to.',
+      ],
+    ])('names no address that GitHub cannot reach (%o)', async (env, why) => {
+      const told = await started(env)
+      expect(told).toContain(`  webhooks        ${why}\n`)
+      expect(told).not.toContain('/webhooks/github')
+    })
+
+    test('says that nothing is published while GitHub refuses us', async () => {
+      const told = await started({}, 'refused')
+      expect(told).toContain(
+        '  mode            live, but GitHub refuses the credentials (a token): ' +
+          'nothing is published.\n',
+      )
+      expect(told).not.toContain('publishes on GitHub')
+    })
+
+    test('says when GitHub has not named the account', async () => {
+      const told = await started({ HOLDFAST_ADMIN_TOKEN: 'an-admin-token-of-good-length' })
+      expect(told).toContain('as the account of a token; GitHub has not named it yet\n')
+      expect(told).toContain('as given by HOLDFAST_ADMIN_TOKEN\n')
+    })
+  })
+
+  test.each([
+    [[], true],
+    [['--no-work'], false],
+  ])('with %j has work %s', async (argv, work) => {
+    const { world, exit } = await serving(...argv)
+    expect(world.composed?.settings.work).toBe(work)
+    world.stop('SIGTERM')
+    await exit
+  })
+})
+
+describe('stopping', () => {
+  test('a second signal changes nothing while it drains (scenario 60)', async () => {
+    const { world, exit } = await serving()
+    const drained = Promise.withResolvers<undefined>()
+    world.close = () => drained.promise
+    world.stop('SIGTERM')
+    await world.closing.promise
+    world.stop('SIGTERM')
+    world.stop('SIGINT')
+    drained.resolve(undefined)
+    expect(await exit).toBe(0)
+    expect(world.closes).toBe(1)
+  })
+
+  test('a server that does not drain in 20 seconds ends with 1 (scenario 60)', async () => {
+    const { world, exit } = await serving()
+    world.close = () => new Promise(() => undefined)
+    world.stop('SIGTERM')
+    await world.closing.promise
+    world.timers.get(20_000)?.()
+    expect(await exit).toBe(1)
+    expect(world.stderr).toContain('not drained within 20000 ms (HOLDFAST_SHUTDOWN_MS)')
+  })
+
+  test('a signal while starting stops it once it is there', async () => {
+    const world = new FakeWorld()
+    const listening = Promise.withResolvers<{ url: string }>()
+    const asked = Promise.withResolvers<undefined>()
+    world.listen = () => {
+      asked.resolve(undefined)
+      return listening.promise
+    }
+    const exit = world.run('serve')
+    await asked.promise
+    world.stop('SIGTERM')
+    listening.resolve({ url: 'http://127.0.0.1:1' })
+    expect(await exit).toBe(0)
+    expect(world.closes).toBe(1)
+  })
+
+  test('a failure while closing is told', async () => {
+    const { world, exit } = await serving()
+    world.close = () => Promise.reject(new Error('the disk is gone'))
+    world.stop('SIGTERM')
+    expect(await exit).toBe(1)
+    expect(world.stderr).toContain('holdfast: the disk is gone')
+  })
+})
+
+describe('a server that cannot come up', () => {
+  const nodeError = (code: string) => Object.assign(new Error(`listen ${code}`), { code })
+
+  test.each([
+    ['EADDRINUSE', 'Port 8787 on 127.0.0.1 is already in use', '--port N (0 picks a free one)'],
+    ['EACCES', 'This user may not listen on port 8787', '--port N'],
+    ['EADDRNOTAVAIL', '127.0.0.1 is no address of this machine', '--host'],
+    ['ENOTFOUND', '127.0.0.1 is no address of this machine', '--host'],
+    ['ESTRANGE', 'listen ESTRANGE', ''],
+  ])('because of %s says so and lets go', async (code, message, hint) => {
+    const world = new FakeWorld()
+    world.env = { HOLDFAST_LOG_LEVEL: 'silent' }
+    world.listen = () => Promise.reject(nodeError(code))
+    expect(await world.run('serve')).toBe(1)
+    expect(world.stderr).toContain(`holdfast: ${message}`)
+    expect(world.stderr).toContain(hint)
+    expect(world.stderr).not.toMatch(/\n\s+at /)
+    expect(world.closes).toBe(1)
+    expect(world.stopHandlers).toEqual([])
+  })
+
+  test.each([
+    [new SetupError('db', 'The database is foreign', { hint: 'Choose another.' }), 1],
+    [new StoreUnavailableError('down', 'PostgreSQL does not answer', { hint: 'Start it.' }), 3],
+    [new Error('odd'), 1],
+    [new Error(''), 1],
+    [nodeError(''), 1],
+  ])('because of %s ends with %i', async (error, code) => {
+    const world = new FakeWorld()
+    world.compose = () => Promise.reject(error)
+    expect(await world.run('serve')).toBe(code)
+    expect(world.stderr).toMatch(/^holdfast: /)
+    expect(world.stderr).toContain(error.message)
+    expect(world.stderr).not.toMatch(/\n\s+at /)
+    expect(world.stdout).toBe('')
+  })
+
+  test('says nothing but why, and the next start shows the secrets', async () => {
+    const refused = new FakeWorld()
+    refused.compose = () => Promise.reject(new SetupError('db', 'The database is foreign'))
+    expect(await refused.run('serve')).toBe(1)
+    expect(refused.stderr).toBe('holdfast: The database is foreign\n')
+
+    const next = new FakeWorld()
+    Object.assign(next, { cwd: refused.cwd })
+    const exit = next.run('serve')
+    await next.printed.promise
+    next.stop('SIGTERM')
+    await exit
+    expect(next.stderr).toContain(`  admin token     ${String(next.composed?.options.adminToken)}`)
+  })
+
+  test('because its data folder cannot be made ends with 1', async () => {
+    const world = new FakeWorld()
+    writeFileSync(join(world.cwd, 'data'), '')
+    expect(await world.run('serve')).toBe(1)
+    expect(world.stderr).toContain('The data folder')
+    expect(world.stderr).toContain('HOLDFAST_DATA_DIR')
+  })
+
+  test('on PostgreSQL without an admin token ends with 2', async () => {
+    const world = new FakeWorld()
+    expect(await world.run('serve', '--database-url', 'postgres://db/x')).toBe(2)
+    expect(world.stderr).toContain('HOLDFAST_ADMIN_TOKEN is required')
+  })
+})

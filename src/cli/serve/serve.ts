@@ -1,0 +1,135 @@
+/**
+ * Runs a server until it is told to stop.
+ *
+ *   starting ── listening ──▶ serving ── first signal ──▶ draining ── drained ──▶ exit 0
+ *      └─────── first signal ───────────────────────────────▲  └── shutdownMs ──▶ exit 1
+ *
+ * Further signals change nothing while it drains: whoever wants it dead at once has SIGKILL.
+ */
+import { basename } from 'node:path'
+import type { App } from '../../compose.ts'
+import type { OwnAccount } from '../../github.ts'
+import { serverSecrets } from '../../settings/first-start.ts'
+import { describeChanges, describeSettings } from '../../settings/describe-settings.ts'
+import { loadSettings } from '../../settings/load-settings.ts'
+import type { Settings } from '../../settings/settings.ts'
+import { exitCodes } from '../failure.ts'
+import { listenFailure } from './listen-failure.ts'
+import { makeLog, type Log } from './log.ts'
+import { madeSecretsText, startedText } from './notices.ts'
+import { newFilesWarning, restoredLine } from '../database/restore-words.ts'
+import { storeFailure } from '../database/store-failure.ts'
+import type { World } from '../world.ts'
+
+export interface ServeRequest {
+  readonly flags: Readonly<Record<string, string>>
+  readonly config: string | undefined
+  readonly work: boolean
+}
+
+const accountWaitMs = 2000
+
+export async function serve(world: World, request: ServeRequest): Promise<number> {
+  const settings = await loadSettings({ ...request, env: world.env, cwd: world.cwd })
+  const log = makeLog(settings.logLevel, world.terminal)
+  const stop = firstStopSignal(world)
+  try {
+    const starting = start(world, settings, log)
+    const first = await Promise.race([starting, stop.signal])
+    if (typeof first !== 'string') {
+      world.terminal.out(`holdfast listening on ${first.url}\n`)
+      await stop.signal
+    }
+    log.info({ signal: await stop.signal }, 'stopping')
+    return await drain({ world, log, shutdownMs: settings.shutdownMs }, async () =>
+      (await starting).app.close(),
+    )
+  } finally {
+    stop.forget()
+  }
+}
+
+interface Started {
+  readonly app: App
+  readonly url: string
+}
+
+/** What a person is told comes last: a refused start leaves its reason as the only words. */
+async function start(world: World, settings: Settings, log: Log): Promise<Started> {
+  const secrets = await serverSecrets(settings, world.random)
+  const { adminToken, webhookSecrets } = secrets
+  const { clock, random, scheduler, version, terminal } = world
+  const seams = { clock, random, scheduler }
+  const composed = world.compose(settings, { ...seams, adminToken, webhookSecrets, log, version })
+  const app = await composed.catch((error: unknown) => {
+    throw storeFailure(error, settings, world.env)
+  })
+  try {
+    const { url } = await app.listen().catch((error: unknown) => {
+      throw listenFailure(error, settings)
+    })
+    terminal.err(madeSecretsText(secrets.unshown))
+    const account = await firstWord(world, app)
+    const restored = restoredLine(await app.restoreNote(), clock.wallMs())
+    const made = restored === null ? [] : secrets.unshown.map(({ path }) => basename(path))
+    const lost = newFilesWarning(made, settings.dataDir)
+    const warnings = [...secrets.warnings, ...(lost === null ? [] : [lost])]
+    const told = { settings, secrets: { ...secrets, warnings }, version, url, account, restored }
+    terminal.err(startedText(told))
+    await secrets.markShown()
+    log.info({ version, url, settings: describeChanges(settings) }, 'started')
+    log.debug({ settings: describeSettings(settings) }, 'all settings')
+    return { app, url }
+  } catch (error) {
+    await app.close()
+    throw error
+  }
+}
+
+/** Who we are on GitHub, if it answers within two seconds: a start waits no longer than that. */
+async function firstWord({ scheduler }: World, app: App): Promise<OwnAccount | 'refused' | null> {
+  const { promise: tooLate, resolve } = Promise.withResolvers<null>()
+  const cancel = scheduler.after(accountWaitMs, () => resolve(null))
+  try {
+    return await Promise.race([app.ownAccount(), tooLate])
+  } finally {
+    cancel()
+  }
+}
+
+interface StopSignal {
+  readonly signal: Promise<string>
+  forget(): void
+}
+
+function firstStopSignal(world: World): StopSignal {
+  const { promise, resolve } = Promise.withResolvers<string>()
+  return { signal: promise, forget: world.onStopSignal(resolve) }
+}
+
+interface Draining {
+  readonly world: World
+  readonly log: Log
+  readonly shutdownMs: number
+}
+
+async function drain(
+  { world, log, shutdownMs }: Draining,
+  close: () => Promise<void>,
+): Promise<number> {
+  const { promise: tooLong, resolve } = Promise.withResolvers<'too long'>()
+  const cancel = world.scheduler.after(shutdownMs, () => resolve('too long'))
+  try {
+    if ((await Promise.race([close(), tooLong])) !== 'too long') {
+      log.info('stopped')
+      return exitCodes.fine
+    }
+    log.error(
+      `not drained within ${shutdownMs} ms (HOLDFAST_SHUTDOWN_MS); ` +
+        'what was in hand is left to its leases',
+    )
+    return exitCodes.failed
+  } finally {
+    cancel()
+  }
+}

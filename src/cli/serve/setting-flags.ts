@@ -1,0 +1,56 @@
+/**
+ * The flags of settings, made from the table of settings: nothing about them is written twice.
+ */
+import { Option as Flag, type Command } from 'commander'
+import { describeDefault, flagOf, hasFile, hasFlag, optionGroups } from '../../settings/option.ts'
+import { optionEntries, type OptionKey } from '../../settings/options.ts'
+
+export function addSettingFlags(command: Command, only?: readonly OptionKey[]): Command {
+  command.addOption(
+    new Flag('--config <path>', 'config file (default: holdfast.config.ts or .mts, if present)'),
+  )
+  for (const group of optionGroups) {
+    for (const [key, entry] of optionEntries) {
+      if (entry.group !== group || !hasFlag(entry)) continue
+      if (only !== undefined && !only.includes(key)) continue
+      const unit = entry.unit === null ? '' : `${entry.unit}; `
+      const facts = `${unit}${entry.env}; default ${describeDefault(entry)}`
+      const told = `${entry.summary} (${facts})`
+      command.addOption(
+        new Flag(`${flagOf(key)} <value>`, told.replaceAll('`', '')).helpGroup(`${group}:`),
+      )
+    }
+  }
+  return command
+}
+
+/** The texts of the setting flags that were given, by setting key. */
+export function givenFlags(parsed: Readonly<Record<string, unknown>>): Record<string, string> {
+  const given: Record<string, string> = {}
+  for (const [key] of optionEntries) {
+    const text = parsed[key]
+    if (typeof text === 'string') given[key] = text
+  }
+  return given
+}
+
+/** For the end of a help page: what has no flag because everybody on a machine sees flags. */
+export function secretsHelp(): string {
+  const rows = optionEntries
+    .filter(([, entry]) => !hasFlag(entry))
+    .map(([, entry]) => `  ${entry.env.padEnd(22)} ${entry.summary}`)
+  return [
+    'Secrets come from the environment only, each also as a file named by NAME_FILE:',
+    ...rows,
+  ].join('\n')
+}
+
+/** The variable for somebody who tried to give a secret as a flag; null for any other flag. */
+export function secretBehindFlag(flag: string): string | null {
+  for (const [, entry] of optionEntries) {
+    if (!hasFile(entry) || hasFlag(entry)) continue
+    const words = entry.env.toLowerCase().replaceAll('_', '-')
+    if (flag === `--${words}` || flag === `--${words.replace(/^holdfast-/, '')}`) return entry.env
+  }
+  return null
+}

@@ -1,0 +1,94 @@
+/**
+ * `holdfast simulate`: whole installations under virtual time, in which everything goes wrong by
+ * the seed, held to the rules. A broken one is told with the command that plays it again.
+ */
+import type { Command } from 'commander'
+import { z } from 'zod'
+import { fromQuery, wholeNumber } from '../../http/contract/fields.ts'
+import type { SeedResult } from '../../simulation/simulate-seed.ts'
+import type { Simulated } from '../../simulation/simulate.ts'
+import type { Parsed } from '../connection/connection.ts'
+import { exitCodes } from '../failure.ts'
+import { printJson } from '../output/json.ts'
+import { paintFor } from '../output/paint.ts'
+import { progressOn } from '../output/progress.ts'
+import { checkFlags } from '../connection/query-flags.ts'
+import { jsonReport, textReport } from './simulate-report.ts'
+import type { World } from '../world.ts'
+
+/** About twenty seconds of work. */
+const seedsUsual = 100
+const seedsMax = 1_000_000
+const seedMax = 2 ** 31
+
+const flags = z.strictObject({
+  seeds: fromQuery(wholeNumber(1, seedsMax)).optional(),
+  seed: fromQuery(wholeNumber(0, seedMax)).optional(),
+})
+
+export function addSimulateCommand(
+  program: Command,
+  world: World,
+  finish: (exitCode: number) => void,
+): void {
+  program
+    .command('simulate')
+    .summary('try whole installations in simulated worlds, by seed')
+    .description(
+      'Plays whole installations in one process under virtual time: real intake, runs and ' +
+        'publishing against a simulated GitHub, with crashes, pauses, lost answers, limits and ' +
+        'people in between, all by the seed, and holds what GitHub and the database show to the ' +
+        'rules. The same seed is the same story. Touches no database and no network.',
+    )
+    .option(
+      '--seeds <number>',
+      `how many worlds, 1 to ${seedsMax} (default: ${seedsUsual}; 1 with --seed)`,
+    )
+    .option('--seed <number>', `the first seed, 0 to ${seedMax}; drawn when not given`)
+    .option('--story', 'print all that happened, line by line')
+    .option('--json', 'print what was found as one JSON document')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  holdfast simulate --seeds 1000
+  holdfast simulate --seed 42 --story`,
+    )
+    .action(async (parsed: Parsed) => {
+      const { seed, seeds } = checkFlags(flags, ['seeds', 'seed'], parsed)
+      const first = seed ?? world.random.below(seedMax)
+      const count = seeds ?? (seed === undefined ? seedsUsual : 1)
+      const { broken } = await play(world, parsed, first, count)
+      if (broken.length > 0) finish(exitCodes.failed)
+    })
+}
+
+async function play(
+  world: World,
+  parsed: Parsed,
+  first: number,
+  count: number,
+): Promise<Simulated> {
+  const { simulate } = await import('../../simulation/simulate.ts')
+  const progress = progressOn(world.terminal)
+  const digests = new Map<number, string>()
+  const simulated = await simulate({
+    seeds: Array.from({ length: count }, (_, at) => first + at),
+    clock: world.clock,
+    onSeed: (result, done) => {
+      digests.set(result.seed, result.digest)
+      if (parsed['story'] === true && parsed['json'] !== true) tellStory(world, result)
+      else progress.show(`${done} of ${count} seeds …`)
+    },
+  })
+  progress.end()
+  const { terminal } = world
+  const played = { simulated, first, asked: count, digests }
+  if (parsed['json'] === true) printJson(terminal, jsonReport(played))
+  else terminal.out(textReport(played, paintFor(terminal.colour)))
+  return simulated
+}
+
+function tellStory({ terminal }: World, { seed, story }: SeedResult): void {
+  terminal.out(`seed ${seed}\n${story.join('\n')}\n\n`)
+}

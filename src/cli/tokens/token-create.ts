@@ -1,0 +1,89 @@
+/**
+ * Makes a token, through a server or straight in the database. The token alone is printed on
+ * standard output, so that a script can take it.
+ */
+import { tokenBody } from '../../http/contract/tokens.ts'
+import { clauses } from '../../sentences.ts'
+import type { Parsed } from '../connection/connection.ts'
+import { UsageError } from '../failure.ts'
+import { withOperations } from '../operations/open-operations.ts'
+import type { NewTokenBody } from '../operations/operations.ts'
+import { printJson } from '../output/json.ts'
+import type { World } from '../world.ts'
+
+export interface CreateTokenRequest {
+  readonly scope: string | undefined
+  readonly name: string | undefined
+  readonly userId: string | undefined
+  readonly repos: readonly string[]
+  readonly types: readonly string[]
+  readonly expires: string | undefined
+  readonly json: boolean
+}
+
+export async function createToken(
+  world: World,
+  parsed: Parsed,
+  request: CreateTokenRequest,
+): Promise<void> {
+  const wanted = checkWanted(request, world.clock.wallMs())
+  const { id, token } = await withOperations(
+    world,
+    parsed,
+    (operations) => operations.createToken(wanted),
+    { makeDatabase: true },
+  )
+  const { scope } = wanted
+  if (request.json) printJson(world.terminal, { id, token, scope })
+  else world.terminal.out(`${token}\n`)
+  world.terminal.err(`Made ${id} with scope ${scope}. The token is shown only now.\n`)
+}
+
+const flagOfField: Readonly<Record<string, string>> = {
+  scope: '--scope',
+  name: '--name',
+  user_id: '--user-id',
+  repos: '--repo',
+  types: '--type',
+  expires_at: '--expires',
+}
+
+const unitsMs: Readonly<Record<string, number>> = {
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+  w: 604_800_000,
+}
+
+function checkWanted(request: CreateTokenRequest, now: number): NewTokenBody {
+  const { scope, name, userId, repos, types } = request
+  if (scope === undefined) {
+    throw new UsageError('--scope is missing: admin, operator, worker, read or bot:CHANNEL')
+  }
+  // Digits only: Number() would also take "1e3" and " ".
+  const user = userId !== undefined && /^[0-9]+$/.test(userId) ? Number(userId) : userId
+  const parsed = tokenBody.safeParse({
+    scope,
+    name,
+    user_id: user,
+    ...(repos.length > 0 && { repos }),
+    ...(types.length > 0 && { types }),
+    ...(request.expires !== undefined && { expires_at: endOf(request.expires, now) }),
+  })
+  if (parsed.success) return parsed.data
+  const problems = parsed.error.issues.map(({ path, message }) => {
+    const flag = flagOfField[String(path[0])] ?? String(path[0])
+    return flag === '--user-id' ? '--user-id must be a positive whole number' : `${flag} ${message}`
+  })
+  throw new UsageError(clauses([...new Set(problems)]))
+}
+
+/** From `30d` to the moment it ends. */
+function endOf(text: string, now: number): string {
+  const [, count, unit] = /^([1-9][0-9]{0,5})([mhdw])$/.exec(text) ?? []
+  const ms = Number(count) * (unitsMs[unit ?? ''] ?? Number.NaN)
+  if (Number.isNaN(ms)) {
+    throw new UsageError('--expires must be a time like 30d: a number and m, h, d or w')
+  }
+  return new Date(now + ms).toISOString()
+}
