@@ -22,7 +22,8 @@ const quick = [
 const notQuick = [
   'src/cli/main.test.ts',
   'src/cli/simulate/simulate-command.test.ts',
-  'src/stores/{claim-batches,migrations}.test.ts',
+  'src/stores/migrations.test.ts',
+  'src/stores/sql-store/claim-batches.test.ts',
   'src/stores/drivers/postgres.test.ts',
 ]
 

@@ -34,7 +34,7 @@ import {
 } from './open-store.ts'
 import { openIsOurs, openOutbox } from './outbox/open-outbox.ts'
 import { noMetrics } from './metrics.ts'
-import type { RestoreNote } from './outbox-store.ts'
+import type { RestoreNote } from './store/outbox-store.ts'
 import { createPrometheusMetrics } from './metrics/prometheus.ts'
 import type { CheckIsOurs } from './outbox/is-ours.ts'
 import { createReconciler } from './outbox/reconciler.ts'
@@ -157,7 +157,7 @@ export async function compose(settings: Settings, options: ComposeOptions): Prom
     restoreNote: () => store.outbox.restoreNote(),
     async listen() {
       // Before anything may be taken from a holder, know how long they could not reach us.
-      await store.beat()
+      await store.upkeep.beat()
       await http.listen({ host: settings.host, port: settings.port })
       // Whoever held this file before us is gone, and what it sent without an answer is in doubt.
       if (settings.database.kind === 'sqlite') await store.outbox.takeOverLeases()
@@ -321,7 +321,7 @@ function createLoops({ store, runs, scheduler, log, retention }: LoopOptions) {
 
 /** A sandbox's runs never reached GitHub: going live on top of them would believe they had. */
 async function refuseOtherMode(store: Store, settings: Settings): Promise<void> {
-  const mode = await store.recordMode(settings.mode)
+  const mode = await store.upkeep.recordMode(settings.mode)
   if (mode === settings.mode) return
   const remedy =
     mode === 'sandbox'

@@ -124,7 +124,7 @@ async function explainDelivery(store: WhyStore, query: string, id: string): Prom
     const headline = `Delivery ${id} was removed with its run. Its audit is still there.`
     return told(known, { query, kind: 'delivery', subject: id, headline, actions: [] })
   }
-  const names = await store.repositoryNames([delivery.repositoryId])
+  const names = await store.repositories.names([delivery.repositoryId])
   const repo = names.get(delivery.repositoryId) ?? known.runs[0]?.repo ?? 'a repository'
   const subject = outside(targetText(delivery, repo))
   const run = known.runs.find((one) => one.id === delivery.runId)

@@ -5,17 +5,18 @@ import type { Attempt, Delivery } from '../domain/outbox/delivery.ts'
 import { waitOf } from '../domain/outbox/delivery.ts'
 import { targetText } from '../domain/outbox/target-text.ts'
 import { deliveryNotFound } from '../errors.ts'
-import type { OutboxStore } from '../outbox-store.ts'
-import type { Paged, Store } from '../store.ts'
+import type { OutboxStore } from '../store/outbox-store.ts'
+import type { Paged, Store, StorePart } from '../store.ts'
 import type { BudgetView, DeliveryView, DeliveryWithAttemptsView } from './contract.ts'
 import { maybeTime, timeView } from './run-view.ts'
 
-export type DeliveryStore = Pick<Store, 'now' | 'repositoryNames'> & {
-  readonly outbox: Pick<OutboxStore, 'delivery' | 'attemptsOf'>
-}
+export type DeliveryStore = StorePart<{ repositories: 'names' }> &
+  Pick<Store, 'now'> & {
+    readonly outbox: Pick<OutboxStore, 'delivery' | 'attemptsOf'>
+  }
 
 export async function deliveryPage(store: DeliveryStore, page: Paged<Delivery>) {
-  const names = await store.repositoryNames(page.items.map((item) => item.repositoryId))
+  const names = await store.repositories.names(page.items.map((item) => item.repositoryId))
   const now = store.now()
   return {
     items: page.items.map((item) => deliveryView(item, names, now)),
@@ -24,7 +25,7 @@ export async function deliveryPage(store: DeliveryStore, page: Paged<Delivery>) 
 }
 
 export async function oneDelivery(store: DeliveryStore, item: Delivery): Promise<DeliveryView> {
-  return deliveryView(item, await store.repositoryNames([item.repositoryId]), store.now())
+  return deliveryView(item, await store.repositories.names([item.repositoryId]), store.now())
 }
 
 export async function deliveryOf(

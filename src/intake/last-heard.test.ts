@@ -48,7 +48,7 @@ async function hear(
   const payload = payloadOf(id, name, action, second, told)
   const webhookId = `${id} ${action} ${second}`
   const event = readEvent(webhookId, 'pull_request', payload)
-  await store.receiveWebhook(
+  await store.inbox.receive(
     newWebhook({
       ...{ webhookId, action, repo: name, repoId: id, number: 5 },
       ...{ lane: laneOf(event), eventAt: event.eventAt, prState: event.prState },

@@ -14,7 +14,7 @@ import {
   repairQueue,
 } from '../domain/outbox/queue.ts'
 import type { RepositoryRef } from '../github.ts'
-import type { LeasedDelivery } from '../outbox-store.ts'
+import type { LeasedDelivery } from '../store/outbox-store.ts'
 import type { Release } from './hands.ts'
 import type { LookFailure } from './outcome-of.ts'
 import { failureOfLook } from './outcome-of.ts'

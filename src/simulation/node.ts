@@ -137,8 +137,8 @@ export class SimulatedNode {
       await memory.select(statement)
     }
     const store = stoppedAtAttempts(mutation.store?.(opened, tamper) ?? opened, ports)
-    await store.recordMode('live')
-    await store.beat()
+    await store.upkeep.recordMode('live')
+    await store.upkeep.beat()
     if (alone) await store.outbox.takeOverLeases()
     this.#running = this.#assemble(store, ports)
   }

@@ -77,7 +77,7 @@ const reached = (gate: number) =>
 
 const report = (text: string) => {
   const { runId, leaseHash } = holderOf(held)
-  return here.reportStatus({ runId, leaseHash, text, actor: 'test' }, null)
+  return here.runs.reportStatus({ runId, leaseHash, text, actor: 'test' }, null)
 }
 const anchor = () => new OutboxHand({ store: here }).named(held.run!.id, 'anchor')
 
@@ -105,7 +105,7 @@ it('an end while an outcome is being stored: the outcome closes its own version 
   await shut(outcomes)
   const ending = hand.end(leased, attempt, sentEnd({ providerId: '7' }))
   await reached(outcomes)
-  await here.completeRun(completion(held), null)
+  await here.runs.complete(completion(held), null)
   await open(outcomes)
   expect(await ending).toBe('recorded')
   const after = await anchor()

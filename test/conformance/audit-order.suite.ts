@@ -19,7 +19,7 @@ export async function followFrom(
 ): Promise<AuditRow[]> {
   const seen: AuditRow[] = []
   for (let after = start; ;) {
-    const { rows, more } = await store.auditAfter(after, filter, limit)
+    const { rows, more } = await store.audit.after(after, filter, limit)
     seen.push(...rows)
     if (!more) return seen
     after = rows.at(-1)?.order ?? after
@@ -28,7 +28,7 @@ export async function followFrom(
 
 export function auditOrder(open: OpenStore): void {
   const world = useWorld(open)
-  const here = () => world().store.latestAuditOrder()
+  const here = () => world().store.audit.latestOrder()
 
   it('is followed oldest first, page by page, from wherever one was', async () => {
     const start = await here()
@@ -47,7 +47,7 @@ export function auditOrder(open: OpenStore): void {
 
   it('has nothing after the newest', async () => {
     await new TestSubject(world()).claim('a')
-    expect(await world().store.auditAfter(await here(), {}, 10)).toEqual({ rows: [], more: false })
+    expect(await world().store.audit.after(await here(), {}, 10)).toEqual({ rows: [], more: false })
   })
 
   it('comes in pieces of 4 MB at most, and says when there is more', async () => {
@@ -62,12 +62,15 @@ export function auditOrder(open: OpenStore): void {
       ['e', 1],
     ] as const) {
       const failed = { errorCode: 'x'.repeat(size) }
-      await world().store.completeRun(completion(await subject.claim(name), 'failed', failed), null)
+      await world().store.runs.complete(
+        completion(await subject.claim(name), 'failed', failed),
+        null,
+      )
     }
     const filter = { type: 'run.failed' } as const
     const pieces: AuditRow[][] = []
     for (let [after, isMore] = [start, true]; isMore;) {
-      const { rows, more } = await world().store.auditAfter(after, filter, 100)
+      const { rows, more } = await world().store.audit.after(after, filter, 100)
       pieces.push([...rows])
       ;[after, isMore] = [rows.at(-1)?.order ?? after, more]
     }
@@ -79,7 +82,7 @@ export function auditOrder(open: OpenStore): void {
     const subject = new TestSubject(world())
     const start = await here()
     for (const name of ['a', 'b', 'c', 'd']) await subject.claim(name)
-    const { items } = await world().store.listAudit({}, { limit: 3, cursor: null })
+    const { items } = await world().store.audit.list({}, { limit: 3, cursor: null })
     const followed = await followFrom(world().store, start, 100)
     expect(items).toEqual(followed.slice(-3).toReversed())
   })
@@ -131,10 +134,10 @@ export function auditOrder(open: OpenStore): void {
     const before = await here()
     world().clock.move(1000)
     const limits = { finishedMs: 1e12, supersededMs: 1e12, eventMs: 1e12, auditMs: 0 }
-    while ((await world().store.purge(limits, 'test')).more);
+    while ((await world().store.upkeep.purge(limits, 'test')).more);
     expect(await followFrom(world().store, 0, 100)).toEqual([])
     await subject.claim('b')
-    const { rows } = await world().store.auditAfter(before, {}, 1)
+    const { rows } = await world().store.audit.after(before, {}, 1)
     expect(rows[0]?.type).toBe('run.claimed')
   })
 }

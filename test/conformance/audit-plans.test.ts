@@ -12,7 +12,7 @@ import {
   latestAudit,
   listAudit,
   placeAudits,
-} from '../../src/stores/verbs/audit-order.ts'
+} from '../../src/stores/verbs/audit/audit-order.ts'
 import type { VerbContext } from '../../src/stores/verbs/context.ts'
 import { migratedMemory } from '../schema/dump-sqlite.ts'
 import { numbersTo, stepsOnSqlite, usePostgresPlans } from './plans.ts'

@@ -62,7 +62,7 @@ export class Auditor {
   }
 
   static async begin(walk: Walk): Promise<Auditor> {
-    const { items } = await walk.world.store.listAudit({}, { limit: 1, cursor: null })
+    const { items } = await walk.world.store.audit.list({}, { limit: 1, cursor: null })
     return new Auditor(walk, items[0]?.id ?? 0)
   }
 
@@ -70,7 +70,7 @@ export class Auditor {
     await this.#readAudits()
     for (const subject of this.#walk.subjects) {
       const page = { limit: 100, cursor: null }
-      const { items } = await this.#walk.world.store.listRuns({ type: subject.type }, page)
+      const { items } = await this.#walk.world.store.runs.list({ type: subject.type }, page)
       for (const run of items) this.#checkRun(run)
       if (items.length > 0) await this.#checkSubject(subject, items)
     }
@@ -78,7 +78,7 @@ export class Auditor {
 
   async #readAudits(): Promise<void> {
     const page = { limit: 200, cursor: null }
-    const { items } = await this.#walk.world.store.listAudit({}, page)
+    const { items } = await this.#walk.world.store.audit.list({}, page)
     const fresh = items.filter(({ id }) => id > this.#lastAudit).toReversed()
     for (const row of fresh) {
       this.#lastAudit = row.id
@@ -99,7 +99,7 @@ export class Auditor {
     const active = runs.filter(isActive)
     const held = active.filter(({ state }) => state !== 'pending')
     expect(held.length, 'runs being worked on').toBeLessThanOrEqual(1)
-    const row = await this.#walk.world.store.subject(runs[0]!.subjectId)
+    const row = await this.#walk.world.store.runs.subject(runs[0]!.subjectId)
     if (subject.policy.onNewer === 'supersede') {
       expect(active.length, 'active runs').toBeLessThanOrEqual(1)
       for (const run of active) expect(run.pair, 'the current key').toBe(row?.currentPair)

@@ -3,7 +3,7 @@
  * some, since when it listens; and tells what was caught up apart from what came.
  */
 import { describe, expect, it } from 'vitest'
-import type { TakenHeadCheck } from '../../src/catch-up-store.ts'
+import type { TakenHeadCheck } from '../../src/store/catch-up-store.ts'
 import { leaseMs, pullRequestClaim, sha, unique } from './claims.ts'
 import { TestSubject } from './test-subject.ts'
 import { newWebhook, received, toldOf } from './webhooks.ts'
@@ -21,12 +21,12 @@ export function catchingUp(open: OpenStore): void {
       ['webhook.caught_up'],
       ['webhook.caught_up'],
     ])
-    const { items } = await store.listAudit({ inboxId: done.id }, { limit: 1, cursor: null })
+    const { items } = await store.audit.list({ inboxId: done.id }, { limit: 1, cursor: null })
     expect(items[0]).toMatchObject({
       actor: 'catch-up',
       data: { webhook_id: done.webhookId, decision: 'ignored', reason: 'draft' },
     })
-    const late = await store.receiveWebhook(newWebhook({ webhookId: waits.webhookId }))
+    const late = await store.inbox.receive(newWebhook({ webhookId: waits.webhookId }))
     expect(late).toMatchObject({ arrived: 'again', entry: { id: waits.id } })
   })
 
@@ -41,12 +41,12 @@ export function catchingUp(open: OpenStore): void {
   it('knows the repositories that events came from, the last used first', async () => {
     const { store, clock } = world()
     const [heard, unheard, old] = [unique('a/heard'), unique('a/unheard'), unique('a/old')]
-    await store.learnRepository(old, 71, 'now', 'test')
-    await store.claimRun(pullRequestClaim({ repo: old, pr: 1, head: 'a' }), null)
+    await store.repositories.learn(old, 71, 'now', 'test')
+    await store.runs.claim(pullRequestClaim({ repo: old, pr: 1, head: 'a' }), null)
     clock.move(2 * hour)
-    await store.learnRepository(heard, 72, 'now', 'test')
+    await store.repositories.learn(heard, 72, 'now', 'test')
     for (const repo of [heard, unheard]) {
-      await store.claimRun(pullRequestClaim({ repo, pr: 1, head: 'a' }), null)
+      await store.runs.claim(pullRequestClaim({ repo, pr: 1, head: 'a' }), null)
     }
     const used = await store.catchUp.repositoriesInUse(store.now() - hour, 10)
     expect(used).toEqual({ items: [{ name: heard, githubId: 72 }], left: 0 })
@@ -57,19 +57,19 @@ export function catchingUp(open: OpenStore): void {
   it('knows those that GitHub told of, also where nothing was claimed', async () => {
     const { store, clock } = world()
     const [heard, told] = [unique('b/heard'), unique('b/told')]
-    await store.learnRepository(heard, 73, 'now', 'test')
-    await store.tellRepository(told, 74, null, 'test')
+    await store.repositories.learn(heard, 73, 'now', 'test')
+    await store.repositories.learnUnverified(told, 74, null, 'test')
     const names = async (): Promise<string[]> => {
       const { items } = await store.catchUp.repositoriesInUse(store.now() - hour, 1000)
       return items.map(({ name }) => name).filter((name) => name === heard || name === told)
     }
     expect(await names()).toEqual([heard])
-    await store.learnRepository(told, 74, 'now', 'test')
+    await store.repositories.learn(told, 74, 'now', 'test')
     expect(new Set(await names())).toEqual(new Set([heard, told]))
     clock.move(2 * hour)
     expect(await names()).toEqual([])
     // Told of again, it is in use again.
-    await store.learnRepository(heard, 73, store.now(), 'test')
+    await store.repositories.learn(heard, 73, store.now(), 'test')
     expect(await names()).toEqual([heard])
   })
 
@@ -78,8 +78,8 @@ export function catchingUp(open: OpenStore): void {
     const names = ['a', 'b', 'c'].map((name) => unique(`rotating/${name}`))
     for (const [i, repo] of names.entries()) {
       clock.move(hour)
-      await store.learnRepository(repo, 7100 + i, 'now', 'test')
-      await store.claimRun(pullRequestClaim({ repo, pr: 1, head: 'a' }), null)
+      await store.repositories.learn(repo, 7100 + i, 'now', 'test')
+      await store.runs.claim(pullRequestClaim({ repo, pr: 1, head: 'a' }), null)
     }
     const since = store.now() - 2.5 * hour
     const seen: (string | undefined)[] = []
@@ -98,13 +98,13 @@ export function catchingUp(open: OpenStore): void {
     const names = ['a', 'b', 'c', 'd', 'e'].map((name) => unique(`quiet/${name}`))
     for (const [i, repo] of names.entries()) {
       clock.move(1)
-      await store.learnRepository(repo, 8100 + i, 'now', 'test')
-      await store.claimRun(pullRequestClaim({ repo, pr: 1, head: 'a' }), null)
+      await store.repositories.learn(repo, 8100 + i, 'now', 'test')
+      await store.runs.claim(pullRequestClaim({ repo, pr: 1, head: 'a' }), null)
     }
     clock.move(2 * hour)
     const fresh = unique('quiet/fresh')
-    await store.learnRepository(fresh, 8200, 'now', 'test')
-    await store.claimRun(pullRequestClaim({ repo: fresh, pr: 1, head: 'a' }), null)
+    await store.repositories.learn(fresh, 8200, 'now', 'test')
+    await store.runs.claim(pullRequestClaim({ repo: fresh, pr: 1, head: 'a' }), null)
     const look = async (): Promise<string[]> => {
       const found = await store.catchUp.quietRepositories(store.now() - hour, 2)
       for (const quiet of found.items) await store.catchUp.noteQuietLooked(quiet)
@@ -157,7 +157,7 @@ export function catchingUp(open: OpenStore): void {
       }
     }
     const settle = (runId: string, fence: number, head: string) =>
-      world().store.settleHead({
+      world().store.runs.confirmHead({
         ...{ runId, fence, actor: 'check' },
         ...{ headSha: sha(head), baseSha: sha('main'), at: 7 },
       })
@@ -245,12 +245,12 @@ export function catchingUp(open: OpenStore): void {
       const { store, clock } = world()
       const subject = new TestSubject(world())
       const [id, renamed] = [7200, unique('acme/renamed')]
-      await store.learnRepository(subject.repo, id, 'now', 'test')
+      await store.repositories.learn(subject.repo, id, 'now', 'test')
       await subject.claim('a')
       await subject.claim('b', { repo: renamed })
       const last = await subject.claim('c', { repo: renamed })
       expect(last.unclear).toBe(true)
-      await store.learnRepository(renamed, id, 'now', 'test')
+      await store.repositories.learn(renamed, id, 'now', 'test')
       clock.move(minute)
       const { run } = (await take(last.run!.id))!
       expect(await settle(run!.id, run!.fence, 'c')).toMatchObject({ result: 'confirmed' })
@@ -274,7 +274,7 @@ export function catchingUp(open: OpenStore): void {
       const { store, clock } = world()
       const subject = new TestSubject(world(), { onNewer: 'queue' })
       const [id, renamed] = [7300, unique('acme/renamed')]
-      await store.learnRepository(subject.repo, id, 'now', 'test')
+      await store.repositories.learn(subject.repo, id, 'now', 'test')
       await subject.bring('0', 'succeeded', { eventAt: 4 })
       const stray = { repo: renamed, eventAt: 5 }
       await subject.bring('a', 'succeeded', stray)
@@ -282,7 +282,7 @@ export function catchingUp(open: OpenStore): void {
       await subject.claim('c', { ...stray, eventAt: 6 })
       const back = await subject.claim('b', { repo: renamed })
       expect(back).toMatchObject({ unclear: true, run: { fence: first.run!.fence } })
-      await store.learnRepository(renamed, id, 'now', 'test')
+      await store.repositories.learn(renamed, id, 'now', 'test')
       const { id: runId, fence } = first.run!
       await store.catchUp.forgetHeadCheck(runId, fence)
       expect(await settle(runId, fence, 'c')).toMatchObject({ result: 'unchanged' })
@@ -316,12 +316,12 @@ export function catchingUp(open: OpenStore): void {
 
   it('remembers when it was first started', async () => {
     const { store, clock } = world()
-    expect(await store.firstStartedAt()).toBeNull()
-    await store.recordMode('live')
-    const first = await store.firstStartedAt()
+    expect(await store.upkeep.firstStartedAt()).toBeNull()
+    await store.upkeep.recordMode('live')
+    const first = await store.upkeep.firstStartedAt()
     clock.move(hour)
-    await store.recordMode('live')
+    await store.upkeep.recordMode('live')
     expect(first).not.toBeNull()
-    expect(await store.firstStartedAt()).toBe(first)
+    expect(await store.upkeep.firstStartedAt()).toBe(first)
   })
 }

@@ -8,7 +8,7 @@ import pg from 'pg'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import type { Delivery } from '../../src/domain/outbox/delivery.ts'
 import type { ClaimAnswer } from '../../src/store.ts'
-import type { SqlStore } from '../../src/stores/sql-store.ts'
+import type { SqlStore } from '../../src/stores/sql-store/sql-store.ts'
 import { openPostgres } from '../../src/stores/open-postgres.ts'
 import { migratedDatabase, type TestDatabase } from '../postgres/fresh-database.ts'
 import { completion, policy, pullRequestClaim, unique } from './claims.ts'
@@ -39,7 +39,7 @@ afterEach(async () => {
 
 const claim = (repo: string, pr: number): Promise<ClaimAnswer> => {
   const own = { policy: { ...policy, announcement: onlyCheck } }
-  return stores[0].claimRun(pullRequestClaim({ repo, pr, head: 'a' }, own), null)
+  return stores[0].runs.claim(pullRequestClaim({ repo, pr, head: 'a' }, own), null)
 }
 
 /** Each has come as far as to ask for runs, or waits for the other; then they go on. */
@@ -62,7 +62,7 @@ it('the newest check run is of the run that counts, whoever writes first', async
   for (let turn = 0; turn < 5; turn += 1) {
     const repo = unique('acme/repo')
     const [five, six] = [await claim(repo, 5), await claim(repo, 6)]
-    for (const held of [five, six]) await stores[0].completeRun(completion(held), null)
+    for (const held of [five, six]) await stores[0].runs.complete(completion(held), null)
     const hands = stores.map((store) => new OutboxHand({ store }))
     const due = await hands[0]!.lease()
     const check = (of: ClaimAnswer) => due.find(({ delivery }) => delivery.runId === of.run?.id)!

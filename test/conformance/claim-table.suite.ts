@@ -135,7 +135,7 @@ export function claimTable(open: OpenStore): void {
     const { runKey } = await subject.bring('a', way)
     const before = await subject.run('a')
     const elsewhere = jobClaim(runKey, unique('elsewhere'), { type: subject.type })
-    await expect(world().store.claimRun(elsewhere, null)).rejects.toMatchObject({
+    await expect(world().store.runs.claim(elsewhere, null)).rejects.toMatchObject({
       code: 'key_conflict',
     })
     expect(await subject.run('a')).toEqual(before)
@@ -148,16 +148,19 @@ export function claimTable(open: OpenStore): void {
     const { key } = pullRequest.claimOf('a')
     const over = { key, pair: key, type: pullRequest.type, repo: squatter.repo }
     const { run: job } = await squatter.bring('a', way, over)
-    const before = await store.run(job!.id)
+    const before = await store.runs.get(job!.id)
     world().clock.move(second)
     const own = await pullRequest.claim('a')
     expect(own).toMatchObject({ reason: 'new', process: true, run: { key, pr: 5 } })
     expect(await pullRequest.claim('a')).toMatchObject({ reason: 'duplicate' })
-    expect(await store.run(job!.id)).toEqual(before)
-    const inRepo = await store.listRuns({ key, repo: pullRequest.repo }, { limit: 9, cursor: null })
+    expect(await store.runs.get(job!.id)).toEqual(before)
+    const inRepo = await store.runs.list(
+      { key, repo: pullRequest.repo },
+      { limit: 9, cursor: null },
+    )
     expect(inRepo.items.map(({ id }) => id)).toEqual([own.run!.id])
     // By the key alone both are found, the pull request's first.
-    const both = await store.listRuns({ key }, { limit: 9, cursor: null })
+    const both = await store.runs.list({ key }, { limit: 9, cursor: null })
     expect(both.items.map(({ id }) => id)).toEqual([own.run!.id, job!.id])
   })
 
@@ -166,7 +169,7 @@ export function claimTable(open: OpenStore): void {
     const { runKey } = await pullRequest.claim('a')
     for (const repo of [null, pullRequest.repo, unique('acme/other')]) {
       const job = jobClaim(runKey, unique('elsewhere'), { type: pullRequest.type, repo })
-      const claimed = world().store.claimRun(job, null)
+      const claimed = world().store.runs.claim(job, null)
       await expect(claimed).rejects.toMatchObject({ code: 'key_conflict' })
     }
   })
@@ -175,7 +178,7 @@ export function claimTable(open: OpenStore): void {
     const subject = new TestSubject(world(), { kind: 'job' })
     const { runKey } = await subject.claim('a')
     const other = jobClaim(runKey, unique('elsewhere'), { type: unique('type') })
-    expect(await world().store.claimRun(other, null)).toMatchObject({ reason: 'new' })
+    expect(await world().store.runs.claim(other, null)).toMatchObject({ reason: 'new' })
   })
 
   it('the same head with another base is a new key', async () => {

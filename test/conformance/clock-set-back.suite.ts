@@ -14,19 +14,19 @@ export function clockSetBack(open: OpenStore): void {
   let world: World
   beforeEach(async () => {
     world = await openWorld(open)
-    await world.store.beat()
+    await world.store.upkeep.beat()
   })
   afterEach(() => world.close())
 
   async function setBack(): Promise<void> {
     world.clock.move(-30 * day)
-    await world.store.beat()
+    await world.store.upkeep.beat()
   }
 
   async function live(seconds: number): Promise<void> {
     for (let passed = 0; passed < seconds; passed++) {
       world.clock.move(second)
-      await world.store.beat()
+      await world.store.upkeep.beat()
     }
   }
 
@@ -46,9 +46,9 @@ export function clockSetBack(open: OpenStore): void {
     const leaseMs = 10 * second
     await subject.claim('a', { lease: grant({ ms: leaseMs }), leaseMs })
     world.clock.move(80 * second)
-    await world.store.beat()
+    await world.store.upkeep.beat()
     world.clock.move(-80 * second)
-    await world.store.beat()
+    await world.store.upkeep.beat()
     await live(10)
     expect(await subject.claim('a')).toMatchObject({ reason: 'reclaimed' })
   })
@@ -58,8 +58,8 @@ export function clockSetBack(open: OpenStore): void {
     const { run } = await subject.claim('a', { lease: null })
     await setBack()
     await live(5)
-    expect(await world.store.dueRuns(10)).toContain(run!.id)
-    expect(await world.store.sweepRun(run!.id)).toMatchObject({ errorCode: 'no_worker' })
+    expect(await world.store.runs.due(10)).toContain(run!.id)
+    expect(await world.store.runs.sweep(run!.id)).toMatchObject({ errorCode: 'no_worker' })
   })
 
   it('a retry, a look and a deadline are near again, and a look begins early enough', async () => {
@@ -93,9 +93,9 @@ export function clockSetBack(open: OpenStore): void {
     const until = world.store.now() + 40 * day
     await world.store.outbox.blockIdentity(identity, until, 'limit', 'publisher')
     world.clock.move(30 * second)
-    await world.store.beat()
+    await world.store.upkeep.beat()
     world.clock.move(-20 * second)
-    await world.store.beat()
+    await world.store.upkeep.beat()
     expect(await world.store.outbox.blockedUntil(identity)).toBe(until)
   })
 
@@ -131,11 +131,11 @@ export function clockSetBack(open: OpenStore): void {
 
   it('a repository’s name that GitHub told can be given away', async () => {
     const { store } = world
-    await store.learnRepository('acme/told', 111, 'now', 'test')
+    await store.repositories.learn('acme/told', 111, 'now', 'test')
     await setBack()
     await live(1)
-    await store.learnRepository('acme/told', 112, store.now(), 'test')
-    expect(await store.repositoryNamed('acme/told')).toMatchObject({ githubId: 112 })
+    await store.repositories.learn('acme/told', 112, store.now(), 'test')
+    expect(await store.repositories.named('acme/told')).toMatchObject({ githubId: 112 })
   })
 
   it('a repository that was looked at is not the last one for ever', async () => {
@@ -143,8 +143,8 @@ export function clockSetBack(open: OpenStore): void {
     const [ahead, other] = [101, 102]
     for (const githubId of [ahead, other]) {
       const repo = `acme/r${githubId}`
-      await store.learnRepository(repo, githubId, 'now', 'test')
-      await store.claimRun(pullRequestClaim({ repo, pr: 1, head: 'a' }), null)
+      await store.repositories.learn(repo, githubId, 'now', 'test')
+      await store.runs.claim(pullRequestClaim({ repo, pr: 1, head: 'a' }), null)
     }
     await store.catchUp.noteLooked(ahead)
     await setBack()
@@ -156,7 +156,7 @@ export function clockSetBack(open: OpenStore): void {
 
   it('a webhook that waits is looked at within a minute', async () => {
     const entry = await received(world.store)
-    await world.store.postponeWebhook(entry.id, world.store.now() + 5 * second, 'not now')
+    await world.store.inbox.postpone(entry.id, world.store.now() + 5 * second, 'not now')
     await setBack()
     await live(60)
     const due = await allDue(world.store)

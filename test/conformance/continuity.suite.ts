@@ -15,7 +15,7 @@ export function continuity(open: OpenStore): void {
   let world: World
   beforeEach(async () => {
     world = await openWorld(open)
-    await world.store.beat()
+    await world.store.upkeep.beat()
   })
   afterEach(() => world.close())
 
@@ -31,13 +31,13 @@ export function continuity(open: OpenStore): void {
   async function live(seconds: number): Promise<void> {
     for (let passed = 0; passed < seconds; passed++) {
       world.clock.move(second)
-      await world.store.beat()
+      await world.store.upkeep.beat()
     }
   }
 
   async function absent(seconds: number): Promise<void> {
     world.clock.move(seconds * second)
-    await world.store.beat()
+    await world.store.upkeep.beat()
   }
 
   it('without an absence a lease is over at its end', async () => {
@@ -108,7 +108,7 @@ export function continuity(open: OpenStore): void {
     const subject = new TestSubject(world)
     const held = await subject.claim('a', { lease: short('caller'), leaseMs })
     world.clock.move(-30 * second)
-    const renewed = await world.store.heartbeatRun(holderOf(held), null)
+    const renewed = await world.store.runs.heartbeat(holderOf(held), null)
     expect(renewed.expiresAt).toBe(held.lease!.expiresAt)
   })
 
@@ -116,13 +116,13 @@ export function continuity(open: OpenStore): void {
     const subject = new TestSubject(world)
     const { run } = await subject.claim('a', { lease: null, leaseMs })
     const request = leaseRequest({ runId: run!.id, grant: short('worker'), leaseMs })
-    await world.store.leaseRun(request, null)
+    await world.store.runs.lease(request, null)
     await absent(20)
-    expect(await world.store.sweepRun(run!.id)).toBeNull()
+    expect(await world.store.runs.sweep(run!.id)).toBeNull()
     expect(await subject.state('a')).toBe('running')
     await live(10)
-    expect(await world.store.dueRuns(10)).toContain(run!.id)
-    expect(await world.store.sweepRun(run!.id)).toMatchObject({ state: 'pending', attempt: 2 })
+    expect(await world.store.runs.due(10)).toContain(run!.id)
+    expect(await world.store.runs.sweep(run!.id)).toMatchObject({ state: 'pending', attempt: 2 })
   })
 
   it('a deadline or a wait for a worker that ended in the absence gets a lease more', async () => {
@@ -131,11 +131,11 @@ export function continuity(open: OpenStore): void {
     const waiting = new TestSubject(world, { pendingTimeoutMs: 8 * second })
     const pending = await waiting.claim('a', { lease: null, leaseMs })
     await absent(20)
-    expect(await world.store.sweepRun(held.run!.id)).toBeNull()
-    expect(await world.store.sweepRun(pending.run!.id)).toBeNull()
+    expect(await world.store.runs.sweep(held.run!.id)).toBeNull()
+    expect(await world.store.runs.sweep(pending.run!.id)).toBeNull()
     await live(10)
-    expect(await world.store.sweepRun(held.run!.id)).toMatchObject({ errorCode: 'timeout' })
-    expect(await world.store.sweepRun(pending.run!.id)).toMatchObject({ errorCode: 'no_worker' })
+    expect(await world.store.runs.sweep(held.run!.id)).toMatchObject({ errorCode: 'timeout' })
+    expect(await world.store.runs.sweep(pending.run!.id)).toMatchObject({ errorCode: 'no_worker' })
   })
 
   it('a caller’s run is not worker_lost at once when its last chance fell in it', async () => {
@@ -143,12 +143,12 @@ export function continuity(open: OpenStore): void {
     const lease = grant({ ms: 2 * second })
     const { run } = await subject.claim('a', { lease, leaseMs: 2 * second })
     await live(3)
-    await world.store.sweepRun(run!.id)
+    await world.store.runs.sweep(run!.id)
     await absent(40)
-    await world.store.sweepRun(run!.id)
+    await world.store.runs.sweep(run!.id)
     expect(await subject.state('a')).toBe('running')
     await live(2)
-    expect(await world.store.sweepRun(run!.id)).toMatchObject({ errorCode: 'worker_lost' })
+    expect(await world.store.runs.sweep(run!.id)).toMatchObject({ errorCode: 'worker_lost' })
   })
 
   it('a hiccup shorter than three beats is no absence', async () => {

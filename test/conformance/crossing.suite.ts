@@ -16,8 +16,8 @@ export function crossing(open: OpenStore): void {
     const [key, type] = [unique('key'), unique('type')]
     const innocent = new TestSubject(world())
     const results = await Promise.allSettled([
-      world().store.claimRun(jobClaim(key, 'subject one', { type }), null),
-      world().store.claimRun(jobClaim(key, 'subject two', { type }), null),
+      world().store.runs.claim(jobClaim(key, 'subject one', { type }), null),
+      world().store.runs.claim(jobClaim(key, 'subject two', { type }), null),
       innocent.claim('a'),
     ])
     const told = results.map((result) =>
@@ -41,11 +41,11 @@ export function crossing(open: OpenStore): void {
   it('a released lease is not given out again under its Idempotency-Key', async () => {
     const subject = new TestSubject(world())
     const key = onceOf(unique('key'))
-    const first = await world().store.claimRun(subject.claimOf('a'), key)
+    const first = await world().store.runs.claim(subject.claimOf('a'), key)
     const { leaseHash } = first.run!
     const holder = { runId: first.run!.id, leaseHash: leaseHash!, leaseMs: null, actor: 'test' }
-    await world().store.releaseRun(holder, null)
-    const again = await world().store.claimRun(subject.claimOf('a'), key)
+    await world().store.runs.release(holder, null)
+    const again = await world().store.runs.claim(subject.claimOf('a'), key)
     expect(again).toMatchObject({ process: false, reason: 'duplicate', lease: null })
   })
 
@@ -54,10 +54,10 @@ export function crossing(open: OpenStore): void {
     const { run } = await subject.claim('a', { lease: null })
     const key = onceOf(unique('key'))
     const request = leaseRequest({ types: [subject.type] })
-    const first = await world().store.leaseRun(request, key)
+    const first = await world().store.runs.lease(request, key)
     world().clock.move(leaseMs)
-    expect(await world().store.sweepRun(run!.id)).toMatchObject({ state: 'pending', attempt: 2 })
-    const again = await world().store.leaseRun(leaseRequest({ types: [subject.type] }), key)
+    expect(await world().store.runs.sweep(run!.id)).toMatchObject({ state: 'pending', attempt: 2 })
+    const again = await world().store.runs.lease(leaseRequest({ types: [subject.type] }), key)
     expect(again?.run.fence).toBeGreaterThan(first!.run.fence)
     expect(again?.run.leaseHash).not.toBe(first!.run.leaseHash)
   })
@@ -68,9 +68,9 @@ export function crossing(open: OpenStore): void {
     const key = onceOf(unique('key'))
     const { id: runId, leaseHash } = run!
     const holder = { runId, leaseHash: leaseHash!, leaseMs: null, actor: 'test' }
-    await world().store.heartbeatRun(holder, key)
+    await world().store.runs.heartbeat(holder, key)
     await subject.claim('b')
-    await expect(world().store.heartbeatRun(holder, key)).rejects.toMatchObject({
+    await expect(world().store.runs.heartbeat(holder, key)).rejects.toMatchObject({
       code: 'superseded',
     })
   })
@@ -80,7 +80,7 @@ export function crossing(open: OpenStore): void {
     const { run } = await subject.claim('a')
     const { id: runId, leaseHash } = run!
     const holder = { runId, leaseHash: leaseHash!, leaseMs: null, actor: 'test' }
-    const released = await world().store.releaseRun(holder, null)
+    const released = await world().store.runs.release(holder, null)
     expect(released.fence).toBeGreaterThan(run!.fence)
   })
 
@@ -92,7 +92,7 @@ export function crossing(open: OpenStore): void {
     const { id: runId, fence } = unclear.run!
     const head = { headSha: sha('a'), baseSha: sha('main'), at: world().store.now() }
     const seen = { runId, fence, ...head, actor: 'check' }
-    expect(await world().store.settleHead(seen)).toMatchObject({ result: 'unchanged' })
+    expect(await world().store.runs.confirmHead(seen)).toMatchObject({ result: 'unchanged' })
     expect(await subject.state('c')).toBe('running')
   })
 
@@ -104,7 +104,7 @@ export function crossing(open: OpenStore): void {
     const { id: runId, fence } = unclear.run!
     const head = { headSha: sha('a'), baseSha: sha('main'), at: world().store.now() }
     const seen = { runId, fence, ...head, actor: 'check' }
-    expect(await world().store.settleHead(seen)).toMatchObject({ result: 'moved' })
+    expect(await world().store.runs.confirmHead(seen)).toMatchObject({ result: 'moved' })
     expect(await subject.state('b')).toBe('superseded')
   })
 
@@ -131,7 +131,7 @@ export function crossing(open: OpenStore): void {
     const last = await queue.claim('last', { policy })
     expect(last).toMatchObject({ reason: 'superseded-prior' })
     expect(last.supersededKeys).toHaveLength(700)
-    const active = await world().store.listRuns({ type: queue.type, state: 'pending' }, page)
+    const active = await world().store.runs.list({ type: queue.type, state: 'pending' }, page)
     expect(active.items).toEqual([])
   })
 
@@ -152,27 +152,27 @@ export function crossing(open: OpenStore): void {
     world().clock.move(10)
     await one.claim('a', { lease: null })
     const types = [one.type, two.type]
-    const first = await world().store.leaseRun(leaseRequest({ types }), null)
+    const first = await world().store.runs.lease(leaseRequest({ types }), null)
     expect(first?.run.type).toBe(two.type)
-    const second = await world().store.leaseRun(leaseRequest({ types }), null)
+    const second = await world().store.runs.lease(leaseRequest({ types }), null)
     expect(second?.run.type).toBe(one.type)
-    expect(await world().store.leaseRun(leaseRequest({ types }), null)).toBeNull()
+    expect(await world().store.runs.lease(leaseRequest({ types }), null)).toBeNull()
   })
 
   it('a claim that crosses its repository’s rename lands in the right place', async () => {
     const [before, after] = [unique('acme/old'), unique('acme/new')]
     const id = 900_000_000 + (world().store.now() % 1_000_000)
-    await world().store.learnRepository(before, id, 'now', 'test')
+    await world().store.repositories.learn(before, id, 'now', 'test')
     const claims = (repo: string, head: string) =>
-      world().store.claimRun(pullRequestClaim({ repo, pr: 5, head }), null)
+      world().store.runs.claim(pullRequestClaim({ repo, pr: 5, head }), null)
     await claims(after, 'a')
     await Promise.all([
-      world().store.learnRepository(after, id, 'now', 'test'),
+      world().store.repositories.learn(after, id, 'now', 'test'),
       ...['b', 'c', 'd', 'e'].map((head) => claims(after, head)),
     ])
     await claims(before, 'f')
-    const running = await world().store.listRuns({ repo: after, state: 'running' }, page)
-    const old = await world().store.listRuns({ repo: before, state: 'running' }, page)
+    const running = await world().store.runs.list({ repo: after, state: 'running' }, page)
+    const old = await world().store.runs.list({ repo: before, state: 'running' }, page)
     const found = new Set([...running.items, ...old.items].map((run) => run.id))
     expect(found.size).toBe(1)
   })

@@ -19,7 +19,7 @@ export function fastClock(open: OpenStore): void {
   }
   const settle = async (runId: string, fence: number, head: string, at = 11_000) => {
     const seen = { headSha: sha(head), baseSha: sha('main'), at, actor: 'check' }
-    return (await world().store.settleHead({ runId, fence, ...seen })).result
+    return (await world().store.runs.confirmHead({ runId, fence, ...seen })).result
   }
 
   it('a push is stale for now, and the head when GitHub says so', async () => {

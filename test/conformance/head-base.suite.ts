@@ -15,18 +15,18 @@ export function headBase(open: OpenStore): void {
   function pullRequest() {
     const repo = unique('acme/retargeted')
     const claim = (head: string, base: string, over: Partial<Claim> = {}) =>
-      world().store.claimRun(pullRequestClaim({ repo, pr: 5, head, base }, over), null)
+      world().store.runs.claim(pullRequestClaim({ repo, pr: 5, head, base }, over), null)
     const settle = ({ run, decisionId }: ClaimAnswer, head: string, base: string, at: number) =>
-      world().store.settleHead({
+      world().store.runs.confirmHead({
         ...{ runId: run!.id, fence: decisionId, at, actor: 'check' },
         ...{ headSha: sha(head), baseSha: sha(base) },
       })
     return { claim, settle }
   }
 
-  const stateOf = async ({ run }: ClaimAnswer) => (await world().store.run(run!.id))?.state
+  const stateOf = async ({ run }: ClaimAnswer) => (await world().store.runs.get(run!.id))?.state
   const current = async ({ run }: ClaimAnswer) =>
-    (await world().store.subject(run!.subjectId))?.currentRunId
+    (await world().store.runs.subject(run!.subjectId))?.currentRunId
 
   it('pushed and retargeted within a second: the run on GitHub’s base is current', async () => {
     const { claim, settle } = pullRequest()
@@ -43,10 +43,10 @@ export function headBase(open: OpenStore): void {
   it('of two runs on GitHub’s head the one on GitHub’s base is shown again', async () => {
     const { claim, settle } = pullRequest()
     const onMain = await claim('a', 'main', { eventAt: 1 })
-    await world().store.completeRun(completion(onMain), null)
+    await world().store.runs.complete(completion(onMain), null)
     world().clock.move(second)
     const onDev = await claim('a', 'dev', { eventAt: 2 })
-    await world().store.completeRun(completion(onDev), null)
+    await world().store.runs.complete(completion(onDev), null)
     const other = await claim('b', 'main')
     expect(await settle(other, 'a', 'main', 7)).toMatchObject({ result: 'moved' })
     expect(await current(other)).toBe(onMain.run!.id)

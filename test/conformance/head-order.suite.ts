@@ -101,7 +101,7 @@ export function headOrder(open: OpenStore): void {
         taken = await world().store.catchUp.takeHeadCheck()
       }
       const seen = { headSha: sha('a'), baseSha: sha('main'), at: 5, actor: 'test' }
-      await world().store.settleHead({ runId: asked.id, fence: taken!.fence, ...seen })
+      await world().store.runs.confirmHead({ runId: asked.id, fence: taken!.fence, ...seen })
       expect(await subject.isCurrent('a')).toBe(true)
     })
 
@@ -261,9 +261,9 @@ export function headOrder(open: OpenStore): void {
 
   describe('what GitHub says', () => {
     const settle = async (runId: string, head: string, at: number) => {
-      const fence = (await world().store.run(runId))?.fence ?? 0
+      const fence = (await world().store.runs.get(runId))?.fence ?? 0
       const seen = { headSha: sha(head), baseSha: sha('main'), at }
-      return world().store.settleHead({ runId, fence, ...seen, actor: 'check' })
+      return world().store.runs.confirmHead({ runId, fence, ...seen, actor: 'check' })
     }
 
     it('confirms the head that arrival chose, and verifies it', async () => {

@@ -17,16 +17,16 @@ export function holding(open: OpenStore): void {
     const subject = new TestSubject(world())
     await subject.claim('a', { lease: null, leaseMs: 7000 })
     const request = leaseRequest({ types: [subject.type], leaseMs: null })
-    const leased = await world().store.leaseRun(request, null)
+    const leased = await world().store.runs.lease(request, null)
     expect(leased?.lease.expiresAt).toBe(world().store.now() + 7000)
   })
   const make = () => new TestSubject(world())
 
   /** Every write a holder can make. */
   const writes = [
-    ['heartbeat', (held: Held) => world().store.heartbeatRun(holderOf(held), null)],
-    ['release', (held: Held) => world().store.releaseRun(holderOf(held), null)],
-    ['completion', (held: Held) => world().store.completeRun(completion(held), null)],
+    ['heartbeat', (held: Held) => world().store.runs.heartbeat(holderOf(held), null)],
+    ['release', (held: Held) => world().store.runs.release(holderOf(held), null)],
+    ['completion', (held: Held) => world().store.runs.complete(completion(held), null)],
   ] as const
 
   describe.each(writes)('a %s with an old lease changes nothing and says', (_what, write) => {
@@ -62,14 +62,14 @@ export function holding(open: OpenStore): void {
       await subject.claim('a', { lease: null })
       const held = await subject.lease()
       world().clock.move(leaseMs)
-      await world().store.sweepRun(held!.run.id)
+      await world().store.runs.sweep(held!.run.id)
       await refused(subject, held!, 'lease_lost')
     })
 
     it('lease_lost, after the holder released it', async () => {
       const subject = make()
       const held = await subject.claim('a')
-      await world().store.releaseRun(holderOf(held), null)
+      await world().store.runs.release(holderOf(held), null)
       await refused(subject, held, 'lease_lost')
     })
 
@@ -77,7 +77,7 @@ export function holding(open: OpenStore): void {
       const subject = new TestSubject(world(), { timeoutMs: leaseMs / 2 })
       const held = await subject.claim('a')
       world().clock.move(leaseMs / 2)
-      await world().store.sweepRun(held.run!.id)
+      await world().store.runs.sweep(held.run!.id)
       await refused(subject, held, 'lease_lost')
     })
 
@@ -113,7 +113,7 @@ export function holding(open: OpenStore): void {
       const subject = make()
       const held = await subject.claim('a')
       world().clock.move(3 * leaseMs)
-      const { expiresAt, fence } = await world().store.heartbeatRun(holderOf(held), null)
+      const { expiresAt, fence } = await world().store.runs.heartbeat(holderOf(held), null)
       expect(expiresAt).toBe(world().store.now() + leaseMs)
       expect(fence).toBe(held.run?.fence)
       expect(await subject.claim('a')).toMatchObject({ reason: 'duplicate' })
@@ -130,7 +130,7 @@ export function holding(open: OpenStore): void {
     it('a sweep of a caller’s run leaves it to its caller', async () => {
       const subject = make()
       const held = await subject.bring('a', 'expired')
-      expect(await world().store.sweepRun(held.run!.id)).toBeNull()
+      expect(await world().store.runs.sweep(held.run!.id)).toBeNull()
       await subject.complete(held)
       expect(await subject.state('a')).toBe('succeeded')
     })
@@ -142,7 +142,7 @@ export function holding(open: OpenStore): void {
     for (let beat = 0; beat < 10; beat++) {
       world().clock.move(leaseMs - 1)
       expect(await subject.claim('a')).toMatchObject({ reason: 'duplicate' })
-      await world().store.heartbeatRun(holderOf(held), null)
+      await world().store.runs.heartbeat(holderOf(held), null)
     }
   })
 
@@ -159,9 +159,9 @@ export function holding(open: OpenStore): void {
   it('a heartbeat may change how long the lease is', async () => {
     const held = await make().claim('a')
     const request = { ...holderOf(held), leaseMs: 5000 }
-    const answer = await world().store.heartbeatRun(request, null)
+    const answer = await world().store.runs.heartbeat(request, null)
     expect(answer).toMatchObject({ expiresAt: world().store.now() + 5000, leaseMs: 5000 })
-    const next = await world().store.heartbeatRun(holderOf(held), null)
+    const next = await world().store.runs.heartbeat(holderOf(held), null)
     expect(next.leaseMs).toBe(5000)
   })
 
@@ -174,11 +174,11 @@ export function holding(open: OpenStore): void {
     world().clock.move(leaseMs)
     const second = await subject.claim('a', { eventAt: 1 })
     await note()
-    await world().store.releaseRun(holderOf(second), null)
+    await world().store.runs.release(holderOf(second), null)
     const leased = await subject.lease()
     await note()
     await subject.complete(leased!)
-    await world().store.rerunRun(first.run!.id, 'person', null)
+    await world().store.runs.rerun(first.run!.id, 'person', null)
     await note()
     await subject.claim('b', { eventAt: 2 })
     await subject.claim('a', { eventAt: 3 })
@@ -207,7 +207,7 @@ export function holding(open: OpenStore): void {
         targetUrl: 'https://example.org/',
         result: '{"n":2}',
       } as const
-      const run = await world().store.completeRun(completion(held, 'succeeded', said), null)
+      const run = await world().store.runs.complete(completion(held, 'succeeded', said), null)
       expect(run).toMatchObject({ ...said, state: 'succeeded', outcome: 'succeeded' })
       expect(run.finishedAt).toBe(world().store.now())
       expect(await subject.run('a')).toEqual(run)
@@ -257,7 +257,7 @@ export function holding(open: OpenStore): void {
     it.each(['pending', 'running', 'expired'] as const)('of a %s run ends it', async (way) => {
       const subject = make()
       const { run } = await subject.bring('a', way)
-      const cancelled = await world().store.cancelRun(run!.id, 'person', null)
+      const cancelled = await world().store.runs.cancel(run!.id, 'person', null)
       expect(cancelled).toMatchObject({ state: 'cancelled', outcome: null })
       const last = (await subject.audits('a')).at(-1)
       expect(last).toMatchObject({ type: 'run.cancelled', actor: 'person' })
@@ -268,14 +268,14 @@ export function holding(open: OpenStore): void {
       async (way) => {
         const subject = make()
         const { run } = await subject.bring('a', way)
-        const cancel = world().store.cancelRun(run!.id, 'person', null)
+        const cancel = world().store.runs.cancel(run!.id, 'person', null)
         await expect(cancel).rejects.toMatchObject({ code: 'not_active' })
         expect(await subject.state('a')).toBe(way)
       },
     )
 
     it('of an unknown run is not found', async () => {
-      const cancel = world().store.cancelRun('run_unknown', 'person', null)
+      const cancel = world().store.runs.cancel('run_unknown', 'person', null)
       await expect(cancel).rejects.toMatchObject({ code: 'run_not_found' })
     })
   })
@@ -287,7 +287,7 @@ export function holding(open: OpenStore): void {
       await older.claim('a', { type, lease: null })
       world().clock.move(1)
       await newer.claim('a', { type, lease: null })
-      const take = () => world().store.leaseRun(leaseRequest({ types: [type] }), null)
+      const take = () => world().store.runs.lease(leaseRequest({ types: [type] }), null)
       expect((await take())?.run.repo).toBe(older.repo)
       expect((await take())?.run.repo).toBe(newer.repo)
       expect(await take()).toBeNull()
@@ -297,14 +297,14 @@ export function holding(open: OpenStore): void {
       const subject = make()
       const { run } = await subject.claim('a', { lease: null })
       const take = (over: object) =>
-        world().store.leaseRun(leaseRequest({ runId: run!.id, ...over }), null)
+        world().store.runs.lease(leaseRequest({ runId: run!.id, ...over }), null)
       expect(await take({ types: ['another'] })).toBeNull()
       expect((await take({}))?.run).toMatchObject({ state: 'running', worker: 'a worker' })
       expect(await take({})).toBeNull()
     })
 
     it('of an unknown run is not found', async () => {
-      const lease = world().store.leaseRun(leaseRequest({ runId: 'run_unknown' }), null)
+      const lease = world().store.runs.lease(leaseRequest({ runId: 'run_unknown' }), null)
       await expect(lease).rejects.toMatchObject({ code: 'run_not_found' })
     })
   })
@@ -314,7 +314,7 @@ export function holding(open: OpenStore): void {
     await subject.claim('a', { lease: null })
     for (let times = 0; times < 5; times++) {
       const held = await subject.lease()
-      const released = await world().store.releaseRun(holderOf(held!), null)
+      const released = await world().store.runs.release(holderOf(held!), null)
       expect(released).toMatchObject({ state: 'pending', attempt: 1, round: 1, worker: null })
     }
   })
@@ -326,11 +326,11 @@ export function holding(open: OpenStore): void {
       const { run } = await subject.claim('a', { eventAt: 1 })
       holds.push({ runId: run!.id, fence: run!.fence })
     }
-    expect(await world().store.lostHolds(holds)).toEqual([])
+    expect(await world().store.runs.lostHolds(holds)).toEqual([])
     await superseded.claim('b', { eventAt: 2 })
     world().clock.move(leaseMs)
     await reclaimed.claim('a', { eventAt: 1 })
-    const lost = await world().store.lostHolds([...holds, { runId: 'run_unknown', fence: 1 }])
+    const lost = await world().store.runs.lostHolds([...holds, { runId: 'run_unknown', fence: 1 }])
     expect(lost).toEqual([holds[1]?.runId, holds[2]?.runId, 'run_unknown'])
   })
 }

@@ -14,9 +14,9 @@ describe.each(eitherDatabase)('cut off anywhere on %s', (_name, open) => {
 
   async function shown(): Promise<string> {
     const page = { limit: 1000, cursor: null }
-    const inbox = await world.store.listInbox({}, page)
-    const runs = await world.store.listRuns({}, page)
-    const audit = await world.store.listAudit({}, page)
+    const inbox = await world.store.inbox.list({}, page)
+    const runs = await world.store.runs.list({}, page)
+    const audit = await world.store.audit.list({}, page)
     return JSON.stringify([inbox.items, runs.items, audit.items])
   }
 
@@ -31,8 +31,8 @@ describe.each(eitherDatabase)('cut off anywhere on %s', (_name, open) => {
 
   it('receiving stores nothing, and what is sent again is new', async () => {
     const webhook = newWebhook({ eventKey: 'event' })
-    expect(await cutEverywhere(() => world.store.receiveWebhook(webhook))).toBeGreaterThan(2)
-    expect(await world.store.inboxEntry(webhook.webhookId)).toMatchObject({ decision: 'accepted' })
+    expect(await cutEverywhere(() => world.store.inbox.receive(webhook))).toBeGreaterThan(2)
+    expect(await world.store.inbox.get(webhook.webhookId)).toMatchObject({ decision: 'accepted' })
   })
 
   it('settling does nothing and leaves the entry waiting', async () => {
@@ -45,23 +45,21 @@ describe.each(eitherDatabase)('cut off anywhere on %s', (_name, open) => {
       claiming(subject.claimOf('b', { eventAt: 2 })),
       { act: 'cancel', type: other.type, repo: other.repo, pr: 5 },
     ] as const
-    const took = await cutEverywhere(() => world.store.settleWebhook(decided(entry, ...acts)))
+    const took = await cutEverywhere(() => world.store.inbox.finish(decided(entry, ...acts)))
     expect(took).toBeGreaterThan(10)
     expect([await subject.state('a'), await subject.state('b')]).toEqual(['superseded', 'pending'])
     expect(await other.state('a')).toBe('cancelled')
-    expect(await world.store.inboxEntry(entry.id)).toMatchObject({ state: 'processed' })
+    expect(await world.store.inbox.get(entry.id)).toMatchObject({ state: 'processed' })
   })
 
   it('postponing and replaying change nothing', async () => {
     const entry = await received(world.store)
     const postponed = await cutEverywhere(() =>
-      world.store.postponeWebhook(entry.id, world.store.now() + 5, 'why'),
+      world.store.inbox.postpone(entry.id, world.store.now() + 5, 'why'),
     )
-    await world.store.settleWebhook(decided(entry))
-    const replayed = await cutEverywhere(() =>
-      world.store.replayWebhook(entry.id, 'operator', null),
-    )
+    await world.store.inbox.finish(decided(entry))
+    const replayed = await cutEverywhere(() => world.store.inbox.replay(entry.id, 'operator', null))
     expect(Math.min(postponed, replayed)).toBeGreaterThan(0)
-    expect(await world.store.inboxEntry(entry.id)).toMatchObject({ state: 'waiting', tries: 0 })
+    expect(await world.store.inbox.get(entry.id)).toMatchObject({ state: 'waiting', tries: 0 })
   })
 })

@@ -17,7 +17,7 @@ export function inboxDecisions(open: OpenStore): void {
 function settling(open: OpenStore): void {
   const world = useWorld(open)
   const settle = (...[entry, ...acts]: Parameters<typeof decided>) =>
-    world().store.settleWebhook(decided(entry, ...acts))
+    world().store.inbox.finish(decided(entry, ...acts))
 
   it('becomes a run and the end of its wait together', async () => {
     const subject = new TestSubject(world())
@@ -32,7 +32,7 @@ function settling(open: OpenStore): void {
       dueAt: null,
       outcomes: [{ type: subject.type, result: 'claimed', reason: 'new', runIds: [run.id] }],
     })
-    expect(await world().store.inboxEntry(entry.id)).toEqual(answer.entry)
+    expect(await world().store.inbox.get(entry.id)).toEqual(answer.entry)
     expect(await toldOf(world(), entry)).toEqual(['webhook.received', 'webhook.processed'])
   })
 
@@ -127,7 +127,7 @@ function settling(open: OpenStore): void {
     ]
     const early = await settle(second, claiming(subject.claimOf('b')))
     expect(early).toEqual({ result: 'behind', entry: null, claims: [], cancelled: [] })
-    expect(await world().store.inboxEntry(second.id)).toEqual(second)
+    expect(await world().store.inbox.get(second.id)).toEqual(second)
     await settle(first, claiming(subject.claimOf('a')))
     await settle(second, claiming(subject.claimOf('b')))
     expect([await subject.state('a'), await subject.state('b')]).toEqual(['superseded', 'pending'])
@@ -157,7 +157,7 @@ function refusing(open: OpenStore): void {
   const refuse = async (subject: TestSubject, head: string, eventAt = 10_000) => {
     const entry = await received(world().store, { event: 'issue_comment', repoId: null })
     const claim = { ...subject.claimOf(head, { headMaking: false, eventAt }), lease: null }
-    return await world().store.settleWebhook(decided(entry, { act: 'refuse', claim, comment }))
+    return await world().store.inbox.finish(decided(entry, { act: 'refuse', claim, comment }))
   }
   const saidOn = async (subject: TestSubject) => {
     const { subjectId } = await subject.run('a')
@@ -186,8 +186,8 @@ function refusing(open: OpenStore): void {
     const subject = new TestSubject(world())
     await refuse(subject, 'a')
     const githubId = 790_000 + (world().store.now() % 10_000)
-    await world().store.learnRepository(unique('acme/kept'), githubId, 'now', 'test')
-    await world().store.learnRepository(subject.repo, githubId, 'now', 'test')
+    await world().store.repositories.learn(unique('acme/kept'), githubId, 'now', 'test')
+    await world().store.repositories.learn(subject.repo, githubId, 'now', 'test')
     await refuse(subject, 'a')
     expect(await saidOn(subject)).toHaveLength(1)
   })
@@ -215,7 +215,7 @@ function closing(open: OpenStore): void {
   const world = useWorld(open)
   const cancel = ({ type, repo }: TestSubject) => ({ act: 'cancel', type, repo, pr: 5 }) as const
   const settle = (...[entry, ...acts]: Parameters<typeof decided>) =>
-    world().store.settleWebhook(decided(entry, ...acts))
+    world().store.inbox.finish(decided(entry, ...acts))
 
   it('has its active runs cancelled, those that queue too', async () => {
     const subject = new TestSubject(world(), { onNewer: 'queue' })
@@ -274,9 +274,9 @@ function closing(open: OpenStore): void {
     const entry = await received(world().store, { eventAt: 10_000, prState: 'closed' })
     expect(await settle(entry, cancel(subject))).toMatchObject({ result: 'look', cancelled: [] })
     expect(await subject.state('a')).toBe('running')
-    expect(await world().store.inboxEntry(entry.id)).toMatchObject({ state: 'waiting' })
+    expect(await world().store.inbox.get(entry.id)).toMatchObject({ state: 'waiting' })
     const looked = { ...decided(entry, cancel(subject)), looked: true }
-    expect((await world().store.settleWebhook(looked)).cancelled).toHaveLength(1)
+    expect((await world().store.inbox.finish(looked)).cancelled).toHaveLength(1)
     expect(await subject.state('a')).toBe('cancelled')
   })
 
@@ -329,7 +329,7 @@ function closing(open: OpenStore): void {
     expect((await settle(closed, cancel(subject))).result).toBe('look')
     expect(await subject.state('a')).toBe('running')
     const looked = { ...decided(closed, cancel(subject)), looked: true }
-    expect((await world().store.settleWebhook(looked)).cancelled).toHaveLength(1)
+    expect((await world().store.inbox.finish(looked)).cancelled).toHaveLength(1)
     const claim = claiming(subject.claimOf('a', { eventAt: 2 }))
     expect((await settle(opened, claim)).result).toBe('look')
     const noted = noting(subject.type, 'ignored', 'closed-since')
@@ -346,17 +346,17 @@ function closing(open: OpenStore): void {
     const again = await received(world().store, { lane, eventKey, eventAt: 2 })
     expect((await settle(again, cancel(subject))).result).toBe('look')
     const looked = { ...decided(again, cancel(subject)), looked: true }
-    expect((await world().store.settleWebhook(looked)).result).toBe('settled')
+    expect((await world().store.inbox.finish(looked)).result).toBe('settled')
     expect(await subject.state('a')).toBe('cancelled')
   })
 
   it('is found under the name the repository has now', async () => {
     const subject = new TestSubject(world())
     const id = 800_000_000 + (world().store.now() % 1_000_000)
-    await world().store.learnRepository(subject.repo, id, 'now', 'test')
+    await world().store.repositories.learn(subject.repo, id, 'now', 'test')
     await subject.claim('a', { eventAt: 1 })
     const renamed = unique('acme/renamed')
-    await world().store.learnRepository(renamed, id, 'now', 'test')
+    await world().store.repositories.learn(renamed, id, 'now', 'test')
     const entry = await received(world().store, { eventAt: 2, prState: 'closed' })
     await settle(entry, { act: 'cancel', type: subject.type, repo: renamed, pr: 5 })
     expect(await subject.state('a')).toBe('cancelled')

@@ -31,7 +31,7 @@ describe.each(sharedDatabases)('two stores on one %s database', (_name, make) =>
   it('given every webhook twice at once keep each once', async () => {
     const webhooks = Array.from({ length: 40 }, () => newWebhook())
     const answers = await Promise.all(
-      webhooks.flatMap((webhook) => stores.map((each) => each.receiveWebhook({ ...webhook }))),
+      webhooks.flatMap((webhook) => stores.map((each) => each.inbox.receive({ ...webhook }))),
     )
     const fresh = answers.filter(({ arrived }) => arrived === 'new')
     expect(fresh).toHaveLength(40)
@@ -48,12 +48,12 @@ describe.each(sharedDatabases)('two stores on one %s database', (_name, make) =>
     const keys = Array.from({ length: 30 }, () => unique('event'))
     const answers = await Promise.all(
       keys.flatMap((eventKey) =>
-        stores.map((each) => each.receiveWebhook(newWebhook({ eventKey }))),
+        stores.map((each) => each.inbox.receive(newWebhook({ eventKey }))),
       ),
     )
     expect(answers.filter(({ arrived }) => arrived === 'new')).toHaveLength(30)
     expect(answers.filter(({ arrived }) => arrived === 'same-event')).toHaveLength(30)
-    expect((await store().inboxBacklog()).waiting).toBe(30)
+    expect((await store().inbox.backlog()).waiting).toBe(30)
   })
 
   it('settling every entry at once do it once each', async () => {
@@ -62,7 +62,7 @@ describe.each(sharedDatabases)('two stores on one %s database', (_name, make) =>
     const answers = await Promise.all(
       subjects.flatMap((subject, n) =>
         stores.map((each) =>
-          each.settleWebhook(decided(entries[n]!, claiming(subject.claimOf('a')))),
+          each.inbox.finish(decided(entries[n]!, claiming(subject.claimOf('a')))),
         ),
       ),
     )
@@ -88,7 +88,7 @@ describe.each(sharedDatabases)('two stores on one %s database', (_name, make) =>
       const answers = await Promise.all(
         tries.map(async ([n, each]) => {
           const act = claiming(subject.claimOf(heads[n]!))
-          return [n, (await each.settleWebhook(decided(entries[n]!, act))).result] as const
+          return [n, (await each.inbox.finish(decided(entries[n]!, act))).result] as const
         }),
       )
       for (const [n, result] of answers) if (result === 'settled') left.delete(n)
@@ -106,9 +106,9 @@ describe.each(sharedDatabases)('two stores on one %s database', (_name, make) =>
     stores.push(await database.open(clock, true))
     const due = await allDue(store())
     expect(due.map(({ id }) => id)).toEqual([entry.id])
-    expect(await store().webhookBody(entry.arrival)).not.toBeNull()
+    expect(await store().inbox.body(entry.arrival)).not.toBeNull()
     const subject = subjectOf()
-    const answer = await store().settleWebhook(decided(entry, claiming(subject.claimOf('a'))))
+    const answer = await store().inbox.finish(decided(entry, claiming(subject.claimOf('a'))))
     expect(answer.result).toBe('settled')
     expect(await subject.state('a')).toBe('pending')
   })

@@ -23,13 +23,13 @@ function arriving(open: OpenStore): void {
 
   it('is stored with its bytes and headers before it is answered', async () => {
     const webhook = newWebhook({ eventAt: 7, prState: 'open' })
-    const { arrived, entry, storedId } = await world().store.receiveWebhook(webhook)
+    const { arrived, entry, storedId } = await world().store.inbox.receive(webhook)
     expect([arrived, storedId]).toEqual(['new', entry.id])
     const { body: _body, waits: _waits, eventKey: _key, head: _head, ...fields } = webhook
     expect(entry).toMatchObject({ ...fields, state: 'waiting', tries: 0, processedAt: null })
-    expect(await world().store.inboxEntry(entry.id)).toEqual(entry)
-    expect(await world().store.inboxEntry(webhook.webhookId)).toEqual(entry)
-    const stored = await world().store.webhookBody(entry.arrival)
+    expect(await world().store.inbox.get(entry.id)).toEqual(entry)
+    expect(await world().store.inbox.get(webhook.webhookId)).toEqual(entry)
+    const stored = await world().store.inbox.body(entry.arrival)
     expect(stored?.headers).toBe('{}')
     expect(unpackBody(stored!.body)).toEqual(unpackBody(webhook.body.body))
     expect(await toldOf(world(), entry)).toEqual(['webhook.received'])
@@ -47,9 +47,9 @@ function arriving(open: OpenStore): void {
     const first = await received(world().store)
     const body = newWebhook().body
     const again = newWebhook({ webhookId: first.webhookId, event: 'push', lane: 'x', body })
-    const answer = await world().store.receiveWebhook(again)
+    const answer = await world().store.inbox.receive(again)
     expect(answer).toEqual({ arrived: 'again', entry: first, storedId: first.id })
-    const stored = await world().store.webhookBody(first.arrival)
+    const stored = await world().store.inbox.body(first.arrival)
     expect(unpackBody(stored!.body).toString()).toContain(first.webhookId)
     expect(await toldOf(world(), first)).toEqual(['webhook.received', 'webhook.duplicate'])
   })
@@ -58,9 +58,9 @@ function arriving(open: OpenStore): void {
     const eventKey = unique('event')
     const first = await received(world().store, { eventKey })
     const other = newWebhook({ eventKey, lane: first.lane })
-    const answer = await world().store.receiveWebhook(other)
+    const answer = await world().store.inbox.receive(other)
     expect(answer).toMatchObject({ arrived: 'same-event', entry: { id: first.id } })
-    const stored = await world().store.inboxEntry(other.webhookId)
+    const stored = await world().store.inbox.get(other.webhookId)
     expect(stored).toMatchObject({
       id: answer.storedId,
       decision: 'duplicate',
@@ -68,8 +68,8 @@ function arriving(open: OpenStore): void {
       state: 'processed',
       duplicateOf: first.id,
     })
-    expect(await world().store.webhookBody(stored!.arrival)).not.toBeNull()
-    const again = await world().store.receiveWebhook(other)
+    expect(await world().store.inbox.body(stored!.arrival)).not.toBeNull()
+    const again = await world().store.inbox.receive(other)
     expect(again).toMatchObject({ arrived: 'again', entry: { id: first.id } })
     expect(again.storedId).toBe(answer.storedId)
     const told = ['webhook.received', 'webhook.duplicate', 'webhook.duplicate']
@@ -82,13 +82,13 @@ function arriving(open: OpenStore): void {
     const first = await received(store, { eventKey, lane })
     const between = await received(store, { eventKey: unique('event'), lane })
     const again = newWebhook({ eventKey, lane })
-    const answer = await store.receiveWebhook(again)
+    const answer = await store.inbox.receive(again)
     expect(answer).toMatchObject({ arrived: 'new', entry: { state: 'waiting', needsLook: true } })
     expect([first, between].map(({ needsLook }) => needsLook)).toEqual([false, false])
-    expect(await store.inboxEntry(answer.storedId)).toEqual(answer.entry)
-    expect(await store.webhookBody(answer.entry.arrival)).not.toBeNull()
-    expect((await store.receiveWebhook(again)).arrived).toBe('again')
-    const repeat = await store.receiveWebhook(newWebhook({ eventKey, lane }))
+    expect(await store.inbox.get(answer.storedId)).toEqual(answer.entry)
+    expect(await store.inbox.body(answer.entry.arrival)).not.toBeNull()
+    expect((await store.inbox.receive(again)).arrived).toBe('again')
+    const repeat = await store.inbox.receive(newWebhook({ eventKey, lane }))
     expect(repeat).toMatchObject({ arrived: 'same-event', entry: { id: answer.entry.id } })
   })
 
@@ -98,7 +98,7 @@ function arriving(open: OpenStore): void {
     await received(store, { eventKey: unique('event'), lane })
     const first = await received(store, { eventKey, lane })
     for (let n = 0; n < 3; n++) {
-      const answer = await store.receiveWebhook(newWebhook({ eventKey, lane }))
+      const answer = await store.inbox.receive(newWebhook({ eventKey, lane }))
       expect(answer).toMatchObject({ arrived: 'same-event', entry: { id: first.id } })
     }
   })
@@ -109,7 +109,7 @@ function arriving(open: OpenStore): void {
     await received(store, { eventKey, lane })
     await received(store, { eventKey: unique('event'), lane })
     const answers = await Promise.all(
-      Array.from({ length: 10 }, () => store.receiveWebhook(newWebhook({ eventKey, lane }))),
+      Array.from({ length: 10 }, () => store.inbox.receive(newWebhook({ eventKey, lane }))),
     )
     expect(answers.filter(({ arrived }) => arrived === 'new')).toHaveLength(1)
   })
@@ -117,7 +117,7 @@ function arriving(open: OpenStore): void {
   it('fifty times at once is one entry and forty-nine duplicates', async () => {
     const webhook = newWebhook()
     const copies = Array.from({ length: 50 }, () => ({ ...webhook }))
-    const answers = await Promise.all(copies.map((copy) => world().store.receiveWebhook(copy)))
+    const answers = await Promise.all(copies.map((copy) => world().store.inbox.receive(copy)))
     expect(answers.filter(({ arrived }) => arrived === 'new')).toHaveLength(1)
     expect(new Set(answers.map(({ storedId }) => storedId)).size).toBe(1)
     const told = await toldOf(world(), answers[0]!.entry)
@@ -128,7 +128,7 @@ function arriving(open: OpenStore): void {
   it('at once under many GUIDs and in many lanes is one event that waits', async () => {
     const eventKey = unique('event')
     const many = Array.from({ length: 20 }, () => newWebhook({ eventKey }))
-    const answers = await Promise.all(many.map((one) => world().store.receiveWebhook(one)))
+    const answers = await Promise.all(many.map((one) => world().store.inbox.receive(one)))
     const arrived = answers.map((answer) => answer.arrived).toSorted()
     expect(arrived).toEqual(['new', ...Array.from({ length: 19 }, () => 'same-event')])
     expect(new Set(answers.map(({ entry }) => entry.id)).size).toBe(1)
@@ -138,7 +138,7 @@ function arriving(open: OpenStore): void {
   it('beside many others loses none of them and keeps the order of its lane', async () => {
     const lanes = Array.from({ length: 10 }, () => unique('lane'))
     const many = Array.from({ length: 200 }, (_, n) => newWebhook({ lane: lanes[n % 10]! }))
-    const answers = await Promise.all(many.map((one) => world().store.receiveWebhook(one)))
+    const answers = await Promise.all(many.map((one) => world().store.inbox.receive(one)))
     expect(answers.every(({ arrived }) => arrived === 'new')).toBe(true)
     for (const lane of lanes) {
       const own = answers.filter(({ entry }) => entry.lane === lane)
@@ -152,7 +152,7 @@ function arriving(open: OpenStore): void {
     const one = await received(world().store, { repo, number: 7, event: 'issue_comment' })
     const two = await received(world().store, { repo, decision: 'ignored', waits: false })
     const list = async (filter: object) => {
-      const { items } = await world().store.listInbox({ repo, ...filter }, page)
+      const { items } = await world().store.inbox.list({ repo, ...filter }, page)
       return items.map(({ id }) => id)
     }
     expect(await list({})).toEqual([two.id, one.id])
@@ -161,8 +161,8 @@ function arriving(open: OpenStore): void {
     }
     expect(await list({ decision: 'ignored' })).toEqual([two.id])
     expect(await list({ webhookId: two.webhookId })).toEqual([two.id])
-    const first = await world().store.listInbox({ repo }, { limit: 1, cursor: null })
-    const next = await world().store.listInbox({ repo }, { limit: 1, cursor: first.nextCursor })
+    const first = await world().store.inbox.list({ repo }, { limit: 1, cursor: null })
+    const next = await world().store.inbox.list({ repo }, { limit: 1, cursor: first.nextCursor })
     expect(next.items.map(({ id }) => id)).toEqual([one.id])
   })
 }
@@ -191,7 +191,7 @@ function waiting(open: OpenStore): void {
     const due = await dueIds()
     expect(due.indexOf(first.id)).toBeLessThan(due.indexOf(other.id))
     expect(due).not.toContain(behind.id)
-    await world().store.settleWebhook(decided(first))
+    await world().store.inbox.finish(decided(first))
     expect(await dueIds()).toContain(behind.id)
   })
 
@@ -202,11 +202,11 @@ function waiting(open: OpenStore): void {
     const many = Array.from({ length: 300 }, (_, n) =>
       newWebhook({ repo: busy, repoId: null, ...(n < 200 && { lane }) }),
     )
-    const before = await Promise.all(many.map((one) => store.receiveWebhook(one)))
-    for (const { entry } of before.slice(-20)) await store.postponeWebhook(entry.id, 0, 'not now')
+    const before = await Promise.all(many.map((one) => store.inbox.receive(one)))
+    for (const { entry } of before.slice(-20)) await store.inbox.postpone(entry.id, 0, 'not now')
     const other = await received(store, { repo: `${busy}-other`, repoId: null })
     world().clock.move(minute)
-    const { entries } = await store.dueWebhooks({ after: busy.slice(0, -1) })
+    const { entries } = await store.inbox.due({ after: busy.slice(0, -1) })
     const ofBusy = entries.filter(({ repo }) => repo === busy)
     expect(ofBusy.length).toBeLessThanOrEqual(64 + 16)
     expect(ofBusy.filter((entry) => entry.lane === lane).length).toBeLessThanOrEqual(1)
@@ -221,9 +221,9 @@ function waiting(open: OpenStore): void {
     const many = Array.from({ length: 70 }, (_, n) =>
       newWebhook({ repo: `${name}-${n}`, repoId: null }),
     )
-    await Promise.all(many.map((one) => store.receiveWebhook(one)))
+    await Promise.all(many.map((one) => store.inbox.receive(one)))
     world().clock.move(minute)
-    const first = await store.dueWebhooks({ after: name })
+    const first = await store.inbox.due({ after: name })
     expect(first.entries).toHaveLength(32)
     const found = (await allDue(store)).filter(({ repo }) => repo?.startsWith(name))
     expect(found).toHaveLength(70)
@@ -234,48 +234,48 @@ function waiting(open: OpenStore): void {
     const entry = await received(world().store, { lane })
     const behind = await received(world().store, { lane })
     const dueAt = world().store.now() + 10 * minute
-    await world().store.postponeWebhook(entry.id, dueAt, 'GitHub could not be asked')
+    await world().store.inbox.postpone(entry.id, dueAt, 'GitHub could not be asked')
     world().clock.move(9 * minute)
     expect(await dueIds()).not.toContain(entry.id)
     expect(await dueIds()).toContain(behind.id)
     world().clock.move(minute)
     expect(await dueIds()).toContain(entry.id)
-    expect(await world().store.inboxEntry(entry.id)).toMatchObject({
+    expect(await world().store.inbox.get(entry.id)).toMatchObject({
       state: 'waiting',
       tries: 1,
       lastError: 'GitHub could not be asked',
     })
     expect(await toldOf(world(), entry)).toEqual(['webhook.received', 'webhook.postponed'])
-    const { entry: after } = await world().store.settleWebhook(decided(entry))
+    const { entry: after } = await world().store.inbox.finish(decided(entry))
     expect(after).toMatchObject({ lastError: null, tries: 1 })
-    await world().store.postponeWebhook(entry.id, dueAt, 'too late')
-    expect(await world().store.inboxEntry(entry.id)).toEqual(after)
+    await world().store.inbox.postpone(entry.id, dueAt, 'too late')
+    expect(await world().store.inbox.get(entry.id)).toEqual(after)
   })
 
   it('is counted, with the age of the oldest', async () => {
-    const before = await world().store.inboxBacklog()
+    const before = await world().store.inbox.backlog()
     const entry = await received(world().store)
-    const { waiting: count, oldestAt } = await world().store.inboxBacklog()
+    const { waiting: count, oldestAt } = await world().store.inbox.backlog()
     expect(count).toBe(before.waiting + 1)
     expect(oldestAt).toBeLessThanOrEqual(entry.receivedAt)
   })
 
   it('in vain is counted with its reason, and so is one that was given up', async () => {
     const { store } = world()
-    const before = await store.inboxBacklog()
+    const before = await store.inbox.backlog()
     const [often, once] = [await received(store), await received(store)]
-    for (let n = 0; n < 9; n++) await store.postponeWebhook(often.id, store.now(), `try ${n}`)
-    await store.postponeWebhook(once.id, store.now(), 'a first try')
-    expect(await store.inboxBacklog()).toMatchObject({
+    for (let n = 0; n < 9; n++) await store.inbox.postpone(often.id, store.now(), `try ${n}`)
+    await store.inbox.postpone(once.id, store.now(), 'a first try')
+    expect(await store.inbox.backlog()).toMatchObject({
       postponed: before.postponed + 2,
       mostTried: { id: often.id, tries: 9, lastError: 'try 8' },
       failed: before.failed,
     })
     const given = { ...decided(often), reason: 'store-contended', givenUp: true }
-    const { entry } = await store.settleWebhook(given)
+    const { entry } = await store.inbox.finish(given)
     expect(entry).toMatchObject({ state: 'failed', decision: 'accepted', dueAt: null })
     expect(await toldOf(world(), often)).toContain('webhook.failed')
-    expect(await store.inboxBacklog()).toMatchObject({
+    expect(await store.inbox.backlog()).toMatchObject({
       postponed: before.postponed + 1,
       failed: before.failed + 1,
       lastFailed: { id: often.id, reason: 'store-contended' },
@@ -286,16 +286,16 @@ function waiting(open: OpenStore): void {
     const subject = new TestSubject(world())
     const entry = await received(world().store)
     const act = claiming(subject.claimOf('a', { webhookId: entry.webhookId }))
-    await world().store.settleWebhook(decided(entry, act))
+    await world().store.inbox.finish(decided(entry, act))
     const once = onceOf(unique('key'))
-    const again = await world().store.replayWebhook(entry.webhookId, 'operator', once)
+    const again = await world().store.inbox.replay(entry.webhookId, 'operator', once)
     expect(again).toMatchObject({ id: entry.id, state: 'waiting', decision: 'accepted', tries: 0 })
-    const repeated = await world().store.replayWebhook(entry.webhookId, 'operator', once)
+    const repeated = await world().store.inbox.replay(entry.webhookId, 'operator', once)
     expect(repeated).toEqual(again)
     expect(await dueIds()).toContain(entry.id)
     const held = await subject.lease()
     await subject.complete(held!, 'failed')
-    const { entry: after } = await world().store.settleWebhook(decided(entry, act))
+    const { entry: after } = await world().store.inbox.finish(decided(entry, act))
     expect(after?.outcomes).toMatchObject([{ result: 'claimed', reason: 'duplicate' }])
     const told = ['received', 'processed'].map((type) => `webhook.${type}`)
     const more = ['operator.replay_requested', 'webhook.processed']
@@ -308,11 +308,11 @@ function waiting(open: OpenStore): void {
     const entry = await received(world().store)
     const { webhookId } = entry
     const act = claiming(subject.claimOf('a', { rerun: true, headMaking: false, webhookId }))
-    const first = await world().store.settleWebhook(decided(entry, act))
+    const first = await world().store.inbox.finish(decided(entry, act))
     expect(first.claims).toMatchObject([{ reason: 'rerun', run: { round: 2 } }])
     await subject.complete((await subject.lease())!)
-    await world().store.replayWebhook(entry.id, 'operator', null)
-    const again = await world().store.settleWebhook(decided(entry, act))
+    await world().store.inbox.replay(entry.id, 'operator', null)
+    const again = await world().store.inbox.finish(decided(entry, act))
     expect(again.claims).toMatchObject([{ reason: 'duplicate', process: false }])
     expect(await subject.run('a')).toMatchObject({ state: 'succeeded', round: 2 })
   })
@@ -320,15 +320,15 @@ function waiting(open: OpenStore): void {
   it('again because a person asks for its duplicate is the first one', async () => {
     const eventKey = unique('event')
     const first = await received(world().store, { eventKey })
-    await world().store.settleWebhook(decided(first))
-    const { storedId } = await world().store.receiveWebhook(newWebhook({ eventKey }))
-    const again = await world().store.replayWebhook(storedId, 'operator', null)
+    await world().store.inbox.finish(decided(first))
+    const { storedId } = await world().store.inbox.receive(newWebhook({ eventKey }))
+    const again = await world().store.inbox.replay(storedId, 'operator', null)
     expect(again).toMatchObject({ id: first.id, state: 'waiting' })
-    expect(await world().store.inboxEntry(storedId)).toMatchObject({ state: 'processed' })
+    expect(await world().store.inbox.get(storedId)).toMatchObject({ state: 'processed' })
   })
 
   it('cannot be replayed when it is not there', async () => {
-    const asked = world().store.replayWebhook('inb_none', 'operator', null)
+    const asked = world().store.inbox.replay('inb_none', 'operator', null)
     await expect(asked).rejects.toMatchObject({ code: 'inbox_entry_not_found' })
   })
 
@@ -336,20 +336,20 @@ function waiting(open: OpenStore): void {
     const eventKey = unique('event')
     const kept = await received(world().store)
     const done = await received(world().store, { eventKey })
-    await world().store.settleWebhook(decided(done))
+    await world().store.inbox.finish(decided(done))
     world().clock.move(7 * day)
     await purgeAll(world().store, limits, 'purge')
-    expect(await world().store.inboxEntry(done.id)).not.toBeNull()
+    expect(await world().store.inbox.get(done.id)).not.toBeNull()
     world().clock.move(1)
     await purgeAll(world().store, limits, 'purge')
-    expect(await world().store.inboxEntry(done.id)).toBeNull()
-    expect(await world().store.webhookBody(done.arrival)).toBeNull()
+    expect(await world().store.inbox.get(done.id)).toBeNull()
+    expect(await world().store.inbox.body(done.arrival)).toBeNull()
     world().clock.move(300 * day)
     await purgeAll(world().store, limits, 'purge')
-    expect(await world().store.inboxEntry(kept.id)).toEqual(kept)
-    expect(await world().store.webhookBody(kept.arrival)).not.toBeNull()
+    expect(await world().store.inbox.get(kept.id)).toEqual(kept)
+    expect(await world().store.inbox.body(kept.arrival)).not.toBeNull()
     const again = newWebhook({ webhookId: done.webhookId, eventKey })
-    expect((await world().store.receiveWebhook(again)).arrived).toBe('new')
+    expect((await world().store.inbox.receive(again)).arrived).toBe('new')
   })
 
   it('claims under its GUID count as that event', async () => {
@@ -360,7 +360,7 @@ function waiting(open: OpenStore): void {
       { type: subject.type, webhookId: entry.webhookId },
     )
     await subject.bring('a', 'failed', { webhookId: entry.webhookId })
-    const { claims } = await world().store.settleWebhook(decided(entry, claiming(claim)))
+    const { claims } = await world().store.inbox.finish(decided(entry, claiming(claim)))
     expect(claims).toMatchObject([{ reason: 'duplicate', process: false }])
   })
 }

@@ -6,7 +6,7 @@
 import pg from 'pg'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { AuditRow } from '../../src/domain/audit.ts'
-import type { SqlStore } from '../../src/stores/sql-store.ts'
+import type { SqlStore } from '../../src/stores/sql-store/sql-store.ts'
 import { openPostgres } from '../../src/stores/open-postgres.ts'
 import { seams } from '../chaos/open-store.ts'
 import { freshDatabase, type TestDatabase } from '../postgres/fresh-database.ts'
@@ -45,7 +45,7 @@ afterAll(async () => {
 it('a row that commits after a later one was read is read next, once', async () => {
   const [store] = stores
   const [late, early] = [await connect(), await connect()]
-  const start = await store.latestAuditOrder()
+  const start = await store.audit.latestOrder()
   await late.query('BEGIN')
   const lateId = await insert(late, 'late')
   const earlyId = await insert(early, 'early')
@@ -53,21 +53,21 @@ it('a row that commits after a later one was read is read next, once', async () 
 
   const first = await followFrom(store, start, 10)
   expect(first.map(({ actor }) => actor)).toEqual(['early'])
-  const before = await store.listAudit({}, { limit: 10, cursor: null })
+  const before = await store.audit.list({}, { limit: 10, cursor: null })
   expect(before.items.map(({ actor }) => actor)).toEqual(['early'])
 
   await late.query('COMMIT')
   const next = await followFrom(store, first.at(-1)?.order ?? start, 10)
   expect(next.map(({ id, actor }) => [id, actor])).toEqual([[lateId, 'late']])
   expect(await followFrom(store, next.at(-1)?.order ?? 0, 10)).toEqual([])
-  const after = await store.listAudit({}, { limit: 10, cursor: null })
+  const after = await store.audit.list({}, { limit: 10, cursor: null })
   expect(after.items.map(({ actor }) => actor)).toEqual(['late', 'early'])
 })
 
 it('a row that is rolled back leaves nobody waiting for its number', async () => {
   const [store] = stores
   const [client, other] = [await connect(), await connect()]
-  const start = await store.latestAuditOrder()
+  const start = await store.audit.latestOrder()
   await client.query('BEGIN')
   await insert(client, 'gone')
   await insert(other, 'stays')
@@ -78,18 +78,18 @@ it('a row that is rolled back leaves nobody waiting for its number', async () =>
 
 it('two stores that give places at once, under many writers, lose and repeat nothing', async () => {
   const [one, other] = stores
-  const start = await one.latestAuditOrder()
+  const start = await one.audit.latestOrder()
   const holders = await Promise.all(Array.from({ length: 3 }, connect))
   let isOver = false
   const claims = Array.from({ length: 400 }, (_, i) => jobClaim(`k${i}`, `s${i % 40}`))
   const writing = Promise.all([
-    ...claims.map((claim, i) => (i % 2 === 0 ? one : other).claimRun(claim, null)),
+    ...claims.map((claim, i) => (i % 2 === 0 ? one : other).runs.claim(claim, null)),
     ...holders.map(async (holder, n) => {
       for (let i = 0; i < 20; i++) {
         await holder.query('BEGIN')
         await insert(holder, `holder-${n}-${i}`)
         // Somebody else's commit overtakes this one.
-        await one.latestAuditOrder()
+        await one.audit.latestOrder()
         await holder.query('COMMIT')
       }
     }),

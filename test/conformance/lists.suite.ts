@@ -34,7 +34,7 @@ export function lists(open: OpenStore): void {
   describe('runs', () => {
     it('come newest first, and a page ends where the next begins', async () => {
       const { repo } = await fiveHeads()
-      const pages = await everyPage(2, (page) => world().store.listRuns({ repo }, page))
+      const pages = await everyPage(2, (page) => world().store.runs.list({ repo }, page))
       expect(pages.map((page) => page.length)).toEqual([2, 2, 1])
       const ids = pages.flat().map(({ id }) => id)
       expect(ids).toEqual(ids.toSorted().toReversed())
@@ -43,17 +43,17 @@ export function lists(open: OpenStore): void {
 
     it('a page that ends exactly with the list has no next one', async () => {
       const { repo } = await fiveHeads()
-      const pages = await everyPage(5, (page) => world().store.listRuns({ repo }, page))
+      const pages = await everyPage(5, (page) => world().store.runs.list({ repo }, page))
       expect(pages.map((page) => page.length)).toEqual([5])
     })
 
     it('a run that comes while somebody pages disturbs nothing', async () => {
       const subject = await fiveHeads()
       const filter = { repo: subject.repo }
-      const first = await world().store.listRuns(filter, { limit: 3, cursor: null })
+      const first = await world().store.runs.list(filter, { limit: 3, cursor: null })
       world().clock.move(1)
       await subject.claim('f', { eventAt: 9 })
-      const next = await world().store.listRuns(filter, { limit: 3, cursor: first.nextCursor })
+      const next = await world().store.runs.list(filter, { limit: 3, cursor: first.nextCursor })
       const heads = [...first.items, ...next.items].map(({ key }) => key)
       expect(heads).toEqual(['e', 'd', 'c', 'b', 'a'].map((name) => subject.claimOf(name).key))
     })
@@ -63,7 +63,7 @@ export function lists(open: OpenStore): void {
       const { repo, type } = subject
       const { key, headSha } = subject.claimOf('c')
       const count = async (filter: object) =>
-        (await world().store.listRuns(filter, { limit: 100, cursor: null })).items.length
+        (await world().store.runs.list(filter, { limit: 100, cursor: null })).items.length
       expect(await count({ repo })).toBe(5)
       expect(await count({ repo, pr: 5 })).toBe(5)
       expect(await count({ repo, pr: 6 })).toBe(0)
@@ -78,20 +78,20 @@ export function lists(open: OpenStore): void {
     it.each(['', 'nonsense', 'YWZ0ZXI6', 'YWZ0ZXI6JyBPUiAxPTE'])(
       'the cursor "%s" is refused',
       async (cursor) => {
-        const list = world().store.listRuns({}, { limit: 1, cursor })
+        const list = world().store.runs.list({}, { limit: 1, cursor })
         await expect(list).rejects.toMatchObject({ code: 'invalid_cursor' })
       },
     )
   })
 
   it('runs that have not ended are counted by state', async () => {
-    const before = await world().store.activeRuns()
+    const before = await world().store.runs.countActive()
     const subjects = Array.from({ length: 3 }, () => new TestSubject(world()))
     const [pending, running, ended] = subjects
     await pending?.bring('a', 'pending')
     await running?.bring('a', 'running')
     await ended?.bring('a', 'succeeded')
-    const after = await world().store.activeRuns()
+    const after = await world().store.runs.countActive()
     expect(after).toEqual({
       pending: before.pending + 1,
       running: before.running + 1,
@@ -104,7 +104,7 @@ export function lists(open: OpenStore): void {
       const subject = await fiveHeads()
       const { id: runId } = await subject.run('c')
       await subject.claim('c', { eventAt: 2 })
-      const pages = await everyPage(1, (page) => world().store.listAudit({ runId }, page))
+      const pages = await everyPage(1, (page) => world().store.audit.list({ runId }, page))
       const types = pages.flat().map(({ type }) => type)
       expect(types).toEqual(['run.claim_skipped', 'run.superseded', 'run.claimed'])
     })
@@ -112,7 +112,8 @@ export function lists(open: OpenStore): void {
     it('are found by type and time, the end left out', async () => {
       const from = world().store.now() + 1
       await fiveHeads()
-      const list = (filter: object) => world().store.listAudit(filter, { limit: 100, cursor: null })
+      const list = (filter: object) =>
+        world().store.audit.list(filter, { limit: 100, cursor: null })
       const claimed = await list({ type: 'run.claimed', since: from })
       expect(claimed.items).toHaveLength(5)
       const early = await list({ type: 'run.claimed', since: from, until: from + 2 })
@@ -122,8 +123,8 @@ export function lists(open: OpenStore): void {
     it('a cursor of another kind is refused', async () => {
       const subject = await fiveHeads()
       const { repo } = subject
-      const { nextCursor } = await world().store.listRuns({ repo }, { limit: 1, cursor: null })
-      const list = world().store.listAudit({}, { limit: 1, cursor: nextCursor })
+      const { nextCursor } = await world().store.runs.list({ repo }, { limit: 1, cursor: null })
+      const list = world().store.audit.list({}, { limit: 1, cursor: nextCursor })
       await expect(list).rejects.toMatchObject({ code: 'invalid_cursor' })
     })
   })
@@ -137,10 +138,10 @@ export function lists(open: OpenStore): void {
       for (const [n, head] of heads.entries()) {
         const input = JSON.stringify('x'.repeat(head === 'c' ? 5 * mib : 1.5 * mib))
         const claim = pullRequestClaim({ repo, pr: n + 1, head }, { input })
-        await world().store.claimRun(claim, null)
+        await world().store.runs.claim(claim, null)
         world().clock.move(1)
       }
-      const pages = await everyPage(100, (page) => world().store.listRuns({ repo }, page))
+      const pages = await everyPage(100, (page) => world().store.runs.list({ repo }, page))
       expect(pages.map((page) => page.length)).toEqual([2, 1, 1, 2])
       expect(pages.flat().map(({ pr }) => pr)).toEqual([6, 5, 4, 3, 2, 1])
       for (const page of pages.filter(([run]) => run?.pr !== 3)) {
@@ -152,11 +153,11 @@ export function lists(open: OpenStore): void {
       const repo = unique('acme/escaped')
       for (let pr = 1; pr <= 3; pr += 1) {
         const claim = pullRequestClaim({ repo, pr, head: 'a' })
-        const held = await world().store.claimRun(claim, null)
+        const held = await world().store.runs.claim(claim, null)
         const summary = '\u0001'.repeat(0.3 * mib)
-        await world().store.completeRun({ ...completion(held, 'succeeded'), summary }, null)
+        await world().store.runs.complete({ ...completion(held, 'succeeded'), summary }, null)
       }
-      const pages = await everyPage(100, (page) => world().store.listRuns({ repo }, page))
+      const pages = await everyPage(100, (page) => world().store.runs.list({ repo }, page))
       expect(pages.map((page) => page.length)).toEqual([2, 1])
     })
   })
@@ -166,11 +167,11 @@ export function lists(open: OpenStore): void {
 
     it('are kept by their hash and listed without it', async () => {
       const secret = unique('secret')
-      const { token: made } = await world().store.createToken({ ...token, secret }, null)
-      const stored = await world().store.token(made.id)
+      const { token: made } = await world().store.tokens.create({ ...token, secret }, null)
+      const stored = await world().store.tokens.get(made.id)
       expect(stored).toMatchObject({ id: made.id, scope: 'worker', name: 'ci', userId: 7 })
       expect(stored?.secretHash).toMatch(/^[0-9a-f]{64}$/)
-      const { items } = await world().store.listTokens({ limit: 100, cursor: null })
+      const { items } = await world().store.tokens.list({ limit: 100, cursor: null })
       expect(items.find(({ id }) => id === made.id)).toEqual(made)
       expect(JSON.stringify(items)).not.toContain(stored?.secretHash)
       expect(JSON.stringify([items, stored])).not.toContain(secret)
@@ -178,12 +179,12 @@ export function lists(open: OpenStore): void {
 
     it('are gone once deleted, and both ends are in the audit', async () => {
       const secret = unique('secret')
-      const { token: made } = await world().store.createToken({ ...token, secret }, null)
-      await world().store.deleteToken(made.id, 'admin')
-      expect(await world().store.token(made.id)).toBeNull()
-      const gone = world().store.deleteToken(made.id, 'admin')
+      const { token: made } = await world().store.tokens.create({ ...token, secret }, null)
+      await world().store.tokens.revoke(made.id, 'admin')
+      expect(await world().store.tokens.get(made.id)).toBeNull()
+      const gone = world().store.tokens.revoke(made.id, 'admin')
       await expect(gone).rejects.toMatchObject({ code: 'token_not_found' })
-      const { items } = await world().store.listAudit({}, { limit: 2, cursor: null })
+      const { items } = await world().store.audit.list({}, { limit: 2, cursor: null })
       expect(items.map(({ type }) => type)).toEqual([
         'operator.token_deleted',
         'operator.token_created',
@@ -193,16 +194,16 @@ export function lists(open: OpenStore): void {
 
     it('are listed page by page', async () => {
       for (let count = 0; count < 3; count++) {
-        await world().store.createToken({ ...token, secret: unique('secret') }, null)
+        await world().store.tokens.create({ ...token, secret: unique('secret') }, null)
       }
-      const pages = await everyPage(1, (page) => world().store.listTokens(page))
+      const pages = await everyPage(1, (page) => world().store.tokens.list(page))
       expect(pages.every((page) => page.length === 1)).toBe(true)
       expect(new Set(pages.flat().map(({ id }) => id)).size).toBe(pages.length)
     })
   })
 
   it('a store remembers in which mode it began', async () => {
-    expect(await world().store.recordMode('sandbox')).toBe('sandbox')
-    expect(await world().store.recordMode('live')).toBe('sandbox')
+    expect(await world().store.upkeep.recordMode('sandbox')).toBe('sandbox')
+    expect(await world().store.upkeep.recordMode('live')).toBe('sandbox')
   })
 }

@@ -12,7 +12,7 @@ import { systemRandom } from '../../src/random.ts'
 import { systemScheduler } from '../../src/scheduler.ts'
 import type { Store } from '../../src/store.ts'
 import { openPostgres, sessionOptions } from '../../src/stores/open-postgres.ts'
-import type { SqlStore } from '../../src/stores/sql-store.ts'
+import type { SqlStore } from '../../src/stores/sql-store/sql-store.ts'
 import { claimOf } from '../chaos/claims.ts'
 import { startRelay, type Relay } from '../chaos/relay.ts'
 import { freshDatabase, type TestDatabase } from '../postgres/fresh-database.ts'
@@ -82,7 +82,7 @@ describe.each(allScenarios)('%s', (_name, scenario) => {
 it('one lost answer leaves none of forty callers without the run it was granted', async () => {
   const { store, relay } = places[2]!
   const claim = (pr: number, secret: string) =>
-    store.claimRun(
+    store.runs.claim(
       claimOf({ pr, head: 'a', secret, leaseMs: 60_000, actor: 'test', now: store.now() }),
       null,
     )
@@ -104,6 +104,6 @@ async function expectHeld(
   for (const { run } of answers) {
     const { id: runId, leaseHash } = run!
     const holder = { runId, leaseHash: leaseHash ?? '', leaseMs: null, actor: 'test' }
-    expect(await store.heartbeatRun(holder, null)).toMatchObject({ leaseMs: 60_000 })
+    expect(await store.runs.heartbeat(holder, null)).toMatchObject({ leaseMs: 60_000 })
   }
 }

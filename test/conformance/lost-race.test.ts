@@ -5,7 +5,7 @@
  * until it gets through; each time in a repository of its own, which must be known to be in use.
  */
 import { describe, expect, it } from 'vitest'
-import { SqlStore } from '../../src/stores/sql-store.ts'
+import { SqlStore } from '../../src/stores/sql-store/sql-store.ts'
 import { withLostRace } from '../chaos/faulty-driver.ts'
 import { pullRequestClaim, unique } from './claims.ts'
 import { eitherDatabase } from './cut-off-store.ts'
@@ -22,7 +22,7 @@ describe.each(eitherDatabase)('a race lost anywhere on %s', (_name, open) => {
   /** Answers whether the race was lost: past its last statement there is none to lose. */
   async function claimLosing(after: number, repo: string): Promise<boolean> {
     race.left = after
-    const { reason, lease } = await world.store.claimRun(
+    const { reason, lease } = await world.store.runs.claim(
       pullRequestClaim({ repo, pr: 5, head: 'a' }),
       null,
     )
@@ -41,11 +41,11 @@ describe.each(eitherDatabase)('a race lost anywhere on %s', (_name, open) => {
     const expected: string[] = []
     for (let after = 0, wasLost = true; wasLost; after += 1) {
       const repo = unique('acme/repo')
-      await world.store.learnRepository(repo, 9000 + after, 'now', 'test')
+      await world.store.repositories.learn(repo, 9000 + after, 'now', 'test')
       wasLost = await claimLosing(after, repo)
       expected.push(repo)
       expect(await inUse()).toContain(repo)
-      const { items } = await world.store.listRuns({ repo }, { limit: 10, cursor: null })
+      const { items } = await world.store.runs.list({ repo }, { limit: 10, cursor: null })
       expect(items).toHaveLength(1)
     }
     expect(expected.length).toBeGreaterThan(6)
@@ -53,13 +53,13 @@ describe.each(eitherDatabase)('a race lost anywhere on %s', (_name, open) => {
 
   it('a use within five minutes is not noted again, a later one is', async () => {
     const repo = unique('acme/repo')
-    await world.store.learnRepository(repo, 9999, 'now', 'test')
+    await world.store.repositories.learn(repo, 9999, 'now', 'test')
     const usedSince = async (ms: number): Promise<boolean> => {
       const { items } = await world.store.catchUp.repositoriesInUse(world.store.now() - ms, 1000)
       return items.some(({ name }) => name === repo)
     }
     const claim = async (pr: number) =>
-      await world.store.claimRun(pullRequestClaim({ repo, pr, head: 'a' }), null)
+      await world.store.runs.claim(pullRequestClaim({ repo, pr, head: 'a' }), null)
     await claim(1)
     world.clock.move(4 * 60_000)
     await claim(2)

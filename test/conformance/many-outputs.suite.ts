@@ -27,7 +27,7 @@ export function manyOutputs(open: OpenStore): void {
   afterEach(() => world.close())
 
   const claim = (pr = 5, head = commit, rerun = false): Promise<ClaimAnswer> =>
-    world.store.claimRun(pullRequestClaim({ repo, pr, head }, { rerun }), null)
+    world.store.runs.claim(pullRequestClaim({ repo, pr, head }, { rerun }), null)
   const idOf = ({ run }: ClaimAnswer): string => run?.id ?? ''
   const say = (held: ClaimAnswer, n: number, state = 'pending') => {
     const content = { context: `ci/${n}`, state, description: state, targetUrl: null }
@@ -38,7 +38,7 @@ export function manyOutputs(open: OpenStore): void {
   async function sayMany(held: ClaimAnswer, state = 'pending', count = many): Promise<void> {
     for (let n = 0; n < count; n += 1) await say(held, n, state)
   }
-  const complete = (held: ClaimAnswer) => world.store.completeRun(completion(held), null)
+  const complete = (held: ClaimAnswer) => world.store.runs.complete(completion(held), null)
   const outputs = async (held: ClaimAnswer): Promise<readonly Delivery[]> => {
     const page = { limit: 1000, cursor: null }
     const { items } = await world.store.outbox.list({ runId: idOf(held) }, page)
@@ -78,11 +78,11 @@ export function manyOutputs(open: OpenStore): void {
     await hand.publish()
     world.clock.move(hour)
     const limits = { finishedMs: 0, supersededMs: 0, auditMs: hour, eventMs: hour }
-    expect(await world.store.purge(limits, 'test')).toMatchObject({ runs: 0 })
+    expect(await world.store.upkeep.purge(limits, 'test')).toMatchObject({ runs: 0 })
     expect(await closeAll()).toBe(1)
     expect(await openOnes(held)).toBe(0)
     await hand.publish()
-    expect(await world.store.purge(limits, 'test')).toMatchObject({ runs: 1 })
+    expect(await world.store.upkeep.purge(limits, 'test')).toMatchObject({ runs: 1 })
   })
 
   it('one that closed most of them itself leaves no bite', async () => {
@@ -108,7 +108,7 @@ export function manyOutputs(open: OpenStore): void {
     await sayMany(five, 'failure')
     const six = await claim(6)
     await sayMany(six, 'success')
-    await world.store.cancelRun(idOf(six), 'test', null)
+    await world.store.runs.cancel(idOf(six), 'test', null)
     await closeAll()
     expect(await outputs(six)).toEqual([])
     const shown = await outputs(five)

@@ -15,7 +15,7 @@ export function markerKeys(open: OpenStore): void {
   const world = () => opened
   const outbox = () => world().store.outbox
   const told = async (type: string) =>
-    (await world().store.listAudit({ type }, { limit: 10, cursor: null })).items
+    (await world().store.audit.list({ type }, { limit: 10, cursor: null })).items
 
   it('several that start at once have one first key', async () => {
     const all = await Promise.all([outbox().markerKeys(), outbox().markerKeys()])

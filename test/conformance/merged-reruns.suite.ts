@@ -18,17 +18,17 @@ export function mergedReruns(open: OpenStore): void {
     const { store } = world()
     const [before, after, id] = [unique('acme/old'), unique('acme/new'), ++ids]
     const claim = (repo: string, over: Partial<Claim> = {}) =>
-      store.claimRun(pullRequestClaim({ repo, pr: 5, head: 'a' }, over), null)
-    await store.learnRepository(before, id, 'now', 'test')
-    const hearOfIt = () => store.learnRepository(after, id, 'now', 'test')
+      store.runs.claim(pullRequestClaim({ repo, pr: 5, head: 'a' }, over), null)
+    await store.repositories.learn(before, id, 'now', 'test')
+    const hearOfIt = () => store.repositories.learn(after, id, 'now', 'test')
     return { before, after, claim, hearOfIt }
   }
 
-  const complete = (held: ClaimAnswer) => world().store.completeRun(completion(held), null)
-  const runOf = ({ run }: ClaimAnswer) => world().store.run(run!.id)
+  const complete = (held: ClaimAnswer) => world().store.runs.complete(completion(held), null)
+  const runOf = ({ run }: ClaimAnswer) => world().store.runs.get(run!.id)
   const current = async ({ run }: ClaimAnswer) => {
-    const { subjectId } = (await world().store.run(run!.id))!
-    return (await world().store.subject(subjectId))?.currentRunId
+    const { subjectId } = (await world().store.runs.get(run!.id))!
+    return (await world().store.runs.subject(subjectId))?.currentRunId
   }
 
   it.each(['old', 'new'] as const)(
@@ -78,7 +78,7 @@ export function mergedReruns(open: OpenStore): void {
       expect(await runOf(copy)).toMatchObject({ state: 'superseded' })
       expect(await runOf(goesOn)).toMatchObject({ state: 'running', rerunWanted: true })
       const wished = { type: 'operator.rerun_requested', runId: goesOn.run!.id }
-      const told = await world().store.listAudit(wished, { limit: 5, cursor: null })
+      const told = await world().store.audit.list(wished, { limit: 5, cursor: null })
       expect(told.items).toHaveLength(1)
       expect(await complete(goesOn)).toMatchObject({ state: 'pending', round: 2 })
     },

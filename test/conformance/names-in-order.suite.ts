@@ -14,9 +14,9 @@ export function namesInOrder(open: OpenStore): void {
 
   const learn = (name: string, id: number, at: HeardAt) => {
     const { store } = world()
-    return store.learnRepository(name, id, at, 'test')
+    return store.repositories.learn(name, id, at, 'test')
   }
-  const meant = async (name: string) => (await world().store.repositoryNamed(name))?.githubId
+  const meant = async (name: string) => (await world().store.repositories.named(name))?.githubId
 
   /** What is called by a name today: `first` moved on, and `second` took the name. */
   async function givenAway() {
@@ -32,7 +32,7 @@ export function namesInOrder(open: OpenStore): void {
   async function expectGivenAway(of: Awaited<ReturnType<typeof givenAway>>): Promise<void> {
     const { store } = world()
     expect([await meant(of.name), await meant(of.moved)]).toEqual([of.second, of.first])
-    expect((await store.repositoryNamed(of.moved))?.name).toBe(of.moved)
+    expect((await store.repositories.named(of.moved))?.name).toBe(of.moved)
   }
 
   it('that was given away is not taken back by a late event of its old owner', async () => {
@@ -42,9 +42,11 @@ export function namesInOrder(open: OpenStore): void {
       await expectGivenAway(of)
     }
     const claim = pullRequestClaim({ repo: of.name, pr: 6, head: 'a' })
-    const { run } = await world().store.claimRun(claim, null)
-    const subject = await world().store.subject(run!.subjectId)
-    expect(await world().store.repository(subject!.scope)).toMatchObject({ githubId: of.second })
+    const { run } = await world().store.runs.claim(claim, null)
+    const subject = await world().store.runs.subject(run!.subjectId)
+    expect(await world().store.repositories.get(subject!.scope)).toMatchObject({
+      githubId: of.second,
+    })
   })
 
   it('is not taken back by a word without a time', async () => {
@@ -58,7 +60,7 @@ export function namesInOrder(open: OpenStore): void {
       const of = await givenAway()
       await learn(of.name, of.first, at === 'now' ? at : of.t + 101_000)
       expect(await meant(of.name)).toBe(of.first)
-      expect((await world().store.repositoryNamed(of.moved))?.name).toBe(of.name)
+      expect((await world().store.repositories.named(of.moved))?.name).toBe(of.name)
     }
   })
 
@@ -83,7 +85,7 @@ export function namesInOrder(open: OpenStore): void {
     const t = world().store.now() - 3_600_000
     await learn(after, id, t + 50_000)
     await learn(before, id, t)
-    expect((await world().store.repositoryNamed(after))?.name).toBe(after)
+    expect((await world().store.repositories.named(after))?.name).toBe(after)
     expect(await meant(before)).toBeUndefined()
   })
 
@@ -93,9 +95,9 @@ export function namesInOrder(open: OpenStore): void {
     await learn(before, id, t)
     await learn(after, id, t + 1000)
     await learn(before, id, t + 2000)
-    expect((await world().store.repositoryNamed(after))?.name).toBe(before)
+    expect((await world().store.repositories.named(after))?.name).toBe(before)
     await learn(after, id, t + 1000)
-    expect((await world().store.repositoryNamed(after))?.name).toBe(before)
+    expect((await world().store.repositories.named(after))?.name).toBe(before)
   })
 
   it('that another has by now does not hide a repository that is heard of late', async () => {
@@ -104,7 +106,7 @@ export function namesInOrder(open: OpenStore): void {
     const t = store.now() - 3_600_000
     await learn(name, owner, t + 100_000)
     const claim = (repoId: number, head: string) =>
-      store.claimRun({ ...pullRequestClaim({ repo: name, pr: 5, head }), repoId }, null)
+      store.runs.claim({ ...pullRequestClaim({ repo: name, pr: 5, head }), repoId }, null)
     const own = await claim(owner, 'a')
     for (const at of [t, null]) {
       await learn(name, late, at)
@@ -112,11 +114,11 @@ export function namesInOrder(open: OpenStore): void {
     }
     const others = await claim(late, 'b')
     expect(others).toMatchObject({ reason: 'new', supersededKeys: [] })
-    const scope = (await store.subject(others.run!.subjectId))!.scope
-    expect(await store.repository(scope)).toMatchObject({ githubId: late })
+    const scope = (await store.runs.subject(others.run!.subjectId))!.scope
+    expect(await store.repositories.get(scope)).toMatchObject({ githubId: late })
     const found = async (repoId: number) => [
-      (await store.subjectsOf(name, 5, repoId)).map(({ id }) => id),
-      (await store.listRuns({ repo: name, repoId }, { limit: 5, cursor: null })).items.map(
+      (await store.runs.subjectsOf(name, 5, repoId)).map(({ id }) => id),
+      (await store.runs.list({ repo: name, repoId }, { limit: 5, cursor: null })).items.map(
         ({ id }) => id,
       ),
     ]

@@ -25,8 +25,8 @@ export function once(open: OpenStore): void {
   it('a repeated claim answers the first answer, lease and all, and claims once', async () => {
     const subject = make()
     const key = onceOf(unique('key'))
-    const first = await world().store.claimRun(subject.claimOf('a'), key)
-    const again = await world().store.claimRun(subject.claimOf('a'), key)
+    const first = await world().store.runs.claim(subject.claimOf('a'), key)
+    const again = await world().store.runs.claim(subject.claimOf('a'), key)
     expect(again).toEqual(first)
     expect(again.lease?.secret).toBe(first.lease?.secret)
     expect(await subject.audits('a')).toHaveLength(1)
@@ -37,7 +37,7 @@ export function once(open: OpenStore): void {
     const subject = make()
     const key = onceOf(unique('key'))
     const answers = await Promise.all(
-      Array.from({ length: 8 }, () => world().store.claimRun(subject.claimOf('a'), key)),
+      Array.from({ length: 8 }, () => world().store.runs.claim(subject.claimOf('a'), key)),
     )
     expect(new Set(answers.map(({ lease }) => lease?.secret)).size).toBe(1)
     expect(answers.every(({ reason }) => reason === 'new')).toBe(true)
@@ -46,8 +46,8 @@ export function once(open: OpenStore): void {
   it('another body under the key is refused and does nothing', async () => {
     const key = unique('key')
     const [subject, other] = [make(), make()]
-    await world().store.claimRun(subject.claimOf('a'), onceOf(key))
-    const reused = world().store.claimRun(other.claimOf('a'), onceOf(key, 'another'))
+    await world().store.runs.claim(subject.claimOf('a'), onceOf(key))
+    const reused = world().store.runs.claim(other.claimOf('a'), onceOf(key, 'another'))
     await expect(reused).rejects.toMatchObject({ code: 'idempotency_key_reused' })
     await expect(other.run('a')).rejects.toThrow('no run')
   })
@@ -55,19 +55,19 @@ export function once(open: OpenStore): void {
   it('a claim is decided anew once its run was reclaimed', async () => {
     const subject = make()
     const key = onceOf(unique('key'))
-    const first = await world().store.claimRun(subject.claimOf('a'), key)
+    const first = await world().store.runs.claim(subject.claimOf('a'), key)
     world().clock.move(leaseMs)
     await subject.claim('a')
-    const again = await world().store.claimRun(subject.claimOf('a'), key)
+    const again = await world().store.runs.claim(subject.claimOf('a'), key)
     expect(again).toMatchObject({ reason: 'duplicate', lease: null, run: { id: first.run?.id } })
   })
 
   it('a claim is decided anew once its lease ran out', async () => {
     const subject = make()
     const key = onceOf(unique('key'))
-    const first = await world().store.claimRun(subject.claimOf('a'), key)
+    const first = await world().store.runs.claim(subject.claimOf('a'), key)
     world().clock.move(leaseMs)
-    const again = await world().store.claimRun(subject.claimOf('a'), key)
+    const again = await world().store.runs.claim(subject.claimOf('a'), key)
     expect(again).toMatchObject({ reason: 'reclaimed', process: true })
     expect(again.lease?.secret).not.toBe(first.lease?.secret)
   })
@@ -78,10 +78,10 @@ export function once(open: OpenStore): void {
       const subject = make()
       const key = onceOf(unique('key'))
       const claim = subject.claimOf('a', { eventAt: 1 })
-      const first = await world().store.claimRun(claim, key)
+      const first = await world().store.runs.claim(claim, key)
       if (what === 'completed') await subject.complete(first)
       else await subject.claim('b', { eventAt: 2 })
-      const again = await world().store.claimRun(claim, key)
+      const again = await world().store.runs.claim(claim, key)
       const reason = what === 'completed' ? 'duplicate' : 'stale-event'
       expect(again).toMatchObject({ reason, process: false, lease: null })
     },
@@ -91,17 +91,17 @@ export function once(open: OpenStore): void {
     const subject = make()
     const key = onceOf(unique('key'))
     const claim = subject.claimOf('a', { lease: null })
-    const first = await world().store.claimRun(claim, key)
-    expect(await world().store.claimRun(claim, key)).toEqual(first)
+    const first = await world().store.runs.claim(claim, key)
+    expect(await world().store.runs.claim(claim, key)).toEqual(first)
     await subject.lease()
-    expect(await world().store.claimRun(claim, key)).toMatchObject({ reason: 'duplicate' })
+    expect(await world().store.runs.claim(claim, key)).toMatchObject({ reason: 'duplicate' })
   })
 
   it('a repeated lease is the same lease while it is held', async () => {
     const subject = make()
     await subject.claim('a', { lease: null })
     const key = onceOf(unique('key'))
-    const take = () => world().store.leaseRun(leaseRequest({ types: [subject.type] }), key)
+    const take = () => world().store.runs.lease(leaseRequest({ types: [subject.type] }), key)
     const first = await take()
     expect(await take()).toEqual(first)
     await subject.complete(first!)
@@ -111,7 +111,7 @@ export function once(open: OpenStore): void {
   it('an empty answer is not kept: the next one may get a run', async () => {
     const subject = make()
     const key = onceOf(unique('key'))
-    const take = () => world().store.leaseRun(leaseRequest({ types: [subject.type] }), key)
+    const take = () => world().store.runs.lease(leaseRequest({ types: [subject.type] }), key)
     expect(await take()).toBeNull()
     await subject.claim('a', { lease: null })
     expect((await take())?.run.state).toBe('running')
@@ -122,9 +122,9 @@ export function once(open: OpenStore): void {
     const held = await subject.claim('a')
     const key = unique('key')
     const wrong = { ...completion(held), leaseHash: 'wrong' }
-    const refused = world().store.completeRun(wrong, onceOf(key))
+    const refused = world().store.runs.complete(wrong, onceOf(key))
     await expect(refused).rejects.toMatchObject({ code: 'lease_lost' })
-    const right = await world().store.completeRun(completion(held), onceOf(key, 'another'))
+    const right = await world().store.runs.complete(completion(held), onceOf(key, 'another'))
     expect(right.state).toBe('succeeded')
   })
 
@@ -133,25 +133,25 @@ export function once(open: OpenStore): void {
     const { store } = world()
     const held = await subject.claim('a')
     const beatKey = onceOf(unique('key'))
-    const beat = await store.heartbeatRun(holderOf(held), beatKey)
+    const beat = await store.runs.heartbeat(holderOf(held), beatKey)
     world().clock.move(1000)
-    expect(await store.heartbeatRun(holderOf(held), beatKey)).toEqual(beat)
+    expect(await store.runs.heartbeat(holderOf(held), beatKey)).toEqual(beat)
     const cancelKey = onceOf(unique('key'))
-    const cancelled = await store.cancelRun(held.run!.id, 'person', cancelKey)
+    const cancelled = await store.runs.cancel(held.run!.id, 'person', cancelKey)
     await subject.claim('a')
-    expect(await store.cancelRun(held.run!.id, 'person', cancelKey)).toEqual(cancelled)
+    expect(await store.runs.cancel(held.run!.id, 'person', cancelKey)).toEqual(cancelled)
     expect(await subject.state('a')).toBe('running')
   })
 
   it('after a day the key is decided anew', async () => {
     const key = unique('key')
     const token = { scope: 'read', name: null, userId: null, secret: 'one', actor: 'admin' }
-    const first = await world().store.createToken(token, onceOf(key))
+    const first = await world().store.tokens.create(token, onceOf(key))
     world().clock.move(day - 1)
     const other = { ...token, secret: 'two' }
-    expect(await world().store.createToken(other, onceOf(key))).toEqual(first)
+    expect(await world().store.tokens.create(other, onceOf(key))).toEqual(first)
     world().clock.move(1)
-    const anew = await world().store.createToken(other, onceOf(key, 'another'))
+    const anew = await world().store.tokens.create(other, onceOf(key, 'another'))
     expect(anew.token.id).not.toBe(first.token.id)
   })
 }

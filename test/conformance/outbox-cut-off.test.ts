@@ -25,8 +25,8 @@ describe.each(eitherDatabase)('publishing cut off anywhere on %s', (_name, open)
     const attempts = await Promise.all(
       deliveries.map(({ id }) => world.store.outbox.attemptsOf(id)),
     )
-    const runs = await world.store.listRuns({}, page)
-    const audit = await world.store.listAudit({}, page)
+    const runs = await world.store.runs.list({}, page)
+    const audit = await world.store.audit.list({}, page)
     const budgets = await world.store.outbox.budgets()
     const all = JSON.stringify([deliveries, attempts, runs.items, audit.items, budgets])
     return { all, audits: audit.items.length }
@@ -71,19 +71,19 @@ describe.each(eitherDatabase)('publishing cut off anywhere on %s', (_name, open)
     const { held } = await running()
     const { runId, leaseHash } = holderOf(held)
     const report = { runId, leaseHash, text: 'reading', actor: 'test' }
-    await cutEverywhere(1, () => world.store.reportStatus(report, null))
+    await cutEverywhere(1, () => world.store.runs.reportStatus(report, null))
   })
 
   it('an end', async () => {
     const { held } = await running()
-    await cutEverywhere(1, () => world.store.completeRun(completion(held), null))
+    await cutEverywhere(1, () => world.store.runs.complete(completion(held), null))
     expect((await world.store.outbox.list({ status: 'PENDING' }, page)).items).toHaveLength(3)
   })
 
   it('an end that is nobody’s: the sweeper’s', async () => {
     const { held } = await running()
     world.clock.move(12 * hour)
-    await cutEverywhere(1, () => world.store.sweepRun(held.run!.id))
+    await cutEverywhere(1, () => world.store.runs.sweep(held.run!.id))
   })
 
   it('something of the run’s own', async () => {
@@ -128,7 +128,7 @@ describe.each(eitherDatabase)('publishing cut off anywhere on %s', (_name, open)
 
   it('what an operator says', async () => {
     const { held } = await running()
-    await world.store.completeRun(completion(held), null)
+    await world.store.runs.complete(completion(held), null)
     const { id } = await hand.named(held.run!.id, 'status')
     await cutEverywhere(1, () => world.store.outbox.skip(id, 'not here', 'ann', null))
     await cutEverywhere(1, () => world.store.outbox.retry(id, 'ann', null))

@@ -8,7 +8,7 @@ import { priorities } from '../../src/domain/outbox/priority.ts'
 import { queueName, wasJustSought } from '../../src/domain/outbox/queue.ts'
 import { allRights } from '../../src/domain/outbox/publish-rights.ts'
 import type { Announcement } from '../../src/domain/run.ts'
-import type { BeginAnswer, LeasedDelivery } from '../../src/outbox-store.ts'
+import type { BeginAnswer, LeasedDelivery } from '../../src/store/outbox-store.ts'
 import type { ClaimAnswer } from '../../src/store.ts'
 import { completion, holderOf } from './claims.ts'
 import { identity, sentEnd } from './outbox-hand.ts'
@@ -103,7 +103,7 @@ export function fairness(open: OpenStore): void {
     await begin((await outbox().lease(room))[0]!)
     await publishMany(busy, 10)
     await queueAll()
-    await world.store.completeRun(completion(busy), null)
+    await world.store.runs.complete(completion(busy), null)
     await queueAll()
     expect((await sentNext(2)).toSorted()).toEqual(['anchor', 'c0'])
   })
@@ -207,7 +207,7 @@ export function fairness(open: OpenStore): void {
     const [anchor] = await outbox().lease(room)
     expect(await begin(anchor!, eight)).toMatchObject({ result: 'begun' })
     const { runId, leaseHash } = holderOf(held)
-    await world.store.reportStatus({ runId, leaseHash, text: 'half way', actor: 'test' }, null)
+    await world.store.runs.reportStatus({ runId, leaseHash, text: 'half way', actor: 'test' }, null)
     world.clock.move(20 * second)
     const [progress] = await outbox().lease(room)
     expect(progress?.delivery.name).toBe('anchor')

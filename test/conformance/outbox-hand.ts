@@ -7,7 +7,7 @@ import type { Attempt, Delivery } from '../../src/domain/outbox/delivery.ts'
 import { actionOf } from '../../src/domain/outbox/move.ts'
 import type { AttemptEnd } from '../../src/domain/outbox/outcome.ts'
 import type { Announcement } from '../../src/domain/run.ts'
-import type { BeginAnswer, BeginRequest, LeasedDelivery } from '../../src/outbox-store.ts'
+import type { BeginAnswer, BeginRequest, LeasedDelivery } from '../../src/store/outbox-store.ts'
 import type { Store } from '../../src/store.ts'
 
 export const announced: Announcement = {
@@ -118,7 +118,7 @@ export class OutboxHand {
 
   /** What the audit tells of a delivery, oldest first. */
   async told(deliveryId: string): Promise<readonly string[]> {
-    const { items } = await this.store.listAudit({ deliveryId }, { limit: 1000, cursor: null })
+    const { items } = await this.store.audit.list({ deliveryId }, { limit: 1000, cursor: null })
     return items.toReversed().map(({ type }) => type)
   }
 }

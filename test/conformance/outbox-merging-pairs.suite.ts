@@ -23,14 +23,14 @@ export function mergingOfOnePair(open: OpenStore): void {
     const policy = { ...make().policy, announcement }
     const claim = async (repo: string, isHeld: boolean) => {
       const made = pullRequestClaim({ repo, pr: 5, head: 'a' }, { eventAt: 1000, policy })
-      return await world.store.claimRun(isHeld ? made : { ...made, lease: null }, null)
+      return await world.store.runs.claim(isHeld ? made : { ...made, lease: null }, null)
     }
-    await world.store.learnRepository(left, githubId, 'now', 'test')
+    await world.store.repositories.learn(left, githubId, 'now', 'test')
     return {
       left,
       right,
       claim,
-      merge: () => world.store.learnRepository(right, githubId, 'now', 'test'),
+      merge: () => world.store.repositories.learn(right, githubId, 'now', 'test'),
     }
   }
 
@@ -55,7 +55,7 @@ export function mergingOfOnePair(open: OpenStore): void {
     const waiting = await claim(right, false)
     await merge()
     expect(await hand.named(held.run!.id, 'check')).toMatchObject({ providerId })
-    await world.store.completeRun(completion(held), null)
+    await world.store.runs.complete(completion(held), null)
     await hand.publish()
     const { items } = await outbox().list({ runId: held.run!.id }, page)
     const shown = items.filter(({ reason }) => reason !== 'target_taken')
@@ -68,9 +68,9 @@ export function mergingOfOnePair(open: OpenStore): void {
   it('of two check runs that are still to be made one is', async () => {
     const { left, right, claim, merge } = await onePair()
     const older = await claim(left, true)
-    await world.store.completeRun(completion(older), null)
+    await world.store.runs.complete(completion(older), null)
     const newer = await claim(right, true)
-    await world.store.completeRun(completion(newer), null)
+    await world.store.runs.complete(completion(newer), null)
     await merge()
     const [one, other] = [older, newer].map(({ run }) => hand.named(run!.id, 'check'))
     expect([(await one!).status, (await other!).status].toSorted()).toEqual(['PENDING', 'SKIPPED'])
@@ -80,7 +80,7 @@ export function mergingOfOnePair(open: OpenStore): void {
     const { left, right, claim, merge } = await onePair()
     const waiting = await claim(left, ended)
     await hand.publish()
-    if (ended) await world.store.completeRun(completion(waiting, 'failed'), null)
+    if (ended) await world.store.runs.complete(completion(waiting, 'failed'), null)
     const { providerId } = await hand.named(waiting.run!.id, 'check')
     const held = await claim(right, true)
     await merge()
@@ -94,12 +94,12 @@ export function mergingOfOnePair(open: OpenStore): void {
   ])('of one pair, where the second %s: its check run is searched for', async (_name, isOver) => {
     const { left, right, claim, merge } = await onePair()
     const held = await claim(left, true)
-    await world.store.completeRun(completion(held), null)
+    await world.store.runs.complete(completion(held), null)
     await hand.publish()
     const { providerId } = await hand.named(held.run!.id, 'check')
     const waiting = await claim(right, true)
     await hand.send(await hand.leaseNamed('check'), noAnswer)
-    if (isOver) await world.store.completeRun(completion(waiting, 'failed'), null)
+    if (isOver) await world.store.runs.complete(completion(waiting, 'failed'), null)
     await merge()
     const given = { status: 'SKIPPED', reason: 'target_taken', providerId: null }
     expect(await hand.named(waiting.run!.id, 'check')).toMatchObject(given)
@@ -110,12 +110,12 @@ export function mergingOfOnePair(open: OpenStore): void {
   it('two that are over share the check run that is there', async () => {
     const { left, right, claim, merge } = await onePair()
     const first = await claim(left, true)
-    await world.store.completeRun(completion(first), null)
+    await world.store.runs.complete(completion(first), null)
     await hand.publish()
     const { providerId } = await hand.named(first.run!.id, 'check')
     const second = await claim(right, true)
     await hand.send(await hand.leaseNamed('check'), noAnswer)
-    await world.store.completeRun(completion(second), null)
+    await world.store.runs.complete(completion(second), null)
     await merge()
     const given = { status: 'SKIPPED', reason: 'target_taken' }
     expect(await hand.named(first.run!.id, 'check')).toMatchObject(given)
@@ -125,7 +125,7 @@ export function mergingOfOnePair(open: OpenStore): void {
   it('a completed check run stays, and the next one is made', async () => {
     const { left, right, claim, merge } = await onePair()
     const failed = await claim(left, true)
-    await world.store.completeRun(completion(failed, 'failed'), null)
+    await world.store.runs.complete(completion(failed, 'failed'), null)
     await hand.publish()
     const { providerId } = await hand.named(failed.run!.id, 'check')
     const held = await claim(right, true)
@@ -137,13 +137,13 @@ export function mergingOfOnePair(open: OpenStore): void {
   it('a look for the next check run does not take the completed one', async () => {
     const { left, right, claim, merge } = await onePair()
     const failed = await claim(left, true)
-    await world.store.completeRun(completion(failed, 'failed'), null)
+    await world.store.runs.complete(completion(failed, 'failed'), null)
     await hand.publish()
     const first = await hand.named(failed.run!.id, 'check')
     const held = await claim(right, true)
     await hand.send(await hand.leaseNamed('check'), noAnswer)
     await merge()
-    await world.store.completeRun(completion(held), null)
+    await world.store.runs.complete(completion(held), null)
     const { hold, delivery } = await hand.leaseNamed('check')
     expect(delivery).toMatchObject({ runId: held.run!.id, markerKey: first.markerKey })
     const standing = [{ providerId: first.providerId!, url: null, current: false, atWork: false }]
@@ -188,17 +188,17 @@ export function mergingOfOnePair(open: OpenStore): void {
     await hand.publish()
     const other = await claim(right, false)
     if (isShown) await hand.publish()
-    await world.store.cancelRun(other.run!.id, 'person', null)
+    await world.store.runs.cancel(other.run!.id, 'person', null)
     if (isShown) await hand.publish()
     world.clock.move(hour)
     await merge()
-    await world.store.completeRun(completion(held), null)
+    await world.store.runs.complete(completion(held), null)
     const { items } = await outbox().list({ runId: held.run!.id }, page)
     const shown = items.filter(({ reason }) => reason !== 'target_taken')
     expect(shown.map(({ name }) => name).toSorted()).toEqual(['anchor', 'check', 'status'])
     for (const one of shown) expect(one).toMatchObject({ status: 'PENDING', final: true })
     const filter = { runId: held.run!.id, type: 'run.claim_skipped' } as const
-    const [told] = (await world.store.listAudit(filter, page)).items
+    const [told] = (await world.store.audit.list(filter, page)).items
     expect(told?.data).toMatchObject({ reason: 'duplicate', key: other.run!.key })
   })
 

@@ -22,10 +22,10 @@ export function merging(open: OpenStore): void {
     const policy = { ...make().policy, announcement: announced }
     const claim = async (repo: string, head: string, eventAt: number) => {
       const made = pullRequestClaim({ repo, pr: 5, head }, { eventAt, policy })
-      return (await world.store.claimRun(made, null)).run!
+      return (await world.store.runs.claim(made, null)).run!
     }
-    await world.store.learnRepository(left, githubId, 'now', 'test')
-    const merge = () => world.store.learnRepository(right, githubId, 'now', 'test')
+    await world.store.repositories.learn(left, githubId, 'now', 'test')
+    const merge = () => world.store.repositories.learn(right, githubId, 'now', 'test')
     const anchors = async () => {
       const { items } = await outbox().list({}, page)
       const ofThis = items.filter(({ name }) => name === 'anchor')
@@ -116,7 +116,10 @@ export function merging(open: OpenStore): void {
     const { id } = await claim(right, 'b', 2000)
     await hand.send(await hand.leaseNamed('anchor'), sentEnd({ providerId: '105' }))
     world.clock.move(hour)
-    await world.store.reportStatus({ runId: id, leaseHash: null, text: 'half', actor: 'op' }, null)
+    await world.store.runs.reportStatus(
+      { runId: id, leaseHash: null, text: 'half', actor: 'op' },
+      null,
+    )
     const leased = await hand.leaseNamed('anchor')
     const attempt = await hand.begun(leased)
     await merge()
@@ -142,7 +145,7 @@ export function merging(open: OpenStore): void {
     const say = async (repo: string, pr: number, eventAt: number) => {
       const policy = { ...make().policy, announcement: announced }
       const made = pullRequestClaim({ repo, pr, head: 'a' }, { eventAt, policy })
-      const held = await world.store.claimRun(made, null)
+      const held = await world.store.runs.claim(made, null)
       const { runId, leaseHash } = holderOf(held)
       const content = { context: 'own/lint', state: 'success', description: repo, targetUrl: null }
       const said = { name: 'lint', channel: 'github-status', content } as const
@@ -154,7 +157,7 @@ export function merging(open: OpenStore): void {
     const older = await say(left, 6, 1000)
     const newer = await say(right, 7, 2000)
     await merge()
-    await world.store.cancelRun(newer, 'test', null)
+    await world.store.runs.cancel(newer, 'test', null)
     const { items } = await outbox().list({ channel: 'github-status' }, page)
     const [standing] = items.filter(({ name, reason }) => name === 'lint' && reason === null)
     expect(standing?.runId).toBe(older)
@@ -179,13 +182,13 @@ export function merging(open: OpenStore): void {
   it('runs that had ended before are not told anew', async () => {
     const { left, right, claim, merge } = await twoRows()
     const ended = await claim(left, 'a', 1000)
-    await world.store.cancelRun(ended.id, 'test', null)
+    await world.store.runs.cancel(ended.id, 'test', null)
     await claim(right, 'b', 2000)
     await hand.publish()
     world.clock.move(hour)
     await merge()
     const filter = { runId: ended.id, type: 'delivery.target_taken' } as const
-    expect((await world.store.listAudit(filter, page)).items).toEqual([])
+    expect((await world.store.audit.list(filter, page)).items).toEqual([])
   })
 
   it('a newer one that showed nothing closes what the older one shows', async () => {
@@ -194,7 +197,7 @@ export function merging(open: OpenStore): void {
     await hand.publish()
     const newer = await claim(right, 'b', 2000)
     await merge()
-    await world.store.cancelRun(newer.id, 'person', null)
+    await world.store.runs.cancel(newer.id, 'person', null)
     expect((await anchors()).standing).toMatchObject({ status: 'PENDING', final: true })
   })
 
@@ -206,7 +209,7 @@ export function merging(open: OpenStore): void {
     await claim(left, 'a', 1000)
     await hand.send(await hand.leaseNamed('anchor'), end)
     const newer = await claim(right, 'b', 2000)
-    await world.store.cancelRun(newer.id, 'person', null)
+    await world.store.runs.cancel(newer.id, 'person', null)
     world.clock.move(hour)
     await merge()
     const { standing } = await anchors()

@@ -5,7 +5,7 @@
 import { describe, expect, it } from 'vitest'
 import type { ChannelName, Delivery } from '../../src/domain/outbox/delivery.ts'
 import { allRights, defaultRights } from '../../src/domain/outbox/publish-rights.ts'
-import type { PublishRequest } from '../../src/outbox-store.ts'
+import type { PublishRequest } from '../../src/store/outbox-store.ts'
 import { purgeAll, purgeLimits } from '../../src/runs/purge.ts'
 import type { ClaimAnswer } from '../../src/store.ts'
 import { holderOf, pullRequestClaim, unique } from './claims.ts'
@@ -93,7 +93,7 @@ export function operating(open: OpenStore): void {
     it('at a target that a newer run has taken is refused', async () => {
       const repo = unique('acme/shared')
       const claim = (pr: number) =>
-        world.store.claimRun(pullRequestClaim({ repo, pr, head: 'the same' }), null)
+        world.store.runs.claim(pullRequestClaim({ repo, pr, head: 'the same' }), null)
       const [old, newer] = [await claim(5), await claim(6)]
       await put(old, 'github-status')
       expect((await put(newer, 'github-status')).already).toBe(false)
@@ -120,7 +120,10 @@ export function operating(open: OpenStore): void {
       const of = (type: string, statusContext: string) => {
         const announcement = { ...announced, statusContext, checkName: null }
         const own = { type, policy: { ...make().policy, announcement } }
-        return world.store.claimRun(pullRequestClaim({ repo, pr: 5, head: 'the same' }, own), null)
+        return world.store.runs.claim(
+          pullRequestClaim({ repo, pr: 5, head: 'the same' }, own),
+          null,
+        )
       }
       await of('lint', 'Acme/Lint')
       const docs = await of('docs', 'acme/docs')
@@ -272,7 +275,7 @@ export function operating(open: OpenStore): void {
       await subject.complete(held)
       world.clock.move(31 * day)
       expect(await purge()).toBe(0)
-      expect(await world.store.run(held.run!.id)).not.toBeNull()
+      expect(await world.store.runs.get(held.run!.id)).not.toBeNull()
       const before = await hand.of(held.run!.id)
       await hand.publish()
       expect(await purge()).toBe(1)
@@ -318,19 +321,19 @@ export function operating(open: OpenStore): void {
       const [left, right] = [unique('acme/left'), unique('acme/right')]
       const githubId = 770_000 + (world.store.now() % 10_000)
       const claim = (repo: string, eventAt: number) =>
-        world.store.claimRun(
+        world.store.runs.claim(
           pullRequestClaim(
             { repo, pr: 5, head: 'a' },
             { eventAt, policy: { ...make().policy, announcement: announced } },
           ),
           null,
         )
-      await world.store.learnRepository(left, githubId, 'now', 'test')
+      await world.store.repositories.learn(left, githubId, 'now', 'test')
       await claim(left, 1000)
       await hand.publish()
       const { run } = await claim(right, 2000)
       for (const leased of await hand.lease()) await hand.send(leased, sentEnd())
-      await world.store.learnRepository(right, githubId, 'now', 'test')
+      await world.store.repositories.learn(right, githubId, 'now', 'test')
       const { items } = await outbox().list({}, page)
       const live = items.filter(({ status }) => status !== 'SKIPPED')
       const scopes = new Set(live.map(({ repositoryId }) => repositoryId))

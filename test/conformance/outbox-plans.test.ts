@@ -26,18 +26,18 @@ import {
 } from '../../src/stores/tables/delivery-table.ts'
 import { selectOthersAt, selectWithCheckAt } from '../../src/stores/tables/run-table.ts'
 import { firstUnclosed, selectUnclosed } from '../../src/stores/tables/unclosed-run-table.ts'
-import { checksOf } from '../../src/stores/verbs/check-again.ts'
+import { checksOf } from '../../src/stores/verbs/outbox/check-again.ts'
 import type { VerbContext } from '../../src/stores/verbs/context.ts'
 import {
   leaseDeliveries,
   nextDueAt,
   takeOverLeases,
   withPlaces,
-} from '../../src/stores/verbs/lease-deliveries.ts'
-import { listDeliveries, outboxBacklog } from '../../src/stores/verbs/list-deliveries.ts'
-import { closeForgotten } from '../../src/stores/verbs/operate-delivery.ts'
-import { nextToNote } from '../../src/stores/verbs/note-restore.ts'
-import { closeOwnOutput } from '../../src/stores/verbs/own-output.ts'
+} from '../../src/stores/verbs/outbox/lease-deliveries.ts'
+import { listDeliveries, outboxBacklog } from '../../src/stores/verbs/outbox/list-deliveries.ts'
+import { closeForgotten } from '../../src/stores/verbs/outbox/operate-delivery.ts'
+import { nextToNote } from '../../src/stores/verbs/outbox/note-restore.ts'
+import { closeOwnOutput } from '../../src/stores/verbs/outbox/own-output.ts'
 import { migratedMemory } from '../schema/dump-sqlite.ts'
 import { numbersTo, statementsOf, stepsOnSqlite, usePostgresPlans } from './plans.ts'
 

@@ -17,7 +17,7 @@ export function publishing(open: OpenStore): void {
   const claim = async (announcement = onlyStatus): Promise<Run> =>
     (await make(announcement).claim('a')).run!
   const report = ({ id: runId, leaseHash }: Run, text: string) =>
-    world.store.reportStatus({ runId, leaseHash, text, actor: 'test' }, null)
+    world.store.runs.reportStatus({ runId, leaseHash, text, actor: 'test' }, null)
   const attempts = async (id: string) => (await outbox().attemptsOf(id)).toReversed()
 
   describe('a lease', () => {
@@ -183,7 +183,7 @@ export function publishing(open: OpenStore): void {
       expect(await hand.told(id)).toEqual(['delivery.failed'])
       const backlog = await outbox().backlog()
       expect(backlog).toMatchObject({ failed: 1, unreportedCount: 0 })
-      await world.store.cancelRun(run.id, 'test', null)
+      await world.store.runs.cancel(run.id, 'test', null)
       expect(await now(id)).toMatchObject({ status: 'PENDING', final: true })
     })
 
@@ -259,7 +259,7 @@ export function publishing(open: OpenStore): void {
       move(5 * second)
       expect(await outbox().blockedUntil(identity)).toBeNull()
       expect((await hand.begin(leased)).result).toBe('begun')
-      const told = await world.store.listAudit(
+      const told = await world.store.audit.list(
         { type: 'budget.blocked' },
         { limit: 9, cursor: null },
       )

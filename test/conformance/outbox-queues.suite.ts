@@ -5,7 +5,7 @@
 import { expect, it } from 'vitest'
 import { entryQueue, queueName, repairQueue } from '../../src/domain/outbox/queue.ts'
 import { defaultPublishing } from '../../src/domain/outbox/schedule.ts'
-import type { BeginAnswer, LeasedDelivery } from '../../src/outbox-store.ts'
+import type { BeginAnswer, LeasedDelivery } from '../../src/store/outbox-store.ts'
 import { identity, noAnswer, sentEnd } from './outbox-hand.ts'
 import { onlyAnchor, onlyStatus, useOutbox } from './outbox-world.ts'
 import { TestSubject } from './test-subject.ts'
@@ -109,7 +109,7 @@ export function queueing(open: OpenStore): void {
   })
 
   const report = (runId: string, text: string) =>
-    world.store.reportStatus({ runId, leaseHash: null, text, actor: 'op' }, null)
+    world.store.runs.reportStatus({ runId, leaseHash: null, text, actor: 'op' }, null)
 
   it('whoever reports again while it waits to be created keeps its place', async () => {
     const runs = await backlog(4, onlyAnchor)
@@ -154,7 +154,7 @@ export function queueing(open: OpenStore): void {
     const [leased] = await outbox().lease(room)
     const until = world.store.now() + hour
     await outbox().record(leased!.hold, { what: 'budget', until, queue: anchors })
-    await world.store.cancelRun(run!, 'test', null)
+    await world.store.runs.cancel(run!, 'test', null)
     expect(await outbox().lease({ limit: 1, progressMax: 0 })).toMatchObject([
       { fromQueue: anchors, delivery: { runId: run, final: true, priority: 0 } },
     ])
@@ -202,7 +202,7 @@ export function queueing(open: OpenStore): void {
 
   it('its run ends: it leaves the queue with nothing left to do', async () => {
     const [run] = await backlog(1)
-    await world.store.cancelRun(run!, 'test', null)
+    await world.store.runs.cancel(run!, 'test', null)
     const closed = await hand.named(run!, 'status')
     expect(closed).toMatchObject({ status: 'SKIPPED', queue: null, dueAt: null })
     expect(await outbox().nextDueAt()).toBeNull()

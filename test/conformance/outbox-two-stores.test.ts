@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { allRights } from '../../src/domain/outbox/publish-rights.ts'
 import { defaultPublishing } from '../../src/domain/outbox/schedule.ts'
 import type { Announcement } from '../../src/domain/run.ts'
-import type { BeginAnswer } from '../../src/outbox-store.ts'
+import type { BeginAnswer } from '../../src/store/outbox-store.ts'
 import type { Store } from '../../src/store.ts'
 import { holderOf, pullRequestClaim, unique } from './claims.ts'
 import { announced, OutboxHand, sentEnd } from './outbox-hand.ts'
@@ -140,7 +140,7 @@ describe.each(sharedDatabases)('two publishers on one %s database', (_name, make
     const policy = { ...claim().policy, announcement: onlyStatus }
     const answers = await Promise.all(
       [1, 2, 3, 4, 5, 6].map((pr, i) =>
-        hands[i % 2]!.store.claimRun(
+        hands[i % 2]!.store.runs.claim(
           pullRequestClaim({ repo, pr, head: 'the same' }, { policy, type: 'review' }),
           null,
         ),

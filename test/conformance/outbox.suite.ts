@@ -19,7 +19,7 @@ export function announcing(open: OpenStore): void {
   const { world, hand, make } = useOutbox(open)
   const report = (run: Run, text: string) => {
     const { id: runId, leaseHash } = run
-    return world.store.reportStatus({ runId, leaseHash, text, actor: 'test' }, null)
+    return world.store.runs.reportStatus({ runId, leaseHash, text, actor: 'test' }, null)
   }
   const all = async (): Promise<readonly Delivery[]> =>
     (await world.store.outbox.list({}, { limit: 1000, cursor: null })).items
@@ -56,7 +56,7 @@ export function announcing(open: OpenStore): void {
       expect((await subject.claim('a', { eventAt: 1000 })).reason).toBe('stale-event')
       const { key } = subject.claimOf('b')
       const other = { ...subject.claimOf('c'), key, subjectName: 'pr-6' }
-      await expect(world.store.claimRun(other, null)).rejects.toMatchObject({
+      await expect(world.store.runs.claim(other, null)).rejects.toMatchObject({
         code: 'key_conflict',
       })
       expect(await all()).toEqual(before)
@@ -142,7 +142,7 @@ export function announcing(open: OpenStore): void {
       async (way) => {
         const subject = make()
         const { run } = await subject.claim('a')
-        if (way === 'cancelled') await world.store.cancelRun(run!.id, 'test', null)
+        if (way === 'cancelled') await world.store.runs.cancel(run!.id, 'test', null)
         else await subject.claim('b')
         const { status, check } = await hand.of(run!.id)
         for (const each of [status, check]) {
@@ -159,7 +159,7 @@ export function announcing(open: OpenStore): void {
       const { run: first } = await subject.claim('a')
       await hand.publish()
       const { run } = await subject.claim('b')
-      await world.store.cancelRun(run!.id, 'test', null)
+      await world.store.runs.cancel(run!.id, 'test', null)
       const anchor = await hand.named(run!.id, 'anchor')
       expect(anchor).toMatchObject({ status: 'PENDING', final: true, announces: false })
       expect(contentOf(anchor).view.state).toBe('cancelled')
@@ -173,7 +173,7 @@ export function announcing(open: OpenStore): void {
       await hand.publish()
       await subject.claim('b', { eventAt: 2000 })
       expect((await subject.claim('a', { eventAt: 3000 })).reason).toBe('returned')
-      await world.store.cancelRun(run!.id, 'test', null)
+      await world.store.runs.cancel(run!.id, 'test', null)
       const status = await hand.named(run!.id, 'status')
       expect(status).toMatchObject({ status: 'PENDING', final: true })
       expect(contentOf(status)).toMatchObject({ state: 'error' })
@@ -185,7 +185,7 @@ export function announcing(open: OpenStore): void {
       await subject.complete(held)
       await hand.publish()
       await subject.claim('a', { rerun: true })
-      await world.store.cancelRun(held.run!.id, 'test', null)
+      await world.store.runs.cancel(held.run!.id, 'test', null)
       expect(await hand.named(held.run!.id, 'status')).toMatchObject({
         ...{ status: 'SKIPPED', reason: 'never_announced', final: true },
       })
@@ -260,7 +260,7 @@ export function announcing(open: OpenStore): void {
           const { store } = world
           if (what === 'publish') return await hand.publish().then(() => null)
           if (what === 'take') return await hand.lease(1)
-          if (what === 'cancel') return await store.cancelRun(holder!.run!.id, 'test', null)
+          if (what === 'cancel') return await store.runs.cancel(holder!.run!.id, 'test', null)
           if (what === 'report') return await report(holder!.run!, `${at}`)
           if (what === 'complete') return await subject.complete(holder!)
           const rerun = what === 'rerun'
@@ -288,7 +288,7 @@ const completing = (outcome: 'succeeded' | 'failed' | 'skipped'): End['end'] =>
     await shown()
     const run = await subject.run('a')
     const done = completion({ run, lease: { secret: '', expiresAt: 0 } }, outcome)
-    return await world.store.completeRun({ ...done, leaseHash: run.leaseHash! }, null)
+    return await world.store.runs.complete({ ...done, leaseHash: run.leaseHash! }, null)
   }
 
 /** Nobody comes for this long. */
@@ -297,7 +297,7 @@ const sweptAfter = (ms: number, before: 'lease' | 'nothing' = 'nothing'): End['e
     if (before === 'lease') await subject.lease()
     await shown()
     world.clock.move(ms)
-    return await world.store.sweepRun((await subject.run('a')).id)
+    return await world.store.runs.sweep((await subject.run('a')).id)
   }
 
 /** Rule 5, row by row. */
@@ -309,7 +309,7 @@ const ends: readonly End[] = [
     way: 'cancelled',
     end: async ({ store }, subject, shown) => {
       await shown()
-      await store.cancelRun((await subject.run('a')).id, 'test', null)
+      await store.runs.cancel((await subject.run('a')).id, 'test', null)
     },
     state: 'error',
     conclusion: 'cancelled',
@@ -320,7 +320,7 @@ const ends: readonly End[] = [
       await shown()
       const { type, repo } = subject
       const entry = await received(store, { repo, repoId: null })
-      await store.settleWebhook(decided(entry, { act: 'cancel', type, repo, pr: 5 }))
+      await store.inbox.finish(decided(entry, { act: 'cancel', type, repo, pr: 5 }))
     },
     state: 'error',
     conclusion: 'cancelled',

@@ -6,7 +6,7 @@
 import { pino } from 'pino'
 import { openOutbox } from '../../src/outbox/open-outbox.ts'
 import { noMetrics } from '../../src/metrics.ts'
-import type { OutboxStore } from '../../src/outbox-store.ts'
+import type { OutboxStore } from '../../src/store/outbox-store.ts'
 import type { Announcement } from '../../src/domain/run.ts'
 import type { ChannelName, Delivery } from '../../src/domain/outbox/delivery.ts'
 import { allRights } from '../../src/domain/outbox/publish-rights.ts'
@@ -44,10 +44,10 @@ export class PublisherWorld {
   static async open(open: OpenStore): Promise<PublisherWorld> {
     const world = await openWorld(open)
     // As a server does when it starts: from now on the store knows of what it made.
-    await world.store.recordMode('live')
+    await world.store.upkeep.recordMode('live')
     const made = new PublisherWorld(world)
     // As an event does: what is due can be written at once.
-    await world.store.learnRepository(repo, made.github.repository(repo).id, 'now', 'test')
+    await world.store.repositories.learn(repo, made.github.repository(repo).id, 'now', 'test')
     return made
   }
 
@@ -64,7 +64,7 @@ export class PublisherWorld {
     // Younger than the store: nothing has to be looked for before the first write.
     const threadCreatedAt = this.store.now() + second
     const over = { headSha: sha, threadCreatedAt, policy: { ...policy, announcement } }
-    return await this.store.claimRun(pullRequestClaim(names, over), null)
+    return await this.store.runs.claim(pullRequestClaim(names, over), null)
   }
 
   async publish(held: ClaimAnswer, channel: ChannelName, content: object): Promise<void> {

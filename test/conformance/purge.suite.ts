@@ -29,7 +29,7 @@ export function purging(open: OpenStore): void {
     expect(await purge()).toBe(0)
     world.clock.move(1)
     expect(await purge()).toBe(1)
-    expect(await world.store.run(run!.id)).toBeNull()
+    expect(await world.store.runs.get(run!.id)).toBeNull()
   })
 
   it('a superseded run is removed after 7 days and not before', async () => {
@@ -40,7 +40,7 @@ export function purging(open: OpenStore): void {
     expect(await purge()).toBe(0)
     world.clock.move(1)
     expect(await purge()).toBe(1)
-    expect(await world.store.run(run!.id)).toBeNull()
+    expect(await world.store.runs.get(run!.id)).toBeNull()
     expect(await subject.state('b')).toBe('running')
   })
 
@@ -48,7 +48,7 @@ export function purging(open: OpenStore): void {
     const { run } = await make().bring('a', way)
     world.clock.move(1000 * day)
     expect(await purge()).toBe(0)
-    expect(await world.store.run(run!.id)).not.toBeNull()
+    expect(await world.store.runs.get(run!.id)).not.toBeNull()
   })
 
   it('a run that was done again counts from its last end', async () => {
@@ -64,7 +64,7 @@ export function purging(open: OpenStore): void {
     const subject = make()
     await subject.bring('a', 'succeeded', { webhookId: 'w1' })
     const token = { scope: 'read', name: null, userId: null, secret: 's', actor: 'admin' }
-    await world.store.createToken(token, {
+    await world.store.tokens.create(token, {
       keyHash: unique('key'),
       bodyHash: 'body',
       seal: (text) => text,
@@ -78,7 +78,7 @@ export function purging(open: OpenStore): void {
   it('every removed run leaves an audit row, and old audit rows go after 90 days', async () => {
     const { run } = await make().bring('a', 'succeeded')
     const audits = async () =>
-      (await world.store.listAudit({ runId: run!.id }, { limit: 100, cursor: null })).items
+      (await world.store.audit.list({ runId: run!.id }, { limit: 100, cursor: null })).items
     world.clock.move(31 * day)
     await purge()
     expect((await audits())[0]).toMatchObject({
@@ -159,7 +159,7 @@ export function purging(open: OpenStore): void {
     await subject.claim('b', { eventAt: 2, lease: null })
     const entry = await received(world.store, { eventAt: 9, prState: 'closed' })
     const { type, repo } = subject
-    await world.store.settleWebhook(decided(entry, { act: 'cancel', type, repo, pr: 5 }))
+    await world.store.inbox.finish(decided(entry, { act: 'cancel', type, repo, pr: 5 }))
     expect((await subject.subject()).currentEnded).toBe('closed')
   })
 
@@ -249,8 +249,8 @@ export function purging(open: OpenStore): void {
     world.clock.move(days * day)
     expect(await purge()).toBe(days === 0 ? 0 : 2)
     const githubId = 790_000 + (world.store.now() % 10_000)
-    await world.store.learnRepository(subject.repo, githubId, 'now', 'test')
-    await world.store.learnRepository(other, githubId, 'now', 'test')
+    await world.store.repositories.learn(subject.repo, githubId, 'now', 'test')
+    await world.store.repositories.learn(other, githubId, 'now', 'test')
     expect((await subject.claim('a', again)).run).toMatchObject({ round: 3 })
   })
 
@@ -262,11 +262,11 @@ export function purging(open: OpenStore): void {
     await subject.bring('a', 'failed', { ...there, eventAt: 5 })
     await subject.complete(await subject.claim('a', { ...again, ...there }), 'failed')
     const githubId = 790_000 + (world.store.now() % 10_000)
-    await world.store.learnRepository(subject.repo, githubId, 'now', 'test')
-    await world.store.learnRepository(other, githubId, 'now', 'test')
-    await world.store.rerunRun(held.run!.id, 'person', null)
+    await world.store.repositories.learn(subject.repo, githubId, 'now', 'test')
+    await world.store.repositories.learn(other, githubId, 'now', 'test')
+    await world.store.runs.rerun(held.run!.id, 'person', null)
     await subject.complete(held)
-    const next = await world.store.run(held.run!.id)
+    const next = await world.store.runs.get(held.run!.id)
     expect(next).toMatchObject({ state: 'pending', round: 3 })
   })
 
@@ -310,10 +310,10 @@ export function purging(open: OpenStore): void {
     await subject.claim('a')
     world.clock.move(365 * day)
     await purge()
-    expect(await world.store.subject(run!.subjectId)).not.toBeNull()
+    expect(await world.store.runs.subject(run!.subjectId)).not.toBeNull()
     world.clock.move(1)
     await purge()
-    expect(await world.store.subject(run!.subjectId)).toBeNull()
+    expect(await world.store.runs.subject(run!.subjectId)).toBeNull()
     expect(await subject.claim('a')).toMatchObject({ reason: 'new' })
   })
 
@@ -322,7 +322,7 @@ export function purging(open: OpenStore): void {
     const { run } = await subject.claim('a')
     world.clock.move(800 * day)
     await purge()
-    expect(await world.store.subject(run!.subjectId)).not.toBeNull()
+    expect(await world.store.runs.subject(run!.subjectId)).not.toBeNull()
   })
 
   it('an identity that wrote nothing for 30 days is forgotten, unless it is blocked', async () => {
@@ -343,7 +343,7 @@ export function purging(open: OpenStore): void {
     const subjects = Array.from({ length: 520 }, () => make())
     await Promise.all(subjects.map((subject) => subject.bring('a', 'skipped')))
     world.clock.move(31 * day)
-    expect(await world.store.purge(limits, 'purge')).toEqual({ runs: 500, more: true })
+    expect(await world.store.upkeep.purge(limits, 'purge')).toEqual({ runs: 500, more: true })
     expect(await purge()).toBe(20)
   })
 }

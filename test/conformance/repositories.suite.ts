@@ -15,10 +15,11 @@ export function repositories(open: OpenStore): void {
 
   function claim(repo: string, head: string, eventAt: number | null = null) {
     const made = pullRequestClaim({ repo, pr: 5, head }, { eventAt })
-    return world().store.claimRun(made, null)
+    return world().store.runs.claim(made, null)
   }
 
-  const learn = (name: string, id: number) => world().store.learnRepository(name, id, 'now', 'test')
+  const learn = (name: string, id: number) =>
+    world().store.repositories.learn(name, id, 'now', 'test')
 
   it('a rename keeps the subject and does not run the same pair again', async () => {
     const [before, after, id] = [unique('acme/old'), unique('acme/new'), newId()]
@@ -42,11 +43,11 @@ export function repositories(open: OpenStore): void {
       unique('acme/c'),
       newId(),
     ]
-    await store.learnRepository(before, id, 'now', 'token:tok_1')
-    await store.learnRepository(after, id, 'now', 'github')
+    await store.repositories.learn(before, id, 'now', 'token:tok_1')
+    await store.repositories.learn(after, id, 'now', 'github')
     await claim(alone, 'a')
-    await store.learnRepository(alone, id, 'now', 'publisher')
-    const { items } = await store.listAudit({}, { limit: 1000, cursor: null })
+    await store.repositories.learn(alone, id, 'now', 'publisher')
+    const { items } = await store.audit.list({}, { limit: 1000, cursor: null })
     const names = [before, after, alone].map((name) => JSON.stringify(name))
     const told = items.filter(({ type, data }) => {
       return (
@@ -96,7 +97,7 @@ export function repositories(open: OpenStore): void {
     await learn(name, newId())
     const other = await claim(name, 'b', 1)
     expect(other).toMatchObject({ reason: 'new' })
-    expect((await world().store.run(first.run!.id))?.state).toBe('running')
+    expect((await world().store.runs.get(first.run!.id))?.state).toBe('running')
   })
 
   it('claims by the new name from before the rename was heard of are kept', async () => {
@@ -118,11 +119,11 @@ export function repositories(open: OpenStore): void {
     const old = await claim(before, 'a', 1)
     const early = await claim(after, 'b', 2)
     await learn(after, id)
-    const runs = await Promise.all([old, early].map(({ run }) => world().store.run(run!.id)))
+    const runs = await Promise.all([old, early].map(({ run }) => world().store.runs.get(run!.id)))
     const active = runs.filter((run) => run?.state === 'running')
     expect(active).toHaveLength(1)
     for (const run of runs.filter((each) => each?.state === 'superseded')) {
-      const { items } = await world().store.listAudit(
+      const { items } = await world().store.audit.list(
         { runId: run!.id },
         { limit: 1, cursor: null },
       )
@@ -135,11 +136,11 @@ export function repositories(open: OpenStore): void {
     const [before, after, id] = [unique('acme/old'), unique('acme/new'), newId()]
     await learn(before, id)
     const made = pullRequestClaim({ repo: after, pr: 5, head: 'a' }, { eventAt: null })
-    const early = await store.claimRun({ ...made, lease: null }, null)
+    const early = await store.runs.claim({ ...made, lease: null }, null)
     const last = await claim(before, 'b', 2)
-    await store.leaseRun({ ...leaseRequest(), runId: early.run!.id }, null)
+    await store.runs.lease({ ...leaseRequest(), runId: early.run!.id }, null)
     await learn(after, id)
-    const [subject] = await store.subjectsOf(after, 5, id)
+    const [subject] = await store.runs.subjectsOf(after, 5, id)
     expect(subject).toMatchObject({ currentRunId: last.run!.id, headSha: last.run!.headSha })
   })
 
@@ -148,7 +149,7 @@ export function repositories(open: OpenStore): void {
     await learn(before, id)
     await claim(before, 'a', 1)
     const early = await claim(after, 'b', 2)
-    await world().store.completeRun(completion(early), null)
+    await world().store.runs.complete(completion(early), null)
     await learn(after, id)
     const again = await claim(after, 'b', 2)
     expect(again.process).toBe(false)
@@ -161,7 +162,7 @@ export function repositories(open: OpenStore): void {
     const early = await claim(after, 'b', 2)
     await learn(after, id)
     const again = await claim(after, 'b', 2)
-    const run = await world().store.run(early.run!.id)
+    const run = await world().store.runs.get(early.run!.id)
     expect(again.process || run?.state === 'running').toBe(true)
   })
 
@@ -173,7 +174,7 @@ export function repositories(open: OpenStore): void {
     await learn(after, id)
     expect(await claim(after, 'a', 1)).toMatchObject({ process: false, reason: 'duplicate' })
     const states = await Promise.all(
-      [first, second].map(async ({ run }) => (await world().store.run(run!.id))?.state),
+      [first, second].map(async ({ run }) => (await world().store.runs.get(run!.id))?.state),
     )
     expect(states.toSorted()).toEqual(['running', 'superseded'])
   })
@@ -184,16 +185,18 @@ export function repositories(open: OpenStore): void {
       const [before, after, id] = [unique('acme/old'), unique('acme/new'), newId()]
       const waiting = () => {
         const made = pullRequestClaim({ repo: after, pr: 5, head: 'a' }, { eventAt: 1 })
-        return store.claimRun({ ...made, lease: null }, null)
+        return store.runs.claim({ ...made, lease: null }, null)
       }
       await learn(before, id)
       const early = isFirst ? await claim(before, 'a', 1) : await waiting()
       const late = isFirst ? await waiting() : await claim(before, 'a', 1)
       const [held, queued] = isFirst ? [early, late] : [late, early]
       await learn(after, id)
-      expect((await store.run(queued.run!.id))?.state).toBe('superseded')
+      expect((await store.runs.get(queued.run!.id))?.state).toBe('superseded')
       expect(await claim(after, 'a', 1)).toMatchObject({ process: false, reason: 'duplicate' })
-      expect(await store.completeRun(completion(held), null)).toMatchObject({ state: 'succeeded' })
+      expect(await store.runs.complete(completion(held), null)).toMatchObject({
+        state: 'succeeded',
+      })
     }
   })
 
@@ -201,26 +204,26 @@ export function repositories(open: OpenStore): void {
     const [before, after, id] = [unique('acme/old'), unique('acme/new'), newId()]
     await learn(before, id)
     const working = await claim(before, 'a', 1)
-    await world().store.completeRun(completion(await claim(after, 'a', 1)), null)
+    await world().store.runs.complete(completion(await claim(after, 'a', 1)), null)
     await learn(after, id)
     expect(await claim(before, 'a', 1)).toMatchObject({ process: false, reason: 'duplicate' })
-    expect(await world().store.run(working.run!.id)).toMatchObject({ state: 'superseded' })
+    expect(await world().store.runs.get(working.run!.id)).toMatchObject({ state: 'superseded' })
   })
 
   it('a head finished under the new name, then begun under the old, is finished', async () => {
     const [before, after, id] = [unique('acme/old'), unique('acme/new'), newId()]
     await learn(before, id)
-    await world().store.completeRun(completion(await claim(after, 'a', 1)), null)
+    await world().store.runs.complete(completion(await claim(after, 'a', 1)), null)
     const working = await claim(before, 'a', 1)
     await learn(after, id)
     expect(await claim(after, 'a', 1)).toMatchObject({ process: false, reason: 'duplicate' })
-    expect(await world().store.run(working.run!.id)).toMatchObject({ state: 'superseded' })
+    expect(await world().store.runs.get(working.run!.id)).toMatchObject({ state: 'superseded' })
   })
 
   it('heads that queue under both names become one queue with one ahead', async () => {
     const [before, after, id] = [unique('acme/old'), unique('acme/new'), newId()]
     const queue = (repo: string, head: string, eventAt: number) =>
-      world().store.claimRun(
+      world().store.runs.claim(
         pullRequestClaim(
           { repo, pr: 5, head },
           { eventAt, type: before, policy: { ...policy, onNewer: 'queue' } },
@@ -231,7 +234,7 @@ export function repositories(open: OpenStore): void {
     await queue(before, 'a', 1)
     await queue(after, 'b', 2)
     await learn(after, id)
-    const { items } = await world().store.listRuns({ type: before }, { limit: 10, cursor: null })
+    const { items } = await world().store.runs.list({ type: before }, { limit: 10, cursor: null })
     expect(items.map(({ state }) => state).toSorted()).toEqual(['pending', 'running'])
   })
 
@@ -239,27 +242,27 @@ export function repositories(open: OpenStore): void {
     const [before, after, id] = [unique('acme/old'), unique('acme/new'), newId()]
     const type = unique('type')
     const job = (repo: string, key: string) =>
-      world().store.claimRun(jobClaim(`${before} ${key}`, 'docs', { type, repo }), null)
+      world().store.runs.claim(jobClaim(`${before} ${key}`, 'docs', { type, repo }), null)
     await learn(before, id)
-    await world().store.completeRun(completion(await job(before, 'one')), null)
+    await world().store.runs.complete(completion(await job(before, 'one')), null)
     const held = await job(after, 'two')
     await job(after, 'three')
     await learn(after, id)
-    await world().store.completeRun(completion(held), null)
-    const next = await world().store.leaseRun(leaseRequest({ types: [type] }), null)
+    await world().store.runs.complete(completion(held), null)
+    const next = await world().store.runs.lease(leaseRequest({ types: [type] }), null)
     expect(next?.run.key).toBe(`${before} three`)
   })
 
   it('a webhook decided on under the new name is still known after the merge', async () => {
     const [before, after, id] = [unique('acme/old'), unique('acme/new'), newId()]
     const told = (repo: string) =>
-      world().store.claimRun(
+      world().store.runs.claim(
         pullRequestClaim({ repo, pr: 5, head: 'a' }, { webhookId: before }),
         null,
       )
     await learn(before, id)
     await claim(before, 'z')
-    await world().store.completeRun(completion(await told(after), 'failed'), null)
+    await world().store.runs.complete(completion(await told(after), 'failed'), null)
     await learn(after, id)
     expect(await told(after)).toMatchObject({ process: false, reason: 'duplicate' })
   })
@@ -268,7 +271,7 @@ export function repositories(open: OpenStore): void {
     const [before, after, id] = [unique('acme/old'), unique('acme/new'), newId()]
     const type = unique('type')
     const job = (repo: string, key: string) =>
-      world().store.claimRun(jobClaim(`${before} ${key}`, 'docs', { type, repo }), null)
+      world().store.runs.claim(jobClaim(`${before} ${key}`, 'docs', { type, repo }), null)
     await learn(before, id)
     await job(before, 'one')
     await job(before, 'two')
@@ -276,7 +279,7 @@ export function repositories(open: OpenStore): void {
     await job(after, 'four')
     await learn(after, id)
     expect(await job(after, 'three')).toMatchObject({ reason: 'duplicate' })
-    const { items } = await world().store.listRuns({ type }, { limit: 10, cursor: null })
+    const { items } = await world().store.runs.list({ type }, { limit: 10, cursor: null })
     expect(items.filter((run) => run.state === 'running')).toHaveLength(1)
     expect(new Set(items.map(({ subjectId }) => subjectId)).size).toBe(1)
     const [running] = items.filter((run) => run.state === 'running')
@@ -290,7 +293,7 @@ export function repositories(open: OpenStore): void {
     await claim(after, 'b', 2)
     await learn(after, id)
     const filter = { type: 'repository.merged' }
-    const { items } = await world().store.listAudit(filter, { limit: 1, cursor: null })
+    const { items } = await world().store.audit.list(filter, { limit: 1, cursor: null })
     expect(items[0]).toMatchObject({ actor: 'test', runId: null })
   })
 
@@ -303,7 +306,7 @@ export function repositories(open: OpenStore): void {
       new TestSubject(world(), { kind: 'job' }),
     ]
     const ofBoth = async (repoId: number) => {
-      await store.learnRepository(name, repoId, 'now', 'test')
+      await store.repositories.learn(name, repoId, 'now', 'test')
       const key = `${name}:pr-5:${pullRequest.claimOf('a').pair}`
       const pr = await pullRequest.claim('a', { repo: name, repoId, key })
       const job = await push.claim('b', { repo: name, repoId, key: `${name}:push:b` })
@@ -314,7 +317,7 @@ export function repositories(open: OpenStore): void {
     const others = await ofBoth(second)
     expect(others.map(({ reason }) => reason)).toEqual(['new', 'new'])
     expect(others.map(({ runKey }) => runKey)).toEqual(done.map(({ runKey }) => runKey))
-    const { items } = await store.listRuns({ repo: name }, { limit: 10, cursor: null })
+    const { items } = await store.runs.list({ repo: name }, { limit: 10, cursor: null })
     const ids = [...others].map(({ run }) => run?.id).toSorted()
     expect(items.map(({ id }) => id).toSorted()).toEqual(ids)
   })
@@ -333,20 +336,20 @@ export function repositories(open: OpenStore): void {
     const { store } = world()
     const subject = new TestSubject(world())
     const id = newId()
-    await store.learnRepository(subject.repo, id, 'now', 'test')
+    await store.repositories.learn(subject.repo, id, 'now', 'test')
     const { run } = await subject.claim('a', { repoId: id })
     const renamed = unique('acme/renamed')
-    await store.learnRepository(renamed, id, 'now', 'test')
+    await store.repositories.learn(renamed, id, 'now', 'test')
     const byHead = async (repo: string) => {
       const of = { repo, headSha: run!.headSha! }
-      return (await store.listRuns(of, { limit: 10, cursor: null })).items.map((found) => found.id)
+      return (await store.runs.list(of, { limit: 10, cursor: null })).items.map((found) => found.id)
     }
     const byName = async (repo: string) =>
-      (await store.listRuns({ repo }, { limit: 10, cursor: null })).items.map((found) => found.id)
+      (await store.runs.list({ repo }, { limit: 10, cursor: null })).items.map((found) => found.id)
     for (const repo of [subject.repo, renamed]) {
       expect([await byHead(repo), await byName(repo)]).toEqual([[run!.id], [run!.id]])
     }
-    await store.learnRepository(subject.repo, newId(), 'now', 'test')
+    await store.repositories.learn(subject.repo, newId(), 'now', 'test')
     expect([await byHead(subject.repo), await byName(subject.repo)]).toEqual([[], []])
     expect(await byHead(renamed)).toEqual([run!.id])
   })
@@ -355,10 +358,10 @@ export function repositories(open: OpenStore): void {
     const { store } = world()
     const subject = new TestSubject(world())
     const [id, renamed] = [newId(), unique('acme/renamed')]
-    await store.learnRepository(subject.repo, id, 'now', 'test')
+    await store.repositories.learn(subject.repo, id, 'now', 'test')
     const { run } = await subject.claim('a', { repo: renamed })
-    await store.learnRepository(renamed, id, 'now', 'test')
-    const { items } = await store.listRuns({ repo: subject.repo }, { limit: 10, cursor: null })
+    await store.repositories.learn(renamed, id, 'now', 'test')
+    const { items } = await store.runs.list({ repo: subject.repo }, { limit: 10, cursor: null })
     expect(items.map((found) => found.id)).toEqual([run!.id])
   })
 
@@ -366,11 +369,11 @@ export function repositories(open: OpenStore): void {
     const { store } = world()
     const subject = new TestSubject(world())
     const [id, renamed] = [newId(), unique('acme/renamed')]
-    await store.learnRepository(subject.repo, id, 'now', 'test')
+    await store.repositories.learn(subject.repo, id, 'now', 'test')
     const { run } = await subject.claim('a', { repo: renamed })
-    await store.learnRepository(renamed, id, 'now', 'test')
+    await store.repositories.learn(renamed, id, 'now', 'test')
     // Whoever read it before, as a heartbeat does without a lock, must not write it back as it was.
-    expect((await store.run(run!.id))!.rev).toBeGreaterThan(run!.rev)
+    expect((await store.runs.get(run!.id))!.rev).toBeGreaterThan(run!.rev)
   })
 
   it('runs of a pull request are listed by any of its repository’s names', async () => {
@@ -381,7 +384,7 @@ export function repositories(open: OpenStore): void {
     world().clock.move(1)
     await claim(after, 'b', 2)
     for (const repo of [before, after]) {
-      const { items } = await world().store.listRuns({ repo, pr: 5 }, { limit: 10, cursor: null })
+      const { items } = await world().store.runs.list({ repo, pr: 5 }, { limit: 10, cursor: null })
       expect(items).toHaveLength(2)
     }
   })

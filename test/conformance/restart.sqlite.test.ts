@@ -20,7 +20,7 @@ let world: World
 async function serve(): Promise<void> {
   const store = openSqlite({ path: join(folder, 'store.db'), exclusive: true }, seamsWith(clock))
   world = { store, clock, close: () => store.close() }
-  await store.beat()
+  await store.upkeep.beat()
 }
 
 beforeEach(async () => {
@@ -35,7 +35,7 @@ afterEach(async () => {
 
 /** The same subject, asked through the store that serves now. */
 async function reasonOf(subject: TestSubject): Promise<string> {
-  return (await world.store.claimRun(subject.claimOf('a'), null)).reason
+  return (await world.store.runs.claim(subject.claimOf('a'), null)).reason
 }
 
 it('a lease that ran out while nobody served lasts one lease longer', async () => {
@@ -47,7 +47,7 @@ it('a lease that ran out while nobody served lasts one lease longer', async () =
   expect(await reasonOf(subject)).toBe('duplicate')
   for (let passed = 0; passed < leaseMs; passed += second) {
     clock.move(second)
-    await world.store.beat()
+    await world.store.upkeep.beat()
   }
   expect(await reasonOf(subject)).toBe('reclaimed')
 })
@@ -57,7 +57,7 @@ it('a lease that ran out long before nobody served gets nothing', async () => {
   await subject.claim('a')
   for (let passed = 0; passed < leaseMs + 10 * second; passed += second) {
     clock.move(second)
-    await world.store.beat()
+    await world.store.upkeep.beat()
   }
   await world.close()
   clock.move(hour)
@@ -67,11 +67,11 @@ it('a lease that ran out long before nobody served gets nothing', async () => {
 
 it('a clock that was set back before the absence does not hide it', async () => {
   clock.move(-hour)
-  await world.store.beat()
+  await world.store.upkeep.beat()
   const subject = new TestSubject(world)
   await subject.claim('a')
   clock.move(second)
-  await world.store.beat()
+  await world.store.upkeep.beat()
   await world.close()
   clock.move(2 * leaseMs)
   await serve()
@@ -86,7 +86,7 @@ it('a second restart within that lease keeps what the first one granted', async 
   await serve()
   for (let passed = 0; passed < 8; passed++) {
     clock.move(second)
-    await world.store.beat()
+    await world.store.upkeep.beat()
   }
   await world.close()
   clock.move(2 * second)
@@ -94,7 +94,7 @@ it('a second restart within that lease keeps what the first one granted', async 
   expect(await reasonOf(subject)).toBe('duplicate')
   for (let passed = 0; passed < leaseMs; passed += second) {
     clock.move(second)
-    await world.store.beat()
+    await world.store.upkeep.beat()
   }
   expect(await reasonOf(subject)).toBe('reclaimed')
 })
@@ -108,7 +108,7 @@ it('a clock that was set back while nobody served leaves no lease in the future'
   expect(await reasonOf(subject)).toBe('duplicate')
   for (let passed = 0; passed < leaseMs; passed += second) {
     clock.move(second)
-    await world.store.beat()
+    await world.store.upkeep.beat()
   }
   expect(await reasonOf(subject)).toBe('reclaimed')
 })
@@ -122,11 +122,11 @@ it('a program without a server gives holders time while their server restarts', 
     seamsWith(clock),
   )
   world = { store: embedded, clock, close: () => embedded.close() }
-  await embedded.watch()
+  await embedded.upkeep.watch()
   async function watchFor(seconds: number): Promise<void> {
     for (let passed = 0; passed < seconds; passed++) {
       clock.move(second)
-      await embedded.watch()
+      await embedded.upkeep.watch()
     }
   }
   await watchFor(2 * 60)

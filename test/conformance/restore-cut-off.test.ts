@@ -20,7 +20,7 @@ describe.each(eitherDatabase)('noting a restore on %s', (_name, openDriver) => {
   let longest = 0
   const { world, cut } = useCutOffStore(openDriver, counting)
   beforeEach(async () => {
-    await world.store.recordMode('live')
+    await world.store.upkeep.recordMode('live')
     for (let n = 0; n < open; n += 1) {
       await new TestSubject(world, { announcement: onlyStatus }).claim('a')
     }
@@ -66,7 +66,7 @@ describe.each(eitherDatabase)('noting a restore on %s', (_name, openDriver) => {
   it.each([20, 120])('cut off at statement %d, the next process goes on', async (statements) => {
     await cutOff(statements)
     const restoredAt = await world.store.outbox.knowsSince()
-    await world.store.recordMode('live')
+    await world.store.upkeep.recordMode('live')
     expect((await all()).filter(({ wait }) => wait === 'in_doubt')).toHaveLength(open)
     expect(await world.store.outbox.knowsSince()).toBe(restoredAt)
   })
@@ -85,7 +85,7 @@ describe.each(eitherDatabase)('noting a restore on %s', (_name, openDriver) => {
     await cutOff(20)
     world.clock.move(second)
     expect(await publish('c2')).toMatchObject({ wait: 'order' })
-    await world.store.recordMode('live')
+    await world.store.upkeep.recordMode('live')
     const hand = new OutboxHand(world)
     expect(await hand.named(runId, 'c1')).toMatchObject({ wait: 'in_doubt', line: null })
     expect(await hand.named(runId, 'c2')).toMatchObject({ wait: 'due' })

@@ -13,7 +13,7 @@ const page = { limit: 100, cursor: null }
 
 export function restoring(open: OpenStore): void {
   const { world, hand, make } = useOutbox(open)
-  beforeEach(() => world.store.recordMode('live'))
+  beforeEach(() => world.store.upkeep.recordMode('live'))
 
   const claim = async () => (await make().claim('a')).run!
 
@@ -31,7 +31,7 @@ export function restoring(open: OpenStore): void {
       const settles = name === 'status' ? { restored: { laterKeys: [] } } : { unsettled: true }
       expect(memo).toMatchObject({ ...settles, doubt })
     }
-    const { items } = await world.store.listAudit({ deliveryId: found[0]!.id }, page)
+    const { items } = await world.store.audit.list({ deliveryId: found[0]!.id }, page)
     expect(items[0]).toMatchObject({
       type: 'delivery.in_doubt',
       data: { reason: 'restored', text: 'the database was restored' },
@@ -48,11 +48,11 @@ export function restoring(open: OpenStore): void {
     const lastReadAt = note.restoredAt + second
     expect(note).toMatchObject({ open: 2, shown: 1, lastReadAt, servedAt: null })
     world.clock.move(hour)
-    await world.store.recordMode('live')
+    await world.store.upkeep.recordMode('live')
     const served = await outbox.restoreNote()
     expect(served?.servedAt).toBeGreaterThanOrEqual(note.restoredAt + hour)
     world.clock.move(hour)
-    await world.store.recordMode('live')
+    await world.store.upkeep.recordMode('live')
     expect(await outbox.restoreNote()).toEqual(served)
   })
 
@@ -101,7 +101,7 @@ export function restoring(open: OpenStore): void {
     const subject = new TestSubject(world, { announcement: announced })
     const first = await subject.claim('a')
     await hand.publish()
-    await world.store.completeRun(completion(first), null)
+    await world.store.runs.complete(completion(first), null)
     await hand.publish()
     await world.store.outbox.noteRestore()
     const found = Object.values(await hand.of(first.run!.id))
@@ -117,9 +117,9 @@ export function restoring(open: OpenStore): void {
     const subject = new TestSubject(world, { announcement: announced })
     const again = { rerun: true, headMaking: false } as const
     const first = await subject.claim('a')
-    await world.store.completeRun(completion(first), null)
+    await world.store.runs.complete(completion(first), null)
     await hand.publish()
-    await world.store.completeRun(completion(await subject.claim('a', again)), null)
+    await world.store.runs.complete(completion(await subject.claim('a', again)), null)
     await hand.publish()
     const looksForMore = async () => {
       const { items } = await world.store.outbox.list({ runId: first.run!.id }, page)
@@ -128,7 +128,7 @@ export function restoring(open: OpenStore): void {
       return inOrder.map(({ memo }) => (memo.restored?.laterKeys.length ?? 0) > 0)
     }
     await world.store.outbox.noteRestore()
-    await world.store.beat()
+    await world.store.upkeep.beat()
     expect(await looksForMore()).toEqual([false, true])
     await subject.claim('a', again)
     expect(await looksForMore()).toEqual([false, false, true])
@@ -138,7 +138,7 @@ export function restoring(open: OpenStore): void {
     const run = await claim()
     await hand.publish()
     const ended = await claim()
-    await world.store.cancelRun(ended.id, 'test', null)
+    await world.store.runs.cancel(ended.id, 'test', null)
     await hand.publish()
     await world.store.outbox.noteRestore()
     const anchor = await hand.named(run.id, 'anchor')
@@ -154,7 +154,7 @@ export function restoring(open: OpenStore): void {
     const subject = new TestSubject(world, { announcement: announced })
     const first = await subject.claim('a')
     await hand.publish()
-    await world.store.completeRun(completion(first), null)
+    await world.store.runs.complete(completion(first), null)
     await hand.publish()
     await world.store.outbox.noteRestore()
     const again = await subject.claim('a', { rerun: true, headMaking: false })
@@ -164,9 +164,9 @@ export function restoring(open: OpenStore): void {
 
   it('what is claimed again after a restore may stand there already: its end is said', async () => {
     await world.store.outbox.noteRestore()
-    await world.store.beat()
+    await world.store.upkeep.beat()
     const run = await claim()
-    await world.store.cancelRun(run.id, 'test', null)
+    await world.store.runs.cancel(run.id, 'test', null)
     const found = Object.values(await hand.of(run.id))
     expect(found.map(({ name, status }) => `${name} ${status}`).toSorted()).toEqual([
       'anchor PENDING',
@@ -182,11 +182,11 @@ export function restoring(open: OpenStore): void {
   ])('a run %s closes nothing that it has not shown', async (_name, laterMs, eventMs) => {
     const eventAt = world.store.now() + eventMs
     await world.store.outbox.noteRestore()
-    await world.store.beat()
+    await world.store.upkeep.beat()
     world.clock.move(Math.max(laterMs, eventMs))
     const subject = new TestSubject(world, { announcement: announced })
     const { run } = await subject.claim('a', { eventAt })
-    await world.store.cancelRun(run!.id, 'test', null)
+    await world.store.runs.cancel(run!.id, 'test', null)
     const found = Object.values(await hand.of(run!.id))
     expect(found.map(({ reason }) => reason)).toEqual(Array(3).fill('never_announced'))
   })
@@ -194,7 +194,7 @@ export function restoring(open: OpenStore): void {
   it('threads from before the restore may carry what it does not know of', async () => {
     const first = await world.store.outbox.knowsSince()
     world.clock.move(hour)
-    await world.store.recordMode('live')
+    await world.store.upkeep.recordMode('live')
     expect(await world.store.outbox.knowsSince()).toBe(first)
     await world.store.outbox.noteRestore()
     expect(await world.store.outbox.knowsSince()).toBe(world.store.now())

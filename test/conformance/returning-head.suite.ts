@@ -130,7 +130,7 @@ export function returningHead(open: OpenStore): void {
       const refusal = { code: 'not_current' }
       await expect(subject.claim('a', wish)).rejects.toMatchObject(refusal)
       const { store } = world()
-      await expect(store.rerunRun(old.run!.id, 'person', null)).rejects.toMatchObject(refusal)
+      await expect(store.runs.rerun(old.run!.id, 'person', null)).rejects.toMatchObject(refusal)
       expect(await subject.run('a')).toEqual(before)
     })
 
@@ -163,7 +163,7 @@ export function returningHead(open: OpenStore): void {
       async (outcome) => {
         const subject = new TestSubject(world())
         const held = await subject.claim('a')
-        const asked = await world().store.rerunRun(held.run!.id, 'person', null)
+        const asked = await world().store.runs.rerun(held.run!.id, 'person', null)
         expect(asked).toMatchObject({ reason: 'duplicate', process: false })
         await subject.claim('a', wish)
         await subject.complete(held, outcome)
@@ -182,7 +182,7 @@ export function returningHead(open: OpenStore): void {
       const subject = new TestSubject(world())
       const held = await subject.claim('a')
       await subject.claim('a', wish)
-      await world().store.cancelRun(held.run!.id, 'person', null)
+      await world().store.runs.cancel(held.run!.id, 'person', null)
       expect(await subject.run('a')).toMatchObject({ state: 'cancelled', round: 1 })
       expect((await subject.run('a')).rerunWanted).toBe(false)
     })
@@ -200,7 +200,7 @@ export function returningHead(open: OpenStore): void {
       const pending = await subject.claim('a', { lease: null })
       await subject.claim('a', wish)
       world().clock.move(1000)
-      await world().store.sweepRun(pending.run!.id)
+      await world().store.runs.sweep(pending.run!.id)
       expect(await subject.run('a')).toMatchObject({ state: 'pending', round: 2 })
     })
 
@@ -219,7 +219,7 @@ export function returningHead(open: OpenStore): void {
     it('by its id leaves the run pending, and the audit names who asked', async () => {
       const subject = new TestSubject(world())
       const held = await subject.bring('a', 'succeeded')
-      const again = await world().store.rerunRun(held.run!.id, 'person', null)
+      const again = await world().store.runs.rerun(held.run!.id, 'person', null)
       expect(again).toMatchObject({ reason: 'rerun', process: true, lease: null })
       expect(again.run).toMatchObject({ state: 'pending', round: 2 })
       const last = (await subject.audits('a')).at(-1)
@@ -231,7 +231,7 @@ export function returningHead(open: OpenStore): void {
     })
 
     it('of an unknown run is not found', async () => {
-      const rerun = world().store.rerunRun('run_unknown', 'person', null)
+      const rerun = world().store.runs.rerun('run_unknown', 'person', null)
       await expect(rerun).rejects.toMatchObject({ code: 'run_not_found' })
     })
   })

@@ -168,9 +168,9 @@ export function runVerbs(open: OpenStore): void {
       const runs = service({ look })
       const [name, repoId] = [repo(), world().store.now()]
       const eventAt = at(1)
-      await world().store.learnRepository(name.toLowerCase(), repoId, eventAt, 'test')
+      await world().store.repositories.learn(name.toLowerCase(), repoId, eventAt, 'test')
       await runs.claim(request('a', { repo: name, repoId, eventAt }), 'test')
-      await world().store.learnRepository(name.toLowerCase(), repoId + 1, 'now', 'test')
+      await world().store.repositories.learn(name.toLowerCase(), repoId + 1, 'now', 'test')
       await runs.claim(request('b', { repo: name, repoId, eventAt }), 'test')
       await runs.settled()
       expect(asked).toEqual([repoId])
@@ -180,7 +180,7 @@ export function runVerbs(open: OpenStore): void {
       const { runs, second, states } = await undecided(says('b'))
       await runs.settled()
       expect(await states()).toEqual(['superseded', 'running'])
-      const subject = await world().store.subject(second.run!.subjectId)
+      const subject = await world().store.runs.subject(second.run!.subjectId)
       expect(subject?.headAt).toBe(at(2))
     })
 

@@ -27,11 +27,11 @@ export function sharedCheck(open: OpenStore): void {
   const claim = async (pr: number, name = repo): Promise<ClaimAnswer> => {
     const announcement = { ...announced, anchorPer: null }
     const own = { policy: { ...policy, announcement } }
-    return await world.store.claimRun(pullRequestClaim({ repo: name, pr, head: 'a' }, own), null)
+    return await world.store.runs.claim(pullRequestClaim({ repo: name, pr, head: 'a' }, own), null)
   }
   const idOf = ({ run }: ClaimAnswer): string => run?.id ?? ''
-  const cancel = (held: ClaimAnswer) => world.store.cancelRun(idOf(held), 'test', null)
-  const complete = (held: ClaimAnswer) => world.store.completeRun(completion(held), null)
+  const cancel = (held: ClaimAnswer) => world.store.runs.cancel(idOf(held), 'test', null)
+  const complete = (held: ClaimAnswer) => world.store.runs.complete(completion(held), null)
   /** As GitHub does: an edit keeps the id. */
   const answerTo = ({ channel, providerId }: Delivery) =>
     sentEnd(providerId === null || channel === 'github-status' ? {} : { providerId })
@@ -145,8 +145,8 @@ export function sharedCheck(open: OpenStore): void {
       await publish()
       await cancel(cancelled)
       await publish()
-      await world.store.learnRepository(left, number, 'now', 'test')
-      await world.store.learnRepository(right, number, 'now', 'test')
+      await world.store.repositories.learn(left, number, 'now', 'test')
+      await world.store.repositories.learn(right, number, 'now', 'test')
       await publish()
       expect(await newest()).toEqual(['success', idOf(passed)])
     })

@@ -20,7 +20,7 @@ export function sharedCommit(open: OpenStore): void {
 
   const claim = async (pr: number, head = 'a'): Promise<ClaimAnswer> => {
     const own = { policy: { ...policy, announcement: announced } }
-    return await world.store.claimRun(pullRequestClaim({ repo, pr, head }, own), null)
+    return await world.store.runs.claim(pullRequestClaim({ repo, pr, head }, own), null)
   }
   const status = async (head = 'a'): Promise<Delivery> => {
     const { items } = await world.store.outbox.list(
@@ -48,7 +48,7 @@ export function sharedCommit(open: OpenStore): void {
     await claim(6)
     for (const text of ['reading', 'half', 'nearly']) {
       const { runId, leaseHash } = holderOf(five)
-      await world.store.reportStatus({ runId, leaseHash, text, actor: 'test' }, null)
+      await world.store.runs.reportStatus({ runId, leaseHash, text, actor: 'test' }, null)
     }
     expect(await dropped(five)).toEqual([])
   })
@@ -74,7 +74,7 @@ export function sharedCommit(open: OpenStore): void {
     await Promise.all([claim(6, 'c'), claim(5, 'b')])
     expect(await status()).toMatchObject({ status: 'SKIPPED', reason: 'never_announced' })
     const filter = { deliveryId: id, type: 'delivery.skipped' } as const
-    const { items } = await world.store.listAudit(filter, { limit: 100, cursor: null })
+    const { items } = await world.store.audit.list(filter, { limit: 100, cursor: null })
     expect(items.map(({ data }) => data['reason'])).toEqual(['never_announced'])
   })
 
@@ -133,7 +133,7 @@ export function sharedCommit(open: OpenStore): void {
   it('a run that failed keeps the status', async () => {
     await claim(5)
     const six = await claim(6)
-    await world.store.completeRun(completion(six, 'failed'), null)
+    await world.store.runs.complete(completion(six, 'failed'), null)
     expect((await shows())[1]).toBe(idOf(six))
   })
 

@@ -23,7 +23,7 @@ export function sharedOwnStatus(open: OpenStore): void {
   const { world, hand, complete, cancel, shows, dropped } = target
 
   const claim = (pr: number, head = commit, rerun = false): Promise<ClaimAnswer> =>
-    world.store.claimRun(pullRequestClaim({ repo, pr, head }, { rerun }), null)
+    world.store.runs.claim(pullRequestClaim({ repo, pr, head }, { rerun }), null)
   const say = (held: ClaimAnswer, state: string, name = 'lint') => {
     const { runId, leaseHash } = holderOf(held)
     const content = { context: 'acme/lint', state, description: `${state} of ${name}` }

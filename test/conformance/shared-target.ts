@@ -15,8 +15,8 @@ export function useSharedTarget(open: OpenStore, statusIn: (world: World) => Pro
     world,
     hand: new OutboxHand(world),
     complete: (held: ClaimAnswer, outcome: Outcome = 'succeeded') =>
-      world.store.completeRun(completion(held, outcome), null),
-    cancel: (held: ClaimAnswer) => world.store.cancelRun(idOf(held), 'test', null),
+      world.store.runs.complete(completion(held, outcome), null),
+    cancel: (held: ClaimAnswer) => world.store.runs.cancel(idOf(held), 'test', null),
     /** What the status says, and whose it is. */
     shows: async (): Promise<readonly unknown[]> => {
       const delivery = await statusIn(world)
@@ -25,7 +25,7 @@ export function useSharedTarget(open: OpenStore, statusIn: (world: World) => Pro
     /** What a run said and was not shown, and who had the status then. */
     dropped: async (held: ClaimAnswer): Promise<readonly unknown[]> => {
       const filter = { runId: idOf(held), type: 'delivery.target_taken' } as const
-      const { items } = await world.store.listAudit(filter, { limit: 100, cursor: null })
+      const { items } = await world.store.audit.list(filter, { limit: 100, cursor: null })
       return items.map(({ data }) => [data['state'], data['shown_run_id']])
     },
   }

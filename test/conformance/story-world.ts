@@ -89,7 +89,7 @@ export class StoryWorld {
   }
 
   async replay(id: string): Promise<void> {
-    await this.store.replayWebhook(id, 'admin', null)
+    await this.store.inbox.replay(id, 'admin', null)
     await this.process()
   }
 
@@ -142,28 +142,28 @@ export class StoryWorld {
   async lease(worker = 'w1', type = 'review') {
     const [run] = await this.runs(type)
     const over = { grant: grant({ holder: 'worker', worker }), runId: run?.id ?? '' }
-    const leased = await this.store.leaseRun(leaseRequest(over), null)
+    const leased = await this.store.runs.lease(leaseRequest(over), null)
     if (leased === null) throw new Error('there was nothing to lease')
     return leased
   }
 
   async complete(held: Awaited<ReturnType<StoryWorld['lease']>>, outcome: Outcome = 'succeeded') {
-    return await this.store.completeRun(completion(held, outcome), null)
+    return await this.store.runs.complete(completion(held, outcome), null)
   }
 
   async sweep(): Promise<void> {
-    for (const id of await this.store.dueRuns(1000)) await this.store.sweepRun(id)
+    for (const id of await this.store.runs.due(1000)) await this.store.runs.sweep(id)
   }
 
   /** Newest first. */
   async runs(type = 'review') {
     const filter = { repo: this.repo, pr: this.number, type }
-    return (await this.store.listRuns(filter, { limit: 100, cursor: null })).items
+    return (await this.store.runs.list(filter, { limit: 100, cursor: null })).items
   }
 
   async webhooks(): Promise<readonly InboxEntry[]> {
     const page = { limit: 100, cursor: null }
-    return (await this.store.listInbox({ repo: this.repo, number: this.number }, page)).items
+    return (await this.store.inbox.list({ repo: this.repo, number: this.number }, page)).items
   }
 
   why(query = this.thread): Promise<Why> {

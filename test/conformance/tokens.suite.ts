@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { TokenLimits } from '../../src/domain/token-limits.ts'
 import { reachesRepository } from '../../src/domain/token-limits.ts'
 import type { ClaimAnswer, LeaseAnswer } from '../../src/store.ts'
-import type { NewToken, Token } from '../../src/token-store.ts'
+import type { NewToken, Token } from '../../src/store/token-store.ts'
 import { completion, grant, holderOf, leaseMs, leaseRequest, unique } from './claims.ts'
 import { TestSubject } from './test-subject.ts'
 import { hour, minute, openWorld, second, type OpenStore, type World } from './world.ts'
@@ -22,16 +22,16 @@ export function tokens(open: OpenStore): void {
 
   const make = async (over: Partial<NewToken> = {}): Promise<Token> => {
     const token = { scope: 'worker', name: null, userId: null, secret: 's', actor: 'admin' }
-    return (await world.store.createToken({ ...token, ...over }, null)).token
+    return (await world.store.tokens.create({ ...token, ...over }, null)).token
   }
   const leaseWith = async (subject: TestSubject, { id, expiresAt }: Token) => {
     await subject.claim('a', { lease: null })
     const token = { id, until: expiresAt }
     const request = leaseRequest({ types: [subject.type] })
-    return await world.store.leaseRun({ ...request, grant: { ...request.grant, token } }, null)
+    return await world.store.runs.lease({ ...request, grant: { ...request.grant, token } }, null)
   }
   const heartbeat = (held: ClaimAnswer | LeaseAnswer) =>
-    world.store.heartbeatRun(holderOf(held), null)
+    world.store.runs.heartbeat(holderOf(held), null)
   const audits = async (subject: TestSubject) => (await subject.audits('a')).map(({ type }) => type)
 
   describe('a revoked token', () => {
@@ -40,19 +40,19 @@ export function tokens(open: OpenStore): void {
       const [token, kept] = [await make(), await make()]
       const held = (await leaseWith(subject, token))!
       const safe = (await leaseWith(other, kept))!
-      await world.store.deleteToken(token.id, 'admin')
+      await world.store.tokens.revoke(token.id, 'admin')
       await expect(heartbeat(held)).rejects.toMatchObject({ code: 'lease_lost' })
-      const late = world.store.completeRun(completion(held, 'succeeded'), null)
+      const late = world.store.runs.complete(completion(held, 'succeeded'), null)
       await expect(late).rejects.toMatchObject({ code: 'lease_lost' })
-      expect(await world.store.dueRuns(10)).toEqual([held.run.id])
-      const swept = await world.store.sweepRun(held.run.id)
+      expect(await world.store.runs.due(10)).toEqual([held.run.id])
+      const swept = await world.store.runs.sweep(held.run.id)
       expect(swept).toMatchObject({ state: 'pending', attempt: 1, tokenId: null })
       expect(await audits(subject)).toEqual([
         ...['run.claimed', 'run.leased', 'run.lease_revoked', 'run.heartbeat_lost'],
       ])
       const next = await subject.lease()
       expect(next?.run).toMatchObject({ state: 'running', attempt: 1 })
-      await world.store.completeRun(completion(safe, 'succeeded'), null)
+      await world.store.runs.complete(completion(safe, 'succeeded'), null)
     })
 
     it('takes what a caller claimed: the next claim gets it', async () => {
@@ -60,9 +60,9 @@ export function tokens(open: OpenStore): void {
       const token = await make()
       const lease = grant({ token: { id: token.id, until: null } })
       const held = await subject.claim('a', { lease })
-      await world.store.deleteToken(token.id, 'admin')
+      await world.store.tokens.revoke(token.id, 'admin')
       await expect(heartbeat(held)).rejects.toMatchObject({ code: 'lease_lost' })
-      await world.store.sweepRun(held.run!.id)
+      await world.store.runs.sweep(held.run!.id)
       expect(await subject.state('a')).toBe('running')
       expect(await subject.claim('a')).toMatchObject({ reason: 'reclaimed', process: true })
     })
@@ -70,7 +70,7 @@ export function tokens(open: OpenStore): void {
     it('obtains nothing any more, even for a caller who was let in before', async () => {
       const [subject, other] = [new TestSubject(world), new TestSubject(world)]
       const token = await make()
-      await world.store.deleteToken(token.id, 'admin')
+      await world.store.tokens.revoke(token.id, 'admin')
       const refused = { code: 'unauthorized' }
       const lease = grant({ token: { id: token.id, until: null } })
       const [late, beside] = await Promise.allSettled([
@@ -88,7 +88,7 @@ export function tokens(open: OpenStore): void {
         const subject = new TestSubject(world)
         const token = await make()
         const lease = grant({ token: { id: token.id, until: null } })
-        const revoke = (): Promise<void> => world.store.deleteToken(token.id, 'admin')
+        const revoke = (): Promise<void> => world.store.tokens.revoke(token.id, 'admin')
         const claim = (): Promise<ClaimAnswer> => subject.claim('a', { lease })
         const [first, second] = round % 2 === 0 ? [revoke, claim] : [claim, revoke]
         const [one, other] = await Promise.allSettled([first(), second()])
@@ -100,8 +100,8 @@ export function tokens(open: OpenStore): void {
 
     it('is told apart from one that lives', async () => {
       const [dead, alive] = [await make(), await make()]
-      await world.store.deleteToken(dead.id, 'admin')
-      expect(await world.store.endedTokens([dead.id, alive.id, 'tok_never'])).toEqual([
+      await world.store.tokens.revoke(dead.id, 'admin')
+      expect(await world.store.tokens.ended([dead.id, alive.id, 'tok_never'])).toEqual([
         ...[dead.id, 'tok_never'],
       ])
     })
@@ -116,15 +116,15 @@ export function tokens(open: OpenStore): void {
       expect((await heartbeat(held)).expiresAt).toBe(expiresAt)
       world.clock.move(leaseMs - 10 * second)
       await expect(heartbeat(held)).rejects.toMatchObject({ code: 'lease_lost' })
-      expect(await world.store.dueRuns(10)).toEqual([held.run.id])
-      expect(await world.store.sweepRun(held.run.id)).toMatchObject({ state: 'pending' })
+      expect(await world.store.runs.due(10)).toEqual([held.run.id])
+      expect(await world.store.runs.sweep(held.run.id)).toMatchObject({ state: 'pending' })
     })
 
     it('counts as ended from that moment on', async () => {
       const token = await make({ expiresAt: world.store.now() + minute })
-      expect(await world.store.endedTokens([token.id])).toEqual([])
+      expect(await world.store.tokens.ended([token.id])).toEqual([])
       world.clock.move(minute)
-      expect(await world.store.endedTokens([token.id])).toEqual([token.id])
+      expect(await world.store.tokens.ended([token.id])).toEqual([token.id])
     })
 
     it('is not made when it would be over already', async () => {
@@ -135,27 +135,27 @@ export function tokens(open: OpenStore): void {
 
   it('shows when it was last used, written once a minute', async () => {
     const token = await make()
-    const usedAt = async () => (await world.store.token(token.id))?.lastUsedAt
+    const usedAt = async () => (await world.store.tokens.get(token.id))?.lastUsedAt
     expect(await usedAt()).toBeNull()
-    await world.store.touchToken(token.id)
+    await world.store.tokens.touch(token.id)
     const first = world.store.now()
     world.clock.move(minute - 1)
-    await world.store.touchToken(token.id)
+    await world.store.tokens.touch(token.id)
     expect(await usedAt()).toBe(first)
     world.clock.move(1)
-    await world.store.touchToken(token.id)
+    await world.store.tokens.touch(token.id)
     expect(await usedAt()).toBe(first + minute)
   })
 
   describe('limited to a repository', () => {
     const limited = async (...repos: string[]): Promise<TokenLimits> => {
       const { id } = await make({ repos })
-      return (await world.store.token(id))!.limits
+      return (await world.store.tokens.get(id))!.limits
     }
     const seen = async (within: TokenLimits) =>
-      (await world.store.listRuns({ within }, page)).items.map(({ repo }) => repo).toSorted()
+      (await world.store.runs.list({ within }, page)).items.map(({ repo }) => repo).toSorted()
     const reaches = async (limits: TokenLimits, name: string) =>
-      reachesRepository(limits, (await world.store.repositoryNamed(name)) ?? { id: null, name })
+      reachesRepository(limits, (await world.store.repositories.named(name)) ?? { id: null, name })
 
     it('lists and leases what is within, and nothing else', async () => {
       const [inside, outside] = [new TestSubject(world), new TestSubject(world)]
@@ -165,15 +165,18 @@ export function tokens(open: OpenStore): void {
       await job.claim('a', { lease: null })
       const within = await limited(inside.repo)
       expect(await seen(within)).toEqual([inside.repo])
-      const leased = await world.store.leaseRun({ ...leaseRequest({ types: null }), within }, null)
+      const leased = await world.store.runs.lease(
+        { ...leaseRequest({ types: null }), within },
+        null,
+      )
       expect(leased?.run.repo).toBe(inside.repo)
       expect(
-        await world.store.leaseRun({ ...leaseRequest({ types: null }), within }, null),
+        await world.store.runs.lease({ ...leaseRequest({ types: null }), within }, null),
       ).toBeNull()
       const types = { repositories: null, types: [job.type] }
-      expect((await world.store.listRuns({ within: types }, page)).items).toHaveLength(1)
+      expect((await world.store.runs.list({ within: types }, page)).items).toHaveLength(1)
       const other = { ...leaseRequest({ types: [outside.type] }), within: types }
-      expect(await world.store.leaseRun(other, null)).toBeNull()
+      expect(await world.store.runs.lease(other, null)).toBeNull()
     })
 
     it('by a start of names reaches all that are called so', async () => {
@@ -190,20 +193,20 @@ export function tokens(open: OpenStore): void {
     it('follows the repository through a rename, not its name to another’s', async () => {
       const [old, now] = [unique('acme/old'), unique('acme/now')]
       const limits = await limited(old)
-      await world.store.learnRepository(old, 41, 'now', 'test')
-      await world.store.learnRepository(now, 41, 'now', 'test')
-      await world.store.learnRepository(old, 42, 'now', 'test')
+      await world.store.repositories.learn(old, 41, 'now', 'test')
+      await world.store.repositories.learn(now, 41, 'now', 'test')
+      await world.store.repositories.learn(old, 42, 'now', 'test')
       expect(await reaches(limits, now)).toBe(true)
       expect(await reaches(limits, old)).toBe(false)
     })
 
     it('means both rows that turn out to be one repository', async () => {
       const [known, stray] = [unique('acme/known'), unique('acme/stray')]
-      await world.store.learnRepository(known, 51, 'now', 'test')
+      await world.store.repositories.learn(known, 51, 'now', 'test')
       const limits = await limited(stray)
       expect(await reaches(limits, known)).toBe(false)
-      await world.store.learnRepository(stray, 51, 'now', 'test')
-      const { items } = await world.store.listTokens(page)
+      await world.store.repositories.learn(stray, 51, 'now', 'test')
+      const { items } = await world.store.tokens.list(page)
       expect(await reaches(items[0]!.limits, stray)).toBe(true)
     })
   })
@@ -213,15 +216,15 @@ export function tokens(open: OpenStore): void {
       { address: '192.0.2.7', what: 'token', count: 12 },
       { address: 'other addresses', what: 'signature', count: 400 },
     ] as const
-    await world.store.noteRefusals(refusals)
-    const { items } = await world.store.listAudit({ type: 'access.refused' }, page)
+    await world.store.tokens.noteRefusals(refusals)
+    const { items } = await world.store.audit.list({ type: 'access.refused' }, page)
     expect(items.toReversed().map(({ data }) => data)).toEqual(refusals)
   })
 
   it('ends nothing that was obtained otherwise, however long ago', async () => {
     const subject = new TestSubject(world)
     const held = await subject.claim('a')
-    await world.store.deleteToken((await make()).id, 'admin')
+    await world.store.tokens.revoke((await make()).id, 'admin')
     world.clock.move(hour)
     await heartbeat(held)
   })

@@ -16,13 +16,13 @@ export function toldNames(open: OpenStore): void {
   const world = useWorld(open)
 
   const learn = (name: string, id: number, at: HeardAt) =>
-    world().store.learnRepository(name, id, at, 'github')
+    world().store.repositories.learn(name, id, at, 'github')
   const tell = (name: string, id: number, at: number | null) =>
-    world().store.tellRepository(name, id, at, 'token:caller')
-  const meant = async (name: string) => (await world().store.repositoryNamed(name))?.githubId
-  const standing = (name: string, id: number) => world().store.nameStanding(name, id)
+    world().store.repositories.learnUnverified(name, id, at, 'token:caller')
+  const meant = async (name: string) => (await world().store.repositories.named(name))?.githubId
+  const standing = (name: string, id: number) => world().store.repositories.nameKnowledge(name, id)
   const claim = (repo: string, head: string, repoId: number | null = null) =>
-    world().store.claimRun(pullRequestClaim({ repo, pr: 5, head }, { repoId }), null)
+    world().store.runs.claim(pullRequestClaim({ repo, pr: 5, head }, { repoId }), null)
 
   /** A name that GitHub has told of. */
   async function known() {
@@ -66,7 +66,7 @@ export function toldNames(open: OpenStore): void {
     const invented = unique('evil/new')
     expect(await tell(invented, id, world().store.now())).toBe('open')
     expect(await meant(invented)).toBeUndefined()
-    expect((await world().store.repositoryNamed(name))?.name).toBe(name)
+    expect((await world().store.repositories.named(name))?.name).toBe(name)
   })
 
   it('does not bring back a name that a repository had before', async () => {
@@ -74,7 +74,7 @@ export function toldNames(open: OpenStore): void {
     const moved = unique('corp/moved')
     await learn(moved, id, at + 60_000)
     expect(await tell(name, id, world().store.now())).toBe('known')
-    expect((await world().store.repositoryNamed(name))?.name).toBe(moved)
+    expect((await world().store.repositories.named(name))?.name).toBe(moved)
   })
 
   it('joins what is claimed by a name alone with nothing', async () => {
@@ -90,7 +90,7 @@ export function toldNames(open: OpenStore): void {
     }
     expect(await meant(alone)).toBeNull()
     for (const { run } of [early, victim]) {
-      expect(await store.run(run!.id)).toMatchObject({ state: 'running' })
+      expect(await store.runs.get(run!.id)).toMatchObject({ state: 'running' })
     }
   })
 
@@ -98,12 +98,12 @@ export function toldNames(open: OpenStore): void {
     const { store } = world()
     const [alone, other] = [unique('acme/alone'), await known()]
     const limited = { scope: 'worker', name: 'a', userId: null, repos: [alone], actor: 'admin' }
-    const { token } = await store.createToken({ ...limited, secret: unique('secret') }, null)
+    const { token } = await store.tokens.create({ ...limited, secret: unique('secret') }, null)
     await claim(alone, 'a')
     await tell(alone, other.id, store.now())
-    const limits = (await store.token(token.id))!.limits
-    expect(reachesRepository(limits, await store.repositoryNamed(other.name))).toBe(false)
-    expect(reachesRepository(limits, await store.repositoryNamed(alone))).toBe(true)
+    const limits = (await store.tokens.get(token.id))!.limits
+    expect(reachesRepository(limits, await store.repositories.named(other.name))).toBe(false)
+    expect(reachesRepository(limits, await store.repositories.named(alone))).toBe(true)
   })
 
   it('a rename of what only callers have named may be told by a caller', async () => {
@@ -112,7 +112,7 @@ export function toldNames(open: OpenStore): void {
     const first = await claim(before, 'a', id)
     expect(await tell(after, id, t)).toBe('known')
     expect(await claim(after, 'a', id)).toMatchObject({ run: { id: first.run!.id } })
-    expect((await world().store.repositoryNamed(after))?.name).toBe(after)
+    expect((await world().store.repositories.named(after))?.name).toBe(after)
   })
 
   it('gives way to what GitHub says, though that is older', async () => {
@@ -124,7 +124,7 @@ export function toldNames(open: OpenStore): void {
     const id = ++ids
     await tell(invented, id, t)
     await learn(own, id, t - 3_600_000)
-    expect((await world().store.repositoryNamed(own))?.name).toBe(own)
+    expect((await world().store.repositories.named(own))?.name).toBe(own)
     expect(await tell(name, wrong, t)).toEqual({ anothers: right })
   })
 
@@ -132,14 +132,14 @@ export function toldNames(open: OpenStore): void {
     const { store } = world()
     const { name, id, at } = await known()
     const late = { ...pullRequestClaim({ repo: name, pr: 5, head: 'a' }), repoId: id }
-    await store.claimRun(late, null)
+    await store.runs.claim(late, null)
     await learn(unique('acme/moved'), id, at + 60_000)
     const next = ++ids
     await learn(name, next, at + 120_000)
     for (const when of [null, at]) expect(await tell(name, id, when)).toBe('known')
     expect(await standing(name, id)).toBe('known')
     expect(await meant(name)).toBe(next)
-    expect(await store.claimRun(late, null)).toMatchObject({ reason: 'duplicate' })
+    expect(await store.runs.claim(late, null)).toMatchObject({ reason: 'duplicate' })
   })
 
   it('what is to be published under a name that only a caller told says so', async () => {
@@ -148,7 +148,7 @@ export function toldNames(open: OpenStore): void {
     await tell(name, id, null)
     const made = pullRequestClaim({ repo: name, pr: 5, head: 'a' }, { repoId: id })
     const announcing = { ...made.policy, announcement: announced }
-    const { run } = await store.claimRun({ ...made, policy: announcing }, null)
+    const { run } = await store.runs.claim({ ...made, policy: announcing }, null)
     const [delivery] = (await store.outbox.list({ runId: run!.id }, page)).items
     const place = async () => {
       const { repo, toldName } = (await store.outbox.placed(delivery!.id))!

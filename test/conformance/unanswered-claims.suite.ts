@@ -18,7 +18,7 @@ export function unansweredClaims(open: OpenStore): void {
     const subject = make()
     await subject.claim('a')
     const lost = subject.claimOf('b')
-    const first = await world().store.claimRun(lost, null)
+    const first = await world().store.runs.claim(lost, null)
     expect(first).toMatchObject({
       reason: 'superseded-prior',
       supersededKeys: [subject.claimOf('a').key],
@@ -30,7 +30,7 @@ export function unansweredClaims(open: OpenStore): void {
     })
     const [, repeat] = await subject.audits('b')
     expect(repeat).toMatchObject({ type: 'run.claim_skipped', data: { told_again: true } })
-    await world().store.heartbeatRun(holderOf(again), null)
+    await world().store.runs.heartbeat(holderOf(again), null)
     await subject.complete(again)
     expect(await subject.run('b')).toMatchObject({ state: 'succeeded' })
   })
@@ -39,7 +39,7 @@ export function unansweredClaims(open: OpenStore): void {
     const subject = make()
     await subject.complete(await subject.claim('a'))
     const lost = subject.claimOf('a', { rerun: true })
-    await world().store.claimRun(lost, null)
+    await world().store.runs.claim(lost, null)
     const again = await subject.claim('a', { rerun: true, ...after(lost) })
     expect(again).toMatchObject({ reason: 'rerun', run: { round: 2, rerunWanted: false } })
   })
@@ -54,7 +54,7 @@ export function unansweredClaims(open: OpenStore): void {
   it('a lease that ran out is reclaimed under the new secret', async () => {
     const subject = make()
     const lost = subject.claimOf('a')
-    const first = await world().store.claimRun(lost, null)
+    const first = await world().store.runs.claim(lost, null)
     world().clock.move(leaseMs)
     const again = await subject.claim('a', after(lost))
     expect(again).toMatchObject({ reason: 'reclaimed', run: { attempt: 2 } })
@@ -64,7 +64,7 @@ export function unansweredClaims(open: OpenStore): void {
   it('a run that somebody else has taken over since is not told again', async () => {
     const subject = make()
     const lost = subject.claimOf('a')
-    await world().store.claimRun(lost, null)
+    await world().store.runs.claim(lost, null)
     world().clock.move(leaseMs)
     await subject.claim('a')
     expect(await subject.claim('a', after(lost))).toMatchObject({

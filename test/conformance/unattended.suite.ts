@@ -12,13 +12,13 @@ export function unattended(open: OpenStore): void {
   const world = useWorld(open)
   const make = (options: TestSubjectOptions = {}) => new TestSubject(world(), options)
   const move = (ms: number) => world().clock.move(ms)
-  const sweep = ({ run }: Pick<ClaimAnswer, 'run'>) => world().store.sweepRun(run!.id)
+  const sweep = ({ run }: Pick<ClaimAnswer, 'run'>) => world().store.runs.sweep(run!.id)
 
   describe('the sweeper', () => {
     it('is told of a run when it is due and not before', async () => {
       const subject = make()
       const held = await subject.claim('a')
-      const isDue = async () => (await world().store.dueRuns(10_000)).includes(held.run!.id)
+      const isDue = async () => (await world().store.runs.due(10_000)).includes(held.run!.id)
       move(leaseMs - 1)
       expect(await isDue()).toBe(false)
       expect(await sweep(held)).toBeNull()
@@ -30,7 +30,7 @@ export function unattended(open: OpenStore): void {
       const held = await make().bring('a', 'succeeded')
       move(100 * leaseMs)
       expect(await sweep(held)).toBeNull()
-      expect(await world().store.sweepRun('run_unknown')).toBeNull()
+      expect(await world().store.runs.sweep('run_unknown')).toBeNull()
     })
 
     it('gives a worker’s lost run back to the next worker, same round', async () => {
@@ -62,7 +62,7 @@ export function unattended(open: OpenStore): void {
     it('does not count a released attempt as lost', async () => {
       const subject = make({ attempts: 1 })
       const { run } = await subject.claim('a', { lease: null })
-      await world().store.releaseRun(holderOf((await subject.lease())!), null)
+      await world().store.runs.release(holderOf((await subject.lease())!), null)
       await subject.lease()
       move(leaseMs)
       expect(await sweep({ run })).toMatchObject({ errorCode: 'attempts_exhausted' })
@@ -74,7 +74,7 @@ export function unattended(open: OpenStore): void {
       move(11 * leaseMs - 1)
       expect(await sweep(held)).toBeNull()
       expect(await subject.state('a')).toBe('running')
-      expect(await world().store.dueRuns(10_000)).not.toContain(held.run!.id)
+      expect(await world().store.runs.due(10_000)).not.toContain(held.run!.id)
       move(1)
       expect(await sweep(held)).toMatchObject({ state: 'failed', errorCode: 'worker_lost' })
     })
@@ -92,7 +92,7 @@ export function unattended(open: OpenStore): void {
       const subject = make({ pendingTimeoutMs: minute })
       const pending = await subject.claim('a', { lease: null })
       move(minute - 1)
-      await world().store.releaseRun(holderOf((await subject.lease())!), null)
+      await world().store.runs.release(holderOf((await subject.lease())!), null)
       move(minute - 1)
       expect(await sweep(pending)).toBeNull()
     })
@@ -102,7 +102,7 @@ export function unattended(open: OpenStore): void {
       const held = await subject.claim('a')
       for (let beat = 0; beat < 5; beat++) {
         move(leaseMs / 2)
-        await world().store.heartbeatRun(holderOf(held), null)
+        await world().store.runs.heartbeat(holderOf(held), null)
         expect(await sweep(held)).toBeNull()
       }
       move(leaseMs / 2)
@@ -239,7 +239,7 @@ export function unattended(open: OpenStore): void {
       move(1)
       await subject.claim('c')
       move(1)
-      const again = await world().store.rerunRun(old.run!.id, 'person', null)
+      const again = await world().store.runs.rerun(old.run!.id, 'person', null)
       expect(again).toMatchObject({ reason: 'queued', process: false })
       await subject.complete(held)
       expect(await drain(subject)).toEqual(['c', 'a'])
@@ -252,7 +252,7 @@ export function unattended(open: OpenStore): void {
       await subject.claim('b')
       move(1)
       await subject.claim('c')
-      await world().store.rerunRun(held.run!.id, 'person', null)
+      await world().store.runs.rerun(held.run!.id, 'person', null)
       await subject.complete(held)
       expect(await drain(subject)).toEqual(['b', 'c', 'a'])
     })
@@ -272,7 +272,7 @@ export function unattended(open: OpenStore): void {
       const subject = job()
       const held = await subject.claim('a')
       await subject.claim('b')
-      await world().store.cancelRun(held.run!.id, 'person', null)
+      await world().store.runs.cancel(held.run!.id, 'person', null)
       expect((await subject.lease())?.run.key).toBe(subject.claimOf('b').key)
     })
 
@@ -292,7 +292,7 @@ export function unattended(open: OpenStore): void {
       const middle = await subject.claim('b')
       move(1)
       await subject.claim('c')
-      await world().store.cancelRun(middle.run!.id, 'person', null)
+      await world().store.runs.cancel(middle.run!.id, 'person', null)
       expect(await subject.lease()).toBeNull()
       await subject.complete(held)
       expect(await drain(subject)).toEqual(['c'])

@@ -27,17 +27,12 @@ import {
   repositoriesInUse,
 } from '../../src/stores/tables/repository-table.ts'
 import type { VerbContext } from '../../src/stores/verbs/context.ts'
-import { availableTypes } from '../../src/stores/verbs/hold-run.ts'
-import {
-  activeRuns,
-  dueRuns,
-  listInbox,
-  listRuns,
-  lostHolds,
-} from '../../src/stores/verbs/lists.ts'
-import { purge } from '../../src/stores/verbs/purge.ts'
-import { endedTokens } from '../../src/stores/verbs/tokens.ts'
-import { storeVitals } from '../../src/stores/verbs/vitals.ts'
+import { listInbox } from '../../src/stores/verbs/inbox/list-inbox.ts'
+import { availableTypes } from '../../src/stores/verbs/runs/hold-run.ts'
+import { activeRuns, dueRuns, listRuns, lostHolds } from '../../src/stores/verbs/runs/list-runs.ts'
+import { purge } from '../../src/stores/verbs/upkeep/purge.ts'
+import { endedTokens } from '../../src/stores/verbs/tokens/tokens.ts'
+import { storeVitals } from '../../src/stores/verbs/upkeep/vitals.ts'
 import { migratedMemory } from '../schema/dump-sqlite.ts'
 import { numbersTo, statementsOf, stepsOnSqlite, usePostgresPlans } from './plans.ts'
 

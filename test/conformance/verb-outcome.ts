@@ -20,9 +20,9 @@ export async function outcomeOf(
   scenario: Scenario,
   ...[store, ask, query]: Parameters<Scenario>
 ): Promise<Outcome> {
-  const before = await store.latestAuditOrder()
+  const before = await store.audit.latestOrder()
   const answer = comparable(await scenario(store, ask, query))
-  const { rows } = await store.auditAfter(before, {}, 1000)
+  const { rows } = await store.audit.after(before, {}, 1000)
   return { answer, told: rows.map(({ type }) => type).toSorted() }
 }
 

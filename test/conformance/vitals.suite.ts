@@ -11,7 +11,7 @@ export function vitals(open: OpenStore): void {
   afterEach(() => world.close())
 
   it('of a store in which nothing has happened is nothing', async () => {
-    expect(await world.store.vitals()).toEqual({
+    expect(await world.store.upkeep.vitals()).toEqual({
       mode: null,
       aliveAt: null,
       pending: { count: 0, more: false, oldestAt: null, types: [] },
@@ -20,10 +20,10 @@ export function vitals(open: OpenStore): void {
   })
 
   it('tells the mode it began in and the last sign of life', async () => {
-    await world.store.recordMode('live')
-    await world.store.recordMode('sandbox')
-    await world.store.beat()
-    const { mode, aliveAt } = await world.store.vitals()
+    await world.store.upkeep.recordMode('live')
+    await world.store.upkeep.recordMode('sandbox')
+    await world.store.upkeep.beat()
+    const { mode, aliveAt } = await world.store.upkeep.vitals()
     expect(mode).toBe('live')
     expect(Math.abs(world.store.now() - (aliveAt ?? 0))).toBeLessThan(minute)
   })
@@ -34,7 +34,7 @@ export function vitals(open: OpenStore): void {
     world.clock.move(minute)
     await two.bring('a', 'pending')
     await new TestSubject(world).bring('a', 'running')
-    const { pending } = await world.store.vitals()
+    const { pending } = await world.store.upkeep.vitals()
     expect(pending).toEqual({
       count: 2,
       more: false,
@@ -47,8 +47,8 @@ export function vitals(open: OpenStore): void {
     await new TestSubject(world).bring('a', 'pending')
     const due = 60 * minute
     world.clock.move(due + minute)
-    expect((await world.store.vitals()).overdue.count).toBe(0)
+    expect((await world.store.upkeep.vitals()).overdue.count).toBe(0)
     world.clock.move(1)
-    expect((await world.store.vitals()).overdue.count).toBe(1)
+    expect((await world.store.upkeep.vitals()).overdue.count).toBe(1)
   })
 }

@@ -72,7 +72,8 @@ export class Walk {
         this.world.clock.move(step.leases * leaseMs)
         break
       case 'sweep':
-        for (const id of await this.world.store.dueRuns(1000)) await this.world.store.sweepRun(id)
+        for (const id of await this.world.store.runs.due(1000))
+          await this.world.store.runs.sweep(id)
         break
       case 'settle':
         await this.#settle(step)
@@ -111,7 +112,7 @@ export class Walk {
 
   async #settle(step: Extract<Step, { verb: 'settle' }>): Promise<void> {
     const subject = this.subjects[0]!
-    const known = await this.world.store.listRuns(
+    const known = await this.world.store.runs.list(
       { type: subject.type },
       { limit: 100, cursor: null },
     )
@@ -121,7 +122,7 @@ export class Walk {
     const headSha = sha(step.head)
     const { id: runId, fence } = run
     const seen = { headSha, baseSha: sha('main'), at: step.eventAt }
-    await this.world.store.settleHead({ runId, fence, ...seen, actor: 'check' })
+    await this.world.store.runs.confirmHead({ runId, fence, ...seen, actor: 'check' })
     const after = await subject.subject()
     const moved = after.currentPair !== before.currentPair
     if (moved && step.eventAt < this.#order.floor) throw new Error('an old look moved the head')
@@ -135,15 +136,15 @@ export class Walk {
     const { store } = this.world
     const runId = held.run.id
     if (verb === 'cancel' || verb === 'rerun') {
-      const asks = verb === 'cancel' ? store.cancelRun(runId, 'person', null) : null
-      await refusable<unknown>(asks ?? store.rerunRun(runId, 'person', null))
+      const asks = verb === 'cancel' ? store.runs.cancel(runId, 'person', null) : null
+      await refusable<unknown>(asks ?? store.runs.rerun(runId, 'person', null))
       return
     }
-    const before = await store.run(runId)
+    const before = await store.runs.get(runId)
     const counts = before?.state === 'running' && before.fence === held.run.fence
     const repeats = before?.completedLeaseHash === holderOf(held).leaseHash
     const answer = await refusable(this.#writeAsHolder(verb, held))
-    const after = await store.run(runId)
+    const after = await store.runs.get(runId)
     const isCompletion = verb !== 'heartbeat' && verb !== 'release'
     const mayAnswer = counts || (repeats && isCompletion)
     if (mayAnswer !== (answer !== null)) throw new Error(`${verb} was wrongly decided`)
@@ -152,10 +153,10 @@ export class Walk {
 
   async #writeAsHolder(verb: Verb, held: Held): Promise<unknown> {
     const { store } = this.world
-    if (verb === 'heartbeat') return await store.heartbeatRun(holderOf(held), null)
-    if (verb === 'release') return await store.releaseRun(holderOf(held), null)
+    if (verb === 'heartbeat') return await store.runs.heartbeat(holderOf(held), null)
+    if (verb === 'release') return await store.runs.release(holderOf(held), null)
     const outcome = verb === 'succeed' ? 'succeeded' : verb === 'fail' ? 'failed' : 'skipped'
-    return await store.completeRun(completion(held, outcome), null)
+    return await store.runs.complete(completion(held, outcome), null)
   }
 }
 

@@ -31,7 +31,7 @@ export function newWebhook(over: Partial<NewWebhook> = {}): NewWebhook {
 
 /** Stores a webhook that nobody knows yet. */
 export async function received(store: Store, over: Partial<NewWebhook> = {}): Promise<InboxEntry> {
-  return (await store.receiveWebhook(newWebhook(over))).entry
+  return (await store.inbox.receive(newWebhook(over))).entry
 }
 
 export function decided(entry: InboxEntry, ...acts: readonly WebhookAct[]): DecidedWebhook {
@@ -58,7 +58,7 @@ export async function toldOf(
   { store }: { readonly store: Store },
   { id }: Pick<InboxEntry, 'id'>,
 ): Promise<readonly string[]> {
-  const { items } = await store.listAudit({ inboxId: id }, { limit: 1000, cursor: null })
+  const { items } = await store.audit.list({ inboxId: id }, { limit: 1000, cursor: null })
   return items.toReversed().map(({ type }) => type)
 }
 
@@ -68,7 +68,7 @@ export async function allDue(store: Store): Promise<readonly InboxEntry[]> {
   let after: string | null = null
   const lanesAfter = new Map<string, string>()
   do {
-    const due: DueWebhooks = await store.dueWebhooks({ after, lanesAfter })
+    const due: DueWebhooks = await store.inbox.due({ after, lanesAfter })
     for (const entry of due.entries) found.set(entry.id, entry)
     for (const [party, lane] of due.lanesTo) {
       if (lane === null) lanesAfter.delete(party)

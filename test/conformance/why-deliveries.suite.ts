@@ -33,9 +33,9 @@ export function whyDeliveries(open: OpenStore): void {
   let runId = ''
   beforeEach(async () => {
     world = await openWorld(open)
-    await world.store.beat()
+    await world.store.upkeep.beat()
     const names = { repo: unique('acme/shown'), pr: 5, head: 'one' }
-    claimed = await world.store.claimRun(pullRequestClaim(names, { policy: announced }), null)
+    claimed = await world.store.runs.claim(pullRequestClaim(names, { policy: announced }), null)
     runId = claimed.run?.id ?? ''
   })
   afterEach(() => world.close())
@@ -136,7 +136,7 @@ export function whyDeliveries(open: OpenStore): void {
         expect(headline).not.toMatch(/GitHub shows|is shown on GitHub/)
       }
       expect((await ask()).text).toContain('The comment was read again and had been changed or rem')
-      await world.store.completeRun(completion(claimed), null)
+      await world.store.runs.complete(completion(claimed), null)
       await step(sent)
       expect((await ask()).headline).toContain('GitHub shows the comment')
     })
@@ -162,7 +162,7 @@ export function whyDeliveries(open: OpenStore): void {
   it('a status that is pending and then passed is two versions, not sent two times', async () => {
     await step(sent)
     world.clock.move(minute)
-    await world.store.completeRun(completion(claimed), null)
+    await world.store.runs.complete(completion(claimed), null)
     await step(sent)
     const told = (await ask()).story.map(({ text }) => text)
     expect(told).toContain(`The ${status} was sent as 41 (the last of 2 versions).`)
@@ -173,7 +173,7 @@ export function whyDeliveries(open: OpenStore): void {
     for (const text of ['reading', 'thinking', 'writing']) {
       const { leaseHash, actor } = holderOf(claimed)
       world.clock.move(minute)
-      await world.store.reportStatus({ runId, leaseHash, actor, text }, null)
+      await world.store.runs.reportStatus({ runId, leaseHash, actor, text }, null)
     }
     world.clock.move(10 * minute)
     await step(sent)
@@ -305,10 +305,10 @@ export function whyDeliveries(open: OpenStore): void {
     'published before its run was %s: that it is sent all the same',
     async (state) => {
       const id = await publish('findings')
-      if (state === 'cancelled') await world.store.cancelRun(runId, 'test', null)
+      if (state === 'cancelled') await world.store.runs.cancel(runId, 'test', null)
       else {
         const names = { repo: claimed.run?.repo ?? '', pr: 5, head: 'two' }
-        await world.store.claimRun(pullRequestClaim(names, { policy: announced }), null)
+        await world.store.runs.claim(pullRequestClaim(names, { policy: announced }), null)
       }
       const { text } = await ask(id)
       expect(text).toContain(
@@ -321,7 +321,7 @@ export function whyDeliveries(open: OpenStore): void {
   )
 
   it('never announced: said so, and nothing to do about it', async () => {
-    await world.store.cancelRun(runId, 'test', null)
+    await world.store.runs.cancel(runId, 'test', null)
     const { headline, actions } = await ask()
     expect(headline).toContain('before anything of it was shown (never_announced)')
     expect(actions.filter(({ command }) => command?.includes('deliveries'))).toEqual([])
@@ -329,7 +329,7 @@ export function whyDeliveries(open: OpenStore): void {
 
   it('a delivery is asked about by its id, and its pull request tells the same', async () => {
     await step(sent)
-    await world.store.completeRun(completion(claimed), null)
+    await world.store.runs.complete(completion(claimed), null)
     await step((name) => (name === 'anchor' ? { what: 'permanent', trouble } : sent(name)))
     const { id } = await deliveryCalled('anchor')
     const told = await ask(id)
@@ -345,11 +345,11 @@ export function whyDeliveries(open: OpenStore): void {
       await step(sent)
       const { id } = await deliveryCalled('status')
       const page = { limit: 10, cursor: null }
-      const { items } = await world.store.listAudit({ deliveryId: id }, page)
+      const { items } = await world.store.audit.list({ deliveryId: id }, page)
       expect(items.map(({ type, deliveryId }) => [type, deliveryId])).toEqual([
         ['delivery.sent', id],
       ])
-      const { rows } = await world.store.auditAfter(0, { deliveryId: id }, 10)
+      const { rows } = await world.store.audit.after(0, { deliveryId: id }, 10)
       expect(rows).toEqual(items)
     })
   })

@@ -15,7 +15,7 @@ export function whyMissed(open: OpenStore): void {
   it('that nobody heard of while webhooks were refused: it may be among those', async () => {
     const { store } = world()
     const refused = async (what: 'token' | 'signature') => {
-      await store.noteRefusals([{ address: '192.0.2.7', what, count: 2 }])
+      await store.tokens.noteRefusals([{ address: '192.0.2.7', what, count: 2 }])
       return await explain(store, 'acme/unheard#9')
     }
     const before = await refused('token')
@@ -30,9 +30,9 @@ export function whyMissed(open: OpenStore): void {
   it('is not hidden by wrong tokens, from doctor as little', async () => {
     const { store, clock } = world()
     clock.move(1000)
-    await store.noteRefusals([{ address: '140.82.115.1', what: 'signature', count: 40 }])
+    await store.tokens.noteRefusals([{ address: '140.82.115.1', what: 'signature', count: 40 }])
     const tokens = Array.from({ length: 120 }, (_, i) => `10.0.0.${i}`)
-    await store.noteRefusals(tokens.map((address) => ({ address, what: 'token', count: 3 })))
+    await store.tokens.noteRefusals(tokens.map((address) => ({ address, what: 'token', count: 3 })))
     expect((await explain(store, 'acme/unheard#9')).headline).toMatch(/\d+ webhooks were refused/)
     expect(checkSignatures(await readSignatures(store))).toMatchObject([
       {
@@ -47,7 +47,7 @@ export function whyMissed(open: OpenStore): void {
     async (since) => {
       const { store, clock } = world()
       clock.move(1000)
-      await store.noteRefusals([{ address: '192.0.2.7', what: 'signature', count: 1 }])
+      await store.tokens.noteRefusals([{ address: '192.0.2.7', what: 'signature', count: 1 }])
       const { headline } = await explain(store, 'acme/unheard#9')
       expect(headline).toMatch(/webhooks? (was|were) refused/)
       if (since === 'it was days ago') clock.move(2 * 24 * 3_600_000)

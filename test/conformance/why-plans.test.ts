@@ -5,7 +5,8 @@
  */
 import { afterAll, describe, expect, it } from 'vitest'
 import type { Sql } from '../../src/stores/sql.ts'
-import { listInbox, runAhead, subjectsOf } from '../../src/stores/verbs/lists.ts'
+import { listInbox } from '../../src/stores/verbs/inbox/list-inbox.ts'
+import { runAhead, subjectsOf } from '../../src/stores/verbs/runs/list-runs.ts'
 import { migratedMemory } from '../schema/dump-sqlite.ts'
 import { numbersTo, stepsOnSqlite, usePostgresPlans } from './plans.ts'
 

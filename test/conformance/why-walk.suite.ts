@@ -30,7 +30,7 @@ const says: Readonly<Record<RunState, RegExp>> = {
 async function runsOf(walk: Walk): Promise<readonly Run[]> {
   const page = { limit: 100, cursor: null }
   const lists = await Promise.all(
-    walk.subjects.map(({ type }) => walk.world.store.listRuns({ type }, page)),
+    walk.subjects.map(({ type }) => walk.world.store.runs.list({ type }, page)),
   )
   return lists.flatMap(({ items }) => items)
 }
@@ -47,9 +47,9 @@ async function check(walk: Walk): Promise<void> {
   for (const run of await runsOf(walk)) checkHeadline(await explain(store, run.id), [run])
   // Of the pull request: the current run, and another one that is worked on, should there be one.
   const [pullRequest] = walk.subjects
-  const [subject] = await store.subjectsOf(pullRequest?.repo ?? '', 5)
+  const [subject] = await store.runs.subjectsOf(pullRequest?.repo ?? '', 5)
   if (subject?.currentRunId == null) return
-  const runs = [await store.run(subject.currentRunId), await store.runAhead(subject.id)]
+  const runs = [await store.runs.get(subject.currentRunId), await store.runs.ahead(subject.id)]
   const told = await explain(store, `${pullRequest?.repo}#5`)
   checkHeadline(
     told,
@@ -63,17 +63,17 @@ async function act({ store }: World, id: string): Promise<void> {
     const { actions } = await explain(store, id)
     return actions.some(({ command }) => command === `holdfast runs ${verb} ${id}`)
   }
-  const before = await store.run(id)
+  const before = await store.runs.get(id)
   const offered = await offers('rerun')
-  const reran = await store.rerunRun(id, 'person', null).catch(() => null)
-  const after = await store.run(id)
+  const reran = await store.runs.rerun(id, 'person', null).catch(() => null)
+  const after = await store.runs.get(id)
   if (offered) expect(after?.rev, 'an offered rerun changes something').not.toBe(before?.rev)
   if (!offered && before?.state !== 'pending') {
     const isIdle = reran === null || after?.rev === before?.rev || before?.rerunWanted === true
     expect(isIdle, `a rerun of ${before?.state} was not offered`).toBe(true)
   }
   const mayCancel = await offers('cancel')
-  const cancelled = await store.cancelRun(id, 'person', null).catch(() => null)
+  const cancelled = await store.runs.cancel(id, 'person', null).catch(() => null)
   expect(cancelled !== null, 'cancel').toBe(mayCancel)
 }
 

@@ -96,7 +96,7 @@ export function why(open: OpenStore): void {
       const story = new StoryWorld(world())
       await story.send({ head: 'a' })
       const held = await story.lease('w7')
-      await story.store.rerunRun(held.run.id, 'admin', null)
+      await story.store.runs.rerun(held.run.id, 'admin', null)
       const told = await story.why()
       expect(told.headline).toMatch(/ is being worked on by worker w7 since \d\d:\d\d:\d\d UTC\.$/)
       expect(told.awaiting).toEqual([
@@ -276,7 +276,7 @@ export function why(open: OpenStore): void {
         auditMs: 90 * day,
         eventMs: 7 * day,
       }
-      while ((await story.store.purge(limits, 'purge')).more);
+      while ((await story.store.upkeep.purge(limits, 'purge')).more);
       const told = await story.why()
       expect(told.headline).toBe(
         `review at ${short('a')} is past its retention and was removed; it was succeeded.`,
@@ -290,7 +290,7 @@ export function why(open: OpenStore): void {
       )
       expect(commands(ofRun)).toEqual([])
       world().clock.move(100 * day)
-      while ((await story.store.purge(limits, 'purge')).more);
+      while ((await story.store.upkeep.purge(limits, 'purge')).more);
       await expect(story.why(held.run.id)).rejects.toMatchObject({ code: 'run_not_found' })
     })
   })

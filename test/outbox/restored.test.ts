@@ -45,7 +45,7 @@ async function restore(lost: World): Promise<World> {
   await lost.close()
   worlds.splice(worlds.indexOf(lost), 1)
   const restored = await opened('copy.db', lost)
-  await restored.now(restored.store.beat())
+  await restored.now(restored.store.upkeep.beat())
   restored.startPublisher()
   return restored
 }
@@ -106,7 +106,7 @@ describe('a restored store', () => {
     expect(first.github.latestStatus(repo, head(1), context)?.state).toBe('pending')
     const restored = await restore(first)
     const { run } = await restored.claim()
-    await restored.now(restored.store.cancelRun(run?.id ?? '', 'test', null))
+    await restored.now(restored.store.runs.cancel(run?.id ?? '', 'test', null))
     await restored.time.pass(hour)
     const states = restored.github.statuses(repo, head(1), context).map(({ state }) => state)
     expect(states).toEqual(['pending', 'error'])
@@ -166,7 +166,7 @@ describe('a restored store', () => {
   it('closes what a rerun since the backup showed, where nothing was shown before', async () => {
     const first = await opened('live.db')
     const { run } = await first.claim()
-    await first.now(first.store.cancelRun(run?.id ?? '', 'test', null))
+    await first.now(first.store.runs.cancel(run?.id ?? '', 'test', null))
     await backUp(first)
     first.startPublisher()
     await first.claim(1, { rerun: true })
@@ -183,7 +183,7 @@ describe('a restored store', () => {
   it('shows nothing of what had not been shown, where nothing was since', async () => {
     const first = await opened('live.db')
     const { run } = await first.claim()
-    await first.now(first.store.cancelRun(run?.id ?? '', 'test', null))
+    await first.now(first.store.runs.cancel(run?.id ?? '', 'test', null))
     await backUp(first)
     const restored = await restore(first)
     await restored.time.pass(hour)
@@ -242,7 +242,7 @@ describe('a restored store', () => {
     const restored = await restore(first)
     for (let round = 2; round < 5; round += 1) {
       await restored.time.pass(5 * second)
-      await restored.now(restored.store.cancelRun(run?.id ?? '', 'test', null))
+      await restored.now(restored.store.runs.cancel(run?.id ?? '', 'test', null))
       await restored.claim(1, { rerun: true })
     }
     await restored.time.pass(hour)
@@ -258,7 +258,7 @@ describe('a restored store', () => {
     await first.time.pass(minute)
     const restored = await restore(first)
     const { run } = await restored.claim()
-    await restored.now(restored.store.cancelRun(run?.id ?? '', 'test', null))
+    await restored.now(restored.store.runs.cancel(run?.id ?? '', 'test', null))
     const { faults } = restored.github
     const on = { method: 'GET', route: /statuses/ }
     const look = faults.add({ on, fault: faults.lateAnswer(3 * second) })
@@ -338,7 +338,7 @@ describe('a restored store', () => {
     await first.time.pass(minute)
     await first.now(publisher.stop())
     first.time.jump(8 * day)
-    await first.now(first.store.beat())
+    await first.now(first.store.upkeep.beat())
     await backUp(first)
     const restored = await restore(first)
     const before = restored.github.requests.length
@@ -356,8 +356,8 @@ it('a thread older than what the store remembers is looked at before a comment',
   await here.now(publisher.stop())
   here.time.jump(400 * day)
   const limits = { finishedMs: day, supersededMs: day, eventMs: day, auditMs: day }
-  await here.now(here.store.purge(limits, 'test'))
-  await here.now(here.store.purge(limits, 'test'))
+  await here.now(here.store.upkeep.purge(limits, 'test'))
+  await here.now(here.store.upkeep.purge(limits, 'test'))
   expect(await here.deliveries()).toEqual([])
   here.startPublisher()
   here.github.push(repo, 5, head(2))

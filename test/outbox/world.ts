@@ -98,7 +98,7 @@ export async function openWorld(options: WorldOptions = {}) {
   const publishing = { ...defaultPublishing, pollMs: 5 * second, ...options.rules }
   const file = { path: options.path ?? ':memory:', exclusive: false }
   const store = openSqlite(file, { ...seams, publishing })
-  await withTime(time, store.recordMode('live'))
+  await withTime(time, store.upkeep.recordMode('live'))
   await time.pass(second)
   const isOld = options.youngThread === false
   const createdAt = options.beside?.createdAt ?? time.wallMs() - (isOld ? hour : 0)
@@ -178,7 +178,7 @@ function actsOf(
         ),
       ),
     report: (claimed: Claimed, text: string) =>
-      act(store.reportStatus({ ...holderOf(claimed), text, actor: 'test' }, null)),
+      act(store.runs.reportStatus({ ...holderOf(claimed), text, actor: 'test' }, null)),
     complete: (claimed: Claimed, summary = 'Done.') =>
       act(runs.complete({ ...holderOf(claimed), outcome: 'succeeded', summary }, 'test')),
     deliveries: async () => (await act(store.outbox.list({}, { limit: 100, cursor: null }))).items,
