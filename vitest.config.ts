@@ -12,8 +12,8 @@ const everything = ['src/**/*.test.ts', 'test/**/*.test.ts', 'examples/**/*.test
 
 const quick = [
   'src/**/*.test.ts',
-  'test/conformance/*.sqlite.test.ts',
-  'test/conformance/channels.test.ts',
+  'test/conformance/**/*.sqlite.test.ts',
+  'test/conformance/channels/channels.test.ts',
   'test/{github,http,outbox,simulator}/*.test.ts',
   'test/{scripts,tidy}.test.ts',
 ]

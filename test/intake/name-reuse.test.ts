@@ -15,7 +15,7 @@ import { runPolicy } from '../../src/settings/run-policy.ts'
 import { withTypeDefaults } from '../../src/settings/type-defaults.ts'
 import { openSqlite } from '../../src/stores/open-sqlite.ts'
 import type { ClaimAnswer, Store } from '../../src/store.ts'
-import { decided, newWebhook } from '../conformance/webhooks.ts'
+import { decided, newWebhook } from '../conformance/inbox/webhooks.ts'
 
 const seams = { clock: systemClock, random: systemRandom, scheduler: systemScheduler }
 const types = withTypeDefaults({
