@@ -33,7 +33,7 @@ import {
   selectQueueHeads,
   writeOutcome,
 } from '../../tables/delivery-table.ts'
-import { toldNamesOf } from '../../tables/repository-table.ts'
+import { unverifiedNamesOf } from '../../tables/repository-table.ts'
 import type { VerbContext } from '../context.ts'
 import { circumstancesOf } from '../context.ts'
 import { noteBite } from './note-restore.ts'
@@ -197,7 +197,7 @@ export function* withPlaces(deliveries: readonly Delivery[]): Verb<PlacedDeliver
     WHERE merged_into IN (${join(repositoryIds)})`
   const subjects = yield sql`SELECT id, thread_created_at FROM subject
     WHERE id IN (${join(padded([...new Set(deliveries.map((item) => item.subjectId))]))})`
-  const told = yield* toldNamesOf(deliveries.map(({ runId }) => runId))
+  const told = yield* unverifiedNamesOf(deliveries.map(({ runId }) => runId))
   return deliveries.map((delivery) => {
     const repository = repositories.find((row) => row['id'] === delivery.repositoryId)
     const subject = subjects.find((row) => row['id'] === delivery.subjectId)

@@ -15,14 +15,14 @@ import { storeHeadCheck, takeHeadChecks } from '../../tables/head-check-table.ts
 import type { Repository } from '../../tables/repository-table.ts'
 import { noteMerged } from '../../tables/repository-table.ts'
 import type { PastRound } from '../../tables/past-round-table.ts'
-import { keepRounds, moveRounds } from '../../tables/past-round-table.ts'
+import { keepRounds, reassignRounds } from '../../tables/past-round-table.ts'
 import { selectRun, selectRuns, writeRuns } from '../../tables/run-table.ts'
 import { lockSubject, writeSubjects } from '../../tables/subject-table.ts'
 import { announce } from '../outbox/announce.ts'
 import { begunAgain } from '../runs/begun-again.ts'
 import { sayCheckAgainAt } from '../outbox/check-again.ts'
 import type { VerbContext } from '../context.ts'
-import { mergeCopies, moveDeliveries, type Copy } from './reassign-deliveries.ts'
+import { mergeCopies, reassignDeliveries, type Copy } from './reassign-deliveries.ts'
 import { firstCheckMs } from '../runs/take-head-check.ts'
 import { moveTokenLimits } from '../tokens/tokens.ts'
 
@@ -49,7 +49,7 @@ export function* mergeSubjects(
       keptIds.set(stray.id, keptId)
     }
   }
-  yield* moveDeliveries(context, from.id, into.id, keptIds)
+  yield* reassignDeliveries(context, from.id, into.id, keptIds)
   yield* mergeCopies(context, copies)
   yield* moveTokenLimits(from.id, into.id)
   yield* announceMoved(context, into.id, [...keptIds.values()], since)
@@ -144,7 +144,7 @@ function* mergeSubject(context: VerbContext, stray: Subject, kept: Subject): Ver
     SELECT ${kept.id}, webhook_id, at FROM subject_event WHERE subject_id = ${stray.id}
     ON CONFLICT (subject_id, webhook_id) DO NOTHING`
   yield sql`DELETE FROM subject_event WHERE subject_id = ${stray.id}`
-  yield* moveRounds(stray.id, kept.id)
+  yield* reassignRounds(stray.id, kept.id)
   // What a copy has published under its rounds is not what the winner's next ones publish.
   yield* keepRounds(lastRounds(copies, kept), now)
   yield* moveHeadCheck(stray, merged, now)

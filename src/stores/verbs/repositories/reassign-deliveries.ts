@@ -17,7 +17,7 @@ import { circumstancesOf } from '../context.ts'
 import { storeDeliveries } from '../outbox/store-deliveries.ts'
 
 /** `kept`: which subject a moved one's runs belong to now. */
-export function* moveDeliveries(
+export function* reassignDeliveries(
   context: VerbContext,
   fromId: string,
   intoId: string,
