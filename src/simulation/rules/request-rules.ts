@@ -60,10 +60,11 @@ export function checkRepeats(facts: Facts, world: World, findings: Findings): vo
     if (sent !== undefined && !isDoubtful({ received, sent })) continue
     doubtful.add(`${received.path.split('/').at(-1)} ${keyOf(received)}`)
   }
-  // A node that died after it had noted the attempt may have sent nothing: nobody can know.
+  // A node that died after it had noted the attempt may have sent nothing: nobody can know. An
+  // attempt of a row that gave up its target in a merge is never ended.
   const inDoubt = new Set(
     facts.attempts
-      .filter(({ outcome, late }) => outcome === 'in_doubt' || late === 1)
+      .filter(({ outcome, late }) => outcome === null || outcome === 'in_doubt' || late === 1)
       .map((attempt) => attempt.delivery_id),
   )
   // The same target: one that gave it up in a merge of two rows may have been under way.
