@@ -73,6 +73,19 @@ Examples:
 const useText = ({ used, limit }: BudgetView['minute']): string =>
   limit === null ? String(used) : `${used} of ${limit}`
 
+const blockReasons: Readonly<Record<string, string>> = {
+  rate_limited: "GitHub's rate limit",
+  unauthorized: 'GitHub refuses the credentials',
+  not_installed: 'the GitHub App is not installed there',
+}
+
+/** `for 50 s: GitHub's rate limit` */
+function blockedText({ blocked_until: until, blocked_reason: reason }: BudgetView, now: number) {
+  if (until === null) return ''
+  const length = relativeTime(until, now).replace('in ', 'for ')
+  return reason === null ? length : `${length}: ${blockReasons[reason] ?? reason}`
+}
+
 const budgetsTable: TableShape<BudgetView> = {
   screen: [
     { title: 'IDENTITY', of: ({ identity }) => identity, cut: 'middle' },
@@ -80,18 +93,17 @@ const budgetsTable: TableShape<BudgetView> = {
     { title: 'HOUR', of: ({ hour }) => useText(hour) },
     {
       title: 'BLOCKED',
-      of: ({ blocked_until: until, blocked_reason: reason }, now) =>
-        until === null
-          ? ''
-          : `${relativeTime(until, now).replace('in ', 'for ')} ${reason ?? ''}`.trim(),
+      of: blockedText,
       style: () => 'red',
-      cut: 'end',
+      label: 'blocked',
+      below: 2,
     },
     {
       title: 'LAST WRITE',
       of: ({ last_write_at: at }, now) => (at === null ? '' : relativeTime(at, now)),
       style: () => 'dim',
-      spare: 1,
+      label: 'last write',
+      below: 1,
     },
   ],
   plain: [

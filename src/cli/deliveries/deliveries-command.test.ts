@@ -101,6 +101,17 @@ describe('deliveries', () => {
     expect(missing.stderr).toContain('List what there is: holdfast deliveries')
   })
 
+  test('one is shown to people as GitHub shows it, with its state in words', async () => {
+    await giveUp()
+    const { id } = await stored('anchor')
+    at.world.terminal.columns = 80
+    const { stdout } = await at.command('deliveries', 'show', id)
+    expect(stdout).toMatch(/^comment anchor for acme\/widgets#5\nFailed: GitHub refuses it, /)
+    expect(stdout).toContain(`\nSend it again: holdfast deliveries retry ${id}\n`)
+    expect(stdout).toMatch(/^│ 🕓 review: waiting for a worker$/m)
+    expect(stdout).not.toContain('{"form"')
+  })
+
   test('are retried one by one, and all that failed', async () => {
     await giveUp()
     const { id } = await stored('anchor')

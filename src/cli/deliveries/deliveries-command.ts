@@ -4,12 +4,24 @@ import type { Command } from 'commander'
 import { deliveryStatuses, deliveryWaits, githubChannels } from '../../domain/outbox/delivery.ts'
 import { confirmBody, deliveriesQuery, retryManyBody, skipBody } from '../../http/contract.ts'
 import { addConnectionFlags, type Parsed } from '../connection/connection.ts'
-import { deliveriesTable, deliveryFields, standText } from './deliveries-table.ts'
+import {
+  attemptsTable,
+  deliveriesTable,
+  deliveryFields,
+  deliveryHeading,
+  statusText,
+} from './deliveries-table.ts'
 import { UsageError, withHint } from '../failure.ts'
 import { withOperations } from '../operations/open-operations.ts'
-import type { DeliveryView, Operations } from '../operations/operations.ts'
-import { printFields } from '../output/fields.ts'
+import type {
+  DeliveryView,
+  DeliveryWithAttemptsView,
+  Operations,
+} from '../operations/operations.ts'
+import { printFields, printHeading, printQuoted, quotedWidth } from '../output/fields.ts'
 import { printJson } from '../output/json.ts'
+import { paintFor } from '../output/paint.ts'
+import { tablePrinter } from '../output/table.ts'
 import { addPageFlags, checkFlags, checkId, queryOf } from '../connection/query-flags.ts'
 import type { World } from '../world.ts'
 
@@ -72,8 +84,30 @@ function addShow(deliveries: Command, world: World): void {
     const id = checkId(given)
     const found = await onDelivery(world, parsed, (operations) => operations.delivery(id))
     if (parsed['json'] === true) return printJson(world.terminal, found)
-    printFields(world.terminal, deliveryFields(found, world.clock.wallMs()))
+    await printDelivery(world, found)
   })
+}
+
+/** On a terminal: what people see on GitHub, how it is with it, and each attempt. */
+async function printDelivery(
+  { terminal, clock }: World,
+  found: DeliveryWithAttemptsView,
+): Promise<void> {
+  const now = clock.wallMs()
+  const fields = deliveryFields(found, now)
+  const { columns } = terminal
+  if (columns === null) {
+    printFields(terminal, fields)
+    return
+  }
+  printHeading(terminal, deliveryHeading(found))
+  const { previewLines } = await import('./delivery-preview.ts')
+  const page = { width: quotedWidth(columns), paint: paintFor(terminal.colour) }
+  printQuoted(terminal, previewLines(found, page))
+  terminal.out('\n')
+  printFields(terminal, fields)
+  if (found.attempts.length > 0) terminal.out('\nAttempts, newest first:\n')
+  tablePrinter(terminal, attemptsTable, now).print(found.attempts)
 }
 
 function addRetry(deliveries: Command, world: World): void {
@@ -183,7 +217,7 @@ Example:
 
 function printStanding(world: World, parsed: Parsed, told: DeliveryView): void {
   if (parsed['json'] === true) return printJson(world.terminal, told)
-  world.terminal.out(`${told.id} (${told.target}) is ${standText(told)}.\n`)
+  world.terminal.out(`${told.id} (${told.target}) is ${statusText(told)}.\n`)
 }
 
 /** An unknown id is told with the command that lists what there is. */

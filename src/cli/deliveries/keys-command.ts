@@ -222,7 +222,11 @@ const keysTable: TableShape<KeyView> = {
   screen: [
     { title: 'ID', of: ({ id }) => id },
     { title: 'USE', of: ({ signs }) => (signs ? 'signs and verifies' : 'verifies') },
-    { title: 'MADE', of: ({ created_at: at }, now) => relativeTime(at, now), style: () => 'dim' },
+    {
+      title: 'CREATED',
+      of: ({ created_at: at }, now) => relativeTime(at, now),
+      style: () => 'dim',
+    },
   ],
   plain: [
     ['id', ({ id }) => id],

@@ -5,9 +5,9 @@ import { inboxDecisions, inboxStates } from '../../domain/inbox.ts'
 import { inboxQuery } from '../../http/contract.ts'
 import { addConnectionFlags, type Parsed } from '../connection/connection.ts'
 import { withHint } from '../failure.ts'
-import { inboxFields, inboxTable } from './inbox-table.ts'
+import { inboxFields, inboxHeading, inboxTable } from './inbox-table.ts'
 import { withOperations } from '../operations/open-operations.ts'
-import { printFields } from '../output/fields.ts'
+import { printFields, printHeading } from '../output/fields.ts'
 import { printJson } from '../output/json.ts'
 import { addPageFlags, checkId, queryOf } from '../connection/query-flags.ts'
 import type { World } from '../world.ts'
@@ -73,6 +73,7 @@ function addShow(inbox: Command, world: World): void {
       withHint(operations.inboxEntry(id), notFound),
     )
     if (parsed['json'] === true) return printJson(world.terminal, entry)
+    printHeading(world.terminal, inboxHeading(entry))
     printFields(world.terminal, inboxFields(entry, world.clock.wallMs()))
   })
 }

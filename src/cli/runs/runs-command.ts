@@ -7,10 +7,11 @@ import { addConnectionFlags, type Parsed } from '../connection/connection.ts'
 import { withHint } from '../failure.ts'
 import { withOperations } from '../operations/open-operations.ts'
 import type { ClaimedView, Operations, RunView } from '../operations/operations.ts'
-import { printFields } from '../output/fields.ts'
+import { printFields, printHeading, printQuoted, quotedWidth } from '../output/fields.ts'
 import { printJson } from '../output/json.ts'
+import { paintFor } from '../output/paint.ts'
 import { addPageFlags, checkId, queryOf } from '../connection/query-flags.ts'
-import { aboutText, runFields, runsTable } from './runs-table.ts'
+import { aboutText, runFields, runHeading, runsTable } from './runs-table.ts'
 import type { World } from '../world.ts'
 
 const filters = ['repo', 'pr', 'state', 'type', 'key', 'head_sha'] as const
@@ -66,8 +67,20 @@ function addShow(runs: Command, world: World): void {
   addConnectionFlags(show).action(async (id: string, parsed: Parsed) => {
     const run = await onRun(world, id, parsed, (operations, runId) => operations.run(runId))
     if (parsed['json'] === true) return printJson(world.terminal, run)
-    printFields(world.terminal, runFields(run, world.clock.wallMs()))
+    await printRun(world, run)
   })
+}
+
+async function printRun({ terminal, clock }: World, run: RunView): Promise<void> {
+  const now = clock.wallMs()
+  printHeading(terminal, runHeading(run, now))
+  printFields(terminal, runFields(run, now))
+  const { columns } = terminal
+  if (columns === null || run.summary === null) return
+  const { markdownLines } = await import('../output/markdown.ts')
+  terminal.out('\nSummary:\n')
+  const paint = paintFor(terminal.colour)
+  printQuoted(terminal, markdownLines(run.summary, quotedWidth(columns), paint))
 }
 
 function addRerun(runs: Command, world: World): void {

@@ -68,18 +68,36 @@ const listOf = (parsed: Parsed, name: string): readonly string[] =>
 
 const tokensTable: TableShape<TokenView> = {
   screen: [
-    { title: 'ID', of: ({ id }) => id },
+    { title: 'ID', of: ({ id }) => id, below: 5 },
     { title: 'SCOPE', of: ({ scope }) => scope, style: () => 'cyan' },
-    { title: 'NAME', of: ({ name }) => name ?? '', cut: 'end' },
+    { title: 'NAME', of: ({ name }) => name ?? '', cut: 'end', least: 24 },
     {
       title: 'USER',
       of: ({ user_id: user }) => (user === null ? '' : String(user)),
       side: 'right',
+      label: 'user',
+      below: 2,
     },
-    { title: 'LIMITS', of: limitText, cut: 'end' },
-    { title: 'USED', of: ({ last_used_at: at }, now) => timeOr(at, now, 'never') },
-    { title: 'EXPIRES', of: ({ expires_at: at }, now) => timeOr(at, now, 'never') },
-    { title: 'MADE', of: ({ created_at: at }, now) => relativeTime(at, now), style: () => 'dim' },
+    { title: 'ONLY FOR', of: limitText, label: 'only for', below: 4 },
+    {
+      title: 'LAST USED',
+      of: ({ last_used_at: at }, now) => timeOr(at, now, 'never'),
+      label: 'last used',
+      below: 1,
+    },
+    {
+      title: 'EXPIRES',
+      of: ({ expires_at: at }, now) => timeOr(at, now, 'never'),
+      label: 'expires',
+      below: 1,
+    },
+    {
+      title: 'CREATED',
+      of: ({ created_at: at }, now) => relativeTime(at, now),
+      style: () => 'dim',
+      label: 'created',
+      below: 3,
+    },
   ],
   plain: [
     ['id', (token) => token.id],
@@ -94,8 +112,9 @@ const tokensTable: TableShape<TokenView> = {
   ],
 }
 
+/** `acme/*, type review` */
 function limitText({ repos, types }: TokenView): string {
-  return [...(repos ?? []), ...(types ?? [])].join(' ')
+  return [...(repos ?? []), ...(types ?? []).map((type) => `type ${type}`)].join(', ')
 }
 
 const timeOr = (at: string | null, now: number, otherwise: string): string =>
