@@ -1,4 +1,4 @@
-/** `holdfast doctor`: what is well, what is not, and how to mend it. */
+/** `holdfast doctor`: what is well, what is not, and how to fix it. */
 import type { Command } from 'commander'
 import { examineAll, type DoctorStore } from '../../doctor/doctor.ts'
 import { failedCheck, reportOf, type Report } from '../../doctor/report.ts'
@@ -31,12 +31,12 @@ export function addDoctorCommand(
 ): void {
   const doctor = program
     .command('doctor')
-    .summary('check configuration, store, runs and GitHub, with the remedy of each finding')
+    .summary('check configuration, store, runs and GitHub; say how to fix problems')
     .description(
-      'Checks configuration, store, runs, webhooks and GitHub, and says how to mend what it ' +
-        'finds. Changes nothing. Works while a server runs, while none does, and without a ' +
-        'database. With --url the server is asked to examine itself. Ends with 1 when there is a ' +
-        'problem; warnings may be lived with.',
+      'Checks configuration, store, runs, webhooks and GitHub, and says how to fix what is ' +
+        'wrong. Changes nothing. Works with and without an active server, and without a ' +
+        'database. With --url the server checks itself. Exits with 1 if there is a problem; ' +
+        'warnings do not change the exit code.',
     )
     .option('--json', 'print {"ok","findings":[{"check","level","detail","remedy"}]}')
   addConnectionFlags(doctor)
@@ -74,7 +74,7 @@ async function fromServer(world: World, url: string, bearer: string): Promise<Re
     const answer = await serverClient(world, url, bearer).ask({ method: 'GET', path: '/v1/doctor' })
     const report = answer as Report | null
     if (Array.isArray(report?.findings)) return report
-    throw new Error(`${url} answered something else; is it a Holdfast server?`)
+    throw new Error(`${url} gave an unexpected answer; is it a Holdfast server?`)
   } catch (error) {
     return reportOf([failedCheck('server', error)])
   }
@@ -131,8 +131,8 @@ function summaryOf(findings: readonly Finding[]): [string, Style] {
   const count = (level: Finding['level']): number =>
     findings.filter((finding) => finding.level === level).length
   const [problems, warnings] = [count('problem'), count('warning')]
-  const told = `${number(problems, 'problem')}, ${number(warnings, 'warning')}.`
-  return [told, problems > 0 ? 'red' : warnings > 0 ? 'yellow' : 'green']
+  const counts = `${number(problems, 'problem')}, ${number(warnings, 'warning')}.`
+  return [counts, problems > 0 ? 'red' : warnings > 0 ? 'yellow' : 'green']
 }
 
 function number(count: number, noun: string): string {
