@@ -106,20 +106,25 @@ async function examineHere(world: World, settings: Settings): Promise<Report> {
   }
 }
 
+const roomMin = 50
 const marks = { ok: ['✓', 'green'], warning: ['!', 'yellow'], problem: ['✗', 'red'] } as const
 
 function printReport(terminal: Terminal, { findings }: Report): void {
   const paint = paintFor(terminal.colour)
   const width = Math.max(0, ...findings.map(({ check }) => textWidth(check)))
-  const room = terminal.columns === null ? Infinity : Math.max(30, terminal.columns - width - 4)
+  const columns = terminal.columns ?? Infinity
+  // Where what was found would be a narrow column, it stands below the name.
+  const beside = columns - width - 4 >= roomMin
+  const blank = ' '.repeat(beside ? width + 4 : 4)
+  const room = Math.max(30, columns - blank.length)
   for (const { check, level, detail, remedy } of findings) {
     const [mark, style] = marks[level]
     const lines = wrap(printable(detail), room)
     const remedies = remedy === null ? [] : wrap(printable(remedy), room - 2)
-    const name = padTo(printable(check), width)
-    terminal.out(`${paint(mark, style)} ${paint(name, 'bold')}  ${lines[0] ?? ''}\n`)
-    const blank = ' '.repeat(width + 4)
-    for (const line of lines.slice(1)) terminal.out(`${blank}${line}\n`)
+    const name = paint(padTo(printable(check), beside ? width : 0), 'bold')
+    const first = beside ? `  ${lines[0] ?? ''}` : ''
+    terminal.out(`${paint(mark, style)} ${name}${first}\n`)
+    for (const line of beside ? lines.slice(1) : lines) terminal.out(`${blank}${line}\n`)
     remedies.forEach((line, at) => {
       terminal.out(`${blank}${paint(`${at === 0 ? '→' : ' '} ${line}`, 'cyan')}\n`)
     })
