@@ -1,7 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { textWidth } from './output/text-width.ts'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { packBody } from '../intake/packed-body.ts'
 import { sha, storeWorld, type StoreWorld } from '../../test/cli/store-world.ts'
@@ -104,25 +103,6 @@ describe('runs', () => {
     expect(shown.stdout).toContain(`id\t${id}\nstate\tpending\n`)
     const json = await at.command('runs', 'show', id, '--json')
     expect(JSON.parse(json.stdout)).toMatchObject({ id, repo: 'acme/widgets', state: 'pending' })
-  })
-
-  test('one is shown to people in words, with the names and times of JSON', async () => {
-    const { run } = await claim(5, 'b')
-    const id = String(run?.id)
-    at.world.terminal.columns = 80
-    const { stdout } = await at.command('runs', 'show', id)
-    expect(stdout).toMatch(/^review of acme\/widgets#5\nWaits for a worker\.\n\n/)
-    expect(stdout).toMatch(/^created_at +\d{4}-\d\d-\d\dT[\d:.]+Z \(.+\)$/m)
-  })
-
-  test.each([60, 80, 120, 200])('no row is wider than %i columns', async (columns) => {
-    for (const pr of [5, 6]) await claim(pr, 'b')
-    at.world.terminal.columns = columns
-    for (const list of ['runs', 'deliveries', 'audit']) {
-      const { stdout } = await at.command(list)
-      for (const line of stdout.split('\n')) expect(textWidth(line)).toBeLessThanOrEqual(columns)
-      expect(stdout).toMatch(/acme\/widgets#5|run_/)
-    }
   })
 
   test('are cancelled and done again by the command line, as the audit says', async () => {
