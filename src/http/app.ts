@@ -2,8 +2,7 @@
 import type { FastifyBaseLogger, FastifyInstance, FastifyRequest, RawServerDefault } from 'fastify'
 import type { ZodTypeProvider } from 'fastify-type-provider-zod'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Principal } from './access.ts'
-import type { Paged } from '../store.ts'
+import type { Principal } from './access/access.ts'
 
 export type App = FastifyInstance<
   RawServerDefault,
@@ -26,10 +25,6 @@ declare module 'fastify' {
 export function principalOf(request: FastifyRequest): Principal {
   if (request.principal === null) throw new Error('a public route asked who is calling')
   return request.principal
-}
-
-export function pageView<T, V>(page: Paged<T>, view: (item: T) => V) {
-  return { items: page.items.map(view), next_cursor: page.nextCursor }
 }
 
 /** The given filters only: a filter that is absent is not one that is undefined. */

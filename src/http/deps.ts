@@ -15,10 +15,10 @@ import type { Runs } from '../runs/runs.ts'
 import type { CheckIsOurs } from '../outbox/is-ours.ts'
 import type { OutboxStore } from '../store/outbox-store.ts'
 import type { Store, StorePart } from '../store.ts'
-import type { FailedAccess } from './failed-access.ts'
-import type { IsOurHost } from './host-check.ts'
-import type { TouchToken } from './token-touch.ts'
-import type { TokenWatch } from './token-watch.ts'
+import type { FailedAccess } from './access/failed-access.ts'
+import type { IsOurHost } from './access/host-check.ts'
+import type { TouchToken } from './access/token-touch.ts'
+import type { TokenWatch } from './access/token-watch.ts'
 
 export interface HttpDeps {
   readonly runs: Runs

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { fromQuery, wholeNumber } from '../http/contract/fields.ts'
+import { fromQuery, wholeNumber } from '../contract/fields.ts'
 import { findingsOf } from './findings.ts'
 
 const schema = z

@@ -6,7 +6,7 @@
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Run } from '../../src/domain/run.ts'
 import { StoreUnavailableError } from '../../src/errors.ts'
-import type { Endpoint } from '../../src/http/endpoints.ts'
+import type { Endpoint } from '../../src/http/requests/endpoints.ts'
 import { hashSecret, runToken, scopedToken } from '../../src/secrets.ts'
 import { leaseSecret, theRun, theRunId } from './fakes.ts'
 import {

@@ -8,7 +8,7 @@ import fc from 'fast-check'
 import type { InjectOptions } from 'fastify'
 import { afterAll, afterEach, describe, expect, test } from 'vitest'
 import type { z } from 'zod'
-import type { Endpoint } from '../../src/http/endpoints.ts'
+import type { Endpoint } from '../../src/http/requests/endpoints.ts'
 import { accepts, isProse, sampleOf, shapesOf, type Shape } from './samples.ts'
 import { ask, askBySocket, problemOf, serverUnderTest, type Answer } from './server-under-test.ts'
 

@@ -10,7 +10,7 @@ import { runInNewContext } from 'node:vm'
 import { afterEach, describe, expect, test } from 'vitest'
 import { createHttpServer } from '../../src/http/server.ts'
 import type { HttpDeps } from '../../src/http/deps.ts'
-import type { FailedAccess } from '../../src/http/failed-access.ts'
+import type { FailedAccess } from '../../src/http/access/failed-access.ts'
 import { runToken, scopedToken } from '../../src/secrets.ts'
 import { startedAt, theRunId } from './fakes.ts'
 import {

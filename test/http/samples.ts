@@ -4,7 +4,7 @@
  */
 import fc from 'fast-check'
 import { z } from 'zod'
-import { formFor } from '../../src/http/contract.ts'
+import { formFor } from '../../src/contract.ts'
 
 export interface Shape {
   readonly $ref?: string

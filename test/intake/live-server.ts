@@ -5,7 +5,7 @@
 import { pino } from 'pino'
 import { compose, type App } from '../../src/compose.ts'
 import type { Config } from '../../src/config.ts'
-import type { CatchUpView } from '../../src/http/contract.ts'
+import type { CatchUpView } from '../../src/contract.ts'
 import { loadSettings } from '../../src/settings/load-settings.ts'
 import { webhookSecret } from './webhook.ts'
 

@@ -1,7 +1,7 @@
 /** `holdfast audit`: what happened, and what happens. */
 import { listAction } from '../output/list-action.ts'
 import type { Command } from 'commander'
-import { auditQuery } from '../../http/contract.ts'
+import { auditQuery } from '../../contract.ts'
 import { addConnectionFlags, textOf, type Parsed } from '../connection/connection.ts'
 import { UsageError } from '../failure.ts'
 import { auditTable } from './audit-table.ts'

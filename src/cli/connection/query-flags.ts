@@ -4,7 +4,7 @@
  */
 import type { Command } from 'commander'
 import { z } from 'zod'
-import { id as idSchema } from '../../http/contract/fields.ts'
+import { id as idSchema } from '../../contract/fields.ts'
 import { clauses } from '../../sentences.ts'
 import { findingsOf } from '../../validation/findings.ts'
 import { textOf, type Parsed } from './connection.ts'

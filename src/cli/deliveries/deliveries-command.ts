@@ -2,7 +2,7 @@
 import { listAction } from '../output/list-action.ts'
 import type { Command } from 'commander'
 import { deliveryStatuses, deliveryWaits, githubChannels } from '../../domain/outbox/delivery.ts'
-import { confirmBody, deliveriesQuery, retryManyBody, skipBody } from '../../http/contract.ts'
+import { confirmBody, deliveriesQuery, retryManyBody, skipBody } from '../../contract.ts'
 import { addConnectionFlags, type Parsed } from '../connection/connection.ts'
 import {
   attemptsTable,

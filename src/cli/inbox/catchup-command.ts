@@ -1,7 +1,7 @@
 /** `holdfast catchup`: looks now for changes on GitHub that no webhook brought. */
 import type { Command } from 'commander'
-import { catchUpView } from '../../http/catch-up-view.ts'
-import type { CatchUpView } from '../../http/contract.ts'
+import { catchUpView } from '../../contract/catch-up.ts'
+import type { CatchUpView } from '../../contract.ts'
 import { addConnectionFlags, connectionOf, type Parsed } from '../connection/connection.ts'
 import { makeLog } from '../serve/log.ts'
 import { openExisting } from '../operations/open-operations.ts'

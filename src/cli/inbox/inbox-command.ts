@@ -2,7 +2,7 @@
 import { listAction } from '../output/list-action.ts'
 import type { Command } from 'commander'
 import { inboxDecisions, inboxStates } from '../../domain/inbox.ts'
-import { inboxQuery } from '../../http/contract.ts'
+import { inboxQuery } from '../../contract.ts'
 import { addConnectionFlags, type Parsed } from '../connection/connection.ts'
 import { withHint } from '../failure.ts'
 import { inboxFields, inboxHeading, inboxTable } from './inbox-table.ts'

@@ -3,7 +3,7 @@
  * is due, so what we open again is sent without a bell.
  */
 import { given } from '../../http/app.ts'
-import { budgetView, deliveryOf, deliveryPage, oneDelivery } from '../../http/delivery-view.ts'
+import { budgetView, deliveryOf, deliveryPage, oneDelivery } from '../../contract/delivery-view.ts'
 import type { CheckIsOurs } from '../../outbox/is-ours.ts'
 import { budgetLimits } from '../../settings/budget-limits.ts'
 import type { Settings } from '../../settings/settings.ts'

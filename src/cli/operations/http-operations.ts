@@ -1,5 +1,5 @@
 /** The operations through a server. What it answers is shown as it is. */
-import { timeView } from '../../http/run-view.ts'
+import { timeView } from '../../contract/answers.ts'
 import type { ServerClient } from '../connection/server-client.ts'
 import { followStream, type StreamWorld } from './audit-stream.ts'
 import type { AuditPage, BudgetsView, Listed, Operations } from './operations.ts'

@@ -25,7 +25,7 @@ import type {
   tokenBody,
   tokensQuery,
   why,
-} from '../../http/contract.ts'
+} from '../../contract.ts'
 
 export type AuditView = z.infer<typeof auditEvent>
 export type ClaimedView = z.infer<typeof claimed>

@@ -1,7 +1,7 @@
 /** `holdfast runs`: list runs, show one, rerun one, cancel one. */
 import { listAction } from '../output/list-action.ts'
 import type { Command } from 'commander'
-import { runsQuery } from '../../http/contract.ts'
+import { runsQuery } from '../../contract.ts'
 import { runStates } from '../../domain/run.ts'
 import { addConnectionFlags, type Parsed } from '../connection/connection.ts'
 import { withHint } from '../failure.ts'

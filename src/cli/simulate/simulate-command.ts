@@ -4,7 +4,7 @@
  */
 import type { Command } from 'commander'
 import { z } from 'zod'
-import { fromQuery, wholeNumber } from '../../http/contract/fields.ts'
+import { fromQuery, wholeNumber } from '../../contract/fields.ts'
 import type { SeedResult } from '../../simulation/simulate-seed.ts'
 import type { Simulated } from '../../simulation/simulate.ts'
 import type { Parsed } from '../connection/connection.ts'

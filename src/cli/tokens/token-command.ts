@@ -1,7 +1,7 @@
 /** `holdfast token`: create, list and revoke tokens. */
 import { listAction } from '../output/list-action.ts'
 import type { Command } from 'commander'
-import { tokensQuery } from '../../http/contract.ts'
+import { tokensQuery } from '../../contract.ts'
 import { addConnectionFlags, textOf, type Parsed } from '../connection/connection.ts'
 import { withHint } from '../failure.ts'
 import { withOperations } from '../operations/open-operations.ts'

@@ -2,7 +2,7 @@
  * Creates a token, through a server or straight in the database. The token alone is printed on
  * standard output, so that a script can take it.
  */
-import { tokenBody } from '../../http/contract/tokens.ts'
+import { tokenBody } from '../../contract/tokens.ts'
 import { clauses } from '../../sentences.ts'
 import type { Parsed } from '../connection/connection.ts'
 import { UsageError } from '../failure.ts'

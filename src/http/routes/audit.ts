@@ -1,11 +1,12 @@
 /** The audit trail: what happened, to what, by whom; as a list, and as it happens. */
+import { pageView } from '../../contract/answers.ts'
 import { z } from 'zod'
-import { given, pageView, type App } from '../app.ts'
-import { auditView } from '../audit-view.ts'
-import { auditList, auditQuery, auditStreamHeaders, auditStreamQuery } from '../contract.ts'
+import { given, type App } from '../app.ts'
+import { auditView } from '../../contract/audit.ts'
+import { auditList, auditQuery, auditStreamHeaders, auditStreamQuery } from '../../contract.ts'
 import type { HttpDeps } from '../deps.ts'
-import { sendNews } from '../event-stream.ts'
-import { heldRequest } from '../gone-signal.ts'
+import { sendNews } from '../answers/event-stream.ts'
+import { heldRequest } from '../requests/held-request.ts'
 
 export function auditRoutes(app: App, deps: HttpDeps): void {
   listRoute(app, deps)

@@ -1,7 +1,7 @@
 /** Looks for what no webhook told, now and not in a few minutes. */
 import type { App } from '../app.ts'
-import { catchUpView } from '../catch-up-view.ts'
-import { catchUpReport, noFields } from '../contract.ts'
+import { catchUpView } from '../../contract/catch-up.ts'
+import { catchUpReport, noFields } from '../../contract.ts'
 import type { HttpDeps } from '../deps.ts'
 
 export function catchUpRoutes(app: App, { catchUp }: HttpDeps): void {

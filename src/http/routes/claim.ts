@@ -1,13 +1,13 @@
 /** `POST /v1/runs` and `POST /v1/runs/{id}/rerun`: both ask for work and answer with a decision. */
 import type { ClaimRequest } from '../../runs/runs.ts'
-import { leaseTokenOf } from '../access.ts'
+import { leaseTokenOf } from '../access/access.ts'
 import { principalOf, type App } from '../app.ts'
-import { claimBody, claimed, noFields, runParams, type ClaimBody } from '../contract.ts'
+import { claimBody, claimed, noFields, runParams, type ClaimBody } from '../../contract.ts'
 import type { HttpDeps } from '../deps.ts'
-import { onceOf } from '../idempotency.ts'
-import { claimedView } from '../run-view.ts'
-import { claimWithin, limitsOf } from '../token-reach.ts'
-import { invalid } from '../validation.ts'
+import { onceOf } from '../requests/idempotency.ts'
+import { claimedView } from '../../contract/run-view.ts'
+import { claimWithin, limitsOf } from '../access/token-reach.ts'
+import { invalid } from '../requests/validation.ts'
 
 export function claimRoutes(app: App, { runs, store, random }: HttpDeps): void {
   app.post(

@@ -14,11 +14,11 @@ import {
   retried,
   retryManyBody,
   skipBody,
-} from '../contract.ts'
-import { budgetView, deliveryOf, deliveryPage, oneDelivery } from '../delivery-view.ts'
+} from '../../contract.ts'
+import { budgetView, deliveryOf, deliveryPage, oneDelivery } from '../../contract/delivery-view.ts'
 import type { HttpDeps } from '../deps.ts'
-import { onceOf } from '../idempotency.ts'
-import { limitsOf } from '../token-reach.ts'
+import { onceOf } from '../requests/idempotency.ts'
+import { limitsOf } from '../access/token-reach.ts'
 
 export function deliveryRoutes(app: App, deps: HttpDeps): void {
   lookRoutes(app, deps)

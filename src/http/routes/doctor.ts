@@ -1,6 +1,6 @@
 /** The server examines itself. */
 import type { App } from '../app.ts'
-import { doctorReport } from '../contract.ts'
+import { doctorReport } from '../../contract.ts'
 import type { HttpDeps } from '../deps.ts'
 
 export function doctorRoutes(app: App, { doctor }: HttpDeps): void {

@@ -1,8 +1,8 @@
 /** For the one who runs the process: is it alive, can it serve. */
 import type { App } from '../app.ts'
-import { health } from '../contract.ts'
+import { health } from '../../contract.ts'
 import type { HttpDeps } from '../deps.ts'
-import { HttpProblem } from '../problem.ts'
+import { HttpProblem } from '../answers/problem.ts'
 
 export function healthRoutes(app: App, { store, readiness }: HttpDeps): void {
   app.get(

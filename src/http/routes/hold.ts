@@ -1,7 +1,7 @@
 /** What the holder of a run says: I take one, I still have it, I give it back, it is done. */
 import type { FastifyRequest } from 'fastify'
 import { hashLeaseToken } from '../../secrets.ts'
-import { leaseTokenOf } from '../access.ts'
+import { leaseTokenOf } from '../access/access.ts'
 import { principalOf, type App } from '../app.ts'
 import {
   completeBody,
@@ -14,13 +14,14 @@ import {
   renewed,
   run,
   runParams,
-} from '../contract.ts'
+} from '../../contract.ts'
 import type { HttpDeps } from '../deps.ts'
-import { heldRequest } from '../gone-signal.ts'
-import { onceOf } from '../idempotency.ts'
-import { leasedView, runView, timeView } from '../run-view.ts'
-import { checkRun, limitsOf } from '../token-reach.ts'
-import { invalid } from '../validation.ts'
+import { heldRequest } from '../requests/held-request.ts'
+import { onceOf } from '../requests/idempotency.ts'
+import { timeView } from '../../contract/answers.ts'
+import { leasedView, runView } from '../../contract/run-view.ts'
+import { checkRun, limitsOf } from '../access/token-reach.ts'
+import { invalid } from '../requests/validation.ts'
 
 export function holdRoutes(app: App, deps: HttpDeps): void {
   leaseRoute(app, deps)

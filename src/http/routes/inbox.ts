@@ -1,5 +1,6 @@
 /** The inbox: every webhook that was taken, and what became of it. */
-import { given, pageView, principalOf, type App } from '../app.ts'
+import { pageView } from '../../contract/answers.ts'
+import { given, principalOf, type App } from '../app.ts'
 import {
   inboxEntry,
   inboxEntryWithBody,
@@ -7,10 +8,10 @@ import {
   inboxParams,
   inboxQuery,
   noFields,
-} from '../contract.ts'
+} from '../../contract.ts'
 import type { HttpDeps } from '../deps.ts'
-import { onceOf } from '../idempotency.ts'
-import { inboxEntryOf, inboxView } from '../inbox-view.ts'
+import { onceOf } from '../requests/idempotency.ts'
+import { inboxEntryOf, inboxView } from '../../contract/inbox-view.ts'
 
 export function inboxRoutes(app: App, { store, intake, random }: HttpDeps): void {
   app.get(

@@ -1,6 +1,6 @@
 /** What is counted and measured, for whoever watches over the process. */
 import { z } from 'zod'
-import { anyToken } from '../access.ts'
+import { anyToken } from '../access/access.ts'
 import type { App } from '../app.ts'
 import type { HttpDeps } from '../deps.ts'
 

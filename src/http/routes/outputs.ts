@@ -15,11 +15,11 @@ import {
   statusBody,
   statusReported,
   type OwnDeliveryBody,
-} from '../contract.ts'
-import { oneDelivery } from '../delivery-view.ts'
+} from '../../contract.ts'
+import { oneDelivery } from '../../contract/delivery-view.ts'
 import type { HttpDeps } from '../deps.ts'
-import { onceInRun, onceOf } from '../idempotency.ts'
-import { invalid } from '../validation.ts'
+import { onceInRun, onceOf } from '../requests/idempotency.ts'
+import { invalid } from '../requests/validation.ts'
 
 export function outputRoutes(app: App, deps: HttpDeps): void {
   statusRoute(app, deps)

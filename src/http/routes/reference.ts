@@ -1,7 +1,7 @@
 /** The interface's own description: for programs, and as a page for people. */
 import type { FastifyReply } from 'fastify'
 import { z } from 'zod'
-import { anyToken } from '../access.ts'
+import { anyToken } from '../access/access.ts'
 import type { App } from '../app.ts'
 import { docsPage } from '../docs/docs-page.ts'
 

@@ -1,7 +1,8 @@
 /** Looking at runs, and calling one off. */
+import { pageView } from '../../contract/answers.ts'
 import type { RunFilter } from '../../store.ts'
-import { given, pageView, principalOf, type App } from '../app.ts'
-import { auditView } from '../audit-view.ts'
+import { given, principalOf, type App } from '../app.ts'
+import { auditView } from '../../contract/audit.ts'
 import {
   auditList,
   noFields,
@@ -12,11 +13,11 @@ import {
   runTokenConflicts,
   runsQuery,
   type RunsQuery,
-} from '../contract.ts'
+} from '../../contract.ts'
 import type { HttpDeps } from '../deps.ts'
-import { onceOf } from '../idempotency.ts'
-import { runPage, runView } from '../run-view.ts'
-import { limitsOf } from '../token-reach.ts'
+import { onceOf } from '../requests/idempotency.ts'
+import { runPage, runView } from '../../contract/run-view.ts'
+import { limitsOf } from '../access/token-reach.ts'
 
 export function runRoutes(app: App, deps: HttpDeps): void {
   listRoutes(app, deps)

@@ -1,6 +1,7 @@
 /** Scoped tokens: made, listed and taken away by the admin alone. */
+import { pageView } from '../../contract/answers.ts'
 import { makeSecret, scopedToken } from '../../secrets.ts'
-import { pageView, principalOf, type App } from '../app.ts'
+import { principalOf, type App } from '../app.ts'
 import {
   createdToken,
   nothing,
@@ -8,10 +9,10 @@ import {
   tokenList,
   tokenParams,
   tokensQuery,
-} from '../contract.ts'
+} from '../../contract.ts'
 import type { HttpDeps } from '../deps.ts'
-import { onceOf } from '../idempotency.ts'
-import { newTokenOf, tokenView } from '../token-view.ts'
+import { onceOf } from '../requests/idempotency.ts'
+import { newTokenOf, tokenView } from '../../contract/tokens.ts'
 
 export function tokenRoutes(app: App, { store, random, tokenWatch }: HttpDeps): void {
   app.post(

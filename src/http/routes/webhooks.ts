@@ -9,11 +9,11 @@
 import type { FastifyRequest } from 'fastify'
 import { InvalidInputError } from '../../errors.ts'
 import type { App } from '../app.ts'
-import { webhookAnswer } from '../contract.ts'
+import { webhookAnswer } from '../../contract.ts'
 import type { HttpDeps } from '../deps.ts'
-import { HttpProblem } from '../problem.ts'
-import { tooLarge, UnverifiedBodies, webhookBodyLimits } from '../unverified-bodies.ts'
-import { invalid } from '../validation.ts'
+import { HttpProblem } from '../answers/problem.ts'
+import { tooLarge, UnverifiedBodies, webhookBodyLimits } from '../requests/unverified-bodies.ts'
+import { invalid } from '../requests/validation.ts'
 
 const signatureHeader = 'x-hub-signature-256'
 const signatureForm = /^sha256=[0-9a-f]{64}$/i

@@ -2,10 +2,10 @@
 import { explain, explainRun } from '../../audit/why.ts'
 import { InvalidInputError } from '../../errors.ts'
 import type { App } from '../app.ts'
-import { runParams, runTokenConflicts, why, whyQuery } from '../contract.ts'
+import { runParams, runTokenConflicts, why, whyQuery } from '../../contract.ts'
 import type { HttpDeps } from '../deps.ts'
-import { invalid } from '../validation.ts'
-import { whyView } from '../why-view.ts'
+import { invalid } from '../requests/validation.ts'
+import { whyView } from '../../contract/why-view.ts'
 
 export function whyRoutes(app: App, { store }: HttpDeps): void {
   app.get(

@@ -1,0 +1,116 @@
+/** Deliveries, their tries and the budgets they are paid from, as the wire shows them. */
+import type { Budget, BudgetLimits } from '../domain/outbox/budget.ts'
+import { useOf } from '../domain/outbox/budget.ts'
+import type { Attempt, Delivery } from '../domain/outbox/delivery.ts'
+import { waitOf } from '../domain/outbox/delivery.ts'
+import { targetText } from '../domain/outbox/target-text.ts'
+import { deliveryNotFound } from '../errors.ts'
+import type { OutboxStore } from '../store/outbox-store.ts'
+import type { Paged, Store, StorePart } from '../store.ts'
+import type { BudgetView, DeliveryView, DeliveryWithAttemptsView } from './deliveries.ts'
+import { maybeTime, timeView } from './answers.ts'
+
+export type DeliveryStore = StorePart<{ repositories: 'names' }> &
+  Pick<Store, 'now'> & {
+    readonly outbox: Pick<OutboxStore, 'delivery' | 'attemptsOf'>
+  }
+
+export async function deliveryPage(store: DeliveryStore, page: Paged<Delivery>) {
+  const names = await store.repositories.names(page.items.map((item) => item.repositoryId))
+  const now = store.now()
+  return {
+    items: page.items.map((item) => deliveryView(item, names, now)),
+    next_cursor: page.nextCursor,
+  }
+}
+
+export async function oneDelivery(store: DeliveryStore, item: Delivery): Promise<DeliveryView> {
+  return deliveryView(item, await store.repositories.names([item.repositoryId]), store.now())
+}
+
+export async function deliveryOf(
+  store: DeliveryStore,
+  id: string,
+): Promise<DeliveryWithAttemptsView> {
+  const found = await store.outbox.delivery(id)
+  if (found === null) throw deliveryNotFound(id)
+  const attempts = await store.outbox.attemptsOf(id)
+  return {
+    ...(await oneDelivery(store, found)),
+    content: JSON.parse(found.content) as unknown,
+    attempts: attempts.map(attemptView),
+  }
+}
+
+function deliveryView(
+  item: Delivery,
+  names: ReadonlyMap<string, string>,
+  now: number,
+): DeliveryView {
+  const { memo } = item
+  const appointments = memo.settle ?? memo.scan
+  return {
+    id: item.id,
+    channel: item.channel,
+    kind: item.kind,
+    name: item.name,
+    target: targetText(item, names.get(item.repositoryId) ?? 'a repository that is gone'),
+    run_id: item.runId,
+    task_id: null,
+    round: item.round,
+    version: { fence: item.versionFence, seq: item.versionSeq },
+    status: item.status,
+    wait: waitOf(item, now),
+    reason: item.reason,
+    // Its turn comes when another one ends, which nobody knows beforehand.
+    due_at: maybeTime(item.wait === 'order' ? null : item.dueAt),
+    tries: item.tries,
+    error: troubleView(item),
+    in_doubt: memo.doubt !== undefined || memo.lost !== undefined,
+    settling: memo.unsettled === true || appointments !== undefined,
+    provider_message_id: item.providerId,
+    url: item.providerUrl,
+    created_at: timeView(item.createdAt),
+    updated_at: timeView(item.changedAt),
+    sent_at: maybeTime(item.sentAt),
+    closed_at: maybeTime(item.closedAt),
+    deadline_at: timeView(item.deadlineAt),
+  }
+}
+
+function troubleView({ errorCode, errorText }: Pick<Delivery, 'errorCode' | 'errorText'>) {
+  return errorCode === null ? null : { code: errorCode, text: errorText }
+}
+
+function attemptView(attempt: Attempt): DeliveryWithAttemptsView['attempts'][number] {
+  return {
+    id: attempt.id,
+    action: attempt.action,
+    version: { fence: attempt.versionFence, seq: attempt.versionSeq },
+    started_at: timeView(attempt.startedAt),
+    ended_at: maybeTime(attempt.endedAt),
+    outcome: attempt.outcome,
+    late: attempt.late,
+    error: troubleView(attempt),
+    http_status: attempt.httpStatus,
+    request_id: attempt.requestId,
+    github_request_id: attempt.githubRequestId,
+    provider_message_id: attempt.providerId,
+  }
+}
+
+export function budgetView(budget: Budget, limits: BudgetLimits, now: number): BudgetView {
+  const { minute, hour } = useOf(budget, now)
+  const { blockedUntil } = budget
+  const isBlocked = blockedUntil !== null && blockedUntil > now
+  const limit = (count: number): number | null => (count === 0 ? null : count)
+  return {
+    identity: budget.identity,
+    blocked_until: isBlocked ? timeView(blockedUntil) : null,
+    blocked_reason: isBlocked ? budget.blockedReason : null,
+    last_write_at: maybeTime(budget.lastWriteAt),
+    minute: { used: minute.all, progress: minute.progress, limit: limit(limits.perMinute) },
+    hour: { used: hour.all, progress: hour.progress, limit: limit(limits.perHour) },
+    spacing_ms: limits.spacingMs,
+  }
+}

@@ -1,0 +1,130 @@
+/**
+ * The kinds of field that requests are made of, each with its form, its bounds and the sentence a
+ * caller reads when it does not fit.
+ *
+ * What must hold: no text with a NUL, a lone surrogate or, where it is a name or a key, any control
+ * character gets past here; what passes is bounded in size.
+ */
+import { z } from 'zod'
+import { httpUrl, line, text } from '../validation/text-fields.ts'
+
+export { httpUrl, line, text }
+
+const idForm = /^[A-Za-z0-9_-]{1,100}$/
+const jsonBytesMax = 256 * 1024
+
+export const id = z
+  .string()
+  .regex(idForm, 'must be 1 to 100 letters, digits, underscores or hyphens')
+  .describe('1 to 100 letters, digits, underscores or hyphens.')
+
+export const repo = z
+  .string()
+  .max(200, 'must be at most 200 characters')
+  .regex(
+    /^[A-Za-z0-9_-]{1,100}\/(?!\.{1,2}$)[A-Za-z0-9._-]{1,100}$/,
+    "must be owner/name in GitHub's characters",
+  )
+  .toLowerCase()
+  .meta({
+    examples: ['acme/widgets'],
+    description: 'The repository as `owner/name`, in any case.',
+  })
+
+export const sha = z
+  .string()
+  .regex(/^(?:[0-9a-fA-F]{40}|[0-9a-fA-F]{64})$/, 'must be a full sha: 40 or 64 hex digits')
+  .toLowerCase()
+  .meta({
+    examples: ['9c1185a5c5e9fc54612808977ee8f548b2258d31'],
+    description: 'A full commit sha: 40 or 64 hex digits.',
+  })
+
+export const runType = z
+  .string()
+  .regex(
+    /^[a-z][a-z0-9._-]{0,63}$/,
+    'must be a lower-case letter, then up to 63 of a-z, 0-9, dot, underscore or hyphen',
+  )
+  .meta({
+    examples: ['review'],
+    description: 'The type of run: a lower-case letter, then up to 63 of `a-z 0-9 . _ -`.',
+  })
+
+export const errorCode = z
+  .string()
+  .regex(/^[a-z0-9_.-]{1,64}$/, 'must be 1 to 64 of a-z, 0-9, dot, underscore or hyphen')
+  .describe('For programs: 1 to 64 of `a-z 0-9 . _ -`.')
+
+export function wholeNumber(min: number, max: number) {
+  const message = `must be a whole number from ${min} to ${max}`
+  return z.int(message).min(min, message).max(max, message)
+}
+
+/** Numbers that GitHub or a user gives out: of pull requests, issues, repositories, people. */
+const positiveOnly = 'must be a positive whole number'
+export const positive = z.int(positiveOnly).min(1, positiveOnly)
+
+export const leaseMs = wholeNumber(1000, 3_600_000).describe(
+  "Length of the lease in milliseconds; the server's setting when not given.",
+)
+export const waitMs = wholeNumber(0, 60_000).describe(
+  'How long the server may hold the request, milliseconds; 0 answers at once.',
+)
+export const leaseToken = line(300).meta({ examples: ['hfl_…'] })
+
+const instantForm = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/i
+const calendar = z.iso.datetime({ offset: true })
+
+/** RFC 3339 with a zone, as milliseconds. The calendar is checked: 30 February is refused. */
+export const instant = z
+  .string()
+  .max(40, 'must be at most 40 characters')
+  .refine(isInstant, 'must be an RFC 3339 time with a zone, such as 2026-01-31T12:00:00Z')
+  .meta({ format: 'date-time', examples: ['2026-01-31T12:00:00.000Z'] })
+  .transform((value) => Date.parse(value))
+
+function isInstant(value: string): boolean {
+  if (!instantForm.test(value) || !calendar.safeParse(value.toUpperCase()).success) return false
+  return Date.parse(value) >= 0
+}
+
+/** Any JSON value, bounded by its size as text. */
+export const anyJson = z.unknown().superRefine((value, context) => {
+  if (value === undefined) return
+  const message = jsonFlaw(value)
+  if (message !== null) context.addIssue({ code: 'custom', message })
+})
+
+/** What keeps it from being stored as JSON; a program that embeds us can pass any value at all. */
+function jsonFlaw(value: unknown): string | null {
+  const flaws: string[] = []
+  const look = (_name: string, part: unknown): unknown => {
+    // `1e999` parses to Infinity and would be stored as null: a silent change of what was sent.
+    if (typeof part === 'number' && !Number.isFinite(part)) {
+      flaws.push('must not contain a number too large for JSON')
+    }
+    if (typeof part !== 'bigint') return part
+    flaws.push('must be JSON, which has no BigInt; pass a number, or its digits as text')
+    return null
+  }
+  try {
+    // Undefined for what has no JSON at all, whatever its type says.
+    const json = JSON.stringify(value, look) as string | undefined
+    if (json === undefined) return `must be JSON; ${typeof value} is none, pass data`
+    if (Buffer.byteLength(json) > jsonBytesMax) flaws.push('must be at most 256 KB as JSON')
+    return flaws[0] ?? null
+  } catch (error) {
+    return error instanceof RangeError
+      ? 'must not be nested so deeply, or be so large'
+      : 'must be JSON; this contains itself, or a toJSON() in it throws: pass a plain copy'
+  }
+}
+
+/** A query carries only text; what is not a plain decimal stays text and is refused as such. */
+export function fromQuery<T extends z.ZodType>(number: T) {
+  return z.preprocess(
+    (value) => (typeof value === 'string' && /^-?\d{1,15}$/.test(value) ? Number(value) : value),
+    number,
+  )
+}

@@ -1,0 +1,24 @@
+/** What happened and why, as the wire shows it. */
+import type { z } from 'zod'
+import type { Why } from '../audit/why.ts'
+import type { why } from './why.ts'
+import { timeView } from './answers.ts'
+
+export type WhyView = z.infer<typeof why>
+
+export function whyView({ query, kind, subject, headline, text, ...told }: Why): WhyView {
+  return {
+    query,
+    kind,
+    subject,
+    headline,
+    story: told.story.map(({ at, text: sentence, type, runId, webhookId }) => {
+      return { at: timeView(at), text: sentence, type, run_id: runId, webhook_id: webhookId }
+    }),
+    awaiting: told.awaiting.map(({ what, until }) => {
+      return { what, until: until === null ? null : timeView(until) }
+    }),
+    actions: told.actions.map(({ text: deed, command }) => ({ text: deed, command })),
+    text,
+  }
+}

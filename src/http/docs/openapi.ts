@@ -1,0 +1,152 @@
+/**
+ * The OpenAPI document, made from the routes and their schemas, and what every operation shares:
+ * its problems, its security, the idempotency key of a POST.
+ */
+import swagger from '@fastify/swagger'
+import type { FastifyInstance, RouteOptions } from 'fastify'
+import { jsonSchemaTransform, jsonSchemaTransformObject } from 'fastify-type-provider-zod'
+import { z } from 'zod'
+import { conflictCodes, conflictText, problem, type ConflictCode } from '../../contract.ts'
+import type { HttpDeps } from '../deps.ts'
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** How the state of things may refuse it. */
+    conflicts?: readonly ConflictCode[]
+    /** What an answer means here, by status, where the plain meaning says too little. */
+    answers?: Readonly<Record<number, string>>
+    /** Statuses of refusals that its schema does not tell of; `answers` says what they mean. */
+    refusals?: readonly number[]
+  }
+}
+
+/** Carry from route to document what a schema cannot say; they do not stay in it. */
+const optionalBody = 'x-optional-body'
+const ownMeanings = 'x-own-meanings'
+
+type Json = Record<string, unknown>
+
+const meanings: Readonly<Record<string, string>> = {
+  200: 'Done.',
+  201: 'Done, and something new came of it.',
+  204: 'Done, and there is nothing to show.',
+  400: 'The request has a wrong shape: a field is missing, unknown or of another type.',
+  401: 'The token is missing or wrong.',
+  403: "The token's scope does not reach this.",
+  404: 'There is no such thing.',
+  413: 'The body is larger than 1 MiB.',
+  415: 'The body is not `application/json`.',
+  422: 'A value will not do; `errors` names the field.',
+  503: 'The store does not answer now; try again after `Retry-After` seconds.',
+}
+
+/** Adds to a route, before it is set up, the problems that it can answer with. */
+export function describeProblems(route: RouteOptions): void {
+  const { schema, config } = route
+  if (schema === undefined || schema.hide === true) return
+  const open = config?.access === 'public'
+  const statuses = [
+    ...(open ? (config.refusals ?? []) : [400, 401, 403]),
+    ...(schema.params === undefined ? [] : [404]),
+    ...(config?.conflicts === undefined ? [] : [409]),
+    ...(schema.body === undefined ? [] : [413, 415]),
+    ...(schema.body === undefined && schema.querystring === undefined ? [] : [422]),
+    503,
+  ]
+  const problems = statuses.map((status) => [
+    status,
+    {
+      description: status === 409 ? conflictText(config?.conflicts ?? []) : meanings[status],
+      content: { 'application/problem+json': { schema: problem } },
+    },
+  ])
+  schema.response = { ...(schema.response as object), ...Object.fromEntries(problems) }
+  if (open) schema.security = []
+  Object.assign(schema, {
+    [ownMeanings]: config?.answers,
+    'x-scopes': open ? undefined : ['admin', ...[config?.access ?? []].flat()],
+    'x-conflicts': config?.conflicts?.map((code) => ({ code, meaning: conflictCodes[code] })),
+  })
+  const { body } = schema
+  if (body instanceof z.ZodType && body.safeParse(undefined).success) {
+    Object.assign(schema, { [optionalBody]: true })
+  }
+}
+
+export function serveOpenApi(server: FastifyInstance, { version, sandbox }: HttpDeps): void {
+  void server.register(swagger, {
+    openapi: {
+      openapi: '3.1.0',
+      info: {
+        title: 'Holdfast',
+        version,
+        description:
+          'Claim the work on a pull request or a job exactly once, hold it by a lease, have it ' +
+          'superseded by newer heads, finish it, and read what happened.' +
+          (sandbox ? '\n\nThis server is a sandbox: nothing is published to GitHub.' : ''),
+      },
+      tags: [
+        { name: 'Runs', description: 'Claim work, list it, cancel it or have it done again.' },
+        { name: 'Work', description: 'For workers: lease a run, keep the lease, finish the run.' },
+        { name: 'Deliveries', description: 'What is shown on GitHub, and what is not yet.' },
+        { name: 'Webhooks', description: 'What GitHub sent, and what became of it.' },
+        { name: 'Audit', description: 'What happened, to what, by whom.' },
+        { name: 'Tokens', description: 'Who may do what. Only for the scope `admin`.' },
+        { name: 'Server', description: 'Health of the process, and this description.' },
+      ],
+      components: { securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } } },
+      security: [{ bearer: [] }],
+    },
+    transform: jsonSchemaTransform,
+    transformObject: (document) =>
+      withSharedParts(jsonSchemaTransformObject(document) as unknown as Json) as never,
+  })
+}
+
+const idempotencyKey = {
+  in: 'header',
+  name: 'Idempotency-Key',
+  required: false,
+  schema: { type: 'string', minLength: 1, maxLength: 255 },
+  description:
+    'Makes the request safe to repeat: for a day the same key and body get the first answer, ' +
+    'and the same key with another body is a 422. 1 to 255 visible characters.',
+}
+
+function withSharedParts(document: Json): Json {
+  const paths = document['paths'] as Record<string, Record<string, Json>>
+  for (const operation of Object.values(paths).flatMap((path) => Object.values(path))) {
+    if (operation[optionalBody] === true) {
+      operation[optionalBody] = undefined
+      operation['requestBody'] = { ...(operation['requestBody'] as Json), required: false }
+    }
+    const own = (operation[ownMeanings] ?? {}) as Readonly<Record<string, string>>
+    operation[ownMeanings] = undefined
+    for (const [status, answer] of Object.entries(operation['responses'] as Record<string, Json>)) {
+      answer['description'] = own[status] ?? meanings[status] ?? answer['description']
+    }
+  }
+  for (const { post } of Object.values(paths)) {
+    // A key belongs to a token; without one there is nobody it could belong to.
+    if (post === undefined || (post['security'] as unknown[] | undefined)?.length === 0) continue
+    post['parameters'] = [...((post['parameters'] as Json[] | undefined) ?? []), idempotencyKey]
+  }
+  return { ...document, components: usedComponents(document) }
+}
+
+/** Every named schema is written in a form for requests and one for answers; most need one. */
+function usedComponents(document: Json): Json {
+  const all = document['components'] as Json
+  const schemas = all['schemas'] as Json
+  const used = new Set<string>()
+  const visit = (part: unknown): void => {
+    for (const [, name] of JSON.stringify(part).matchAll(/#\/components\/schemas\/(\w+)/g)) {
+      if (name === undefined || used.has(name)) continue
+      used.add(name)
+      visit(schemas[name])
+    }
+  }
+  visit(document['paths'])
+  const kept = Object.entries(schemas).filter(([name]) => used.has(name))
+  return { ...all, schemas: Object.fromEntries(kept) }
+}

@@ -1,0 +1,60 @@
+/**
+ * The list of what this server answers to, kept by the server itself as routes are added. It tells
+ * a known path under a wrong method from an unknown path, and lets tests walk every endpoint.
+ */
+import type { FastifyInstance, FastifyRequest, FastifySchema } from 'fastify'
+import type { Access } from '../access/access.ts'
+import { HttpProblem } from '../answers/problem.ts'
+
+export interface Endpoint {
+  readonly method: string
+  readonly url: string
+  readonly access: Access | undefined
+  readonly schema: FastifySchema
+}
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    endpoints: readonly Endpoint[]
+  }
+}
+
+export function recordEndpoints(server: FastifyInstance): void {
+  const endpoints: Endpoint[] = []
+  server.decorate('endpoints', endpoints)
+  server.addHook('onRoute', ({ method, url, config, schema }) => {
+    for (const one of [method].flat()) {
+      endpoints.push({ method: one, url, access: config?.access, schema: schema ?? {} })
+    }
+  })
+}
+
+/**
+ * Refuses what no route is meant for. A fixed path is looked at also when a pattern took the
+ * request: `GET /v1/runs/lease` is a wrong method, not a run named "lease".
+ */
+export function refuseUnknown(server: FastifyInstance, request: FastifyRequest): void {
+  const path = request.url.split('?', 1)[0] ?? ''
+  const fixed = methodsOf(server, (url) => url === path)
+  const allowed =
+    fixed.length === 0 && request.is404 ? methodsOf(server, (url) => fits(url, path)) : fixed
+  if (allowed.length > 0 && !allowed.includes(request.method)) {
+    throw new HttpProblem(405, 'method_not_allowed', `This path takes ${allowed.join(', ')}.`, {
+      headers: { allow: allowed.join(', ') },
+    })
+  }
+  if (request.is404) throw new HttpProblem(404, 'not_found', 'There is nothing at this path.')
+}
+
+function methodsOf(server: FastifyInstance, matches: (url: string) => boolean): string[] {
+  return server.endpoints.filter(({ url }) => matches(url)).map(({ method }) => method)
+}
+
+function fits(pattern: string, path: string): boolean {
+  const wanted = pattern.split('/')
+  const given = path.split('/')
+  return (
+    wanted.length === given.length &&
+    wanted.every((part, at) => (part.startsWith(':') ? given[at] !== '' : part === given[at]))
+  )
+}

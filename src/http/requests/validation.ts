@@ -1,0 +1,58 @@
+/**
+ * Checks requests against the contract and says what is wrong with them.
+ *
+ * 400 is for a wrong shape (a field missing, unknown or of another type, a bad path), 422 for a
+ * right shape with a value that will not do. Where both occur, the shape is told first.
+ */
+import type { FastifySchemaCompiler } from 'fastify'
+import type { z } from 'zod'
+import { clauses, sentence } from '../../sentences.ts'
+import { findingsOf, type Finding } from '../../validation/findings.ts'
+import { formFor } from '../../contract.ts'
+import { HttpProblem, type FieldError } from '../answers/problem.ts'
+
+/** Enough to mend a request by; a body can be wrong in a hundred thousand places. */
+const errorsMax = 20
+
+type Part = 'body' | 'params' | 'querystring' | 'headers'
+
+export const checkRequest: FastifySchemaCompiler<z.ZodType> = ({ schema, httpPart }) => {
+  return (sent: unknown) => {
+    // The framework says null where no body came.
+    const data = httpPart === 'body' && sent === null ? undefined : sent
+    const form = formFor(schema, data)
+    const checked = form.safeParse(data)
+    if (checked.success) return { value: checked.data }
+    const found = findingsOf(form, checked.error.issues, data)
+    return { error: refusal(found, (httpPart ?? 'body') as Part) }
+  }
+}
+
+function refusal(found: readonly Finding[], part: Part): HttpProblem {
+  const shape = found.filter((one) => one.shape)
+  const status = shape.length > 0 || part === 'params' ? 400 : 422
+  const told = (status === 400 && shape.length > 0 ? shape : found).map(({ path, message }) => ({
+    field: path.map(String).join('.') || part,
+    message,
+  }))
+  return invalid(status, told)
+}
+
+export function invalid(status: 400 | 422, found: readonly FieldError[]): HttpProblem {
+  const errors = found.slice(0, errorsMax).map(({ field, message }) => ({
+    field: printable(field),
+    message,
+  }))
+  const code = status === 400 ? 'invalid_request' : 'invalid_value'
+  const detail = clauses(errors.map(({ field, message }) => `${field} ${message}`))
+  return new HttpProblem(status, code, sentence(shortened(detail)), { errors })
+}
+
+/** A field's name comes from the caller and goes to logs and screens. */
+function printable(name: string): string {
+  return shortened(name.replaceAll(/[\p{Cc}\p{Cs}\u2028\u2029]/gu, '\uFFFD'), 100)
+}
+
+function shortened(text: string, max = 1000): string {
+  return text.length <= max ? text : `${text.slice(0, max)}…`
+}
