@@ -2,7 +2,8 @@
  * How a command that did not work ends: one clear message with its remedy, never a stack trace,
  * and the exit code that tells scripts what kind of failure it was.
  */
-import { HoldfastError, StoreUnavailableError } from '../errors.ts'
+import { problemKindOf } from '../contract/problems.ts'
+import { HoldfastError } from '../errors.ts'
 import { SettingsError } from '../settings/settings-error.ts'
 
 export const exitCodes = { fine: 0, failed: 1, wrongUsage: 2, unreachable: 3 } as const
@@ -34,21 +35,10 @@ export async function withHint<T>(
   }
 }
 
-/** Whoever refused it: what was asked for cannot be asked for like this. */
-const wrongInput: readonly string[] = [
-  'invalid_cursor',
-  'invalid_question',
-  'invalid_request',
-  'invalid_value',
-]
-
 export function exitCodeOf(error: unknown): number {
   if (error instanceof SettingsError || error instanceof UsageError) return exitCodes.wrongUsage
-  if (error instanceof HoldfastError && wrongInput.includes(error.code)) return exitCodes.wrongUsage
-  if (error instanceof StoreUnavailableError || error instanceof UnreachableError) {
-    return exitCodes.unreachable
-  }
-  return exitCodes.failed
+  if (error instanceof UnreachableError) return exitCodes.unreachable
+  return exitCodes[problemKindOf(error)?.exit ?? 'failed']
 }
 
 export function failureText(error: unknown): string {

@@ -54,6 +54,10 @@ export const paging = {
   cursor: line(1000).optional().describe('`next_cursor` of the page before.'),
 }
 
+/** Of a list without filters. */
+export const pagingQuery = z.strictObject(paging)
+export type Paging = z.infer<typeof pagingQuery>
+
 export const health = z.strictObject({
   status: z.literal('ok').describe('Anything else is a problem.'),
 })

@@ -1,7 +1,7 @@
 /** Audit events on the wire. */
 import { z } from 'zod'
 import type { AuditRow } from '../domain/audit.ts'
-import { listOf, paging, time, timeView } from './answers.ts'
+import { listOf, paging, pagingQuery, time, timeView } from './answers.ts'
 import { fromQuery, id, instant, wholeNumber } from './fields.ts'
 
 const eventFilter = {
@@ -37,7 +37,7 @@ export const auditStreamHeaders = z.looseObject({
     .describe('The last `id` that was received. Goes before `after`.'),
 })
 
-export const runAuditQuery = z.strictObject(paging)
+export const runAuditQuery = pagingQuery
 
 export const auditEvent = z
   .strictObject({
@@ -56,6 +56,8 @@ export const auditEvent = z
   .register(z.globalRegistry, { id: 'AuditEvent' })
 
 export const auditList = listOf(auditEvent)
+export type AuditQuery = z.infer<typeof auditQuery>
+export type AuditList = z.infer<typeof auditList>
 export type AuditView = z.infer<typeof auditEvent>
 
 export function auditView(row: AuditRow): AuditView {

@@ -1,12 +1,8 @@
 import { expect, it } from 'vitest'
 import { aDelivery, now } from '../../test/outbox/sample-delivery.ts'
-import { oneDelivery, type DeliveryStore } from './delivery-view.ts'
+import { oneDelivery } from './delivery-view.ts'
 
-const store: DeliveryStore = {
-  now: () => now,
-  repositories: { names: async () => new Map() },
-  outbox: { delivery: async () => null, attemptsOf: async () => [] },
-}
+const store = { now: () => now, repositories: { names: async () => new Map<string, string>() } }
 
 it('one that waits for an earlier message of its run names no time', async () => {
   const waiting = { dueAt: now + 5000, wait: 'order' } as const

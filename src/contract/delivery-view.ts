@@ -4,16 +4,11 @@ import { useOf } from '../domain/outbox/budget.ts'
 import type { Attempt, Delivery } from '../domain/outbox/delivery.ts'
 import { waitOf } from '../domain/outbox/delivery.ts'
 import { targetText } from '../domain/outbox/target-text.ts'
-import { deliveryNotFound } from '../errors.ts'
-import type { OutboxStore } from '../store/outbox-store.ts'
 import type { Paged, Store, StorePart } from '../store.ts'
 import type { BudgetView, DeliveryView, DeliveryWithAttemptsView } from './deliveries.ts'
 import { maybeTime, timeView } from './answers.ts'
 
-export type DeliveryStore = StorePart<{ repositories: 'names' }> &
-  Pick<Store, 'now'> & {
-    readonly outbox: Pick<OutboxStore, 'delivery' | 'attemptsOf'>
-  }
+type DeliveryStore = StorePart<{ repositories: 'names' }> & Pick<Store, 'now'>
 
 export async function deliveryPage(store: DeliveryStore, page: Paged<Delivery>) {
   const names = await store.repositories.names(page.items.map((item) => item.repositoryId))
@@ -28,16 +23,14 @@ export async function oneDelivery(store: DeliveryStore, item: Delivery): Promise
   return deliveryView(item, await store.repositories.names([item.repositoryId]), store.now())
 }
 
-export async function deliveryOf(
+export async function deliveryWithAttempts(
   store: DeliveryStore,
-  id: string,
+  item: Delivery,
+  attempts: readonly Attempt[],
 ): Promise<DeliveryWithAttemptsView> {
-  const found = await store.outbox.delivery(id)
-  if (found === null) throw deliveryNotFound(id)
-  const attempts = await store.outbox.attemptsOf(id)
   return {
-    ...(await oneDelivery(store, found)),
-    content: JSON.parse(found.content) as unknown,
+    ...(await oneDelivery(store, item)),
+    content: JSON.parse(item.content) as unknown,
     attempts: attempts.map(attemptView),
   }
 }

@@ -16,3 +16,5 @@ export const doctorReport = z
     findings: z.array(finding).describe('One for each thing that was looked at.'),
   })
   .register(z.globalRegistry, { id: 'DoctorReport' })
+
+export type DoctorReportView = z.infer<typeof doctorReport>

@@ -1,7 +1,7 @@
 /** Webhooks on the wire: what a delivery is answered, and what the inbox shows of it later. */
 import { z } from 'zod'
-import { inboxDecisions, inboxStates } from '../domain/inbox.ts'
-import { listOf, paging, time } from './answers.ts'
+import { inboxDecisions, inboxStates, runIdsOf, type InboxEntry } from '../domain/inbox.ts'
+import { listOf, maybeTime, paging, time, timeView } from './answers.ts'
 import { fromQuery, id, line, positive, repo } from './fields.ts'
 
 const decision = z
@@ -84,3 +84,34 @@ export const inboxEntryWithBody = z
     payload: z.unknown().describe('The body that GitHub sent.'),
   })
   .register(z.globalRegistry, { id: 'InboxEntryWithBody' })
+
+export type InboxQuery = z.infer<typeof inboxQuery>
+export type InboxEntryView = z.infer<typeof inboxEntry>
+export type InboxList = z.infer<typeof inboxList>
+export type InboxEntryWithBodyView = z.infer<typeof inboxEntryWithBody>
+
+export function inboxView(entry: InboxEntry): InboxEntryView {
+  return {
+    id: entry.id,
+    webhook_id: entry.webhookId,
+    event: entry.event,
+    action: entry.action,
+    repo: entry.repo,
+    number: entry.number,
+    sender: entry.sender,
+    state: entry.state,
+    decision: entry.decision,
+    reason: entry.reason,
+    run_ids: [...runIdsOf(entry.outcomes)],
+    outcomes: entry.outcomes.map(({ type, result, reason, detail, runIds }) => {
+      return { type, result, reason, detail: detail ?? null, run_ids: [...runIds] }
+    }),
+    duplicate_of: entry.duplicateOf,
+    event_at: maybeTime(entry.eventAt),
+    received_at: timeView(entry.receivedAt),
+    processed_at: maybeTime(entry.processedAt),
+    next_try_at: maybeTime(entry.dueAt),
+    tries: entry.tries,
+    last_error: entry.lastError,
+  }
+}

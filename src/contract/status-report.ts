@@ -40,6 +40,9 @@ export const statusReported = z.strictObject({
   reported_status: z.string().describe('What is shown of it.'),
 })
 
+export type StatusBody = z.infer<typeof statusBody>
+export type StatusReportedView = z.infer<typeof statusReported>
+
 function codePoints(told: string): number {
   return Array.from(told).length
 }

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { repositoryPattern } from '../domain/token-limits.ts'
 import type { NewToken, Token } from '../store.ts'
-import { listOf, maybeTime, paging, time, timeView } from './answers.ts'
+import { listOf, maybeTime, pagingQuery, time, timeView } from './answers.ts'
 import { id, instant, line, positive, runType } from './fields.ts'
 
 export const tokenBody = z
@@ -77,9 +77,11 @@ export const token = z
 
 export const tokenList = listOf(token)
 export const tokenParams = z.strictObject({ id: id.describe('Id of the token.') })
-export const tokensQuery = z.strictObject(paging)
+export const tokensQuery = pagingQuery
 
 export type TokenBody = z.infer<typeof tokenBody>
+export type TokenList = z.infer<typeof tokenList>
+export type CreatedTokenView = z.infer<typeof createdToken>
 export type TokenView = z.infer<typeof token>
 
 export function tokenView(token: Token): TokenView {

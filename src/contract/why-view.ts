@@ -1,10 +1,7 @@
 /** What happened and why, as the wire shows it. */
-import type { z } from 'zod'
 import type { Why } from '../audit/why.ts'
-import type { why } from './why.ts'
+import type { WhyView } from './why.ts'
 import { timeView } from './answers.ts'
-
-export type WhyView = z.infer<typeof why>
 
 export function whyView({ query, kind, subject, headline, text, ...told }: Why): WhyView {
   return {

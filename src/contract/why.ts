@@ -42,3 +42,5 @@ export const why = z
     text: z.string().describe('All of it as plain text, for terminals and chats.'),
   })
   .register(z.globalRegistry, { id: 'Why' })
+
+export type WhyView = z.infer<typeof why>

@@ -2,7 +2,8 @@
 import type { FastifyBaseLogger, FastifyInstance, FastifyRequest, RawServerDefault } from 'fastify'
 import type { ZodTypeProvider } from 'fastify-type-provider-zod'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Principal } from './access/access.ts'
+import type { Caller } from '../operations/caller.ts'
+import type { Reach } from '../operations/reach.ts'
 
 export type App = FastifyInstance<
   RawServerDefault,
@@ -13,22 +14,22 @@ export type App = FastifyInstance<
 >
 
 declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** The reach of its operation. A route without it is closed to all but the admin. */
+    access?: 'public' | Reach
+    /** A page that asks for the token instead of a bare 401, for browsers. */
+    asksForToken?: boolean
+  }
   interface FastifyRequest {
     /** Null only on public routes. */
-    principal: Principal | null
+    caller: Caller | null
     /** GitHub's GUID, for the log; null on every other route. */
     webhookId: string | null
   }
 }
 
 /** Who asks, on a route that is not public. */
-export function principalOf(request: FastifyRequest): Principal {
-  if (request.principal === null) throw new Error('a public route asked who is calling')
-  return request.principal
-}
-
-/** The given filters only: a filter that is absent is not one that is undefined. */
-export function given<T extends object>(filter: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
-  const entries = Object.entries(filter).filter(([, value]) => value !== undefined)
-  return Object.fromEntries(entries) as { [K in keyof T]?: Exclude<T[K], undefined> }
+export function callerOf(request: FastifyRequest): Caller {
+  if (request.caller === null) throw new Error('a public route asked who is calling')
+  return request.caller
 }

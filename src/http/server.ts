@@ -12,14 +12,13 @@ import Fastify, {
   type FastifyRequest,
 } from 'fastify'
 import { serializerCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod'
-import { reaches } from './access/access.ts'
+import { checkScope } from '../operations/reach.ts'
 import type { App } from './app.ts'
 import { authenticate, UnknownToken } from './access/authenticate.ts'
 import { answerClientError } from './answers/client-error.ts'
 import type { HttpDeps } from './deps.ts'
 import { drainOnClose } from './answers/drain.ts'
 import { recordEndpoints, refuseUnknown } from './requests/endpoints.ts'
-import { forbidden } from './access/forbidden.ts'
 import { checkIdempotencyKey } from './requests/idempotency.ts'
 import { parseJsonBody } from './requests/json-body.ts'
 import { logContext, requestIds } from './requests/log-context.ts'
@@ -41,7 +40,6 @@ import { runRoutes } from './routes/runs.ts'
 import { tokenRoutes } from './routes/tokens.ts'
 import { webhookRoutes } from './routes/webhooks.ts'
 import { whyRoutes } from './routes/why.ts'
-import { checkReach } from './access/token-reach.ts'
 import { checkRequest, invalid } from './requests/validation.ts'
 
 const bodyBytesMax = 1024 * 1024
@@ -156,7 +154,7 @@ function describeReply(request: FastifyRequest, reply: FastifyReply): void {
 
 /** Everything that is settled before a body is read. */
 function guardRequests(server: FastifyInstance, deps: HttpDeps): void {
-  server.decorateRequest('principal', null)
+  server.decorateRequest('caller', null)
   server.decorateRequest('webhookId', null)
   server.addHook('onRequest', async (request, reply) => {
     describeReply(request, reply)
@@ -167,7 +165,7 @@ function guardRequests(server: FastifyInstance, deps: HttpDeps): void {
     // GitHub has no token: a wrong address must not look like a wrong secret.
     if (request.url.startsWith('/webhooks/')) refuseUnknown(server, request)
     try {
-      request.principal = await authenticate(deps, request)
+      request.caller = await authenticate(deps, request)
     } catch (error) {
       const unknown = error instanceof HttpProblem && error.status === 401
       if (error instanceof UnknownToken) await deps.failedAccess.refused(request.ip, 'token')
@@ -175,8 +173,7 @@ function guardRequests(server: FastifyInstance, deps: HttpDeps): void {
       return sendDocs(reply.code(401).header('www-authenticate', 'Bearer'))
     }
     refuseUnknown(server, request)
-    if (!reaches(request.principal, request)) throw forbidden(request.principal, request)
-    await checkReach(deps.store, request.principal, request)
+    checkScope(access ?? { scopes: [] }, request.caller, ownId(request))
     refuseUntypedBody(request)
   })
   server.addHook('onClose', () => deps.failedAccess.flush())
@@ -188,6 +185,11 @@ function wrongHost(host: string | undefined): HttpProblem {
   return new HttpProblem(421, 'wrong_host', detail, {
     hint: 'Use its address, or set HOLDFAST_PUBLIC_URL to the one people use.',
   })
+}
+
+/** A run token is good for its own run alone. */
+function ownId(request: FastifyRequest): unknown {
+  return (request.params as Readonly<Record<string, unknown>>)['id']
 }
 
 /** There is no page there; a browser is sent to the one there is. */

@@ -150,13 +150,13 @@ describe('a refusal', () => {
   test('names the scopes that would do and the one that was sent', async () => {
     const claim = await refused('/v1/runs', tokenOf('read'), 'POST')
     expect(claim.detail).toBe(
-      'This takes a token of the scope admin or worker; yours has the scope read.',
+      'This needs a token with the scope admin or worker; yours has the scope read.',
     )
     expect(claim.hint).toContain('holdfast token create')
     const audit = await refused('/v1/audit', tokenOf('bot:telegram'))
     expect(audit.detail).toContain('admin, operator or read; yours has the scope bot:telegram.')
     const tokens = await refused('/v1/tokens', theRunToken)
-    expect(tokens.detail).toBe('This takes a token of the scope admin; yours is a run token.')
+    expect(tokens.detail).toBe('This needs a token with the scope admin; yours is a run token.')
     const other = await refused('/v1/runs/run_other', theRunToken)
     expect(other.detail).toBe('A run token reaches only its own run.')
   })

@@ -1,5 +1,5 @@
 /** How audit events are shown: newest first in a list, oldest first as they happen. */
-import type { AuditView } from '../operations/operations.ts'
+import type { AuditView } from '../../contract.ts'
 import type { Style } from '../output/paint.ts'
 import { printable } from '../output/printable.ts'
 import type { TableShape } from '../output/table.ts'

@@ -3,7 +3,8 @@
  * end and no failure.
  */
 import { auditStyle, dataText } from './audit-table.ts'
-import type { AuditView, FollowRequest, Operations } from '../operations/operations.ts'
+import type { AuditView } from '../../contract.ts'
+import type { FollowRequest, Operations } from '../operations/operations.ts'
 import { paintFor } from '../output/paint.ts'
 import { printable } from '../output/printable.ts'
 import { plainText } from '../output/table.ts'

@@ -2,14 +2,14 @@
 import type { Command } from 'commander'
 import { addConnectionFlags, type Parsed } from '../connection/connection.ts'
 import { withOperations } from '../operations/open-operations.ts'
-import type { BudgetsView } from '../operations/operations.ts'
+import type { BudgetList } from '../../contract.ts'
 import { printJson } from '../output/json.ts'
 import { tablePrinter, type TableShape } from '../output/table.ts'
 import { relativeTime } from '../output/time-text.ts'
 import { showFlagsOfList } from '../connection/query-flags.ts'
 import type { World } from '../world.ts'
 
-type BudgetView = BudgetsView['items'][number]
+type BudgetView = BudgetList['items'][number]
 
 export function addBudgetsCommand(program: Command, world: World): void {
   const budgets = program

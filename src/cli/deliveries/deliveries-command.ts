@@ -13,11 +13,8 @@ import {
 } from './deliveries-table.ts'
 import { UsageError, withHint } from '../failure.ts'
 import { withOperations } from '../operations/open-operations.ts'
-import type {
-  DeliveryView,
-  DeliveryWithAttemptsView,
-  Operations,
-} from '../operations/operations.ts'
+import type { DeliveryView, DeliveryWithAttemptsView } from '../../contract.ts'
+import type { Operations } from '../operations/operations.ts'
 import { printFields, printHeading, printQuoted, quotedWidth } from '../output/fields.ts'
 import { printJson } from '../output/json.ts'
 import { paintFor } from '../output/paint.ts'

@@ -1,5 +1,5 @@
 /** How deliveries are shown: in a list, and one in detail with its attempts. */
-import type { DeliveryView, DeliveryWithAttemptsView } from '../operations/operations.ts'
+import type { DeliveryView, DeliveryWithAttemptsView } from '../../contract.ts'
 import type { Field, Heading } from '../output/fields.ts'
 import type { Style } from '../output/paint.ts'
 import type { TableShape } from '../output/table.ts'

@@ -12,7 +12,7 @@ import {
   reviewContent,
   statusContent,
 } from '../../channels/stored-contents.ts'
-import type { DeliveryWithAttemptsView } from '../operations/operations.ts'
+import type { DeliveryWithAttemptsView } from '../../contract.ts'
 import { markdownLines } from '../output/markdown.ts'
 import type { Paint, Style } from '../output/paint.ts'
 import { printable, printableLines } from '../output/printable.ts'

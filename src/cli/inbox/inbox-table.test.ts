@@ -1,7 +1,7 @@
 // Goal: a webhook that failed says what to do about it, also where nobody asks why.
 import { expect, test } from 'vitest'
 import { inboxFields } from './inbox-table.ts'
-import type { InboxEntryWithBodyView } from '../operations/operations.ts'
+import type { InboxEntryWithBodyView } from '../../contract.ts'
 
 const entry = {
   id: 'inb_1',

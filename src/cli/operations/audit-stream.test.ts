@@ -5,7 +5,8 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { systemScheduler } from '../../scheduler.ts'
 import { serverClient } from '../connection/server-client.ts'
 import { httpOperations } from './http-operations.ts'
-import type { AuditView, FollowRequest } from './operations.ts'
+import type { AuditView } from '../../contract.ts'
+import type { FollowRequest } from './operations.ts'
 
 /** A server of the audit stream whose connections the test cuts as it likes. */
 let server: Server

@@ -10,7 +10,8 @@ import { delay } from '../../scheduler.ts'
 import { UnreachableError } from '../failure.ts'
 import type { ServerClient } from '../connection/server-client.ts'
 import { readEvents } from './event-stream.ts'
-import type { AuditPage, AuditView, FollowRequest, Listed } from './operations.ts'
+import type { AuditQuery, AuditView } from '../../contract.ts'
+import type { FollowRequest, Listed } from './operations.ts'
 
 export interface StreamWorld {
   readonly scheduler: Scheduler
@@ -25,7 +26,7 @@ export async function* followStream(
   client: ServerClient,
   world: StreamWorld,
   request: FollowRequest,
-  listAudit: (query: AuditPage) => Promise<Listed<AuditView>>,
+  listAudit: (query: AuditQuery) => Promise<Listed<AuditView>>,
 ): AsyncGenerator<AuditView> {
   const { filter, last, signal } = request
   // The place is known before anything else is asked: whatever happens from here on is streamed.

@@ -2,7 +2,8 @@
 import { timeView } from '../../contract/answers.ts'
 import type { ServerClient } from '../connection/server-client.ts'
 import { followStream, type StreamWorld } from './audit-stream.ts'
-import type { AuditPage, BudgetsView, Listed, Operations } from './operations.ts'
+import type { AuditQuery, BudgetList } from '../../contract.ts'
+import type { Listed, Operations } from './operations.ts'
 
 export function httpOperations(client: ServerClient, world: StreamWorld): Operations {
   const one = async <T>(answer: Promise<unknown>, field: string): Promise<T> =>
@@ -37,7 +38,7 @@ export function httpOperations(client: ServerClient, world: StreamWorld): Operat
     skipDelivery: (id, reason) => one(post(`/v1/deliveries/${id}/skip`, { reason }), 'id'),
     confirmDelivery: (id, body) => one(post(`/v1/deliveries/${id}/confirm`, body), 'id'),
     budgets: async () => {
-      const { items } = await list<BudgetsView['items'][number]>('/v1/budgets', {})
+      const { items } = await list<BudgetList['items'][number]>('/v1/budgets', {})
       return { items: [...items] }
     },
 
@@ -58,7 +59,7 @@ export function httpOperations(client: ServerClient, world: StreamWorld): Operat
 
 type Query = Readonly<Record<string, string | number | undefined>>
 
-function auditQueryText({ since, until, ...rest }: AuditPage): Query {
+function auditQueryText({ since, until, ...rest }: AuditQuery): Query {
   return {
     ...rest,
     since: since === undefined ? undefined : timeView(since),

@@ -1,32 +1,49 @@
 /**
- * The operations straight on the database, in the shapes a server would answer. What changes
+ * The operations straight on the database, with the answers that a server would give. What changes
  * something is audited as done by `cli`. A server beside us polls, so what we leave pending is
  * picked up without a bell.
  */
-import { explain } from '../../audit/why.ts'
-import type { Clock } from '../../clock.ts'
-import { pageView } from '../../contract/answers.ts'
-import { given } from '../../http/app.ts'
 import { auditView } from '../../contract/audit.ts'
-import { inboxEntryOf, inboxView } from '../../contract/inbox-view.ts'
-import { claimedView, runPage, runView } from '../../contract/run-view.ts'
-import { newTokenOf, tokenView } from '../../contract/tokens.ts'
-import { whyView } from '../../contract/why-view.ts'
+import type { Clock } from '../../clock.ts'
 import type { Log } from '../../log.ts'
+import { explain } from '../../operations/audit/explain.ts'
+import { auditFilter, listAudit } from '../../operations/audit/list-audit.ts'
+import { localCaller } from '../../operations/caller.ts'
+import { confirmDelivery } from '../../operations/deliveries/confirm-delivery.ts'
+import { getDelivery } from '../../operations/deliveries/get-delivery.ts'
+import { listBudgets } from '../../operations/deliveries/list-budgets.ts'
+import { listDeliveries } from '../../operations/deliveries/list-deliveries.ts'
+import { retryDeliveries } from '../../operations/deliveries/retry-deliveries.ts'
+import { retryDelivery } from '../../operations/deliveries/retry-delivery.ts'
+import { skipDelivery } from '../../operations/deliveries/skip-delivery.ts'
+import { unblockIdentity } from '../../operations/deliveries/unblock-identity.ts'
+import { getInboxEntry } from '../../operations/inbox/get-inbox-entry.ts'
+import { listInbox } from '../../operations/inbox/list-inbox.ts'
+import { replayInboxEntry } from '../../operations/inbox/replay-inbox-entry.ts'
+import { cancelRun } from '../../operations/runs/cancel-run.ts'
+import { getRun } from '../../operations/runs/get-run.ts'
+import { listRuns } from '../../operations/runs/list-runs.ts'
+import { rerunRun } from '../../operations/runs/rerun-run.ts'
+import { createToken } from '../../operations/tokens/create-token.ts'
+import { deleteToken } from '../../operations/tokens/delete-token.ts'
+import { listTokens } from '../../operations/tokens/list-tokens.ts'
 import type { CheckIsOurs } from '../../outbox/is-ours.ts'
 import type { Random } from '../../random.ts'
 import { createRuns } from '../../runs/create-runs.ts'
 import type { Scheduler } from '../../scheduler.ts'
 import { delay } from '../../scheduler.ts'
-import { makeSecret, scopedToken } from '../../secrets.ts'
+import { budgetLimits } from '../../settings/budget-limits.ts'
 import { runPolicy } from '../../settings/run-policy.ts'
 import type { Settings } from '../../settings/settings.ts'
-import type { Store } from '../../store.ts'
-import { actor, deliveryOperations } from './delivery-operations.ts'
-import type { AuditPage, AuditView, FollowRequest, Operations } from './operations.ts'
+import type { Once, Store } from '../../store.ts'
+import type { AuditView } from '../../contract.ts'
+import type { FollowRequest, Operations } from './operations.ts'
 
 const pollMs = 500
 const biteMax = 500
+
+/** Whoever can open the database may do everything. */
+export const cliCaller = localCaller('cli')
 
 export interface StoreWorld {
   readonly clock: Clock
@@ -38,6 +55,40 @@ export interface StoreWorld {
 }
 
 export function storeOperations(store: Store, settings: Settings, world: StoreWorld): Operations {
+  const ports = portsOn(store, settings, world)
+  return {
+    listRuns: (query) => listRuns(ports, cliCaller, query),
+    run: (id) => getRun(ports, cliCaller, { id }),
+    rerunRun: (id) => rerunRun(ports, cliCaller, { id }),
+    cancelRun: (id) => cancelRun(ports, cliCaller, { id }),
+
+    listAudit: (query) => listAudit(ports, cliCaller, query),
+    followAudit: (request) => followStore(store, world.scheduler, request),
+
+    listInbox: (query) => listInbox(ports, cliCaller, query),
+    inboxEntry: (id) => getInboxEntry(ports, cliCaller, { id }),
+    replayInboxEntry: (id) => replayInboxEntry(ports, cliCaller, { id }),
+
+    listDeliveries: (query) => listDeliveries(ports, cliCaller, query),
+    delivery: (id) => getDelivery(ports, cliCaller, { id }),
+    retryDelivery: (id) => retryDelivery(ports, cliCaller, { id }),
+    retryDeliveries: (filter) => retryDeliveries(ports, cliCaller, filter),
+    skipDelivery: (id, reason) => skipDelivery(ports, cliCaller, { id, reason }),
+    confirmDelivery: (id, body) => confirmDelivery(ports, cliCaller, { id, ...body }),
+    budgets: () => listBudgets(ports, cliCaller, {}),
+    unblockIdentity: (identity) => unblockIdentity(ports, cliCaller, { identity }),
+
+    why: (q) => explain(ports, cliCaller, { q }),
+
+    createToken: (body) => createToken(ports, cliCaller, body),
+    listTokens: (page) => listTokens(ports, cliCaller, page),
+    deleteToken: (id) => deleteToken(ports, cliCaller, { id }),
+
+    close: () => store.close(),
+  }
+}
+
+function portsOn(store: Store, settings: Settings, world: StoreWorld) {
   const runs = createRuns({
     ...world,
     store,
@@ -46,46 +97,16 @@ export function storeOperations(store: Store, settings: Settings, world: StoreWo
     headSource: null,
   })
   return {
-    listRuns: async ({ repo, pr, state, type, key, head_sha: headSha, limit, cursor = null }) => {
-      const filter = given({ repo, pr, state, type, key, headSha })
-      return await runPage(store, await runs.list(filter, { limit, cursor }))
+    store,
+    runs,
+    intake: {
+      replay: (id: string, actor: string, once?: Once) =>
+        store.inbox.replay(id, actor, once ?? null),
     },
-    run: async (id) => runView(store, await runs.get(id)),
-    rerunRun: async (id) => claimedView(store, await runs.rerun(id, actor)),
-    cancelRun: async (id) => runView(store, await runs.cancel(id, actor)),
-
-    listAudit: async (query) => {
-      const { limit, cursor = null } = query
-      return pageView(await store.audit.list(auditFilter(query), { limit, cursor }), auditView)
-    },
-    followAudit: (request) => followStore(store, world.scheduler, request),
-
-    listInbox: async ({ webhook_id: webhookId, limit, cursor = null, ...rest }) => {
-      const page = await store.inbox.list(given({ ...rest, webhookId }), { limit, cursor })
-      return pageView(page, inboxView)
-    },
-    inboxEntry: (id) => inboxEntryOf(store, id),
-    replayInboxEntry: async (id) => inboxView(await store.inbox.replay(id, actor, null)),
-
-    ...deliveryOperations(store, settings, world.checkIsOurs),
-
-    why: async (query) => whyView(await explain(store, query)),
-
-    createToken: async (body) => {
-      const secret = makeSecret(world.random)
-      const made = await store.tokens.create({ ...newTokenOf(body), secret, actor }, null)
-      return { id: made.token.id, token: scopedToken(made.token.id, made.secret) }
-    },
-    listTokens: async ({ limit, cursor = null }) =>
-      pageView(await store.tokens.list({ limit, cursor }), tokenView),
-    deleteToken: (id) => store.tokens.revoke(id, actor),
-
-    close: () => store.close(),
+    checkIsOurs: world.checkIsOurs,
+    budgetLimits: budgetLimits(settings),
+    random: world.random,
   }
-}
-
-function auditFilter({ run: runId, delivery, type, since, until }: Partial<AuditPage>) {
-  return given({ runId, deliveryId: delivery, type, since, until })
 }
 
 async function* followStore(
@@ -95,9 +116,8 @@ async function* followStore(
 ): AsyncGenerator<AuditView> {
   let place = await store.audit.latestOrder()
   if (last > 0) {
-    const { items } = await store.audit.list(auditFilter(filter), { limit: last, cursor: null })
-    const known = items.filter(({ order }) => order <= place)
-    for (const row of known.toReversed()) yield auditView(row)
+    const { items } = await listAudit({ store }, cliCaller, { ...filter, limit: last })
+    yield* items.filter(({ order }) => order <= place).toReversed()
   }
   while (!signal.aborted) {
     const { rows, more } = await store.audit.after(place, auditFilter(filter), biteMax)

@@ -1,5 +1,5 @@
 /** How runs are shown: in a list, and one in detail. */
-import type { RunView } from '../operations/operations.ts'
+import type { RunView } from '../../contract.ts'
 import type { Field, Heading } from '../output/fields.ts'
 import { stateStyle } from '../output/paint.ts'
 import type { TableShape } from '../output/table.ts'

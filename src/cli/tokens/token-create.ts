@@ -7,7 +7,7 @@ import { clauses } from '../../sentences.ts'
 import type { Parsed } from '../connection/connection.ts'
 import { UsageError } from '../failure.ts'
 import { withOperations } from '../operations/open-operations.ts'
-import type { NewTokenBody } from '../operations/operations.ts'
+import type { TokenBody } from '../../contract.ts'
 import { printJson } from '../output/json.ts'
 import type { World } from '../world.ts'
 
@@ -55,7 +55,7 @@ const unitsMs: Readonly<Record<string, number>> = {
   w: 604_800_000,
 }
 
-function checkWanted(request: CreateTokenRequest, now: number): NewTokenBody {
+function checkWanted(request: CreateTokenRequest, now: number): TokenBody {
   const { scope, name, userId, repos, types } = request
   if (scope === undefined) {
     throw new UsageError('--scope is missing: admin, operator, worker, read or bot:CHANNEL')

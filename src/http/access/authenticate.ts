@@ -1,5 +1,5 @@
 /**
- * From a bearer token to a principal, or to the refusal.
+ * From a bearer token to the caller, or to the refusal.
  *
  * What must hold: a token's secret is compared by hash and in constant time; nothing that a request
  * names is looked up before its token is known to be right; a run token is good for as long as its
@@ -9,7 +9,7 @@ import type { FastifyRequest } from 'fastify'
 import { isActive, tokenHasEnded, type Run } from '../../domain/run.ts'
 import { ConflictError } from '../../errors.ts'
 import { hashSecret, parseBearer, sameHash, type ParsedBearer } from '../../secrets.ts'
-import type { Principal } from './access.ts'
+import type { Caller } from '../../operations/caller.ts'
 import type { HttpDeps } from '../deps.ts'
 import { HttpProblem } from '../answers/problem.ts'
 
@@ -20,7 +20,7 @@ export function bearerOf(request: FastifyRequest): string | null {
 export async function authenticate(
   deps: Pick<HttpDeps, 'store' | 'adminTokenHash' | 'touchToken'>,
   request: FastifyRequest,
-): Promise<Principal> {
+): Promise<Caller> {
   const bearer = bearerOf(request)
   if (bearer === null) throw unauthorized('This needs a bearer token.')
   if (sameHash(hashSecret(bearer), deps.adminTokenHash)) return { kind: 'admin', actor: 'admin' }
@@ -34,7 +34,7 @@ export async function authenticate(
 async function byScopedToken(
   { store, touchToken }: Pick<HttpDeps, 'store' | 'touchToken'>,
   { id, secret }: ParsedBearer,
-): Promise<Principal> {
+): Promise<Caller> {
   const token = await store.tokens.get(id)
   if (token === null || !sameHash(hashSecret(secret), token.secretHash)) throw new UnknownToken()
   const { scope, limits, expiresAt } = token
@@ -47,12 +47,12 @@ async function byRunToken(
   { store }: Pick<HttpDeps, 'store'>,
   { id, secret }: ParsedBearer,
   request: FastifyRequest,
-): Promise<Principal> {
+): Promise<Caller> {
   const run = await store.runs.get(id)
   if (run === null) throw new UnknownToken()
   const hash = hashSecret(secret)
   const repeated = run.completedLeaseHash !== null && sameHash(hash, run.completedLeaseHash)
-  if (repeated && completes(request)) return runPrincipal(run, hash)
+  if (repeated && completes(request)) return runCaller(run, hash)
   const held = run.leaseHash !== null && sameHash(hash, run.leaseHash)
   if (!held && !wasHeldBefore(run, hash)) throw new UnknownToken()
   if (run.state === 'superseded') {
@@ -60,7 +60,7 @@ async function byRunToken(
   }
   if (isActive(run)) {
     if (held && tokenHasEnded(run, store.now())) throw endedToken()
-    if (held) return runPrincipal(run, hash)
+    if (held) return runCaller(run, hash)
     throw new ConflictError('lease_lost', 'The run has another holder, or none, by now.')
   }
   throw new HttpProblem(401, 'unauthorized', 'The run has ended.', {
@@ -69,7 +69,7 @@ async function byRunToken(
   })
 }
 
-function runPrincipal({ id: runId, tokenId }: Run, leaseHash: string): Principal {
+function runCaller({ id: runId, tokenId }: Run, leaseHash: string): Caller {
   return { kind: 'run', actor: `run:${runId}`, runId, leaseHash, tokenId }
 }
 

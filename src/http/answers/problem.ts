@@ -1,22 +1,14 @@
 /**
- * Every refusal and failure as a problem document, and the one table from an error to its status.
+ * Every refusal and failure as a problem document.
  *
  * What must hold: an error that is not expected tells the caller nothing but the request id, under
  * which the log has the rest.
  */
 import { STATUS_CODES } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import {
-  ConflictError,
-  ForbiddenError,
-  HoldfastError,
-  InvalidInputError,
-  NotFoundError,
-  StoreContendedError,
-  StoreUnavailableError,
-  UnauthorizedError,
-} from '../../errors.ts'
+import { InvalidInputError, type HoldfastError } from '../../errors.ts'
 import type { Problem } from '../../contract.ts'
+import { problemKindOf, type ProblemKind } from '../../contract/problems.ts'
 import { logContext } from '../requests/log-context.ts'
 
 export interface FieldError {
@@ -46,16 +38,6 @@ export class HttpProblem extends Error {
 
 export const problemType = 'application/problem+json; charset=utf-8'
 
-const statusOfClass = [
-  [UnauthorizedError, 401],
-  [ForbiddenError, 403],
-  [ConflictError, 409],
-  [NotFoundError, 404],
-  [InvalidInputError, 422],
-  [StoreContendedError, 503],
-  [StoreUnavailableError, 503],
-] as const
-
 const retryAfter = { 'retry-after': '1' }
 
 /** What the framework refuses by itself, in our words. */
@@ -78,19 +60,25 @@ const frameworkProblems: Readonly<Record<string, HttpProblem>> = {
 /** The error as the caller may see it; null when it is none of theirs to know. */
 function asProblem(error: unknown): HttpProblem | null {
   if (error instanceof HttpProblem) return error
-  if (error instanceof HoldfastError) {
-    const status = statusOfClass.find(([type]) => error instanceof type)?.[1]
-    if (status === undefined) return null
-    return new HttpProblem(status, error.code, error.message, {
-      ...(error.hint === undefined ? {} : { hint: error.hint }),
-      ...(status === 503 ? { headers: retryAfter } : {}),
-      ...(error instanceof InvalidInputError
-        ? { errors: [{ field: error.field, message: error.message }] }
-        : {}),
-    })
-  }
+  const kind = problemKindOf(error)
+  if (kind !== null) return ofKind(error as HoldfastError, kind)
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   return frameworkProblems[code] ?? null
+}
+
+function ofKind(error: HoldfastError, { status }: ProblemKind): HttpProblem {
+  const { code, message, hint } = error
+  return new HttpProblem(status, code, message, {
+    ...(hint !== undefined && { hint }),
+    ...(status === 503 && { headers: retryAfter }),
+    ...(error instanceof InvalidInputError && { errors: [fieldErrorOf(error)] }),
+  })
+}
+
+/** Its message names the field, which stands beside it here. */
+function fieldErrorOf({ field, message }: InvalidInputError): FieldError {
+  const named = `${field} `
+  return { field, message: message.startsWith(named) ? message.slice(named.length) : message }
 }
 
 export function problemDocument(problem: HttpProblem, requestId: string): string {

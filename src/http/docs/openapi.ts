@@ -3,7 +3,7 @@
  * its problems, its security, the idempotency key of a POST.
  */
 import swagger from '@fastify/swagger'
-import type { FastifyInstance, RouteOptions } from 'fastify'
+import type { FastifyContextConfig, FastifyInstance, RouteOptions } from 'fastify'
 import { jsonSchemaTransform, jsonSchemaTransformObject } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import { conflictCodes, conflictText, problem, type ConflictCode } from '../../contract.ts'
@@ -64,13 +64,17 @@ export function describeProblems(route: RouteOptions): void {
   if (open) schema.security = []
   Object.assign(schema, {
     [ownMeanings]: config?.answers,
-    'x-scopes': open ? undefined : ['admin', ...[config?.access ?? []].flat()],
+    'x-scopes': open ? undefined : ['admin', ...scopesOf(config?.access)],
     'x-conflicts': config?.conflicts?.map((code) => ({ code, meaning: conflictCodes[code] })),
   })
   const { body } = schema
   if (body instanceof z.ZodType && body.safeParse(undefined).success) {
     Object.assign(schema, { [optionalBody]: true })
   }
+}
+
+function scopesOf(access: FastifyContextConfig['access']): readonly string[] {
+  return access === undefined || access === 'public' ? [] : access.scopes
 }
 
 export function serveOpenApi(server: FastifyInstance, { version, sandbox }: HttpDeps): void {

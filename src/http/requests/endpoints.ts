@@ -3,13 +3,13 @@
  * a known path under a wrong method from an unknown path, and lets tests walk every endpoint.
  */
 import type { FastifyInstance, FastifyRequest, FastifySchema } from 'fastify'
-import type { Access } from '../access/access.ts'
+import type { Scope } from '../../operations/caller.ts'
 import { HttpProblem } from '../answers/problem.ts'
 
 export interface Endpoint {
   readonly method: string
   readonly url: string
-  readonly access: Access | undefined
+  readonly access: 'public' | readonly Scope[] | undefined
   readonly schema: FastifySchema
 }
 
@@ -23,8 +23,9 @@ export function recordEndpoints(server: FastifyInstance): void {
   const endpoints: Endpoint[] = []
   server.decorate('endpoints', endpoints)
   server.addHook('onRoute', ({ method, url, config, schema }) => {
+    const access = config?.access === 'public' ? 'public' : config?.access?.scopes
     for (const one of [method].flat()) {
-      endpoints.push({ method: one, url, access: config?.access, schema: schema ?? {} })
+      endpoints.push({ method: one, url, access, schema: schema ?? {} })
     }
   })
 }

@@ -1,6 +1,6 @@
 /** Fires when holding a request on has no point: its caller left, or we are leaving. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { principalOf } from '../app.ts'
+import { callerOf } from '../app.ts'
 import { endedToken } from '../access/authenticate.ts'
 import type { HttpDeps } from '../deps.ts'
 
@@ -17,8 +17,8 @@ export function heldRequest(
   { stopping, tokenWatch }: Pick<HttpDeps, 'stopping' | 'tokenWatch'>,
 ): HeldRequest {
   const gone = goneSignal(reply, stopping)
-  const principal = principalOf(request)
-  const tokenId = principal.kind === 'admin' ? null : principal.tokenId
+  const caller = callerOf(request)
+  const tokenId = caller.kind === 'admin' ? null : caller.tokenId
   if (tokenId === null) return { signal: gone, check: () => undefined }
   const { ended, release } = tokenWatch.watch(tokenId)
   if (reply.raw.destroyed) release()

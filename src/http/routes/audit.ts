@@ -1,11 +1,11 @@
 /** The audit trail: what happened, to what, by whom; as a list, and as it happens. */
-import { pageView } from '../../contract/answers.ts'
 import { z } from 'zod'
-import { given, type App } from '../app.ts'
-import { auditView } from '../../contract/audit.ts'
 import { auditList, auditQuery, auditStreamHeaders, auditStreamQuery } from '../../contract.ts'
-import type { HttpDeps } from '../deps.ts'
+import { followAudit } from '../../operations/audit/follow-audit.ts'
+import { listAudit } from '../../operations/audit/list-audit.ts'
 import { sendNews } from '../answers/event-stream.ts'
+import { callerOf, type App } from '../app.ts'
+import type { HttpDeps } from '../deps.ts'
 import { heldRequest } from '../requests/held-request.ts'
 
 export function auditRoutes(app: App, deps: HttpDeps): void {
@@ -13,11 +13,11 @@ export function auditRoutes(app: App, deps: HttpDeps): void {
   streamRoute(app, deps)
 }
 
-function listRoute(app: App, { store }: HttpDeps): void {
+function listRoute(app: App, deps: HttpDeps): void {
   app.get(
     '/v1/audit',
     {
-      config: { access: ['operator', 'read'] },
+      config: { access: listAudit.reach },
       schema: {
         operationId: 'listAudit',
         tags: ['Audit'],
@@ -27,26 +27,18 @@ function listRoute(app: App, { store }: HttpDeps): void {
         response: { 200: auditList },
       },
     },
-    async (request, reply) => {
-      const { run: runId, task, delivery: deliveryId, type, since, until } = request.query
-      // Nothing was ever written about a task yet.
-      if (task !== undefined) return reply.code(200).send({ items: [], next_cursor: null })
-      const { limit, cursor = null } = request.query
-      const filter = given({ runId, deliveryId, type, since, until })
-      const page = await store.audit.list(filter, { limit, cursor })
-      return reply.code(200).send(pageView(page, auditView))
-    },
+    async (request, reply) =>
+      reply.code(200).send(await listAudit(deps, callerOf(request), request.query)),
   )
 }
 
 function streamRoute(app: App, deps: HttpDeps): void {
-  const { auditFeed } = deps
   app.get(
     '/v1/audit/stream',
     {
       exposeHeadRoute: false,
       config: {
-        access: ['operator', 'read'],
+        access: followAudit.reach,
         answers: { 200: 'Events, for as long as the connection lasts.' },
       },
       schema: {
@@ -66,13 +58,12 @@ function streamRoute(app: App, deps: HttpDeps): void {
       },
     },
     async (request, reply) => {
-      const { run: runId, delivery: deliveryId, type, since, until } = request.query
-      const { after: asked = null } = request.query
-      // A browser that comes again sends the header, to the address it was first given.
+      const { after: asked = null, ...query } = request.query
+      // A browser that connects again sends the header, to the address it was first given.
       const after = request.headers['last-event-id'] ?? asked
-      const { signal: gone } = heldRequest(request, reply, deps)
-      const filter = given({ runId, deliveryId, type, since, until })
-      return sendNews(reply, await auditFeed.follow({ after, filter, signal: gone }), gone)
+      const { signal } = heldRequest(request, reply, deps)
+      const news = await followAudit(deps, callerOf(request), { ...query, after }, { signal })
+      return sendNews(reply, news, signal)
     },
   )
 }

@@ -1,14 +1,14 @@
 /** Looks for what no webhook told, now and not in a few minutes. */
-import type { App } from '../app.ts'
-import { catchUpView } from '../../contract/catch-up.ts'
 import { catchUpReport, noFields } from '../../contract.ts'
+import { catchUp } from '../../operations/inbox/catch-up.ts'
+import { callerOf, type App } from '../app.ts'
 import type { HttpDeps } from '../deps.ts'
 
-export function catchUpRoutes(app: App, { catchUp }: HttpDeps): void {
+export function catchUpRoutes(app: App, deps: HttpDeps): void {
   app.post(
     '/v1/catchup',
     {
-      config: { access: ['operator'] },
+      config: { access: catchUp.reach },
       schema: {
         operationId: 'catchUp',
         tags: ['Webhooks'],
@@ -21,6 +21,7 @@ export function catchUpRoutes(app: App, { catchUp }: HttpDeps): void {
         response: { 200: catchUpReport },
       },
     },
-    async (_request, reply) => reply.code(200).send(catchUpView(await catchUp())),
+    async (request, reply) =>
+      reply.code(200).send(await catchUp(deps, callerOf(request), request.body)),
   )
 }

@@ -1,5 +1,4 @@
 /** Deliveries: what has to leave and where it stands, and what an operator says about one. */
-import { given, principalOf, type App } from '../app.ts'
 import {
   budget,
   budgetList,
@@ -15,10 +14,17 @@ import {
   retryManyBody,
   skipBody,
 } from '../../contract.ts'
-import { budgetView, deliveryOf, deliveryPage, oneDelivery } from '../../contract/delivery-view.ts'
+import { confirmDelivery } from '../../operations/deliveries/confirm-delivery.ts'
+import { getDelivery } from '../../operations/deliveries/get-delivery.ts'
+import { listBudgets } from '../../operations/deliveries/list-budgets.ts'
+import { listDeliveries } from '../../operations/deliveries/list-deliveries.ts'
+import { retryDeliveries } from '../../operations/deliveries/retry-deliveries.ts'
+import { retryDelivery } from '../../operations/deliveries/retry-delivery.ts'
+import { skipDelivery } from '../../operations/deliveries/skip-delivery.ts'
+import { unblockIdentity } from '../../operations/deliveries/unblock-identity.ts'
+import { callerOf, type App } from '../app.ts'
 import type { HttpDeps } from '../deps.ts'
 import { onceOf } from '../requests/idempotency.ts'
-import { limitsOf } from '../access/token-reach.ts'
 
 export function deliveryRoutes(app: App, deps: HttpDeps): void {
   lookRoutes(app, deps)
@@ -27,11 +33,11 @@ export function deliveryRoutes(app: App, deps: HttpDeps): void {
   budgetRoutes(app, deps)
 }
 
-function lookRoutes(app: App, { store }: HttpDeps): void {
+function lookRoutes(app: App, deps: HttpDeps): void {
   app.get(
     '/v1/deliveries',
     {
-      config: { access: ['operator', 'worker', 'read'], within: 'itself' },
+      config: { access: listDeliveries.reach },
       schema: {
         operationId: 'listDeliveries',
         tags: ['Deliveries'],
@@ -41,21 +47,14 @@ function lookRoutes(app: App, { store }: HttpDeps): void {
         response: { 200: deliveryList },
       },
     },
-    async (request, reply) => {
-      const { status, wait, channel, run: runId, task, limit, cursor = null } = request.query
-      // Nothing belongs to a task yet.
-      if (task !== undefined) return reply.code(200).send({ items: [], next_cursor: null })
-      const within = limitsOf(principalOf(request))
-      const filter = given({ status, wait, channel, runId, within })
-      const page = await store.outbox.list(filter, { limit, cursor })
-      return reply.code(200).send(await deliveryPage(store, page))
-    },
+    async (request, reply) =>
+      reply.code(200).send(await listDeliveries(deps, callerOf(request), request.query)),
   )
 
   app.get(
     '/v1/deliveries/:id',
     {
-      config: { access: ['operator', 'worker', 'read'], within: 'delivery' },
+      config: { access: getDelivery.reach },
       schema: {
         operationId: 'getDelivery',
         tags: ['Deliveries'],
@@ -65,15 +64,17 @@ function lookRoutes(app: App, { store }: HttpDeps): void {
         response: { 200: deliveryWithAttempts },
       },
     },
-    async (request, reply) => reply.code(200).send(await deliveryOf(store, request.params.id)),
+    async (request, reply) =>
+      reply.code(200).send(await getDelivery(deps, callerOf(request), request.params)),
   )
 }
 
-function retryRoutes(app: App, { store, random }: HttpDeps): void {
+function retryRoutes(app: App, deps: HttpDeps): void {
+  const { random } = deps
   app.post(
     '/v1/deliveries/retry',
     {
-      config: { access: ['operator'] },
+      config: { access: retryDeliveries.reach },
       schema: {
         operationId: 'retryDeliveries',
         tags: ['Deliveries'],
@@ -86,11 +87,9 @@ function retryRoutes(app: App, { store, random }: HttpDeps): void {
       },
     },
     async (request, reply) => {
-      const { status, channel, run: runId } = request.body ?? {}
-      const { actor } = principalOf(request)
-      const once = onceOf(request, random) ?? null
-      const filter = given({ status, channel, runId })
-      return reply.code(200).send({ count: await store.outbox.retryMany(filter, actor, once) })
+      const once = onceOf(request, random)
+      const view = await retryDeliveries(deps, callerOf(request), request.body ?? {}, { once })
+      return reply.code(200).send(view)
     },
   )
 
@@ -98,8 +97,7 @@ function retryRoutes(app: App, { store, random }: HttpDeps): void {
     '/v1/deliveries/:id/retry',
     {
       config: {
-        access: ['operator'],
-        within: 'delivery',
+        access: retryDelivery.reach,
         conflicts: ['already_sent', 'target_taken'],
       },
       schema: {
@@ -115,21 +113,20 @@ function retryRoutes(app: App, { store, random }: HttpDeps): void {
       },
     },
     async (request, reply) => {
-      const { actor } = principalOf(request)
-      const once = onceOf(request, random) ?? null
-      const reopened = await store.outbox.retry(request.params.id, actor, once)
-      return reply.code(200).send(await oneDelivery(store, reopened))
+      const once = onceOf(request, random)
+      const view = await retryDelivery(deps, callerOf(request), request.params, { once })
+      return reply.code(200).send(view)
     },
   )
 }
 
-function closeRoutes(app: App, { store, random, checkIsOurs }: HttpDeps): void {
+function closeRoutes(app: App, deps: HttpDeps): void {
+  const { random } = deps
   app.post(
     '/v1/deliveries/:id/skip',
     {
       config: {
-        access: ['operator'],
-        within: 'delivery',
+        access: skipDelivery.reach,
         conflicts: ['already_sent', 'target_taken'],
       },
       schema: {
@@ -143,11 +140,14 @@ function closeRoutes(app: App, { store, random, checkIsOurs }: HttpDeps): void {
       },
     },
     async (request, reply) => {
-      const { actor } = principalOf(request)
-      const once = onceOf(request, random) ?? null
-      const reason = request.body.reason.trim()
-      const skipped = await store.outbox.skip(request.params.id, reason, actor, once)
-      return reply.code(200).send(await oneDelivery(store, skipped))
+      const once = onceOf(request, random)
+      const view = await skipDelivery(
+        deps,
+        callerOf(request),
+        { ...request.params, ...request.body },
+        { once },
+      )
+      return reply.code(200).send(view)
     },
   )
 
@@ -155,8 +155,7 @@ function closeRoutes(app: App, { store, random, checkIsOurs }: HttpDeps): void {
     '/v1/deliveries/:id/confirm',
     {
       config: {
-        access: ['operator'],
-        within: 'delivery',
+        access: confirmDelivery.reach,
         conflicts: ['not_ours', 'not_checked', 'target_taken'],
       },
       schema: {
@@ -173,21 +172,24 @@ function closeRoutes(app: App, { store, random, checkIsOurs }: HttpDeps): void {
       },
     },
     async (request, reply) => {
-      const { actor } = principalOf(request)
-      const once = onceOf(request, random) ?? null
-      const providerId = request.body?.provider_message_id ?? null
-      if (providerId !== null) await checkIsOurs(request.params.id, providerId)
-      const confirmed = await store.outbox.confirm(request.params.id, providerId, actor, once)
-      return reply.code(200).send(await oneDelivery(store, confirmed))
+      const once = onceOf(request, random)
+      const view = await confirmDelivery(
+        deps,
+        callerOf(request),
+        { ...request.params, ...request.body },
+        { once },
+      )
+      return reply.code(200).send(view)
     },
   )
 }
 
-function budgetRoutes(app: App, { store, budgetLimits, random }: HttpDeps): void {
+function budgetRoutes(app: App, deps: HttpDeps): void {
+  const { random } = deps
   app.get(
     '/v1/budgets',
     {
-      config: { access: ['operator', 'read'] },
+      config: { access: listBudgets.reach },
       schema: {
         operationId: 'listBudgets',
         tags: ['Deliveries'],
@@ -196,19 +198,14 @@ function budgetRoutes(app: App, { store, budgetLimits, random }: HttpDeps): void
         response: { 200: budgetList },
       },
     },
-    async (_request, reply) => {
-      const budgets = await store.outbox.budgets()
-      const now = store.now()
-      return reply
-        .code(200)
-        .send({ items: budgets.map((budget) => budgetView(budget, budgetLimits, now)) })
-    },
+    async (request, reply) =>
+      reply.code(200).send(await listBudgets(deps, callerOf(request), undefined)),
   )
 
   app.post(
     '/v1/budgets/:identity/unblock',
     {
-      config: { access: ['operator'] },
+      config: { access: unblockIdentity.reach },
       schema: {
         operationId: 'unblockIdentity',
         tags: ['Deliveries'],
@@ -222,10 +219,9 @@ function budgetRoutes(app: App, { store, budgetLimits, random }: HttpDeps): void
       },
     },
     async (request, reply) => {
-      const { actor } = principalOf(request)
-      const once = onceOf(request, random) ?? null
-      const lifted = await store.outbox.unblock(request.params.identity, actor, once)
-      return reply.code(200).send(budgetView(lifted, budgetLimits, store.now()))
+      const once = onceOf(request, random)
+      const view = await unblockIdentity(deps, callerOf(request), request.params, { once })
+      return reply.code(200).send(view)
     },
   )
 }

@@ -1,13 +1,14 @@
 /** The server examines itself. */
-import type { App } from '../app.ts'
 import { doctorReport } from '../../contract.ts'
+import { getDoctorReport } from '../../operations/get-doctor-report.ts'
+import { callerOf, type App } from '../app.ts'
 import type { HttpDeps } from '../deps.ts'
 
-export function doctorRoutes(app: App, { doctor }: HttpDeps): void {
+export function doctorRoutes(app: App, deps: HttpDeps): void {
   app.get(
     '/v1/doctor',
     {
-      config: { access: ['operator', 'read'] },
+      config: { access: getDoctorReport.reach },
       schema: {
         operationId: 'getDoctorReport',
         tags: ['Server'],
@@ -18,9 +19,7 @@ export function doctorRoutes(app: App, { doctor }: HttpDeps): void {
         response: { 200: doctorReport },
       },
     },
-    async (_request, reply) => {
-      const { ok, findings } = await doctor()
-      return reply.code(200).send({ ok, findings: [...findings] })
-    },
+    async (request, reply) =>
+      reply.code(200).send(await getDoctorReport(deps, callerOf(request), undefined)),
   )
 }

@@ -1,8 +1,4 @@
 /** What the holder of a run says: I take one, I still have it, I give it back, it is done. */
-import type { FastifyRequest } from 'fastify'
-import { hashLeaseToken } from '../../secrets.ts'
-import { leaseTokenOf } from '../access/access.ts'
-import { principalOf, type App } from '../app.ts'
 import {
   completeBody,
   heartbeatBody,
@@ -15,13 +11,14 @@ import {
   run,
   runParams,
 } from '../../contract.ts'
+import { completeRun } from '../../operations/runs/complete-run.ts'
+import { heartbeatRun } from '../../operations/runs/heartbeat-run.ts'
+import { leaseRun } from '../../operations/runs/lease-run.ts'
+import { releaseRun } from '../../operations/runs/release-run.ts'
+import { callerOf, type App } from '../app.ts'
 import type { HttpDeps } from '../deps.ts'
 import { heldRequest } from '../requests/held-request.ts'
 import { onceOf } from '../requests/idempotency.ts'
-import { timeView } from '../../contract/answers.ts'
-import { leasedView, runView } from '../../contract/run-view.ts'
-import { checkRun, limitsOf } from '../access/token-reach.ts'
-import { invalid } from '../requests/validation.ts'
 
 export function holdRoutes(app: App, deps: HttpDeps): void {
   leaseRoute(app, deps)
@@ -31,13 +28,12 @@ export function holdRoutes(app: App, deps: HttpDeps): void {
 }
 
 function leaseRoute(app: App, deps: HttpDeps): void {
-  const { runs, store, random } = deps
+  const { random } = deps
   app.post(
     '/v1/runs/lease',
     {
       config: {
-        access: ['worker'],
-        within: 'itself',
+        access: leaseRun.reach,
         answers: { 200: 'A run, which you hold from now on.', 204: 'None is pending.' },
       },
       schema: {
@@ -50,29 +46,21 @@ function leaseRoute(app: App, deps: HttpDeps): void {
       },
     },
     async (request, reply) => {
-      const { worker, types, run_id: runId, wait_ms: waitMs, lease_ms: leaseMs } = request.body
-      const principal = principalOf(request)
-      const [within, token] = [limitsOf(principal), leaseTokenOf(principal)]
-      if (within !== undefined && runId !== undefined) await checkRun(store, within, runId)
       const held = heldRequest(request, reply, deps)
-      const answer = await runs.lease(
-        { worker, types, runId, waitMs, leaseMs, within, token, signal: held.signal },
-        principal.actor,
-        onceOf(request, random),
-      )
+      const options = { once: onceOf(request, random), signal: held.signal }
+      const view = await leaseRun(deps, callerOf(request), request.body, options)
       held.check()
-      if (answer === null) return reply.code(204).send(null)
-      return reply.code(200).send(await leasedView(store, answer))
+      return view === null ? reply.code(204).send(null) : reply.code(200).send(view)
     },
   )
 }
 
 function heartbeatRoute(app: App, deps: HttpDeps): void {
-  const { runs, random } = deps
+  const { random } = deps
   app.post(
     '/v1/runs/:id/heartbeat',
     {
-      config: { access: ['worker', 'run'], within: 'run', conflicts: holderConflicts },
+      config: { access: heartbeatRun.reach, conflicts: holderConflicts },
       schema: {
         operationId: 'heartbeatRun',
         tags: ['Work'],
@@ -86,25 +74,22 @@ function heartbeatRoute(app: App, deps: HttpDeps): void {
       },
     },
     async (request, reply) => {
-      const { lease_token: token, lease_ms: leaseMs, wait_ms: waitMs } = request.body ?? {}
-      const leaseHash = leaseHashOf(request, token)
       const held = heldRequest(request, reply, deps)
-      const answer = await runs.heartbeat(
-        { runId: request.params.id, leaseHash, leaseMs, waitMs, signal: held.signal },
-        principalOf(request).actor,
-        onceOf(request, random),
-      )
+      const options = { once: onceOf(request, random), signal: held.signal }
+      const input = { ...request.params, ...request.body }
+      const view = await heartbeatRun(deps, callerOf(request), input, options)
       held.check()
-      return reply.code(200).send({ expires_at: timeView(answer.expiresAt) })
+      return reply.code(200).send(view)
     },
   )
 }
 
-function releaseRoute(app: App, { runs, store, random }: HttpDeps): void {
+function releaseRoute(app: App, deps: HttpDeps): void {
+  const { random } = deps
   app.post(
     '/v1/runs/:id/release',
     {
-      config: { access: ['worker', 'run'], within: 'run', conflicts: holderConflicts },
+      config: { access: releaseRun.reach, conflicts: holderConflicts },
       schema: {
         operationId: 'releaseRun',
         tags: ['Work'],
@@ -116,20 +101,24 @@ function releaseRoute(app: App, { runs, store, random }: HttpDeps): void {
       },
     },
     async (request, reply) => {
-      const leaseHash = leaseHashOf(request, request.body?.lease_token)
-      const { actor } = principalOf(request)
       const once = onceOf(request, random)
-      const released = await runs.release(request.params.id, leaseHash, actor, once)
-      return reply.code(200).send(await runView(store, released))
+      const view = await releaseRun(
+        deps,
+        callerOf(request),
+        { ...request.params, ...request.body },
+        { once },
+      )
+      return reply.code(200).send(view)
     },
   )
 }
 
-function completeRoute(app: App, { runs, store, random }: HttpDeps): void {
+function completeRoute(app: App, deps: HttpDeps): void {
+  const { random } = deps
   app.post(
     '/v1/runs/:id/complete',
     {
-      config: { access: ['worker', 'run'], within: 'run', conflicts: holderConflicts },
+      config: { access: completeRun.reach, conflicts: holderConflicts },
       schema: {
         operationId: 'completeRun',
         tags: ['Work'],
@@ -141,27 +130,14 @@ function completeRoute(app: App, { runs, store, random }: HttpDeps): void {
       },
     },
     async (request, reply) => {
-      const { lease_token: token, target_url: targetUrl, error, ...rest } = request.body
-      const completed = await runs.complete(
-        {
-          ...rest,
-          runId: request.params.id,
-          leaseHash: leaseHashOf(request, token),
-          targetUrl,
-          error: typeof error === 'string' ? { code: 'failed', text: error } : error,
-        },
-        principalOf(request).actor,
-        onceOf(request, random),
+      const once = onceOf(request, random)
+      const view = await completeRun(
+        deps,
+        callerOf(request),
+        { ...request.params, ...request.body },
+        { once },
       )
-      return reply.code(200).send(await runView(store, completed))
+      return reply.code(200).send(view)
     },
   )
-}
-
-/** Whoever names a lease holds it; a run token is itself the lease in another form. */
-function leaseHashOf(request: FastifyRequest, token: string | undefined): string {
-  if (token !== undefined) return hashLeaseToken(token)
-  const principal = principalOf(request)
-  if (principal.kind === 'run') return principal.leaseHash
-  throw invalid(400, [{ field: 'lease_token', message: 'is required' }])
 }

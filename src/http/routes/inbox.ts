@@ -1,6 +1,4 @@
 /** The inbox: every webhook that was taken, and what became of it. */
-import { pageView } from '../../contract/answers.ts'
-import { given, principalOf, type App } from '../app.ts'
 import {
   inboxEntry,
   inboxEntryWithBody,
@@ -9,15 +7,19 @@ import {
   inboxQuery,
   noFields,
 } from '../../contract.ts'
+import { getInboxEntry } from '../../operations/inbox/get-inbox-entry.ts'
+import { listInbox } from '../../operations/inbox/list-inbox.ts'
+import { replayInboxEntry } from '../../operations/inbox/replay-inbox-entry.ts'
+import { callerOf, type App } from '../app.ts'
 import type { HttpDeps } from '../deps.ts'
 import { onceOf } from '../requests/idempotency.ts'
-import { inboxEntryOf, inboxView } from '../../contract/inbox-view.ts'
 
-export function inboxRoutes(app: App, { store, intake, random }: HttpDeps): void {
+export function inboxRoutes(app: App, deps: HttpDeps): void {
+  const { random } = deps
   app.get(
     '/v1/inbox',
     {
-      config: { access: ['operator', 'read'] },
+      config: { access: listInbox.reach },
       schema: {
         operationId: 'listInbox',
         tags: ['Webhooks'],
@@ -27,17 +29,14 @@ export function inboxRoutes(app: App, { store, intake, random }: HttpDeps): void
         response: { 200: inboxList },
       },
     },
-    async (request, reply) => {
-      const { webhook_id: webhookId, limit, cursor = null, ...rest } = request.query
-      const page = await store.inbox.list(given({ ...rest, webhookId }), { limit, cursor })
-      return reply.code(200).send(pageView(page, inboxView))
-    },
+    async (request, reply) =>
+      reply.code(200).send(await listInbox(deps, callerOf(request), request.query)),
   )
 
   app.get(
     '/v1/inbox/:id',
     {
-      config: { access: ['operator', 'read'] },
+      config: { access: getInboxEntry.reach },
       schema: {
         operationId: 'getInboxEntry',
         tags: ['Webhooks'],
@@ -47,16 +46,15 @@ export function inboxRoutes(app: App, { store, intake, random }: HttpDeps): void
         response: { 200: inboxEntryWithBody },
       },
     },
-    async (request, reply) => {
-      return reply.code(200).send(await inboxEntryOf(store, request.params.id))
-    },
+    async (request, reply) =>
+      reply.code(200).send(await getInboxEntry(deps, callerOf(request), request.params)),
   )
 
   app.post(
     '/v1/inbox/:id/replay',
     {
       config: {
-        access: ['operator'],
+        access: replayInboxEntry.reach,
         answers: { 202: 'It is decided again, by the rules of now.' },
       },
       schema: {
@@ -72,9 +70,9 @@ export function inboxRoutes(app: App, { store, intake, random }: HttpDeps): void
       },
     },
     async (request, reply) => {
-      const { actor } = principalOf(request)
-      const entry = await intake.replay(request.params.id, actor, onceOf(request, random))
-      return reply.code(202).send(inboxView(entry))
+      const once = onceOf(request, random)
+      const view = await replayInboxEntry(deps, callerOf(request), request.params, { once })
+      return reply.code(202).send(view)
     },
   )
 }

@@ -1,6 +1,6 @@
 /** What is counted and measured, for whoever watches over the process. */
 import { z } from 'zod'
-import { anyToken } from '../access/access.ts'
+import { anyToken } from '../../operations/reach.ts'
 import type { App } from '../app.ts'
 import type { HttpDeps } from '../deps.ts'
 
@@ -8,7 +8,7 @@ export function metricsRoutes(app: App, { metricsPage }: HttpDeps): void {
   app.get(
     '/metrics',
     {
-      config: { access: anyToken },
+      config: { access: { scopes: anyToken } },
       schema: {
         operationId: 'getMetrics',
         tags: ['Server'],

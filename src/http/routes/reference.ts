@@ -1,7 +1,7 @@
 /** The interface's own description: for programs, and as a page for people. */
 import type { FastifyReply } from 'fastify'
 import { z } from 'zod'
-import { anyToken } from '../access/access.ts'
+import { anyToken } from '../../operations/reach.ts'
 import type { App } from '../app.ts'
 import { docsPage } from '../docs/docs-page.ts'
 
@@ -9,7 +9,7 @@ export function referenceRoutes(app: App): void {
   app.get(
     '/openapi.json',
     {
-      config: { access: anyToken, within: 'itself' },
+      config: { access: { scopes: anyToken, within: 'itself' } },
       schema: {
         operationId: 'getOpenApi',
         tags: ['Server'],
@@ -24,7 +24,7 @@ export function referenceRoutes(app: App): void {
   app.get(
     '/docs',
     {
-      config: { access: anyToken, within: 'itself', asksForToken: true },
+      config: { access: { scopes: anyToken, within: 'itself' }, asksForToken: true },
       schema: {
         operationId: 'getDocs',
         tags: ['Server'],

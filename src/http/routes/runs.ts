@@ -1,8 +1,4 @@
 /** Looking at runs, and calling one off. */
-import { pageView } from '../../contract/answers.ts'
-import type { RunFilter } from '../../store.ts'
-import { given, principalOf, type App } from '../app.ts'
-import { auditView } from '../../contract/audit.ts'
 import {
   auditList,
   noFields,
@@ -12,23 +8,25 @@ import {
   runParams,
   runTokenConflicts,
   runsQuery,
-  type RunsQuery,
 } from '../../contract.ts'
+import { cancelRun } from '../../operations/runs/cancel-run.ts'
+import { getRun } from '../../operations/runs/get-run.ts'
+import { listRunAudit } from '../../operations/runs/list-run-audit.ts'
+import { listRuns } from '../../operations/runs/list-runs.ts'
+import { callerOf, type App } from '../app.ts'
 import type { HttpDeps } from '../deps.ts'
 import { onceOf } from '../requests/idempotency.ts'
-import { runPage, runView } from '../../contract/run-view.ts'
-import { limitsOf } from '../access/token-reach.ts'
 
 export function runRoutes(app: App, deps: HttpDeps): void {
   listRoutes(app, deps)
   oneRunRoutes(app, deps)
 }
 
-function listRoutes(app: App, { runs, store }: HttpDeps): void {
+function listRoutes(app: App, deps: HttpDeps): void {
   app.get(
     '/v1/runs',
     {
-      config: { access: ['operator', 'worker', 'read'], within: 'itself' },
+      config: { access: listRuns.reach },
       schema: {
         operationId: 'listRuns',
         tags: ['Runs'],
@@ -39,32 +37,18 @@ function listRoutes(app: App, { runs, store }: HttpDeps): void {
         response: { 200: runList },
       },
     },
-    async (request, reply) => {
-      const { limit, cursor = null, issue, task } = request.query
-      // No run belongs to an issue or a task yet.
-      if (issue !== undefined || task !== undefined) {
-        return reply.code(200).send({ items: [], next_cursor: null })
-      }
-      const page = await runs.list(
-        { ...runFilter(request.query), ...given({ within: limitsOf(principalOf(request)) }) },
-        { limit, cursor },
-      )
-      return reply.code(200).send(await runPage(store, page))
-    },
+    async (request, reply) =>
+      reply.code(200).send(await listRuns(deps, callerOf(request), request.query)),
   )
 }
 
-function runFilter({ repo, pr, state, type, key, head_sha: headSha }: RunsQuery): RunFilter {
-  return given({ repo, pr, state, type, key, headSha })
-}
-
-function oneRunRoutes(app: App, { runs, store, random }: HttpDeps): void {
+function oneRunRoutes(app: App, deps: HttpDeps): void {
+  const { random } = deps
   app.get(
     '/v1/runs/:id',
     {
       config: {
-        access: ['operator', 'worker', 'read', 'run'],
-        within: 'run',
+        access: getRun.reach,
         conflicts: runTokenConflicts,
       },
       schema: {
@@ -75,17 +59,15 @@ function oneRunRoutes(app: App, { runs, store, random }: HttpDeps): void {
         response: { 200: run },
       },
     },
-    async (request, reply) => {
-      return reply.code(200).send(await runView(store, await runs.get(request.params.id)))
-    },
+    async (request, reply) =>
+      reply.code(200).send(await getRun(deps, callerOf(request), request.params)),
   )
 
   app.get(
     '/v1/runs/:id/audit',
     {
       config: {
-        access: ['operator', 'worker', 'read', 'run'],
-        within: 'run',
+        access: listRunAudit.reach,
         conflicts: runTokenConflicts,
       },
       schema: {
@@ -99,17 +81,15 @@ function oneRunRoutes(app: App, { runs, store, random }: HttpDeps): void {
       },
     },
     async (request, reply) => {
-      const { limit, cursor = null } = request.query
-      const { id: runId } = await runs.get(request.params.id)
-      const page = await store.audit.list({ runId }, { limit, cursor })
-      return reply.code(200).send(pageView(page, auditView))
+      const input = { ...request.params, ...request.query }
+      return reply.code(200).send(await listRunAudit(deps, callerOf(request), input))
     },
   )
 
   app.post(
     '/v1/runs/:id/cancel',
     {
-      config: { access: ['operator'], within: 'run', conflicts: ['not_active'] },
+      config: { access: cancelRun.reach, conflicts: ['not_active'] },
       schema: {
         operationId: 'cancelRun',
         tags: ['Runs'],
@@ -121,9 +101,9 @@ function oneRunRoutes(app: App, { runs, store, random }: HttpDeps): void {
       },
     },
     async (request, reply) => {
-      const { actor } = principalOf(request)
-      const cancelled = await runs.cancel(request.params.id, actor, onceOf(request, random))
-      return reply.code(200).send(await runView(store, cancelled))
+      const once = onceOf(request, random)
+      const view = await cancelRun(deps, callerOf(request), request.params, { once })
+      return reply.code(200).send(view)
     },
   )
 }

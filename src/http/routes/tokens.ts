@@ -1,7 +1,4 @@
 /** Scoped tokens: made, listed and taken away by the admin alone. */
-import { pageView } from '../../contract/answers.ts'
-import { makeSecret, scopedToken } from '../../secrets.ts'
-import { principalOf, type App } from '../app.ts'
 import {
   createdToken,
   nothing,
@@ -10,15 +7,19 @@ import {
   tokenParams,
   tokensQuery,
 } from '../../contract.ts'
+import { createToken } from '../../operations/tokens/create-token.ts'
+import { deleteToken } from '../../operations/tokens/delete-token.ts'
+import { listTokens } from '../../operations/tokens/list-tokens.ts'
+import { callerOf, type App } from '../app.ts'
 import type { HttpDeps } from '../deps.ts'
 import { onceOf } from '../requests/idempotency.ts'
-import { newTokenOf, tokenView } from '../../contract/tokens.ts'
 
-export function tokenRoutes(app: App, { store, random, tokenWatch }: HttpDeps): void {
+export function tokenRoutes(app: App, deps: HttpDeps): void {
+  const { random, tokenWatch } = deps
   app.post(
     '/v1/tokens',
     {
-      config: { access: [] },
+      config: { access: createToken.reach },
       schema: {
         operationId: 'createToken',
         tags: ['Tokens'],
@@ -29,17 +30,16 @@ export function tokenRoutes(app: App, { store, random, tokenWatch }: HttpDeps): 
       },
     },
     async (request, reply) => {
-      const { actor } = principalOf(request)
-      const wanted = { ...newTokenOf(request.body), secret: makeSecret(random), actor }
-      const { token, secret } = await store.tokens.create(wanted, onceOf(request, random) ?? null)
-      return reply.code(201).send({ id: token.id, token: scopedToken(token.id, secret) })
+      const once = onceOf(request, random)
+      const view = await createToken(deps, callerOf(request), request.body, { once })
+      return reply.code(201).send(view)
     },
   )
 
   app.get(
     '/v1/tokens',
     {
-      config: { access: [] },
+      config: { access: listTokens.reach },
       schema: {
         operationId: 'listTokens',
         tags: ['Tokens'],
@@ -48,17 +48,14 @@ export function tokenRoutes(app: App, { store, random, tokenWatch }: HttpDeps): 
         response: { 200: tokenList },
       },
     },
-    async (request, reply) => {
-      const { limit, cursor = null } = request.query
-      const page = await store.tokens.list({ limit, cursor })
-      return reply.code(200).send(pageView(page, tokenView))
-    },
+    async (request, reply) =>
+      reply.code(200).send(await listTokens(deps, callerOf(request), request.query)),
   )
 
   app.delete(
     '/v1/tokens/:id',
     {
-      config: { access: [] },
+      config: { access: deleteToken.reach },
       schema: {
         operationId: 'deleteToken',
         tags: ['Tokens'],
@@ -71,9 +68,8 @@ export function tokenRoutes(app: App, { store, random, tokenWatch }: HttpDeps): 
       },
     },
     async (request, reply) => {
-      const { id } = request.params
-      await store.tokens.revoke(id, principalOf(request).actor)
-      tokenWatch.tell([id])
+      await deleteToken(deps, callerOf(request), request.params)
+      tokenWatch.tell([request.params.id])
       return reply.code(204).send(null)
     },
   )

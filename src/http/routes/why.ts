@@ -1,17 +1,17 @@
 /** What happened and why, in plain words. */
-import { explain, explainRun } from '../../audit/why.ts'
-import { InvalidInputError } from '../../errors.ts'
-import type { App } from '../app.ts'
 import { runParams, runTokenConflicts, why, whyQuery } from '../../contract.ts'
+import { InvalidInputError } from '../../errors.ts'
+import { explain } from '../../operations/audit/explain.ts'
+import { explainRun } from '../../operations/audit/explain-run.ts'
+import { callerOf, type App } from '../app.ts'
 import type { HttpDeps } from '../deps.ts'
 import { invalid } from '../requests/validation.ts'
-import { whyView } from '../../contract/why-view.ts'
 
-export function whyRoutes(app: App, { store }: HttpDeps): void {
+export function whyRoutes(app: App, deps: HttpDeps): void {
   app.get(
     '/v1/why',
     {
-      config: { access: ['operator', 'read'] },
+      config: { access: explain.reach },
       schema: {
         operationId: 'explain',
         tags: ['Audit'],
@@ -25,8 +25,8 @@ export function whyRoutes(app: App, { store }: HttpDeps): void {
       },
     },
     async (request, reply) => {
-      const told = await explain(store, request.query.q).catch(asWrongForm)
-      return reply.code(200).send(whyView(told))
+      const view = await explain(deps, callerOf(request), request.query).catch(asWrongForm)
+      return reply.code(200).send(view)
     },
   )
 
@@ -34,8 +34,7 @@ export function whyRoutes(app: App, { store }: HttpDeps): void {
     '/v1/runs/:id/why',
     {
       config: {
-        access: ['operator', 'read', 'run'],
-        within: 'run',
+        access: explainRun.reach,
         conflicts: runTokenConflicts,
       },
       schema: {
@@ -47,9 +46,8 @@ export function whyRoutes(app: App, { store }: HttpDeps): void {
         response: { 200: why },
       },
     },
-    async (request, reply) => {
-      return reply.code(200).send(whyView(await explainRun(store, request.params.id)))
-    },
+    async (request, reply) =>
+      reply.code(200).send(await explainRun(deps, callerOf(request), request.params)),
   )
 }
 

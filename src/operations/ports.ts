@@ -1,0 +1,55 @@
+/** What operations are given. Each takes the part that it needs. */
+import type { AuditFeed } from '../audit/feed.ts'
+import type { WhyStore } from '../audit/why.ts'
+import type { Report } from '../doctor/report.ts'
+import type { BudgetLimits } from '../domain/outbox/budget.ts'
+import type { PublishRights } from '../domain/outbox/publish-rights.ts'
+import type { CatchUpReport } from '../intake/catch-up-report.ts'
+import type { Intake } from '../intake/intake.ts'
+import type { CheckIsOurs } from '../outbox/is-ours.ts'
+import type { Random } from '../random.ts'
+import type { Runs } from '../runs/runs.ts'
+import type { OutboxStore, Store, StorePart } from '../store.ts'
+
+export interface OperationPorts {
+  readonly store: OperationStore
+  readonly runs: Runs
+  readonly intake: Pick<Intake, 'replay'>
+  /** Looks now for what no webhook told us. */
+  readonly catchUp: () => Promise<CatchUpReport>
+  readonly auditFeed: AuditFeed
+  /** What runs of a type may publish. */
+  readonly publishRights: (type: string) => PublishRights
+  /** Rejects where what an operator names on GitHub is not that delivery's. */
+  readonly checkIsOurs: CheckIsOurs
+  /** What each identity may write. */
+  readonly budgetLimits: BudgetLimits
+  readonly random: Random
+  /** The server examines itself; never rejects. */
+  readonly doctor: () => Promise<Report>
+}
+
+export type OperationStore = StorePart<{
+  inbox: 'body'
+  runs: 'reportStatus'
+  repositories: 'names' | 'named'
+}> &
+  Pick<Store, 'tokens'> &
+  Omit<WhyStore, 'outbox'> & { readonly outbox: OperationOutbox }
+
+type OperationOutbox = Pick<
+  OutboxStore,
+  | 'rules'
+  | 'publish'
+  | 'delivery'
+  | 'messageBefore'
+  | 'attemptsOf'
+  | 'list'
+  | 'anchorsOf'
+  | 'budgets'
+  | 'unblock'
+  | 'retry'
+  | 'retryMany'
+  | 'skip'
+  | 'confirm'
+>

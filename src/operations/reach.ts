@@ -1,0 +1,114 @@
+/**
+ * What a caller may reach: by its scope, by the repositories and types that its token is limited
+ * to, and, for a run token, by its run.
+ *
+ * What must hold: the scope is checked before anything is looked up. An operation that does not
+ * say how it stays within limits is closed to limited tokens.
+ */
+import type { Run } from '../domain/run.ts'
+import {
+  limitWords,
+  reachesRepository,
+  reachesType,
+  type RepositoryPlace,
+  type TokenLimits,
+} from '../domain/token-limits.ts'
+import { ForbiddenError } from '../errors.ts'
+import type { StorePart } from '../store.ts'
+import { isAdmin, limitsOf, type Caller, type Scope } from './caller.ts'
+
+/**
+ * `run` and `delivery`: what `id` names has to be within the caller's limits. `itself`: the
+ * operation passes the limits on, or shows nothing that belongs to a repository.
+ */
+export type Within = 'run' | 'delivery' | 'itself'
+
+export interface Reach {
+  /** The admin always may. */
+  readonly scopes: readonly Scope[]
+  readonly within?: Within
+}
+
+/** Everybody with a token of their own; a run token is for one run. */
+export const anyToken: readonly Scope[] = ['operator', 'worker', 'read', 'bot']
+
+export type ReachStore = StorePart<{
+  runs: 'get' | 'subject'
+  repositories: 'names' | 'named'
+  outbox: 'delivery'
+}>
+
+/** Rejects what needs no look at the store to be refused. `id`: what the request is about. */
+export function checkScope({ scopes, within }: Reach, caller: Caller, id: unknown): void {
+  if (!isAdmin(caller) && !hasScope(scopes, caller, id)) throw forbidden(scopes, caller)
+  const limits = limitsOf(caller)
+  if (limits !== undefined && within === undefined) throw tooWide(limits)
+}
+
+function hasScope(scopes: readonly Scope[], caller: Caller, id: unknown): boolean {
+  if (caller.kind === 'run') return scopes.includes('run') && id === caller.runId
+  const held = caller.kind === 'token' ? caller.scope.split(':')[0] : undefined
+  return scopes.some((scope) => scope !== 'run' && scope === held)
+}
+
+/** Rejects when the run or delivery is outside the limits of the caller's token. */
+export async function checkLimits(
+  store: ReachStore,
+  within: 'run' | 'delivery',
+  caller: Caller,
+  id: string,
+): Promise<void> {
+  const limits = limitsOf(caller)
+  if (limits === undefined) return
+  const runId = within === 'run' ? id : (await store.outbox.delivery(id))?.runId
+  if (runId !== undefined) await checkRun(store, limits, runId)
+}
+
+/** A run that does not exist passes: the operation answers that it is not found. */
+export async function checkRun(
+  store: ReachStore,
+  limits: TokenLimits,
+  runId: string,
+): Promise<void> {
+  const run = await store.runs.get(runId)
+  if (run === null) return
+  const fits = reachesType(limits, run.type) && reachesRepository(limits, await placeOf(store, run))
+  if (!fits) throw outsideLimits(limits, `run ${runId}`)
+}
+
+async function placeOf(store: ReachStore, run: Run): Promise<RepositoryPlace | null> {
+  const scope = (await store.runs.subject(run.subjectId))?.scope ?? ''
+  const name = (await store.repositories.names([scope])).get(scope)
+  return name === undefined ? null : { id: scope, name }
+}
+
+export function outsideLimits(limits: TokenLimits, what: string): ForbiddenError {
+  const message = `This token is limited to ${limitWords(limits)}, and ${what} is outside of that.`
+  return new ForbiddenError('outside_token_limits', message, {
+    hint:
+      'An admin makes another: ' +
+      'holdfast token create --scope SCOPE --repo OWNER/NAME --type TYPE.',
+  })
+}
+
+function tooWide(limits: TokenLimits): ForbiddenError {
+  const message =
+    'This shows or changes things of all repositories and types, and this token is limited to ' +
+    `${limitWords(limits)}.`
+  return new ForbiddenError('outside_token_limits', message, {
+    hint: 'Ask about single runs (/v1/runs/{id}, …/audit, …/why), or use a token without limits.',
+  })
+}
+
+function forbidden(scopes: readonly Scope[], caller: Caller): ForbiddenError {
+  if (caller.kind === 'run' && scopes.includes('run')) {
+    return new ForbiddenError('forbidden', 'A run token reaches only its own run.')
+  }
+  const wanted = ['admin', ...scopes.filter((scope) => scope !== 'run')]
+  const held = caller.kind === 'token' ? `has the scope ${caller.scope}` : 'is a run token'
+  const listed = wanted.join(', ').replace(/, ([^,]*)$/, ' or $1')
+  const message = `This needs a token with the scope ${listed}; yours ${held}.`
+  return new ForbiddenError('forbidden', message, {
+    hint: 'An admin makes tokens: holdfast token create --scope SCOPE, or POST /v1/tokens.',
+  })
+}
