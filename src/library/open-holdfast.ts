@@ -11,6 +11,9 @@ import { pairOf, pullRequestKey } from '../domain/pair.ts'
 import type { Run } from '../domain/run.ts'
 import type { Log } from '../log.ts'
 import { systemSeams, type Seams } from '../open-store.ts'
+import type { Caller } from '../operations/caller.ts'
+import { publishDelivery } from '../operations/runs/publish-delivery.ts'
+import { reportRunStatus } from '../operations/runs/report-run-status.ts'
 import type { RunsService } from '../runs/create-runs.ts'
 import { purgeAll, purgeLimits, withFinishedDays } from '../runs/purge.ts'
 import type { Claimed } from '../runs/runs.ts'
@@ -266,19 +269,22 @@ class EmbeddedHoldfast implements Holdfast {
   }
 
   async #report(lease: KeptLease, text: string): Promise<void> {
-    const { runId, leaseHash } = lease
-    const request = { runId, leaseHash, text, actor }
-    await lease.speak(() => this.#inStore(({ store }) => store.runs.reportStatus(request, null)))
+    const { random } = this.#parts.seams
+    const input = { id: lease.runId, status: text }
+    await lease.speak(() =>
+      this.#inStore(({ store }) => reportRunStatus({ store, random }, holderOf(lease), input)),
+    )
   }
 
   async #publish(lease: KeptLease, name: string, output: Output): Promise<Published> {
-    const { runId, leaseHash } = lease
-    const rightsOf = publishRights(this.#parts.settings)
-    const request = { ...checkOutput(name, output), runId, leaseHash, actor, rightsOf }
-    const { delivery, already } = await lease.speak(() =>
-      this.#inStore(({ store }) => store.outbox.publish(request, null)),
+    const rights = publishRights(this.#parts.settings)
+    const input = { id: lease.runId, name, output: checkOutput(name, output) }
+    const { id: deliveryId, already } = await lease.speak(() =>
+      this.#inStore(({ store }) =>
+        publishDelivery({ store, publishRights: rights }, holderOf(lease), input),
+      ),
     )
-    return { deliveryId: delivery.id, already }
+    return { deliveryId, already }
   }
 
   #keep(
@@ -322,6 +328,11 @@ function closedError(): ConflictError {
   return new ConflictError('closed', 'this Holdfast instance is closed', {
     hint: 'Open another one with openHoldfast(), or stop taking events before close().',
   })
+}
+
+/** Whatever is said through a gate is said by the holder of its lease, and reaches no other run. */
+function holderOf({ runId, leaseHash }: KeptLease): Caller {
+  return { kind: 'run', actor, runId, leaseHash, tokenId: null }
 }
 
 type Choice = 'open' | 'closed'

@@ -1,14 +1,13 @@
 /** What callers of the library say, checked by the same fields as every other door. */
 import { z } from 'zod'
-import { givenContents, parseContent } from '../channels/contents.ts'
+import { givenContents } from '../channels/contents.ts'
 import { githubChannels, type ChannelName } from '../domain/outbox/delivery.ts'
 import { readPullRequestKey } from '../domain/pair.ts'
 import { outcomes, verdicts } from '../domain/run.ts'
 import { InvalidInputError } from '../errors.ts'
-import { ownDeliveryParams, reservedNames } from '../contract/deliveries.ts'
+import { ownDeliveryParams, type OwnDeliveryBody } from '../contract/deliveries.ts'
 import * as field from '../contract/fields.ts'
 import { statusText } from '../contract/status-report.ts'
-import type { PublishRequest } from '../store/outbox-store.ts'
 import { clauses } from '../sentences.ts'
 import { fieldsAt } from '../validation/fields-at.ts'
 import { findingsOf } from '../validation/findings.ts'
@@ -129,21 +128,14 @@ export type Output = {
   readonly [C in ChannelName]: { readonly channel: C } & z.input<(typeof givenContents)[C]>
 }[ChannelName]
 
-export function checkOutput(
-  name: string,
-  output: Output,
-): Pick<PublishRequest, 'name' | 'channel' | 'content'> {
+export function checkOutput(name: string, output: Output): OwnDeliveryBody {
   const call = 'gate.publish'
   check(call, outputNameSchema, { name })
-  if (reservedNames.includes(name)) {
-    const message = `${call}: name ${name} is what Holdfast itself publishes; use another name`
-    throw new InvalidInputError('invalid_value', 'name', message)
-  }
   const given = (output as Output | undefined)?.channel ?? ''
   if (!Object.hasOwn(givenContents, given)) check(call, outputSchema, output)
   const { channel, ...content } = output
-  check(call, givenContents[channel], content, 'invalid_content')
-  return { name, channel, content: { ...parseContent(channel, content) } }
+  const checked = check(call, givenContents[channel], content, 'invalid_content')
+  return { ...checked, channel } as OwnDeliveryBody
 }
 
 export function checkReport(

@@ -1,7 +1,8 @@
 /** `holdfast catchup`: looks now for changes on GitHub that no webhook brought. */
 import type { Command } from 'commander'
-import { catchUpView } from '../../contract/catch-up.ts'
-import type { CatchUpView } from '../../contract.ts'
+import type { CatchUpView } from '../../contract/catch-up.ts'
+import { localCaller } from '../../operations/caller.ts'
+import { catchUp } from '../../operations/inbox/catch-up.ts'
 import { addConnectionFlags, connectionOf, type Parsed } from '../connection/connection.ts'
 import { makeLog } from '../serve/log.ts'
 import { openExisting } from '../operations/open-operations.ts'
@@ -56,7 +57,8 @@ async function reportFor(world: World, parsed: Parsed): Promise<CatchUpView> {
     const { clock, random, scheduler, version, terminal } = world
     const log = makeLog('silent', terminal)
     const seams = { clock, random, scheduler, fetch: world.fetch }
-    return catchUpView(await world.catchUpBeside(store, settings, { ...seams, version, log }))
+    const look = () => world.catchUpBeside(store, settings, { ...seams, version, log })
+    return await catchUp({ catchUp: look }, localCaller('cli'), {})
   } finally {
     await store.close()
   }

@@ -43,7 +43,7 @@ const pollMs = 500
 const biteMax = 500
 
 /** Whoever can open the database may do everything. */
-export const cliCaller = localCaller('cli')
+const cliCaller = localCaller('cli')
 
 export interface StoreWorld {
   readonly clock: Clock

@@ -1,12 +1,11 @@
 /** Publishes something of the run's own, once per name and round. */
-import { toStored } from '../../channels/contents.ts'
+import { parseContent } from '../../channels/contents.ts'
 import {
   reservedNames,
   type OwnDeliveryBody,
   type OwnDeliveryView,
 } from '../../contract/deliveries.ts'
 import { oneDelivery } from '../../contract/delivery-view.ts'
-import type { PublishRequest } from '../../store.ts'
 import { speakingLeaseHash } from '../caller.ts'
 import { invalidValue } from '../invalid-input.ts'
 import { operation, type Named } from '../operation.ts'
@@ -31,28 +30,12 @@ export const publishDelivery = operation(
         'is what Holdfast itself publishes for every run; use another name',
       )
     }
-    const leaseHash = speakingLeaseHash(caller, output.lease_token)
+    const { channel, lease_token: token, ...given } = output
+    const leaseHash = speakingLeaseHash(caller, token)
+    const content = { ...parseContent(channel, given) }
     const { actor } = caller
-    const { delivery, already } = await store.outbox.publish(
-      { runId, name, leaseHash, actor, rightsOf, ...contentOf(output) },
-      null,
-    )
+    const request = { runId, name, leaseHash, actor, rightsOf, channel, content }
+    const { delivery, already } = await store.outbox.publish(request, null)
     return { ...(await oneDelivery(store, delivery)), already }
   },
 )
-
-function contentOf(body: OwnDeliveryBody): Pick<PublishRequest, 'channel' | 'content'> {
-  const { channel } = body
-  switch (channel) {
-    case 'github-comment':
-      return { channel, content: { ...toStored[channel](body) } }
-    case 'github-status':
-      return { channel, content: { ...toStored[channel](body) } }
-    case 'github-check':
-      return { channel, content: { ...toStored[channel](body) } }
-    case 'github-label':
-      return { channel, content: { ...toStored[channel](body) } }
-    case 'github-review':
-      return { channel, content: { ...toStored[channel](body) } }
-  }
-}

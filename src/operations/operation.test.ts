@@ -1,0 +1,83 @@
+import { describe, expect, test } from 'vitest'
+import type { Run } from '../domain/run.ts'
+import type { Caller } from './caller.ts'
+import { localCaller } from './caller.ts'
+import { operation, type Named } from './operation.ts'
+import type { ReachStore } from './reach.ts'
+
+/** What was looked up in the store. */
+const lookups: string[] = []
+
+const store: ReachStore = {
+  runs: {
+    get: async (id) => {
+      lookups.push(id)
+      return { id, type: 'review', subjectId: 'sub_1' } as Run
+    },
+    subject: async () => null,
+  },
+  repositories: { names: async () => new Map(), named: async () => null },
+  outbox: { delivery: async () => null },
+}
+
+const ports = { store }
+const answer = async (_ports: typeof ports, _caller: Caller, { id }: Named) => id
+const onRun = operation({ scopes: ['operator', 'run'], within: 'run' }, answer)
+const onAll = operation({ scopes: ['operator'] }, answer)
+const onWhatItPasses = operation({ scopes: ['operator'], within: 'itself' }, answer)
+
+function token(scope: string, types: readonly string[] | null = null): Caller {
+  const limits = { repositories: null, types }
+  return { kind: 'token', actor: 'token:t', scope, tokenId: 't', expiresAt: null, limits }
+}
+
+const runToken: Caller = {
+  kind: 'run',
+  actor: 'run:run_1',
+  runId: 'run_1',
+  leaseHash: 'hash',
+  tokenId: null,
+}
+
+const input = { id: 'run_1' }
+
+describe('an operation, whichever door calls it', () => {
+  test.each([token('worker'), token('read'), token('bot:operator'), token('nobody')])(
+    'refuses a caller without its scope before anything is looked up: %o',
+    async (caller) => {
+      lookups.length = 0
+      await expect(onRun(ports, caller, input)).rejects.toMatchObject({ code: 'forbidden' })
+      await expect(onAll(ports, caller, input)).rejects.toMatchObject({ code: 'forbidden' })
+      expect(lookups).toEqual([])
+    },
+  )
+
+  test('answers its scopes, an admin, and whoever opened the store', async () => {
+    for (const caller of [token('operator'), token('admin'), localCaller('cli')]) {
+      expect(await onRun(ports, caller, input)).toBe('run_1')
+      expect(await onAll(ports, caller, input)).toBe('run_1')
+    }
+  })
+
+  test('takes a run token for its own run alone', async () => {
+    expect(await onRun(ports, runToken, input)).toBe('run_1')
+    const other = onRun(ports, runToken, { id: 'run_2' })
+    await expect(other).rejects.toMatchObject({ code: 'forbidden' })
+    await expect(onAll(ports, runToken, input)).rejects.toMatchObject({ code: 'forbidden' })
+  })
+
+  test('keeps a limited token within its limits', async () => {
+    const outside = { code: 'outside_token_limits' }
+    const docsOnly = token('operator', ['docs'])
+    await expect(onRun(ports, docsOnly, input)).rejects.toMatchObject(outside)
+    expect(await onRun(ports, token('operator', ['review']), input)).toBe('run_1')
+    expect(await onWhatItPasses(ports, docsOnly, input)).toBe('run_1')
+  })
+
+  test('is closed to limited tokens when it does not say how it keeps within limits', async () => {
+    lookups.length = 0
+    const limited = onAll(ports, token('operator', ['review']), input)
+    await expect(limited).rejects.toMatchObject({ code: 'outside_token_limits' })
+    expect(lookups).toEqual([])
+  })
+})
