@@ -3,15 +3,17 @@
  * Method: every rule is first shown failing on a made-up text, then run over the repository.
  */
 import { existsSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, posix } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { machineIsHandedIn } from './tidy/banned-calls.ts'
 import {
   deliveriesAreStoredOnce,
   dialectsStayHome,
   importDirection,
+  importTable,
   storesAreNamedOnce,
 } from './tidy/import-rules.ts'
+import { readImportTable, type Part } from './tidy/import-table.ts'
 import {
   looseEnds,
   missingEntries,
@@ -178,8 +180,11 @@ describe('import rules', () => {
     ['src/stores/sql/a.ts', "import { a } from '../../http/b.ts'", 'src/http/b.ts'],
     ['src/stores/sql/a.ts', "const a = await import('fastify')", 'fastify'],
     ['src/simulator/a.ts', "import { a } from '../github/errors.ts'", 'src/github/errors.ts'],
-    ['src/outbox/a.ts', "import { a } from '../intake/b.ts'", 'src/intake/b.ts'],
+    ['src/outbox/a.ts', "import { a } from '../github/client.ts'", 'src/github/client.ts'],
     ['src/outbox/a.ts', "import { a } from '../runs/b.ts'", 'src/runs/b.ts'],
+    ['src/cli/runs/a.ts', "import { a } from '../../http/app.ts'", 'src/http/app.ts'],
+    ['src/operations/a.ts', "import { a } from '../http/app.ts'", 'src/http/app.ts'],
+    ['src/runs/a.ts', "import { a } from '../not-in-the-table.ts'", 'src/not-in-the-table.ts'],
   ])('%s with %s goes the wrong way', (path, text, target) => {
     const findings = find(importDirection, path, text)
     expect(findings).toHaveLength(1)
@@ -192,9 +197,45 @@ describe('import rules', () => {
     ['src/stores/drivers/a.ts', "import pg from 'pg'"],
     ['src/stores/drivers/a.ts', "import { DatabaseSync } from 'node:sqlite'"],
     ['src/stores/drivers/a.ts', "import { b } from '../../errors.ts'"],
+    ['src/outbox/a.ts', "import { b } from '../github/errors.ts'"],
     ['src/domain/a.test.ts', "import { it } from 'vitest'"],
   ])('%s with %s goes the right way', (path, text) => {
     expect(find(importDirection, path, text)).toEqual([])
+  })
+
+  it.each(importTable)('$name imports the parts that its row names and no other', (from) => {
+    for (const to of importTable.filter((part) => part !== from)) {
+      const text = `import '${specifier(fileOf(from), fileOf(to))}'`
+      const findings = find(importDirection, fileOf(from), text)
+      expect(findings, to.name).toHaveLength(from.parts.includes(to.name) ? 0 : 1)
+    }
+  })
+
+  function fileOf({ places: [place = ''] }: Part): string {
+    return place.endsWith('/') ? `${place}made-up.ts` : place
+  }
+
+  function specifier(from: string, to: string): string {
+    const path = posix.relative(posix.dirname(from), to)
+    return path.startsWith('.') ? path : `./${path}`
+  }
+
+  it('a file without a row in the table is found', () => {
+    expect(find(importDirection, 'src/made-up.ts', '')).toHaveLength(1)
+    expect(find(importDirection, 'src/made-up/a.ts', '')).toHaveLength(1)
+  })
+
+  const table = (...rows: string[]): string =>
+    ['## Folders, in reading order', '', '| a | b | c | d | e |', '| - | - | - | - | - |', ...rows]
+      .join('\n')
+      .concat('\n')
+
+  it('a table that names a part below, or one twice, or that is missing, is no rule', () => {
+    const [low, high] = ['| low | `src/low` | – | – | – |', '| high | `src/high` | – | low | – |']
+    expect(readImportTable(table(low, high))).toMatchObject([{ parts: [] }, { parts: ['low'] }])
+    expect(() => readImportTable(table(high, low))).toThrow('high names low, which is not above it')
+    expect(() => readImportTable(table(low, low))).toThrow('the part low has two rows')
+    expect(() => readImportTable('# Nothing here')).toThrow('no table')
   })
 
   it.each(['src/http/a.ts', 'src/cli/a.ts', 'src/runs/a.ts'])('%s may not name a store', (path) => {

@@ -1,80 +1,16 @@
 /**
- * Which way imports go in src/. A unit test beside its file may import what it likes.
- *
- * domain ← ports ← implementations ← compose: only src/open-store.ts names a concrete store.
+ * Which way imports go in src/, as the table of ARCHITECTURE.md says. A unit test beside its file
+ * may import what it likes. Only src/open-store.ts names a concrete store.
  */
-import { posix } from 'node:path'
+import { readFileSync } from 'node:fs'
+import { join, posix } from 'node:path'
 import ts from 'typescript'
-import { findingAt, isTest, nodesOf, type Rule, type Source } from './source.ts'
+import { mayImport, partOf, readImportTable } from './import-table.ts'
+import { findingAt, isTest, nodesOf, repository, type Rule, type Source } from './source.ts'
 
-interface Direction {
-  /** Files the rule is about: a folder with a slash at the end, or a file. */
-  readonly from: readonly string[]
-  /** All that they may import; a trailing slash or colon means everything below. */
-  readonly only: readonly string[]
-  readonly fix: string
-}
-
-const directions: readonly Direction[] = [
-  {
-    from: ['src/domain/'],
-    only: ['src/domain/'],
-    fix: 'domain is pure: pass what it needs as a value, or move this file out of src/domain',
-  },
-  {
-    from: [
-      'src/store.ts',
-      'src/store/',
-      'src/engine.ts',
-      'src/channel.ts',
-      'src/executor.ts',
-      'src/head-source.ts',
-      'src/metrics.ts',
-    ],
-    only: ['src/domain/', 'src/store.ts', 'src/store/'],
-    fix: 'a port speaks only the domain: move the type it needs to src/domain',
-  },
-  {
-    from: ['src/stores/'],
-    only: [
-      ...['src/domain/', 'src/stores/', 'src/store.ts', 'src/errors.ts', 'src/ids.ts'],
-      'src/store/',
-      ...['src/secrets.ts', 'src/clock.ts', 'src/random.ts', 'src/scheduler.ts'],
-      ...['src/background-loop.ts', 'src/marker-keys.ts'],
-      ...['pg', 'node:'],
-    ],
-    fix: 'a store knows the domain and its port only: take the rest as an argument',
-  },
-  {
-    from: ['src/channels/'],
-    only: [
-      ...['src/domain/', 'src/channels/', 'src/channel.ts', 'src/github.ts', 'src/errors.ts'],
-      ...['src/github/errors.ts', 'src/secrets.ts', 'src/hide-secrets.ts', 'src/validation/'],
-      ...['src/invisible-text.ts', 'src/shown-text.ts'],
-      ...['node:crypto', 'zod'],
-    ],
-    fix: 'a channel knows its port, and GitHub by its port alone: take the rest as an argument',
-  },
-  {
-    from: ['src/outbox/'],
-    only: [
-      ...['src/domain/', 'src/outbox/', 'src/channels/', 'src/channel.ts', 'src/store.ts'],
-      ...['src/store/', 'src/github.ts', 'src/github/errors.ts', 'src/errors.ts'],
-      ...['src/learn-rename.ts', 'src/background-loop.ts', 'src/clock.ts', 'src/scheduler.ts'],
-      ...['src/log.ts', 'src/metrics.ts'],
-    ],
-    fix: 'nothing downstream calls upstream: put what both need beside the ports, in src/',
-  },
-  {
-    from: ['src/simulator/'],
-    // How a misspelt option is told is no behaviour that is tested here.
-    only: [
-      ...['src/simulator/', 'src/clock.ts', 'src/random.ts', 'src/scheduler.ts', 'node:'],
-      'src/validation/near-name.ts',
-    ],
-    fix: 'the simulator must not share the mistakes of what it tests: it knows nothing of it',
-  },
-]
+export const importTable = readImportTable(
+  readFileSync(join(repository, 'ARCHITECTURE.md'), 'utf8'),
+)
 
 const dialectHomes = ['src/stores/', 'src/settings/', 'src/open-store.ts']
 
@@ -110,15 +46,19 @@ const within = (places: readonly string[], path: string): boolean =>
 
 const isProduct = (path: string): boolean => path.startsWith('src/') && !isTest(path)
 
+/** Every file is in a part of the table and imports what its row names. */
 export const importDirection: Rule = (source) => {
-  if (!isProduct(source.path)) return []
-  return directions
-    .filter(({ from }) => within(from, source.path))
-    .flatMap(({ only, fix }) =>
-      importsOf(source)
-        .filter(({ target }) => !within(only, target))
-        .map(({ node, target }) => findingAt(source, node, `imports ${target}; ${fix}`)),
-    )
+  if (!isProduct(source.path) || !source.path.endsWith('.ts')) return []
+  const part = partOf(importTable, source.path)
+  if (part === undefined) {
+    return [`${source.path}:1 has no row in ARCHITECTURE.md, "Folders, in reading order"; add it`]
+  }
+  const fix =
+    `the row "${part.name}" of ARCHITECTURE.md does not name it; take what you need as an ` +
+    'argument, or move what both need to a part above both'
+  return importsOf(source)
+    .filter(({ target }) => !mayImport(importTable, part, target))
+    .map(({ node, target }) => findingAt(source, node, `imports ${target}; ${fix}`))
 }
 
 export const storesAreNamedOnce: Rule = (source) => {
