@@ -13,12 +13,12 @@ export const maybeTime = (ms: number | null): string | null => (ms === null ? nu
 
 export const problem = z
   .looseObject({
-    type: z.string().optional().describe('Not given: `about:blank`.'),
+    type: z.string().optional().describe('Default: `about:blank`.'),
     title: z.string().describe('The status in words.'),
     status: z.int().describe('The status of the answer.'),
     detail: z.string().describe('What is wrong, for people.'),
     code: z.string().describe('What is wrong, for programs; stable.'),
-    request_id: z.string().describe('Find the request in the log by it.'),
+    request_id: z.string().describe('The id of the request in the log.'),
     errors: z
       .array(
         z.strictObject({
@@ -40,7 +40,7 @@ export function listOf<T extends z.ZodType>(item: T) {
     next_cursor: z
       .string()
       .nullable()
-      .describe('Give it as `cursor` for the next page; null on the last.'),
+      .describe('Send it as `cursor` to get the next page; null on the last page.'),
   })
 }
 
@@ -51,7 +51,7 @@ export function pageView<T, V>(page: Paged<T>, view: (item: T) => V) {
 /** The query parameters of every list. */
 export const paging = {
   limit: fromQuery(wholeNumber(1, 1000)).default(100).describe('How many items a page has.'),
-  cursor: line(1000).optional().describe('`next_cursor` of the page before.'),
+  cursor: line(1000).optional().describe('`next_cursor` of the previous page.'),
 }
 
 /** Of a list without filters. */

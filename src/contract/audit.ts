@@ -34,7 +34,7 @@ export const auditStreamQuery = z.strictObject({
 export const auditStreamHeaders = z.looseObject({
   'last-event-id': place
     .optional()
-    .describe('The last `id` that was received. Goes before `after`.'),
+    .describe('The last `id` that was received. It overrides `after`.'),
 })
 
 export const runAuditQuery = pagingQuery
@@ -44,8 +44,8 @@ export const auditEvent = z
     id: z.int().describe('Names the event. Also the fence of a claim or lease.'),
     order: z
       .int()
-      .describe('Its place in the order of commits: what comes after you read is always above.'),
-    at: time.describe('When it happened, by the clock of the store.'),
+      .describe('Its place in the order of commits. Later events always have a higher one.'),
+    at: time.describe("When it happened, by the store's clock."),
     type: z.string().describe('What happened, such as `run.claimed`.'),
     actor: z.string().describe('Who did it: `admin`, `token:ID`, `run:ID`, `sweeper` and so on.'),
     run_id: z.string().nullable().describe('The run it happened to.'),

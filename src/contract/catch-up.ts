@@ -4,25 +4,25 @@ import type { CatchUpReport } from '../intake/catch-up-report.ts'
 
 export const catchUpReport = z
   .strictObject({
-    ingested: z.int().describe('Webhooks that GitHub sent and that never came: fetched now.'),
-    reconciled: z.int().describe('Pull requests that were not as we knew them.'),
+    ingested: z.int().describe('Webhooks that GitHub sent and that did not arrive: fetched now.'),
+    reconciled: z.int().describe('Pull requests that had changed without a webhook.'),
     runs_made: z.array(z.string()).describe('Ids of the runs they led to.'),
     runs_cancelled: z.array(z.string()).describe('Ids of runs whose pull request was closed.'),
     looked_at: z
       .strictObject({
-        deliveries: z.int().describe('Entries of the record that GitHub keeps of what it sent.'),
-        repositories: z.int().describe('Repositories whose pull requests were looked at.'),
-        pull_requests: z.int().describe('Pull requests that may have changed unheard.'),
+        deliveries: z.int().describe("Entries of GitHub's own list of sent webhooks."),
+        repositories: z.int().describe('Repositories whose pull requests were checked.'),
+        pull_requests: z.int().describe('Pull requests that may have changed without a webhook.'),
       })
-      .describe('How much there was to look at.'),
+      .describe('How much was checked.'),
     skipped: z
       .array(
         z.strictObject({
           what: z.string().describe('A repository, a webhook, or all webhooks.'),
-          reason: z.string().describe('Why it was not looked at or not taken.'),
+          reason: z.string().describe('Why it was not checked or not taken in.'),
         }),
       )
-      .describe('What was left out; at most a hundred.'),
+      .describe('What was skipped: at most 100 entries.'),
   })
   .register(z.globalRegistry, { id: 'CatchUpReport' })
 

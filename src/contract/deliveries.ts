@@ -1,4 +1,4 @@
-/** Deliveries on the wire: what has to leave, where it stands, what became of each try. */
+/** Deliveries on the wire: what has to be sent, its state, and how each attempt ended. */
 import { z } from 'zod'
 import { givenContents } from '../channels/contents.ts'
 import {
@@ -23,8 +23,8 @@ export const ownDeliveryParams = z.strictObject({
       'must be 1 to 100 letters, digits, underscores, dots, colons or hyphens',
     )
     .describe(
-      'What the run calls it, the same in every repeat: 1 to 100 of `A-Z a-z 0-9 _ . : -`, other ' +
-        'than `anchor`, `status` and `check`.',
+      "The run's name for it, the same in every repeat: 1 to 100 of `A-Z a-z 0-9 _ . : -`, " +
+        'except `anchor`, `status` and `check`.',
     ),
 })
 
@@ -126,7 +126,9 @@ export const confirmBody = z
   .strictObject({
     provider_message_id: line(200)
       .optional()
-      .describe("The other side's id of it, such as a comment's. Default: the one known."),
+      .describe(
+        "The id that GitHub gave it, such as a comment's. Default: the id that is " + 'known.',
+      ),
   })
   .optional()
 
@@ -137,19 +139,22 @@ const trouble = z.strictObject({
 })
 
 const deliveryFields = {
-  id: z.string().describe('Our own id of it.'),
+  id: z.string().describe('Id of the delivery.'),
   channel: z.string().describe('Where it goes, such as `github-comment`.'),
   kind: z
     .enum(['state', 'message'])
-    .describe('A state shows how things are, its newest version counts; a message arrives once.'),
+    .describe(
+      'A `state` says how its target should look; only the newest version counts. A ' +
+        '`message` arrives once.',
+    ),
   name: z.string().describe('`anchor`, `status`, `check`, or what its run called it.'),
   target: z.string().describe('What it is about: `acme/widgets#5`, or a commit and its context.'),
-  run_id: z.string().describe('The run that speaks.'),
+  run_id: z.string().describe('The run that publishes it.'),
   task_id: optionalText.describe('Always null so far.'),
-  round: z.int().describe('Of the run.'),
+  round: z.int().describe('The round of the run.'),
   version: z
     .strictObject({
-      fence: z.int().describe('The claim it speaks for.'),
+      fence: z.int().describe('The fence of the claim that it belongs to.'),
       seq: z.int().describe('Counts its versions.'),
     })
     .describe('A higher fence, then a higher seq, is newer.'),
@@ -158,18 +163,22 @@ const deliveryFields = {
   reason: optionalText.describe('Why it failed or was skipped.'),
   due_at: time
     .nullable()
-    .describe('When there is next something to do; null while it waits for another one.'),
-  tries: z.int().describe('Tries of this version that came to nothing.'),
-  error: trouble.nullable().describe('What went wrong the last time.'),
-  in_doubt: z.boolean().describe('A try ended without an answer: it may have arrived.'),
-  settling: z.boolean().describe('Something may still arrive late; it is looked at again.'),
-  provider_message_id: optionalText.describe("The other side's id of it."),
+    .describe('When the next step is due; null while it waits for another delivery.'),
+  tries: z.int().describe('Failed attempts of this version.'),
+  error: trouble.nullable().describe('What went wrong in the last attempt.'),
+  in_doubt: z.boolean().describe('An attempt ended without an answer: it may have arrived.'),
+  settling: z
+    .boolean()
+    .describe('A late request may still change the target, so it is read again.'),
+  provider_message_id: optionalText.describe('The id that GitHub gave it.'),
   url: optionalText.describe('Where people see it.'),
-  created_at: time.describe('When it was wanted first.'),
-  updated_at: time.describe('When its newest version was wanted.'),
+  created_at: time.describe('When its first version was made.'),
+  updated_at: time.describe('When its newest version was made.'),
   sent_at: time.nullable().describe('When a version of it was last sent.'),
   closed_at: time.nullable().describe('When it was sent, failed or skipped.'),
-  deadline_at: time.describe('Not sent by then, it fails. Time spent blocked does not count.'),
+  deadline_at: time.describe(
+    'If it is not sent by then, it fails. Time spent blocked does not ' + 'count.',
+  ),
 }
 
 export const delivery = z
@@ -179,37 +188,37 @@ export const delivery = z
 export const ownDelivery = z
   .strictObject({
     ...deliveryFields,
-    already: z.boolean().describe('It was published before; nothing was done.'),
+    already: z.boolean().describe('It was published before; nothing changed.'),
   })
   .register(z.globalRegistry, { id: 'OwnDelivery' })
 
 const attempt = z.strictObject({
-  id: z.string().describe('Our own id of the try.'),
-  action: z.enum(['create', 'edit', 'remove']).describe('What was to be done.'),
+  id: z.string().describe('Id of the attempt.'),
+  action: z.enum(['create', 'edit', 'remove']).describe('What it was meant to do.'),
   version: deliveryFields.version.describe('The version it carried.'),
   started_at: time.describe('When it was stored, before the request left.'),
   ended_at: time.nullable().describe('When its outcome was known; null until then.'),
-  outcome: z.enum(attemptOutcomes).nullable().describe('What became of it.'),
-  late: z.boolean().describe('Its outcome came after somebody else had taken over.'),
+  outcome: z.enum(attemptOutcomes).nullable().describe('How it ended.'),
+  late: z.boolean().describe('Its outcome came after its lease was lost.'),
   error: trouble.nullable().describe('What went wrong.'),
   http_status: z.int().nullable().describe('The status of the answer.'),
-  request_id: optionalText.describe('Ours, sent along as `x-request-id`.'),
-  github_request_id: optionalText.describe("GitHub's, for its support."),
+  request_id: optionalText.describe('Our id of the request, sent as `x-request-id`.'),
+  github_request_id: optionalText.describe("GitHub's id of the request, for its support."),
   provider_message_id: optionalText.describe('What it made or changed.'),
 })
 
 export const deliveryWithAttempts = z
   .strictObject({
     ...deliveryFields,
-    content: z.unknown().describe('What it should show, in the form its channel keeps it in.'),
-    attempts: z.array(attempt).describe('The last 100 tries, newest first.'),
+    content: z.unknown().describe('What it should show, in the form that its channel stores.'),
+    attempts: z.array(attempt).describe('The last 100 attempts, newest first.'),
   })
   .register(z.globalRegistry, { id: 'DeliveryWithAttempts' })
 
 export const deliveryList = listOf(delivery)
 
 const window = z.strictObject({
-  used: z.int().describe('Writes in the last of them.'),
+  used: z.int().describe('Writes in this time.'),
   progress: z.int().describe('Edits among them that only showed progress: at most half.'),
   limit: z.int().nullable().describe('How many are allowed; null when it is off.'),
 })
@@ -224,7 +233,7 @@ export const budgetParams = z.strictObject({
 export const budget = z
   .strictObject({
     identity: z.string().describe('Who writes: an installation, or an account.'),
-    blocked_until: time.nullable().describe('GitHub said not to ask before then.'),
+    blocked_until: time.nullable().describe('GitHub asked us to wait until then.'),
     blocked_reason: optionalText.describe('What GitHub said.'),
     last_write_at: time.nullable().describe('When it last wrote.'),
     minute: window.describe('The last 60 seconds.'),

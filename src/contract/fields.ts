@@ -66,10 +66,10 @@ const positiveOnly = 'must be a positive whole number'
 export const positive = z.int(positiveOnly).min(1, positiveOnly)
 
 export const leaseMs = wholeNumber(1000, 3_600_000).describe(
-  "Length of the lease in milliseconds; the server's setting when not given.",
+  "Length of the lease in milliseconds. Default: the server's setting.",
 )
 export const waitMs = wholeNumber(0, 60_000).describe(
-  'How long the server may hold the request, milliseconds; 0 answers at once.',
+  'How long the server may wait before it answers, in milliseconds. 0 answers at once.',
 )
 export const leaseToken = line(300).meta({ examples: ['hfl_…'] })
 

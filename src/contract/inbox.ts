@@ -6,13 +6,13 @@ import { fromQuery, id, line, positive, repo } from './fields.ts'
 
 const decision = z
   .enum(inboxDecisions)
-  .describe('`accepted`, `ignored` for `reason`, or `duplicate` of an event known before.')
-const reason = z.string().nullable().describe('Why it was ignored, or is a duplicate.')
-const runIds = z.array(z.string()).describe('The runs it led to, or met.')
+  .describe('`accepted`, `ignored` (see `reason`), or `duplicate` of an earlier event.')
+const reason = z.string().nullable().describe('Why it was ignored or counts as a duplicate.')
+const runIds = z.array(z.string()).describe('The runs that it started, or that already existed.')
 
 export const webhookAnswer = z
   .strictObject({
-    inbox_id: z.string().describe('Ask what became of it with `GET /v1/inbox/{id}`.'),
+    inbox_id: z.string().describe('See what it led to with `GET /v1/inbox/{id}`.'),
     decision,
     reason,
     run_ids: runIds,
@@ -25,7 +25,7 @@ export const inboxParams = z.strictObject({
 
 export const inboxQuery = z.strictObject({
   state: z.enum(inboxStates).optional().describe('Only entries in this state.'),
-  decision: z.enum(inboxDecisions).optional().describe('Only what was decided like this.'),
+  decision: z.enum(inboxDecisions).optional().describe('Only entries with this decision.'),
   event: z
     .string()
     .regex(/^[a-z0-9_]{1,64}$/, 'must be a GitHub event name such as pull_request')
@@ -48,27 +48,32 @@ const outcome = z.strictObject({
 })
 
 const entryFields = {
-  id: z.string().describe('Our own id of the webhook.'),
+  id: z.string().describe('Id of the entry.'),
   webhook_id: z.string().describe("GitHub's GUID of the delivery."),
   event: z.string().describe("GitHub's name of the event."),
   action: z.string().nullable().describe('What happened, where the event says so.'),
-  repo: z.string().nullable().describe('`owner/name` in lower case, as the event had it.'),
-  number: z.int().nullable().describe('Of the pull request or issue.'),
-  sender: z.string().nullable().describe('Who caused it; null for an account that is gone.'),
+  repo: z.string().nullable().describe('`owner/name` of the event, in lower case.'),
+  number: z.int().nullable().describe('Number of the pull request or issue.'),
+  sender: z
+    .string()
+    .nullable()
+    .describe('Login of the account that caused it; null for a deleted account.'),
   state: z
     .enum(inboxStates)
-    .describe('`waiting` until it is processed; `failed` when a rule of a run type broke on it.'),
+    .describe(
+      '`waiting` until it is processed; `failed` if a rule of a run type threw an ' + 'error.',
+    ),
   decision,
   reason,
   run_ids: runIds,
-  outcomes: z.array(outcome).describe('What it meant for each run type that listens to it.'),
-  duplicate_of: z.string().nullable().describe('The entry that brought this event first.'),
-  event_at: time.nullable().describe('When it happened, by the clock of GitHub.'),
-  received_at: time.describe('When it was committed here.'),
-  processed_at: time.nullable().describe('When what it led to was done.'),
-  next_try_at: time.nullable().describe('When a waiting entry is looked at again, at the latest.'),
-  tries: z.int().describe('How often it could not be decided yet.'),
-  last_error: z.string().nullable().describe('Why not, the last time.'),
+  outcomes: z.array(outcome).describe('What it led to, for each run type that listens to it.'),
+  duplicate_of: z.string().nullable().describe('The entry that had this event first.'),
+  event_at: time.nullable().describe("When it happened, by GitHub's clock."),
+  received_at: time.describe('When it was stored.'),
+  processed_at: time.nullable().describe('When it was processed.'),
+  next_try_at: time.nullable().describe('When a waiting entry is tried again, at the latest.'),
+  tries: z.int().describe('How often processing was tried without a decision.'),
+  last_error: z.string().nullable().describe('Why the last try failed.'),
 }
 
 export const inboxEntry = z

@@ -24,7 +24,7 @@ export async function runPage(store: AnchorSource, page: Paged<Run>) {
   return { items, next_cursor: page.nextCursor }
 }
 
-/** What was done is told even if the store is lost before it says where its comment stands. */
+/** What was done is answered even if the store is lost before it says where the comment is. */
 async function anchorsOf(
   { outbox }: AnchorSource,
   runs: readonly Run[],

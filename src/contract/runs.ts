@@ -25,20 +25,21 @@ import { pickedBy } from './forms.ts'
 const claimCommon = {
   webhook_id: line(200)
     .optional()
-    .describe("GitHub's delivery GUID: an event that was decided on before is no new event."),
+    .describe("GitHub's delivery GUID. An event that was decided before is not a new event."),
   delivery_id: line(200).optional().describe('Another name for `webhook_id`.'),
   repo_id: positive.optional().describe("GitHub's numeric id of the repository."),
   event: line(100).optional().describe('Name of the event, such as `pull_request`.'),
   action: line(100).optional().describe('Action of the event, such as `synchronize`.'),
-  sender: line(100).optional().describe('Login of who caused the event.'),
+  sender: line(100).optional().describe('Login of the account that caused the event.'),
   event_at: instant
     .optional()
     .describe(
-      "GitHub's time of the event, cut to whole seconds: which of two heads is newer. Else " +
-        'arrival decides; so it does where it is more than two seconds ahead of our clock.',
+      "GitHub's time of the event, cut to whole seconds. It decides which of two heads is " +
+        'newer. Without it, or if it is more than two seconds ahead of our clock, the order of ' +
+        'arrival decides.',
     ),
-  rerun: z.boolean().optional().describe('A person asks for it to be done again.'),
-  input: anyJson.optional().describe('Any JSON for the one who does the work, at most 256 KB.'),
+  rerun: z.boolean().optional().describe('A person asked for a rerun.'),
+  input: anyJson.optional().describe('Any JSON for the worker, at most 256 KB.'),
   lease: z
     .boolean()
     .optional()
@@ -46,8 +47,8 @@ const claimCommon = {
   lease_ms: leaseMs
     .optional()
     .describe(
-      "Length of the lease in milliseconds; the server's setting when not given. With " +
-        '`lease: false` it is what a worker gets who names no length of its own.',
+      "Length of the lease in milliseconds. Default: the server's setting. With `lease: " +
+        'false` it is the length for a worker that names none.',
     ),
 }
 
@@ -76,7 +77,9 @@ export const jobClaim = z
     }),
     subject: line(500)
       .optional()
-      .describe('What the job is about: one run of a subject is active. Default: the key.'),
+      .describe(
+        'What the job is about. One run of a subject is active at a time. Default: ' + 'the key.',
+      ),
     type: runType,
     repo: repo.optional(),
     sha: sha.optional().describe('Commit the job is about: 40 or 64 hex digits.'),
@@ -94,7 +97,10 @@ function isJob(body: unknown): boolean {
 }
 
 export const leaseBody = z.strictObject({
-  worker: line(200).meta({ examples: ['builder-1'], description: 'Who asks; shown to people.' }),
+  worker: line(200).meta({
+    examples: ['builder-1'],
+    description: 'Name of the worker; shown to people.',
+  }),
   types: z
     .array(runType)
     .min(1, 'must name at least one type')
@@ -105,9 +111,7 @@ export const leaseBody = z.strictObject({
   wait_ms: waitMs.optional(),
   lease_ms: leaseMs
     .optional()
-    .describe(
-      "Length of the lease, milliseconds. Default: the run's own, from its claim or last holder.",
-    ),
+    .describe('Length of the lease in milliseconds. Default: that of its claim or last holder.'),
 })
 
 const holder = {
@@ -121,7 +125,7 @@ export const heartbeatBody = z
     ...holder,
     lease_ms: leaseMs
       .optional()
-      .describe('Length of the lease from now on, milliseconds. Default: as before.'),
+      .describe('New length of the lease in milliseconds. Default: as before.'),
     wait_ms: waitMs.optional(),
   })
   .optional()
@@ -130,11 +134,11 @@ export const releaseBody = z.strictObject(holder).optional()
 
 export const completeBody = z.strictObject({
   ...holder,
-  outcome: z.enum(outcomes).describe('How the work went.'),
+  outcome: z.enum(outcomes).describe('How the work ended.'),
   verdict: z
     .enum(verdicts)
     .optional()
-    .describe('What the work found, whichever way it went. Default: none.'),
+    .describe('What the work found, whatever its outcome. Default: none.'),
   summary: text(200_000).optional().describe('Markdown for people.'),
   description: text(2000).optional().describe('One sentence for a status.'),
   target_url: httpUrl.optional().describe('Where people read more: an http or https URL.'),
@@ -148,7 +152,7 @@ export const completeBody = z.strictObject({
       }),
     ])
     .optional()
-    .describe('What went wrong; a plain text has the code `failed`.'),
+    .describe('What went wrong. A plain text gets the code `failed`.'),
 })
 
 export const noFields = z.strictObject({}).optional()
@@ -182,16 +186,16 @@ export const run = z
     phase: optionalText.describe('Always null so far.'),
     base_sha: optionalText.describe('Commit the pull request is based on.'),
     head_sha: optionalText.describe("Commit at the pull request's head, or of the job."),
-    state: z.enum(runStates).describe('Where it is; the first three are active.'),
+    state: z.enum(runStates).describe('Its state. The first three are active.'),
     attempt: z.int().describe('Counts the holders of this round, from 1.'),
     round: z.int().describe('Counts the decisions to do the work, from 1.'),
-    fence: z.int().describe('Grows with every holder: the lower of two is the older.'),
+    fence: z.int().describe('Grows with every holder. A lower fence is older.'),
     superseded_by: optionalText.describe('Key of the run that took its place.'),
     created_at: time.describe('When it was claimed first.'),
-    started_at: time.nullable().describe('When its present holder began.'),
+    started_at: time.nullable().describe('When its current holder started.'),
     finished_at: time.nullable().describe('When this round ended.'),
-    deadline_at: time.nullable().describe('When its holder has to be done.'),
-    outcome: z.enum(outcomes).nullable().describe('How the work went, as its holder said.'),
+    deadline_at: time.nullable().describe('When its holder has to finish.'),
+    outcome: z.enum(outcomes).nullable().describe('How the work ended, as its holder reported.'),
     verdict: z.enum(verdicts).nullable().describe('What the work found.'),
     summary: optionalText.describe('Markdown for people.'),
     description: optionalText.describe('One sentence for a status.'),
@@ -202,7 +206,7 @@ export const run = z
       .strictObject({
         event: optionalText.describe('Name of the event.'),
         action: optionalText.describe('Action of the event.'),
-        sender: optionalText.describe('Login of who caused it.'),
+        sender: optionalText.describe('Login of the account that caused it.'),
       })
       .nullable()
       .describe('The event that led to this round.'),
@@ -213,8 +217,8 @@ export const run = z
         verdict: z.enum(verdicts).nullable().describe('What it found.'),
       })
       .nullable()
-      .describe("The subject's run before this one that finished."),
-    result: z.unknown().describe('What its holder gave for programs.'),
+      .describe('The last finished run of the subject before this one.'),
+    result: z.unknown().describe('Data from its holder, for programs.'),
     error: z
       .strictObject({
         code: z.string().describe('For programs.'),
@@ -229,29 +233,27 @@ export const run = z
       })
       .nullable()
       .describe('Its comment on GitHub; null until there is one.'),
-    status_context: optionalText.describe(
-      'What its commit status is called; null where it has none.',
-    ),
+    status_context: optionalText.describe('The context of its commit status; null if it has none.'),
   })
   .register(z.globalRegistry, { id: 'Run' })
 
 export const lease = z
   .strictObject({
-    token: z.string().describe('To be sent as `lease_token`.'),
-    expires_at: time.describe('Until when it is good without a heartbeat.'),
+    token: z.string().describe('Send it as `lease_token`.'),
+    expires_at: time.describe('When it expires without a heartbeat.'),
   })
   .register(z.globalRegistry, { id: 'Lease' })
 
 export const claimed = z
   .strictObject({
-    should_process: z.boolean().describe('Whether you are the one to do the work.'),
+    should_process: z.boolean().describe('True: do the work. False: do nothing.'),
     reason: z.enum(claimReasons).describe('Why, or why not.'),
     run_key: z.string().describe('What makes two claims the same work.'),
-    superseded_run_keys: z.array(z.string()).describe('Keys of the runs this one took over from.'),
+    superseded_run_keys: z.array(z.string()).describe('Keys of the runs that this one superseded.'),
     run: run.nullable().describe('The run; null when it is past its retention.'),
-    lease: lease.nullable().describe('Yours; null when there is nothing to hold.'),
+    lease: lease.nullable().describe('Your lease; null when you hold none.'),
     run_token: optionalText.describe(
-      'A bearer token that reaches this run alone, for whoever does the work.',
+      'A bearer token for this run only, for the program that does the work.',
     ),
   })
   .register(z.globalRegistry, { id: 'Claimed' })
@@ -260,12 +262,12 @@ export const leased = z
   .strictObject({
     run: run.describe('The run you hold now.'),
     lease: lease.describe('Your lease on it.'),
-    run_token: z.string().describe('A bearer token that reaches this run alone.'),
+    run_token: z.string().describe('A bearer token for this run only.'),
   })
   .register(z.globalRegistry, { id: 'Leased' })
 
 export const renewed = z.strictObject({
-  expires_at: time.describe('Until when the lease is good now.'),
+  expires_at: time.describe('When the lease expires now.'),
 })
 export const runList = listOf(run)
 

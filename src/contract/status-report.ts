@@ -12,12 +12,12 @@ const controls = /\p{Cc}/u
 /** One line: shown in a comment, in lists and in terminals. */
 export const statusText = text(givenMax)
   .transform((given) => given.replaceAll(breaks, ' ').replaceAll('\t', ' ').trim())
-  .refine((told) => told !== '', 'must not be empty')
+  .refine((line) => line !== '', 'must not be empty')
   .refine(
-    (told) => codePoints(told) <= codePointsMax,
+    (line) => codePoints(line) <= codePointsMax,
     `must be at most ${codePointsMax} characters`,
   )
-  .refine((told) => !controls.test(told), 'must be without control characters')
+  .refine((line) => !controls.test(line), 'must be without control characters')
   .meta({
     examples: ['Reading the diff'],
     description: `For people: 1 to ${codePointsMax} characters. Line breaks become spaces.`,
@@ -32,17 +32,17 @@ export const statusBody = z.strictObject({
     .string()
     .regex(/^[\x21-\x7e]{1,255}$/, 'must be 1 to 255 visible ASCII characters')
     .optional()
-    .describe('Within the run: the same key and status is one report, answered alike.'),
+    .describe('Unique in the run: a repeat with the same key and status counts once.'),
 })
 
 export const statusReported = z.strictObject({
-  status: z.literal('ok').describe('It was taken, and is shown soon.'),
-  reported_status: z.string().describe('What is shown of it.'),
+  status: z.literal('ok').describe('The report was stored and is shown soon.'),
+  reported_status: z.string().describe('The text that is shown.'),
 })
 
 export type StatusBody = z.infer<typeof statusBody>
 export type StatusReportedView = z.infer<typeof statusReported>
 
-function codePoints(told: string): number {
-  return Array.from(told).length
+function codePoints(line: string): number {
+  return Array.from(line).length
 }

@@ -16,10 +16,11 @@ export const tokenBody = z
       .meta({
         examples: ['worker'],
         description:
-          'What it may do. `admin`: everything. `operator`: look, cancel, rerun. `worker`: claim ' +
-          'to complete. `read`: look. `bot:CHANNEL`: deliver for one channel.',
+          'What it may do. `admin`: everything. `operator`: read, cancel, rerun. `worker`: ' +
+          'claim, lease and complete runs. `read`: read. `bot:CHANNEL`: deliver for one ' +
+          'channel.',
       }),
-    name: line(200).optional().describe('Whose it is; shown in lists.'),
+    name: line(200).optional().describe('Who uses it; shown in lists.'),
     user_id: positive.optional().describe('The number of the person it acts for.'),
     repos: z
       .array(
@@ -34,8 +35,8 @@ export const tokenBody = z
       .meta({
         examples: [['acme/*']],
         description:
-          'Only these repositories: `owner/name` follows one through renames, `owner/*` ' +
-          'means all that are called so now. For the scopes operator, worker and read.',
+          'Only these repositories: `owner/name` follows one through renames, `owner/*` means ' +
+          'all that have such a name now. For the scopes operator, worker and read.',
       }),
     types: z
       .array(runType)
@@ -43,7 +44,7 @@ export const tokenBody = z
       .max(100, 'must be at most 100 types')
       .optional()
       .describe('Only runs of these types. For the scopes operator, worker and read.'),
-    expires_at: instant.optional().describe('When it ends by itself; never when not given.'),
+    expires_at: instant.optional().describe('When it expires. Default: never.'),
   })
   .superRefine(({ scope, repos, types }, context) => {
     if (['operator', 'worker', 'read'].includes(scope)) return
@@ -56,21 +57,21 @@ export const tokenBody = z
 
 export const createdToken = z
   .strictObject({
-    id: z.string().describe('To revoke it by.'),
-    token: z.string().describe('To be sent as `Authorization: Bearer`. Shown this once.'),
+    id: z.string().describe('Id of the token, for revoking it.'),
+    token: z.string().describe('Send it as `Authorization: Bearer`. It is shown only once.'),
   })
   .register(z.globalRegistry, { id: 'CreatedToken' })
 
 export const token = z
   .strictObject({
-    id: z.string().describe('To revoke it by.'),
+    id: z.string().describe('Id of the token, for revoking it.'),
     scope: z.string().describe('What it may do.'),
-    name: z.string().nullable().describe('Whose it is.'),
+    name: z.string().nullable().describe('Who uses it.'),
     user_id: z.int().nullable().describe('The number of the person it acts for.'),
     repos: z.array(z.string()).nullable().describe('The repositories it is limited to.'),
     types: z.array(z.string()).nullable().describe('The run types it is limited to.'),
     created_at: time.describe('When it was made.'),
-    expires_at: time.nullable().describe('When it ends by itself.'),
+    expires_at: time.nullable().describe('When it expires; null if never.'),
     last_used_at: time.nullable().describe('When it was last used, to the minute.'),
   })
   .register(z.globalRegistry, { id: 'Token' })

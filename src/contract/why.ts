@@ -15,19 +15,21 @@ export const whyQuery = z.strictObject({
 const storyEntry = z.strictObject({
   at: time.describe('When it happened.'),
   text: z.string().describe('One sentence: what happened, what was decided, and why.'),
-  type: z.string().describe('The audit type it tells of; `left_out` for what is not told.'),
+  type: z
+    .string()
+    .describe('The audit type of the event; `left_out` for events that are not ' + 'shown.'),
   run_id: z.string().nullable().describe('The run it happened to.'),
   webhook_id: z.string().nullable().describe("GitHub's GUID of the delivery."),
 })
 
 const awaited = z.strictObject({
-  what: z.string().describe('What is awaited, and what happens if it does not come.'),
-  until: time.nullable().describe('Null where no time is set; in the past when it is overdue.'),
+  what: z.string().describe('What has to happen next, and what follows if it does not.'),
+  until: time.nullable().describe('Null if there is no deadline; in the past if it is overdue.'),
 })
 
 const action = z.strictObject({
-  text: z.string().describe('What a person can do as things stand.'),
-  command: z.string().nullable().describe('The command that does it; null where there is none.'),
+  text: z.string().describe('What a person can do now.'),
+  command: z.string().nullable().describe('The command that does it; null if there is none.'),
 })
 
 export const why = z
@@ -35,10 +37,10 @@ export const why = z
     query: z.string().describe('The question, as it was asked.'),
     kind: z.enum(['pull_request', 'run', 'webhook', 'delivery']).describe('What was asked about.'),
     subject: z.string().describe('What it is about, such as `acme/widgets#5`.'),
-    headline: z.string().describe('How things stand now.'),
+    headline: z.string().describe('The current state, in one sentence.'),
     story: z.array(storyEntry).describe('What happened, oldest first.'),
-    awaiting: z.array(awaited).describe('What has to come next, and until when.'),
-    actions: z.array(action).describe('What would be accepted as things stand.'),
+    awaiting: z.array(awaited).describe('What has to happen next, and until when.'),
+    actions: z.array(action).describe('What would be accepted now.'),
     text: z.string().describe('All of it as plain text, for terminals and chats.'),
   })
   .register(z.globalRegistry, { id: 'Why' })

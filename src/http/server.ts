@@ -1,7 +1,7 @@
 /**
  * The HTTP door, put together: what happens to every request, in which order.
  *
- * What must hold: who is calling is settled before anything is looked up or any body is read, also
+ * What must hold: who is calling is known before anything is looked up or any body is read, also
  * for paths that do not exist; every answer carries the request's id; every refusal is a problem
  * document; no token and no body reaches the log.
  */
@@ -110,7 +110,7 @@ function createServer(deps: HttpDeps): FastifyInstance {
   })
 }
 
-/** Also a path that is not valid tells nothing to whoever has no right to ask. */
+/** A path that is not valid is refused like any other: first of all for a missing token. */
 async function refusalBefore(deps: HttpDeps, request: FastifyRequest): Promise<unknown> {
   if (!deps.isOurHost(request.headers.host)) return wrongHost(request.headers.host)
   try {
@@ -152,7 +152,7 @@ function describeReply(request: FastifyRequest, reply: FastifyReply): void {
   })
 }
 
-/** Everything that is settled before a body is read. */
+/** Everything that is decided before a body is read. */
 function guardRequests(server: FastifyInstance, deps: HttpDeps): void {
   server.decorateRequest('caller', null)
   server.decorateRequest('webhookId', null)
@@ -207,7 +207,7 @@ function refuseUntypedBody({ headers }: FastifyRequest): void {
   const sendsBody =
     headers['transfer-encoding'] !== undefined || (length !== undefined && length !== '0')
   if (!sendsBody || headers['content-type'] !== undefined) return
-  throw new HttpProblem(400, 'content_type_missing', 'The body comes without a Content-Type.', {
+  throw new HttpProblem(400, 'content_type_missing', 'The body has no Content-Type.', {
     hint: 'Send "Content-Type: application/json".',
   })
 }

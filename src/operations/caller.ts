@@ -46,7 +46,7 @@ export function leaseTokenOf(caller: Caller): LeaseToken | undefined {
   return { id: caller.tokenId, until: caller.expiresAt }
 }
 
-/** The lease that the caller holds: the one it names, or the one that its run token stands for. */
+/** The lease that the caller holds: the one it names, or the one of its run token. */
 export function heldLeaseHash(caller: Caller, token: string | undefined): string {
   if (token !== undefined) return hashLeaseToken(token)
   if (caller.kind === 'run') return caller.leaseHash

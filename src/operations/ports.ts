@@ -15,7 +15,7 @@ export interface OperationPorts {
   readonly store: OperationStore
   readonly runs: Runs
   readonly intake: Pick<Intake, 'replay'>
-  /** Looks now for what no webhook told us. */
+  /** Looks now for webhooks that never came and changes without one. */
   readonly catchUp: () => Promise<CatchUpReport>
   readonly auditFeed: AuditFeed
   /** What runs of a type may publish. */

@@ -137,7 +137,7 @@ describe('a run', () => {
     }
     const ended = await get(url, first.run_token)
     expect(ended.statusCode).toBe(401)
-    expect(ended.json()).toMatchObject({ hint: expect.stringMatching(/^Stop: /) as string })
+    expect(ended.json()).toMatchObject({ hint: expect.stringMatching(/^Stop working: /) as string })
     const history = await get(`${url}/audit`)
     const types = history.json<{ items: { type: string }[] }>().items.map(({ type }) => type)
     expect(types.sort()).toEqual(['run.claim_skipped', 'run.claimed', 'run.succeeded'])

@@ -1,6 +1,6 @@
 /**
- * Flags that narrow a list, checked by the same schemas as the query of the HTTP endpoint, and told
- * of in the words of the command line.
+ * Flags that narrow a list, checked by the same schemas as the query of the HTTP endpoint, with
+ * messages in the words of the command line.
  */
 import type { Command } from 'commander'
 import { z } from 'zod'

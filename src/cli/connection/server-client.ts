@@ -27,13 +27,13 @@ export function bearerFor(world: Pick<World, 'env' | 'cwd'>, flag: string | unde
     if (answer.found !== null) return checkBearer(answer.found.text, name)
   }
   throw new UsageError(
-    'A server wants a token',
+    '--url needs a token',
     'Set HOLDFAST_TOKEN or HOLDFAST_ADMIN_TOKEN (or either as NAME_FILE), or give --token.',
   )
 }
 
 function checkBearer(text: string, name: string): string {
-  if (!/^[\x21-\x7e]+$/.test(text)) throw new UsageError(`${name} is no token`)
+  if (!/^[\x21-\x7e]+$/.test(text)) throw new UsageError(`${name} is not a valid token`)
   return text
 }
 
@@ -151,8 +151,8 @@ interface ProblemText {
 
 function refusal(status: number, answer: unknown, server: string): Error {
   const problem = (answer ?? {}) as ProblemText
-  const told = [problem.detail, problem.title].find((text) => typeof text === 'string')
-  const message = `${server} answered ${status}${told === undefined ? '' : `: ${told}`}`
+  const said = [problem.detail, problem.title].find((text) => typeof text === 'string')
+  const message = `${server} answered ${status}${said === undefined ? '' : `: ${said}`}`
   if (status === 502 || status === 503 || status === 504) {
     return new UnreachableError('unreachable', message)
   }

@@ -95,10 +95,10 @@ export function noDatabase(path: string): UnreachableError {
 }
 
 function awayNotice(world: World, server: string): (away: boolean) => void {
-  let told = false
+  let saidAway = false
   return (away) => {
-    if (away === told) return
-    told = away
+    if (away === saidAway) return
+    saidAway = away
     world.terminal.err(
       away ? `${server} does not answer; trying again …\n` : `${server} is back.\n`,
     )

@@ -155,10 +155,10 @@ describe('through a server', () => {
   })
 
   test.each([
-    [{}, [], 'A server wants a token'],
+    [{}, [], '--url needs a token'],
     [{ HOLDFAST_TOKEN: '' }, [], 'HOLDFAST_TOKEN is empty'],
     [{ HOLDFAST_TOKEN_FILE: 'missing' }, [], 'does not exist'],
-    [{}, ['--token', 'two words'], '--token is no token'],
+    [{}, ['--token', 'two words'], '--token is not a valid token'],
     [{ HOLDFAST_TOKEN: 'x' }, ['--data-dir', 'd'], 'do not go with it'],
     [{ HOLDFAST_TOKEN: 'x' }, ['--url', 'holdfast.test'], '--url must be an address like'],
   ])('with %o and %j is wrong usage', async (env, argv, message) => {

@@ -61,11 +61,11 @@ async function byRunToken(
   if (isActive(run)) {
     if (held && tokenHasEnded(run, store.now())) throw endedToken()
     if (held) return runCaller(run, hash)
-    throw new ConflictError('lease_lost', 'The run has another holder, or none, by now.')
+    throw new ConflictError('lease_lost', 'The run has another holder now, or none.')
   }
   throw new HttpProblem(401, 'unauthorized', 'The run has ended.', {
     headers: askForToken.headers,
-    hint: 'Stop: its token is good for nothing more. Lease or claim the next run.',
+    hint: 'Stop working: its token is no longer valid. Lease or claim the next run.',
   })
 }
 
@@ -94,7 +94,7 @@ function unauthorized(detail: string): HttpProblem {
 /** Somebody may be guessing; a token that was right once is told apart from that. */
 export class UnknownToken extends HttpProblem {
   constructor() {
-    super(401, 'unauthorized', 'The bearer token is not known here.', askForToken)
+    super(401, 'unauthorized', 'The bearer token is unknown.', askForToken)
   }
 }
 

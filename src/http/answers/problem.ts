@@ -1,7 +1,7 @@
 /**
  * Every refusal and failure as a problem document.
  *
- * What must hold: an error that is not expected tells the caller nothing but the request id, under
+ * What must hold: an error that is not expected shows the caller nothing but the request id, under
  * which the log has the rest.
  */
 import { STATUS_CODES } from 'node:http'
@@ -43,16 +43,20 @@ const retryAfter = { 'retry-after': '1' }
 /** What the framework refuses by itself, in our words. */
 const frameworkProblems: Readonly<Record<string, HttpProblem>> = {
   FST_ERR_BAD_URL: new HttpProblem(400, 'bad_url', 'The path is not valid percent-encoded UTF-8.'),
-  FST_ERR_CTP_BODY_TOO_LARGE: new HttpProblem(413, 'body_too_large', 'A body is at most 1 MiB.'),
+  FST_ERR_CTP_BODY_TOO_LARGE: new HttpProblem(
+    413,
+    'body_too_large',
+    'The body is larger than 1 MiB.',
+  ),
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: new HttpProblem(
     400,
     'bad_content_length',
-    'The body is not as long as Content-Length says.',
+    'The length of the body differs from Content-Length.',
   ),
   FST_ERR_CTP_INVALID_MEDIA_TYPE: new HttpProblem(
     415,
     'unsupported_media_type',
-    'A body is sent as application/json.',
+    'The body must be application/json.',
     { hint: 'Send "Content-Type: application/json".' },
   ),
 }
@@ -75,7 +79,7 @@ function ofKind(error: HoldfastError, { status }: ProblemKind): HttpProblem {
   })
 }
 
-/** Its message names the field, which stands beside it here. */
+/** The message begins with the field's name, which is given beside it here. */
 function fieldErrorOf({ field, message }: InvalidInputError): FieldError {
   const named = `${field} `
   return { field, message: message.startsWith(named) ? message.slice(named.length) : message }
@@ -106,7 +110,11 @@ export function sendProblem(
   }
   const problem =
     known ??
-    new HttpProblem(500, 'internal_error', 'Something went wrong here; the log has the details.')
+    new HttpProblem(
+      500,
+      'internal_error',
+      "Something went wrong; the server's log has the details.",
+    )
   for (const [name, value] of Object.entries(problem.options.headers ?? {})) {
     void reply.header(name, value)
   }

@@ -28,16 +28,16 @@ type Json = Record<string, unknown>
 
 const meanings: Readonly<Record<string, string>> = {
   200: 'Done.',
-  201: 'Done, and something new came of it.',
-  204: 'Done, and there is nothing to show.',
-  400: 'The request has a wrong shape: a field is missing, unknown or of another type.',
+  201: 'Done; something new was made.',
+  204: 'Done; the answer has no body.',
+  400: 'The request is malformed: a field is missing, unknown or has the wrong type.',
   401: 'The token is missing or wrong.',
-  403: "The token's scope does not reach this.",
-  404: 'There is no such thing.',
+  403: 'The scope or the limits of the token are insufficient.',
+  404: 'It does not exist.',
   413: 'The body is larger than 1 MiB.',
   415: 'The body is not `application/json`.',
-  422: 'A value will not do; `errors` names the field.',
-  503: 'The store does not answer now; try again after `Retry-After` seconds.',
+  422: 'A value is invalid; `errors` names the field.',
+  503: 'The store does not answer. Try again after `Retry-After` seconds.',
 }
 
 /** Adds to a route, before it is set up, the problems that it can answer with. */
@@ -85,15 +85,15 @@ export function serveOpenApi(server: FastifyInstance, { version, sandbox }: Http
         title: 'Holdfast',
         version,
         description:
-          'Claim the work on a pull request or a job exactly once, hold it by a lease, have it ' +
-          'superseded by newer heads, finish it, and read what happened.' +
+          'Claim the work on a pull request or a job exactly once, hold it with a lease, let ' +
+          'newer heads supersede it, finish it, and read what happened.' +
           (sandbox ? '\n\nThis server is a sandbox: nothing is published to GitHub.' : ''),
       },
       tags: [
-        { name: 'Runs', description: 'Claim work, list it, cancel it or have it done again.' },
+        { name: 'Runs', description: 'Claim work, list it, cancel it or rerun it.' },
         { name: 'Work', description: 'For workers: lease a run, keep the lease, finish the run.' },
-        { name: 'Deliveries', description: 'What is shown on GitHub, and what is not yet.' },
-        { name: 'Webhooks', description: 'What GitHub sent, and what became of it.' },
+        { name: 'Deliveries', description: 'What is shown on GitHub, and what waits to be sent.' },
+        { name: 'Webhooks', description: 'What GitHub sent, and what it led to.' },
         { name: 'Audit', description: 'What happened, to what, by whom.' },
         { name: 'Tokens', description: 'Who may do what. Only for the scope `admin`.' },
         { name: 'Server', description: 'Health of the process, and this description.' },
@@ -113,8 +113,8 @@ const idempotencyKey = {
   required: false,
   schema: { type: 'string', minLength: 1, maxLength: 255 },
   description:
-    'Makes the request safe to repeat: for a day the same key and body get the first answer, ' +
-    'and the same key with another body is a 422. 1 to 255 visible characters.',
+    'Makes the request safe to repeat. For 24 hours the same key and body get the first ' +
+    'answer; the same key with another body gets 422. 1 to 255 visible characters.',
 }
 
 function withSharedParts(document: Json): Json {

@@ -44,7 +44,7 @@ export function refuseUnknown(server: FastifyInstance, request: FastifyRequest):
       headers: { allow: allowed.join(', ') },
     })
   }
-  if (request.is404) throw new HttpProblem(404, 'not_found', 'There is nothing at this path.')
+  if (request.is404) throw new HttpProblem(404, 'not_found', 'This path does not exist.')
 }
 
 function methodsOf(server: FastifyInstance, matches: (url: string) => boolean): string[] {

@@ -35,7 +35,7 @@ export function goneSignal(reply: FastifyReply, stopping: AbortSignal | undefine
   const controller = new AbortController()
   const abort = (): void => controller.abort()
   if (stopping?.aborted === true) abort()
-  // Gone before we came to ask: nothing more will be told of it.
+  // Gone already: no event will say so later.
   if (reply.raw.destroyed) {
     abort()
     return controller.signal

@@ -15,7 +15,7 @@ const utf8 = new TextDecoder('utf-8', { fatal: true })
 export function parseJsonBody(request: FastifyRequest, bytes: Buffer): unknown {
   const encoding = request.headers['content-encoding']
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
-    throw new HttpProblem(415, 'unsupported_encoding', 'A body is sent without Content-Encoding.')
+    throw new HttpProblem(415, 'unsupported_encoding', 'Send the body without Content-Encoding.')
   }
   // Many clients name the type of a body they do not send.
   if (bytes.length === 0) return undefined

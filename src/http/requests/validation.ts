@@ -2,7 +2,7 @@
  * Checks requests against the contract and says what is wrong with them.
  *
  * 400 is for a wrong shape (a field missing, unknown or of another type, a bad path), 422 for a
- * right shape with a value that will not do. Where both occur, the shape is told first.
+ * right shape with an invalid value. Where both occur, the shape is named first.
  */
 import type { FastifySchemaCompiler } from 'fastify'
 import type { z } from 'zod'
@@ -11,7 +11,7 @@ import { findingsOf, type Finding } from '../../validation/findings.ts'
 import { formFor } from '../../contract.ts'
 import { HttpProblem, type FieldError } from '../answers/problem.ts'
 
-/** Enough to mend a request by; a body can be wrong in a hundred thousand places. */
+/** Enough to fix a request by; a body can be wrong in a hundred thousand places. */
 const errorsMax = 20
 
 type Part = 'body' | 'params' | 'querystring' | 'headers'
@@ -31,11 +31,11 @@ export const checkRequest: FastifySchemaCompiler<z.ZodType> = ({ schema, httpPar
 function refusal(found: readonly Finding[], part: Part): HttpProblem {
   const shape = found.filter((one) => one.shape)
   const status = shape.length > 0 || part === 'params' ? 400 : 422
-  const told = (status === 400 && shape.length > 0 ? shape : found).map(({ path, message }) => ({
+  const errors = (status === 400 && shape.length > 0 ? shape : found).map(({ path, message }) => ({
     field: path.map(String).join('.') || part,
     message,
   }))
-  return invalid(status, told)
+  return invalid(status, errors)
 }
 
 export function invalid(status: 400 | 422, found: readonly FieldError[]): HttpProblem {

@@ -47,9 +47,10 @@ function streamRoute(app: App, deps: HttpDeps): void {
         summary: 'Follow audit events',
         description:
           'Server-sent events, as they are committed: `id` is the order, `event` the type and ' +
-          '`data` an item of the list. Return with the last `id`: nothing is lost or repeated. ' +
-          'Without a place it begins with what happens from now on. Every 15 quiet seconds, and ' +
-          'at the start, comes an event `ping` without data, with the place to go on from.',
+          '`data` an item of the list. Connect again with the last `id`: nothing is lost or ' +
+          'repeated. Without an id the stream begins with what happens from now on. At the ' +
+          'start, and after every 15 seconds without an event, a `ping` without data gives ' +
+          'the id to continue from.',
         querystring: auditStreamQuery,
         headers: auditStreamHeaders,
         response: {

@@ -1,4 +1,4 @@
-/** Looks for what no webhook told, now and not in a few minutes. */
+/** Looks now, instead of in a few minutes, for webhooks that never came. */
 import { catchUpReport, noFields } from '../../contract.ts'
 import { catchUp } from '../../operations/inbox/catch-up.ts'
 import { callerOf, type App } from '../app.ts'
@@ -14,9 +14,9 @@ export function catchUpRoutes(app: App, deps: HttpDeps): void {
         tags: ['Webhooks'],
         summary: 'Catch up with GitHub',
         description:
-          'Reads what GitHub has sent in the last three days and takes in what never came; then ' +
-          'holds open pull requests against the runs there are. A server does it by itself at ' +
-          'its start and every five minutes. Asked again, it finds nothing twice.',
+          "Reads GitHub's list of webhooks of the last three days and takes in those that did " +
+          'not arrive; then compares open pull requests with the existing runs. A server does ' +
+          'this at its start and every five minutes. Repeating it is safe.',
         body: noFields,
         response: { 200: catchUpReport },
       },

@@ -24,8 +24,8 @@ export function claimRoutes(app: App, deps: HttpDeps): void {
         tags: ['Runs'],
         summary: 'Claim a run',
         description:
-          'Decides once whether this event leads to work, however often and from how many places ' +
-          'it is asked: of all claims for one pair of commits, or one key, exactly one gets 201.',
+          'Decides once whether this event leads to work. Of all claims for one pair of ' +
+          'commits, or one key, exactly one gets 201, however many programs ask at once.',
         body: claimBody,
         response: { 200: claimed, 201: claimed },
       },
@@ -45,8 +45,8 @@ export function claimRoutes(app: App, deps: HttpDeps): void {
         access: rerunRun.reach,
         conflicts: ['not_current'],
         answers: {
-          200: 'Remembered: the next round begins when the present one ends.',
-          201: 'The next round has begun and waits for a worker.',
+          200: 'Noted: the next round begins when the current one ends.',
+          201: 'The next round is pending and waits for a worker.',
         },
       },
       schema: {
@@ -54,8 +54,7 @@ export function claimRoutes(app: App, deps: HttpDeps): void {
         tags: ['Runs'],
         summary: 'Rerun a run',
         description:
-          'Has the work done again, in a new round: now, or after the round in hand. Answers ' +
-          'like a claim.',
+          'Starts a new round: now, or when the current round ends. Answers like a claim.',
         params: runParams,
         body: noFields,
         response: { 200: claimed, 201: claimed },

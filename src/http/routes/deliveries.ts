@@ -1,4 +1,4 @@
-/** Deliveries: what has to leave and where it stands, and what an operator says about one. */
+/** Deliveries: what has to be sent and its state, and what an operator decides about one. */
 import {
   budget,
   budgetList,
@@ -42,7 +42,8 @@ function lookRoutes(app: App, deps: HttpDeps): void {
         operationId: 'listDeliveries',
         tags: ['Deliveries'],
         summary: 'List deliveries',
-        description: 'What has to leave, or has left, newest first; filters narrow each other.',
+        description:
+          'What has to be sent or was sent, newest first. All filters apply ' + 'together.',
         querystring: deliveriesQuery,
         response: { 200: deliveryList },
       },
@@ -59,7 +60,7 @@ function lookRoutes(app: App, deps: HttpDeps): void {
         operationId: 'getDelivery',
         tags: ['Deliveries'],
         summary: 'Get a delivery',
-        description: 'With what it should show, and every try.',
+        description: 'With what it should show, and its last 100 attempts.',
         params: deliveryParams,
         response: { 200: deliveryWithAttempts },
       },
@@ -80,8 +81,8 @@ function retryRoutes(app: App, deps: HttpDeps): void {
         tags: ['Deliveries'],
         summary: 'Send many again',
         description:
-          'Opens again what failed (or was skipped), the oldest 1000 of what the filter names. ' +
-          'Repeat it until `count` is 0.',
+          'Sends again what failed or was skipped: the oldest 1000 that match. Repeat it ' +
+          'until `count` is 0.',
         body: retryManyBody,
         response: { 200: retried },
       },
@@ -105,8 +106,8 @@ function retryRoutes(app: App, deps: HttpDeps): void {
         tags: ['Deliveries'],
         summary: 'Send a delivery again',
         description:
-          'At once, with a new deadline. Where it may have arrived, it is looked for first; one ' +
-          'that was held is sent on your word that it is not there.',
+          'At once, with a new deadline. If it may have arrived, Holdfast looks for it first. ' +
+          'A held delivery is sent without looking: you confirm that it did not arrive.',
         params: deliveryParams,
         body: noFields,
         response: { 200: delivery },
@@ -163,9 +164,10 @@ function closeRoutes(app: App, deps: HttpDeps): void {
         tags: ['Deliveries'],
         summary: 'Confirm a delivery',
         description:
-          'You looked: it is there. It counts as sent. With an id, GitHub is asked whether our ' +
-          'account made it on that thread or commit: the next version overwrites it. Without ' +
-          'one, the next version looks for it. A repeat answers the same.',
+          'You checked that it arrived, so it counts as sent. With an id, GitHub is asked ' +
+          'whether our account made it on that thread or commit, and the next version ' +
+          'overwrites it. Without an id, the next version looks for it. A repeat answers the ' +
+          'same.',
         params: deliveryParams,
         body: confirmBody,
         response: { 200: delivery },
@@ -194,7 +196,9 @@ function budgetRoutes(app: App, deps: HttpDeps): void {
         operationId: 'listBudgets',
         tags: ['Deliveries'],
         summary: 'List budgets',
-        description: 'How much each identity wrote to GitHub, how much it may, and who is blocked.',
+        description:
+          'How much each identity wrote to GitHub, how much it may write, and ' +
+          'which ones are blocked.',
         response: { 200: budgetList },
       },
     },
@@ -211,8 +215,8 @@ function budgetRoutes(app: App, deps: HttpDeps): void {
         tags: ['Deliveries'],
         summary: 'Lift a block',
         description:
-          'What waits for this identity is tried at once. If GitHub still has it wait, it is ' +
-          'blocked again; going on while GitHub limits you can get you banned.',
+          'What waits for this identity is tried at once. If GitHub still asks us to wait, it ' +
+          'is blocked again. Sending while GitHub limits you can get you banned.',
         params: budgetParams,
         body: noFields,
         response: { 200: budget },

@@ -14,8 +14,8 @@ export function doctorRoutes(app: App, deps: HttpDeps): void {
         tags: ['Server'],
         summary: 'Examine the server',
         description:
-          'Checks configuration, store, runs, webhooks and GitHub, and says how to mend what it ' +
-          'finds. Answers 200 also when there is a problem; `ok` tells.',
+          'Checks configuration, store, runs, webhooks and GitHub, and says how to fix each ' +
+          'problem. The status is 200 even if there is a problem; see `ok`.',
         response: { 200: doctorReport },
       },
     },

@@ -1,4 +1,4 @@
-/** What the holder of a run says: I take one, I still have it, I give it back, it is done. */
+/** For the holder of a run: lease one, keep it, give it back, complete it. */
 import {
   completeBody,
   heartbeatBody,
@@ -34,13 +34,14 @@ function leaseRoute(app: App, deps: HttpDeps): void {
     {
       config: {
         access: leaseRun.reach,
-        answers: { 200: 'A run, which you hold from now on.', 204: 'None is pending.' },
+        answers: { 200: 'A run; you hold its lease.', 204: 'No run is pending.' },
       },
       schema: {
         operationId: 'leaseRun',
         tags: ['Work'],
         summary: 'Lease a pending run',
-        description: 'Takes the run that waits longest. With `wait_ms` it waits until one comes.',
+        description:
+          'Takes the run that has waited longest. With `wait_ms` the request waits ' + 'for one.',
         body: leaseBody,
         response: { 200: leased, 204: nothing },
       },
@@ -66,8 +67,9 @@ function heartbeatRoute(app: App, deps: HttpDeps): void {
         tags: ['Work'],
         summary: 'Heartbeat',
         description:
-          'Keeps the lease. Send one at a third of its length. With `wait_ms` it holds on and ' +
-          'answers early when the run is superseded or cancelled. Any 409 means: stop working.',
+          'Renews the lease. Send one after a third of its length. With `wait_ms` the request ' +
+          'waits and answers early if the run is superseded or cancelled. Any 409 means: stop ' +
+          'working.',
         params: runParams,
         body: heartbeatBody,
         response: { 200: renewed },
@@ -94,7 +96,8 @@ function releaseRoute(app: App, deps: HttpDeps): void {
         operationId: 'releaseRun',
         tags: ['Work'],
         summary: 'Release a run',
-        description: 'Gives it back: it waits for another worker, and no attempt is counted.',
+        description:
+          'Gives the run back. It waits for another worker, and no attempt is ' + 'counted.',
         params: runParams,
         body: releaseBody,
         response: { 200: run },

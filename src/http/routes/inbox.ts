@@ -24,7 +24,7 @@ export function inboxRoutes(app: App, deps: HttpDeps): void {
         operationId: 'listInbox',
         tags: ['Webhooks'],
         summary: 'List webhooks',
-        description: 'What GitHub sent and what became of it, newest first.',
+        description: 'What GitHub sent and what it led to, newest first.',
         querystring: inboxQuery,
         response: { 200: inboxList },
       },
@@ -55,15 +55,15 @@ export function inboxRoutes(app: App, deps: HttpDeps): void {
     {
       config: {
         access: replayInboxEntry.reach,
-        answers: { 202: 'It is decided again, by the rules of now.' },
+        answers: { 202: 'It will be decided again, by the current configuration.' },
       },
       schema: {
         operationId: 'replayInboxEntry',
         tags: ['Webhooks'],
         summary: 'Replay a webhook',
         description:
-          'Has a webhook decided again from its stored body, by the configuration of now. What ' +
-          'it already led to is recognised: a replay starts no second run for a finished one.',
+          'Decides a webhook again from its stored body, by the current configuration. A run ' +
+          'that already finished is recognised and not started again.',
         params: inboxParams,
         body: noFields,
         response: { 202: inboxEntry },

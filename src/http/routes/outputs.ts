@@ -1,4 +1,4 @@
-/** What a run says of itself while it is worked on: how it goes, and outputs of its own. */
+/** What a run publishes while it is worked on: its status, and outputs of its own. */
 import {
   holderConflicts,
   ownDelivery,
@@ -33,8 +33,9 @@ function statusRoute(app: App, deps: HttpDeps): void {
         tags: ['Work'],
         summary: 'Report a status',
         description:
-          "Says in one line how the work goes; it is shown in the run's comment soon, the last " +
-          'one always. An admin or operator may report without holding the run.',
+          "Says in one line how the work goes. It is soon shown in the run's comment; of " +
+          'several reports the last one is always shown. An admin or operator may report ' +
+          'without holding the run.',
         params: runParams,
         body: statusBody,
         response: { 200: statusReported },
@@ -61,8 +62,8 @@ function publishRoute(app: App, deps: HttpDeps): void {
         access: publishDelivery.reach,
         conflicts: [...holderConflicts, 'content_differs', 'target_taken'],
         answers: {
-          200: 'It was published before, and nothing was done.',
-          201: 'It is on its way; ask how it goes with `GET /v1/deliveries/{id}`.',
+          200: 'It was published before; nothing changed.',
+          201: 'It will be sent. See how it goes with `GET /v1/deliveries/{id}`.',
         },
       },
       schema: {
@@ -70,13 +71,13 @@ function publishRoute(app: App, deps: HttpDeps): void {
         tags: ['Work'],
         summary: 'Publish something of the run',
         description:
-          'A comment, status, check run, label or review of its own, once per name and round, ' +
-          'however often it is asked. A status, check run or label may be given a new content ' +
-          'under its name, but no other `context` or `label`; other content for a comment or a ' +
-          'review is refused. Comments and ' +
-          'reviews of one run are sent in the order in which they were published, also when the ' +
-          'run is superseded or cancelled before their turn comes. What runs may ' +
-          'publish is part of their type’s configuration (`publish`): 403 for anything else.',
+          "A comment, status, check run, label or review of the run's own, once per name and " +
+          'round, however often you ask. A status, check run or label can get new content ' +
+          'under its name, but no other `context` or `label`. Other content for a comment or ' +
+          'review is refused. Comments and reviews of one run are sent in the order in which ' +
+          'they were published, even if the run is superseded or cancelled before that. The ' +
+          "configuration of the run's type (`publish`) says what runs may publish; anything " +
+          'else gets 403.',
         params: ownDeliveryParams,
         body: ownDeliveryBody,
         response: { 200: ownDelivery, 201: ownDelivery },

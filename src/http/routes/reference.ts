@@ -14,7 +14,7 @@ export function referenceRoutes(app: App): void {
         operationId: 'getOpenApi',
         tags: ['Server'],
         summary: 'OpenAPI document',
-        description: 'All of this for programs: OpenAPI 3.1.',
+        description: 'This description for programs: OpenAPI 3.1.',
         response: { 200: answerAs('application/json', z.unknown()) },
       },
     },
@@ -29,7 +29,9 @@ export function referenceRoutes(app: App): void {
         operationId: 'getDocs',
         tags: ['Server'],
         summary: 'Reference page',
-        description: 'A browser without a token gets the page with status 401; it asks for one.',
+        description:
+          'A browser without a token gets the page with status 401, and the page ' +
+          'asks for a token.',
         response: { 200: answerAs('text/html', z.string()) },
       },
     },

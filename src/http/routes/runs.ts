@@ -1,4 +1,4 @@
-/** Looking at runs, and calling one off. */
+/** Reading runs, and cancelling one. */
 import {
   auditList,
   noFields,
@@ -32,7 +32,8 @@ function listRoutes(app: App, deps: HttpDeps): void {
         tags: ['Runs'],
         summary: 'List runs',
         description:
-          'Newest first; filters narrow each other. A limited token sees what it reaches.',
+          'Newest first. All filters apply together. A limited token sees only runs within ' +
+          'its limits.',
         querystring: runsQuery,
         response: { 200: runList },
       },
@@ -73,7 +74,7 @@ function oneRunRoutes(app: App, deps: HttpDeps): void {
       schema: {
         operationId: 'listRunAudit',
         tags: ['Runs'],
-        summary: 'List the audit of a run',
+        summary: 'List the audit events of a run',
         description: 'What happened to it, by whom, newest first.',
         params: runParams,
         querystring: runAuditQuery,
@@ -94,7 +95,7 @@ function oneRunRoutes(app: App, deps: HttpDeps): void {
         operationId: 'cancelRun',
         tags: ['Runs'],
         summary: 'Cancel a run',
-        description: 'It ends now. Its holder is told at its next heartbeat.',
+        description: 'It ends now. Its holder learns of it at its next heartbeat.',
         params: runParams,
         body: noFields,
         response: { 200: run },

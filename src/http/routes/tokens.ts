@@ -24,7 +24,7 @@ export function tokenRoutes(app: App, deps: HttpDeps): void {
         operationId: 'createToken',
         tags: ['Tokens'],
         summary: 'Create a token',
-        description: 'The token is in this answer and nowhere else; only its hash is kept.',
+        description: 'The token is shown only in this answer; the store keeps its hash.',
         body: tokenBody,
         response: { 201: createdToken },
       },
@@ -61,7 +61,7 @@ export function tokenRoutes(app: App, deps: HttpDeps): void {
         tags: ['Tokens'],
         summary: 'Revoke a token',
         description:
-          'From now on it is 401 everywhere. What it holds open ends at once, and so do the ' +
+          'The token gets 401 from now on. Its open requests end at once, and so do the ' +
           'leases and run tokens obtained with it: their runs are given back.',
         params: tokenParams,
         response: { 204: nothing },

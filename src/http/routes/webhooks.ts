@@ -38,13 +38,13 @@ export function webhookRoutes(app: App, deps: HttpDeps): void {
       config: {
         access: 'public',
         answers: {
-          200: 'A duplicate, or nothing listens to it; `reason` says why.',
-          202: 'Accepted: committed, and processed from now on.',
+          200: 'A duplicate, or no run type listens to it; `reason` says why.',
+          202: 'Accepted: stored, and will be processed.',
           400: 'A header of GitHub is missing, or the body is not JSON.',
           401: 'The signature is missing or wrong.',
           408: 'The body came too slowly.',
           413: 'The body is larger than 25 MB.',
-          503: 'The store does not answer now, or too many webhooks arrive at once (`busy`).',
+          503: 'The store does not answer, or too many webhooks arrive at once (`busy`).',
         },
         refusals: [400, 401, 408, 413],
       },
@@ -54,9 +54,10 @@ export function webhookRoutes(app: App, deps: HttpDeps): void {
         tags: ['Webhooks'],
         summary: 'Take a GitHub webhook',
         description:
-          'For GitHub. Needs no token but a signature: `X-Hub-Signature-256` over the body with ' +
-          'the webhook secret, and the headers `X-GitHub-Delivery` and `X-GitHub-Event`. Sent ' +
-          'again, it is recognised. 401 for a wrong signature, 413 for more than 25 MB.',
+          'For GitHub. Needs no token. Needs the signature `X-Hub-Signature-256` over the ' +
+          'body with the webhook secret, and the headers `X-GitHub-Delivery` and ' +
+          '`X-GitHub-Event`. A repeat is recognised. 401 for a wrong signature, 413 for more ' +
+          'than 25 MB.',
         response: { 200: webhookAnswer, 202: webhookAnswer },
       },
       onRequest: async (request) => {
