@@ -12,7 +12,7 @@ import Fastify, {
   type FastifyRequest,
 } from 'fastify'
 import { serializerCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod'
-import { checkScope } from '../operations/reach.ts'
+import { checkReach } from '../operations/reach.ts'
 import type { App } from './app.ts'
 import { authenticate, UnknownToken } from './access/authenticate.ts'
 import { answerClientError } from './answers/client-error.ts'
@@ -173,7 +173,8 @@ function guardRequests(server: FastifyInstance, deps: HttpDeps): void {
       return sendDocs(reply.code(401).header('www-authenticate', 'Bearer'))
     }
     refuseUnknown(server, request)
-    checkScope(access ?? { scopes: [] }, request.caller, ownId(request))
+    // The operation checks it again. Here it comes before the body is read.
+    await checkReach(deps, access ?? { scopes: [] }, request.caller, ownId(request))
     refuseUntypedBody(request)
   })
   server.addHook('onClose', () => deps.failedAccess.flush())

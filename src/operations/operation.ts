@@ -8,11 +8,11 @@
  *     )
  *
  * What must hold: an operation checks its reach itself, so that no door can forget it. A door may
- * check the scope earlier, before it reads a body (`operation.reach`).
+ * check it earlier as well, before it reads a body (`operation.reach`).
  */
 import type { Once } from '../store.ts'
 import type { Caller } from './caller.ts'
-import { checkLimits, checkScope, type Reach, type ReachStore } from './reach.ts'
+import { checkReach, type Reach, type ReachStore } from './reach.ts'
 
 /** What belongs to this one call rather than to what is asked for. */
 export interface CallOptions {
@@ -55,7 +55,6 @@ export function operation<Ports, Input, Output>(
   reach: Reach,
   perform: Perform<Ports, Input, Output>,
 ): Operation<Ports, Input, Output> {
-  const { within } = reach
   const call = async (
     ports: Ports,
     caller: Caller,
@@ -63,10 +62,8 @@ export function operation<Ports, Input, Output>(
     options: CallOptions = {},
   ): Promise<Output> => {
     const { id } = (input ?? {}) as Partial<Named>
-    checkScope(reach, caller, id)
-    if (id !== undefined && (within === 'run' || within === 'delivery')) {
-      await checkLimits((ports as { readonly store: ReachStore }).store, within, caller, id)
-    }
+    // The overloads see to it that there is a store where a run or delivery has to be looked up.
+    await checkReach(ports as { readonly store: ReachStore }, reach, caller, id)
     return await perform(ports, caller, input, options)
   }
   return Object.assign(call, { reach })

@@ -38,8 +38,26 @@ export type ReachStore = StorePart<{
   outbox: 'delivery'
 }>
 
-/** Rejects what needs no look at the store to be refused. `id`: what the request is about. */
-export function checkScope({ scopes, within }: Reach, caller: Caller, id: unknown): void {
+/**
+ * Rejects what the caller may not reach. `id`: the run or delivery it is about. The scope comes
+ * first and needs no look at the store.
+ */
+export async function checkReach(
+  { store }: { readonly store: ReachStore },
+  reach: Reach,
+  caller: Caller,
+  id: unknown,
+): Promise<void> {
+  checkScope(reach, caller, id)
+  const [{ within }, limits] = [reach, limitsOf(caller)]
+  if (limits === undefined || typeof id !== 'string') return
+  if (within === 'run') await checkRun(store, limits, id)
+  if (within !== 'delivery') return
+  const delivery = await store.outbox.delivery(id)
+  if (delivery !== null) await checkRun(store, limits, delivery.runId)
+}
+
+function checkScope({ scopes, within }: Reach, caller: Caller, id: unknown): void {
   if (!isAdmin(caller) && !hasScope(scopes, caller, id)) throw forbidden(scopes, caller)
   const limits = limitsOf(caller)
   if (limits !== undefined && within === undefined) throw tooWide(limits)
@@ -49,19 +67,6 @@ function hasScope(scopes: readonly Scope[], caller: Caller, id: unknown): boolea
   if (caller.kind === 'run') return scopes.includes('run') && id === caller.runId
   const held = caller.kind === 'token' ? caller.scope.split(':')[0] : undefined
   return scopes.some((scope) => scope !== 'run' && scope === held)
-}
-
-/** Rejects when the run or delivery is outside the limits of the caller's token. */
-export async function checkLimits(
-  store: ReachStore,
-  within: 'run' | 'delivery',
-  caller: Caller,
-  id: string,
-): Promise<void> {
-  const limits = limitsOf(caller)
-  if (limits === undefined) return
-  const runId = within === 'run' ? id : (await store.outbox.delivery(id))?.runId
-  if (runId !== undefined) await checkRun(store, limits, runId)
 }
 
 /** A run that does not exist passes: the operation answers that it is not found. */

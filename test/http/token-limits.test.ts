@@ -93,6 +93,13 @@ describe('a limited token', () => {
     expect(it.fakes.changes).toEqual([])
   })
 
+  test('is refused before its body is read', async () => {
+    it.fakes.subjectScope = 'rep_1'
+    const worker = token('worker', { repositories: [foreign] })
+    const answer = await call('POST', `/v1/runs/${theRunId}/complete`, worker, { outcome: 7 })
+    expect(problemOf(answer)).toMatchObject({ status: 403, code: 'outside_token_limits' })
+  })
+
   test('reaches what is within, and its limits go with lists and leases', async () => {
     it.fakes.subjectScope = 'rep_1'
     const limits = { repositories: [own], types: ['review'] }
