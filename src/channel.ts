@@ -45,7 +45,7 @@ export interface Written {
 }
 
 /** One of ours that stands at the target. */
-export interface Standing {
+export interface FoundOutput {
   readonly providerId: string
   readonly url: string | null
   /** It shows what was prepared. */
@@ -56,9 +56,9 @@ export interface Standing {
   readonly hash?: string
 }
 
-export interface Sight {
+export interface LookResult {
   /** Ours, the one to keep first. Where copies cannot be removed, only the one that counts. */
-  readonly standing: readonly Standing[]
+  readonly found: readonly FoundOutput[]
   /** By our author with this delivery's key, but no key of ours verifies it. */
   readonly unverified: boolean
 }
@@ -97,7 +97,7 @@ export interface Channel {
   /** Creates it, or edits `providerId` where there is one. */
   write(target: Target, prepared: Prepared, sendBy: SendBy): Promise<Written>
   /** What of ours stands there: by id where one is known and `since` is null, else by listing. */
-  look(request: LookRequest, sendBy: SendBy): Promise<Sight>
+  look(request: LookRequest, sendBy: SendBy): Promise<LookResult>
   /** Whether the thread or commit can be seen: tells a lost one from a lost permission. */
   placeIsThere(target: Target, sendBy: SendBy): Promise<boolean>
   /** Whether this target may take it for its own. */

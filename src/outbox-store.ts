@@ -5,7 +5,7 @@
  * As with every verb of the store: one transaction with its audit rows.
  */
 import type {
-  Attempt,
+  DeliveryAttempt,
   AttemptAction,
   ChannelName,
   Delivery,
@@ -54,7 +54,7 @@ export interface OutboxStore {
   /** The message of the same run that has to be sent before it; null when there is none. */
   messageBefore(delivery: Pick<Delivery, 'runId' | 'line'>): Promise<Delivery | null>
   placed(id: string): Promise<PlacedDelivery | null>
-  attemptsOf(deliveryId: string): Promise<readonly Attempt[]>
+  attemptsOf(deliveryId: string): Promise<readonly DeliveryAttempt[]>
   list(filter: DeliveryFilter, page: Page): Promise<Paged<Delivery>>
   /** GitHub's id and address of the runs' anchor comments, by run id. */
   anchorsOf(runs: readonly AnchorOf[]): Promise<ReadonlyMap<string, AnchorPlace>>
@@ -160,7 +160,7 @@ export interface PlacedDelivery {
   /** Null until it is learnt, which has to be before anything is written there. */
   readonly repoGithubId: number | null
   /** The name its run was claimed under, while only a caller has said that it has this id. */
-  readonly toldName: string | null
+  readonly unverifiedName: string | null
   /** Our own ids of the repository: the present one, and those that were merged into it. */
   readonly ownRepositoryIds: readonly string[]
   /** When the thread was opened; null when nobody has said. */
@@ -190,13 +190,13 @@ export interface BeginRequest {
 }
 
 export type BeginAnswer =
-  | { readonly result: 'begun'; readonly attempt: Attempt }
+  | { readonly result: 'begun'; readonly attempt: DeliveryAttempt }
   /** Nothing was taken and the delivery still is ours: ask again, or give it back. */
   | { readonly result: 'budget'; readonly until: number; readonly why: BudgetWait }
   | { readonly result: 'changed' | 'lost' }
 
 export interface AttemptReport {
-  readonly attempt: Attempt
+  readonly attempt: DeliveryAttempt
   readonly end: AttemptEnd
   readonly identity: string
   readonly httpStatus: number | null

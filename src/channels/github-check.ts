@@ -14,8 +14,8 @@ import type {
   OwnershipClaim,
   Prepared,
   SendBy,
-  Sight,
-  Standing,
+  LookResult,
+  FoundOutput,
   Target,
   Written,
 } from '../channel.ts'
@@ -90,18 +90,21 @@ export class CheckChannel implements Channel {
     return (await this.#parts.github.call(target, writtenForm, route, given, sendBy)).data
   }
 
-  async look({ target, prepared: wanted, since }: LookRequest, sendBy: SendBy): Promise<Sight> {
+  async look(
+    { target, prepared: wanted, since }: LookRequest,
+    sendBy: SendBy,
+  ): Promise<LookResult> {
     const body = wanted.body as CheckBody
     const isKnown = target.providerId !== null && since === null
     if (isKnown && target.laterKeys.length > 0) {
       const [newest] = await this.#list(target, body, sendBy)
       const standing = newest === undefined ? [] : [standingOf(newest, body, target)]
-      return { standing, unverified: false }
+      return { found: standing, unverified: false }
     }
     const checks = isKnown
       ? await this.#get(target, sendBy)
       : await this.#list(target, body, sendBy)
-    return { standing: checks.map((check) => standingOf(check, body, target)), unverified: false }
+    return { found: checks.map((check) => standingOf(check, body, target)), unverified: false }
   }
 
   async ownershipOf(claim: OwnershipClaim, sendBy: SendBy): Promise<Ownership> {
@@ -176,7 +179,7 @@ function bodyOf(content: CheckContent, imageHosts: ImageHosts | undefined): Chec
   }
 }
 
-function standingOf(check: Check, body: CheckBody, { markerKey }: Target): Standing {
+function standingOf(check: Check, body: CheckBody, { markerKey }: Target): FoundOutput {
   const { id, html_url, status, conclusion, details_url, output } = check
   const current =
     check.external_id === markerKey &&

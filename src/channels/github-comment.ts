@@ -13,8 +13,8 @@ import type {
   OwnershipClaim,
   Prepared,
   SendBy,
-  Sight,
-  Standing,
+  LookResult,
+  FoundOutput,
   Target,
   Written,
 } from '../channel.ts'
@@ -99,13 +99,13 @@ export class CommentChannel implements Channel {
     return (await github.call(target, writtenForm, route, { ...place, body }, sendBy)).data
   }
 
-  async look({ target, mayBeAnother, ...rest }: LookRequest, sendBy: SendBy): Promise<Sight> {
+  async look({ target, mayBeAnother, ...rest }: LookRequest, sendBy: SendBy): Promise<LookResult> {
     const { prepared: wanted, since } = rest
     const { text } = wanted.body as CommentBody
     if (target.providerId !== null && since === null) {
       const found = await this.#get(target, sendBy)
-      if (found !== null) return { standing: [standing(found, text)], unverified: false }
-      if (mayBeAnother !== true) return { standing: [], unverified: false }
+      if (found !== null) return { found: [standing(found, text)], unverified: false }
+      if (mayBeAnother !== true) return { found: [], unverified: false }
       return await this.look({ ...rest, target: { ...target, providerId: null } }, sendBy)
     }
     const { providerId } = target
@@ -115,7 +115,7 @@ export class CommentChannel implements Channel {
     const known = providerId === null || isListed ? null : await this.#get(target, sendBy)
     const ours = [...(known === null ? [] : [known]), ...listed.ours]
     return {
-      standing: ours.sort((a, b) => a.id - b.id).map((comment) => standing(comment, text)),
+      found: ours.sort((a, b) => a.id - b.id).map((comment) => standing(comment, text)),
       // Where one of ours stands there is nothing to make anew, whatever else somebody wrote.
       unverified: listed.unverified && ours.length === 0,
     }
@@ -169,7 +169,7 @@ export class CommentChannel implements Channel {
   }
 }
 
-function standing({ id, html_url, body }: Comment, text: string): Standing {
+function standing({ id, html_url, body }: Comment, text: string): FoundOutput {
   const current = withoutMarker(body ?? '') === withoutMarker(text)
   return { providerId: String(id), url: html_url ?? null, current }
 }

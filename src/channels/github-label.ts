@@ -14,7 +14,7 @@ import type {
   OwnershipClaim,
   Prepared,
   SendBy,
-  Sight,
+  LookResult,
   Target,
   Written,
 } from '../channel.ts'
@@ -54,11 +54,11 @@ export class LabelChannel implements Channel {
   }
 
   /** What is wanted stands when the label is there, or is not, as wanted. */
-  async look({ target, prepared: wanted }: LookRequest, sendBy: SendBy): Promise<Sight> {
+  async look({ target, prepared: wanted }: LookRequest, sendBy: SendBy): Promise<LookResult> {
     const { label, present } = wanted.body as unknown as LabelContent
     const isThere = await this.#isThere(target, label, sendBy)
     const standing = { providerId: label, url: null, current: isThere === present }
-    return { standing: isThere || !present ? [standing] : [], unverified: false }
+    return { found: isThere || !present ? [standing] : [], unverified: false }
   }
 
   /** A label is known by its name, which must be the wanted one, and is anybody's. */

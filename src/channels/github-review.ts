@@ -13,7 +13,7 @@ import type {
   Prepared,
   ReviewComment,
   SendBy,
-  Sight,
+  LookResult,
   Target,
   Written,
 } from '../channel.ts'
@@ -89,7 +89,7 @@ export class ReviewChannel implements Channel {
   }
 
   /** Always by listing: the list has no `since`, and a review is looked for when its id is lost. */
-  async look({ target, prepared: wanted }: LookRequest, sendBy: SendBy): Promise<Sight> {
+  async look({ target, prepared: wanted }: LookRequest, sendBy: SendBy): Promise<LookResult> {
     const { github, markerKeys } = this.#parts
     const { text } = wanted.body as ReviewBody
     const [keys, authors] = await Promise.all([markerKeys(), this.#parts.authors()])
@@ -104,10 +104,10 @@ export class ReviewChannel implements Channel {
         if (verdict !== 'verified') continue
         const current = withoutMarker(body ?? '') === withoutMarker(text)
         const standing = [{ providerId: String(id), url: html_url ?? null, current }]
-        return { standing, unverified: false }
+        return { found: standing, unverified: false }
       }
     }
-    return { standing: [], unverified }
+    return { found: [], unverified }
   }
 
   async ownershipOf(claim: OwnershipClaim, sendBy: SendBy): Promise<Ownership> {

@@ -13,7 +13,7 @@ import type {
   OwnershipClaim,
   Prepared,
   SendBy,
-  Sight,
+  LookResult,
   Target,
   Written,
 } from '../channel.ts'
@@ -77,7 +77,10 @@ export class StatusChannel implements Channel {
     return (await this.#parts.github.call(target, writtenStatus, route, given, sendBy)).data
   }
 
-  async look({ target, prepared: wanted, since }: LookRequest, sendBy: SendBy): Promise<Sight> {
+  async look(
+    { target, prepared: wanted, since }: LookRequest,
+    sendBy: SendBy,
+  ): Promise<LookResult> {
     const body = wanted.body as StatusBody
     const { userIds } = await this.#parts.authors()
     let isCovered = false
@@ -92,9 +95,9 @@ export class StatusChannel implements Channel {
       const atWork = status.state === 'pending'
       const shown = !isCovered && { hash: hashOf(status, body) }
       const standing = [{ providerId: String(status.id), url: null, current, atWork, ...shown }]
-      return { standing, unverified: false }
+      return { found: standing, unverified: false }
     }
-    return { standing: [], unverified: false }
+    return { found: [], unverified: false }
   }
 
   /** A status has no address of its own; its context is this delivery's, or it is another's. */

@@ -1,7 +1,7 @@
 /** Deliveries, their tries and the budgets they are paid from, as the wire shows them. */
 import type { Budget, BudgetLimits } from '../domain/outbox/budget.ts'
 import { useOf } from '../domain/outbox/budget.ts'
-import type { Attempt, Delivery } from '../domain/outbox/delivery.ts'
+import type { DeliveryAttempt, Delivery } from '../domain/outbox/delivery.ts'
 import { waitOf } from '../domain/outbox/delivery.ts'
 import { targetText } from '../domain/outbox/target-text.ts'
 import { deliveryNotFound } from '../errors.ts'
@@ -46,8 +46,8 @@ function deliveryView(
   names: ReadonlyMap<string, string>,
   now: number,
 ): DeliveryView {
-  const { memo } = item
-  const appointments = memo.settle ?? memo.scan
+  const { protocol } = item
+  const appointments = protocol.settle ?? protocol.scan
   return {
     id: item.id,
     channel: item.channel,
@@ -65,8 +65,8 @@ function deliveryView(
     due_at: maybeTime(item.wait === 'order' ? null : item.dueAt),
     tries: item.tries,
     error: troubleView(item),
-    in_doubt: memo.doubt !== undefined || memo.lost !== undefined,
-    settling: memo.unsettled === true || appointments !== undefined,
+    in_doubt: protocol.doubt !== undefined || protocol.lost !== undefined,
+    settling: protocol.unsettled === true || appointments !== undefined,
     provider_message_id: item.providerId,
     url: item.providerUrl,
     created_at: timeView(item.createdAt),
@@ -81,7 +81,7 @@ function troubleView({ errorCode, errorText }: Pick<Delivery, 'errorCode' | 'err
   return errorCode === null ? null : { code: errorCode, text: errorText }
 }
 
-function attemptView(attempt: Attempt): DeliveryWithAttemptsView['attempts'][number] {
+function attemptView(attempt: DeliveryAttempt): DeliveryWithAttemptsView['attempts'][number] {
   return {
     id: attempt.id,
     action: attempt.action,

@@ -9,8 +9,8 @@
  * lease and the target read again.
  */
 import type { Channel, Prepared, Target } from '../channel.ts'
-import type { Move } from '../domain/outbox/move.ts'
-import { nextMove } from '../domain/outbox/move.ts'
+import type { NextStep } from '../domain/outbox/next-step.ts'
+import { nextStep } from '../domain/outbox/next-step.ts'
 import type { Finding } from '../domain/outbox/outcome.ts'
 import { InvalidInputError, StoreContendedError, StoreUnavailableError } from '../errors.ts'
 import type { LeasedDelivery } from '../outbox-store.ts'
@@ -37,9 +37,9 @@ export async function publishOne(
     await record(parts, leased, finding)
     return
   }
-  const { repoGithubId, toldName } = leased
-  if (repoGithubId === null || toldName !== null) {
-    const place = { repo: toldName ?? leased.repo, repoGithubId: null }
+  const { repoGithubId, unverifiedName: unverifiedName } = leased
+  if (repoGithubId === null || unverifiedName !== null) {
+    const place = { repo: unverifiedName ?? leased.repo, repoGithubId: null }
     await takeTurn(parts, leased, place, async () => {
       await record(parts, leased, await parts.places.learn(leased))
     })
@@ -53,17 +53,17 @@ export async function publishOne(
     return
   }
   const job: PublishingJob = { leased, delivery, channel, target, prepared: found, sendBy, lookBy }
-  const move = nextMove(delivery, await threadIsOld(parts, leased), store.now())
+  const move = nextStep(delivery, await threadIsOld(parts, leased), store.now())
   await make(parts, job, move)
 }
 
-function make(parts: PublishingParts, job: PublishingJob, move: Move): Promise<void> {
+function make(parts: PublishingParts, job: PublishingJob, move: NextStep): Promise<void> {
   switch (move.what) {
     case 'write':
       return write(parts, job, move.action)
     case 'remove':
       return remove(parts, job, move.providerId)
-    case 'rest':
+    case 'nothing':
     case 'save':
       return record(parts, job.leased, { what: move.what })
     default:

@@ -3,7 +3,7 @@
  * its outcome after it. What is not to be sent now goes back to where it waits.
  */
 import type { Prepared } from '../channel.ts'
-import type { Attempt, AttemptAction, Delivery } from '../domain/outbox/delivery.ts'
+import type { DeliveryAttempt, AttemptAction, Delivery } from '../domain/outbox/delivery.ts'
 import type { AttemptEnd } from '../domain/outbox/outcome.ts'
 import { queueName, wasJustSought } from '../domain/outbox/queue.ts'
 import { GitHubError } from '../github/errors.ts'
@@ -50,9 +50,9 @@ export function remove(
 }
 
 /** People set and take off labels as they like: what a new claim wants is said anew. */
-function stillShows({ channel, memo, ...sent }: Delivery, { hash }: Prepared): boolean {
+function stillShows({ channel, protocol, ...sent }: Delivery, { hash }: Prepared): boolean {
   const mayHaveChanged = channel === 'github-label' && sent.sentFence !== sent.versionFence
-  return sent.sentHash === hash && memo.unsettled !== true && !mayHaveChanged
+  return sent.sentHash === hash && protocol.unsettled !== true && !mayHaveChanged
 }
 
 function attempt(
@@ -71,7 +71,7 @@ function attempt(
 async function carryOut(
   parts: PublishingParts,
   job: PublishingJob,
-  begun: Attempt,
+  begun: DeliveryAttempt,
   identity: string,
   send: () => Promise<AttemptEnd>,
 ): Promise<void> {
@@ -139,7 +139,7 @@ async function begin(
   action: AttemptAction,
   removes: string | null,
   identity: string,
-): Promise<Attempt | null> {
+): Promise<DeliveryAttempt | null> {
   const { store, limits, scheduler, clock } = parts
   const { versionFence, versionSeq, channel } = delivery
   const sought = wasJustSought(delivery)

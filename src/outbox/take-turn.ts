@@ -15,7 +15,7 @@ import {
 } from '../domain/outbox/queue.ts'
 import type { RepositoryRef } from '../github.ts'
 import type { LeasedDelivery } from '../outbox-store.ts'
-import type { Release } from './hands.ts'
+import type { Release } from './slots.ts'
 import type { LookFailure } from './outcome-of.ts'
 import { failureOfLook } from './outcome-of.ts'
 import { record, toStoreTime, type PublishingParts } from './publishing-parts.ts'
@@ -29,11 +29,11 @@ export async function takeTurn(
   place: RepositoryRef,
   work: Work,
 ): Promise<void> {
-  const { admission, hands } = parts
+  const { admission, slots: slots } = parts
   const account = admission.accountOf(place)
   if (isRepair(leased.delivery)) {
     const queue = repairQueue(account)
-    await withShare(parts, leased, { queue, release: hands.shareOf(queue) }, async () => {
+    await withShare(parts, leased, { queue, release: slots.shareOf(queue) }, async () => {
       const identity = await identityOf(parts, leased, place)
       if (identity !== null) await work(identity)
     })
@@ -42,7 +42,7 @@ export async function takeTurn(
   const known = admission.lastIdentityOf(account)
   const queue = entryQueue(account)
   const share =
-    known === null ? { queue, release: hands.shareOf(queue) } : shareOf(parts, leased, known)
+    known === null ? { queue, release: slots.shareOf(queue) } : shareOf(parts, leased, known)
   const identity = await withShare(parts, leased, share, async () => {
     const present = await identityOf(parts, leased, place)
     if (present !== null && present === known) await work(present)
@@ -59,12 +59,12 @@ interface Share {
 }
 
 function shareOf(
-  { hands }: PublishingParts,
+  { slots: slots }: PublishingParts,
   { delivery }: LeasedDelivery,
   identity: string,
 ): Share {
   const { channel } = delivery
-  return { queue: queueName(identity, channel), release: hands.share(identity, delivery) }
+  return { queue: queueName(identity, channel), release: slots.share(identity, delivery) }
 }
 
 /** Null when there is no hand for it; then that has been recorded. */
@@ -89,10 +89,14 @@ async function withShare<T>(
  * Where it has an identity's queue, it stays in it. Another process may lack another hand for it
  * than this one; each of them would put it into its own queue, and take it from the other's.
  */
-function waitsIn({ hands }: PublishingParts, { fromQueue }: LeasedDelivery, queue: string): string {
+function waitsIn(
+  { slots: slots }: PublishingParts,
+  { fromQueue }: LeasedDelivery,
+  queue: string,
+): string {
   if (fromQueue === null || fromQueue === queue || isRepairQueue(queue)) return queue
   if (isEntryQueue(fromQueue) || isRepairQueue(fromQueue)) return queue
-  hands.passOver(fromQueue, queue)
+  slots.passOver(fromQueue, queue)
   return fromQueue
 }
 

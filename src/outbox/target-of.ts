@@ -16,7 +16,7 @@ export function targetOf(
     sha,
     name,
     markerKey,
-    laterKeys: delivery.memo.restored?.laterKeys ?? [],
+    laterKeys: delivery.protocol.restored?.laterKeys ?? [],
     providerId,
   }
 }

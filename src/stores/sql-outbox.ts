@@ -1,6 +1,6 @@
 /** The outbox's verbs over any driver. */
 import type { Budget } from '../domain/outbox/budget.ts'
-import type { Attempt, Delivery } from '../domain/outbox/delivery.ts'
+import type { DeliveryAttempt, Delivery } from '../domain/outbox/delivery.ts'
 import type { Finding } from '../domain/outbox/outcome.ts'
 import type { PublishingRules } from '../domain/outbox/schedule.ts'
 import { StoreContendedError } from '../errors.ts'
@@ -130,7 +130,7 @@ export class SqlOutbox implements port.OutboxStore {
     })
   }
 
-  attemptsOf(deliveryId: string): Promise<readonly Attempt[]> {
+  attemptsOf(deliveryId: string): Promise<readonly DeliveryAttempt[]> {
     return this.#driver.read(() =>
       selectAttempts(sql`delivery_id = ${deliveryId} ORDER BY id DESC LIMIT 100`),
     )

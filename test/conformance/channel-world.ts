@@ -2,7 +2,7 @@
  * The real channels over the real client, before a simulated GitHub: as an App or as a user. Time
  * stands still unless a test moves it, and the simulator counts what it received.
  */
-import type { Channel, Prepared, Sight, Target, Written } from '../../src/channel.ts'
+import type { Channel, Prepared, LookResult, Target, Written } from '../../src/channel.ts'
 import type { Authors } from '../../src/channels/authors.ts'
 import { createGitHubChannels } from '../../src/channels/create-channels.ts'
 import type { MarkerKey, MarkerKeys } from '../../src/channels/marker.ts'
@@ -149,7 +149,7 @@ export class ChannelWorld {
     given: Partial<Target> = {},
     since: number | null = null,
     sendBy = inTime,
-  ): Promise<Sight> {
+  ): Promise<LookResult> {
     const target = this.target(given)
     const prepared = await this.prepare(name, content, target)
     return await this.channel(name).look({ target, prepared, since }, sendBy)

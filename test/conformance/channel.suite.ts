@@ -34,8 +34,8 @@ export function exerciseChannel(the: ChannelCase, identity: Identity, way: Way):
     it('writes what is wanted and says where it is', async () => {
       const { providerId } = await world.write(the.name, the.first)
       expect(there()).toEqual([{ id: providerId, shows: the.shows.first }])
-      const { standing, unverified } = await world.look(the.name, the.first, { providerId })
-      expect(standing).toMatchObject([{ providerId, current: true }])
+      const { found, unverified } = await world.look(the.name, the.first, { providerId })
+      expect(found).toMatchObject([{ providerId, current: true }])
       expect(unverified).toBe(false)
     })
 
@@ -54,12 +54,12 @@ export function exerciseChannel(the: ChannelCase, identity: Identity, way: Way):
       const { providerId } = await world.write(the.name, the.first)
       const wanted =
         the.name === 'github-label' ? { ...(the.first as object), present: false } : the.second
-      const { standing } = await world.look(the.name, wanted, { providerId })
-      expect(standing).toMatchObject([{ providerId, current: false }])
+      const { found } = await world.look(the.name, wanted, { providerId })
+      expect(found).toMatchObject([{ providerId, current: false }])
     })
 
     it('sees nothing where nothing of it is', async () => {
-      expect(await world.look(the.name, the.first)).toEqual({ standing: [], unverified: false })
+      expect(await world.look(the.name, the.first)).toEqual({ found: [], unverified: false })
     })
 
     it.each(['lostAnswer', 'badGateway', 'brokenJson'] as const)(
@@ -71,8 +71,8 @@ export function exerciseChannel(the: ChannelCase, identity: Identity, way: Way):
         expect(error).toMatchObject({ kind: 'unanswered' })
         const [made] = there()
         world.clock.pass(1000)
-        const { standing } = await world.look(the.name, the.first, {}, since)
-        expect(standing).toMatchObject([{ providerId: made!.id, current: true }])
+        const { found } = await world.look(the.name, the.first, {}, since)
+        expect(found).toMatchObject([{ providerId: made!.id, current: true }])
         expect(world.github.count(the.route)).toBe(1)
       },
     )
@@ -82,7 +82,7 @@ export function exerciseChannel(the: ChannelCase, identity: Identity, way: Way):
       add(world.github.faults.reset())
       const error = await rejectionOf(world.write(the.name, the.first))
       expect(error).toMatchObject({ kind: 'unanswered' })
-      expect((await world.look(the.name, the.first, {}, since)).standing).toEqual([])
+      expect((await world.look(the.name, the.first, {}, since)).found).toEqual([])
     })
 
     it('does not send what cannot leave in time', async () => {
@@ -143,11 +143,11 @@ export function exerciseChannel(the: ChannelCase, identity: Identity, way: Way):
       world.github.addRepository(repo)
       world.github.addPull(repo, { number: thread, headSha: sha, baseSha })
       const { providerId } = await world.write(the.name, the.first, { repoGithubId: id })
-      const { standing } = await world.look(the.name, the.first, { repoGithubId: id }, 0)
-      expect(standing).toMatchObject([{ providerId, current: true }])
+      const { found } = await world.look(the.name, the.first, { repoGithubId: id }, 0)
+      expect(found).toMatchObject([{ providerId, current: true }])
       const newer = world.github.repository(repo).id
       const place = { repoGithubId: newer }
-      expect((await world.look(the.name, the.first, place, 0)).standing).toEqual([])
+      expect((await world.look(the.name, the.first, place, 0)).found).toEqual([])
     })
 
     it('knows its own from what is not there, somebody else’s or another delivery’s', async () => {

@@ -251,8 +251,8 @@ const outboxVerbs: Scenarios = {
     const leased = await hand.leaseNamed('status')
     const attempt = await hand.begun(leased)
     const answer = await ask(() => hand.end(leased, attempt, sentEnd()))
-    const { status, memo } = (await store.outbox.delivery(leased.delivery.id))!
-    return [answer, status, memo.unsettled]
+    const { status, protocol } = (await store.outbox.delivery(leased.delivery.id))!
+    return [answer, status, protocol.unsettled]
   },
   record: async (store, ask) => {
     const { hand } = await oneDue(store)
@@ -265,8 +265,8 @@ const outboxVerbs: Scenarios = {
     const { hand } = await oneDue(store)
     const leased = await hand.leaseNamed('status')
     const answer = await ask(() => store.outbox.notePreparation(leased.hold, 'begins'))
-    const { memo } = (await store.outbox.delivery(leased.delivery.id))!
-    return [answer, memo.preparations]
+    const { protocol } = (await store.outbox.delivery(leased.delivery.id))!
+    return [answer, protocol.preparations]
   },
   takeOverLeases: async (store, ask) => {
     const { hand } = await oneDue(store)

@@ -164,7 +164,7 @@ export function fairness(open: OpenStore): void {
   /** As a look on GitHub ends that finds nothing. */
   async function lookFor(leased: LeasedDelivery): Promise<void> {
     const isTurn = leased.fromQueue === queueName(identity, leased.delivery.channel)
-    const nothingThere = { standing: [], unverified: false, hash: 'h', looks: 1, isTurn } as const
+    const nothingThere = { found: [], unverified: false, hash: 'h', looks: 1, isTurn } as const
     await outbox().record(leased.hold, { what: 'looked', ...nothingThere })
   }
 

@@ -252,7 +252,7 @@ export function operating(open: OpenStore): void {
       const { id } = await hand.named(run!.id, 'anchor')
       const confirmed = await outbox().confirm(id, '99', 'ann', null)
       expect(confirmed).toMatchObject({ status: 'SENT', providerId: '99' })
-      expect(confirmed.memo.doubt).toBeUndefined()
+      expect(confirmed.protocol.doubt).toBeUndefined()
       expect(await outbox().confirm(id, '98', 'ann', null)).toMatchObject({ providerId: '99' })
       expect((await hand.told(id)).filter((type) => type.startsWith('operator.'))).toEqual([
         'operator.delivery_confirmed',
@@ -299,13 +299,13 @@ export function operating(open: OpenStore): void {
       await subject.complete(held)
       const [status] = (await hand.lease()).filter(({ delivery }) => delivery.name === 'status')
       await hand.send(status!, noAnswer)
-      const standing = [{ providerId: '5', url: null, current: true }]
+      const found = [{ providerId: '5', url: null, current: true }]
       await outbox().takeOverLeases()
       for (const leased of await hand.lease()) {
         if (leased.delivery.name !== 'status') await hand.send(leased)
         else {
           const hash = 'h'
-          const seen = { what: 'looked', standing, unverified: false, hash, looks: 1 } as const
+          const seen = { what: 'looked', found, unverified: false, hash, looks: 1 } as const
           await outbox().record(leased.hold, seen)
         }
       }
@@ -346,7 +346,7 @@ export function operating(open: OpenStore): void {
           .toSorted((a, b) => a - b)[0]
           ?.toString(),
       )
-      expect(anchor?.memo.surplus).toHaveLength(1)
+      expect(anchor?.protocol.surplus).toHaveLength(1)
       expect(run).not.toBeNull()
       const taken = items.filter(({ reason }) => reason === 'target_taken')
       expect(taken.length).toBeGreaterThanOrEqual(1)

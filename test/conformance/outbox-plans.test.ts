@@ -93,7 +93,7 @@ function statements(): [string, Sql][] {
 const columns = `id, rev, kind, channel, target, name, run_id, subject_id, repository_id,
   marker_key, round,
   version_fence, version_seq, content, final, announces, status, reason, priority, tries,
-  deadline_at, coalesced, memo, created_at, changed_at, closed_at, wait, due_at`
+  deadline_at, coalesced, protocol, created_at, changed_at, closed_at, wait, due_at`
 const row = `'del_' || i, 1, 'state',
   CASE i % 500 WHEN 0 THEN 'github-label' ELSE 'github-status' END,
   'target ' || i, 'status', 'run_' || i, 's' || i, 'r', 'k', 1, i, 1, '{}', 1,
@@ -124,7 +124,7 @@ const tryColumns = 'id, delivery_id, action, version_fence, version_seq, started
 
 it('counting what is open reads nothing of what it says', () => {
   const asked = statementsOf({ backlog: outboxBacklog(history) }).map(([, { text }]) => text)
-  for (const text of asked) expect(text).not.toMatch(/\b(content|memo|error_text)\b/)
+  for (const text of asked) expect(text).not.toMatch(/\b(content|protocol|error_text)\b/)
 })
 
 describe('SQLite', () => {

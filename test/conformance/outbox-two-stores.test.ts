@@ -94,8 +94,8 @@ describe.each(sharedDatabases)('two publishers on one %s database', (_name, make
     const [next] = await hands[1].lease()
     expect(next?.delivery).toMatchObject({ wait: 'in_doubt', attemptId: null })
     expect(await hands[0].end(zombie!, attempt, sentEnd())).toBe('late')
-    const standing = [{ providerId: '5', url: null, current: true }]
-    const seen = { what: 'looked', standing, unverified: false, hash: 'h', looks: 1 } as const
+    const found = [{ providerId: '5', url: null, current: true }]
+    const seen = { what: 'looked', found, unverified: false, hash: 'h', looks: 1 } as const
     expect(await hands[1].store.outbox.record(next!.hold, seen)).toBe('recorded')
   })
 

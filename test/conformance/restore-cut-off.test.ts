@@ -98,6 +98,8 @@ describe.each(eitherDatabase)('noting a restore on %s', (_name, openDriver) => {
         expect(delivery.wait).toBe('in_doubt')
       }
     }
-    expect((await all()).filter(({ memo }) => memo.restored !== undefined)).toHaveLength(open)
+    expect((await all()).filter(({ protocol }) => protocol.restored !== undefined)).toHaveLength(
+      open,
+    )
   })
 })

@@ -225,7 +225,7 @@ describe('an outcome closes only the version it was for', () => {
 
   it.each([
     { what: 'unchanged', hash: 'h' },
-    { what: 'rest' },
+    { what: 'nothing' },
     { what: 'save' },
     { what: 'invalid', trouble: { code: 'invalid_content', text: 'never' } },
     { what: 'budget', until: Date.UTC(2027, 0, 1), queue: null },

@@ -7,7 +7,7 @@ import { isActive } from '../run.ts'
 import type { ChannelName, DeliveryKind } from './delivery.ts'
 import { checkOf, statusOf } from './status-words.ts'
 
-export interface Desire {
+export interface WantedOutput {
   readonly channel: ChannelName
   readonly kind: DeliveryKind
   readonly name: string
@@ -23,16 +23,20 @@ export interface Desire {
   readonly announces: boolean
   /**
    * - `take`: this run owns the target from now on.
-   * - `take-standing`: the same, but only where something of ours stands already.
+   * - `take-existing`: the same, but only where something of ours stands already.
    * - `keep`: only while the target is this run's.
    */
-  readonly claim: 'take' | 'take-standing' | 'keep'
+  readonly claim: 'take' | 'take-existing' | 'keep'
   /** Where nothing of this round was ever sent there is nothing to close. */
   readonly closesOnly: boolean
 }
 
 /** `began`: this is the round's first word, not a later one. */
-export function desiresOf(run: Run, repositoryId: string, began: boolean): readonly Desire[] {
+export function wantedOutputsOf(
+  run: Run,
+  repositoryId: string,
+  began: boolean,
+): readonly WantedOutput[] {
   if (run.repo === null || wasNeverTaken(run)) return []
   const ended = !isActive(run)
   const common = {
@@ -43,13 +47,13 @@ export function desiresOf(run: Run, repositoryId: string, began: boolean): reado
     closesOnly: run.state === 'superseded' || run.state === 'cancelled',
   } as const
   return [
-    ...anchorDesire(run, common),
-    ...statusDesire(run, repositoryId, common),
-    ...checkDesire(run, common),
+    ...anchorOutput(run, common),
+    ...statusOutput(run, repositoryId, common),
+    ...checkOutput(run, common),
   ]
 }
 
-type Common = Pick<Desire, 'kind' | 'final' | 'announces' | 'claim' | 'closesOnly'>
+type Common = Pick<WantedOutput, 'kind' | 'final' | 'announces' | 'claim' | 'closesOnly'>
 
 const notTaken: readonly string[] = ['stale-event', 'busy', 'head-newer-than-comment']
 
@@ -58,7 +62,7 @@ export function wasNeverTaken({ state, errorCode }: Run): boolean {
   return state === 'skipped' && notTaken.includes(errorCode ?? '')
 }
 
-function anchorDesire(run: Run, common: Common): Desire[] {
+function anchorOutput(run: Run, common: Common): WantedOutput[] {
   if (run.anchorPer === null || run.pr === null) return []
   const perRun = run.anchorPer === 'run'
   return [
@@ -82,13 +86,13 @@ export function anchorTarget({ anchorPer, id, subjectId }: AnchorOwner): string 
 export type AnchorOwner = Pick<Run, 'anchorPer' | 'id' | 'subjectId'>
 
 /** One that queues leaves the comment to the run before it; one that is skipped makes none. */
-function anchorClaim(run: Run, claim: Desire['claim']): Desire['claim'] {
+function anchorClaim(run: Run, claim: WantedOutput['claim']): WantedOutput['claim'] {
   if (claim !== 'take') return claim
-  if (run.state === 'skipped') return 'take-standing'
+  if (run.state === 'skipped') return 'take-existing'
   return run.state === 'pending' && run.availableAt === null ? 'keep' : 'take'
 }
 
-function statusDesire(run: Run, repositoryId: string, common: Common): Desire[] {
+function statusOutput(run: Run, repositoryId: string, common: Common): WantedOutput[] {
   const { statusContext, headSha } = run
   if (statusContext === null || headSha === null) return []
   const content = { context: statusContext, ...statusOf(run), targetUrl: run.targetUrl }
@@ -112,7 +116,7 @@ export function statusTarget(repositoryId: string, sha: string, context: string)
 }
 
 /** A completed check run cannot be opened again: every round has its own. */
-function checkDesire(run: Run, common: Common): Desire[] {
+function checkOutput(run: Run, common: Common): WantedOutput[] {
   const { checkName, headSha } = run
   if (checkName === null || headSha === null) return []
   return [

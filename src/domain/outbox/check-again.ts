@@ -10,7 +10,7 @@
  */
 import type { Run } from '../run.ts'
 import { isActive } from '../run.ts'
-import type { Desire } from './announce.ts'
+import type { WantedOutput } from './announce.ts'
 import { checkContent, checkMarkerText, checkTarget, wasNeverTaken } from './announce.ts'
 import type { Delivery } from './delivery.ts'
 import { isOpen } from './delivery.ts'
@@ -65,7 +65,7 @@ const conclusionOf = ({ content }: Delivery): unknown =>
   (JSON.parse(content) as { readonly conclusion: unknown }).conclusion
 
 /** It begins and ends as it is said: whoever goes by times must find it to be the newest, too. */
-export function againDesire(run: Run, coveredBy: string, now: number): Desire {
+export function outputAgain(run: Run, coveredBy: string, now: number): WantedOutput {
   return {
     kind: 'state',
     channel: 'github-check',

@@ -105,7 +105,7 @@ export interface Delivery {
   readonly providerUrl: string | null
   /** Versions that were replaced before they were sent, since the last one that was. */
   readonly coalesced: number
-  readonly memo: Memo
+  readonly protocol: ProtocolState
   readonly errorCode: string | null
   readonly errorText: string | null
   readonly createdAt: number
@@ -115,7 +115,7 @@ export interface Delivery {
 }
 
 /** What the protocol has to remember between two steps. Nothing is ever looked up by it. */
-export interface Memo {
+export interface ProtocolState {
   /** An attempt ended without an answer. */
   readonly doubt?: Doubt
   /** A doubt that was looked for and not found; doubted again if the next send is put off. */
@@ -192,7 +192,7 @@ export const attemptOutcomes = [
 export type AttemptOutcome = (typeof attemptOutcomes)[number]
 
 /** One try, stored before the request leaves: a crash leaves evidence. */
-export interface Attempt {
+export interface DeliveryAttempt {
   readonly id: string
   readonly deliveryId: string
   readonly action: AttemptAction

@@ -9,13 +9,13 @@ import { checkOf, statusOf } from './status-words.ts'
 const forgotten = 'Ended without a result'
 
 export function closedContent(
-  standing: Pick<Delivery, 'channel' | 'content'>,
+  existing: Pick<Delivery, 'channel' | 'content'>,
   run: Run,
   now: number,
 ): Readonly<Record<string, unknown>> {
-  const content = JSON.parse(standing.content) as Record<string, unknown>
+  const content = JSON.parse(existing.content) as Record<string, unknown>
   const endedWell = run.state === 'succeeded' || run.state === 'skipped'
-  if (standing.channel === 'github-check') {
+  if (existing.channel === 'github-check') {
     const { conclusion, title } = checkOf(run)
     return {
       ...content,

@@ -3,7 +3,7 @@ import type { AuditDraft, AuditType } from '../audit.ts'
 import type { Delivery } from './delivery.ts'
 import type { PublishingRules } from './schedule.ts'
 
-export interface Told {
+export interface DeliveryChange {
   readonly delivery: Delivery
   readonly audits: readonly AuditDraft[]
 }
@@ -21,7 +21,7 @@ export interface Trouble {
   readonly text: string
 }
 
-export interface Seen {
+export interface FoundOutput {
   readonly providerId: string
   readonly url: string | null
   readonly current: boolean
@@ -69,7 +69,7 @@ export type Finding =
   | { readonly what: 'unchanged'; readonly hash: string }
   | {
       readonly what: 'looked'
-      readonly standing: readonly Seen[]
+      readonly found: readonly FoundOutput[]
       readonly unverified: boolean
       readonly hash: string
       /** How many looks an unanswered one is worth. */
@@ -78,8 +78,8 @@ export type Finding =
       readonly isTurn?: boolean
     }
   | { readonly what: 'examined'; readonly there: boolean; readonly placeIsThere: boolean }
-  | { readonly what: 'scanned'; readonly standing: readonly Seen[] }
-  | { readonly what: 'settled'; readonly standing: readonly Seen[] }
+  | { readonly what: 'scanned'; readonly found: readonly FoundOutput[] }
+  | { readonly what: 'settled'; readonly found: readonly FoundOutput[] }
   /** The look itself came to nothing; `permanent`: it never will. */
   | {
       readonly what: 'look_failed'
@@ -98,7 +98,7 @@ export type Finding =
   | { readonly what: 'crowded'; readonly queue: string }
   /** What is left of a limited number is kept for more important ones. */
   | { readonly what: 'save' }
-  | { readonly what: 'rest' }
+  | { readonly what: 'nothing' }
   /** Something about its place was learnt: what to do next is decided anew, at once. */
   | { readonly what: 'place_learnt' }
   /** A newer version came meanwhile: nothing that was found out holds for that one. */
@@ -111,7 +111,7 @@ export function ofAnEarlierVersion(finding: Finding): Finding {
     case 'scanned':
       return {
         ...finding,
-        standing: finding.standing.map((seen) => ({ ...seen, current: false })),
+        found: finding.found.map((seen) => ({ ...seen, current: false })),
       }
     case 'look_failed':
       return { ...finding, permanent: false }
@@ -125,7 +125,7 @@ export function ofAnEarlierVersion(finding: Finding): Finding {
   }
 }
 
-export function tell(
+export function auditOf(
   { id, runId }: Delivery,
   type: AuditType,
   data: AuditDraft['data'],

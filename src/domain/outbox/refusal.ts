@@ -4,7 +4,7 @@
  */
 import type { Run } from '../run.ts'
 import { localeOf } from './anchor-view.ts'
-import type { Desire } from './announce.ts'
+import type { WantedOutput } from './announce.ts'
 import { wordsOf } from './words/words-of.ts'
 
 export const headNewerThanComment = 'head-newer-than-comment'
@@ -20,7 +20,11 @@ export function refusalTarget(repositoryId: string, { id }: AskingComment): stri
   return `refusal ${repositoryId} comment ${id}`
 }
 
-export function refusalDesire(run: Run, repositoryId: string, comment: AskingComment): Desire {
+export function refusalOutput(
+  run: Run,
+  repositoryId: string,
+  comment: AskingComment,
+): WantedOutput {
   const words = wordsOf(localeOf(run.locale))
   const author = comment.author.replaceAll(/[^\w[\]-]/g, '')
   const time = new Date(comment.writtenAt).toISOString().slice(11, 19)

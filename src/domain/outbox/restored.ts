@@ -7,23 +7,23 @@
  * may stand there already, at work for ever, or come late.
  */
 import type { Run } from '../run.ts'
-import { isOpen, type Delivery, type Memo, type Restored } from './delivery.ts'
+import { isOpen, type Delivery, type ProtocolState, type Restored } from './delivery.ts'
 import { canStandTwice, free, withAppointment, withDue } from './follow-up.ts'
-import { actionOf } from './move.ts'
+import { actionOf } from './next-step.ts'
 import type { PublishingRules } from './schedule.ts'
 import { deadlineFor, scanAt } from './schedule.ts'
 
 export function afterRestore(delivery: Delivery, now: number, rules: PublishingRules): Delivery {
-  const { looked: _looked, ...memo } = delivery.memo
+  const { looked: _looked, ...protocol } = delivery.protocol
   // A status that is wanted again may have been said again: nothing else looks before it is sent.
-  const isStatus = delivery.channel === 'github-status' && memo.doubt === undefined
+  const isStatus = delivery.channel === 'github-status' && protocol.doubt === undefined
   // Of one that was said before, the newest is what shows, be it the one we know.
   const action = isStatus && delivery.providerId !== null ? 'edit' : 'create'
   const doubt = { action, since: delivery.createdAt, looks: 0 } as const
   const unsettled = {
     ...delivery,
-    memo: {
-      ...memo,
+    protocol: {
+      ...protocol,
       ...(delivery.status === 'SKIPPED' && { showsWork: true as const }),
       // Once it is said anew, equal words count again: every status is one more for all to see.
       ...(isStatus ? { doubt, restored: { laterKeys: [] } } : { unsettled: true as const }),
@@ -31,11 +31,11 @@ export function afterRestore(delivery: Delivery, now: number, rules: PublishingR
     sentHash: isStatus ? null : delivery.sentHash,
   }
   if (!isOpen(delivery) || actionOf(delivery) !== 'create') return unsettled
-  const searched = { ...unsettled, memo: withSearch(unsettled, now, rules) }
-  if (delivery.wait === 'held' || memo.doubt !== undefined) return searched
+  const searched = { ...unsettled, protocol: withSearch(unsettled, now, rules) }
+  if (delivery.wait === 'held' || protocol.doubt !== undefined) return searched
   // Each is looked for by itself, whatever was published before it.
   const alone = { ...takenBack(searched, now), line: null }
-  return { ...alone, wait: 'in_doubt', memo: { ...searched.memo, doubt } }
+  return { ...alone, wait: 'in_doubt', protocol: { ...searched.protocol, doubt } }
 }
 
 /**
@@ -49,10 +49,10 @@ function takenBack(delivery: Delivery, now: number): Delivery {
 }
 
 /** Of two that were sent, the one that is found may be the second; the first may come yet. */
-function withSearch(delivery: Delivery, now: number, rules: PublishingRules): Memo {
+function withSearch(delivery: Delivery, now: number, rules: PublishingRules): ProtocolState {
   const at = scanAt(0, now, rules)
-  if (!canStandTwice(delivery) || at === null) return delivery.memo
-  return withAppointment(delivery.memo, 'scan', { step: 0, at })
+  if (!canStandTwice(delivery) || at === null) return delivery.protocol
+  return withAppointment(delivery.protocol, 'scan', { step: 0, at })
 }
 
 /**
@@ -77,9 +77,9 @@ export function readAgain(
 ): Delivery {
   // Its last step: one read is enough, for nothing is on its way.
   const step = Math.max(0, rules.settleAfterMs.length - 1)
-  const memo = withAppointment({ ...delivery.memo, restored }, 'settle', { step, at })
+  const protocol = withAppointment({ ...delivery.protocol, restored }, 'settle', { step, at })
   const deadlineAt = Math.max(delivery.deadlineAt, deadlineFor(delivery.kind, at, rules))
-  return withDue({ ...delivery, deadlineAt, memo }, at)
+  return withDue({ ...delivery, deadlineAt, protocol }, at)
 }
 
 /** For so long what was forgotten comes back by itself: GitHub keeps its record of events. */
@@ -106,12 +106,12 @@ export function afterForgetting(
 ): Delivery {
   if (forgotten === undefined) return delivery
   const restored = delivery.name === 'check' ? forgotten : { laterKeys: [] }
-  const memo = { ...withSearch(delivery, now, rules), showsWork: true, restored } as const
+  const protocol = { ...withSearch(delivery, now, rules), showsWork: true, restored } as const
   // The others are looked for anyway, on a thread that is older than the restore.
-  if (delivery.channel !== 'github-status') return { ...delivery, memo }
+  if (delivery.channel !== 'github-status') return { ...delivery, protocol }
   const since = (lastEventAt ?? delivery.createdAt - comesBackMs) - aheadMs
   const doubt = { action: 'create', since, looks: 0 } as const
-  return { ...delivery, wait: 'in_doubt', memo: { ...memo, doubt } }
+  return { ...delivery, wait: 'in_doubt', protocol: { ...protocol, doubt } }
 }
 
 interface Forgettable {

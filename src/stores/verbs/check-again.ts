@@ -4,7 +4,7 @@
  * a time in a repository, or two that learn of theirs at once would neither see the other's.
  */
 import {
-  againDesire,
+  outputAgain,
   checkNameOf,
   checkNames,
   coveredBy,
@@ -67,11 +67,11 @@ export function* sayCheckAgainAt(context: VerbContext, place: CheckPlace): Verb<
   if (shown === null) return
   const covering = coveredBy(shown, yield* checksOf(runs.map(({ id }) => id)))
   if (covering === null) return
-  const desire = againDesire(shown, covering, context.now())
+  const wanted = outputAgain(shown, covering, context.now())
   // It was given up, or an operator skipped it.
-  if ((yield* deliveriesAt([desire.target])).size > 0) return
-  const wish = { desire, run: shown, repositoryId, markerKey: markerKeyOf(desire.markerText) }
-  const made = revise(null, wish, () => context.newId('del'), context.now(), context.publishing)
+  if ((yield* deliveriesAt([wanted.target])).size > 0) return
+  const output = { wanted, run: shown, repositoryId, markerKey: markerKeyOf(wanted.markerText) }
+  const made = revise(null, output, () => context.newId('del'), context.now(), context.publishing)
   if (made !== null) yield* storeDeliveries(context, [made.delivery])
 }
 

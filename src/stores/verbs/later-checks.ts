@@ -26,14 +26,14 @@ export function* leaveToNextRound(context: VerbContext, runs: readonly Run[]): V
   const found = yield* selectDeliveries(
     sql`run_id IN (${join(padded([...rounds.keys()]))}) AND name = 'check' ORDER BY id`,
   )
-  const looking = found.filter(({ runId, round, memo }) => {
-    const isLooking = (memo.restored?.laterKeys.length ?? 0) > 0
+  const looking = found.filter(({ runId, round, protocol }) => {
+    const isLooking = (protocol.restored?.laterKeys.length ?? 0) > 0
     return isLooking && round < (rounds.get(runId) ?? 0)
   })
   yield* storeDeliveries(
     context,
     looking.map((delivery) => {
-      return { ...delivery, memo: { ...delivery.memo, restored: { laterKeys: [] } } }
+      return { ...delivery, protocol: { ...delivery.protocol, restored: { laterKeys: [] } } }
     }),
   )
 }

@@ -2,8 +2,9 @@
  * Who publishes what: a due delivery is one holder's for as long as a request may take and a bit.
  * Whoever finds an attempt without an outcome takes it over as in doubt.
  */
-import type { Attempt, Delivery } from '../../domain/outbox/delivery.ts'
-import { afterFinding, afterTakeover } from '../../domain/outbox/advance.ts'
+import type { DeliveryAttempt, Delivery } from '../../domain/outbox/delivery.ts'
+import { afterFinding } from '../../domain/outbox/advance.ts'
+import { afterTakeover } from '../../domain/outbox/interrupted.ts'
 import { letGoOn } from '../../domain/outbox/message-line.ts'
 import type { Pace, QueueHead } from '../../domain/outbox/queue.ts'
 import { priorities } from '../../domain/outbox/priority.ts'
@@ -155,8 +156,8 @@ function* dueOf(context: VerbContext, priority: number, room: number): Verb<stri
 }
 
 /** Nobody came back from preparing it, as often as that may happen. */
-function isUnpreparable({ publishing }: VerbContext, { memo }: Delivery): boolean {
-  return (memo.preparations ?? 0) >= publishing.preparationsMax
+function isUnpreparable({ publishing }: VerbContext, { protocol }: Delivery): boolean {
+  return (protocol.preparations ?? 0) >= publishing.preparationsMax
 }
 
 function* giveUp(context: VerbContext, delivery: Delivery): Verb<void> {
@@ -178,7 +179,7 @@ function* takeOver(context: VerbContext, delivery: Delivery): Verb<Delivery> {
   return told.delivery
 }
 
-function lost(attempt: Attempt, now: number): Attempt {
+function lost(attempt: DeliveryAttempt, now: number): DeliveryAttempt {
   const errorText = 'whoever sent it was lost before its answer'
   return { ...attempt, endedAt: now, outcome: 'in_doubt', errorCode: 'holder_lost', errorText }
 }
@@ -200,7 +201,7 @@ export function* withPlaces(deliveries: readonly Delivery[]): Verb<PlacedDeliver
       delivery,
       repo: (repository?.['name'] ?? '') as string,
       repoGithubId: (repository?.['github_id'] ?? null) as number | null,
-      toldName: told.get(delivery.runId) ?? null,
+      unverifiedName: told.get(delivery.runId) ?? null,
       ownRepositoryIds: [
         delivery.repositoryId,
         ...former

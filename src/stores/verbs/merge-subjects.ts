@@ -22,7 +22,7 @@ import { announce } from './announce.ts'
 import { begunAgain } from './begun-again.ts'
 import { sayCheckAgainAt } from './check-again.ts'
 import type { VerbContext } from './context.ts'
-import { mergeCopies, moveDeliveries, type Copy } from './move-deliveries.ts'
+import { mergeCopies, reassignDeliveries, type Copy } from './reassign-deliveries.ts'
 import { firstCheckMs } from './take-head-check.ts'
 import { moveTokenLimits } from './tokens.ts'
 
@@ -49,7 +49,7 @@ export function* mergeSubjects(
       keptIds.set(stray.id, keptId)
     }
   }
-  yield* moveDeliveries(context, from.id, into.id, keptIds)
+  yield* reassignDeliveries(context, from.id, into.id, keptIds)
   yield* mergeCopies(context, copies)
   yield* moveTokenLimits(from.id, into.id)
   yield* announceMoved(context, into.id, [...keptIds.values()], since)

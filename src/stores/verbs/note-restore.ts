@@ -3,7 +3,7 @@
  * may have changed since is noted, in bites, before anything is published.
  */
 import { isOpen, type Delivery, type Restored } from '../../domain/outbox/delivery.ts'
-import { tell } from '../../domain/outbox/outcome.ts'
+import { auditOf } from '../../domain/outbox/outcome.ts'
 import { afterRestore, isReadAgain, readAgain } from '../../domain/outbox/restored.ts'
 import type { Run } from '../../domain/run.ts'
 import type { RestoreNote } from '../../outbox-store.ts'
@@ -100,7 +100,10 @@ export function* noteBite(context: VerbContext): Verb<boolean> {
     doubted
       .filter((item, i) => item.wait === 'in_doubt' && found[i]?.wait !== 'in_doubt')
       .map((item) =>
-        tell(item, 'delivery.in_doubt', { reason: 'restored', text: 'the database was restored' }),
+        auditOf(item, 'delivery.in_doubt', {
+          reason: 'restored',
+          text: 'the database was restored',
+        }),
       ),
     context.now(),
   )

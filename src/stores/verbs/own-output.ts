@@ -4,14 +4,14 @@
  */
 import { isDeepStrictEqual } from 'node:util'
 import { closedContent } from '../../domain/outbox/left-open.ts'
-import type { Desire } from '../../domain/outbox/announce.ts'
+import type { WantedOutput } from '../../domain/outbox/announce.ts'
 import { statusTarget } from '../../domain/outbox/announce.ts'
 import type { ChannelName, Delivery } from '../../domain/outbox/delivery.ts'
 import { publishRefusal, type PublishRights } from '../../domain/outbox/publish-rights.ts'
-import type { Revision, Wish } from '../../domain/outbox/revise.ts'
+import type { Revision, RunOutput } from '../../domain/outbox/revise.ts'
 import { giveBack, isTaken, revise, targetTaken } from '../../domain/outbox/revise.ts'
 import {
-  desireAgain,
+  outputShownAgain,
   hasResult,
   isOwnStatus,
   nextShown,
@@ -50,21 +50,28 @@ export function* publishOwn(context: VerbContext, request: PublishRequest): Verb
   const rights = yield* rightsAt(request.rightsOf(run.type), run, subject.scope)
   const refusal = publishRefusal(request, run, rights)
   if (refusal !== null) throw new ForbiddenError(refusal.code, refusal.message, refusal)
-  const desire = desireOf(request, run, subject.scope)
+  const wanted = wantedOf(request, run, subject.scope)
   const named = yield* selectNamed(run.id, request.name, run.round)
-  if (named !== null) refuseOther(named, desire, request)
-  const standing = named ?? (yield* deliveriesAt([desire.target])).get(desire.target) ?? null
-  const wish = {
-    desire,
+  if (named !== null) refuseOther(named, wanted, request)
+  const existing = named ?? (yield* deliveriesAt([wanted.target])).get(wanted.target) ?? null
+  const output = {
+    wanted,
     run,
     repositoryId: subject.scope,
-    markerKey: ownMarkerKey(run, desire.markerText),
+    markerKey: ownMarkerKey(run, wanted.markerText),
   }
-  if (standing !== null && isTaken(standing, run)) return yield* sayAtTaken(context, standing, wish)
-  const next = revise(standing, wish, () => context.newId('del'), context.now(), context.publishing)
+  if (existing !== null && isTaken(existing, run))
+    return yield* sayAtTaken(context, existing, output)
+  const next = revise(
+    existing,
+    output,
+    () => context.newId('del'),
+    context.now(),
+    context.publishing,
+  )
   if (next === null) {
-    if (standing === null) throw new ConflictError('not_published', 'there is nothing to publish')
-    return { delivery: standing, already: true, isTaken: false }
+    if (existing === null) throw new ConflictError('not_published', 'there is nothing to publish')
+    return { delivery: existing, already: true, isTaken: false }
   }
   // The subject's lock orders what a run publishes.
   const delivery = yield* enterLine(context, next.delivery)
@@ -86,21 +93,25 @@ function* rightsAt(
  * A newer run has the place. A status is kept for when that one ends without a result; where it
  * has already, this one is shown at once.
  */
-function* sayAtTaken(context: VerbContext, standing: Delivery, wish: Wish): Verb<PublishedOwn> {
-  if (!isOwnStatus(standing)) throw targetTakenError(standing)
+function* sayAtTaken(
+  context: VerbContext,
+  existing: Delivery,
+  output: RunOutput,
+): Verb<PublishedOwn> {
+  if (!isOwnStatus(existing)) throw targetTakenError(existing)
   const { keepUnchanged } = context.dialect
-  const [owner] = yield* selectRunsUnchanged([standing.runId], keepUnchanged)
+  const [owner] = yield* selectRunsUnchanged([existing.runId], keepUnchanged)
   if (owner !== undefined && !hasResult(owner)) {
-    const delivery = giveBack(standing, wish, context.now(), context.publishing)
-    const audits = [targetTaken(standing, owner, wish.run.id)]
+    const delivery = giveBack(existing, output, context.now(), context.publishing)
+    const audits = [targetTaken(existing, owner, output.run.id)]
     const stored = yield* store(context, { delivery, audits })
     return { delivery: stored, already: false, isTaken: false }
   }
-  const said = saidBy(wish.run, wish)
-  const before = standing.memo.saidThere?.find(({ runId }) => runId === said.runId)
-  if (isDeepStrictEqual(before, said)) return { delivery: standing, already: true, isTaken: true }
-  const delivery = { ...standing, memo: withSaid(standing.memo, said) }
-  const audits = [targetTaken(standing, wish.run, standing.runId)]
+  const said = saidBy(output.run, output)
+  const before = existing.protocol.saidThere?.find(({ runId }) => runId === said.runId)
+  if (isDeepStrictEqual(before, said)) return { delivery: existing, already: true, isTaken: true }
+  const delivery = { ...existing, protocol: withSaid(existing.protocol, said) }
+  const audits = [targetTaken(existing, output.run, existing.runId)]
   const stored = yield* store(context, { delivery, audits })
   return { delivery: stored, already: false, isTaken: true }
 }
@@ -113,7 +124,7 @@ function* store(context: VerbContext, { delivery, audits }: Revision): Verb<Deli
 
 const stateChannels: readonly ChannelName[] = ['github-status', 'github-check', 'github-label']
 
-function desireOf(request: PublishRequest, run: Run, repositoryId: string): Desire {
+function wantedOf(request: PublishRequest, run: Run, repositoryId: string): WantedOutput {
   const { channel, name, content } = request
   const kind = stateChannels.includes(channel) ? 'state' : 'message'
   const { thread, sha } = placeOf(request, run)
@@ -139,7 +150,7 @@ function ownMarkerText({ channel, name }: PublishRequest, run: Run): string {
   return `${run.type}\n${subject}${run.pair}\n${channel} ${name} ${run.round}`
 }
 
-function placeOf({ channel }: PublishRequest, run: Run): Pick<Desire, 'thread' | 'sha'> {
+function placeOf({ channel }: PublishRequest, run: Run): Pick<WantedOutput, 'thread' | 'sha'> {
   if (run.repo === null) throw noPlace('a repository')
   const needsSha = channel === 'github-status' || channel === 'github-check'
   if (needsSha && run.headSha === null) throw noPlace('a commit')
@@ -177,9 +188,9 @@ function showsWork(channel: ChannelName, content: PublishRequest['content']): bo
   return channel === 'github-check' && content['status'] !== 'completed'
 }
 
-function refuseOther(named: Delivery, desire: Desire, request: PublishRequest): void {
-  const sameTarget = named.channel === desire.channel && named.target === desire.target
-  const isMessage = desire.kind === 'message'
+function refuseOther(named: Delivery, wanted: WantedOutput, request: PublishRequest): void {
+  const sameTarget = named.channel === wanted.channel && named.target === wanted.target
+  const isMessage = wanted.kind === 'message'
   if (sameTarget && (!isMessage || named.content === JSON.stringify(request.content))) return
   throw new ConflictError(
     'content_differs',
@@ -188,10 +199,10 @@ function refuseOther(named: Delivery, desire: Desire, request: PublishRequest): 
   )
 }
 
-export function targetTakenError(standing: Delivery): ConflictError {
-  const { target } = standing
+export function targetTakenError(existing: Delivery): ConflictError {
+  const { target } = existing
   return new ConflictError('target_taken', `a newer run publishes there now: ${target}`, {
-    hint: isOwnStatus(standing)
+    hint: isOwnStatus(existing)
       ? 'It is kept, and shown if that run is cancelled, superseded or skipped.'
       : 'Stop: nothing of this run is shown there any more.',
   })
@@ -263,11 +274,11 @@ function* closeBite(
   )
   const bite = found.slice(0, biteMax)
   const now = context.now()
-  for (const standing of bite) {
-    const run = ended.get(standing.runId)
+  for (const existing of bite) {
+    const run = ended.get(existing.runId)
     if (run === undefined) continue
-    const back = yield* givenBack(context, standing, run)
-    const next = back ?? (standing.announces ? leftOpen(context, standing, run, now) : null)
+    const back = yield* givenBack(context, existing, run)
+    const next = back ?? (existing.announces ? leftOpen(context, existing, run, now) : null)
     if (next !== null) yield* store(context, next)
   }
   return { last: bite.at(-1) ?? null, next: found[biteMax] ?? null }
@@ -277,37 +288,42 @@ function* closeBite(
  * Whoever gets it back must not end unheard meanwhile: its end finds the place by its own id, and
  * waits for this transaction.
  */
-function* givenBack(context: VerbContext, standing: Delivery, run: Run): Verb<Revision | null> {
-  const others = (standing.memo.saidThere ?? []).map(({ runId }) => runId)
+function* givenBack(context: VerbContext, existing: Delivery, run: Run): Verb<Revision | null> {
+  const others = (existing.protocol.saidThere ?? []).map(({ runId }) => runId)
   if (hasResult(run) || others.length === 0) return null
   const runs = yield* selectRunsUnchanged(others, context.dialect.keepUnchanged)
-  const next = nextShown(standing, runs)
+  const next = nextShown(existing, runs)
   if (next === null) return null
   const now = context.now()
-  const { repositoryId } = standing
+  const { repositoryId } = existing
   const { markerKey } = next.said
-  const wish = { desire: desireAgain(standing, next, now), run: next.run, repositoryId, markerKey }
-  const shown = giveBack(standing, wish, now, context.publishing)
-  const delivery = { ...shown, memo: { ...shown.memo, saidThere: next.later } }
-  return { delivery, audits: [targetTaken(standing, run, next.run.id)] }
+  const output = {
+    wanted: outputShownAgain(existing, next, now),
+    run: next.run,
+    repositoryId,
+    markerKey,
+  }
+  const shown = giveBack(existing, output, now, context.publishing)
+  const delivery = { ...shown, protocol: { ...shown.protocol, saidThere: next.later } }
+  return { delivery, audits: [targetTaken(existing, run, next.run.id)] }
 }
 
 function leftOpen(
   context: VerbContext,
-  standing: Delivery,
+  existing: Delivery,
   run: Run,
   now: number,
 ): Revision | null {
-  const desire: Desire = {
-    ...standing,
+  const wanted: WantedOutput = {
+    ...existing,
     markerText: '',
-    content: closedContent(standing, run, now),
+    content: closedContent(existing, run, now),
     final: true,
     announces: false,
     claim: 'keep',
     closesOnly: run.state === 'superseded' || run.state === 'cancelled',
   }
-  const { repositoryId, markerKey, versionFence } = standing
-  const wish = { desire, run: { ...run, claimFence: versionFence }, repositoryId, markerKey }
-  return revise(standing, wish, () => standing.id, now, context.publishing)
+  const { repositoryId, markerKey, versionFence } = existing
+  const output = { wanted, run: { ...run, claimFence: versionFence }, repositoryId, markerKey }
+  return revise(existing, output, () => existing.id, now, context.publishing)
 }

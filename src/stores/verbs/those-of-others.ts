@@ -11,8 +11,8 @@ import { join, padded, sql } from '../sql.ts'
 import { selectDeliveries } from '../tables/delivery-table.ts'
 
 export function* withoutThoseOfOthers(delivery: Delivery, finding: Finding): Verb<Finding> {
-  if (!isKnownByKey(delivery) || !('standing' in finding)) return finding
-  const ids = finding.standing.map(({ providerId }) => providerId)
+  if (!isKnownByKey(delivery) || !('found' in finding)) return finding
+  const ids = finding.found.map(({ providerId }) => providerId)
   const unknown = ids.filter((providerId) => providerId !== delivery.providerId)
   if (unknown.length === 0) return finding
   const known = yield* selectDeliveries(sql`subject_id = ${delivery.subjectId}
@@ -22,7 +22,7 @@ export function* withoutThoseOfOthers(delivery: Delivery, finding: Finding): Ver
   const taken = new Set(others.map(({ providerId }) => providerId))
   return {
     ...finding,
-    standing: finding.standing.filter(({ providerId }) => !taken.has(providerId)),
+    found: finding.found.filter(({ providerId }) => !taken.has(providerId)),
   }
 }
 

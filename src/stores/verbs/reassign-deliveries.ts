@@ -17,17 +17,17 @@ import { circumstancesOf } from './context.ts'
 import { storeDeliveries } from './store-deliveries.ts'
 
 /** `kept`: which subject a moved one's runs belong to now. */
-export function* moveDeliveries(
+export function* reassignDeliveries(
   context: VerbContext,
   fromId: string,
   intoId: string,
   kept: ReadonlyMap<string, string>,
 ): Verb<void> {
   const strays = yield* selectDeliveries(sql`repository_id = ${fromId} ORDER BY id`)
-  const moved = strays.map((stray) => movedTo(stray, intoId, kept))
-  const standing = yield* deliveriesAt([...new Set(moved.map(({ target }) => target))])
+  const moved = strays.map((stray) => reassigned(stray, intoId, kept))
+  const existing = yield* deliveriesAt([...new Set(moved.map(({ target }) => target))])
   for (const [i, stray] of moved.entries()) {
-    const other = standing.get(stray.target)
+    const other = existing.get(stray.target)
     if (other === undefined || other.id === strays[i]?.id) yield* storeDeliveries(context, [stray])
     else if (isNewer(stray, other)) yield* putTogether(context, other, stray)
     else yield* putTogether(context, stray, other)
@@ -39,9 +39,9 @@ export function* mergeCopies(context: VerbContext, copies: readonly Copy[]): Ver
   for (const { copyId, winnerId } of copies) {
     const given = yield* selectDeliveries(sql`run_id = ${copyId} ORDER BY id`)
     const targetOf = ({ target }: Delivery): string => target.replace(copyId, winnerId)
-    const standing = yield* deliveriesAt(given.map(targetOf))
+    const existing = yield* deliveriesAt(given.map(targetOf))
     for (const copy of given) {
-      const twin = standing.get(targetOf(copy))
+      const twin = existing.get(targetOf(copy))
       if (twin === undefined || twin.id === copy.id || !isOneWith(copy, twin)) continue
       yield* putTogether(context, copy, twin)
     }
@@ -59,18 +59,19 @@ export interface Copy {
  * by its twin: a look of its own would find the twin's.
  */
 function isOneWith(copy: Delivery, twin: Delivery): boolean {
-  const { channel, announces, providerId, attemptId, memo } = copy
-  const mayBeThere = providerId !== null || attemptId !== null || memo.doubt !== undefined
+  const { channel, announces, providerId, attemptId, protocol } = copy
+  const mayBeThere = providerId !== null || attemptId !== null || protocol.doubt !== undefined
   if (!mayBeThere) return copy.name === 'check' && isOpen(copy)
   if (channel === 'github-check' && providerId === null) return announces || copy.name === 'check'
   // Completed, it can only be completed otherwise.
-  const isOpenThere = memo.showsWork === true && attemptId === null && memo.doubt === undefined
+  const isOpenThere =
+    protocol.showsWork === true && attemptId === null && protocol.doubt === undefined
   const goesOn = announces || (copy.name === 'check' && (isOpenThere || !twin.announces))
   if (channel === 'github-check') return goesOn && twin.providerId === null
   return copy.name === 'anchor'
 }
 
-function movedTo(
+function reassigned(
   stray: Delivery,
   repositoryId: string,
   kept: ReadonlyMap<string, string>,

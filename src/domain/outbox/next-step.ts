@@ -2,7 +2,7 @@
 import type { AttemptAction, Delivery } from './delivery.ts'
 import { isOpen } from './delivery.ts'
 
-export type Move =
+export type NextStep =
   | { readonly what: 'write'; readonly action: Exclude<AttemptAction, 'remove'> }
   /** Is what we sent without an answer there? */
   | { readonly what: 'confirm' }
@@ -17,28 +17,28 @@ export type Move =
   | { readonly what: 'settle' }
   /** GitHub takes so many statuses of a context; the last of them are for how it ended. */
   | { readonly what: 'save' }
-  | { readonly what: 'rest' }
+  | { readonly what: 'nothing' }
 
 /** `threadIsOld`: something of ours may stand there that this store does not know of. */
-export function nextMove(delivery: Delivery, threadIsOld: boolean, now: number): Move {
-  const { memo, wait } = delivery
+export function nextStep(delivery: Delivery, threadIsOld: boolean, now: number): NextStep {
+  const { protocol, wait } = delivery
   if (!isOpen(delivery)) return followUp(delivery, now)
-  if (wait === 'held' || wait === 'no_address') return { what: 'rest' }
-  if (memo.doubt !== undefined) return { what: 'confirm' }
-  if (memo.lost !== undefined) return { what: 'examine' }
+  if (wait === 'held' || wait === 'no_address') return { what: 'nothing' }
+  if (protocol.doubt !== undefined) return { what: 'confirm' }
+  if (protocol.lost !== undefined) return { what: 'examine' }
   if (isSpent(delivery)) return { what: 'save' }
   const action = actionOf(delivery)
   // By a clock that is behind GitHub's, a thread may seem younger than the restore.
-  const isUnknown = threadIsOld || wasPurged(delivery) || memo.restored !== undefined
-  const mayStand = isUnknown && memo.looked !== true && looksFirst(delivery)
+  const isUnknown = threadIsOld || wasPurged(delivery) || protocol.restored !== undefined
+  const mayStand = isUnknown && protocol.looked !== true && looksFirst(delivery)
   return action === 'create' && mayStand ? { what: 'look-first' } : { what: 'write', action }
 }
 
 /** Of the 1,000 that GitHub takes per commit and context. */
 const progressStatusesMax = 950
 
-function isSpent({ channel, final, memo }: Delivery): boolean {
-  return channel === 'github-status' && !final && (memo.writes ?? 0) >= progressStatusesMax
+function isSpent({ channel, final, protocol }: Delivery): boolean {
+  return channel === 'github-status' && !final && (protocol.writes ?? 0) >= progressStatusesMax
 }
 
 /** Every status is a new row; a label is a set, and saying it twice changes nothing. */
@@ -63,10 +63,10 @@ function wasPurged({ name, round }: Delivery): boolean {
   return name === 'anchor' && round > 1
 }
 
-function followUp({ memo }: Delivery, now: number): Move {
-  const [surplus] = memo.surplus ?? []
+function followUp({ protocol }: Delivery, now: number): NextStep {
+  const [surplus] = protocol.surplus ?? []
   if (surplus !== undefined) return { what: 'remove', providerId: surplus }
-  if (memo.scan !== undefined && memo.scan.at <= now) return { what: 'scan' }
-  if (memo.settle !== undefined && memo.settle.at <= now) return { what: 'settle' }
-  return { what: 'rest' }
+  if (protocol.scan !== undefined && protocol.scan.at <= now) return { what: 'scan' }
+  if (protocol.settle !== undefined && protocol.settle.at <= now) return { what: 'settle' }
+  return { what: 'nothing' }
 }
