@@ -7,7 +7,6 @@
 import type {
   DeliveryAttempt,
   AttemptAction,
-  ChannelName,
   Delivery,
   DeliveryStatus,
   DeliveryWait,
@@ -49,6 +48,9 @@ export interface OutboxStore {
 
   /** Something of a run's own, once per name and round. */
   publish(request: PublishRequest, once: Once | null): Promise<PublishAnswer>
+
+  /** A message that is no run's, once per channel, address and key. */
+  send(request: MessageRequest): Promise<PublishAnswer>
 
   delivery(id: string): Promise<Delivery | null>
   /** The message of the same run that has to be sent before it; null when there is none. */
@@ -155,8 +157,8 @@ export interface LeasedDelivery extends PlacedDelivery {
 /** With what is known of its place. */
 export interface PlacedDelivery {
   readonly delivery: Delivery
-  /** As last heard. */
-  readonly repo: string
+  /** As last heard; null where it is about none. */
+  readonly repo: string | null
   /** Null until it is learnt, which has to be before anything is written there. */
   readonly repoGithubId: number | null
   /** The name its run was claimed under, while only a caller has said that it has this id. */
@@ -210,11 +212,20 @@ export interface PublishRequest {
   readonly leaseHash: string | null
   readonly actor: string
   readonly name: string
-  readonly channel: ChannelName
+  readonly channel: string
   /** In the channel's stored form. */
   readonly content: Readonly<Record<string, unknown>>
   /** What runs of a type may publish: the configuration of whoever serves the request. */
   readonly rightsOf: (type: string) => PublishRights
+}
+
+/** A message that is no run's, to an address. */
+export interface MessageRequest {
+  readonly channel: string
+  readonly address: string
+  /** The same in every repeat: a message is sent once per channel, address and key. */
+  readonly key: string
+  readonly content: Readonly<Record<string, unknown>>
 }
 
 export interface PublishAnswer {
@@ -263,7 +274,7 @@ export interface OutboxBacklog {
 }
 
 export interface LingeringDelivery {
-  readonly runId: string
+  readonly runId: string | null
   readonly deliveryId: string
   readonly channel: string
   readonly status: DeliveryStatus

@@ -1,4 +1,5 @@
 /** Deliveries, their tries and the budgets they are paid from, as the wire shows them. */
+import { channelsByName } from '../channels/github-channels.ts'
 import type { Budget, BudgetLimits } from '../domain/outbox/budget.ts'
 import { useOf } from '../domain/outbox/budget.ts'
 import type { DeliveryAttempt, Delivery } from '../domain/outbox/delivery.ts'
@@ -15,7 +16,7 @@ export type DeliveryStore = Pick<Store, 'now' | 'repositoryNames'> & {
 }
 
 export async function deliveryPage(store: DeliveryStore, page: Paged<Delivery>) {
-  const names = await store.repositoryNames(page.items.map((item) => item.repositoryId))
+  const names = await namesOf(store, page.items)
   const now = store.now()
   return {
     items: page.items.map((item) => deliveryView(item, names, now)),
@@ -24,7 +25,15 @@ export async function deliveryPage(store: DeliveryStore, page: Paged<Delivery>) 
 }
 
 export async function oneDelivery(store: DeliveryStore, item: Delivery): Promise<DeliveryView> {
-  return deliveryView(item, await store.repositoryNames([item.repositoryId]), store.now())
+  return deliveryView(item, await namesOf(store, [item]), store.now())
+}
+
+function namesOf(
+  store: DeliveryStore,
+  items: readonly Delivery[],
+): Promise<ReadonlyMap<string, string>> {
+  const ids = items.map(({ repositoryId }) => repositoryId).filter((id) => id !== null)
+  return store.repositoryNames(ids)
 }
 
 export async function deliveryOf(
@@ -48,12 +57,15 @@ function deliveryView(
 ): DeliveryView {
   const { protocol } = item
   const appointments = protocol.settle ?? protocol.scan
+  const { repositoryId } = item
+  const repo =
+    repositoryId === null ? null : (names.get(repositoryId) ?? 'a repository that is gone')
   return {
     id: item.id,
     channel: item.channel,
     kind: item.kind,
     name: item.name,
-    target: targetText(item, names.get(item.repositoryId) ?? 'a repository that is gone'),
+    target: targetText(item, channelsByName.of(item.channel), repo),
     run_id: item.runId,
     task_id: null,
     round: item.round,

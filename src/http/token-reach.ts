@@ -47,6 +47,8 @@ export async function checkReach(
   const { id } = request.params as { readonly id?: string }
   if (id === undefined || within === 'itself') return
   const runId = within === 'run' ? id : (await store.outbox.delivery(id))?.runId
+  // What is no run's is in nobody's limits.
+  if (runId === null) throw tooWide(limits)
   if (runId !== undefined) await checkRun(store, limits, runId)
 }
 

@@ -37,15 +37,15 @@ export async function publishOne(
     await record(parts, leased, finding)
     return
   }
-  const { repoGithubId, unverifiedName: unverifiedName } = leased
-  if (repoGithubId === null || unverifiedName !== null) {
-    const place = { repo: unverifiedName ?? leased.repo, repoGithubId: null }
-    await takeTurn(parts, leased, place, async () => {
-      await record(parts, leased, await parts.places.learn(leased))
+  if (isUnplaced(leased)) {
+    const repo = leased.unverifiedName ?? leased.repo
+    const place = { repo, repoGithubId: null, address: null }
+    await takeTurn(parts, { leased, channel }, place, async () => {
+      await record(parts, leased, await parts.places.learn(leased, channel.declaration))
     })
     return
   }
-  const target = targetOf(leased, repoGithubId)
+  const target = targetOf(leased)
   const found = await prepare(parts, channel, target, leased)
   if (found === null) return
   if ('what' in found) {
@@ -53,22 +53,30 @@ export async function publishOne(
     return
   }
   const job: PublishingJob = { leased, delivery, channel, target, prepared: found, sendBy, lookBy }
-  const move = nextStep(delivery, await threadIsOld(parts, leased), store.now())
-  await make(parts, job, move)
+  const isOld = await threadIsOld(parts, leased)
+  await take(parts, job, nextStep(delivery, channel.declaration, isOld, store.now()))
 }
 
-function make(parts: PublishingParts, job: PublishingJob, move: NextStep): Promise<void> {
-  switch (move.what) {
+function take(parts: PublishingParts, job: PublishingJob, step: NextStep): Promise<void> {
+  switch (step.what) {
     case 'write':
-      return write(parts, job, move.action)
+      return write(parts, job, step.action)
     case 'remove':
-      return remove(parts, job, move.providerId)
+      return remove(parts, job, step.providerId)
     case 'nothing':
     case 'save':
-      return record(parts, job.leased, { what: move.what })
+    case 'resend':
+    case 'hold':
+      return record(parts, job.leased, { what: step.what })
     default:
-      return lookAt(parts, job, move)
+      return lookAt(parts, job, step)
   }
+}
+
+/** Where its repository is, by GitHub's id, has to be learnt first. */
+function isUnplaced({ delivery, repoGithubId, unverifiedName }: LeasedDelivery): boolean {
+  if (delivery.repositoryId === null) return false
+  return repoGithubId === null || unverifiedName !== null
 }
 
 type Unprepared = Extract<Finding, { what: 'invalid' | 'look_failed' | 'unprepared' }>

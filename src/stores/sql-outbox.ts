@@ -38,6 +38,7 @@ import {
   skipDelivery,
 } from './verbs/operate-delivery.ts'
 import { closeRest, publishOwn, targetTakenError } from './verbs/own-output.ts'
+import { sendMessage } from './verbs/send-message.ts'
 import { authors, knowsSince, learnAuthor } from './verbs/publisher-identity.ts'
 
 /** There is no note while somebody else has begun anew. */
@@ -111,8 +112,12 @@ export class SqlOutbox implements port.OutboxStore {
   async publish(request: port.PublishRequest, once: Once | null): Promise<port.PublishAnswer> {
     const said = await this.#once(once, () => publishOwn(this.#context, request))
     // What a refused status says was kept: so the refusal follows the commit.
-    if (said.isTaken) throw targetTakenError(said.delivery)
+    if (said.isTaken) throw targetTakenError(this.#context, said.delivery)
     return said
+  }
+
+  send(request: port.MessageRequest): Promise<port.PublishAnswer> {
+    return this.#driver.transact(() => sendMessage(this.#context, request))
   }
 
   delivery(id: string): Promise<Delivery | null> {
@@ -120,7 +125,9 @@ export class SqlOutbox implements port.OutboxStore {
   }
 
   async messageBefore({ runId, line }: Pick<Delivery, 'runId' | 'line'>): Promise<Delivery | null> {
-    return line === null ? null : await this.#driver.read(() => beforeInLine(runId, line))
+    return line === null || runId === null
+      ? null
+      : await this.#driver.read(() => beforeInLine(runId, line))
   }
 
   placed(id: string): Promise<port.PlacedDelivery | null> {

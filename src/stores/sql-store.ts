@@ -12,6 +12,7 @@ import type { Random } from '../random.ts'
 import type { Scheduler } from '../scheduler.ts'
 import type * as port from '../store.ts'
 import type { PublishingRules } from '../domain/outbox/schedule.ts'
+import { knownChannels, type ChannelDeclaration } from '../domain/outbox/channel-declaration.ts'
 import { defaultPublishing } from '../domain/outbox/schedule.ts'
 import type { Driver, OnTogether } from './driver.ts'
 import { LostRace } from './driver.ts'
@@ -63,6 +64,8 @@ export interface SqlStoreOptions {
   readonly scheduler: Scheduler
   readonly onTogether?: OnTogether | undefined
   readonly publishing?: PublishingRules | undefined
+  /** What runs are announced on, and what may be published. */
+  readonly channels: readonly ChannelDeclaration[]
 }
 
 export class SqlStore extends SqlTokens implements port.Store {
@@ -76,7 +79,8 @@ export class SqlStore extends SqlTokens implements port.Store {
   readonly catchUp: SqlCatchUp
   protected readonly means: SqlTokens['means']
 
-  constructor(driver: Driver, { random, scheduler, onTogether, publishing }: SqlStoreOptions) {
+  constructor(driver: Driver, options: SqlStoreOptions) {
+    const { random, scheduler, onTogether, publishing, channels } = options
     super()
     this.#driver = driver
     this.#context = {
@@ -87,6 +91,7 @@ export class SqlStore extends SqlTokens implements port.Store {
       newId: (prefix) => makeId(prefix, driver.now(), random),
       jitter: () => random.below(1000) / 1000,
       publishing: publishing ?? defaultPublishing,
+      channels: knownChannels(channels),
       newMarkerKey: () => ({
         id: random.bytes(4).toString('hex'),
         secret: random.bytes(32).toString('base64url'),

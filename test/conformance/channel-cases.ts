@@ -1,4 +1,5 @@
 /** What the suite needs to know of each channel: two contents, and where to see them on GitHub. */
+import { type ChannelName } from '../../src/channels/github-channels.ts'
 import type {
   CheckContent,
   CommentContent,
@@ -6,7 +7,6 @@ import type {
   ReviewContent,
   StatusContent,
 } from '../../src/channel.ts'
-import type { ChannelName } from '../../src/domain/outbox/delivery.ts'
 import type { GitHubSimulator } from '../../src/simulator/index.ts'
 import { repo, sha, thread, type Identity } from './channel-world.ts'
 

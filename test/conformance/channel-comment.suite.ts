@@ -86,7 +86,7 @@ export function exerciseComments(identity: Identity): void {
       expect(seen).toEqual({ found: [], unverified: false })
       const edit = rejectionOf(world.write(name, hello, { providerId }))
       expect(await edit).toMatchObject({ kind: 'not_found' })
-      expect(await world.channel(name).placeIsThere(world.target(), inTime)).toBe(true)
+      expect(await world.channel(name).placeIsThere!(world.target(), inTime)).toBe(true)
     })
 
     it('that a person edited stay ours, and are not current', async () => {

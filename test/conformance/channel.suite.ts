@@ -92,7 +92,7 @@ export function exerciseChannel(the: ChannelCase, identity: Identity, way: Way):
       for (const asked of [
         world.write(the.name, the.first, {}, 9),
         world.look(the.name, the.first, {}, null, 9),
-        world.channel(the.name).placeIsThere(world.target(), 9),
+        world.channel(the.name).placeIsThere!(world.target(), 9),
       ]) {
         expect(await rejectionOf(asked)).toMatchObject({ kind: 'too_late' })
       }
@@ -153,7 +153,7 @@ export function exerciseChannel(the: ChannelCase, identity: Identity, way: Way):
     it('knows its own from what is not there, somebody else’s or another delivery’s', async () => {
       const whose = (providerId: string, given = {}) => {
         const claim = { target: world.target(given), providerId, content: the.first }
-        return world.channel(the.name).ownershipOf(claim, inTime)
+        return world.channel(the.name).ownershipOf!(claim, inTime)
       }
       const { providerId } = await world.write(the.name, the.first)
       expect(await whose(providerId)).toBe('ours')
@@ -167,7 +167,8 @@ export function exerciseChannel(the: ChannelCase, identity: Identity, way: Way):
     })
 
     it('knows a place that is there from one that is not', async () => {
-      const isThere = (given = {}) => world.channel(the.name).placeIsThere(world.target(given), 1e9)
+      const isThere = (given = {}) =>
+        world.channel(the.name).placeIsThere!(world.target(given), 1e9)
       expect(await isThere()).toBe(true)
       world.github.restrict(repo)
       expect(await isThere()).toBe(false)

@@ -2,8 +2,8 @@
  * Every verb of the store that writes, each with what must be there before it: `ask` is called
  * around the one call whose COMMIT is lost. A name may have a case behind its comma.
  */
+import { allRights } from '../../src/channels/github-channels.ts'
 import type { Once, Store } from '../../src/store.ts'
-import { allRights } from '../../src/domain/outbox/publish-rights.ts'
 import { unannounced, type Run } from '../../src/domain/run.ts'
 import { completion, holderOf, leaseRequest, policy, pullRequestClaim } from './claims.ts'
 import { announced, OutboxHand, sentEnd } from './outbox-hand.ts'

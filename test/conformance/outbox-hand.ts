@@ -2,6 +2,7 @@
  * A publisher's hand on a store, without a GitHub: takes what is due, begins attempts, and says how
  * they ended, as a test wants it.
  */
+import { channelsByName } from '../../src/channels/github-channels.ts'
 import type { BudgetLimits } from '../../src/domain/outbox/budget.ts'
 import type { DeliveryAttempt, Delivery } from '../../src/domain/outbox/delivery.ts'
 import { actionOf } from '../../src/domain/outbox/next-step.ts'
@@ -81,7 +82,7 @@ export class OutboxHand {
     const { versionFence, versionSeq } = delivery
     return this.store.outbox.beginAttempt({
       hold,
-      action: actionOf(delivery),
+      action: actionOf(delivery, channelsByName.of(delivery.channel)),
       versionFence,
       versionSeq,
       providerId: null,

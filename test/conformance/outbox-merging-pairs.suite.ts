@@ -2,8 +2,8 @@
  * Goal: two runs of one pair of commits, claimed under two names of a repository, show one result
  * each once the names turn out to be one: statuses, check runs and comments are not doubled.
  */
+import { allRights } from '../../src/channels/github-channels.ts'
 import { expect, it } from 'vitest'
-import { allRights } from '../../src/domain/outbox/publish-rights.ts'
 import type { Announcement } from '../../src/domain/run.ts'
 import type { ClaimAnswer } from '../../src/store.ts'
 import { completion, holderOf, pullRequestClaim, unique } from './claims.ts'

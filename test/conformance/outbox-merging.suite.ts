@@ -2,8 +2,8 @@
  * Goal: two names turn out to be one repository while a create is unanswered: what may have been
  * made is looked for by the delivery that stays, and by nobody else.
  */
+import { allRights } from '../../src/channels/github-channels.ts'
 import { expect, it } from 'vitest'
-import { allRights } from '../../src/domain/outbox/publish-rights.ts'
 import { defaultPublishing } from '../../src/domain/outbox/schedule.ts'
 import { holderOf, pullRequestClaim, unique } from './claims.ts'
 import { announced, noAnswer, sentEnd } from './outbox-hand.ts'

@@ -2,9 +2,9 @@
  * Goal: what a run publishes itself goes out once per name and round; operators can send again,
  * leave or confirm; upkeep keeps what is open and lets go of what is not.
  */
+import { allRights, defaultRights, type ChannelName } from '../../src/channels/github-channels.ts'
 import { describe, expect, it } from 'vitest'
-import type { ChannelName, Delivery } from '../../src/domain/outbox/delivery.ts'
-import { allRights, defaultRights } from '../../src/domain/outbox/publish-rights.ts'
+import type { Delivery } from '../../src/domain/outbox/delivery.ts'
 import type { PublishRequest } from '../../src/outbox-store.ts'
 import { purgeAll, purgeLimits } from '../../src/runs/purge.ts'
 import type { ClaimAnswer } from '../../src/store.ts'
@@ -222,7 +222,7 @@ export function operating(open: OpenStore): void {
       const [one, two] = [await failed(), await failed()]
       expect(await outbox().retryMany({ channel: 'github-comment' }, 'ann', null)).toBe(0)
       expect(await outbox().retryMany({ status: 'SKIPPED' }, 'ann', null)).toBe(0)
-      expect(await outbox().retryMany({ runId: one.runId }, 'ann', null)).toBe(1)
+      expect(await outbox().retryMany({ runId: one.runId! }, 'ann', null)).toBe(1)
       expect(await outbox().retryMany({}, 'ann', null)).toBe(1)
       for (const { id } of [one, two]) {
         expect(await now(id)).toMatchObject({ status: 'PENDING', wait: 'due' })

@@ -2,10 +2,10 @@
  * Goal: the messages of one run leave in the order in which they were published. One that is not
  * about to be sent is not waited for, and none is ever left waiting for nobody.
  */
+import { allRights } from '../../src/channels/github-channels.ts'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import type { Delivery } from '../../src/domain/outbox/delivery.ts'
 import type { AttemptEnd } from '../../src/domain/outbox/outcome.ts'
-import { allRights } from '../../src/domain/outbox/publish-rights.ts'
 import { defaultPublishing } from '../../src/domain/outbox/schedule.ts'
 import type { Announcement } from '../../src/domain/run.ts'
 import type { LeasedDelivery } from '../../src/outbox-store.ts'

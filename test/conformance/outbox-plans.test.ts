@@ -4,6 +4,7 @@
  * Method: the very statements of the verbs are explained on both databases, over many deliveries
  * that are done: each must go along an index, and read nothing that it then leaves out.
  */
+import { channelsByName } from '../../src/channels/github-channels.ts'
 import { afterAll, describe, expect, it } from 'vitest'
 import type { Delivery } from '../../src/domain/outbox/delivery.ts'
 import type { Run } from '../../src/domain/run.ts'
@@ -26,7 +27,7 @@ import {
 } from '../../src/stores/tables/delivery-table.ts'
 import { selectOthersAt, selectWithCheckAt } from '../../src/stores/tables/run-table.ts'
 import { firstUnclosed, selectUnclosed } from '../../src/stores/tables/unclosed-run-table.ts'
-import { checksOf } from '../../src/stores/verbs/check-again.ts'
+import { announcementsOf } from '../../src/stores/verbs/repeat-covered.ts'
 import type { VerbContext } from '../../src/stores/verbs/context.ts'
 import {
   leaseDeliveries,
@@ -84,7 +85,10 @@ function statements(): [string, Sql][] {
     'how far it is closed': selectUnclosed('run_7'),
     'other runs on a commit': selectOthersAt('rep_7', 'sha 7', 'run_7'),
     'runs with a check on a commit': selectWithCheckAt('rep_7', 'sha 7', 'holdfast/review'),
-    'the check runs of runs': checksOf(['run_7', 'run_8']),
+    'the check runs of runs': announcementsOf(channelsByName.of('github-check'), [
+      'run_7',
+      'run_8',
+    ]),
     'the tries of one': selectAttempts(sql`delivery_id = ${'del_7'} ORDER BY id DESC LIMIT 100`),
   })
 }

@@ -3,8 +3,8 @@
  * holder, an identity has one budget, and what one of them leaves the other takes up.
  * Method: two stores over one database; on SQLite over one file.
  */
+import { allRights } from '../../src/channels/github-channels.ts'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { allRights } from '../../src/domain/outbox/publish-rights.ts'
 import { defaultPublishing } from '../../src/domain/outbox/schedule.ts'
 import type { Announcement } from '../../src/domain/run.ts'
 import type { BeginAnswer } from '../../src/outbox-store.ts'

@@ -3,13 +3,13 @@
  * simulated GitHub, with time in the test's hand. A publisher can be made to die at a step; another
  * one comes after it.
  */
+import { allRights, type ChannelName } from '../../src/channels/github-channels.ts'
 import { pino } from 'pino'
 import { openOutbox } from '../../src/outbox/open-outbox.ts'
 import { noMetrics } from '../../src/metrics.ts'
 import type { OutboxStore } from '../../src/outbox-store.ts'
 import type { Announcement } from '../../src/domain/run.ts'
-import type { ChannelName, Delivery } from '../../src/domain/outbox/delivery.ts'
-import { allRights } from '../../src/domain/outbox/publish-rights.ts'
+import type { Delivery } from '../../src/domain/outbox/delivery.ts'
 import { createGitHubSimulator, type GitHubSimulator } from '../../src/simulator/index.ts'
 import type { ClaimAnswer, Store } from '../../src/store.ts'
 import { appCredentials, appKeyPem, clientOf, HandScheduler } from '../github/github-under-test.ts'

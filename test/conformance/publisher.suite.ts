@@ -2,8 +2,8 @@
  * What must come of publishing on every channel, whatever goes wrong on the way: once, in the end,
  * or failed and visible. The simulated GitHub is asked what it received and what stands there.
  */
+import { type ChannelName } from '../../src/channels/github-channels.ts'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { ChannelName } from '../../src/domain/outbox/delivery.ts'
 import { unannounced } from '../../src/domain/run.ts'
 import type { Fault, GitHubSimulator } from '../../src/simulator/index.ts'
 import { channelCases } from './channel-cases.ts'

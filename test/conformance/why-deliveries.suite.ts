@@ -3,10 +3,10 @@
  * follows and when, and a command that would be accepted.
  * Method: deliveries are led through their states by the store's own verbs; nothing is sent.
  */
+import { allRights } from '../../src/channels/github-channels.ts'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { explain, type Why } from '../../src/audit/why.ts'
 import type { Delivery } from '../../src/domain/outbox/delivery.ts'
-import { allRights } from '../../src/domain/outbox/publish-rights.ts'
 import type { AttemptEnd, Finding } from '../../src/domain/outbox/outcome.ts'
 import type { ClaimAnswer } from '../../src/store.ts'
 import { completion, holderOf, policy, pullRequestClaim, sha, unique } from './claims.ts'

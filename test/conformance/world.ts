@@ -6,6 +6,7 @@
  * the store opens and carried on by this machine's monotonic clock. Moving both wall and monotonic
  * time therefore moves either store; tests speak of times relative to `store.now()` only.
  */
+import { githubDeclarations } from '../../src/channels/github-channels.ts'
 import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest'
 import type { Clock } from '../../src/clock.ts'
 import type { Scheduler } from '../../src/scheduler.ts'
@@ -67,7 +68,8 @@ const stillScheduler: Scheduler = {
 }
 
 export function seamsWith(clock: Clock): StoreSeams {
-  return { clock, random: seededChance(), scheduler: stillScheduler }
+  const channels = githubDeclarations
+  return { clock, random: seededChance(), scheduler: stillScheduler, channels }
 }
 
 export async function openWorld(open: OpenStore): Promise<World> {

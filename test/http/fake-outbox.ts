@@ -21,6 +21,7 @@ export const theDelivery: Delivery = {
   subjectId: 'sub_1',
   repositoryId: 'rep_1',
   thread: 5,
+  address: null,
   sha: 'b'.repeat(40),
   markerKey: 'key',
   round: 1,

@@ -5,9 +5,9 @@
  */
 import { pino } from 'pino'
 import { afterEach, expect, it } from 'vitest'
-import type { Channel } from '../../src/channel.ts'
+import type { Admission, Channel } from '../../src/channel.ts'
+import { channelsByName } from '../../src/channels/github-channels.ts'
 import { StoreUnavailableError } from '../../src/errors.ts'
-import type { Admission } from '../../src/outbox/admission.ts'
 import { Slots } from '../../src/outbox/slots.ts'
 import { createOneAtATime } from '../../src/outbox/one-at-a-time.ts'
 import { publishOne } from '../../src/outbox/publish-one.ts'
@@ -24,12 +24,13 @@ const never = (): Promise<never> => new Promise(() => undefined)
 async function step(
   here: World,
   prepare: () => Promise<unknown>,
-  given: Partial<PublishingParts> = {},
+  { admission, ...given }: Partial<PublishingParts> & Pick<Channel, 'admission'> = {},
 ): Promise<boolean> {
   const { store, time } = here
   const [leased] = await here.now(store.outbox.lease({ limit: 1, progressMax: 1 }))
   if (leased === undefined) return false
-  const channel = { prepare } as unknown as Channel
+  const declaration = channelsByName.of(leased.delivery.channel)
+  const channel = { declaration, prepare, admission } as unknown as Channel
   const parts = {
     store,
     clock: time,

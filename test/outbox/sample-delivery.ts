@@ -1,4 +1,5 @@
 /** Deliveries and attempts with everything filled in, so that a test names what it is about. */
+import { channelsByName } from '../../src/channels/github-channels.ts'
 import type { DeliveryAttempt, Delivery } from '../../src/domain/outbox/delivery.ts'
 import type { WantedOutput } from '../../src/domain/outbox/announce.ts'
 import type { Circumstances } from '../../src/domain/outbox/outcome.ts'
@@ -8,7 +9,15 @@ import type { Run } from '../../src/domain/run.ts'
 
 export const now = Date.UTC(2026, 5, 1, 12)
 export const rules = defaultPublishing
-export const around: Circumstances = { now, rules, jitter: 0 }
+/** For a comment; what is on another channel has its own. */
+export const around: Circumstances = {
+  ...{ now, rules, jitter: 0 },
+  channel: channelsByName.of('github-comment'),
+}
+export const aroundOf = ({ channel }: Pick<Delivery, 'channel'>): Circumstances => ({
+  ...around,
+  channel: channelsByName.of(channel),
+})
 
 export const aRun = (over: Partial<Run> = {}): Run =>
   ({ id: 'run_1', subjectId: 'sub_1', round: 1, claimFence: 10, fence: 10, ...over }) as Run
@@ -16,7 +25,7 @@ export const aRun = (over: Partial<Run> = {}): Run =>
 export function aRunOutput(wanted: Partial<WantedOutput> = {}, run: Run = aRun()): RunOutput {
   return {
     wanted: {
-      channel: 'github-comment',
+      channel: channelsByName.of('github-comment'),
       kind: 'state',
       name: 'anchor',
       target: 'anchor subject sub_1',

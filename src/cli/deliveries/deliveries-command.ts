@@ -1,7 +1,8 @@
 /** `holdfast deliveries`: what has to leave, where it stands, and what a person says about it. */
 import { listAction } from '../output/list-action.ts'
 import type { Command } from 'commander'
-import { deliveryStatuses, deliveryWaits, githubChannels } from '../../domain/outbox/delivery.ts'
+import { githubChannels } from '../../channels/github-channels.ts'
+import { deliveryStatuses, deliveryWaits } from '../../domain/outbox/delivery.ts'
 import { confirmBody, deliveriesQuery, retryManyBody, skipBody } from '../../http/contract.ts'
 import { addConnectionFlags, type Parsed } from '../connection/connection.ts'
 import { deliveriesTable, deliveryFields, standText } from './deliveries-table.ts'

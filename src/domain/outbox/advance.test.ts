@@ -4,6 +4,7 @@ import {
   aDelivery,
   anAttempt,
   around,
+  aroundOf,
   aSentOne,
   now,
 } from '../../../test/outbox/sample-delivery.ts'
@@ -18,7 +19,7 @@ const sent: AttemptEnd = { what: 'sent', providerId: '7', url: 'http://gh/7', ha
 const leased = (over: Partial<Delivery> = {}): Delivery =>
   aDelivery({ leaseId: 'req_1', leasedUntil: now + 9000, attemptId: 'att_1', ...over })
 const end = (how: AttemptEnd, delivery = leased(), attempt = anAttempt()) =>
-  afterAttempt(delivery, attempt, how, around)
+  afterAttempt(delivery, attempt, how, aroundOf(delivery))
 const types = ({ audits }: { readonly audits: readonly { readonly type: string }[] }) =>
   audits.map(({ type }) => type)
 
@@ -88,7 +89,7 @@ describe('not sent', () => {
     const { delivery } = end(how, looked)
     expect(delivery.protocol).toMatchObject({ doubt, unsettled: true })
     expect(delivery.protocol.sought).toBeUndefined()
-    expect(nextStep(delivery, false, now)).toEqual({ what: 'confirm' })
+    expect(nextStep(delivery, around.channel, false, now)).toEqual({ what: 'confirm' })
     expect(end(sent, looked).delivery.protocol.sought).toBeUndefined()
   })
 

@@ -6,7 +6,6 @@ import type { AuditDraft } from '../audit.ts'
 import type { DeliveryAttempt, Delivery } from './delivery.ts'
 import { isOpen } from './delivery.ts'
 import {
-  canStandTwice,
   close,
   counted,
   free,
@@ -17,7 +16,15 @@ import {
   withoutPreparations,
   withShown,
 } from './follow-up.ts'
-import { afterExamination, afterLook, afterScan, afterSettle, withSettling } from './look.ts'
+import {
+  afterExamination,
+  afterLook,
+  afterScan,
+  afterSettle,
+  holdInDoubt,
+  sendUnconfirmed,
+  withSettling,
+} from './look.ts'
 import { doubtful } from './interrupted.ts'
 import { priorityToSend } from './priority.ts'
 import { inQueue } from './queue.ts'
@@ -128,6 +135,10 @@ function found(leased: Delivery, finding: Finding, around: Circumstances): Deliv
       return waitOut(inQueue(doubtedAgain(delivery), finding.queue), finding.until, around)
     case 'crowded':
       return standInLine(doubtedAgain(delivery), finding.queue, now)
+    case 'resend':
+      return sendUnconfirmed(delivery, around)
+    case 'hold':
+      return holdInDoubt(delivery)
     case 'save':
       return saveForTheEnd(delivery, now)
     case 'nothing':
@@ -160,7 +171,7 @@ function afterSent(
     tries: 0,
     errorCode: null,
     errorText: null,
-    protocol: counted(delivery, afterSuccess(delivery, action, around)),
+    protocol: counted(around.channel, afterSuccess(delivery, action, around)),
   }
   const isNewest = delivery.versionFence === versionFence && delivery.versionSeq === versionSeq
   const change = isNewest
@@ -178,7 +189,7 @@ function afterSent(
 function afterSuccess(
   delivery: Delivery,
   action: DeliveryAttempt['action'],
-  { now, rules }: Circumstances,
+  { now, rules, channel }: Circumstances,
 ): Delivery['protocol'] {
   const {
     doubt: _doubt,
@@ -193,7 +204,7 @@ function afterSuccess(
   const settle = delivery.kind === 'state' && at !== null ? { step: 0, at } : null
   const settled = withAppointment({ ...protocol, looked: true }, 'settle', settle)
   const scan = scanAt(0, now, rules)
-  const searches = action === 'create' && canStandTwice(delivery) && scan !== null
+  const searches = action === 'create' && channel.keptCopy !== null && scan !== null
   return searches ? withAppointment(settled, 'scan', { step: 0, at: scan }) : settled
 }
 

@@ -2,6 +2,7 @@
  * How a delivery closes, and what there is still to do about it after that: copies to remove, a
  * second one to look for, a late write to find.
  */
+import type { ChannelDeclaration } from './channel-declaration.ts'
 import type { Appointment, Delivery, DeliveryStatus, ProtocolState } from './delivery.ts'
 import { isOpen } from './delivery.ts'
 import { priorities } from './priority.ts'
@@ -88,22 +89,18 @@ export function withTimeLeft(
   return { ...after, deadlineAt }
 }
 
-/** A second check run shows instead of the first, and stays under way for ever. */
-export function canStandTwice({ channel }: Pick<Delivery, 'channel'>): boolean {
-  return channel === 'github-comment' || channel === 'github-check'
-}
-
 /** Its newest version stands there. */
 export function withShown({ announces }: Delivery, protocol: ProtocolState): ProtocolState {
   const { showsWork: _before, ...rest } = protocol
   return announces ? { ...rest, showsWork: true } : rest
 }
 
-/** One more stands there: GitHub takes so many statuses of a commit and context, and no more. */
-export function counted({ channel }: Delivery, protocol: ProtocolState): ProtocolState {
-  return channel === 'github-status'
-    ? { ...protocol, writes: (protocol.writes ?? 0) + 1 }
-    : protocol
+/** One more was written, where the other side takes so many of a target and no more. */
+export function counted(
+  { progressWritesMax }: Pick<ChannelDeclaration, 'progressWritesMax'>,
+  protocol: ProtocolState,
+): ProtocolState {
+  return progressWritesMax === null ? protocol : { ...protocol, writes: (protocol.writes ?? 0) + 1 }
 }
 
 /** Null drops the appointment. */

@@ -4,7 +4,7 @@
  */
 import type { Delivery, DeliveryAttempt } from './delivery.ts'
 import { isOpen } from './delivery.ts'
-import { canStandTwice, withAppointment, withDue, withTimeLeft } from './follow-up.ts'
+import { withAppointment, withDue, withTimeLeft } from './follow-up.ts'
 import type { Circumstances, DeliveryChange } from './outcome.ts'
 import { auditOf } from './outcome.ts'
 import { settleAt } from './schedule.ts'
@@ -57,10 +57,10 @@ export function afterLateEnd(
 export function unsettled(
   delivery: Delivery,
   mayBeTwo: boolean,
-  { now, rules }: Circumstances,
+  { now, rules, channel }: Circumstances,
 ): Delivery {
   const marked = { ...delivery.protocol, unsettled: true as const }
-  const scan = mayBeTwo && canStandTwice(delivery) ? { step: 0, at: now + 1000 } : null
+  const scan = mayBeTwo && channel.keptCopy !== null ? { step: 0, at: now + 1000 } : null
   const scanned = scan === null ? marked : withAppointment(marked, 'scan', scan)
   if (isOpen(delivery)) return { ...delivery, protocol: scanned }
   const at = settleAt(0, now, rules)

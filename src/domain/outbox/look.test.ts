@@ -1,6 +1,6 @@
 /** Goal: what a look at GitHub means: found, absent, gone, doubled, settled. */
 import { describe, expect, it } from 'vitest'
-import { aDelivery, around, aSentOne, now } from '../../../test/outbox/sample-delivery.ts'
+import { aDelivery, around, aroundOf, aSentOne, now } from '../../../test/outbox/sample-delivery.ts'
 import type { Delivery } from './delivery.ts'
 import { afterExamination, afterLook, afterScan, afterSettle } from './look.ts'
 import type { FoundOutput } from './outcome.ts'
@@ -18,7 +18,11 @@ describe('a look for what we may have sent', () => {
   const doubtful = (over: Partial<Delivery> = {}) =>
     aDelivery({ wait: 'in_doubt', tries: 1, protocol: { doubt, unsettled: true }, ...over })
   const look = (found: readonly FoundOutput[], delivery = doubtful(), unverified = false) =>
-    afterLook(delivery, { what: 'looked', found, unverified, hash: 'h', looks: 2 }, around)
+    afterLook(
+      delivery,
+      { what: 'looked', found, unverified, hash: 'h', looks: 2 },
+      aroundOf(delivery),
+    )
 
   it('found as it should be: it is sent, adopted, and read again later', () => {
     const change = look([seen('7')])
@@ -33,7 +37,7 @@ describe('a look for what we may have sent', () => {
   it('a check run that came late is closed, and the completed one stays as it is', () => {
     const check = aSentOne({ channel: 'github-check', name: 'check', providerId: '7' })
     const late = { ...seen('9', false), atWork: true }
-    const { delivery } = afterScan(check, [late, { ...seen('7'), atWork: false }], around)
+    const { delivery } = afterScan(check, [late, { ...seen('7'), atWork: false }], aroundOf(check))
     expect(delivery).toMatchObject({ status: 'PENDING', providerId: '9', dueAt: now })
     expect(delivery.protocol.surplus).toBeUndefined()
   })
@@ -153,7 +157,7 @@ describe('a scan for a second one', () => {
       { ...late, atWork: true },
       { ...known, atWork: false },
     ]
-    const { delivery } = afterScan(check, found, around)
+    const { delivery } = afterScan(check, found, aroundOf(check))
     expect(delivery).toMatchObject({ status: 'PENDING', providerId: '120', dueAt: now })
     expect(delivery.protocol.surplus).toBeUndefined()
   })
@@ -196,7 +200,7 @@ describe('settling', () => {
     const comment = afterSettle(unsettled(0, { protocol, final: true }), [], around)
     expect(comment.delivery).toMatchObject({ status: 'SENT', dueAt: null })
     const status = { channel: 'github-status', name: 'status', final: true } as const
-    const change = afterSettle(unsettled(0, { protocol, ...status }), [], around)
+    const change = afterSettle(unsettled(0, { protocol, ...status }), [], aroundOf(status))
     expect(change.delivery).toMatchObject({ status: 'PENDING', wait: 'due', dueAt: now })
     expect(types(change)).toEqual(['delivery.retry_scheduled'])
   })

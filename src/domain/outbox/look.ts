@@ -1,8 +1,7 @@
 /** What a look at the other side means for a delivery: confirm, lost anchor, scan, settle. */
 import type { AuditDraft } from '../audit.ts'
-import type { AttemptAction, Delivery } from './delivery.ts'
+import type { AttemptAction, Delivery, Doubt } from './delivery.ts'
 import {
-  canStandTwice,
   close,
   counted,
   reopen,
@@ -11,7 +10,7 @@ import {
   withDue,
   withShown,
 } from './follow-up.ts'
-import type { Circumstances, Finding, FoundOutput, DeliveryChange } from './outcome.ts'
+import type { Circumstances, DeliveryChange, Finding, FoundOutput, Trouble } from './outcome.ts'
 import { auditOf } from './outcome.ts'
 import { isUnsaid } from './restored.ts'
 import { backoffMs, retryRulesOf, scanAt, settleAt } from './schedule.ts'
@@ -28,7 +27,7 @@ export function afterLook(
   around: Circumstances,
 ): DeliveryChange {
   const { now } = around
-  if (look.unverified) return hold(delivery)
+  if (look.unverified) return hold(delivery, unsigned)
   const [kept, ...copies] = look.found
   if (kept !== undefined) return adopt(delivery, kept, inTheWay(copies), look.hash, around)
   const { doubt, ...protocol } = delivery.protocol
@@ -36,8 +35,8 @@ export function afterLook(
     const looked = { ...delivery, protocol: { ...protocol, looked: true as const } }
     return { delivery: { ...looked, wait: 'due', dueAt: now }, audits: [] }
   }
-  // A label that is not there has not been set yet; nobody need have taken it off.
-  if (doubt.action === 'edit' && delivery.channel !== 'github-label') return missed(delivery, now)
+  // A value that is not there has not been set yet; nobody need have taken it off.
+  if (doubt.action === 'edit' && around.channel.replacedBy !== 'set') return missed(delivery, now)
   const looks = doubt.looks + 1
   if (looks < look.looks) {
     const { rules, jitter } = around
@@ -50,15 +49,37 @@ export function afterLook(
     const dueAt = now + (delivery.tries <= 1 ? rules.confirmDelayMs : waitMs)
     return { delivery: { ...again, dueAt }, audits: [] }
   }
-  if (isExhausted(delivery, around.rules)) return exhausted(delivery, notThere, around)
-  // Not there, however long we looked: it may be sent again.
-  const sought = { ...doubt, ...(look.isTurn === true && { isTurn: true as const }) }
-  const sent = { ...delivery, protocol: { ...protocol, looked: true as const, sought } }
-  const known = searched(sent, doubt.action, around)
-  return { delivery: { ...known, wait: 'due', dueAt: now }, audits: [] }
+  return sendAgain(delivery, doubt, look.isTurn === true, around)
 }
 
-/** A check run that is completed stays as it ended: it says of no work that it goes on. */
+/** Not there, however long we looked: it may be sent again. */
+function sendAgain(
+  delivery: Delivery,
+  doubt: Doubt,
+  isTurn: boolean,
+  around: Circumstances,
+): DeliveryChange {
+  if (isExhausted(delivery, around.rules)) return exhausted(delivery, notThere, around)
+  const { doubt: _looked, ...protocol } = delivery.protocol
+  const sought = { ...doubt, ...(isTurn && { isTurn: true as const }) }
+  const sent = { ...delivery, protocol: { ...protocol, looked: true as const, sought } }
+  const known = searched(sent, doubt.action, around)
+  return { delivery: { ...known, wait: 'due', dueAt: around.now }, audits: [] }
+}
+
+/** Its channel cannot be looked at, and has it sent again without an answer. */
+export function sendUnconfirmed(delivery: Delivery, around: Circumstances): DeliveryChange {
+  const { doubt } = delivery.protocol
+  if (doubt === undefined) return { delivery: { ...delivery, dueAt: around.now }, audits: [] }
+  return sendAgain(delivery, doubt, false, around)
+}
+
+/** Its channel cannot be looked at: a person says whether it arrived. */
+export function holdInDoubt(delivery: Delivery): DeliveryChange {
+  return hold(delivery, { code: 'in_doubt', text: 'it may have arrived; nobody can look' })
+}
+
+/** One that is completed stays as it ended: it says of no work that it goes on. */
 function inTheWay(copies: readonly FoundOutput[]): readonly FoundOutput[] {
   return copies.filter(({ atWork }) => atWork !== false)
 }
@@ -69,10 +90,10 @@ const notThere = { code: 'not_there', text: 'it was looked for and is not there'
 function searched(
   delivery: Delivery,
   action: AttemptAction,
-  { now, rules }: Circumstances,
+  { now, rules, channel }: Circumstances,
 ): Delivery {
   const at = scanAt(0, now, rules)
-  if (action !== 'create' || !canStandTwice(delivery) || at === null) return delivery
+  if (action !== 'create' || channel.keptCopy === null || at === null) return delivery
   return { ...delivery, protocol: withAppointment(delivery.protocol, 'scan', { step: 0, at }) }
 }
 
@@ -89,16 +110,17 @@ function missed(delivery: Delivery, now: number): DeliveryChange {
 export const unverifiedMarker = 'unverified_marker'
 
 /** Somebody wrote our key under our name, and no key of ours signed it: a person has to look. */
-function hold(delivery: Delivery): DeliveryChange {
-  const data = { code: unverifiedMarker, text: 'a comment of ours has a marker nobody signed' }
+const unsigned = { code: unverifiedMarker, text: 'a comment of ours has a marker nobody signed' }
+
+function hold(delivery: Delivery, { code, text }: Trouble): DeliveryChange {
   const held: Delivery = {
     ...delivery,
     wait: 'held',
     dueAt: null,
-    errorCode: data.code,
-    errorText: data.text,
+    errorCode: code,
+    errorText: text,
   }
-  return { delivery: held, audits: [auditOf(delivery, 'delivery.in_doubt', data)] }
+  return { delivery: held, audits: [auditOf(delivery, 'delivery.in_doubt', { code, text })] }
 }
 
 function adopt(
@@ -110,7 +132,8 @@ function adopt(
 ): DeliveryChange {
   const { now } = around
   const { doubt, sought: _sought, lost: _lost, ...protocol } = delivery.protocol
-  const found = delivery.providerId === kept.providerId ? protocol : counted(delivery, protocol)
+  const found =
+    delivery.providerId === kept.providerId ? protocol : counted(around.channel, protocol)
   const surplus = copies.map(({ providerId }) => providerId)
   const known: Delivery = {
     ...delivery,
@@ -249,7 +272,7 @@ export function afterScan(
   const step = (delivery.protocol.scan?.step ?? 0) + 1
   const at = scanAt(step, now, rules)
   const protocol = withAppointment(delivery.protocol, 'scan', at === null ? null : { step, at })
-  // A newer check run shows instead of the one that we know, though that is completed.
+  // A newer one shows instead of the one that we know, though that is completed.
   const isAnother = others.length > 0 && kept?.providerId !== delivery.providerId
   if (kept === undefined || (copies.length === 0 && !isAnother)) {
     return { delivery: withDue({ ...delivery, protocol }, now), audits: [] }
@@ -271,14 +294,15 @@ export function afterScan(
 export function afterSettle(
   delivery: Delivery,
   found: readonly FoundOutput[],
-  { now, rules }: Circumstances,
+  { now, rules, channel }: Circumstances,
 ): DeliveryChange {
   if (isGivenUp(delivery)) return afterReading(delivery, found, now)
   const shown = found.at(-1)
   const wasReadAgain = delivery.protocol.restored !== undefined
-  const mayBeRemoved = shown === undefined && wasReadAgain && canBeRemoved(delivery)
+  const mayBeRemoved = shown === undefined && wasReadAgain && channel.peopleCanRemove
   if (mayBeRemoved && delivery.final) return settled(delivery, false, now)
-  if (shown === undefined && delivery.channel === 'github-comment') {
+  const isLostThere = channel.peopleCanRemove && channel.replacedBy === 'edit'
+  if (shown === undefined && isLostThere) {
     const lost = { ...delivery.protocol, lost: { looks: 1 } }
     const protocol = withAppointment(lost, 'settle', null)
     const gone = { ...reopened({ ...delivery, protocol }, now), wait: 'in_doubt' as const }
@@ -306,11 +330,6 @@ export function afterSettle(
     return { delivery: withDue({ ...delivery, protocol }, now), audits: [] }
   }
   return settled(delivery, shown?.current === true, now)
-}
-
-/** By a person. A status and a check run stay for good: a list without them is not up to date. */
-function canBeRemoved({ channel }: Delivery): boolean {
-  return channel === 'github-comment' || channel === 'github-label'
 }
 
 /** Given up, it stays so; but what a restored store finds at work there is closed. */

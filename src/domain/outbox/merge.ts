@@ -1,13 +1,14 @@
 /**
  * Two deliveries turned out to have one target, because two names were one repository. The newer
- * version stands; whatever the other one may have left on GitHub is the standing one's to find.
+ * version is kept; whatever the other one may have left on GitHub is the kept one's to find.
  */
 import { unsettled } from './interrupted.ts'
-import type { DeliveryAttempt, Delivery } from './delivery.ts'
+import type { ChannelDeclaration } from './channel-declaration.ts'
+import type { Delivery, DeliveryAttempt } from './delivery.ts'
 import { isOpen } from './delivery.ts'
-import { canStandTwice, close, free, letGo, reopen, settles, withDue } from './follow-up.ts'
+import { close, free, letGo, reopen, settles, withDue } from './follow-up.ts'
 import type { Circumstances } from './outcome.ts'
-import { isOwnStatus, saidIn, withSaid } from './said-there.ts'
+import { isGivenBack, saidIn, withSaid } from './said-there.ts'
 
 export interface Merged {
   readonly winner: Delivery
@@ -24,7 +25,8 @@ export function mergeDeliveries(
   const { now } = around
   const closed = close(free(loser), 'SKIPPED', 'target_taken', now)
   const target = `${winner.target}${copyMark(loser)}`
-  const one = heardToo({ ...winner, ...oneOfTwo(winner, loser, now) }, loser)
+  const { channel } = around
+  const one = heardToo({ ...winner, ...oneOfTwo(winner, loser, around) }, loser, channel)
   const since = createdUnanswered(loser, underWay)
   const opened = saysItsEnd(outOfHand(winner, one, now), loser, since, now)
   const kept = withDue(closesToo(opened, loser), now)
@@ -76,24 +78,28 @@ function outOfHand(before: Delivery, merged: Delivery, now: number): Delivery {
 }
 
 /** What others said at the loser's place, and it itself, may have to be shown again. */
-function heardToo(winner: Delivery, loser: Delivery): Delivery {
-  if (!isOwnStatus(winner)) return winner
+function heardToo(winner: Delivery, loser: Delivery, channel: ChannelDeclaration): Delivery {
+  if (!isGivenBack(channel, winner)) return winner
   const said = [...(loser.protocol.saidThere ?? []), saidIn(loser)]
   const others = said.filter(({ runId }) => runId !== winner.runId)
   return { ...winner, protocol: others.reduce(withSaid, winner.protocol) }
 }
 
-function oneOfTwo(winner: Delivery, loser: Delivery, now: number): Partial<Delivery> {
-  if (winner.channel === 'github-comment') return oneComment(winner, loser, now)
-  // GitHub shows the last one said: as long as it is the loser's, it is not said again.
-  if (winner.channel === 'github-status') return { sentHash: winner.sentHash ?? loser.sentHash }
-  const isTaken = winner.channel === 'github-check' && winner.providerId === null
+function oneOfTwo(
+  winner: Delivery,
+  loser: Delivery,
+  { channel, now }: Circumstances,
+): Partial<Delivery> {
+  if (channel.keptCopy === 'oldest') return oldestOfTwo(winner, loser, now)
+  // The last one said shows: as long as it is the loser's, it is not said again.
+  if (channel.replacedBy === 'create') return { sentHash: winner.sentHash ?? loser.sentHash }
+  const isTaken = channel.keptCopy === 'newest' && winner.providerId === null
   const { providerId, providerUrl } = loser
   return isTaken ? { providerId, providerUrl, sentHash: null } : {}
 }
 
 /** Rule 6: of two comments the lower id stays, and is brought up to date before the other goes. */
-function oneComment(winner: Delivery, loser: Delivery, now: number): Partial<Delivery> {
+function oldestOfTwo(winner: Delivery, loser: Delivery, now: number): Partial<Delivery> {
   if (loser.providerId === null) return {}
   const ids = [winner.providerId, loser.providerId].filter((id) => id !== null)
   const [lower = loser.providerId, ...copies] = ids.toSorted((a, b) => Number(a) - Number(b))
@@ -125,7 +131,8 @@ function inDoubtToo(winner: Delivery, since: number, around: Circumstances): Del
   const older = { ...winner, createdAt: Math.min(winner.createdAt, since) }
   const searched = unsettled(older, true, around)
   const creates = isOpen(winner) && winner.providerId === null && winner.wait !== 'held'
-  const looksFirst = canStandTwice(winner) || winner.channel === 'github-status'
+  const { channel } = around
+  const looksFirst = channel.keptCopy !== null || channel.replacedBy === 'create'
   if (!creates || winner.attemptId !== null || !looksFirst) return searched
   const { doubt } = searched.protocol
   const oldest = Math.min(doubt?.since ?? since, since)

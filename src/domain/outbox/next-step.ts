@@ -1,4 +1,39 @@
-/** What has to be done next about a delivery that is due. */
+/**
+ * What to do next about a delivery that is due. Pure: from the row, what its channel declares and
+ * the time. A publisher that holds the delivery's lease carries the step out and records what came
+ * of it (advance.ts); the next step is decided anew from the row that follows.
+ *
+ * States of an open delivery (status PENDING):
+ *
+ *   wanted     Entered by a first or newer version, by a retry's time or by an operator.
+ *              Step: `write`, which creates or edits. One that may be there from before our time
+ *              is looked for before it is created: `look-first`. One whose target has had its
+ *              share of progress is not sent: `save`.
+ *              Left to: SENT; in doubt; lost; backoff (wanted again later); FAILED.
+ *   in doubt   Entered when an attempt ended without an answer, when its holder died, and for what
+ *              a restored store may have sent (`protocol.doubt`).
+ *              Step: `confirm`, which looks for it; where the channel cannot be looked at, its
+ *              policy: `resend` or `hold`.
+ *              Left to: SENT, when it is found as it should be; wanted, when it is found otherwise
+ *              or was looked for often enough; lost, when an edit finds nothing to edit; held.
+ *   lost       Entered when what we edit is said to be gone (`protocol.lost`).
+ *              Step: `examine`, which looks for it and for its place.
+ *              Left to: wanted, to be edited or made anew; FAILED, when its place is gone too;
+ *              SKIPPED, when a person removed it a second time.
+ *   held       Entered when nobody but a person can tell what is there (`wait` is `held`), or
+ *              where it has to go (`no_address`).
+ *              Step: `nothing`. Left by an operator, or by a key that verifies a marker.
+ *
+ * States of a closed delivery (SENT, FAILED, SKIPPED) that is due for what follows it:
+ *
+ *   copies     Entered when two were found (`protocol.surplus`). Step: `remove`, one at a time.
+ *   searched   Entered when a create was repeated (`protocol.scan`). Step: `scan`.
+ *              Left to: copies, when there are two; else it is over after its last time.
+ *   unsettled  Entered when something may arrive late (`protocol.settle`). Step: `settle`.
+ *              Left to: wanted, when it does not show the newest version; else over after the last.
+ *   over       Step: `nothing`. It is due no more.
+ */
+import type { ChannelDeclaration } from './channel-declaration.ts'
 import type { AttemptAction, Delivery } from './delivery.ts'
 import { isOpen } from './delivery.ts'
 
@@ -6,7 +41,9 @@ export type NextStep =
   | { readonly what: 'write'; readonly action: Exclude<AttemptAction, 'remove'> }
   /** Is what we sent without an answer there? */
   | { readonly what: 'confirm' }
-  /** Is what we are told is gone really gone? */
+  /** It may be there, and nobody can look: it is sent again, or a person decides. */
+  | { readonly what: 'resend' | 'hold' }
+  /** Is what is said to be gone really gone? */
   | { readonly what: 'examine' }
   /** Is there one from before our time? */
   | { readonly what: 'look-first' }
@@ -15,47 +52,46 @@ export type NextStep =
   | { readonly what: 'scan' }
   /** Does it still show the newest version? */
   | { readonly what: 'settle' }
-  /** GitHub takes so many statuses of a context; the last of them are for how it ended. */
+  /** The other side takes so many; the last of them are for how it ended. */
   | { readonly what: 'save' }
   | { readonly what: 'nothing' }
 
-/** `threadIsOld`: something of ours may stand there that this store does not know of. */
-export function nextStep(delivery: Delivery, threadIsOld: boolean, now: number): NextStep {
+/** `threadIsOld`: something of ours may be there that this store does not know of. */
+export function nextStep(
+  delivery: Delivery,
+  channel: ChannelDeclaration,
+  threadIsOld: boolean,
+  now: number,
+): NextStep {
   const { protocol, wait } = delivery
   if (!isOpen(delivery)) return followUp(delivery, now)
   if (wait === 'held' || wait === 'no_address') return { what: 'nothing' }
-  if (protocol.doubt !== undefined) return { what: 'confirm' }
+  if (protocol.doubt !== undefined) return whenInDoubt(channel)
   if (protocol.lost !== undefined) return { what: 'examine' }
-  if (isSpent(delivery)) return { what: 'save' }
-  const action = actionOf(delivery)
+  if (isSpent(delivery, channel)) return { what: 'save' }
+  const action = actionOf(delivery, channel)
   // By a clock that is behind GitHub's, a thread may seem younger than the restore.
   const isUnknown = threadIsOld || wasPurged(delivery) || protocol.restored !== undefined
-  const mayStand = isUnknown && protocol.looked !== true && looksFirst(delivery)
-  return action === 'create' && mayStand ? { what: 'look-first' } : { what: 'write', action }
+  const mayBeThere = isUnknown && protocol.looked !== true && channel.looksFirst
+  return action === 'create' && mayBeThere ? { what: 'look-first' } : { what: 'write', action }
 }
 
-/** Of the 1,000 that GitHub takes per commit and context. */
-const progressStatusesMax = 950
-
-function isSpent({ channel, final, protocol }: Delivery): boolean {
-  return channel === 'github-status' && !final && (protocol.writes ?? 0) >= progressStatusesMax
+function whenInDoubt({ inDoubt: { policy } }: ChannelDeclaration): NextStep {
+  return { what: policy }
 }
 
-/** Every status is a new row; a label is a set, and saying it twice changes nothing. */
-export function actionOf({ channel, providerId }: Delivery): 'create' | 'edit' {
-  if (channel === 'github-status') return 'create'
-  if (channel === 'github-label') return 'edit'
+function isSpent({ final, protocol }: Delivery, { progressWritesMax }: ChannelDeclaration) {
+  if (final || progressWritesMax === null) return false
+  return (protocol.writes ?? 0) >= progressWritesMax
+}
+
+export function actionOf(
+  { providerId }: Pick<Delivery, 'providerId'>,
+  { replacedBy }: Pick<ChannelDeclaration, 'replacedBy'>,
+): 'create' | 'edit' {
+  if (replacedBy === 'create') return 'create'
+  if (replacedBy === 'set') return 'edit'
   return providerId === null ? 'create' : 'edit'
-}
-
-const foundAgain: readonly Delivery['channel'][] = [
-  'github-comment',
-  'github-review',
-  'github-check',
-]
-
-function looksFirst({ channel, providerId }: Delivery): boolean {
-  return foundAgain.includes(channel) && providerId === null
 }
 
 /** Its run was there before, and nobody knows what became of its comment. */

@@ -1,4 +1,4 @@
-/** Goal: a newer output is the next version, an older one is nobody's; and when it is shown. */
+/** Goal: what a newer claim wants is the next version, and shown when it should be. */
 import { describe, expect, it } from 'vitest'
 import {
   aDelivery,

@@ -1,13 +1,12 @@
 /**
- * How a output becomes a delivery, or the next version of one. A lower claim never changes what a
- * higher one has taken; an equal content is no new version.
+ * How a wanted output becomes a delivery, or the next version of one. A lower claim never changes
+ * what a higher one has taken; an equal content is no new version.
  */
 import type { AuditDraft } from '../audit.ts'
 import type { Run } from '../run.ts'
-import type { AnchorView } from './anchor-view.ts'
-import { anchorView } from './anchor-view.ts'
 import type { WantedOutput } from './announce.ts'
-import type { Delivery, ProtocolState, Restored } from './delivery.ts'
+import type { Content } from './channel-declaration.ts'
+import type { Delivery, Restored } from './delivery.ts'
 import { isLeased, isOpen } from './delivery.ts'
 import { close, free, settles, untried } from './follow-up.ts'
 import { priorities, priorityToSend } from './priority.ts'
@@ -16,7 +15,7 @@ import { afterTaking } from './said-there.ts'
 import type { PublishingRules } from './schedule.ts'
 import { deadlineFor, showAt, windowMs } from './schedule.ts'
 
-/** Whose output it is: the run, and the fence of the claim it speaks under. */
+/** What a run wants to show: the run has the fence of the claim it speaks under. */
 export interface RunOutput {
   readonly wanted: WantedOutput
   readonly run: Run
@@ -59,7 +58,8 @@ export function revise(
   }
   if (holds && content === existing.content && wanted.final === existing.final) return null
   const next = nextVersion(existing, owned, content, now, rules)
-  const revised = holds ? next : { ...next, protocol: afterTaking(existing, next) }
+  const taken = () => ({ ...next, protocol: afterTaking(wanted.channel, existing, next) })
+  const revised = holds ? next : taken()
   return {
     delivery: holds && existing.protocol.removedFence === fence ? removed(revised, now) : reopen(),
     audits: holds ? [] : takenOver(existing, run),
@@ -81,7 +81,7 @@ export function isTaken(existing: Delivery, run: Run): boolean {
 }
 
 /** Said by a run whose place is taken; `shown` is whose it is. */
-export function targetTaken(delivery: Delivery, run: Run, shown: string): AuditDraft {
+export function targetTaken(delivery: Delivery, run: Run, shown: string | null): AuditDraft {
   const data = { target: delivery.target, state: run.state, shown_run_id: shown }
   const about = { runId: run.id, deliveryId: delivery.id, data }
   return { type: 'delivery.target_taken', actor: 'system', ...about }
@@ -141,7 +141,7 @@ function begin(output: RunOutput, id: string, now: number, rules: PublishingRule
     ...blank,
     id,
     kind: wanted.kind,
-    channel: wanted.channel,
+    channel: wanted.channel.name,
     target: wanted.target,
     name: wanted.name,
     runId: run.id,
@@ -243,14 +243,10 @@ function removed(delivery: Delivery, now: number): Delivery {
   return close(delivery, 'SKIPPED', 'anchor_removed', now)
 }
 
-function contentOf({ wanted: wanted, run }: RunOutput, existing: Delivery | null): string {
-  if (wanted.content !== 'anchor') return JSON.stringify(wanted.content)
-  const before = existing === null ? null : viewOf(existing)
-  return JSON.stringify({ form: 'anchor', view: anchorView(run, before) })
-}
-
-function viewOf({ content }: Delivery): AnchorView | null {
-  return (JSON.parse(content) as { readonly view?: AnchorView }).view ?? null
+function contentOf({ wanted, run }: RunOutput, existing: Delivery | null): string {
+  if (typeof wanted.content !== 'function') return JSON.stringify(wanted.content)
+  const before = existing === null ? null : (JSON.parse(existing.content) as Content)
+  return JSON.stringify(wanted.content(run, before))
 }
 
 function takenOver(existing: Delivery, run: Run): AuditDraft[] {
@@ -269,20 +265,50 @@ function takenOver(existing: Delivery, run: Run): AuditDraft[] {
   ]
 }
 
-const noProtocol: ProtocolState = {}
+/** A message that is no run's: to an address, once. */
+export interface NewMessage {
+  readonly channel: string
+  readonly target: string
+  readonly name: string
+  readonly address: string
+  readonly markerKey: string
+  readonly content: Content
+}
+
+export function messageTo(
+  { content, ...message }: NewMessage,
+  id: string,
+  now: number,
+  rules: PublishingRules,
+): Delivery {
+  return {
+    ...blank,
+    ...message,
+    id,
+    kind: 'message',
+    versionSeq: 1,
+    content: JSON.stringify(content),
+    final: true,
+    dueAt: now,
+    deadlineAt: deadlineFor('message', now, rules),
+    createdAt: now,
+    changedAt: now,
+  }
+}
 
 const blank: Delivery = {
   id: '',
   rev: 0,
   kind: 'state',
-  channel: 'github-comment',
+  channel: '',
   target: '',
   name: '',
-  runId: '',
-  subjectId: '',
-  repositoryId: '',
+  runId: null,
+  subjectId: null,
+  repositoryId: null,
   thread: null,
   sha: null,
+  address: null,
   markerKey: '',
   round: 1,
   versionFence: 0,
@@ -313,7 +339,7 @@ const blank: Delivery = {
   providerId: null,
   providerUrl: null,
   coalesced: 0,
-  protocol: noProtocol,
+  protocol: {},
   errorCode: null,
   errorText: null,
   createdAt: 0,

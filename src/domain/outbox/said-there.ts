@@ -6,12 +6,13 @@
 import type { Run } from '../run.ts'
 import { isActive } from '../run.ts'
 import type { WantedOutput } from './announce.ts'
+import { isAnnouncement } from './announce.ts'
+import type { ChannelDeclaration, Content } from './channel-declaration.ts'
 import type { Delivery, ProtocolState } from './delivery.ts'
-import { closedContent } from './left-open.ts'
 
 /** What a run said at a place that another one has now. */
 export interface Said {
-  readonly runId: string
+  readonly runId: string | null
   readonly claimFence: number
   readonly name: string
   readonly thread: number | null
@@ -25,9 +26,12 @@ export interface Said {
 /** The oldest are forgotten. */
 const keptMax = 10
 
-/** The status that shows the run itself is made from the run at any time: nothing to remember. */
-export function isOwnStatus({ channel, name }: Pick<Delivery, 'channel' | 'name'>): boolean {
-  return channel === 'github-status' && name !== 'status'
+/** What shows the run itself is made from the run at any time: nothing to remember. */
+export function isGivenBack(
+  channel: ChannelDeclaration,
+  delivery: Pick<Delivery, 'name'>,
+): boolean {
+  return channel.givesBack && !isAnnouncement(channel, delivery)
 }
 
 export function hasResult(run: Run): boolean {
@@ -60,8 +64,12 @@ export function withSaid(protocol: ProtocolState, said: Said): ProtocolState {
 }
 
 /** The place has been taken by this run: what it said before is not another's. */
-export function afterTaking(existing: Delivery, taken: Delivery): ProtocolState {
-  if (!isOwnStatus(existing) || existing.runId === taken.runId) return taken.protocol
+export function afterTaking(
+  channel: ChannelDeclaration,
+  existing: Delivery,
+  taken: Delivery,
+): ProtocolState {
+  if (!isGivenBack(channel, existing) || existing.runId === taken.runId) return taken.protocol
   const { saidThere = [], ...protocol } = withSaid(taken.protocol, saidIn(existing))
   return { ...protocol, saidThere: saidThere.filter(({ runId }) => runId !== taken.runId) }
 }
@@ -86,18 +94,16 @@ export function nextShown({ protocol }: Delivery, runs: readonly Run[]): NextSho
 
 /** What a run that has the place again wants to show there; its end may have come meanwhile. */
 export function outputShownAgain(
-  existing: Delivery,
+  channel: ChannelDeclaration,
+  { kind, target, sha }: Delivery,
   { said, run }: NextShown,
   now: number,
 ): WantedOutput {
   const wasLeftOpen = said.announces && !isActive(run)
-  const { channel, kind, target, sha } = existing
-  const content = wasLeftOpen
-    ? closedContent({ channel, content: said.content }, run, now)
-    : (JSON.parse(said.content) as Readonly<Record<string, unknown>>)
+  const content = JSON.parse(said.content) as Content
   return {
     ...{ channel, kind, target, sha, name: said.name, thread: said.thread, markerText: '' },
-    content,
+    content: wasLeftOpen ? (channel.closed?.(content, run, now) ?? content) : content,
     final: said.final || wasLeftOpen,
     announces: said.announces && !wasLeftOpen,
     claim: 'keep',

@@ -52,6 +52,14 @@ export function statusOf(run: Run): StatusWord {
   return { state: shownAs[shownStateOf(run)].state, description: descriptionOf(run) }
 }
 
+/** What is said of an output that a run left "under way" though the run itself went well. */
+export const endedWithoutResult = 'Ended without a result'
+
+/** It did not say that what it left open came out well. */
+export function endedWell({ state }: Pick<Run, 'state'>): boolean {
+  return state === 'succeeded' || state === 'skipped'
+}
+
 export function checkOf(run: Run): CheckWord {
   const title = descriptionOf(run)
   const { conclusion } = shownAs[shownStateOf(run)]

@@ -1,12 +1,8 @@
 /** Deliveries on the wire: what has to leave, where it stands, what became of each try. */
 import { z } from 'zod'
 import { givenContents } from '../../channels/contents.ts'
-import {
-  attemptOutcomes,
-  deliveryStatuses,
-  deliveryWaits,
-  githubChannels,
-} from '../../domain/outbox/delivery.ts'
+import { githubChannels } from '../../channels/github-channels.ts'
+import { attemptOutcomes, deliveryStatuses, deliveryWaits } from '../../domain/outbox/delivery.ts'
 import { listOf, paging, time } from './answers.ts'
 import { id, leaseToken, line, text } from './fields.ts'
 import { pickedBy } from './forms.ts'
@@ -144,7 +140,7 @@ const deliveryFields = {
     .describe('A state shows how things are, its newest version counts; a message arrives once.'),
   name: z.string().describe('`anchor`, `status`, `check`, or what its run called it.'),
   target: z.string().describe('What it is about: `acme/widgets#5`, or a commit and its context.'),
-  run_id: z.string().describe('The run that speaks.'),
+  run_id: optionalText.describe('The run that speaks; null for a message that is no run’s.'),
   task_id: optionalText.describe('Always null so far.'),
   round: z.int().describe('Of the run.'),
   version: z

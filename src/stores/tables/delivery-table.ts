@@ -21,6 +21,7 @@ const delivery = table<Delivery>(
     'repositoryId',
     'thread',
     'sha',
+    'address',
     'markerKey',
     'round',
     'versionFence',

@@ -16,9 +16,9 @@ import type { Verb } from '../sql.ts'
 import { insertAudits } from '../tables/audit-table.ts'
 import { deliveriesAt } from '../tables/delivery-table.ts'
 import { selectOthersAt } from '../tables/run-table.ts'
-import { sayCoveredChecks } from './check-again.ts'
+import { repeatUnannounced } from './repeat-covered.ts'
 import type { VerbContext } from './context.ts'
-import { laterCheckKeys, leaveToNextRound } from './later-checks.ts'
+import { laterKeysOf, leaveToNextRound } from './later-rounds.ts'
 import { closeOwnOutput } from './own-output.ts'
 import { storeDeliveries } from './store-deliveries.ts'
 
@@ -42,7 +42,7 @@ export function* announce(context: VerbContext, changes: readonly Change[]): Ver
     context,
     ended.map(({ run }) => run).filter(({ repo }) => repo !== null),
   )
-  yield* sayCoveredChecks(context, shown)
+  yield* repeatUnannounced(context, shown)
 }
 
 /** Answers what Holdfast itself shows of them, without what they published. */
@@ -51,7 +51,7 @@ export function* announceState(
   changes: readonly Change[],
 ): Verb<readonly Delivery[]> {
   const outputs = changes.flatMap(({ run, repositoryId, began, isSame = false }) =>
-    wantedOutputsOf(run, repositoryId, began).map((wanted) => ({
+    wantedOutputsOf(run, repositoryId, began, context.channels).map((wanted) => ({
       ...outputOf(wanted, run, repositoryId),
       isSame,
       ...forgottenOf(context, run),
@@ -87,7 +87,7 @@ export function* announceState(
 /** What a restored store may have forgotten of it. */
 function forgottenOf(context: VerbContext, run: Run): Pick<RunOutput, 'forgotten'> {
   if (!mayBeForgotten(run, context.restoredAt(), context.now())) return {}
-  return { forgotten: { laterKeys: laterCheckKeys(run) } }
+  return { forgotten: { laterKeys: laterKeysOf(context, run) } }
 }
 
 function following(before: Revision | undefined, next: Revision): Revision {
@@ -117,11 +117,11 @@ function* shownAgain(
   shown: Delivery,
   { wanted: wanted, run, repositoryId }: RunOutput,
 ): Verb<Revision | null> {
-  const isShared = wanted.channel === 'github-status' && wanted.sha !== null
-  if (hasResult(run) || !isShared || shown.runId !== run.id) return null
-  const others = yield* selectOthersAt(repositoryId, wanted.sha, run.id)
+  const { sha, channel } = wanted
+  if (hasResult(run) || !channel.givesBack || sha === null || shown.runId !== run.id) return null
+  const others = yield* selectOthersAt(repositoryId, sha, run.id)
   for (const other of others) {
-    const its = wantedOutputsOf(other, repositoryId, false).find(
+    const its = wantedOutputsOf(other, repositoryId, false, context.channels).find(
       ({ target }) => target === wanted.target,
     )
     if (its === undefined) continue

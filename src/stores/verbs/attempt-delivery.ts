@@ -30,7 +30,7 @@ import {
   writeOutcome,
 } from '../tables/delivery-table.ts'
 import { blockIdentity } from './budgets.ts'
-import { sayCheckAgain } from './check-again.ts'
+import { repeatCovered } from './repeat-covered.ts'
 import type { VerbContext } from './context.ts'
 import { circumstancesOf } from './context.ts'
 import { storeDeliveries } from './store-deliveries.ts'
@@ -120,10 +120,15 @@ export function* endAttempt(
     yield* keepLate(context, delivery, report)
     return 'late'
   }
-  const change = afterAttempt(delivery, report.attempt, report.end, circumstancesOf(context))
+  const change = afterAttempt(
+    delivery,
+    report.attempt,
+    report.end,
+    circumstancesOf(context, delivery),
+  )
   yield* storeDeliveries(context, [change.delivery])
   yield* insertAudits(change.audits, now)
-  yield* sayCheckAgain(context, delivery, change.delivery)
+  yield* repeatCovered(context, delivery, change.delivery)
   return 'recorded'
 }
 
@@ -139,7 +144,7 @@ function* keepLate(
   if (delivery === null || !mayHaveWritten) return
   const concerned = yield* ownerOf(delivery)
   yield* storeDeliveries(context, [
-    afterLateEnd(concerned, report.attempt, circumstancesOf(context)),
+    afterLateEnd(concerned, report.attempt, circumstancesOf(context, concerned)),
   ])
 }
 
@@ -183,18 +188,19 @@ export function* recordFinding(
   if (delivery === null || !isHeld(delivery, hold)) return 'lost'
   const { versionFence, versionSeq } = hold
   const isNewest = delivery.versionFence === versionFence && delivery.versionSeq === versionSeq
-  const own = yield* withoutThoseOfOthers(delivery, finding)
+  const around = circumstancesOf(context, delivery)
+  const own = yield* withoutThoseOfOthers(delivery, around.channel, finding)
   const about = isNewest ? own : ofAnEarlierVersion(own)
-  const change = afterFinding(delivery, about, circumstancesOf(context))
+  const change = afterFinding(delivery, about, around)
   yield* storeDeliveries(context, [yield* inTurn(change.delivery)])
   yield* insertAudits(change.audits, context.now())
-  yield* sayCheckAgain(context, delivery, change.delivery)
+  yield* repeatCovered(context, delivery, change.delivery)
   return 'recorded'
 }
 
 function* inTurn(delivery: Delivery): Verb<Delivery> {
   const { queue, runId } = delivery
-  if (queue === null || !needsTurn(delivery)) return delivery
+  if (queue === null || runId === null || !needsTurn(delivery)) return delivery
   const turn = turnOf(yield* firstTurn(queue), yield* lastTurnOf(runId, queue))
   return { ...delivery, turn }
 }

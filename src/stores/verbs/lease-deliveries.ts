@@ -163,10 +163,10 @@ function isUnpreparable({ publishing }: VerbContext, { protocol }: Delivery): bo
 function* giveUp(context: VerbContext, delivery: Delivery): Verb<void> {
   const text = 'whoever prepared it was lost each time'
   const finding = { what: 'unprepared', trouble: { code: 'preparation_lost', text } } as const
-  const around = circumstancesOf(context)
-  const told = afterFinding(delivery, { ...finding, counted: true }, around)
-  yield* storeDeliveries(context, [told.delivery])
-  yield* insertAudits(told.audits, around.now)
+  const around = circumstancesOf(context, delivery)
+  const change = afterFinding(delivery, { ...finding, counted: true }, around)
+  yield* storeDeliveries(context, [change.delivery])
+  yield* insertAudits(change.audits, around.now)
 }
 
 function* takeOver(context: VerbContext, delivery: Delivery): Verb<Delivery> {
@@ -174,9 +174,9 @@ function* takeOver(context: VerbContext, delivery: Delivery): Verb<Delivery> {
   const [attempt] = yield* selectAttempts(sql`id = ${delivery.attemptId}`)
   if (attempt === undefined) return delivery
   yield* writeOutcome(lost(attempt, now))
-  const told = afterTakeover(delivery, attempt, circumstancesOf(context))
-  yield* insertAudits(told.audits, now)
-  return told.delivery
+  const change = afterTakeover(delivery, attempt, circumstancesOf(context, delivery))
+  yield* insertAudits(change.audits, now)
+  return change.delivery
 }
 
 function lost(attempt: DeliveryAttempt, now: number): DeliveryAttempt {
@@ -186,24 +186,24 @@ function lost(attempt: DeliveryAttempt, now: number): DeliveryAttempt {
 
 export function* withPlaces(deliveries: readonly Delivery[]): Verb<PlacedDelivery[]> {
   if (deliveries.length === 0) return []
-  const repositoryIds = padded([...new Set(deliveries.map((item) => item.repositoryId))])
+  const repositoryIds = padded(idsOf(deliveries.map((item) => item.repositoryId)))
   const repositories = yield sql`SELECT id, name, github_id FROM repository
     WHERE id IN (${join(repositoryIds)})`
   const former = yield sql`SELECT id, merged_into FROM repository
     WHERE merged_into IN (${join(repositoryIds)})`
   const subjects = yield sql`SELECT id, thread_created_at FROM subject
-    WHERE id IN (${join(padded([...new Set(deliveries.map((item) => item.subjectId))]))})`
-  const told = yield* toldNamesOf(deliveries.map(({ runId }) => runId))
+    WHERE id IN (${join(padded(idsOf(deliveries.map((item) => item.subjectId))))})`
+  const unverified = yield* toldNamesOf(idsOf(deliveries.map(({ runId }) => runId)))
   return deliveries.map((delivery) => {
     const repository = repositories.find((row) => row['id'] === delivery.repositoryId)
     const subject = subjects.find((row) => row['id'] === delivery.subjectId)
     return {
       delivery,
-      repo: (repository?.['name'] ?? '') as string,
+      repo: delivery.repositoryId === null ? null : ((repository?.['name'] ?? '') as string),
       repoGithubId: (repository?.['github_id'] ?? null) as number | null,
-      unverifiedName: told.get(delivery.runId) ?? null,
+      unverifiedName: unverified.get(delivery.runId ?? '') ?? null,
       ownRepositoryIds: [
-        delivery.repositoryId,
+        ...(delivery.repositoryId === null ? [] : [delivery.repositoryId]),
         ...former
           .filter((row) => row['merged_into'] === delivery.repositoryId)
           .map((row) => row['id'] as string),
@@ -212,6 +212,10 @@ export function* withPlaces(deliveries: readonly Delivery[]): Verb<PlacedDeliver
     }
   })
 }
+
+const idsOf = (ids: readonly (string | null)[]): string[] => [
+  ...new Set(ids.filter((id) => id !== null)),
+]
 
 function holdOf({ id, leaseId, versionFence, versionSeq }: Delivery): DeliveryHold {
   return { deliveryId: id, leaseId: leaseId ?? '', versionFence, versionSeq }

@@ -3,17 +3,16 @@
  * name is refused; a state may be said anew. What shows work under way is closed with the run.
  */
 import { isDeepStrictEqual } from 'node:util'
-import { closedContent } from '../../domain/outbox/left-open.ts'
 import type { WantedOutput } from '../../domain/outbox/announce.ts'
-import { statusTarget } from '../../domain/outbox/announce.ts'
-import type { ChannelName, Delivery } from '../../domain/outbox/delivery.ts'
+import type { ChannelDeclaration, Content } from '../../domain/outbox/channel-declaration.ts'
+import type { Delivery } from '../../domain/outbox/delivery.ts'
 import { publishRefusal, type PublishRights } from '../../domain/outbox/publish-rights.ts'
 import type { Revision, RunOutput } from '../../domain/outbox/revise.ts'
 import { giveBack, isTaken, revise, targetTaken } from '../../domain/outbox/revise.ts'
 import {
-  outputShownAgain,
   hasResult,
-  isOwnStatus,
+  outputShownAgain,
+  isGivenBack,
   nextShown,
   saidBy,
   withSaid,
@@ -48,9 +47,10 @@ export function* publishOwn(context: VerbContext, request: PublishRequest): Verb
   const { run, subject } = yield* lockRun(context, request.runId)
   if (request.leaseHash !== null) checkHolder(run, request.leaseHash, context.now())
   const rights = yield* rightsAt(request.rightsOf(run.type), run, subject.scope)
-  const refusal = publishRefusal(request, run, rights)
+  const channel = context.channels.of(request.channel)
+  const refusal = publishRefusal({ channel, content: request.content }, run, rights)
   if (refusal !== null) throw new ForbiddenError(refusal.code, refusal.message, refusal)
-  const wanted = wantedOf(request, run, subject.scope)
+  const wanted = wantedOf(request, channel, run, subject.scope)
   const named = yield* selectNamed(run.id, request.name, run.round)
   if (named !== null) refuseOther(named, wanted, request)
   const existing = named ?? (yield* deliveriesAt([wanted.target])).get(wanted.target) ?? null
@@ -98,9 +98,9 @@ function* sayAtTaken(
   existing: Delivery,
   output: RunOutput,
 ): Verb<PublishedOwn> {
-  if (!isOwnStatus(existing)) throw targetTakenError(existing)
+  if (!isGivenBack(output.wanted.channel, existing)) throw targetTakenError(context, existing)
   const { keepUnchanged } = context.dialect
-  const [owner] = yield* selectRunsUnchanged([existing.runId], keepUnchanged)
+  const [owner] = yield* selectRunsUnchanged([existing.runId ?? ''], keepUnchanged)
   if (owner !== undefined && !hasResult(owner)) {
     const delivery = giveBack(existing, output, context.now(), context.publishing)
     const audits = [targetTaken(existing, owner, output.run.id)]
@@ -122,40 +122,49 @@ function* store(context: VerbContext, { delivery, audits }: Revision): Verb<Deli
   return stored ?? delivery
 }
 
-const stateChannels: readonly ChannelName[] = ['github-status', 'github-check', 'github-label']
-
-function wantedOf(request: PublishRequest, run: Run, repositoryId: string): WantedOutput {
-  const { channel, name, content } = request
-  const kind = stateChannels.includes(channel) ? 'state' : 'message'
-  const { thread, sha } = placeOf(request, run)
+function wantedOf(
+  { name, content }: PublishRequest,
+  channel: ChannelDeclaration,
+  run: Run,
+  repositoryId: string,
+): WantedOutput {
+  const { targetOf } = channel.output
+  const own = `message ${run.id} ${run.round} ${name}`
   return {
     channel,
-    kind,
+    kind: channel.kind,
     name,
-    target: targetOf(request, run, repositoryId, thread),
-    markerText: ownMarkerText(request, run),
-    thread,
-    sha,
+    target: targetOf?.({ run, repositoryId, name, content }) ?? own,
+    markerText: ownMarkerText(channel, name, run),
+    ...placeOf(channel, run),
     content,
-    final: !showsWork(channel, content),
-    announces: showsWork(channel, content),
+    final: !channel.showsWork(content),
+    announces: channel.showsWork(content),
     claim: 'take',
     closesOnly: false,
   }
 }
 
-/** Check runs of several pull requests stand in one list; what is on a thread is only its own. */
-function ownMarkerText({ channel, name }: PublishRequest, run: Run): string {
-  const subject = channel === 'github-check' ? `${run.subject}\n` : ''
-  return `${run.type}\n${subject}${run.pair}\n${channel} ${name} ${run.round}`
+function ownMarkerText(channel: ChannelDeclaration, name: string, run: Run): string {
+  const subject = channel.output.markerNamesSubject === true ? `${run.subject}\n` : ''
+  return `${run.type}\n${subject}${run.pair}\n${channel.name} ${name} ${run.round}`
 }
 
-function placeOf({ channel }: PublishRequest, run: Run): Pick<WantedOutput, 'thread' | 'sha'> {
-  if (run.repo === null) throw noPlace('a repository')
-  const needsSha = channel === 'github-status' || channel === 'github-check'
-  if (needsSha && run.headSha === null) throw noPlace('a commit')
-  if (!needsSha && run.pr === null) throw noPlace('a pull request')
-  return { thread: run.pr, sha: needsSha ? run.headSha : null }
+function placeOf({ place }: ChannelDeclaration, run: Run): Pick<WantedOutput, 'thread' | 'sha'> {
+  switch (place) {
+    case 'commit':
+      if (run.repo === null) throw noPlace('a repository')
+      if (run.headSha === null) throw noPlace('a commit')
+      return { thread: run.pr, sha: run.headSha }
+    case 'thread':
+      if (run.repo === null) throw noPlace('a repository')
+      if (run.pr === null) throw noPlace('a pull request')
+      return { thread: run.pr, sha: null }
+    case 'address':
+      throw noPlace('somebody with an address')
+    case 'none':
+      return { thread: null, sha: null }
+  }
 }
 
 function noPlace(what: string): InvalidInputError {
@@ -164,32 +173,8 @@ function noPlace(what: string): InvalidInputError {
   })
 }
 
-function targetOf(
-  { channel, name, content }: PublishRequest,
-  run: Run,
-  repositoryId: string,
-  thread: number | null,
-): string {
-  switch (channel) {
-    case 'github-status':
-      return statusTarget(repositoryId, run.headSha ?? '', String(content['context']))
-    case 'github-check':
-      return `check ${run.id} ${run.round} ${name}`
-    case 'github-label':
-      return `label ${repositoryId} ${thread ?? 0} ${String(content['label']).toLowerCase()}`
-    default:
-      return `message ${run.id} ${run.round} ${name}`
-  }
-}
-
-/** Left like this it would say for ever that something is under way. */
-function showsWork(channel: ChannelName, content: PublishRequest['content']): boolean {
-  if (channel === 'github-status') return content['state'] === 'pending'
-  return channel === 'github-check' && content['status'] !== 'completed'
-}
-
 function refuseOther(named: Delivery, wanted: WantedOutput, request: PublishRequest): void {
-  const sameTarget = named.channel === wanted.channel && named.target === wanted.target
+  const sameTarget = named.channel === wanted.channel.name && named.target === wanted.target
   const isMessage = wanted.kind === 'message'
   if (sameTarget && (!isMessage || named.content === JSON.stringify(request.content))) return
   throw new ConflictError(
@@ -199,10 +184,13 @@ function refuseOther(named: Delivery, wanted: WantedOutput, request: PublishRequ
   )
 }
 
-export function targetTakenError(existing: Delivery): ConflictError {
-  const { target } = existing
+export function targetTakenError(
+  { channels }: Pick<VerbContext, 'channels'>,
+  existing: Delivery,
+): ConflictError {
+  const { target, channel } = existing
   return new ConflictError('target_taken', `a newer run publishes there now: ${target}`, {
-    hint: isOwnStatus(existing)
+    hint: isGivenBack(channels.of(channel), existing)
       ? 'It is kept, and shown if that run is cancelled, superseded or skipped.'
       : 'Stop: nothing of this run is shown there any more.',
   })
@@ -226,7 +214,7 @@ export function* closeOwnOutput(context: VerbContext, runs: readonly Run[]): Ver
     const { last, next } = yield* closeBite(context, ended, these, mayGiveBack)
     if (next === null) continue
     // In the order of their ids: of the runs before it everything was closed.
-    const left = [...ended.keys()].filter((runId) => runId >= next.runId)
+    const left = [...ended.keys()].filter((runId) => runId >= (next.runId ?? ''))
     const closedTo = (runId: string): string => (runId === last?.runId ? last.id : '')
     yield* storeUnclosed(left.map((runId) => ({ runId, closedTo: closedTo(runId) })))
   }
@@ -267,7 +255,7 @@ function* closeBite(
   mayGiveBack: boolean,
 ): Verb<Bite> {
   const leftOpenOnly = mayGiveBack
-    ? sql`(announces = 1 OR (channel = 'github-status' AND name <> 'status'))`
+    ? sql`(${join([sql`announces = 1`, ...givenBackBy(context)], ' OR ')})`
     : sql`announces = 1`
   const found = yield* selectDeliveries(
     sql`${which} AND ${leftOpenOnly} ORDER BY run_id, id LIMIT ${biteMax + 1}`,
@@ -275,7 +263,7 @@ function* closeBite(
   const bite = found.slice(0, biteMax)
   const now = context.now()
   for (const existing of bite) {
-    const run = ended.get(existing.runId)
+    const run = ended.get(existing.runId ?? '')
     if (run === undefined) continue
     const back = yield* givenBack(context, existing, run)
     const next = back ?? (existing.announces ? leftOpen(context, existing, run, now) : null)
@@ -284,21 +272,34 @@ function* closeBite(
   return { last: bite.at(-1) ?? null, next: found[biteMax] ?? null }
 }
 
+/** What a run publishes itself where another may have to be shown again. */
+function givenBackBy({ channels }: VerbContext): Sql[] {
+  return channels.all
+    .filter(({ givesBack }) => givesBack)
+    .map(({ name, announcement }) =>
+      announcement === undefined
+        ? sql`channel = ${name}`
+        : sql`(channel = ${name} AND name <> ${announcement.name})`,
+    )
+}
+
 /**
  * Whoever gets it back must not end unheard meanwhile: its end finds the place by its own id, and
  * waits for this transaction.
  */
 function* givenBack(context: VerbContext, existing: Delivery, run: Run): Verb<Revision | null> {
-  const others = (existing.protocol.saidThere ?? []).map(({ runId }) => runId)
-  if (hasResult(run) || others.length === 0) return null
+  const { saidThere = [] } = existing.protocol
+  const others = saidThere.map(({ runId }) => runId).filter((runId) => runId !== null)
+  const { repositoryId } = existing
+  if (hasResult(run) || others.length === 0 || repositoryId === null) return null
   const runs = yield* selectRunsUnchanged(others, context.dialect.keepUnchanged)
   const next = nextShown(existing, runs)
   if (next === null) return null
   const now = context.now()
-  const { repositoryId } = existing
   const { markerKey } = next.said
+  const channel = context.channels.of(existing.channel)
   const output = {
-    wanted: outputShownAgain(existing, next, now),
+    wanted: outputShownAgain(channel, existing, next, now),
     run: next.run,
     repositoryId,
     markerKey,
@@ -314,16 +315,20 @@ function leftOpen(
   run: Run,
   now: number,
 ): Revision | null {
+  const channel = context.channels.of(existing.channel)
+  const { repositoryId, markerKey, versionFence } = existing
+  // Whoever knows the channel closes it: the reconciler finds it again.
+  if (channel.closed === undefined || repositoryId === null) return null
   const wanted: WantedOutput = {
     ...existing,
+    channel,
     markerText: '',
-    content: closedContent(existing, run, now),
+    content: channel.closed(JSON.parse(existing.content) as Content, run, now),
     final: true,
     announces: false,
     claim: 'keep',
     closesOnly: run.state === 'superseded' || run.state === 'cancelled',
   }
-  const { repositoryId, markerKey, versionFence } = existing
   const output = { wanted, run: { ...run, claimFence: versionFence }, repositoryId, markerKey }
   return revise(existing, output, () => existing.id, now, context.publishing)
 }

@@ -61,7 +61,8 @@ function* say(
   repositoryId: string,
   comment: AskingComment,
 ): Verb<void> {
-  const wanted = refusalOutput(run, repositoryId, comment)
+  const wanted = refusalOutput(run, repositoryId, comment, context.channels)
+  if (wanted === null) return
   const said = yield* deliveriesAt([wanted.target])
   if (said.size > 0) return
   const output = { wanted, run, repositoryId, markerKey: markerKeyOf(wanted.markerText) }
