@@ -12,8 +12,8 @@ const everything = ['src/**/*.test.ts', 'test/**/*.test.ts', 'examples/**/*.test
 
 const quick = [
   'src/**/*.test.ts',
-  'test/conformance/*.sqlite.test.ts',
-  'test/conformance/channels.test.ts',
+  'test/conformance/**/*.sqlite.test.ts',
+  'test/conformance/channels/channels.test.ts',
   'test/{github,http,outbox,simulator}/*.test.ts',
   'test/{scripts,tidy}.test.ts',
 ]
@@ -22,7 +22,8 @@ const quick = [
 const notQuick = [
   'src/cli/main.test.ts',
   'src/cli/simulate/simulate-command.test.ts',
-  'src/stores/{claim-batches,migrations}.test.ts',
+  'src/stores/migrations.test.ts',
+  'src/stores/sql-store/claim-batches.test.ts',
   'src/stores/drivers/postgres.test.ts',
 ]
 

@@ -21,7 +21,7 @@ export interface AtScaleOptions {
 export async function measureAtScale(options: AtScaleOptions): Promise<Result> {
   const { database, full, empty, stored, rounds, claims } = options
   const rate = (store: Store) => () =>
-    crowdRate(newHeads(claims), (claim: Claim) => store.claimRun(claim, null))
+    crowdRate(newHeads(claims), (claim: Claim) => store.runs.claim(claim, null))
   const [fullRates = [], emptyRates = []] = await takeTurns([rate(full), rate(empty)], rounds)
   return {
     what: `${database}, ${stored.toLocaleString('en')} runs stored`,

@@ -29,7 +29,7 @@ export async function measureBatches(options: BatchOptions): Promise<Result[]> {
   const peer = await openPeer(clusterUrl)
   const [ourRates = [], peerRates = []] = await takeTurns(
     [
-      () => crowdRate(newHeads(claims), (claim) => store.claimRun(claim, null)),
+      () => crowdRate(newHeads(claims), (claim) => store.runs.claim(claim, null)),
       async () => {
         const recorded = await recorder.record(newHeads(claims))
         return crowdRate(recorded, (claim) => replay(peer, claim))

@@ -16,7 +16,7 @@ import { systemScheduler } from '../src/scheduler.ts'
 import type { SqliteDriver } from '../src/stores/drivers/sqlite.ts'
 import { openSqliteDriver } from '../src/stores/open-sqlite.ts'
 import type { Sql, Verb } from '../src/stores/sql.ts'
-import { claimRuns } from '../src/stores/verbs/claim-runs.ts'
+import { claimRuns } from '../src/stores/verbs/runs/claim-runs.ts'
 import type { VerbContext } from '../src/stores/verbs/context.ts'
 
 export const seams = { clock: systemClock, random: systemRandom, scheduler: systemScheduler }

@@ -73,7 +73,7 @@ async function makeFile(path: string, before: readonly Recorded[]): Promise<void
 
 async function ourRate(path: string, { claims }: Race): Promise<number> {
   const store = openSqlite({ path, exclusive: false }, { ...seams, channels: githubDeclarations })
-  const rate = await crowdRate(claims, (claim) => store.claimRun(claim, null))
+  const rate = await crowdRate(claims, (claim) => store.runs.claim(claim, null))
   await store.close()
   return rate
 }

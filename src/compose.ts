@@ -6,7 +6,6 @@
 import type { AddressInfo } from 'node:net'
 import type { FastifyBaseLogger } from 'fastify'
 import { createAuditFeed } from './audit/feed.ts'
-import { createAuditPlacer } from './audit/placer.ts'
 import { examineAll } from './doctor/doctor.ts'
 import { SetupError } from './errors.ts'
 import type { PublishingRules } from './domain/outbox/schedule.ts'
@@ -19,9 +18,6 @@ import { tokenToucher } from './http/token-touch.ts'
 import { TokenWatch } from './http/token-watch.ts'
 import { createHttpServer } from './http/server.ts'
 import type { CatchUpReport } from './intake/catch-up-report.ts'
-import { createCatchUp } from './intake/catch-up.ts'
-import { GitHubQuestions } from './intake/github-questions.ts'
-import { openIntake } from './intake/open-intake.ts'
 import { learnRename } from './learn-rename.ts'
 import type { Log } from './log.ts'
 import {
@@ -32,18 +28,12 @@ import {
   type OpenStoreOptions,
   type Seams,
 } from './open-store.ts'
-import { openIsOurs, openOutbox } from './outbox/open-outbox.ts'
 import { noMetrics } from './metrics.ts'
-import type { RestoreNote } from './outbox-store.ts'
+import { openNode, type HoldfastNode } from './node.ts'
+import type { RestoreNote } from './store/outbox-store.ts'
 import { createPrometheusMetrics } from './metrics/prometheus.ts'
 import type { CheckIsOurs } from './outbox/is-ours.ts'
-import { createReconciler } from './outbox/reconciler.ts'
-import { createRuns, type RunsService } from './runs/create-runs.ts'
-import { createPulse } from './runs/pulse.ts'
-import { createPurger } from './runs/purge.ts'
 import type { Runs } from './runs/runs.ts'
-import { createSweeper } from './runs/sweeper.ts'
-import type { Scheduler } from './scheduler.ts'
 import { openSandbox } from './sandbox.ts'
 import { hashSecret } from './secrets.ts'
 import { budgetLimits } from './settings/budget-limits.ts'
@@ -110,7 +100,6 @@ function eventsOf({ runs }: Settings): readonly string[] {
 
 export async function compose(settings: Settings, options: ComposeOptions): Promise<App> {
   const seams = { ...systemSeams, ...definedSeams(options) }
-  const { scheduler, clock } = seams
   const { log, version } = options
   const metrics = createPrometheusMetrics()
   const publishing = options.publishing ?? {}
@@ -125,57 +114,51 @@ export async function compose(settings: Settings, options: ComposeOptions): Prom
   const { requestTimeoutMs } = store.outbox.rules
   const asking = { ...seams, fetch: globalThis.fetch, log, version, onAsked, onRenamed }
   const github = options.github ?? openGitHub(settings, { ...asking, requestTimeoutMs })
-  const connection = github ?? openSandbox({ ...seams, log, version })
-  const questions = new GitHubQuestions({ github: connection, store, clock })
-  const runs = createRuns({
+  const node = openNode({
     ...seams,
-    ...{ store, log, leaseMs: settings.leaseMs },
-    policyOf: (type, kind) => runPolicy(settings, type, kind),
-    headSource: github && questions,
-    nameSource: questions,
+    ...nodeSettings(settings),
+    ...{ store, log, metrics, ask: github, webhookSecrets: options.webhookSecrets },
+    publishTo: github ?? openSandbox({ ...seams, log, version }),
   })
-  const loops = createLoops({ store, runs, scheduler, log, retention: settings.retention })
-  const shared = { ...seams, store, runs, log, metrics, types: settings.runs }
-  const intake = openIntake({ ...shared, secrets: options.webhookSecrets, github })
-  const catchUp = createCatchUp({ ...shared, intake, github })
-  const published = { ...shared, github: connection, ...publishingSettings(settings) }
-  const publisher = openOutbox(published)
   const stopping = new AbortController()
   const http = openDoor(settings, options, {
-    ...shared,
-    intake: intake.intake,
-    catchUp: () => catchUp.now(),
-    checkIsOurs: openIsOurs(published),
-    metricsPage: metrics,
-    github,
-    stopping: stopping.signal,
+    ...seams,
+    ...{ store, log, metrics, github, metricsPage: metrics, stopping: stopping.signal },
+    runs: node.runs,
+    intake: node.intake.intake,
+    catchUp: () => node.catchUp.now(),
+    checkIsOurs: checkerOf(node),
   })
   return {
     store,
-    runs,
-    ownAccount: () => intake.ownAccount(),
+    runs: node.runs,
+    ownAccount: () => node.intake.ownAccount(),
     restoreNote: () => store.outbox.restoreNote(),
     async listen() {
-      // Before anything may be taken from a holder, know how long they could not reach us.
-      await store.beat()
+      await node.prepare()
       await http.listen({ host: settings.host, port: settings.port })
-      // Whoever held this file before us is gone, and what it sent without an answer is in doubt.
-      if (settings.database.kind === 'sqlite') await store.outbox.takeOverLeases()
-      intake.start()
-      loops.start()
-      catchUp.start()
-      void catchUp.kick()
-      publisher.start()
+      await node.start()
       return { url: urlOf(http.server.address() as AddressInfo) }
     },
     async close() {
       stopping.abort()
       await http.close()
-      await catchUp.stop()
-      await intake.stop()
-      await Promise.all([loops.stop(), runs.stop(), publisher.stop()])
+      await node.stop()
       await store.close()
     },
+  }
+}
+
+/** What a node takes from the settings. */
+function nodeSettings(settings: Settings) {
+  return {
+    types: settings.runs,
+    leaseMs: settings.leaseMs,
+    retention: settings.retention,
+    limits: budgetLimits(settings),
+    imageHosts: settings.imageHosts ?? [],
+    isAlone: settings.database.kind === 'sqlite',
+    policyOf: (type: string, kind: 'pull_request' | 'job') => runPolicy(settings, type, kind),
   }
 }
 
@@ -224,36 +207,22 @@ function openDoor(settings: Settings, options: ComposeOptions, parts: DoorParts)
   })
 }
 
-/** One pass of catch-up beside whoever serves the store, or while nobody does. */
+/** A node beside whoever serves the store, or while nobody does: for commands that work once. */
+function nodeBeside(store: Store, settings: Settings, options: Parameters<typeof openGitHub>[1]) {
+  const github = openGitHub(settings, options)
+  return openNode({
+    ...options,
+    ...nodeSettings(settings),
+    ...{ store, metrics: noMetrics, webhookSecrets: [], ask: github, publishTo: github },
+  })
+}
+
 export async function catchUpBeside(
   store: Store,
   settings: Settings,
   options: Parameters<typeof openGitHub>[1],
 ): Promise<CatchUpReport> {
-  const github = openGitHub(settings, options)
-  const runs = createRuns({
-    ...options,
-    store,
-    leaseMs: settings.leaseMs,
-    policyOf: (type, kind) => runPolicy(settings, type, kind),
-    headSource: github && new GitHubQuestions({ github, store, clock: options.clock }),
-  })
-  const shared = { ...options, store, runs, metrics: noMetrics, github, types: settings.runs }
-  const intake = openIntake({ ...shared, secrets: [] })
-  const catchUp = createCatchUp({ ...shared, intake })
-  intake.start()
-  try {
-    return await catchUp.now()
-  } finally {
-    await catchUp.stop()
-    await intake.stop()
-    await runs.settled()
-    await runs.stop()
-  }
-}
-
-function publishingSettings(settings: Settings) {
-  return { imageHosts: settings.imageHosts ?? [], limits: budgetLimits(settings) }
+  return await nodeBeside(store, settings, options).catchUpOnce()
 }
 
 /** Asks GitHub, beside whoever serves the store, whether something there is a delivery's own. */
@@ -263,14 +232,14 @@ export async function checkIsOursBeside(
   options: Parameters<typeof openGitHub>[1],
   ...asked: Parameters<CheckIsOurs>
 ): Promise<void> {
-  const github = openGitHub(settings, options)
-  if (github === null) {
-    throw new SetupError('not_checked', "A sandbox's GitHub exists only inside its server", {
-      hint: 'Ask that server: --url http://HOST:PORT, or leave the id out.',
-    })
-  }
-  const { clock } = options
-  await openIsOurs({ store, github, clock })(...asked)
+  await checkerOf(nodeBeside(store, settings, options))(...asked)
+}
+
+function checkerOf({ checkIsOurs }: HoldfastNode): CheckIsOurs {
+  if (checkIsOurs !== null) return checkIsOurs
+  throw new SetupError('not_checked', 'The GitHub of a sandbox exists only inside its server', {
+    hint: 'Ask that server: --url http://HOST:PORT, or leave the id out.',
+  })
 }
 
 async function openServedStore(settings: Settings, options: OpenStoreOptions): Promise<Store> {
@@ -284,44 +253,9 @@ async function openServedStore(settings: Settings, options: OpenStoreOptions): P
   }
 }
 
-interface LoopOptions {
-  readonly store: Store
-  readonly runs: RunsService
-  readonly scheduler: Scheduler
-  readonly log: Log
-  readonly retention: Settings['retention']
-}
-
-/** What a server does on its own. */
-function createLoops({ store, runs, scheduler, log, retention }: LoopOptions) {
-  const purger = createPurger({ store, scheduler, log, retention })
-  const reconciler = createReconciler({ store, scheduler, log })
-  const loops = [
-    createPulse({ store, scheduler, log }),
-    createAuditPlacer({ store, scheduler, log }),
-    createSweeper({
-      store,
-      scheduler,
-      log,
-      serves: true,
-      onSwept: (swept) => runs.announceSwept(swept),
-    }),
-    purger,
-    reconciler,
-  ]
-  return {
-    start(): void {
-      for (const loop of loops) loop.start()
-      void purger.kick()
-      void reconciler.kick()
-    },
-    stop: () => Promise.all(loops.map((loop) => loop.stop())),
-  }
-}
-
 /** A sandbox's runs never reached GitHub: going live on top of them would believe they had. */
 async function refuseOtherMode(store: Store, settings: Settings): Promise<void> {
-  const mode = await store.recordMode(settings.mode)
+  const mode = await store.upkeep.recordMode(settings.mode)
   if (mode === settings.mode) return
   const remedy =
     mode === 'sandbox'

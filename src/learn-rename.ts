@@ -3,15 +3,15 @@
  * first, or what we know by that name would be taken for somebody else's. It leads there,
  * but is not what the repository is called now.
  */
-import type { Store } from './store.ts'
+import type { StorePart } from './store.ts'
 
 export async function learnRename(
-  store: Pick<Store, 'learnRepository'>,
+  store: StorePart<{ repositories: 'learn' }>,
   githubId: number,
   newName: string,
   nameUntilNow: string,
   actor: string,
 ): Promise<void> {
-  await store.learnRepository(nameUntilNow.toLowerCase(), githubId, null, actor)
-  await store.learnRepository(newName.toLowerCase(), githubId, 'now', actor)
+  await store.repositories.learn(nameUntilNow.toLowerCase(), githubId, null, actor)
+  await store.repositories.learn(newName.toLowerCase(), githubId, 'now', actor)
 }

@@ -212,7 +212,7 @@ describe('import rules', () => {
   it('a verb may not write deliveries past the line of their run', () => {
     const text = "import { selectDeliveries, writeDeliveries } from '../tables/delivery-table.ts'"
     expect(find(deliveriesAreStoredOnce, 'src/stores/verbs/a.ts', text)).toHaveLength(1)
-    const home = 'src/stores/verbs/store-deliveries.ts'
+    const home = 'src/stores/verbs/outbox/store-deliveries.ts'
     expect(find(deliveriesAreStoredOnce, home, text)).toEqual([])
   })
 

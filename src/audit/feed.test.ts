@@ -53,17 +53,19 @@ beforeEach(() => {
   ;[rows, looks, isAway, logged, rowsMax] = [[], 0, false, [], 1000]
   const log = pino({}, { write: (line: string) => void logged.push(line) })
   const store = {
-    latestAuditOrder: async () => {
-      looks++
-      if (isAway) throw new Error('away')
-      return rows.at(-1)?.order ?? 0
-    },
-    auditAfter: async (order: number, { runId }: AuditFilter, limit: number) => {
-      if (isAway) throw new Error('away')
-      const after = rows.filter((one) => one.order > order)
-      const found = after.filter((one) => runId === undefined || one.runId === runId)
-      const most = Math.min(limit, rowsMax)
-      return { rows: found.slice(0, most), more: found.length > most }
+    audit: {
+      latestOrder: async () => {
+        looks++
+        if (isAway) throw new Error('away')
+        return rows.at(-1)?.order ?? 0
+      },
+      after: async (order: number, { runId }: AuditFilter, limit: number) => {
+        if (isAway) throw new Error('away')
+        const after = rows.filter((one) => one.order > order)
+        const found = after.filter((one) => runId === undefined || one.runId === runId)
+        const most = Math.min(limit, rowsMax)
+        return { rows: found.slice(0, most), more: found.length > most }
+      },
     },
   }
   feed = createAuditFeed({ store, scheduler, log })

@@ -10,7 +10,7 @@ import type { AuditRow } from '../domain/audit.ts'
 import type { Log } from '../log.ts'
 import type { Cancel, Scheduler } from '../scheduler.ts'
 import { delay } from '../scheduler.ts'
-import type { AuditBite, AuditFilter, Store } from '../store.ts'
+import type { AuditBite, AuditFilter, StorePart } from '../store.ts'
 
 const lookEveryMs = 250
 const quietMsMax = 15_000
@@ -38,7 +38,7 @@ export interface AuditNews {
 }
 
 export interface AuditFeedOptions {
-  readonly store: Pick<Store, 'auditAfter' | 'latestAuditOrder'>
+  readonly store: StorePart<{ audit: 'after' | 'latestOrder' }>
   readonly scheduler: Scheduler
   readonly log: Log
 }
@@ -60,7 +60,7 @@ class StoreAuditFeed implements AuditFeed {
   }
 
   async follow(request: FollowRequest): Promise<AsyncGenerator<AuditNews, void>> {
-    const start = request.after ?? (await this.#options.store.latestAuditOrder())
+    const start = request.after ?? (await this.#options.store.audit.latestOrder())
     return this.#news(start, request)
   }
 
@@ -97,7 +97,7 @@ class StoreAuditFeed implements AuditFeed {
   /** Null while the store is away. */
   async #page(order: number, filter: AuditFilter): Promise<AuditBite | null> {
     try {
-      return await this.#options.store.auditAfter(order, filter, pageMax)
+      return await this.#options.store.audit.after(order, filter, pageMax)
     } catch {
       return null
     }
@@ -133,7 +133,7 @@ class StoreAuditFeed implements AuditFeed {
 
   async #look(): Promise<void> {
     try {
-      const latest = await this.#options.store.latestAuditOrder()
+      const latest = await this.#options.store.audit.latestOrder()
       this.#isAway = false
       if (latest > this.#latest) {
         this.#latest = latest

@@ -6,12 +6,12 @@ import type { BackgroundLoop } from '../background-loop.ts'
 import { backgroundLoop } from '../background-loop.ts'
 import type { Log } from '../log.ts'
 import type { Scheduler } from '../scheduler.ts'
-import type { Store } from '../store.ts'
+import type { StorePart } from '../store.ts'
 
 const everyMs = 5000
 
 export interface AuditPlacerOptions {
-  readonly store: Pick<Store, 'placeAudits'>
+  readonly store: StorePart<{ audit: 'number' }>
   readonly scheduler: Scheduler
   readonly log: Log
 }
@@ -21,7 +21,7 @@ export function createAuditPlacer(options: AuditPlacerOptions): BackgroundLoop {
   return backgroundLoop({
     scheduler,
     everyMs,
-    pass: () => store.placeAudits(),
+    pass: () => store.audit.number(),
     onError: (error) => log.warn({ err: error }, 'could not put the audit in order'),
   })
 }

@@ -4,7 +4,7 @@
  * signature; the secrets differ when nothing but wrong ones comes.
  */
 import type { AuditRow } from '../domain/audit.ts'
-import type { Store } from '../store.ts'
+import type { Store, StorePart } from '../store.ts'
 
 const refusalsMax = 100
 const dayMs = 24 * 60 * 60_000
@@ -20,10 +20,12 @@ export interface Signatures {
   readonly acceptedAt: number | null
 }
 
-export async function readSignatures(store: Pick<Store, 'listAudit' | 'now'>): Promise<Signatures> {
+export async function readSignatures(
+  store: StorePart<{ audit: 'list' }> & Pick<Store, 'now'>,
+): Promise<Signatures> {
   const [refused, ...accepted] = await Promise.all([
-    store.listAudit({ refused: 'signature' }, { limit: refusalsMax, cursor: null }),
-    ...acceptedTypes.map((type) => store.listAudit({ type }, { limit: 1, cursor: null })),
+    store.audit.list({ refused: 'signature' }, { limit: refusalsMax, cursor: null }),
+    ...acceptedTypes.map((type) => store.audit.list({ type }, { limit: 1, cursor: null })),
   ])
   const times = accepted.flatMap(({ items }) => items.map(({ at }) => at))
   return judgeSignatures(refused.items, times.length === 0 ? null : Math.max(...times), store.now())

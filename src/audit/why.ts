@@ -114,7 +114,7 @@ async function explainWebhook(
 }
 
 async function repositoryOf(store: WhyStore, known: Known, id: string): Promise<string> {
-  const names = await store.repositoryNames([id])
+  const names = await store.repositories.names([id])
   return names.get(id) ?? known.runs[0]?.repo ?? 'a repository'
 }
 

@@ -114,7 +114,7 @@ describe('runs', () => {
     expect(again.stdout).toBe(`${id} (acme/widgets#5) is pending again, round 2.\n`)
     const wanted = await at.command('runs', 'rerun', id, '--json')
     expect(JSON.parse(wanted.stdout)).toMatchObject({ should_process: false, reason: 'duplicate' })
-    const { items } = await at.store.listAudit({ runId: id }, { limit: 10, cursor: null })
+    const { items } = await at.store.audit.list({ runId: id }, { limit: 10, cursor: null })
     const actors = items.map(({ type, actor }) => `${type} ${actor}`)
     expect(actors).toContain('run.cancelled cli')
     expect(actors).toContain('run.claimed cli')
@@ -189,7 +189,7 @@ describe('audit', () => {
 describe('inbox', () => {
   const guid = '72d3162e-cc78-11e3-81ab-4c9367dc0958'
   const receive = () =>
-    at.store.receiveWebhook({
+    at.store.inbox.receive({
       webhookId: guid,
       event: 'pull_request',
       action: 'opened',
@@ -243,7 +243,7 @@ describe('why', () => {
   test('is told in full in a pipe, and fits a terminal with its command whole', async () => {
     const { run } = await claim(5, 'b')
     const id = String(run?.id)
-    await at.store.cancelRun(id, 'test', null)
+    await at.store.runs.cancel(id, 'test', null)
     const piped = await at.command('why', 'acme/widgets#5')
     const json = await at.command('why', 'acme/widgets#5', '--json')
     expect(piped.stdout).toBe((JSON.parse(json.stdout) as { text: string }).text)
@@ -322,7 +322,7 @@ describe('the database', () => {
 
   test('is purged by the retention of the settings', async () => {
     const { run } = await claim(5, 'b')
-    await at.store.cancelRun(String(run?.id), 'test', null)
+    await at.store.runs.cancel(String(run?.id), 'test', null)
     expect((await at.command('purge', '--json')).stdout).toBe('{"runs":0}\n')
     const db = new DatabaseSync(join(at.world.cwd, 'data', 'holdfast.db'))
     db.exec('UPDATE run SET finished_at = 1')
@@ -333,7 +333,7 @@ describe('the database', () => {
     const { stdout, stderr } = await at.command('purge')
     expect(stdout).toBe('Removed 1 run. Kept: finished ones for 3 days, superseded ones for 3.\n')
     expect(stderr).toBe('\r\x1b[2KRemoved 1 run …\r\x1b[2K')
-    expect(await at.store.run(String(run?.id))).toBeNull()
+    expect(await at.store.runs.get(String(run?.id))).toBeNull()
   })
 })
 

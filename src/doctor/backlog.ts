@@ -1,5 +1,5 @@
 /** What waits: runs for a worker, runs for the sweeper, webhooks for a decision. */
-import type { CatchUpBacklog } from '../catch-up-store.ts'
+import type { CatchUpBacklog } from '../store/catch-up-store.ts'
 import type { AuditRow } from '../domain/audit.ts'
 import { fine, warning, type Finding } from '../domain/finding.ts'
 import type { Counted, InboxBacklog, Paged, StoreVitals } from '../store.ts'

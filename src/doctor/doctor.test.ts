@@ -2,13 +2,13 @@ import { chmodSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
-import type { CatchUpBacklog } from '../catch-up-store.ts'
+import type { CatchUpBacklog } from '../store/catch-up-store.ts'
 import type { AuditRow } from '../domain/audit.ts'
 import type { DatabaseLook } from '../domain/database-look.ts'
 import { defaultPublishing } from '../domain/outbox/schedule.ts'
 import { SetupError, StoreUnavailableError } from '../errors.ts'
 import type { GitHub } from '../github.ts'
-import type { OutboxBacklog } from '../outbox-store.ts'
+import type { OutboxBacklog } from '../store/outbox-store.ts'
 import { loadSettings } from '../settings/load-settings.ts'
 import { SettingsError } from '../settings/settings-error.ts'
 import type { InboxBacklog, StoreVitals } from '../store.ts'
@@ -71,8 +71,8 @@ function storeOf(store: Store): DoctorStore {
     type === 'run.heartbeat_lost' ? lostAt.map((at) => ({ at })) : []
   return {
     now: () => now,
-    vitals: () => Promise.resolve({ ...vitals, ...other }),
-    inboxBacklog: () => Promise.resolve({ ...noWebhooks, ...inbox }),
+    upkeep: { vitals: () => Promise.resolve({ ...vitals, ...other }) },
+    inbox: { backlog: () => Promise.resolve({ ...noWebhooks, ...inbox }) },
     catchUp: {
       backlog: () =>
         Promise.resolve({
@@ -88,8 +88,10 @@ function storeOf(store: Store): DoctorStore {
       authors: () => Promise.resolve([]),
       rules: defaultPublishing,
     },
-    listAudit: ({ type }) =>
-      Promise.resolve({ items: audited(type).map((row) => row as AuditRow), nextCursor: null }),
+    audit: {
+      list: ({ type }) =>
+        Promise.resolve({ items: audited(type).map((row) => row as AuditRow), nextCursor: null }),
+    },
   }
 }
 

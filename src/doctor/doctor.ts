@@ -3,13 +3,13 @@
  * the command line and a server hand it the same things.
  */
 import { readSignatures } from '../audit/refused-signatures.ts'
-import type { CatchUpStore } from '../catch-up-store.ts'
+import type { CatchUpStore } from '../store/catch-up-store.ts'
 import type { DatabaseLook } from '../domain/database-look.ts'
 import type { GitHub } from '../github.ts'
-import type { OutboxStore } from '../outbox-store.ts'
+import type { OutboxStore } from '../store/outbox-store.ts'
 import { budgetLimits } from '../settings/budget-limits.ts'
 import type { Settings } from '../settings/settings.ts'
-import type { Store } from '../store.ts'
+import type { Store, StorePart } from '../store.ts'
 import { checkCatchUp, checkInbox, checkLostLeases, checkOverdue, checkPending } from './backlog.ts'
 import {
   checkAdminToken,
@@ -27,10 +27,11 @@ import { checkDatabase, checkServed, checkStoreMode } from './store.ts'
 
 const lostLeasesRead = 100
 
-export type DoctorStore = Pick<Store, 'now' | 'vitals' | 'listAudit' | 'inboxBacklog'> & {
-  readonly outbox: Pick<OutboxStore, 'backlog' | 'budgets' | 'authors' | 'rules'>
-  readonly catchUp: Pick<CatchUpStore, 'backlog'>
-}
+export type DoctorStore = StorePart<{ upkeep: 'vitals'; audit: 'list'; inbox: 'backlog' }> &
+  Pick<Store, 'now'> & {
+    readonly outbox: Pick<OutboxStore, 'backlog' | 'budgets' | 'authors' | 'rules'>
+    readonly catchUp: Pick<CatchUpStore, 'backlog'>
+  }
 
 export interface Patient {
   readonly settings: Settings
@@ -74,7 +75,7 @@ function storeChecks({ settings, store }: Patient): readonly Check[] {
       look: async () => {
         const open = await store()
         if (open === null) return []
-        const [now, vitals] = [open.now(), await open.vitals()]
+        const [now, vitals] = [open.now(), await open.upkeep.vitals()]
         return [
           ...checkStoreMode(vitals, settings),
           ...checkServed(vitals, now),
@@ -89,7 +90,7 @@ function storeChecks({ settings, store }: Patient): readonly Check[] {
         const open = await store()
         if (open === null) return []
         const newest = { limit: lostLeasesRead, cursor: null }
-        const lost = await open.listAudit({ type: 'run.heartbeat_lost' }, newest)
+        const lost = await open.audit.list({ type: 'run.heartbeat_lost' }, newest)
         return checkLostLeases(lost, open.now())
       },
     },
@@ -97,7 +98,7 @@ function storeChecks({ settings, store }: Patient): readonly Check[] {
       name: 'inbox',
       look: async () => {
         const open = await store()
-        return open === null ? [] : checkInbox(await open.inboxBacklog(), open.now())
+        return open === null ? [] : checkInbox(await open.inbox.backlog(), open.now())
       },
     },
     {

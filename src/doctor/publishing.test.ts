@@ -4,7 +4,7 @@ import type { Budget } from '../domain/outbox/budget.ts'
 import { newBudget, takeWrite } from '../domain/outbox/budget.ts'
 import { deliveryWaits } from '../domain/outbox/delivery.ts'
 import { defaultPublishing } from '../domain/outbox/schedule.ts'
-import type { LingeringDelivery, OutboxBacklog } from '../outbox-store.ts'
+import type { LingeringDelivery, OutboxBacklog } from '../store/outbox-store.ts'
 import { checkAuthors, checkBudgets, checkDeliveries, checkLimits } from './publishing.ts'
 
 const rules = defaultPublishing

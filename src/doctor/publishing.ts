@@ -4,7 +4,7 @@ import { useOf, type Budget } from '../domain/outbox/budget.ts'
 import type { PublishingRules } from '../domain/outbox/schedule.ts'
 import type { DeliveryWait } from '../domain/outbox/delivery.ts'
 import { fine, problem, warning, type Finding } from '../domain/finding.ts'
-import type { Author, LingeringDelivery, OutboxBacklog } from '../outbox-store.ts'
+import type { Author, LingeringDelivery, OutboxBacklog } from '../store/outbox-store.ts'
 import { agoText } from './backlog.ts'
 
 const minuteMs = 60_000

@@ -26,7 +26,7 @@ export interface OwnName {
  * or meant it once. `open`: GitHub has not said whose the name is. Else GitHub said that it is
  * another's.
  */
-export type NameStanding = 'known' | 'open' | { readonly anothers: number }
+export type NameKnowledge = 'known' | 'open' | { readonly anothers: number }
 
 /**
  * `current`: the repository is called so now. `alias`: the name means it, and it may have another.

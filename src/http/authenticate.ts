@@ -35,7 +35,7 @@ async function byScopedToken(
   { store, touchToken }: Pick<HttpDeps, 'store' | 'touchToken'>,
   { id, secret }: ParsedBearer,
 ): Promise<Principal> {
-  const token = await store.token(id)
+  const token = await store.tokens.get(id)
   if (token === null || !sameHash(hashSecret(secret), token.secretHash)) throw new UnknownToken()
   const { scope, limits, expiresAt } = token
   if (expiresAt !== null && expiresAt <= store.now()) throw unauthorized('This token has expired.')
@@ -48,7 +48,7 @@ async function byRunToken(
   { id, secret }: ParsedBearer,
   request: FastifyRequest,
 ): Promise<Principal> {
-  const run = await store.run(id)
+  const run = await store.runs.get(id)
   if (run === null) throw new UnknownToken()
   const hash = hashSecret(secret)
   const repeated = run.completedLeaseHash !== null && sameHash(hash, run.completedLeaseHash)

@@ -4,7 +4,7 @@ import { oneDelivery, type DeliveryStore } from './delivery-view.ts'
 
 const store: DeliveryStore = {
   now: () => now,
-  repositoryNames: async () => new Map(),
+  repositories: { names: async () => new Map() },
   outbox: { delivery: async () => null, attemptsOf: async () => [] },
 }
 

@@ -6,14 +6,15 @@ import type { DeliveryAttempt, Delivery } from '../domain/outbox/delivery.ts'
 import { waitOf } from '../domain/outbox/delivery.ts'
 import { targetText } from '../domain/outbox/target-text.ts'
 import { deliveryNotFound } from '../errors.ts'
-import type { OutboxStore } from '../outbox-store.ts'
-import type { Paged, Store } from '../store.ts'
+import type { OutboxStore } from '../store/outbox-store.ts'
+import type { Paged, Store, StorePart } from '../store.ts'
 import type { BudgetView, DeliveryView, DeliveryWithAttemptsView } from './contract.ts'
 import { maybeTime, timeView } from './run-view.ts'
 
-export type DeliveryStore = Pick<Store, 'now' | 'repositoryNames'> & {
-  readonly outbox: Pick<OutboxStore, 'delivery' | 'attemptsOf'>
-}
+export type DeliveryStore = StorePart<{ repositories: 'names' }> &
+  Pick<Store, 'now'> & {
+    readonly outbox: Pick<OutboxStore, 'delivery' | 'attemptsOf'>
+  }
 
 export async function deliveryPage(store: DeliveryStore, page: Paged<Delivery>) {
   const names = await namesOf(store, page.items)
@@ -33,7 +34,7 @@ function namesOf(
   items: readonly Delivery[],
 ): Promise<ReadonlyMap<string, string>> {
   const ids = items.map(({ repositoryId }) => repositoryId).filter((id) => id !== null)
-  return store.repositoryNames(ids)
+  return store.repositories.names(ids)
 }
 
 export async function deliveryOf(

@@ -13,9 +13,8 @@ import type { Random } from '../random.ts'
 import type { Scheduler } from '../scheduler.ts'
 import type { Runs } from '../runs/runs.ts'
 import type { CheckIsOurs } from '../outbox/is-ours.ts'
-import type { OutboxStore } from '../outbox-store.ts'
-import type { Store } from '../store.ts'
-import type { TokenStore } from '../token-store.ts'
+import type { OutboxStore } from '../store/outbox-store.ts'
+import type { Store, StorePart } from '../store.ts'
 import type { FailedAccess } from './failed-access.ts'
 import type { IsOurHost } from './host-check.ts'
 import type { TouchToken } from './token-touch.ts'
@@ -61,11 +60,12 @@ export interface HttpDeps {
   readonly stopping?: AbortSignal
 }
 
-export type HttpStore = Pick<
-  Store,
-  'ping' | 'webhookBody' | 'reportStatus' | 'repositoryNames' | 'repositoryNamed'
-> &
-  TokenStore &
+export type HttpStore = StorePart<{
+  inbox: 'body'
+  runs: 'reportStatus'
+  repositories: 'names' | 'named'
+}> &
+  Pick<Store, 'ping' | 'tokens'> &
   Omit<WhyStore, 'outbox'> & { readonly outbox: HttpOutbox }
 
 type HttpOutbox = Pick<

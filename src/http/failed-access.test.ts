@@ -2,7 +2,7 @@ import { pino } from 'pino'
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { Scheduler } from '../scheduler.ts'
 import { systemScheduler } from '../scheduler.ts'
-import type { Refusals } from '../token-store.ts'
+import type { Refusals } from '../store/token-store.ts'
 import { FailedAccess } from './failed-access.ts'
 
 const audited: Refusals[][] = []
@@ -16,7 +16,9 @@ const scheduler: Scheduler = {
   afterInBackground: () => () => undefined,
 }
 const store = {
-  noteRefusals: async (refusals: readonly Refusals[]) => void audited.push([...refusals]),
+  tokens: {
+    noteRefusals: async (refusals: readonly Refusals[]) => void audited.push([...refusals]),
+  },
 }
 let failures: FailedAccess
 beforeEach(() => {
@@ -55,9 +57,11 @@ describe('refused credentials', () => {
   test('are all told of when the server leaves, also those that are being written', async () => {
     const writing = Promise.withResolvers<undefined>()
     const slow = {
-      noteRefusals: async (refusals: readonly Refusals[]) => {
-        await writing.promise
-        audited.push([...refusals])
+      tokens: {
+        noteRefusals: async (refusals: readonly Refusals[]) => {
+          await writing.promise
+          audited.push([...refusals])
+        },
       },
     }
     failures = new FailedAccess(slow, scheduler, pino({ level: 'silent' }))

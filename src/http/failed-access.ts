@@ -11,7 +11,7 @@ import type { RefusedCredential } from '../domain/audit.ts'
 import type { Log } from '../log.ts'
 import type { Cancel, Scheduler } from '../scheduler.ts'
 import { delay } from '../scheduler.ts'
-import type { Refusals, TokenStore } from '../token-store.ts'
+import type { Refusals, StorePart } from '../store.ts'
 
 const everyMs = 60_000
 const addressesMax = 100
@@ -33,7 +33,7 @@ interface Counted {
 }
 
 export class FailedAccess {
-  readonly #store: Pick<TokenStore, 'noteRefusals'>
+  readonly #store: StorePart<{ tokens: 'noteRefusals' }>
   readonly #scheduler: Scheduler
   readonly #log: Log
   readonly #counts = new Map<string, Counted>()
@@ -43,7 +43,7 @@ export class FailedAccess {
   #cancelFlush: Cancel | null = null
   #slowed = 0
 
-  constructor(store: Pick<TokenStore, 'noteRefusals'>, scheduler: Scheduler, log: Log) {
+  constructor(store: StorePart<{ tokens: 'noteRefusals' }>, scheduler: Scheduler, log: Log) {
     this.#store = store
     this.#scheduler = scheduler
     this.#log = log
@@ -103,7 +103,7 @@ export class FailedAccess {
   async #tell(refusals: readonly Refusals[]): Promise<void> {
     for (const each of refusals) this.#log.warn(each, 'refused wrong credentials')
     try {
-      await this.#store.noteRefusals(refusals)
+      await this.#store.tokens.noteRefusals(refusals)
     } catch (error) {
       this.#log.error({ err: error }, 'could not audit refused credentials')
     }

@@ -4,7 +4,7 @@ import { runIdsOf, type InboxEntry } from '../domain/inbox.ts'
 import { NotFoundError } from '../errors.ts'
 import { unpackBody } from '../intake/packed-body.ts'
 import { parsePayload } from '../intake/parse-payload.ts'
-import type { Store } from '../store.ts'
+import type { StorePart } from '../store.ts'
 import type { inboxEntry, inboxEntryWithBody } from './contract.ts'
 import { timeView } from './run-view.ts'
 
@@ -36,11 +36,11 @@ export function inboxView(entry: InboxEntry): z.infer<typeof inboxEntry> {
 
 /** One entry with its headers and payload, as GitHub sent them; by its id or GUID. */
 export async function inboxEntryOf(
-  store: Pick<Store, 'inboxEntry' | 'webhookBody'>,
+  store: StorePart<{ inbox: 'get' | 'body' }>,
   id: string,
 ): Promise<z.infer<typeof inboxEntryWithBody>> {
-  const entry = await store.inboxEntry(id)
-  const stored = entry === null ? null : await store.webhookBody(entry.arrival)
+  const entry = await store.inbox.get(id)
+  const stored = entry === null ? null : await store.inbox.body(entry.arrival)
   if (entry === null || stored === null) {
     throw new NotFoundError('inbox_entry_not_found', `there is no inbox entry ${id}`, {
       hint: 'It may be past its retention. List what there is with GET /v1/inbox.',

@@ -1,7 +1,7 @@
 /** A run, and what came of asking for one, as the wire shows it. */
 import type { Run } from '../domain/run.ts'
 import { StoreUnavailableError } from '../errors.ts'
-import type { AnchorPlace, OutboxStore } from '../outbox-store.ts'
+import type { AnchorPlace, OutboxStore } from '../store/outbox-store.ts'
 import type { Claimed, Leased, LeaseView } from '../runs/runs.ts'
 import type { Paged } from '../store.ts'
 import type { RunView } from './contract.ts'

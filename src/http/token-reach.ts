@@ -8,7 +8,7 @@ import type { RepositoryPlace, TokenLimits } from '../domain/token-limits.ts'
 import { limitWords, reachesRepository, reachesType } from '../domain/token-limits.ts'
 import type { Principal } from './access.ts'
 import type { ClaimRequest } from '../runs/runs.ts'
-import type { HttpStore } from './deps.ts'
+import type { StorePart } from '../store.ts'
 import { HttpProblem } from './problem.ts'
 
 /**
@@ -23,9 +23,11 @@ declare module 'fastify' {
   }
 }
 
-type ReachStore = Pick<HttpStore, 'run' | 'subject' | 'repositoryNames' | 'repositoryNamed'> & {
-  readonly outbox: Pick<HttpStore['outbox'], 'delivery'>
-}
+type ReachStore = StorePart<{
+  runs: 'get' | 'subject'
+  repositories: 'names' | 'named'
+  outbox: 'delivery'
+}>
 
 /** Undefined when the caller reaches everything its scope does. */
 export function limitsOf(principal: Principal): TokenLimits | undefined {
@@ -58,15 +60,15 @@ export async function checkRun(
   limits: TokenLimits,
   runId: string,
 ): Promise<void> {
-  const run = await store.run(runId)
+  const run = await store.runs.get(runId)
   if (run === null) return
   const fits = reachesType(limits, run.type) && reachesRepository(limits, await placeOf(store, run))
   if (!fits) throw outside(limits, `run ${runId}`)
 }
 
 async function placeOf(store: ReachStore, run: Run): Promise<RepositoryPlace | null> {
-  const scope = (await store.subject(run.subjectId))?.scope ?? ''
-  const name = (await store.repositoryNames([scope])).get(scope)
+  const scope = (await store.runs.subject(run.subjectId))?.scope ?? ''
+  const name = (await store.repositories.names([scope])).get(scope)
   return name === undefined ? null : { id: scope, name }
 }
 
@@ -82,7 +84,7 @@ export async function claimWithin(
 ): Promise<ClaimRequest> {
   const { type, repo, repoId } = claim
   const name = repo?.toLowerCase()
-  const known = name === undefined ? null : await store.repositoryNamed(name)
+  const known = name === undefined ? null : await store.repositories.named(name)
   const place = name === undefined ? null : (known ?? { id: null, name })
   if (!reachesType(limits, type) || !reachesRepository(limits, place)) {
     throw outside(limits, `a run of the type ${type}${repo === undefined ? '' : ` in ${repo}`}`)

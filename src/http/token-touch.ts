@@ -4,7 +4,7 @@
  */
 import type { Clock } from '../clock.ts'
 import type { Log } from '../log.ts'
-import type { TokenStore } from '../token-store.ts'
+import type { StorePart } from '../store.ts'
 
 const everyMs = 60_000
 /** Only right tokens come here, so this is more than anybody has. */
@@ -13,7 +13,7 @@ const rememberedMax = 10_000
 export type TouchToken = (id: string) => void
 
 export function tokenToucher(
-  store: Pick<TokenStore, 'touchToken'>,
+  store: StorePart<{ tokens: 'touch' }>,
   clock: Pick<Clock, 'monotonicMs'>,
   log: Log,
 ): TouchToken {
@@ -23,7 +23,7 @@ export function tokenToucher(
     if (now - (touchedAt.get(id) ?? -Infinity) < everyMs) return
     if (touchedAt.size >= rememberedMax) touchedAt.clear()
     touchedAt.set(id, now)
-    store.touchToken(id).catch((error: unknown) => {
+    store.tokens.touch(id).catch((error: unknown) => {
       touchedAt.delete(id)
       log.warn({ err: error, token_id: id }, 'could not note that a token was used')
     })

@@ -16,9 +16,11 @@ function watching(ended: Set<string>) {
     },
   }
   const store = {
-    endedTokens: async (ids: readonly string[]) => {
-      asked.push(ids)
-      return ids.filter((id) => ended.has(id))
+    tokens: {
+      ended: async (ids: readonly string[]) => {
+        asked.push(ids)
+        return ids.filter((id) => ended.has(id))
+      },
     },
   }
   return { watch: new TokenWatch(store, scheduler), asked, due }

@@ -3,7 +3,7 @@
  * once; for tokens that another process revoked, or that ran out, by one query for all of them.
  */
 import type { Cancel, Scheduler } from '../scheduler.ts'
-import type { TokenStore } from '../token-store.ts'
+import type { StorePart } from '../store.ts'
 
 const pollMs = 1000
 
@@ -15,12 +15,12 @@ export interface WatchedToken {
 }
 
 export class TokenWatch {
-  readonly #store: Pick<TokenStore, 'endedTokens'>
+  readonly #store: StorePart<{ tokens: 'ended' }>
   readonly #scheduler: Scheduler
   readonly #held = new Map<string, Set<AbortController>>()
   #cancelPoll: Cancel | null = null
 
-  constructor(store: Pick<TokenStore, 'endedTokens'>, scheduler: Scheduler) {
+  constructor(store: StorePart<{ tokens: 'ended' }>, scheduler: Scheduler) {
     this.#store = store
     this.#scheduler = scheduler
   }
@@ -58,7 +58,7 @@ export class TokenWatch {
 
   async #ask(): Promise<void> {
     try {
-      this.tell(await this.#store.endedTokens([...this.#held.keys()]))
+      this.tell(await this.#store.tokens.ended([...this.#held.keys()]))
     } catch {
       // The store is away: it is asked again in a second.
     }

@@ -2,16 +2,16 @@
  * What a routed event leads to, as acts for the store: asks GitHub what only GitHub knows (roles, a
  * comment's head), and makes the claims. Changes nothing but what is known of repositories.
  */
-import type { CatchUpStore } from '../catch-up-store.ts'
+import type { CatchUpStore } from '../store/catch-up-store.ts'
 import type { Claim } from '../domain/claim.ts'
 import { pairOf } from '../domain/pair.ts'
 import type { Role } from '../domain/role.ts'
 import { isActive } from '../domain/run.ts'
 import type { GitHub } from '../github.ts'
 import type { PullRequestHead } from '../head-source.ts'
-import type { OutboxStore } from '../outbox-store.ts'
+import type { OutboxStore } from '../store/outbox-store.ts'
 import type { ClaimRequest } from '../runs/runs.ts'
-import type { Store, WebhookAct } from '../store.ts'
+import type { Store, StorePart, WebhookAct } from '../store.ts'
 import { claimForEvent, type ClaimSources, type ClaimWish, type FoundClaim } from './claim-event.ts'
 import { noteOf } from './door-decision.ts'
 import { learnRepository } from './learn-repository.ts'
@@ -22,10 +22,11 @@ import { bringsHead, isCommand, type EventFacts, type WebhookEvent } from './web
 
 export interface ActMakerOptions {
   readonly types: RunTypes
-  readonly store: Pick<Store, 'listRuns' | 'run' | 'subjectsOf' | 'now' | 'learnRepository'> & {
-    readonly catchUp: Pick<CatchUpStore, 'heardHeads'>
-    readonly outbox: Pick<OutboxStore, 'list'>
-  }
+  readonly store: StorePart<{ runs: 'list' | 'get' | 'subjectsOf'; repositories: 'learn' }> &
+    Pick<Store, 'now'> & {
+      readonly catchUp: Pick<CatchUpStore, 'heardHeads'>
+      readonly outbox: Pick<OutboxStore, 'list'>
+    }
   /** Null in the sandbox. Rejects with LookFailed, and so do the roles. */
   readonly github: Pick<GitHub, 'look'> | null
   readonly roles: RoleSource | null
@@ -96,10 +97,12 @@ export class ActMaker {
     const { store } = this.#options
     const { repo, repoId, number, head } = event
     if (repo === null || number === null || head === null || to === 'cancel') return false
-    const subject = (await store.subjectsOf(repo, number, repoId)).find((of) => of.type === type)
+    const subject = (await store.runs.subjectsOf(repo, number, repoId)).find(
+      (of) => of.type === type,
+    )
     if (subject?.headSha !== head.headSha || subject.currentRunId === null) return false
     if (event.baseChanged && subject.currentPair !== pairOf(head)) return false
-    const run = await store.run(subject.currentRunId)
+    const run = await store.runs.get(subject.currentRunId)
     // Whatever did not succeed is wanted again, as by the event that nobody heard.
     if (event.action === 'reopened') {
       if (run === null) return subject.currentEnded === 'succeeded'
@@ -170,7 +173,7 @@ export class ActMaker {
     const baseSha = seen.baseSha.toLowerCase()
     if (head.baseSha === baseSha) return false
     const of = { repo, repoId, pr: number, type, headSha: head.headSha }
-    const { items } = await this.#options.store.listRuns(of, { limit: 100, cursor: null })
+    const { items } = await this.#options.store.runs.list(of, { limit: 100, cursor: null })
     return items.some((run) => run.baseSha === baseSha)
   }
 

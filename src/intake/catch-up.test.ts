@@ -29,8 +29,8 @@ function sceneOf(missed: number, isDecided: (n: number) => boolean) {
     },
     store: {
       now: () => startedAt + missed * 1000,
-      firstStartedAt: async () => startedAt,
-      inboxEntry: async (id: string) => entryOf(numberOf(id)) as unknown as InboxEntry,
+      upkeep: { firstStartedAt: async () => startedAt },
+      inbox: { get: async (id: string) => entryOf(numberOf(id)) as unknown as InboxEntry },
       outbox: { blockedUntil: async () => null },
       catchUp: {
         knownWebhooks: async () => new Set(),

@@ -11,7 +11,7 @@ import type { BackgroundLoop } from '../background-loop.ts'
 import { backgroundLoop } from '../background-loop.ts'
 import type { Log } from '../log.ts'
 import type { Scheduler } from '../scheduler.ts'
-import type { Store } from '../store.ts'
+import type { StorePart } from '../store.ts'
 import { CatchUpNotes, type CatchUpReport } from './catch-up-report.ts'
 import { MissedDeliveries, type MissedDeliveriesOptions } from './missed-deliveries.ts'
 import type { OpenedIntake } from './open-intake.ts'
@@ -28,7 +28,7 @@ export interface CatchUpOptions {
   readonly store: MissedDeliveriesOptions['store'] &
     PullReconcilerOptions['store'] &
     OwedHeadChecksOptions['store'] &
-    Pick<Store, 'inboxEntry'>
+    StorePart<{ inbox: 'get' }>
   readonly runs: OwedHeadChecksOptions['runs']
   readonly intake: OpenedIntake
   readonly types: MissedDeliveriesOptions['types']
@@ -74,7 +74,7 @@ export function createCatchUp(options: CatchUpOptions): CatchUp {
     for (const inboxId of notes.entered) {
       if (stopping) return
       await processor.settled(inboxId, Math.max(0, until - clock.monotonicMs()))
-      const entry = await store.inboxEntry(inboxId)
+      const entry = await store.inbox.get(inboxId)
       if (entry?.state === 'waiting') undecided += 1
       else if (entry !== null) notes.decided(entry)
     }

@@ -2,25 +2,26 @@
  * From a routed event to the claim it makes. Most events carry the pull request's commits; where
  * one does not (a comment, a check), they are found: by asking GitHub, or among our own runs.
  */
-import type { CatchUpStore } from '../catch-up-store.ts'
+import type { CatchUpStore } from '../store/catch-up-store.ts'
 import { isBeforeComment, type NamedHead } from '../domain/comment-head.ts'
 import type { HeardHead } from '../domain/inbox.ts'
 import type { AskingComment } from '../domain/outbox/refusal.ts'
 import type { Run } from '../domain/run.ts'
 import type { GitHub } from '../github.ts'
 import type { PullRequestHead } from '../head-source.ts'
-import type { OutboxStore } from '../outbox-store.ts'
+import type { OutboxStore } from '../store/outbox-store.ts'
 import type { ClaimRequest } from '../runs/runs.ts'
 import { isTooFarAhead } from '../runs/claim-request.ts'
-import type { RunFilter, Store } from '../store.ts'
+import type { RunFilter, Store, StorePart } from '../store.ts'
 import type { CheckFacts, EventFacts } from './webhook-event.ts'
 import { isCommand, laneOf, makesHead, storedName } from './webhook-event.ts'
 
 export interface ClaimSources {
-  readonly store: Pick<Store, 'listRuns' | 'subjectsOf' | 'now'> & {
-    readonly catchUp: Pick<CatchUpStore, 'heardHeads'>
-    readonly outbox: Pick<OutboxStore, 'list'>
-  }
+  readonly store: StorePart<{ runs: 'list' | 'subjectsOf' }> &
+    Pick<Store, 'now'> & {
+      readonly catchUp: Pick<CatchUpStore, 'heardHeads'>
+      readonly outbox: Pick<OutboxStore, 'list'>
+    }
   readonly github: Pick<GitHub, 'look'> | null
 }
 
@@ -78,7 +79,7 @@ async function mayBeNewer(
   const heard = await store.catchUp.heardHeads({ lane: laneOf(event) }, heardMax)
   // A head that was not heard of but seen, or claimed, is one too. Not for longer than the inbox
   // knows what replaced it: a type that does not listen to pushes keeps the head it started with.
-  const kept = (await store.subjectsOf(repo, pr, event.repoId)).flatMap(
+  const kept = (await store.runs.subjectsOf(repo, pr, event.repoId)).flatMap(
     ({ headSha, headAt }): HeardHead[] =>
       headSha === null || headAt === null || headAt < store.now() - inboxKnowsMs
         ? []
@@ -165,7 +166,7 @@ function asLooked(pr: number, head: PullRequestHead): FoundTarget {
 }
 
 async function newestRun(store: ClaimSources['store'], of: RunFilter): Promise<FoundTarget | null> {
-  const { items } = await store.listRuns(of, { limit: 1, cursor: null })
+  const { items } = await store.runs.list(of, { limit: 1, cursor: null })
   return asKnown(items[0])
 }
 
@@ -181,7 +182,7 @@ async function runOfCheck(
   of: RunFilter,
   { id, externalId }: CheckFacts,
 ): Promise<Run | undefined> {
-  const { items: runs } = await store.listRuns(of, { limit: runsPerCommitMax, cursor: null })
+  const { items: runs } = await store.runs.list(of, { limit: runsPerCommitMax, cursor: null })
   if (runs.length < 2) return runs[0]
   let byKey: Run | undefined
   for (const run of runs) {

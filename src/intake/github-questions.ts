@@ -12,7 +12,7 @@ import { StoreContendedError, StoreUnavailableError } from '../errors.ts'
 import type { GitHub, GitHubCalls, RepositoryRef } from '../github.ts'
 import { GitHubError, isGitHubError } from '../github/errors.ts'
 import { LookRoom } from './look-room.ts'
-import type { OutboxStore } from '../outbox-store.ts'
+import type { OutboxStore } from '../store/outbox-store.ts'
 import type { Store } from '../store.ts'
 
 /** Where GitHub names no time. */

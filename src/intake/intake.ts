@@ -66,7 +66,7 @@ export function createIntake(options: IntakeOptions): Intake {
     isSigned: (body, signature) => isSignedBy(secrets, body, signature),
     receive: (delivery) => receive(options, delivery),
     async replay(entryId, actor, once) {
-      const entry = await store.replayWebhook(entryId, actor, once ?? null)
+      const entry = await store.inbox.replay(entryId, actor, once ?? null)
       void processor.kick()
       return entry
     },
@@ -83,7 +83,7 @@ async function receive(options: IntakeOptions, delivery: Delivery): Promise<Inta
   const door = decideAtDoor(event, routes)
   // First, too: of what waits for nobody no more than this is done, and it must not be forgotten.
   if (!door.waits && tellsOfPulls(event, types)) await learnRepository(store, event)
-  const received = await store.receiveWebhook({
+  const received = await store.inbox.receive({
     webhookId,
     event: storedName(event),
     action: event.action,
@@ -126,6 +126,6 @@ async function repeatAnswer(
   reason: string,
 ): Promise<IntakeAnswer> {
   await processor.settled(first.id, repeatWaitMs)
-  const entry = first.state === 'waiting' ? ((await store.inboxEntry(first.id)) ?? first) : first
+  const entry = first.state === 'waiting' ? ((await store.inbox.get(first.id)) ?? first) : first
   return { inboxId, decision: 'duplicate', reason, runIds: runIdsOf(entry.outcomes) }
 }

@@ -7,7 +7,7 @@ import { systemRandom } from '../random.ts'
 import { systemScheduler } from '../scheduler.ts'
 import type { Store } from '../store.ts'
 import { openSqlite } from '../stores/open-sqlite.ts'
-import { newWebhook } from '../../test/conformance/webhooks.ts'
+import { newWebhook } from '../../test/conformance/inbox/webhooks.ts'
 import { lastHeard, wasClosingHeard } from './last-heard.ts'
 import { packBody } from './packed-body.ts'
 import { laneOf, makesHead, readEvent, threadLane, type WebhookEvent } from './webhook-event.ts'
@@ -55,7 +55,7 @@ async function hear(
   const payload = payloadOf(id, name, action, second, told)
   const webhookId = `${id} ${action} ${second}`
   const event = readEvent(webhookId, 'pull_request', payload)
-  await store.receiveWebhook(
+  await store.inbox.receive(
     newWebhook({
       ...{ webhookId, action, repo: name, repoId: id, number: 5 },
       ...{ lane: laneOf(event), eventAt: event.eventAt, prState: event.prState },

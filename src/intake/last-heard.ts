@@ -1,13 +1,13 @@
 /** What was last heard of a pull request, as far as the inbox remembers. */
-import type { CatchUpStore } from '../catch-up-store.ts'
+import type { CatchUpStore } from '../store/catch-up-store.ts'
 import type { InboxEntry } from '../domain/inbox.ts'
-import type { Store } from '../store.ts'
+import type { StorePart } from '../store.ts'
 import { unpackBody } from './packed-body.ts'
 import { parsePayload } from './parse-payload.ts'
 import { baseRefOf, type Heard } from './seen-pull.ts'
 import { laneOf, readEvent, reconcileEvent, type WebhookEvent } from './webhook-event.ts'
 
-export type HeardStore = Pick<Store, 'listInbox' | 'webhookBody'> & {
+export type HeardStore = StorePart<{ inbox: 'list' | 'body' }> & {
   readonly catchUp: Pick<CatchUpStore, 'lastHeard' | 'wasStateHeard'>
 }
 
@@ -54,7 +54,7 @@ async function wasDraft(
 async function newestOf(store: HeardStore, lane: string): Promise<InboxEntry | null> {
   const told = await Promise.all(
     ['pull_request', reconcileEvent].map((event) =>
-      store.listInbox({ lane, event }, { limit: readMax, cursor: null }),
+      store.inbox.list({ lane, event }, { limit: readMax, cursor: null }),
     ),
   )
   const [newest] = told
@@ -67,7 +67,7 @@ async function readEntry(
   store: HeardStore,
   entry: InboxEntry | null,
 ): Promise<WebhookEvent | null> {
-  const stored = entry === null ? null : await store.webhookBody(entry.arrival)
+  const stored = entry === null ? null : await store.inbox.body(entry.arrival)
   if (entry === null || stored === null) return null
   return readEvent(entry.webhookId, entry.event, parsePayload(unpackBody(stored.body)))
 }

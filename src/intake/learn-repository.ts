@@ -1,13 +1,13 @@
 /** What an event tells of its repository: its numeric id, which outlives every rename. */
 import { isTooFarAhead } from '../runs/claim-request.ts'
-import type { Store } from '../store.ts'
+import type { Store, StorePart } from '../store.ts'
 import type { EventFacts } from './webhook-event.ts'
 
 export async function learnRepository(
-  store: Pick<Store, 'learnRepository' | 'now'>,
+  store: StorePart<{ repositories: 'learn' }> & Pick<Store, 'now'>,
   { repo, repoId, nameAt }: EventFacts,
 ): Promise<void> {
   if (repo === null || repoId === null) return
   const isUsable = nameAt !== null && !isTooFarAhead(nameAt, store.now())
-  await store.learnRepository(repo, repoId, isUsable ? nameAt : null, 'github')
+  await store.repositories.learn(repo, repoId, isUsable ? nameAt : null, 'github')
 }

@@ -1,7 +1,7 @@
 // Goal: however long GitHub's record of what it sent is, all of it is read in the end, some in each
 // pass, also by another process; and what a pass leaves is named.
 import { describe, expect, it } from 'vitest'
-import type { DeliveriesRead } from '../catch-up-store.ts'
+import type { DeliveriesRead } from '../store/catch-up-store.ts'
 import type { HookDeliveryItem } from '../github.ts'
 import { GitHubError } from '../github/errors.ts'
 import { withTypeDefaults } from '../settings/type-defaults.ts'
@@ -80,7 +80,7 @@ class Scene {
       },
       store: {
         now: () => startedAt + this.#made * 1000 + this.aheadMs,
-        firstStartedAt: async () => startedAt,
+        upkeep: { firstStartedAt: async () => startedAt },
         catchUp: {
           knownWebhooks: async (guids) =>
             new Set(

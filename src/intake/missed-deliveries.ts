@@ -9,10 +9,10 @@
 import { InvalidInputError } from '../errors.ts'
 import type { GitHubCalls, GitHubListings, HookDeliveryItem } from '../github.ts'
 import { GitHubError, isGitHubError } from '../github/errors.ts'
-import type { OutboxStore } from '../outbox-store.ts'
-import type { CatchUpStore, DeliveriesRead } from '../catch-up-store.ts'
+import type { OutboxStore } from '../store/outbox-store.ts'
+import type { CatchUpStore, DeliveriesRead } from '../store/catch-up-store.ts'
 import type { Clock } from '../clock.ts'
-import type { Store } from '../store.ts'
+import type { Store, StorePart } from '../store.ts'
 import {
   fromItsSecond,
   limitEnd,
@@ -38,10 +38,14 @@ const stepPages = 20
 export interface MissedDeliveriesOptions {
   readonly github: Pick<GitHubListings, 'hookDeliveries' | 'hookDelivery'> &
     Pick<GitHubCalls, 'ownIdentity'>
-  readonly store: Pick<Store, 'now' | 'firstStartedAt'> & {
-    readonly catchUp: Pick<CatchUpStore, 'knownWebhooks' | 'deliveriesRead' | 'noteDeliveriesRead'>
-    readonly outbox: Pick<OutboxStore, 'blockedUntil' | 'blockIdentity'>
-  }
+  readonly store: StorePart<{ upkeep: 'firstStartedAt' }> &
+    Pick<Store, 'now'> & {
+      readonly catchUp: Pick<
+        CatchUpStore,
+        'knownWebhooks' | 'deliveriesRead' | 'noteDeliveriesRead'
+      >
+      readonly outbox: Pick<OutboxStore, 'blockedUntil' | 'blockIdentity'>
+    }
   readonly intake: Pick<Intake, 'receive'>
   readonly types: RunTypes
   readonly clock: Clock
@@ -82,7 +86,7 @@ export class MissedDeliveries {
       notes.skip('webhooks', untilWords(blockedUntil))
       return
     }
-    const firstAt = await store.firstStartedAt()
+    const firstAt = await store.upkeep.firstStartedAt()
     if (firstAt === null) {
       notes.leaveOut('webhooks', 'no server has been started on this store yet')
       return

@@ -3,7 +3,7 @@
  * how far the record was read, so that reading goes on without them, and are asked for again later
  * and later, until GitHub keeps them no more.
  */
-import type { OwedDelivery } from '../catch-up-store.ts'
+import type { OwedDelivery } from '../store/catch-up-store.ts'
 import type { HookDeliveryItem } from '../github.ts'
 
 /** More than these hold up the reading instead: then GitHub is away, not one webhook. */

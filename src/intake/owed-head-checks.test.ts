@@ -1,6 +1,6 @@
 // Goal: a pass makes a bounded number of the looks that are owed, and says only what it knows.
 import { expect, it } from 'vitest'
-import type { TakenHeadCheck } from '../catch-up-store.ts'
+import type { TakenHeadCheck } from '../store/catch-up-store.ts'
 import type { Run } from '../domain/run.ts'
 import { CatchUpNotes } from './catch-up-report.ts'
 import { LookFailed } from './github-questions.ts'

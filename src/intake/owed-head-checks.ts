@@ -2,7 +2,7 @@
  * Looks at GitHub that a claim needed and that failed, or that a process died over: which of two
  * heads is the head. The claim stored that the look is owed; here it is made, some in each pass.
  */
-import type { CatchUpStore } from '../catch-up-store.ts'
+import type { CatchUpStore } from '../store/catch-up-store.ts'
 import type { RunsService } from '../runs/create-runs.ts'
 import { wordsFor, type CatchUpNotes } from './catch-up-report.ts'
 import { LookFailed } from './github-questions.ts'

@@ -20,7 +20,7 @@ import type { Metrics, PutOffReason } from '../metrics.ts'
 import type { RunsService } from '../runs/create-runs.ts'
 import type { Scheduler } from '../scheduler.ts'
 import { delay } from '../scheduler.ts'
-import type { DecidedWebhook, SettledWebhook, Store } from '../store.ts'
+import type { DecidedWebhook, FinishedWebhook, Store, StorePart } from '../store.ts'
 import type { ActMaker } from './acts.ts'
 import { reasonForNobody } from './door-decision.ts'
 import { LookFailed } from './github-questions.ts'
@@ -58,10 +58,8 @@ const hiddenTriesMin = 10
 /** A fault of ours: what failed so often will fail tomorrow, too. */
 const faultsMax = 5
 
-type ProcessorStore = Pick<
-  Store,
-  'now' | 'dueWebhooks' | 'webhookBody' | 'settleWebhook' | 'postponeWebhook'
->
+type ProcessorStore = StorePart<{ inbox: 'due' | 'body' | 'finish' | 'postpone' }> &
+  Pick<Store, 'now'>
 
 export interface ProcessorOptions {
   readonly store: ProcessorStore
@@ -169,7 +167,7 @@ export class Processor {
   /** A few of every party, from where the last look ended. */
   async #due(): Promise<readonly InboxEntry[]> {
     const asked = { after: this.#after, lanesAfter: this.#lanesAfter }
-    const { entries, after, lanesTo } = await this.#options.store.dueWebhooks(asked)
+    const { entries, after, lanesTo } = await this.#options.store.inbox.due(asked)
     // Of those who are gone, a few may be left; then everybody begins with the first lane.
     if (this.#lanesAfter.size > lanesAfterMax) this.#lanesAfter.clear()
     for (const [party, lane] of lanesTo) {
@@ -196,7 +194,7 @@ export class Processor {
 
   async #readStored(entry: InboxEntry): Promise<InHand | null> {
     try {
-      const stored = await this.#options.store.webhookBody(entry.arrival)
+      const stored = await this.#options.store.inbox.body(entry.arrival)
       // Another process may have settled and purged it between our two reads.
       if (stored === null) return null
       const payload = parsePayload(unpackBody(stored.body))
@@ -240,13 +238,13 @@ export class Processor {
     if (result === 'look') await this.#finish(await decide(true))
   }
 
-  async #finish(decided: DecidedWebhook): Promise<SettledWebhook> {
-    const settled = await this.#options.store.settleWebhook(decided)
+  async #finish(decided: DecidedWebhook): Promise<FinishedWebhook> {
+    const settled = await this.#options.store.inbox.finish(decided)
     this.#announce(settled)
     return settled
   }
 
-  #announce({ entry, claims, cancelled }: SettledWebhook): void {
+  #announce({ entry, claims, cancelled }: FinishedWebhook): void {
     const { store, runs, metrics, log } = this.#options
     for (const claim of claims) runs.announceClaim(claim)
     if (cancelled.length > 0) runs.announceSwept(cancelled)
@@ -278,7 +276,7 @@ export class Processor {
     const pauseMs = Math.min(pauseMsMax, firstPauseMs * 2 ** entry.tries)
     const notBefore = error instanceof LookFailed ? error.notBefore : 0
     const dueAt = Math.max(now + pauseMs, Math.min(notBefore, now + askedPauseMsMax))
-    await store.postponeWebhook(entry.id, dueAt, putOffText(error))
+    await store.inbox.postpone(entry.id, dueAt, putOffText(error))
   }
 
   #say({ id, webhookId, tries }: InboxEntry, error: unknown, why: PutOffReason): void {

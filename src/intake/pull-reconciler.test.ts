@@ -52,14 +52,16 @@ function sceneOf(scene: Scene) {
     },
     store: {
       now: () => startedAt + 1000,
-      firstStartedAt: async () => startedAt,
-      subjectsOf: async () => [{ id: 'sub' }],
-      runAhead: async () => ({}),
-      listRuns: async ({ state }: { state?: string }) => ({
-        items: state === 'running' ? active.map((pr) => ({ pr })) : nobody,
-        nextCursor: null,
-      }),
-      listInbox: async () => ({ items: [], nextCursor: null }),
+      upkeep: { firstStartedAt: async () => startedAt },
+      runs: {
+        subjectsOf: async () => [{ id: 'sub' }],
+        ahead: async () => ({}),
+        list: async ({ state }: { state?: string }) => ({
+          items: state === 'running' ? active.map((pr) => ({ pr })) : nobody,
+          nextCursor: null,
+        }),
+      },
+      inbox: { list: async () => ({ items: [], nextCursor: null }) },
       outbox: {
         blockedUntil: async (identity: string) => blocks.get(identity) ?? null,
         blockIdentity: async (identity: string, until: number) => void blocks.set(identity, until),

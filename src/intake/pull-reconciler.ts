@@ -8,12 +8,12 @@
  * cancelled because of a list, only after the pull request itself says that it is closed; what a
  * pass has no room for is named, and the next one goes on with it.
  */
-import type { CatchUpStore, UsedRepository } from '../catch-up-store.ts'
+import type { CatchUpStore, UsedRepository } from '../store/catch-up-store.ts'
 import type { Clock } from '../clock.ts'
 import type { GitHubCalls, GitHubListings, ListedPull, RepositoryRef } from '../github.ts'
 import { GitHubError } from '../github/errors.ts'
-import type { OutboxStore } from '../outbox-store.ts'
-import type { ActiveState, Page, Store } from '../store.ts'
+import type { OutboxStore } from '../store/outbox-store.ts'
+import type { ActiveState, Page, Store, StorePart } from '../store.ts'
 import type { ActMaker } from './acts.ts'
 import {
   fromItsSecond,
@@ -44,7 +44,8 @@ const anything: Missed = { action: 'synchronize', baseWas: null }
 const closing: Missed = { action: 'closed', baseWas: null }
 
 type ReconcilerStore = HeardStore &
-  Pick<Store, 'now' | 'firstStartedAt' | 'subjectsOf' | 'runAhead' | 'listRuns'> & {
+  StorePart<{ upkeep: 'firstStartedAt'; runs: 'subjectsOf' | 'ahead' | 'list' }> &
+  Pick<Store, 'now'> & {
     readonly outbox: Pick<OutboxStore, 'blockedUntil' | 'blockIdentity'>
     readonly catchUp: Pick<
       CatchUpStore,
@@ -96,7 +97,7 @@ export class PullReconciler {
 
   async pass(notes: CatchUpNotes): Promise<void> {
     const { store } = this.#options
-    const firstAt = await store.firstStartedAt()
+    const firstAt = await store.upkeep.firstStartedAt()
     if (firstAt === null) return
     const since = fromItsSecond(firstAt)
     const usedSince = store.now() - usedWithinMs
@@ -234,7 +235,7 @@ export class PullReconciler {
   async #wantedBy(place: Place, pull: ListedPull): Promise<readonly Missed[]> {
     const { store, acts } = this.#options
     const heard = await lastHeard(store, readPull(place, pull, anything))
-    const subjects = await store.subjectsOf(place.repo, pull.number, place.repoGithubId)
+    const subjects = await store.runs.subjectsOf(place.repo, pull.number, place.repoGithubId)
     const served = new Set<string>()
     const wanted: Missed[] = []
     for (const missed of missedOf(pull, heard, subjects)) {
@@ -260,8 +261,8 @@ export class PullReconciler {
 
   async #isWorkedOn({ repo, repoGithubId }: Place, number: number): Promise<boolean> {
     const { store } = this.#options
-    for (const { id } of await store.subjectsOf(repo, number, repoGithubId)) {
-      if ((await store.runAhead(id)) !== null) return true
+    for (const { id } of await store.runs.subjectsOf(repo, number, repoGithubId)) {
+      if ((await store.runs.ahead(id)) !== null) return true
     }
     return false
   }
@@ -298,7 +299,7 @@ export class PullReconciler {
       let cursor: string | null = null
       do {
         const page: Page = { limit: 1000, cursor }
-        const { items, nextCursor } = await store.listRuns({ repo, repoId, state }, page)
+        const { items, nextCursor } = await store.runs.list({ repo, repoId, state }, page)
         for (const { pr } of items) if (pr !== null) numbers.add(pr)
         cursor = nextCursor
       } while (cursor !== null)

@@ -268,7 +268,7 @@ class EmbeddedHoldfast implements Holdfast {
   async #report(lease: KeptLease, text: string): Promise<void> {
     const { runId, leaseHash } = lease
     const request = { runId, leaseHash, text, actor }
-    await lease.speak(() => this.#inStore(({ store }) => store.reportStatus(request, null)))
+    await lease.speak(() => this.#inStore(({ store }) => store.runs.reportStatus(request, null)))
   }
 
   async #publish(lease: KeptLease, name: string, output: Output): Promise<Published> {

@@ -55,7 +55,7 @@ it('a repository is known by its id, whatever its name by now', async () => {
 
 it('a claim with the id of another repository is refused, in words of the library', async () => {
   const store = await openStore({ database: { kind: 'sqlite', path } })
-  await store.learnRepository(claim.repo, 900, second(2).getTime(), 'github')
+  await store.repositories.learn(claim.repo, 900, second(2).getTime(), 'github')
   await store.close()
   const holdfast = await open()
   await expect(holdfast.checkAndClaimRun({ ...claim, repoId: 901 })).rejects.toMatchObject({

@@ -53,9 +53,9 @@ export async function openEmbeddedStore(
   const store = await openStore(settings, seams)
   try {
     // What it announces is published by a server; without one nobody ever would.
-    const isServed = (await store.servedAt()) !== null
+    const isServed = (await store.upkeep.servedAt()) !== null
     // Before anything may be taken from a holder, know how long they could not reach the store.
-    await store.watch()
+    await store.upkeep.watch()
     const runs = createRuns({
       ...seams,
       store,

@@ -37,7 +37,7 @@ it('tells of a claim, what it superseded, and the end', async () => {
   const held = await subject.claim('b')
   await subject.complete(held)
   expect(told).toEqual(['new', 'superseded-prior', 'superseded', 'succeeded'])
-  expect(timed).toEqual(['claimRun', 'claimRun', 'completeRun'])
+  expect(timed).toEqual(['runs.claim', 'runs.claim', 'runs.complete'])
 })
 
 it('counts a repeated completion once', async () => {
@@ -45,7 +45,7 @@ it('counts a repeated completion once', async () => {
   const held = await subject.claim('a')
   await subject.complete(held)
   world.clock.move(1)
-  await world.store.completeRun(completion(held, 'succeeded'), null)
+  await world.store.runs.complete(completion(held, 'succeeded'), null)
   expect(told).toEqual(['new', 'succeeded'])
 })
 
@@ -58,18 +58,18 @@ it('tells of a lost lease, by a claim and by the sweeper', async () => {
   await other.claim('a', { lease: null })
   const leased = await other.lease()
   world.clock.move(leaseMs)
-  await world.store.sweepRun(leased?.run.id ?? '')
+  await world.store.runs.sweep(leased?.run.id ?? '')
   expect(told.slice(3)).toEqual(['new', 'lost'])
 })
 
 it('times a verb that fails, hands its error on, and leaves what is no verb alone', async () => {
-  await expect(world.store.cancelRun('run_none', 'test', null)).rejects.toThrow('run_none')
-  expect(timed).toEqual(['cancelRun'])
+  await expect(world.store.runs.cancel('run_none', 'test', null)).rejects.toThrow('run_none')
+  expect(timed).toEqual(['runs.cancel'])
   expect(world.store.now()).toBe(world.clock.wallMs())
-  expect(timed).toEqual(['cancelRun'])
+  expect(timed).toEqual(['runs.cancel'])
 })
 
-it('times the verbs of the outbox under its name', async () => {
+it('times every verb under its noun', async () => {
   await world.store.outbox.lease({ limit: 1, progressMax: 1 })
   expect(timed).toEqual(['outbox.lease'])
 })

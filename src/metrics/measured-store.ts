@@ -8,19 +8,31 @@ import type { Clock } from '../clock.ts'
 import type { Run } from '../domain/run.ts'
 import { isActive } from '../domain/run.ts'
 import type { Metrics } from '../metrics.ts'
-import type { ClaimAnswer, SettledWebhook, Store } from '../store.ts'
+import type { ClaimAnswer, FinishedWebhook, Store } from '../store.ts'
 
 type Verb = (...args: readonly unknown[]) => unknown
 
-/** What its answer tells, by verb. `since` is the store's time when it was asked. */
+/** What its answer tells, by noun and verb. `since` is the store's time when it was asked. */
 type Tell = (answer: unknown, since: number, args: readonly unknown[]) => void
 
+const nouns = [
+  'runs',
+  'inbox',
+  'outbox',
+  'audit',
+  'tokens',
+  'repositories',
+  'catchUp',
+  'upkeep',
+] as const satisfies readonly (keyof Store)[]
+
+/** A verb is measured under its noun: `runs.claim`. */
 export function measuredStore(store: Store, metrics: Metrics, clock: Clock): Store {
-  const common = { metrics, clock, now: () => store.now() }
-  const outbox = measured(store.outbox, { ...common, prefix: 'outbox.', tellers: {} })
-  const catchUp = measured(store.catchUp, { ...common, prefix: 'catchUp.', tellers: {} })
-  const parts: Readonly<Record<PropertyKey, unknown>> = { outbox, catchUp }
-  const whole = measured(store, { ...common, prefix: '', tellers: tellersOf(metrics) })
+  const common = { metrics, clock, now: () => store.now(), tellers: tellersOf(metrics) }
+  const parts: Readonly<Record<PropertyKey, unknown>> = Object.fromEntries(
+    nouns.map((noun) => [noun, measured<object>(store[noun], { ...common, prefix: `${noun}.` })]),
+  )
+  const whole = measured(store, { ...common, prefix: '' })
   return new Proxy(whole, {
     get: (target, name): unknown =>
       Object.hasOwn(parts, name) ? parts[name] : Reflect.get(target, name, target),
@@ -40,7 +52,7 @@ function measured<T extends object>(store: T, measuring: Measuring): T {
   const { prefix, tellers, metrics, clock, now } = measuring
   const known = new Map<PropertyKey, Verb>()
   const measure = (name: string, verb: Verb): Verb => {
-    const tell = tellers[name]
+    const tell = tellers[`${prefix}${name}`]
     return (...args) => {
       const since = tell === undefined ? 0 : now()
       const startedMs = clock.monotonicMs()
@@ -86,17 +98,17 @@ function tellersOf(metrics: Metrics): Readonly<Record<string, Tell>> {
   }
   const typeOf = ({ run }: ClaimAnswer): string => run?.type ?? 'purged'
   return {
-    claimRun: (answer, _since, [claim]) =>
+    'runs.claim': (answer, _since, [claim]) =>
       claimed(answer as ClaimAnswer, (claim as { readonly type: string }).type),
-    rerunRun: (answer) => claimed(answer as ClaimAnswer, typeOf(answer as ClaimAnswer)),
-    settleWebhook: (answer, since) => {
-      const { claims, cancelled } = answer as SettledWebhook
+    'runs.rerun': (answer) => claimed(answer as ClaimAnswer, typeOf(answer as ClaimAnswer)),
+    'inbox.finish': (answer, since) => {
+      const { claims, cancelled } = answer as FinishedWebhook
       for (const claim of claims) claimed(claim, typeOf(claim))
       for (const run of cancelled) ended(run, since)
     },
-    completeRun: (run, since) => ended(run as Run, since),
-    cancelRun: (run, since) => ended(run as Run, since),
-    sweepRun: (run, since) => {
+    'runs.complete': (run, since) => ended(run as Run, since),
+    'runs.cancel': (run, since) => ended(run as Run, since),
+    'runs.sweep': (run, since) => {
       if (run !== null) swept(run as Run, since)
     },
   }

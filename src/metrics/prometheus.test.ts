@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { Budget } from '../domain/outbox/budget.ts'
 import { newBudget, takeWrite } from '../domain/outbox/budget.ts'
-import type { OutboxBacklog } from '../outbox-store.ts'
+import type { OutboxBacklog } from '../store/outbox-store.ts'
 import type { InboxBacklog } from '../store.ts'
 import { createPrometheusMetrics, type PrometheusMetrics } from './prometheus.ts'
 
@@ -14,8 +14,8 @@ const lines = async (name: string): Promise<string[]> =>
   (await metrics.text()).split('\n').filter((line) => line.startsWith(name))
 
 const store = {
-  activeRuns: async () => ({ pending: 3, running: 2, waiting: 0 }),
-  inboxBacklog: async () => ({ ...noBacklog, waiting: 4, oldestAt: 1000, failed: 3 }),
+  runs: { countActive: async () => ({ pending: 3, running: 2, waiting: 0 }) },
+  inbox: { backlog: async () => ({ ...noBacklog, waiting: 4, oldestAt: 1000, failed: 3 }) },
   now: () => 6000,
   catchUp: {
     backlog: async () => ({
@@ -140,18 +140,18 @@ it('keeps a registry of its own', async () => {
 })
 
 it('an empty inbox has no oldest, and no negative age', async () => {
-  metrics.watch({ ...store, inboxBacklog: async () => noBacklog }, limits)
+  metrics.watch({ ...store, inbox: { backlog: async () => noBacklog } }, limits)
   expect(await lines('holdfast_inbox_oldest_seconds')).toEqual(['holdfast_inbox_oldest_seconds 0'])
 })
 
 describe('a store that is away', () => {
   it('leaves its gauges out, and everything else as it is', async () => {
     let isAway = false
-    const activeRuns = async () => {
+    const countActive = async () => {
       if (isAway) throw new Error('away')
-      return store.activeRuns()
+      return store.runs.countActive()
     }
-    metrics.watch({ ...store, activeRuns }, limits)
+    metrics.watch({ ...store, runs: { countActive } }, limits)
     expect(await lines('holdfast_runs{')).toHaveLength(3)
     isAway = true
     metrics.leaseLost()

@@ -5,16 +5,17 @@
  */
 import type { Registry } from 'prom-client'
 import { Gauge } from 'prom-client'
-import type { CatchUpStore } from '../catch-up-store.ts'
+import type { CatchUpStore } from '../store/catch-up-store.ts'
 import type { Budget, BudgetLimits } from '../domain/outbox/budget.ts'
 import { useOf } from '../domain/outbox/budget.ts'
-import type { OutboxStore } from '../outbox-store.ts'
-import type { Store } from '../store.ts'
+import type { OutboxStore } from '../store/outbox-store.ts'
+import type { Store, StorePart } from '../store.ts'
 
-export type WatchedStore = Pick<Store, 'activeRuns' | 'inboxBacklog' | 'now'> & {
-  readonly outbox: Pick<OutboxStore, 'backlog' | 'budgets'>
-  readonly catchUp: Pick<CatchUpStore, 'backlog'>
-}
+export type WatchedStore = StorePart<{ runs: 'countActive'; inbox: 'backlog' }> &
+  Pick<Store, 'now'> & {
+    readonly outbox: Pick<OutboxStore, 'backlog' | 'budgets'>
+    readonly catchUp: Pick<CatchUpStore, 'backlog'>
+  }
 
 export interface StoreGauges {
   watch(store: WatchedStore, limits: BudgetLimits): void
@@ -72,7 +73,7 @@ export function storeGauges(registry: Registry): StoreGauges {
 function runGauges(gauge: MakeGauge): Reading {
   const runs = gauge('holdfast_runs', 'Runs that have not ended.', ['state'])
   return async ({ store }) => {
-    for (const [state, count] of Object.entries(await store.activeRuns())) {
+    for (const [state, count] of Object.entries(await store.runs.countActive())) {
       runs.set({ state }, count)
     }
   }
@@ -83,7 +84,7 @@ function inboxGauges(gauge: MakeGauge): Reading {
   const oldest = gauge('holdfast_inbox_oldest_seconds', 'How long the oldest of them has waited.')
   const failed = gauge('holdfast_inbox_failed', 'Webhooks that were given up.')
   return async ({ store }) => {
-    const backlog = await store.inboxBacklog()
+    const backlog = await store.inbox.backlog()
     waiting.set(backlog.waiting)
     failed.set(backlog.failed)
     oldest.set(secondsSince(backlog.oldestAt, store))

@@ -8,7 +8,7 @@ import type { ActingPlace, Admission, Entry, ShutOut } from '../channel.ts'
 import type { Clock } from '../clock.ts'
 import type { GitHubCalls, RepositoryRef } from '../github.ts'
 import { isGitHubError } from '../github/errors.ts'
-import type { OutboxStore } from '../outbox-store.ts'
+import type { OutboxStore } from '../store/outbox-store.ts'
 import type { Store } from '../store.ts'
 import type { OwnAuthors } from './own-authors.ts'
 

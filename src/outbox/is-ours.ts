@@ -5,7 +5,7 @@
  */
 import { ConflictError, deliveryNotFound } from '../errors.ts'
 import type { Channel, Ownership } from '../channel.ts'
-import type { PlacedDelivery } from '../outbox-store.ts'
+import type { PlacedDelivery } from '../store/outbox-store.ts'
 import type { Store } from '../store.ts'
 import type { OwnAuthors } from './own-authors.ts'
 import type { Places } from './places.ts'

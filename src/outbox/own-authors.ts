@@ -6,7 +6,7 @@ import type { Authors } from '../channels/authors.ts'
 import type { Clock } from '../clock.ts'
 import type { GitHub } from '../github.ts'
 import { GitHubError, trouble } from '../github/errors.ts'
-import type { OutboxStore } from '../outbox-store.ts'
+import type { OutboxStore } from '../store/outbox-store.ts'
 
 /** Another process may publish under another account. */
 const keptMs = 60_000

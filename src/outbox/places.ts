@@ -14,7 +14,7 @@ import type { Finding } from '../domain/outbox/outcome.ts'
 import type { GitHubCalls } from '../github.ts'
 import { isGitHubError } from '../github/errors.ts'
 import { learnRename } from '../learn-rename.ts'
-import type { PlacedDelivery } from '../outbox-store.ts'
+import type { PlacedDelivery } from '../store/outbox-store.ts'
 import type { Store } from '../store.ts'
 import { failureOfLook } from './outcome-of.ts'
 

@@ -6,7 +6,7 @@
  * takes no other down, and is taken up again when its lease is over.
  */
 import { SetupError } from '../errors.ts'
-import type { LeasedDelivery } from '../outbox-store.ts'
+import type { LeasedDelivery } from '../store/outbox-store.ts'
 import type { Cancel } from '../scheduler.ts'
 import { Slots } from './slots.ts'
 import { createOneAtATime } from './one-at-a-time.ts'

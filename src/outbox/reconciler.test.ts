@@ -1,7 +1,7 @@
 // Goal: one pass of the reconciler: what was forgotten is closed, what waits is told once.
 import { beforeEach, expect, it } from 'vitest'
 import type { Log } from '../log.ts'
-import type { OutboxBacklog } from '../outbox-store.ts'
+import type { OutboxBacklog } from '../store/outbox-store.ts'
 import { systemScheduler } from '../scheduler.ts'
 import { createReconciler } from './reconciler.ts'
 

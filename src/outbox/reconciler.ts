@@ -9,7 +9,7 @@
 import type { BackgroundLoop } from '../background-loop.ts'
 import { backgroundLoop } from '../background-loop.ts'
 import type { Log } from '../log.ts'
-import type { OutboxBacklog, OutboxStore } from '../outbox-store.ts'
+import type { OutboxBacklog, OutboxStore } from '../store/outbox-store.ts'
 import type { Scheduler } from '../scheduler.ts'
 import type { Store } from '../store.ts'
 

@@ -14,7 +14,7 @@ import {
   wasJustSought,
 } from '../domain/outbox/queue.ts'
 import type { Delivery } from '../domain/outbox/delivery.ts'
-import type { LeasedDelivery, LeaseRoom } from '../outbox-store.ts'
+import type { LeasedDelivery, LeaseRoom } from '../store/outbox-store.ts'
 
 const atOnceDefault = 6
 const repairsAtOnce = 4

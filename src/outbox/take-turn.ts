@@ -15,7 +15,7 @@ import {
   repairQueue,
 } from '../domain/outbox/queue.ts'
 import type { ActingPlace, Admission, Channel } from '../channel.ts'
-import type { LeasedDelivery } from '../outbox-store.ts'
+import type { LeasedDelivery } from '../store/outbox-store.ts'
 import type { Release } from './slots.ts'
 import type { LookFailure } from './outcome-of.ts'
 import { failureOfLook } from './outcome-of.ts'

@@ -1,6 +1,6 @@
 /** A delivery as its channel sees it. */
 import type { Target } from '../channel.ts'
-import type { PlacedDelivery } from '../outbox-store.ts'
+import type { PlacedDelivery } from '../store/outbox-store.ts'
 
 export function targetOf({
   delivery,

@@ -12,11 +12,11 @@
  */
 import type { Claim } from '../domain/claim.ts'
 import { ConflictError } from '../errors.ts'
-import type { Store } from '../store.ts'
+import type { StorePart } from '../store.ts'
 import type { NameCheck } from './name-check.ts'
 
 interface Asked {
-  readonly store: Pick<Store, 'tellRepository' | 'nameStanding'>
+  readonly store: StorePart<{ repositories: 'learnUnverified' | 'nameKnowledge' }>
   /** Null where GitHub cannot be asked at all. */
   readonly names: Pick<NameCheck, 'meaningOf'> | null
 }
@@ -27,8 +27,8 @@ export async function withRepository({ store, names }: Asked, claim: Claim): Pro
   if (repo === null || repoId === null) return claim
   const standing =
     names === null
-      ? await store.tellRepository(repo, repoId, eventAt, actor)
-      : await store.nameStanding(repo, repoId)
+      ? await store.repositories.learnUnverified(repo, repoId, eventAt, actor)
+      : await store.repositories.nameKnowledge(repo, repoId)
   if (standing === 'known') return claim
   const said = names === null ? null : await names.meaningOf(repo, repoId)
   if (said === repoId) return claim

@@ -140,7 +140,7 @@ class StoreRuns implements RunsService {
     const { store } = this.#options
     const asking = { store, names: this.#names }
     const claim = await withRepository(asking, this.toClaim(request, actor))
-    const answer = await store.claimRun(claim, once ?? null)
+    const answer = await store.runs.claim(claim, once ?? null)
     this.announceClaim(answer)
     return claimedView(answer)
   }
@@ -159,7 +159,7 @@ class StoreRuns implements RunsService {
     const until = clock.monotonicMs() + (request.waitMs ?? 0)
     const wait = { ...reachedBy(request), isCertain: runId !== undefined }
     for (;;) {
-      const answer = await store.leaseRun(wanted, once ?? null)
+      const answer = await store.runs.lease(wanted, once ?? null)
       if (answer !== null) {
         // Where one was, there may be more.
         this.#bell.ring(answer.run.type)
@@ -180,7 +180,7 @@ class StoreRuns implements RunsService {
     const { store, clock } = this.#options
     const { runId, leaseHash, signal } = request
     const holder = { runId, leaseHash, leaseMs: request.leaseMs ?? null, actor }
-    let answer = await store.heartbeatRun(holder, once ?? null)
+    let answer = await store.runs.heartbeat(holder, once ?? null)
     const until = clock.monotonicMs() + (request.waitMs ?? 0)
     for (;;) {
       const left = until - clock.monotonicMs()
@@ -188,39 +188,39 @@ class StoreRuns implements RunsService {
       const hold = { runId, fence: answer.fence }
       await this.#watch.wait(hold, Math.min(left, answer.leaseMs / 3), signal)
       if (signal?.aborted === true) return answer
-      answer = await store.heartbeatRun(holder, null)
+      answer = await store.runs.heartbeat(holder, null)
     }
   }
 
   async release(runId: string, leaseHash: string, actor: string, once?: Once): Promise<Run> {
     const holder = { runId, leaseHash, leaseMs: null, actor }
-    const run = await this.#options.store.releaseRun(holder, once ?? null)
+    const run = await this.#options.store.runs.release(holder, once ?? null)
     this.#bell.ring(run.type)
     return run
   }
 
   async complete(request: CompleteRunRequest, actor: string, once?: Once): Promise<Run> {
     const completion = { ...completionOf(request), actor }
-    const run = await this.#options.store.completeRun(completion, once ?? null)
+    const run = await this.#options.store.runs.complete(completion, once ?? null)
     // Its queue may have moved on, or a wanted rerun begun.
     this.#bell.ring(run.type)
     return run
   }
 
   async cancel(runId: string, actor: string, once?: Once): Promise<Run> {
-    const run = await this.#options.store.cancelRun(runId, actor, once ?? null)
+    const run = await this.#options.store.runs.cancel(runId, actor, once ?? null)
     this.announceSwept([run])
     return run
   }
 
   async rerun(runId: string, actor: string, once?: Once): Promise<Claimed> {
-    const answer = await this.#options.store.rerunRun(runId, actor, once ?? null)
+    const answer = await this.#options.store.runs.rerun(runId, actor, once ?? null)
     this.announceClaim(answer)
     return claimedView(answer)
   }
 
   async get(runId: string): Promise<Run> {
-    const run = await this.#options.store.run(runId)
+    const run = await this.#options.store.runs.get(runId)
     if (run === null) throw runNotFound(runId)
     return run
   }
@@ -232,7 +232,7 @@ class StoreRuns implements RunsService {
       ...(repo !== undefined && { repo: repo.toLowerCase() }),
       ...(headSha !== undefined && { headSha: headSha.toLowerCase() }),
     }
-    return this.#options.store.listRuns(lowered, page)
+    return this.#options.store.runs.list(lowered, page)
   }
 
   #callersGrant({ token, secret, unanswered = [] }: ClaimRequest): Omit<LeaseGrant, 'ms'> {

@@ -4,7 +4,7 @@ import { runInNewContext } from 'node:vm'
 import { expect, it } from 'vitest'
 import type { Run } from '../domain/run.ts'
 import type { HeadSource, PullRequestHead } from '../head-source.ts'
-import type { SettledHead } from '../store.ts'
+import type { ConfirmedHead } from '../store.ts'
 import { HeadCheck } from './head-check.ts'
 
 setFlagsFromString('--expose-gc')
@@ -13,25 +13,29 @@ const collectGarbage = runInNewContext('gc') as () => void
 const run = { id: 'run_1', repo: 'acme/widgets', scope: 'repo_1', pr: 5, fence: 3 } as Run
 
 function checkWith(look: HeadSource['look']) {
-  const settled: SettledHead[] = []
+  const confirmed: ConfirmedHead[] = []
   const superseded: string[] = []
   const errors: unknown[] = []
   const forgotten: string[] = []
   const check = new HeadCheck({
     store: {
       catchUp: { forgetHeadCheck: async (id, fence) => void forgotten.push(`${id} ${fence}`) },
-      repository: async (id) =>
-        id === 'repo_1' ? { id: 'rep_1', name: 'acme/renamed', githubId: 7 } : null,
-      settleHead: async (head) => {
-        settled.push(head)
-        return { result: 'moved', supersededRunIds: ['run_2'] }
+      repositories: {
+        get: async (id) =>
+          id === 'repo_1' ? { id: 'rep_1', name: 'acme/renamed', githubId: 7 } : null,
+      },
+      runs: {
+        confirmHead: async (head) => {
+          confirmed.push(head)
+          return { result: 'moved', supersededRunIds: ['run_2'] }
+        },
       },
     },
     source: { look },
     onMoved: (_run, ids) => void superseded.push(...ids),
     onError: (error) => errors.push(error),
   })
-  return { check, settled, superseded, errors, forgotten }
+  return { check, confirmed, superseded, errors, forgotten }
 }
 
 const headOf = (headSha: string): PullRequestHead => ({
@@ -39,11 +43,11 @@ const headOf = (headSha: string): PullRequestHead => ({
 })
 
 it('settles what GitHub says, in our spelling, and tells who lost', async () => {
-  const { check, settled, superseded, forgotten } = checkWith(async () => headOf('ABC'))
+  const { check, confirmed, superseded, forgotten } = checkWith(async () => headOf('ABC'))
   check.start(run, 9)
   await check.settled()
   expect(forgotten).toEqual([])
-  expect(settled).toEqual([
+  expect(confirmed).toEqual([
     { runId: 'run_1', fence: 9, headSha: 'abc', baseSha: 'def', at: 7, actor: 'head-check' },
   ])
   expect(superseded).toEqual(['run_2'])
@@ -64,20 +68,20 @@ it('asks by GitHub’s id of the repository, and by name while that is not known
 })
 
 it('a look that fails is told, and arrival stands', async () => {
-  const { check, settled, errors, forgotten } = checkWith(async () =>
+  const { check, confirmed, errors, forgotten } = checkWith(async () =>
     Promise.reject(new Error('no route')),
   )
   check.start(run, 9)
   await check.settled()
-  expect([settled, forgotten]).toEqual([[], []])
+  expect([confirmed, forgotten]).toEqual([[], []])
   expect(errors).toHaveLength(1)
 })
 
 it('a pull request that is not there settles nothing, and is not asked about again', async () => {
-  const { check, settled, errors, forgotten } = checkWith(async () => null)
+  const { check, confirmed, errors, forgotten } = checkWith(async () => null)
   check.start(run, 9)
   await check.settled()
-  expect([settled, errors, forgotten]).toEqual([[], [], ['run_1 9']])
+  expect([confirmed, errors, forgotten]).toEqual([[], [], ['run_1 9']])
 })
 
 it('nobody is asked about a run without a pull request', async () => {
@@ -92,28 +96,28 @@ it('nobody is asked about a run without a pull request', async () => {
   expect(asked).toBe(0)
 })
 
-it('is settled only when every look that was begun has ended', async () => {
+it('is confirmed only when every look that was begun has ended', async () => {
   const look = Promise.withResolvers<null>()
   const { check } = checkWith(() => look.promise)
   check.start(run, 9)
   let done = false
-  const settled = check.settled().then(() => (done = true))
+  const confirmed = check.settled().then(() => (done = true))
   await new Promise((resolve) => setImmediate(resolve))
   expect(done).toBe(false)
   look.resolve(null)
-  await settled
+  await confirmed
 })
 
 it('asks GitHub twenty questions at a time; what finds no room is owed', async () => {
   const asked: (() => void)[] = []
-  const { check, settled, forgotten } = checkWith(
+  const { check, confirmed, forgotten } = checkWith(
     () => new Promise((resolve) => void asked.push(() => resolve(headOf('a')))),
   )
   for (let n = 1; n <= 25; n += 1) check.start({ ...run, id: `run_${n}` }, 9)
   await expect.poll(() => asked.length).toBe(20)
   for (const answer of asked.splice(0)) answer()
   await check.settled()
-  expect([settled.length, forgotten, asked]).toEqual([20, [], []])
+  expect([confirmed.length, forgotten, asked]).toEqual([20, [], []])
   check.start(run, 9)
   await expect.poll(() => asked.length).toBe(1)
   asked[0]?.()
@@ -123,7 +127,7 @@ it('asks GitHub twenty questions at a time; what finds no room is owed', async (
 it('a stop waits for no answer, leaves the look owed and asks nothing more', async () => {
   const look = Promise.withResolvers<PullRequestHead>()
   let asked = 0
-  const { check, settled, errors, forgotten } = checkWith(() => {
+  const { check, confirmed, errors, forgotten } = checkWith(() => {
     asked += 1
     return look.promise
   })
@@ -134,7 +138,7 @@ it('a stop waits for no answer, leaves the look owed and asks nothing more', asy
   await check.settled()
   look.resolve(headOf('a'))
   await new Promise(setImmediate)
-  expect([asked, settled, errors, forgotten]).toEqual([1, [], [], []])
+  expect([asked, confirmed, errors, forgotten]).toEqual([1, [], [], []])
 })
 
 it('keeps nothing of a look that has ended', async () => {

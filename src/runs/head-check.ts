@@ -3,13 +3,13 @@
  * claim, which has long been answered. A look that fails, or for which there is no room, is not
  * lost: the claim stored that it is owed, and catching up makes it later.
  */
-import type { CatchUpStore } from '../catch-up-store.ts'
+import type { CatchUpStore } from '../store/catch-up-store.ts'
 import type { Run } from '../domain/run.ts'
 import type { HeadSource } from '../head-source.ts'
-import type { Store } from '../store.ts'
+import type { StorePart } from '../store.ts'
 
 export interface HeadCheckOptions {
-  readonly store: Pick<Store, 'settleHead' | 'repository'> & {
+  readonly store: StorePart<{ runs: 'confirmHead'; repositories: 'get' }> & {
     readonly catchUp: Pick<CatchUpStore, 'forgetHeadCheck'>
   }
   readonly source: HeadSource
@@ -57,7 +57,7 @@ export class HeadCheck {
   async look(run: Run, fence: number): Promise<void> {
     const { store, source, onMoved } = this.#options
     if (run.repo === null || run.pr === null) return
-    const known = await store.repository(run.scope)
+    const known = await store.repositories.get(run.scope)
     const place = { repo: known?.name ?? run.repo, repoGithubId: known?.githubId ?? null }
     if (this.#isStopped) return
     const head = await this.#unlessStopped(source.look(place, run.pr))
@@ -66,7 +66,7 @@ export class HeadCheck {
       await store.catchUp.forgetHeadCheck(run.id, fence)
       return
     }
-    const { supersededRunIds } = await store.settleHead({
+    const { supersededRunIds } = await store.runs.confirmHead({
       runId: run.id,
       fence,
       headSha: head.headSha.toLowerCase(),

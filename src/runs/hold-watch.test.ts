@@ -44,7 +44,7 @@ function watchOver(lost: (holds: readonly Hold[]) => Promise<readonly string[]>)
     asked.push(holds.map(({ runId }) => runId))
     return lost(holds)
   }
-  return { timers, asked, watch: new HoldWatch({ lostHolds }, timers) }
+  return { timers, asked, watch: new HoldWatch({ runs: { lostHolds } }, timers) }
 }
 
 it('wakes the holder of a run that was taken in this process, and no other', async () => {

@@ -3,7 +3,7 @@
  * once; from other processes through one query for all waiting holders together.
  */
 import type { Cancel, Scheduler } from '../scheduler.ts'
-import type { Hold, Store } from '../store.ts'
+import type { Hold, StorePart } from '../store.ts'
 
 const pollMs = 500
 
@@ -13,12 +13,12 @@ interface Waiter {
 }
 
 export class HoldWatch {
-  readonly #store: Pick<Store, 'lostHolds'>
+  readonly #store: StorePart<{ runs: 'lostHolds' }>
   readonly #scheduler: Scheduler
   readonly #waiters = new Set<Waiter>()
   #cancelPoll: Cancel | null = null
 
-  constructor(store: Pick<Store, 'lostHolds'>, scheduler: Scheduler) {
+  constructor(store: StorePart<{ runs: 'lostHolds' }>, scheduler: Scheduler) {
     this.#store = store
     this.#scheduler = scheduler
   }
@@ -62,7 +62,7 @@ export class HoldWatch {
   async #ask(): Promise<void> {
     try {
       const holds = [...this.#waiters].map(({ hold }) => hold)
-      this.tell(await this.#store.lostHolds(holds))
+      this.tell(await this.#store.runs.lostHolds(holds))
     } catch {
       // The store is away: whoever waits learns of it at their next heartbeat.
     }

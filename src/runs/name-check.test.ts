@@ -15,9 +15,11 @@ function checkOver(answer: (name: string) => Answer, storeFails = (): boolean =>
   const check = new NameCheck({
     source: { repositoryNamed: (name) => (asked.push(name), answer(name)) },
     store: {
-      learnRepository: async (...lesson) => {
-        if (storeFails()) throw new StoreUnavailableError('store_unavailable', 'gone')
-        learnt.push(lesson.slice(0, 3))
+      repositories: {
+        learn: async (...lesson) => {
+          if (storeFails()) throw new StoreUnavailableError('store_unavailable', 'gone')
+          learnt.push(lesson.slice(0, 3))
+        },
       },
     },
     clock: time,

@@ -9,7 +9,7 @@ import { StoreContendedError, StoreUnavailableError } from '../errors.ts'
 import { learnRename } from '../learn-rename.ts'
 import type { Log } from '../log.ts'
 import { delay, type Scheduler } from '../scheduler.ts'
-import type { Store } from '../store.ts'
+import type { StorePart } from '../store.ts'
 
 export interface NameSource {
   /** `told`: the id that a caller gave for it. Rejects when GitHub cannot be asked now. */
@@ -21,7 +21,7 @@ export interface NameSource {
 
 export interface NameCheckOptions {
   readonly source: NameSource
-  readonly store: Pick<Store, 'learnRepository'>
+  readonly store: StorePart<{ repositories: 'learn' }>
   readonly clock: Clock
   readonly scheduler: Scheduler
   readonly log: Log

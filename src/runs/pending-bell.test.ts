@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest'
 import { systemScheduler } from '../scheduler.ts'
-import type { Store } from '../store.ts'
+import type { StorePart } from '../store.ts'
 import { PendingBell } from './pending-bell.ts'
 
 const long = 60_000
-const nothing = { availableTypes: () => Promise.resolve([]) }
+const nothing = { runs: { availableTypes: () => Promise.resolve([]) } }
 
 /** By its name: `of acme` may take runs of acme's repositories only, `certain` wants one run. */
 function limitsOf(name: string) {
@@ -85,11 +85,13 @@ function pollingScene(available: Readonly<Record<string, readonly string[]>>) {
     },
   }
   const asked: string[] = []
-  const store: Pick<Store, 'availableTypes'> = {
-    availableTypes: async (types, orAny, repositories) => {
-      const owner = repositories?.[0]?.pattern ?? 'all'
-      asked.push(`${owner}: ${types.join()}${orAny ? ' or any' : ''}`)
-      return available[owner] ?? []
+  const store: StorePart<{ runs: 'availableTypes' }> = {
+    runs: {
+      availableTypes: async (types, orAny, repositories) => {
+        const owner = repositories?.[0]?.pattern ?? 'all'
+        asked.push(`${owner}: ${types.join()}${orAny ? ' or any' : ''}`)
+        return available[owner] ?? []
+      },
     },
   }
   return { bell: new PendingBell(store, scheduler), timers, asked }

@@ -6,7 +6,7 @@
  */
 import type { RepositoryLimit } from '../domain/token-limits.ts'
 import type { Cancel, Scheduler } from '../scheduler.ts'
-import type { Store } from '../store.ts'
+import type { StorePart } from '../store.ts'
 
 const pollMs = 500
 
@@ -24,12 +24,12 @@ interface Waiter extends Wanted {
 }
 
 export class PendingBell {
-  readonly #store: Pick<Store, 'availableTypes'>
+  readonly #store: StorePart<{ runs: 'availableTypes' }>
   readonly #scheduler: Scheduler
   readonly #waiters = new Set<Waiter>()
   #cancelPoll: Cancel | null = null
 
-  constructor(store: Pick<Store, 'availableTypes'>, scheduler: Scheduler) {
+  constructor(store: StorePart<{ runs: 'availableTypes' }>, scheduler: Scheduler) {
     this.#store = store
     this.#scheduler = scheduler
   }
@@ -89,7 +89,7 @@ export class PendingBell {
     const named = group.every(({ types }) => types !== undefined)
     const types = [...new Set(group.flatMap((waiter) => waiter.types ?? []))]
     const { repositories = null } = group[0] ?? {}
-    for (const type of await this.#store.availableTypes(types, !named, repositories)) {
+    for (const type of await this.#store.runs.availableTypes(types, !named, repositories)) {
       group.find((waiter) => this.#waiters.has(waiter) && takes(waiter, type))?.wake()
     }
   }

@@ -14,9 +14,11 @@ it('a beat that fails is told, and the next one comes all the same', async () =>
   }
   let beats = 0
   const store = {
-    beat: async (): Promise<void> => {
-      beats += 1
-      if (beats === 1) throw new Error('away')
+    upkeep: {
+      beat: async (): Promise<void> => {
+        beats += 1
+        if (beats === 1) throw new Error('away')
+      },
     },
   }
   const pulse = createPulse({ store, scheduler: systemScheduler, log })

@@ -6,12 +6,12 @@ import type { BackgroundLoop } from '../background-loop.ts'
 import { backgroundLoop } from '../background-loop.ts'
 import type { Log } from '../log.ts'
 import type { Scheduler } from '../scheduler.ts'
-import type { Store } from '../store.ts'
+import type { StorePart } from '../store.ts'
 
 const everyMs = 1000
 
 export interface PulseOptions {
-  readonly store: Pick<Store, 'beat'>
+  readonly store: StorePart<{ upkeep: 'beat' }>
   readonly scheduler: Scheduler
   readonly log: Log
 }
@@ -20,7 +20,7 @@ export function createPulse({ store, scheduler, log }: PulseOptions): Background
   return backgroundLoop({
     scheduler,
     everyMs,
-    pass: () => store.beat(),
+    pass: () => store.upkeep.beat(),
     onError: (error) => log.warn({ err: error }, 'the store did not answer a beat'),
   })
 }

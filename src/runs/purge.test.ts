@@ -36,7 +36,7 @@ it('bites are taken until none is left, and the runs in them counted', async () 
     { runs: 20, more: false },
     { runs: 99, more: false },
   ]
-  const store = { purge: async () => bites.shift() ?? { runs: 0, more: false } }
+  const store = { upkeep: { purge: async () => bites.shift() ?? { runs: 0, more: false } } }
   expect(await purgeAll(store, purgeLimits(retention), 'test')).toBe(520)
   expect(bites).toHaveLength(1)
 })

@@ -3,7 +3,7 @@ import type { BackgroundLoop } from '../background-loop.ts'
 import { backgroundLoop } from '../background-loop.ts'
 import type { Log } from '../log.ts'
 import type { Scheduler } from '../scheduler.ts'
-import type { PurgeLimits, Store } from '../store.ts'
+import type { PurgeLimits, StorePart } from '../store.ts'
 
 const dayMs = 24 * 60 * 60 * 1000
 const hourMs = 60 * 60 * 1000
@@ -33,14 +33,14 @@ export function withFinishedDays(retention: Retention, days: number): Retention 
 
 /** Purges bite by bite until nothing is left to purge; answers the number of runs removed. */
 export async function purgeAll(
-  store: Pick<Store, 'purge'>,
+  store: StorePart<{ upkeep: 'purge' }>,
   limits: PurgeLimits,
   actor: string,
   onBite: (removed: number) => void = () => undefined,
 ): Promise<number> {
   let removed = 0
   for (;;) {
-    const { runs, more } = await store.purge(limits, actor)
+    const { runs, more } = await store.upkeep.purge(limits, actor)
     removed += runs
     onBite(removed)
     if (!more) return removed
@@ -48,7 +48,7 @@ export async function purgeAll(
 }
 
 export interface PurgerOptions {
-  readonly store: Pick<Store, 'purge'>
+  readonly store: StorePart<{ upkeep: 'purge' }>
   readonly scheduler: Scheduler
   readonly log: Log
   readonly retention: Retention

@@ -16,14 +16,15 @@ function sweeperOver(due: string[], sweep: (id: string) => Run | null, serves = 
   const served: { at: number | null } = { at: null }
   const store = {
     now: () => hour,
-    watch: async () => undefined,
-    servedAt: async () => served.at,
-    dueRuns: async (limit: number) => due.slice(0, limit),
-    sweepRun: async (id: string) => {
-      asked.push(id)
-      const run = sweep(id)
-      due.splice(due.indexOf(id), 1)
-      return run === null ? null : { ...run, id }
+    upkeep: { watch: async () => undefined, servedAt: async () => served.at },
+    runs: {
+      due: async (limit: number) => due.slice(0, limit),
+      sweep: async (id: string) => {
+        asked.push(id)
+        const run = sweep(id)
+        due.splice(due.indexOf(id), 1)
+        return run === null ? null : { ...run, id }
+      },
     },
   }
   const onSwept = (runs: readonly Run[]): void => void told.push(runs.map(({ id }) => id))

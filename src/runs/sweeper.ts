@@ -8,13 +8,14 @@ import type { Run } from '../domain/run.ts'
 import { isServedRecently } from '../domain/served.ts'
 import type { Log } from '../log.ts'
 import type { Scheduler } from '../scheduler.ts'
-import type { Store } from '../store.ts'
+import type { Store, StorePart } from '../store.ts'
 
 const everyMs = 1000
 const biteMax = 100
 
 export interface SweeperOptions {
-  readonly store: Pick<Store, 'now' | 'watch' | 'servedAt' | 'dueRuns' | 'sweepRun'>
+  readonly store: StorePart<{ upkeep: 'watch' | 'servedAt'; runs: 'due' | 'sweep' }> &
+    Pick<Store, 'now'>
   readonly scheduler: Scheduler
   readonly log: Log
   /**
@@ -29,20 +30,20 @@ export function createSweeper(options: SweeperOptions): BackgroundLoop {
   const { store, scheduler, log } = options
 
   async function sweepOne(runId: string): Promise<Run | null> {
-    const run = await store.sweepRun(runId)
+    const run = await store.runs.sweep(runId)
     if (run !== null) log.info({ run_id: runId, state: run.state, code: run.errorCode }, 'swept')
     return run
   }
 
   async function pass(): Promise<void> {
     if (!options.serves) {
-      await store.watch()
-      if (isServedRecently(await store.servedAt(), store.now())) return
+      await store.upkeep.watch()
+      if (isServedRecently(await store.upkeep.servedAt(), store.now())) return
     }
     const failing = new Set<string>()
     for (;;) {
       // One that cannot be swept is left to the next pass, and must not hide the others.
-      const all = await store.dueRuns(biteMax + failing.size)
+      const all = await store.runs.due(biteMax + failing.size)
       const due = all.filter((runId) => !failing.has(runId))
       if (due.length === 0) return
       const results = await Promise.allSettled(due.map(sweepOne))

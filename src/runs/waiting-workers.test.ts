@@ -9,6 +9,7 @@ import { systemRandom } from '../random.ts'
 import { systemScheduler } from '../scheduler.ts'
 import { runPolicy } from '../settings/run-policy.ts'
 import { withTypeDefaults } from '../settings/type-defaults.ts'
+import { replaced } from '../simulation/node.ts'
 import type { Store } from '../store.ts'
 import { openSqlite } from '../stores/open-sqlite.ts'
 import { createRuns } from './create-runs.ts'
@@ -29,14 +30,11 @@ afterEach(() => store.close())
 function crowd(limits: TokenLimits) {
   const timers = new Map<() => void, number>()
   let leases = 0
-  const counting = new Proxy(store, {
-    get(target, name) {
-      const value: unknown = Reflect.get(target, name, target)
-      if (typeof value !== 'function') return value
-      if (name === 'leaseRun') leases += 1
-      return value.bind(target) as unknown
-    },
-  })
+  const lease: Store['runs']['lease'] = (...asked) => {
+    leases += 1
+    return store.runs.lease(...asked)
+  }
+  const counting = replaced(store, { runs: replaced(store.runs, { lease }) })
   const after = (ms: number, task: () => void) => {
     timers.set(task, ms)
     return () => void timers.delete(task)
@@ -79,7 +77,7 @@ function crowd(limits: TokenLimits) {
 }
 
 const pendingRun = (repo: string, type: string) =>
-  store.claimRun({ ...pullRequestClaim({ repo, pr: 5, head: 'a' }), type, lease: null }, null)
+  store.runs.claim({ ...pullRequestClaim({ repo, pr: 5, head: 'a' }), type, lease: null }, null)
 
 it.each<[string, TokenLimits]>([
   ['type', { repositories: null, types: ['review'] }],

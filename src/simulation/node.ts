@@ -6,17 +6,12 @@ import type { SharedMemory } from '../open-store.ts'
 import type { GitHubConnection } from '../github.ts'
 import { createGitHub } from '../github/create-github.ts'
 import type { Intake } from '../intake/intake.ts'
-import { createCatchUp } from '../intake/catch-up.ts'
 import { learnRename } from '../learn-rename.ts'
-import { GitHubQuestions } from '../intake/github-questions.ts'
-import { openIntake } from '../intake/open-intake.ts'
 import { noMetrics } from '../metrics.ts'
-import { openOutbox } from '../outbox/open-outbox.ts'
-import { createReconciler } from '../outbox/reconciler.ts'
-import { createRuns, type RunsService } from '../runs/create-runs.ts'
-import { createPulse } from '../runs/pulse.ts'
-import { createSweeper } from '../runs/sweeper.ts'
+import { openNode, type HoldfastNode, type LoopName } from '../node.ts'
+import type { RunsService } from '../runs/create-runs.ts'
 import { runPolicy } from '../settings/run-policy.ts'
+import { withTypeDefaults } from '../settings/type-defaults.ts'
 import type { Settings } from '../settings/settings.ts'
 import type { Store } from '../store.ts'
 import { NodePorts, type Pace, type PortsOptions, type Step } from './node-ports.ts'
@@ -25,6 +20,7 @@ import type { Story } from './story.ts'
 export const webhookSecret = 'a secret of the simulation'
 const leaseMs = 30_000
 const limits = { spacingMs: 400, perMinute: 80, perHour: 500 }
+const { retention } = withTypeDefaults({})
 
 /** Parts that a test replaces, to see that the rules notice. */
 export interface Mutation {
@@ -130,21 +126,22 @@ export class SimulatedNode {
   }
 
   async #run(ports: NodePorts): Promise<void> {
-    const { memory, time, random, alone, mutation } = this.#options
+    const { memory, time, random, mutation } = this.#options
     const { scheduler } = ports
     const opened = memory.open(ports, { clock: time, random, scheduler })
     const tamper: Tamper = async (statement) => {
       await memory.select(statement)
     }
     const store = stoppedAtAttempts(mutation.store?.(opened, tamper) ?? opened, ports)
-    await store.recordMode('live')
-    await store.beat()
-    if (alone) await store.outbox.takeOverLeases()
-    this.#running = this.#assemble(store, ports)
+    await store.upkeep.recordMode('live')
+    const node = this.#assemble(store, ports)
+    await node.prepare()
+    await node.start()
+    this.#running = { store, runs: node.runs, intake: node.intake.intake }
   }
 
-  #assemble(store: Store, ports: NodePorts): RunningNode {
-    const { time: clock, random, story, types, credentials } = this.#options
+  #assemble(store: Store, ports: NodePorts): HoldfastNode {
+    const { time: clock, random, story, types, credentials, alone } = this.#options
     const { scheduler, fetch: connection } = ports
     const log = story.logOf(this.name)
     const seams = { clock, random, scheduler, log }
@@ -161,37 +158,20 @@ export class SimulatedNode {
     const github = this.#options.mutation.github?.(connected) ?? connected
     const githubAppId = 'appId' in credentials ? credentials.appId : null
     const policies = { runs: types, locale: 'en', githubAppId }
-    const questions = new GitHubQuestions({ github, store, clock })
-    const runs = createRuns({
+    return openNode({
       ...seams,
-      store,
-      leaseMs,
+      ...{ store, types, leaseMs, limits, retention, metrics: noMetrics, isAlone: alone },
+      schedulerFor: (loop) => ports.schedulerFor(paceOf[loop] ?? 'loopsMs'),
       policyOf: (type, kind) => runPolicy(policies, type, kind),
-      headSource: questions,
-      nameSource: questions,
+      webhookSecrets: [webhookSecret],
+      ask: github,
+      publishTo: github,
     })
-    const shared = { ...seams, store, runs, metrics: noMetrics, github }
-    const intake = openIntake({ ...shared, secrets: [webhookSecret], types })
-    const catchUp = createCatchUp({ ...shared, intake, types })
-    const publisher = openOutbox({
-      ...shared,
-      ...{ limits, scheduler: ports.schedulerFor('publisherMs') },
-    })
-    const loops = [
-      createPulse({ store, scheduler: ports.schedulerFor('beatMs'), log }),
-      createReconciler({ store, scheduler, log }),
-      createSweeper({
-        ...{ store, scheduler, log, serves: true },
-        onSwept: (swept) => runs.announceSwept(swept),
-      }),
-    ]
-    intake.start()
-    for (const loop of [...loops, catchUp]) loop.start()
-    void catchUp.kick()
-    publisher.start()
-    return { store, runs, intake: intake.intake }
   }
 }
+
+/** Which loops have a pace of their own. */
+const paceOf: Partial<Record<LoopName, keyof Pace>> = { publisher: 'publisherMs', pulse: 'beatMs' }
 
 /**
  * A node can also be hit when its attempt is stored and its request has not left yet, and when it

@@ -138,7 +138,9 @@ export class Workers {
       return this.#ask(({ runs }) => runs.heartbeat({ runId, leaseHash }, actor))
     }
     const text = this.#text('at work')
-    return this.#ask(({ store }) => store.reportStatus({ runId, leaseHash, actor, text }, null))
+    return this.#ask(({ store }) =>
+      store.runs.reportStatus({ runId, leaseHash, actor, text }, null),
+    )
   }
 
   /** One thing, two, or now and then so many that they take minutes to leave. */

@@ -7,7 +7,7 @@ import { migratePostgres } from './drivers/postgres-migrate.ts'
 import { PostgresDriver } from './drivers/postgres.ts'
 import { loadMigrations } from './migrations.ts'
 import type { StoreSeams } from './open-sqlite.ts'
-import { SqlStore } from './sql-store.ts'
+import { SqlStore } from './sql-store/sql-store.ts'
 
 const versionMin = 150_000
 const connectionsMax = 10

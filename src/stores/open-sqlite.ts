@@ -9,7 +9,7 @@ import { openFile, openMemory } from './drivers/sqlite-file.ts'
 import { migrateSqlite } from './drivers/sqlite-migrate.ts'
 import { SqliteDriver } from './drivers/sqlite.ts'
 import { loadMigrations } from './migrations.ts'
-import { SqlStore } from './sql-store.ts'
+import { SqlStore } from './sql-store/sql-store.ts'
 
 export interface StoreSeams {
   readonly clock: Clock

@@ -9,7 +9,7 @@ import type { StoreSeams } from './open-sqlite.ts'
 import { openSqliteDriver } from './open-sqlite.ts'
 import type { Param, Row, Sql, Verb } from './sql.ts'
 import { inPieces, raw, sql, tuples } from './sql.ts'
-import { SqlStore } from './sql-store.ts'
+import { SqlStore } from './sql-store/sql-store.ts'
 
 /** The way between one process and the database: it may hold things back, or never answer. */
 export interface StoreLine {

@@ -29,11 +29,11 @@ async function claimOne(parts: ClaimConfig['claims'][number], i: number): Promis
   const secret = `${actor}-${i}`
   const claim = claimOf({ ...parts, secret, leaseMs: 60_000, actor, now: store.now() })
   try {
-    const { process, reason, unclear, run } = await store.claimRun(claim, null)
+    const { process, reason, unclear, run } = await store.runs.claim(claim, null)
     if (unclear && truth !== null && run !== null) {
       const { id: runId, fence } = run
       const seen = { headSha: sha(truth.head), baseSha: sha('base'), at: truth.at }
-      await store.settleHead({ runId, fence, ...seen, actor })
+      await store.runs.confirmHead({ runId, fence, ...seen, actor })
     }
     return { head: parts.head, process, reason }
   } catch (error) {

@@ -59,7 +59,10 @@ describe.each(['postgres', 'sqlite'] as const)('on %s', (kind) => {
 
   async function runsOf(pr: number): Promise<readonly Run[]> {
     const store = await openStore(database)
-    const { items } = await store.listRuns({ repo: 'octo/hello', pr }, { limit: 100, cursor: null })
+    const { items } = await store.runs.list(
+      { repo: 'octo/hello', pr },
+      { limit: 100, cursor: null },
+    )
     await store.close()
     return items
   }
@@ -117,7 +120,7 @@ describe.each(['postgres', 'sqlite'] as const)('on %s', (kind) => {
       const node = nodes[i % 2 === 0 ? 0 : 1]
       const parts = { pr: 1, head, eventAt: startedAt, before: `h${i - 1}`, secret: head }
       const claim = claimOf({ ...parts, leaseMs: 60_000, actor: 'test', now: node.now() })
-      const { reason, unclear } = await node.claimRun(claim, null)
+      const { reason, unclear } = await node.runs.claim(claim, null)
       reasons.push(unclear ? `${reason}, unclear` : reason)
     }
     await Promise.all(nodes.map((node) => node.close()))

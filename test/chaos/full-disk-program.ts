@@ -14,7 +14,7 @@ const database = { kind: 'sqlite', path: join(folder, 'holdfast.db') } as const
 const store = storeOver(await openDriver(database, true))
 
 const token = (size: number) =>
-  store.createToken(
+  store.tokens.create(
     { scope: 'admin', name: 'x'.repeat(size), userId: null, secret: 's', actor: 'test' },
     null,
   )
@@ -28,9 +28,9 @@ while (!codes.includes('store_full') && kept < 10_000) {
     else codes.push(result.reason instanceof HoldfastError ? result.reason.code : 'unknown')
   }
 }
-const stored = (await store.listTokens({ limit: 20_000, cursor: null })).items.length
+const stored = (await store.tokens.list({ limit: 20_000, cursor: null })).items.length
 rmSync(ballast)
 await token(20_000)
-const after = (await store.listTokens({ limit: 20_000, cursor: null })).items.length
+const after = (await store.tokens.list({ limit: 20_000, cursor: null })).items.length
 await store.close()
 console.log(JSON.stringify({ codes: [...new Set(codes)], kept, stored, after }))

@@ -8,7 +8,7 @@ import pg from 'pg'
 import { expect, it, vi } from 'vitest'
 import type { Once } from '../../src/store.ts'
 import { sessionOptions } from '../../src/stores/open-postgres.ts'
-import { newWebhook } from '../conformance/webhooks.ts'
+import { newWebhook } from '../conformance/inbox/webhooks.ts'
 import { freshDatabase } from '../postgres/fresh-database.ts'
 import { claimOf } from './claims.ts'
 import { openStore } from './open-store.ts'
@@ -29,8 +29,8 @@ it('callers of a held subject leave connections to everybody else', async () => 
     const secret = `s${pr}`
     return claimOf({ pr, head: 'a', secret, leaseMs: 60_000, actor: 'test', now: store.now() })
   }
-  await store.claimRun(claim(1), null)
-  const other = await store.claimRun(claim(2), null)
+  await store.runs.claim(claim(1), null)
+  const other = await store.runs.claim(claim(2), null)
   const holder = new pg.Client({ connectionString: database.url, options: sessionOptions })
   await holder.connect()
   await holder.query('BEGIN')
@@ -38,7 +38,7 @@ it('callers of a held subject leave connections to everybody else', async () => 
 
   let answered = 0
   const wanting = Array.from({ length: 40 }, async (_, i) => {
-    const { reason } = await store.claimRun(claim(1), once(`k${i}`))
+    const { reason } = await store.runs.claim(claim(1), once(`k${i}`))
     answered += 1
     return reason
   })
@@ -46,8 +46,8 @@ it('callers of a held subject leave connections to everybody else', async () => 
   const heartbeat = { runId, leaseHash: leaseHash ?? '', leaseMs: null, actor: 'test' }
   await Promise.all([
     store.ping(),
-    store.heartbeatRun(heartbeat, null),
-    store.receiveWebhook(newWebhook()),
+    store.runs.heartbeat(heartbeat, null),
+    store.inbox.receive(newWebhook()),
   ])
   expect(answered).toBe(0)
 

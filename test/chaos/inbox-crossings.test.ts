@@ -8,7 +8,7 @@ import pg from 'pg'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import type { InboxEntry } from '../../src/domain/inbox.ts'
 import type { NewWebhook, Store, WebhookAct } from '../../src/store.ts'
-import { claiming, decided, newWebhook } from '../conformance/webhooks.ts'
+import { claiming, decided, newWebhook } from '../conformance/inbox/webhooks.ts'
 import { freshDatabase } from '../postgres/fresh-database.ts'
 import { until } from '../scenarios/until.ts'
 import { claimOf } from './claims.ts'
@@ -65,7 +65,7 @@ const closed = (second: number): NewWebhook =>
   webhook(second, { action: 'closed', prState: 'closed' })
 
 const receive = async (store: Store, what: NewWebhook): Promise<InboxEntry> =>
-  (await store.receiveWebhook(what)).entry
+  (await store.inbox.receive(what)).entry
 
 const claim = (head: string, second: number): WebhookAct =>
   claiming(
@@ -77,21 +77,21 @@ const claim = (head: string, second: number): WebhookAct =>
 const cancel: WebhookAct = { act: 'cancel', type: 'review', repo: 'octo/hello', pr }
 
 async function activeHeads(): Promise<readonly string[]> {
-  const { items } = await here.listRuns({ pr }, { limit: 100, cursor: null })
+  const { items } = await here.runs.list({ pr }, { limit: 100, cursor: null })
   return items.filter(({ state }) => state === 'pending').map(({ id }) => id)
 }
 
 it('a push that crosses the closing of its pull request leaves nothing to work on', async () => {
-  await here.settleWebhook(decided(await receive(here, webhook(1)), claim('a', 1)))
+  await here.inbox.finish(decided(await receive(here, webhook(1)), claim('a', 1)))
   await shut(receiving)
   const receivingClosed = receive(there, closed(3))
   await reached(receiving)
   const pushed = await receive(here, webhook(2))
   await shut(claims)
-  const settlingPush = there.settleWebhook(decided(pushed, claim('b', 2)))
+  const settlingPush = there.inbox.finish(decided(pushed, claim('b', 2)))
   await reached(claims)
   await open(receiving)
-  const closing = await here.settleWebhook(decided(await receivingClosed, cancel))
+  const closing = await here.inbox.finish(decided(await receivingClosed, cancel))
   expect(closing.result).toBe('settled')
   await open(claims)
   expect((await settlingPush).entry?.outcomes).toMatchObject([{ reason: 'closed-since' }])
@@ -104,10 +104,10 @@ it('a pull request opened and closed at once leaves nothing to work on', async (
   await reached(receiving)
   const opened = await receive(here, webhook(2))
   await shut(settling)
-  const settlingOpened = there.settleWebhook(decided(opened, claim('a', 2)))
+  const settlingOpened = there.inbox.finish(decided(opened, claim('a', 2)))
   await reached(settling)
   await open(receiving)
-  const settlingClosed = here.settleWebhook(decided(await receivingClosed, cancel))
+  const settlingClosed = here.inbox.finish(decided(await receivingClosed, cancel))
   // Either it waits for the other process, or it has found nothing to cancel: then it is too late.
   await Promise.race([settlingClosed, lockIsWaitedFor()])
   await open(settling)

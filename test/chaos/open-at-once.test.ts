@@ -96,7 +96,7 @@ describe('SQLite', () => {
       await victim.kill()
       if (!existsSync(database.path)) hadNoFile++
       const store = await openStore(database, true)
-      expect(await store.recordMode('live')).toBe('live')
+      expect(await store.upkeep.recordMode('live')).toBe('live')
       await store.close()
     }
     for (const wave of waves) {

@@ -17,7 +17,7 @@ export const store = await openStore(config.database, config.exclusive).catch((e
   return null
 })
 if (store !== null) {
-  await store.recordMode('live')
+  await store.upkeep.recordMode('live')
   await store.ping()
   tell({ opened: true })
 }

@@ -6,7 +6,7 @@ import { systemScheduler } from '../../src/scheduler.ts'
 import type { Driver } from '../../src/stores/driver.ts'
 import { openPostgresDriver } from '../../src/stores/open-postgres.ts'
 import { openSqliteDriver } from '../../src/stores/open-sqlite.ts'
-import { SqlStore } from '../../src/stores/sql-store.ts'
+import { SqlStore } from '../../src/stores/sql-store/sql-store.ts'
 
 export type Database =
   | { readonly kind: 'postgres'; readonly url: string }

@@ -17,7 +17,7 @@ import { startRelay } from './relay.ts'
 vi.setConfig({ testTimeout: 120_000 })
 
 const claim = (store: Store, pr: number) =>
-  store.claimRun(
+  store.runs.claim(
     claimOf({ pr, head: 'a', secret: 's', leaseMs: 60_000, actor: 'test', now: store.now() }),
     null,
   )
@@ -46,7 +46,7 @@ it('a server that stops and comes back takes the store with it both ways', async
   }
   expect(await isReady(store)).toBe(false)
   await expect(claim(store, 2)).rejects.toBeInstanceOf(StoreUnavailableError)
-  await expect(store.run('run_x')).rejects.toBeInstanceOf(StoreUnavailableError)
+  await expect(store.runs.get('run_x')).rejects.toBeInstanceOf(StoreUnavailableError)
 
   const migrated = await openStore({ kind: 'postgres', url: second.url })
   await migrated.close()

@@ -10,7 +10,7 @@ import pg from 'pg'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import type { Store } from '../../src/store.ts'
 import { completion, holderOf } from '../conformance/claims.ts'
-import { announced, contentOf, OutboxHand, sentEnd } from '../conformance/outbox-hand.ts'
+import { announced, contentOf, OutboxHand, sentEnd } from '../conformance/outbox/outbox-hand.ts'
 import { TestSubject } from '../conformance/test-subject.ts'
 import { TestClock } from '../conformance/world.ts'
 import { freshDatabase } from '../postgres/fresh-database.ts'
@@ -77,7 +77,7 @@ const reached = (gate: number) =>
 
 const report = (text: string) => {
   const { runId, leaseHash } = holderOf(held)
-  return here.reportStatus({ runId, leaseHash, text, actor: 'test' }, null)
+  return here.runs.reportStatus({ runId, leaseHash, text, actor: 'test' }, null)
 }
 const anchor = () => new OutboxHand({ store: here }).named(held.run!.id, 'anchor')
 
@@ -105,7 +105,7 @@ it('an end while an outcome is being stored: the outcome closes its own version 
   await shut(outcomes)
   const ending = hand.end(leased, attempt, sentEnd({ providerId: '7' }))
   await reached(outcomes)
-  await here.completeRun(completion(held), null)
+  await here.runs.complete(completion(held), null)
   await open(outcomes)
   expect(await ending).toBe('recorded')
   const after = await anchor()

@@ -13,7 +13,7 @@ import { Slots } from '../../src/outbox/slots.ts'
 import type { Driver } from '../../src/stores/driver.ts'
 import { PostgresDriver } from '../../src/stores/drivers/postgres.ts'
 import { SqliteDriver } from '../../src/stores/drivers/sqlite.ts'
-import { SqlOutbox } from '../../src/stores/sql-outbox.ts'
+import { SqlOutbox } from '../../src/stores/sql-store/sql-outbox.ts'
 import type { Verb } from '../../src/stores/sql.ts'
 
 export type FatalStep =

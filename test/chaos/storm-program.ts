@@ -101,7 +101,7 @@ async function claim(): Promise<void> {
   })
   const answer = await ask(
     { verb: 'claim', actor, pr, event },
-    () => store.claimRun(request, null),
+    () => store.runs.claim(request, null),
     ({ run, lease, process, reason }) => ({
       ...(run !== null && { runId: run.id, fence: run.fence }),
       ...(lease !== null && { expiresAt: lease.expiresAt }),
@@ -121,7 +121,7 @@ async function lease(): Promise<void> {
   const grant = grantOf(actor, config.leaseMs, 'worker')
   const answer = await ask(
     { verb: 'lease', actor },
-    () => store.leaseRun({ grant, leaseMs: grant.ms, types: null, runId: null, actor }, null),
+    () => store.runs.lease({ grant, leaseMs: grant.ms, types: null, runId: null, actor }, null),
     (leased) => ({
       granted: leased !== null,
       ...(leased !== null && {
@@ -150,7 +150,7 @@ async function heartbeat({ runId, fence, actor }: Grant): Promise<void> {
   const holder = { runId, leaseHash: hashSecret(actor), leaseMs: null, actor }
   await ask(
     { verb: 'heartbeat', actor, runId, fence },
-    () => store.heartbeatRun(holder, null),
+    () => store.runs.heartbeat(holder, null),
     ({ expiresAt }) => ({ expiresAt }),
   )
 }
@@ -159,7 +159,7 @@ async function release({ runId, fence, actor }: Grant): Promise<void> {
   const holder = { runId, leaseHash: hashSecret(actor), leaseMs: null, actor }
   await ask(
     { verb: 'release', actor, runId, fence },
-    () => store.releaseRun(holder, null),
+    () => store.runs.release(holder, null),
     () => ({}),
   )
 }
@@ -170,7 +170,7 @@ async function complete({ runId, fence, actor }: Grant): Promise<void> {
   const request = { runId, leaseHash: hashSecret(actor), actor, outcome, verdict: null } as const
   await ask(
     { verb: 'complete', actor, runId, fence },
-    () => store.completeRun({ ...request, ...empty, errorCode: null, errorText: null }, null),
+    () => store.runs.complete({ ...request, ...empty, errorCode: null, errorText: null }, null),
     () => ({}),
   )
 }
@@ -182,13 +182,13 @@ async function cancelOrRerun(): Promise<void> {
   if (below(2) === 0) {
     await ask(
       { verb: 'cancel', actor, runId },
-      () => store.cancelRun(runId, actor, null),
+      () => store.runs.cancel(runId, actor, null),
       ({ fence }) => ({ fence }),
     )
   } else {
     await ask(
       { verb: 'rerun', actor, runId },
-      () => store.rerunRun(runId, actor, null),
+      () => store.runs.rerun(runId, actor, null),
       () => ({}),
     )
   }
@@ -203,7 +203,7 @@ async function haunt(): Promise<void> {
 }
 
 async function sweep(): Promise<void> {
-  for (const runId of await store.dueRuns(20)) await store.sweepRun(runId).catch(() => null)
+  for (const runId of await store.runs.due(20)) await store.runs.sweep(runId).catch(() => null)
 }
 
 async function work(): Promise<void> {

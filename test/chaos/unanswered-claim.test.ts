@@ -15,7 +15,7 @@ import { systemRandom } from '../../src/random.ts'
 import { systemScheduler, type Scheduler } from '../../src/scheduler.ts'
 import { openPostgres } from '../../src/stores/open-postgres.ts'
 import { pullRequestClaim } from '../conformance/claims.ts'
-import { onceOf } from '../conformance/once.suite.ts'
+import { onceOf } from '../conformance/runs/once.suite.ts'
 import { freshDatabase, type TestDatabase } from '../postgres/fresh-database.ts'
 import { startRelay, type Relay } from './relay.ts'
 
@@ -104,10 +104,12 @@ it('a claim that is repeated with its Idempotency-Key gets the lost lease', asyn
   const names = { repo: 'acme/w', pr: 8, head: 'a' }
   const [first, second] = [pullRequestClaim(names), pullRequestClaim(names)]
   await loseAnswer(async () => {
-    await expect(store.claimRun(first, once)).rejects.toBeInstanceOf(StoreUnavailableError)
+    await expect(store.runs.claim(first, once)).rejects.toBeInstanceOf(StoreUnavailableError)
   })
-  const again = await store.claimRun(second, once)
+  const again = await store.runs.claim(second, once)
   expect(again).toMatchObject({ reason: 'new', lease: { secret: first.lease?.secret } })
-  expect(await store.claimRun(pullRequestClaim(names), null)).toMatchObject({ reason: 'duplicate' })
+  expect(await store.runs.claim(pullRequestClaim(names), null)).toMatchObject({
+    reason: 'duplicate',
+  })
   await store.close()
 })

@@ -8,7 +8,7 @@ import type { App, ComposeOptions } from '../../src/compose.ts'
 import type { Settings } from '../../src/settings/settings.ts'
 import { systemClock } from '../../src/clock.ts'
 import { systemRandom } from '../../src/random.ts'
-import type { NewToken, Store } from '../../src/store.ts'
+import type { NewToken, Store, StorePart } from '../../src/store.ts'
 import { runCommandLine } from '../../src/cli/run-command-line.ts'
 import type { World } from '../../src/cli/world.ts'
 
@@ -110,16 +110,18 @@ export class FakeWorld implements World {
 
   openStore: World['openStore'] = () => {
     this.storesOpen++
-    const store: Pick<Store, 'createToken' | 'close'> = {
-      createToken: (token) => {
-        this.madeTokens.push(token)
-        const { scope, name, userId, secret } = token
-        const limits = { repositories: null, types: null }
-        const times = { createdAt: 0, expiresAt: null, lastUsedAt: null }
-        return Promise.resolve({
-          token: { id: 'tok_1', scope, name, userId, limits, ...times },
-          secret,
-        })
+    const store: StorePart<{ tokens: 'create' }> & Pick<Store, 'close'> = {
+      tokens: {
+        create: (token) => {
+          this.madeTokens.push(token)
+          const { scope, name, userId, secret } = token
+          const limits = { repositories: null, types: null }
+          const times = { createdAt: 0, expiresAt: null, lastUsedAt: null }
+          return Promise.resolve({
+            token: { id: 'tok_1', scope, name, userId, limits, ...times },
+            secret,
+          })
+        },
       },
       close: () => {
         this.storesOpen--

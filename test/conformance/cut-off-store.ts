@@ -2,7 +2,7 @@
 import type { Driver } from '../../src/stores/driver.ts'
 import { openPostgresDriver } from '../../src/stores/open-postgres.ts'
 import { openSqliteDriver } from '../../src/stores/open-sqlite.ts'
-import { SqlStore } from '../../src/stores/sql-store.ts'
+import { SqlStore } from '../../src/stores/sql-store/sql-store.ts'
 import { withCut } from '../chaos/faulty-driver.ts'
 import { migratedDatabase } from '../postgres/fresh-database.ts'
 import { seamsWith, TestClock, useFreshWorld, type World } from './world.ts'

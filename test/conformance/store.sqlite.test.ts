@@ -17,6 +17,6 @@ for (const part of storeParts) {
 }
 
 it('every part has its file for PostgreSQL', () => {
-  const files = storeParts.map((part) => `store-${part}.postgres.test.ts`)
+  const files = storeParts.map((part) => `${part}/${part}.postgres.test.ts`)
   expect(files.filter((file) => !existsSync(join(import.meta.dirname, file)))).toEqual([])
 })

@@ -54,18 +54,18 @@ export class TestSubject {
   }
 
   async claim(name: string, over: Partial<Claim> = {}): Promise<ClaimAnswer> {
-    const answer = await this.world.store.claimRun(this.claimOf(name, over), null)
+    const answer = await this.world.store.runs.claim(this.claimOf(name, over), null)
     this.#subjectId = answer.run?.subjectId ?? this.#subjectId
     return answer
   }
 
   /** As a worker: the pending run of this subject that has waited longest. */
   async lease(): Promise<LeaseAnswer | null> {
-    return await this.world.store.leaseRun(leaseRequest({ types: [this.type] }), null)
+    return await this.world.store.runs.lease(leaseRequest({ types: [this.type] }), null)
   }
 
   async complete(held: ClaimAnswer | LeaseAnswer, outcome: Outcome = 'succeeded'): Promise<Run> {
-    return await this.world.store.completeRun(completion(held, outcome), null)
+    return await this.world.store.runs.complete(completion(held, outcome), null)
   }
 
   /** Claims a key and brings it into this state. */
@@ -73,14 +73,14 @@ export class TestSubject {
     if (way === 'pending') return await this.claim(name, { ...over, lease: null })
     const answer = await this.claim(name, over)
     if (way === 'expired') this.world.clock.move(leaseMs)
-    else if (way === 'cancelled') await this.world.store.cancelRun(answer.run!.id, 'test', null)
+    else if (way === 'cancelled') await this.world.store.runs.cancel(answer.run!.id, 'test', null)
     else if (way !== 'running') await this.complete(answer, way)
     return answer
   }
 
   async run(name: string): Promise<Run> {
     const { key } = this.claimOf(name)
-    const found = await this.world.store.listRuns({ key }, { limit: 10, cursor: null })
+    const found = await this.world.store.runs.list({ key }, { limit: 10, cursor: null })
     const [run] = found.items.filter(({ type }) => type === this.type)
     if (run === undefined) throw new Error(`${name} has no run`)
     return run
@@ -91,7 +91,7 @@ export class TestSubject {
   }
 
   async subject(): Promise<Subject> {
-    const subject = await this.world.store.subject(this.#subjectId ?? '')
+    const subject = await this.world.store.runs.subject(this.#subjectId ?? '')
     if (subject === null) throw new Error('nothing was claimed yet')
     return subject
   }
@@ -104,7 +104,7 @@ export class TestSubject {
   /** Oldest first. */
   async audits(name: string): Promise<AuditRow[]> {
     const { id: runId } = await this.run(name)
-    const { items } = await this.world.store.listAudit({ runId }, { limit: 1000, cursor: null })
+    const { items } = await this.world.store.audit.list({ runId }, { limit: 1000, cursor: null })
     return items.toReversed()
   }
 }

@@ -38,11 +38,13 @@ beforeEach(async () => {
   reads = 0
   const { deps, stop: stopping } = serverUnderTest()
   const store = {
-    latestAuditOrder: async () => rows.at(-1)?.order ?? 0,
-    auditAfter: async (order: number, _filter: object, limit: number) => {
-      reads++
-      const found = rows.filter((one) => one.order > order)
-      return { rows: found.slice(0, limit), more: found.length > limit }
+    audit: {
+      latestOrder: async () => rows.at(-1)?.order ?? 0,
+      after: async (order: number, _filter: object, limit: number) => {
+        reads++
+        const found = rows.filter((one) => one.order > order)
+        return { rows: found.slice(0, limit), more: found.length > limit }
+      },
     },
   }
   const auditFeed = createAuditFeed({ store, scheduler: systemScheduler, log: deps.log })

@@ -1,7 +1,7 @@
 /** A stand-in for the tokens behind the HTTP door. */
 import { NotFoundError } from '../../src/errors.ts'
 import type { StoredToken } from '../../src/store.ts'
-import type { Refusals, TokenStore } from '../../src/token-store.ts'
+import type { Refusals, TokenStore } from '../../src/store/token-store.ts'
 import { startedAt } from './fake-facts.ts'
 import type { Change } from './fakes.ts'
 
@@ -18,11 +18,11 @@ export function fakeTokens(state: State): TokenStore {
     if (state.failure !== null) throw state.failure
   }
   return {
-    async token(id) {
+    async get(id) {
       check()
       return state.tokens.get(id) ?? null
     },
-    async createToken(token, once) {
+    async create(token, once) {
       check()
       const { actor } = token
       state.changes.push({ verb: 'createToken', request: token, actor, once: once ?? undefined })
@@ -32,23 +32,23 @@ export function fakeTokens(state: State): TokenStore {
       const limits = { repositories, types }
       return { token: { id: 'tok_new', scope, name, userId, limits, ...times }, secret }
     },
-    async listTokens() {
+    async list() {
       check()
       return { items: [...state.tokens.values()], nextCursor: null }
     },
-    async deleteToken(id, actor) {
+    async revoke(id, actor) {
       check()
       if (!state.tokens.has(id)) throw new NotFoundError('token_not_found', `no token ${id}`)
       state.changes.push({ verb: 'deleteToken', request: { id }, actor, once: undefined })
     },
-    async touchToken(id) {
+    async touch(id) {
       check()
       state.touched.push(id)
     },
     async noteRefusals(refusals) {
       state.refusals.push(...refusals)
     },
-    async endedTokens(ids) {
+    async ended(ids) {
       check()
       return ids.filter((id) => !state.tokens.has(id))
     },

@@ -15,7 +15,7 @@ import { isSignedBy } from '../../src/intake/signature.ts'
 import type { ClaimRequest, Runs } from '../../src/runs/runs.ts'
 import { hashSecret, leaseToken, runToken } from '../../src/secrets.ts'
 import type { Once, StoredToken, StoreVitals } from '../../src/store.ts'
-import type { Refusals } from '../../src/token-store.ts'
+import type { Refusals } from '../../src/store/token-store.ts'
 import { startedAt, theRunId } from './fake-facts.ts'
 import { fakeOutbox } from './fake-outbox.ts'
 import { fakeTokens } from './fake-tokens.ts'
@@ -286,12 +286,53 @@ function fakeStore(state: State): HttpStore {
   return {
     outbox: fakeOutbox(state),
     now: () => startedAt,
-    vitals: async () => servedNow,
-    ...fakeTokens(state),
+    upkeep: { vitals: async () => servedNow },
+    tokens: fakeTokens(state),
     async ping() {
       check()
     },
-    async run(id) {
+    runs: fakeRunReads(state, check),
+    inbox: {
+      async get(id) {
+        check()
+        return id === theEntryId || id === theWebhookId ? theEntry : null
+      },
+      async body() {
+        check()
+        const body = brotliCompressSync(Buffer.from('{"action":"opened"}'))
+        return { headers: '{"x-github-event":"pull_request"}', body }
+      },
+      async list() {
+        check()
+        return { items: [theEntry], nextCursor: 'next' }
+      },
+    },
+    repositories: {
+      async named(name) {
+        check()
+        return name === 'acme/widgets'
+          ? { id: 'rep_1', name, githubId: state.repositoryGithubId }
+          : null
+      },
+      async names(ids) {
+        check()
+        return new Map(ids.map((id) => [id, 'acme/widgets']))
+      },
+    },
+    audit: {
+      async list({ runId = theRunId, deliveryId }) {
+        check()
+        const row = auditRow(runId)
+        const items = deliveryId === undefined ? [row] : [{ ...row, deliveryId }]
+        return { items, nextCursor: null }
+      },
+    },
+  }
+}
+
+function fakeRunReads(state: State, check: () => void): HttpStore['runs'] {
+  return {
+    async get(id) {
       check()
       return id === state.run.id ? state.run : null
     },
@@ -303,26 +344,13 @@ function fakeStore(state: State): HttpStore {
       check()
       return []
     },
-    async runAhead() {
+    async ahead() {
       check()
       return state.run
     },
-    async listRuns() {
+    async list() {
       check()
       return { items: [state.run], nextCursor: null }
-    },
-    async inboxEntry(id) {
-      check()
-      return id === theEntryId || id === theWebhookId ? theEntry : null
-    },
-    async webhookBody() {
-      check()
-      const body = brotliCompressSync(Buffer.from('{"action":"opened"}'))
-      return { headers: '{"x-github-event":"pull_request"}', body }
-    },
-    async listInbox() {
-      check()
-      return { items: [theEntry], nextCursor: 'next' }
     },
     async reportStatus(request, once) {
       check()
@@ -330,22 +358,6 @@ function fakeStore(state: State): HttpStore {
       if (runId !== state.run.id) throw new NotFoundError('run_not_found', `no run ${runId}`)
       state.changes.push({ verb: 'reportStatus', request, actor, once: once ?? undefined })
       return state.run
-    },
-    async repositoryNamed(name) {
-      check()
-      return name === 'acme/widgets'
-        ? { id: 'rep_1', name, githubId: state.repositoryGithubId }
-        : null
-    },
-    async repositoryNames(ids) {
-      check()
-      return new Map(ids.map((id) => [id, 'acme/widgets']))
-    },
-    async listAudit({ runId = theRunId, deliveryId }) {
-      check()
-      const row = auditRow(runId)
-      const items = deliveryId === undefined ? [row] : [{ ...row, deliveryId }]
-      return { items, nextCursor: null }
     },
   }
 }

@@ -48,7 +48,7 @@ describe('a question', () => {
     ['99999999-cc78-11e3-81ab-4c9367dc0958', 'inbox_entry_not_found'],
     ['del_0', 'delivery_not_found'],
   ])('about %s, which is not there, is 404 with a hint', async (q, code) => {
-    deps.store.listAudit = async () => ({ items: [], nextCursor: null })
+    deps.store.audit.list = async () => ({ items: [], nextCursor: null })
     const { status, hint, ...problem } = problemOf(await asked(q))
     expect([status, problem.code]).toEqual([404, code])
     expect(hint).toBeTruthy()

@@ -31,9 +31,11 @@ export function makerOf(known: Known = {}) {
     types: withTypeDefaults(types === undefined ? {} : { runs: types }).runs,
     store: {
       now: () => now,
-      listRuns: async () => ({ items: runs as readonly Run[], nextCursor: null }),
-      run: async () => null,
-      subjectsOf: async () => subjects as readonly Subject[],
+      runs: {
+        list: async () => ({ items: runs as readonly Run[], nextCursor: null }),
+        get: async () => null,
+        subjectsOf: async () => subjects as readonly Subject[],
+      },
       catchUp: { heardHeads: async () => [] },
       outbox: {
         list: async ({ runId }) => {
@@ -41,7 +43,7 @@ export function makerOf(known: Known = {}) {
           return { items: items as readonly Delivery[], nextCursor: null }
         },
       },
-      learnRepository: async (...repository) => void learnt.push(repository),
+      repositories: { learn: async (...repository) => void learnt.push(repository) },
     },
     github,
     roles: role === undefined ? null : { roleOf: role },

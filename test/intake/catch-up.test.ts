@@ -94,17 +94,17 @@ const close = (number: number) => then(() => github.close(name, number))
 async function runs(store: Store = server.app.store): Promise<string[]> {
   await hook.settled()
   await until(
-    () => store.inboxBacklog(),
+    () => store.inbox.backlog(),
     ({ waiting }) => waiting === 0,
   )
-  const { items } = await store.listRuns({}, page)
+  const { items } = await store.runs.list({}, page)
   return items
     .map(({ pr, headSha, state }) => `#${pr} ${Number(headSha)} ${state}`)
     .toSorted((a, b) => a.localeCompare(b))
 }
 
 async function told(type: string, store: Store = server.app.store): Promise<number> {
-  return (await store.listAudit({ type }, page)).items.length
+  return (await store.audit.list({ type }, page)).items.length
 }
 
 describe('webhooks that never came', () => {
@@ -238,7 +238,7 @@ describe('pull requests that changed unheard', () => {
     expect(found).toMatchObject({ ingested: 0, reconciled: 2, skipped: [] })
     expect(found.runs_made).toHaveLength(2)
     expect(await runs()).toEqual(['#1 100 superseded', '#1 101 pending', '#2 200 pending'])
-    const { items } = await server.app.store.listRuns({ pr: 2, repo: name }, page)
+    const { items } = await server.app.store.runs.list({ pr: 2, repo: name }, page)
     expect(items[0]).toMatchObject({ triggerEvent: 'reconcile' })
     close(2)
     expect(await server.catchUp()).toMatchObject({ reconciled: 1, runs_cancelled: [items[0]?.id] })
@@ -282,8 +282,8 @@ describe('pull requests that changed unheard', () => {
     await known()
     const { store } = server.app
     const asked = { grant: grant(), leaseMs: 60_000, types: null, runId: null, actor: 'test' }
-    const held = await store.leaseRun(asked, null)
-    await store.completeRun(completion(held!, 'failed'), null)
+    const held = await store.runs.lease(asked, null)
+    await store.runs.complete(completion(held!, 'failed'), null)
     close(1)
     await runs()
     hook.disturb({ how: 'swallow', event: 'pull_request', times: 1 })

@@ -26,7 +26,7 @@ describe.each(databases)('on %s', (database) => {
   })
 
   const reasons = async () => {
-    const { items } = await world.server.app.store.listInbox({ event: 'issue_comment' }, page)
+    const { items } = await world.server.app.store.inbox.list({ event: 'issue_comment' }, page)
     return items.flatMap(({ outcomes }) => outcomes.map(({ reason }) => reason))
   }
   const said = () =>

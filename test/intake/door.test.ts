@@ -27,7 +27,7 @@ it('a rule that changes the payload makes no second event of it', async () => {
   for (let n = 0; n < 3; n++) answers.push(await door.send(thread.on('opened', 'a', 1)))
   expect(answers.map(({ body }) => body.decision)).toEqual(['accepted', 'duplicate', 'duplicate'])
   await door.processed()
-  const { items } = await door.store.listRuns({}, { limit: 10, cursor: null })
+  const { items } = await door.store.runs.list({}, { limit: 10, cursor: null })
   expect(items).toHaveLength(1)
 })
 
@@ -38,7 +38,7 @@ it('every repeat is told the runs of the first, also while they are being made',
   const answers = await Promise.all(Array.from({ length: 30 }, () => door.send(webhook)))
   const repeats = answers.filter(({ body }) => body.decision === 'duplicate')
   expect(repeats).toHaveLength(29)
-  const { items } = await door.store.listRuns({}, { limit: 10, cursor: null })
+  const { items } = await door.store.runs.list({}, { limit: 10, cursor: null })
   expect(items).toHaveLength(1)
   for (const { body } of repeats) expect(body.run_ids).toEqual([items[0]?.id])
 })
@@ -52,9 +52,9 @@ describe('an event in both `on` and `rerunOn`', () => {
     return newest?.outcomes
   }
   const finish = async (): Promise<void> => {
-    const leased = await door.store.leaseRun(leaseRequest({ types: ['both'] }), null)
+    const leased = await door.store.runs.lease(leaseRequest({ types: ['both'] }), null)
     if (leased === null) throw new Error('no run is pending')
-    await door.store.completeRun(completion(leased, 'succeeded'), null)
+    await door.store.runs.complete(completion(leased, 'succeeded'), null)
   }
 
   it('starts a run for a head that has none, and runs a finished one again', async () => {
@@ -70,7 +70,7 @@ describe('an event in both `on` and `rerunOn`', () => {
     door = await openDoor({ runs: { both } })
     const { on, repo, repository, number } = newThread()
     expect(await decided(on('synchronize', 'b', 2))).toMatchObject([{ reason: 'new' }])
-    const [subject] = await door.store.subjectsOf(repo, number, repository.id)
+    const [subject] = await door.store.runs.subjectsOf(repo, number, repository.id)
     expect(subject?.headAt).toBe(Date.parse(atSecond(2)))
     expect(await decided(on('synchronize', 'a', 1))).toMatchObject([{ result: 'ignored' }])
   })

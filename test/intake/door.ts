@@ -76,13 +76,13 @@ const patienceMs = 20_000
 
 async function allProcessed(store: Store): Promise<readonly InboxEntry[]> {
   const giveUpAt = Date.now() + patienceMs
-  while ((await store.inboxBacklog()).waiting > 0 && Date.now() < giveUpAt) {
+  while ((await store.inbox.backlog()).waiting > 0 && Date.now() < giveUpAt) {
     await new Promise((resolve) => setTimeout(resolve, lookEveryMs))
   }
   const all: InboxEntry[] = []
   let cursor: string | null = null
   do {
-    const page = await store.listInbox({}, { limit: 1000, cursor })
+    const page = await store.inbox.list({}, { limit: 1000, cursor })
     all.push(...page.items)
     cursor = page.nextCursor
   } while (cursor !== null)

@@ -50,7 +50,7 @@ describe.each(claims)('on %s, after a claim whose clock was %d ms fast', (databa
 
   it('its run that failed is worked on by the next event', async () => {
     const { runs, store } = world.server.app
-    const [run] = (await store.listRuns({}, { limit: 1, cursor: null })).items
+    const [run] = (await store.runs.list({}, { limit: 1, cursor: null })).items
     await runs.cancel(run!.id, 'test')
     expect(await claim(100, aheadMs)).toMatchObject({ reason: 'retry' })
     await runs.cancel(run!.id, 'test')

@@ -124,10 +124,10 @@ export class LossyWorld {
     const { store } = this.server.app
     await this.hook.settled()
     await until(
-      () => store.inboxBacklog(),
+      () => store.inbox.backlog(),
       ({ waiting }) => waiting === 0,
     )
-    const { items } = await store.listRuns({}, page)
+    const { items } = await store.runs.list({}, page)
     return items
       .map(({ pr, headSha, state }) => `#${pr} ${Number(headSha)} ${state}`)
       .toSorted((a, b) => a.localeCompare(b))

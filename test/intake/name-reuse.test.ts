@@ -16,7 +16,7 @@ import { runPolicy } from '../../src/settings/run-policy.ts'
 import { withTypeDefaults } from '../../src/settings/type-defaults.ts'
 import { openSqlite } from '../../src/stores/open-sqlite.ts'
 import type { ClaimAnswer, Store } from '../../src/store.ts'
-import { decided, newWebhook } from '../conformance/webhooks.ts'
+import { decided, newWebhook } from '../conformance/inbox/webhooks.ts'
 
 const seams = { clock: systemClock, random: systemRandom, scheduler: systemScheduler }
 const types = withTypeDefaults({
@@ -77,9 +77,9 @@ async function push(at: ActMaker, name: string, id: number, head: string): Promi
 async function claimBy(at: ActMaker, event: WebhookEvent): Promise<ClaimAnswer | undefined> {
   const { webhookId, repo } = event
   const lane = laneOf(event)
-  const { entry } = await store.receiveWebhook(newWebhook({ webhookId, lane, repo }))
+  const { entry } = await store.inbox.receive(newWebhook({ webhookId, lane, repo }))
   const acts = await at.actsFor(event, await at.routesFor(event))
-  return (await store.settleWebhook(decided(entry, ...acts))).claims[0]
+  return (await store.inbox.finish(decided(entry, ...acts))).claims[0]
 }
 
 /** A branch of this repository has this commit now. */

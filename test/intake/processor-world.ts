@@ -63,22 +63,24 @@ export class World {
     this.processor = new Processor({
       store: {
         now: () => this.now,
-        dueWebhooks: async ({ after = null }) => this.#due(after),
-        webhookBody: async (arrival) => {
-          if (this.storeIsAway || this.bodyIsDamaged === arrival) throw away()
-          return { headers: '{}', body: this.bodies.get(arrival) ?? Buffer.alloc(0) }
-        },
-        settleWebhook: async (decided) => {
-          if (decided.givenUp !== true) await this.settling(decided.entryId)
-          if (this.unclear.has(decided.entryId) && decided.looked !== true) {
-            return { result: 'look', entry: null, claims: [], cancelled: [] } as const
-          }
-          return this.#settle(decided.entryId, decided)
-        },
-        postponeWebhook: async (id, dueAt, lastError) => {
-          if (this.storeIsAway) throw away()
-          const entry = this.entry(id)
-          this.#write({ ...entry, dueAt, tries: entry.tries + 1, lastError })
+        inbox: {
+          due: async ({ after = null }) => this.#due(after),
+          body: async (arrival) => {
+            if (this.storeIsAway || this.bodyIsDamaged === arrival) throw away()
+            return { headers: '{}', body: this.bodies.get(arrival) ?? Buffer.alloc(0) }
+          },
+          finish: async (decided) => {
+            if (decided.givenUp !== true) await this.settling(decided.entryId)
+            if (this.unclear.has(decided.entryId) && decided.looked !== true) {
+              return { result: 'look', entry: null, claims: [], cancelled: [] } as const
+            }
+            return this.#settle(decided.entryId, decided)
+          },
+          postpone: async (id, dueAt, lastError) => {
+            if (this.storeIsAway) throw away()
+            const entry = this.entry(id)
+            this.#write({ ...entry, dueAt, tries: entry.tries + 1, lastError })
+          },
         },
       },
       runs: { announceClaim: say, announceSwept: say },

@@ -65,7 +65,7 @@ describe.each(databases)('on %s, a comment', (database) => {
     expect(await world.runs()).toEqual(['#1 100 superseded', '#1 101 pending'])
     // Arrival decided; GitHub is asked, and what it says must not be of what comes next.
     await until(
-      () => world.server.app.store.listAudit({ type: 'run.head_verified' }, page),
+      () => world.server.app.store.audit.list({ type: 'run.head_verified' }, page),
       ({ items }) => items.length === 1,
     )
     world.push(1, 100)

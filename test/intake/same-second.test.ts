@@ -15,7 +15,7 @@ const thread = newThread()
 
 async function stateOf(head: string): Promise<string | undefined> {
   const of = { repo: thread.repo, pr: thread.number, headSha: shaOf(head) }
-  const { items } = await door.store.listRuns(of, { limit: 10, cursor: null })
+  const { items } = await door.store.runs.list(of, { limit: 10, cursor: null })
   return items[0]?.state
 }
 
@@ -51,7 +51,7 @@ it('told once more, late and under new GUIDs: GitHub is looked at, nothing start
     const { github, name, hook } = world
     const runs = async () => {
       await world.runs()
-      const { items } = await world.server.app.store.listRuns({}, { limit: 10, cursor: null })
+      const { items } = await world.server.app.store.runs.list({}, { limit: 10, cursor: null })
       return items.map(({ headSha, state, round }) => [Number(headSha), state, round])
     }
     world.openPull(1)

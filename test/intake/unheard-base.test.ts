@@ -13,7 +13,7 @@ const dev = { baseRef: 'dev', baseSha: 'd'.repeat(40) }
 
 async function runs(): Promise<string[]> {
   await world.runs()
-  const { items } = await world.server.app.store.listRuns({}, { limit: 10, cursor: null })
+  const { items } = await world.server.app.store.runs.list({}, { limit: 10, cursor: null })
   return items.map(({ baseSha, headSha, state }) => `${baseSha![0]} ${Number(headSha)} ${state}`)
 }
 

@@ -42,7 +42,7 @@ describe('a person deletes it', () => {
     expect(anchors(here)[0]?.body).toContain('still here')
     expect(creates(here.github)).toBe(2)
     const page = await here.now(
-      here.store.listAudit({ type: 'run.anchor.recreated' }, { limit: 10, cursor: null }),
+      here.store.audit.list({ type: 'run.anchor.recreated' }, { limit: 10, cursor: null }),
     )
     expect(page.items).toHaveLength(1)
     expect(page.items[0]?.data).toEqual({
@@ -77,7 +77,7 @@ describe('a person deletes it', () => {
     expect(anew?.body).toContain('update 4')
     expect(creates(here.github)).toBe(2)
     const page = await here.now(
-      here.store.listAudit({ type: 'run.anchor.recreated' }, { limit: 10, cursor: null }),
+      here.store.audit.list({ type: 'run.anchor.recreated' }, { limit: 10, cursor: null }),
     )
     expect(page.items.map(({ data }) => data)).toEqual([
       { old_id: String(old?.id), new_id: String(anew?.id), reason: 'deleted' },

@@ -34,7 +34,7 @@ it('a sent comment that cannot be read is left alone after its deadline', async 
   expect(anchor).toMatchObject({ status: 'SENT', dueAt: null, protocol: { unsettled: true } })
   const { store, now } = world
   const { items } = await now(
-    store.listAudit({ type: 'delivery.settled' }, { limit: 10, cursor: null }),
+    store.audit.list({ type: 'delivery.settled' }, { limit: 10, cursor: null }),
   )
   expect(items.map(({ data }) => [data['reason'], data['shows']])).toEqual([['deadline', null]])
 })

@@ -36,12 +36,12 @@ async function addKnown(here: World, name: string): Promise<number> {
   here.github.addRepository(name)
   addPulls(here, name, 5)
   const { id } = here.github.repository(name)
-  await here.now(here.store.learnRepository(name, id, here.time.wallMs(), 'github'))
+  await here.now(here.store.repositories.learn(name, id, here.time.wallMs(), 'github'))
   return id
 }
 
 const meant = async (here: World, name: string) =>
-  (await here.now(here.store.repositoryNamed(name)))?.githubId
+  (await here.now(here.store.repositories.named(name)))?.githubId
 const stateOf = ({ github }: World, name: string, n: number) =>
   github.latestStatus(name, head(n), context)?.state
 
@@ -52,20 +52,20 @@ describe('the id of another repository', () => {
     const secretId = await addKnown(here, secret)
     const victim = await here.claim(5, { repo: secret })
     const limited = { scope: 'worker', name: 't', userId: null, repos: [repo], actor: 'admin' }
-    const { token } = await here.now(store.createToken({ ...limited, secret: 'x' }, null))
+    const { token } = await here.now(store.tokens.create({ ...limited, secret: 'x' }, null))
     await here.claim(1)
     const slip = here.claim(2, { repoId: secretId, eventAt: here.time.wallMs() })
     await expect(slip).rejects.toMatchObject(mismatch)
-    expect(await here.now(store.run(victim.run!.id))).toMatchObject({ state: 'running' })
-    const { limits } = (await here.now(store.token(token.id)))!
-    const place = await here.now(store.repositoryNamed(secret))
+    expect(await here.now(store.runs.get(victim.run!.id))).toMatchObject({ state: 'running' })
+    const { limits } = (await here.now(store.tokens.get(token.id)))!
+    const place = await here.now(store.repositories.named(secret))
     expect(reachesRepository(limits, place)).toBe(false)
   })
 
   it('gives that one no invented name, and its results are shown', async () => {
     const { here, ownId } = await opened({ app: true })
     here.startPublisher()
-    await here.now(here.store.learnRepository(repo, ownId, here.time.wallMs(), 'github'))
+    await here.now(here.store.repositories.learn(repo, ownId, here.time.wallMs(), 'github'))
     const victim = await here.claim(1)
     await here.time.pass(10 * second)
     // GitHub shows us no such repository, so the claim goes by its name alone.
@@ -74,7 +74,7 @@ describe('the id of another repository', () => {
     await here.complete(victim)
     await here.time.pass(hour)
     expect(stateOf(here, repo, 1)).toBe('success')
-    expect((await here.now(here.store.repositoryNamed(repo)))?.name).toBe(repo)
+    expect((await here.now(here.store.repositories.named(repo)))?.name).toBe(repo)
     expect(await meant(here, 'evil/new')).toBeNull()
   })
 
@@ -135,7 +135,7 @@ describe('the right id', () => {
 
   it('of a renamed repository joins what was claimed by either name', async () => {
     const { here, ownId } = await opened()
-    await here.now(here.store.learnRepository(repo, ownId, here.time.wallMs(), 'github'))
+    await here.now(here.store.repositories.learn(repo, ownId, here.time.wallMs(), 'github'))
     const first = await here.claim(1)
     here.github.rename(repo, 'acme/gadgets')
     const again = await here.claim(1, { repo: 'acme/gadgets', repoId: ownId })
@@ -149,8 +149,10 @@ describe('the right id', () => {
     here.github.rename(repo, 'acme/other')
     here.github.rename('acme/other', 'acme/gadgets')
     const claimed = await here.claim(1, { repo: 'acme/other', repoId: ownId })
-    const subject = await here.now(here.store.subject(claimed.run!.subjectId))
-    expect(await here.now(here.store.repository(subject!.scope))).toMatchObject({ githubId: ownId })
+    const subject = await here.now(here.store.runs.subject(claimed.run!.subjectId))
+    expect(await here.now(here.store.repositories.get(subject!.scope))).toMatchObject({
+      githubId: ownId,
+    })
     expect(await meant(here, 'acme/other')).toBe(other)
   })
 
@@ -181,7 +183,7 @@ describe('where GitHub cannot be asked', () => {
   it('a claim against GitHub’s word is refused, and told to try again', async () => {
     const { here, ownId } = await opened()
     const { faults } = here.github
-    await here.now(here.store.learnRepository(repo, ownId, here.time.wallMs(), 'github'))
+    await here.now(here.store.repositories.learn(repo, ownId, here.time.wallMs(), 'github'))
     faults.add({ on: { route: named, times: 100 }, fault: faults.serverError(502) })
     const refused = await here.claim(1, { repoId: nobodys }).catch((error: unknown) => error)
     expect(refused).toMatchObject(mismatch)

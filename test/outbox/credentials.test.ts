@@ -242,7 +242,7 @@ it('an operator lifts a block, and what waited is tried at once', async () => {
   await time.pass(5 * second)
   expect(await world.delivery('status')).toMatchObject({ status: 'SENT' })
   const page = { limit: 5, cursor: null }
-  const told = await now(store.listAudit({ type: 'operator.identity_unblocked' }, page))
+  const told = await now(store.audit.list({ type: 'operator.identity_unblocked' }, page))
   expect(told.items.map(({ actor, data }) => [actor, data['identity']])).toEqual([
     ['operator', 'github:user'],
   ])

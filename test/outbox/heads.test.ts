@@ -12,7 +12,7 @@ afterEach(async () => await world?.close())
 
 const anchors = (here: World) => here.github.comments(repo, 5)
 const auditTypes = async (here: World): Promise<string[]> => {
-  const page = await here.now(here.store.listAudit({}, { limit: 1000, cursor: null }))
+  const page = await here.now(here.store.audit.list({}, { limit: 1000, cursor: null }))
   return page.items.map(({ type }) => type)
 }
 

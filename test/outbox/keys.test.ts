@@ -45,7 +45,7 @@ it('a new store with the keys of a lost one adopts its anchor and its check run'
   expect(bodies(next)[0]).toContain('The result.')
   expect(creates(next.github)).toBe(1)
   expect(next.github.checkRuns(repo, head(1))).toMatchObject([{ conclusion: 'success' }])
-  const types = (await next.now(next.store.listAudit({}, { limit: 100, cursor: null }))).items
+  const types = (await next.now(next.store.audit.list({}, { limit: 100, cursor: null }))).items
   expect(types.map(({ type }) => type)).toContain('run.anchor.adopted')
 })
 

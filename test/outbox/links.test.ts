@@ -27,7 +27,7 @@ it('a comment does not link to the server that wrote it', async () => {
   }
   const server = await openLiveServer({ folder, env })
   try {
-    await server.app.store.claimRun(announcedClaim(), null)
+    await server.app.store.runs.claim(announcedClaim(), null)
     const [comment] = await until(
       async () => github.comments(repo, 5),
       (comments) => comments.length > 0,

@@ -52,7 +52,9 @@ describe('a name that another repository has taken', () => {
     const claimed = await here.claim()
     await here.time.pass(5 * second)
     giveNameAway(here)
-    await here.now(here.store.learnRepository(repo, here.github.repository(repo).id, 'now', 'test'))
+    await here.now(
+      here.store.repositories.learn(repo, here.github.repository(repo).id, 'now', 'test'),
+    )
     await here.complete(claimed, 'A private result.')
     await here.time.pass(hour)
     expectAllInOldPlace(here, 'A private result.')
@@ -61,7 +63,9 @@ describe('a name that another repository has taken', () => {
   it('an event brought the id before the first write: nothing is written by name', async () => {
     const here = await openWorld()
     world = here
-    await here.now(here.store.learnRepository(repo, here.github.repository(repo).id, 'now', 'test'))
+    await here.now(
+      here.store.repositories.learn(repo, here.github.repository(repo).id, 'now', 'test'),
+    )
     const claimed = await here.claim()
     giveNameAway(here)
     here.startPublisher()
@@ -181,7 +185,7 @@ describe('an id that only a program beside the server has told', () => {
   it('fails also where the other name was heard of meanwhile', async () => {
     const { here, forkId } = await openedWithFork()
     const claimed = await here.claim(1, { repoId: forkId })
-    await here.now(here.store.learnRepository(fork, forkId, 'now', 'github'))
+    await here.now(here.store.repositories.learn(fork, forkId, 'now', 'github'))
     here.startPublisher()
     await here.complete(claimed, 'A private result.')
     await here.time.pass(hour)
@@ -248,7 +252,7 @@ describe('an id that only a program beside the server has told', () => {
     world = here
     const repoId = here.github.repository(repo).id
     await here.claim(1, { repoId })
-    await here.now(here.store.learnRepository(repo, repoId, here.time.wallMs(), 'github'))
+    await here.now(here.store.repositories.learn(repo, repoId, here.time.wallMs(), 'github'))
     here.startPublisher()
     await here.time.pass(minute)
     expect(shown(here, repo)).toHaveLength(1)

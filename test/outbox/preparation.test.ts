@@ -48,7 +48,9 @@ async function step(
 const opened = async (): Promise<World> => {
   const here = await openWorld({ announcement: { anchorPer: null } })
   world = here
-  await here.now(here.store.learnRepository(repo, here.github.repository(repo).id, 'now', 'test'))
+  await here.now(
+    here.store.repositories.learn(repo, here.github.repository(repo).id, 'now', 'test'),
+  )
   await here.claim()
   return here
 }

@@ -25,7 +25,7 @@ async function purged(
   await here.complete(claimed, 'The first result.')
   await here.time.pass(hour)
   const limits = { finishedMs: 0, supersededMs: 0, eventMs: day, auditMs: day }
-  expect(await here.now(here.store.purge(limits, 'test'))).toMatchObject({ runs: 1 })
+  expect(await here.now(here.store.upkeep.purge(limits, 'test'))).toMatchObject({ runs: 1 })
 }
 
 /** It never arrived either, but who sends it cannot know. */

@@ -34,10 +34,11 @@ async function opened(name: string, beside?: World): Promise<World> {
   return world
 }
 
-async function backUp(world: World): Promise<void> {
+/** The disk takes its own time for it, and meanwhile none passes in the world. */
+async function backUp(): Promise<void> {
   const target = join(folder, 'copy.db')
   const copied = { target, replace: false, random: systemRandom, onProgress: () => undefined }
-  await world.now(backupSqlite(join(folder, 'live.db'), copied))
+  await backupSqlite(join(folder, 'live.db'), copied)
 }
 
 /** The first store is lost, the copy takes its place. */
@@ -45,7 +46,7 @@ async function restore(lost: World): Promise<World> {
   await lost.close()
   worlds.splice(worlds.indexOf(lost), 1)
   const restored = await opened('copy.db', lost)
-  await restored.now(restored.store.beat())
+  await restored.now(restored.store.upkeep.beat())
   restored.startPublisher()
   return restored
 }
@@ -61,7 +62,7 @@ describe('a restored store', () => {
     await first.time.pass(5 * second)
     await first.complete(claimed, 'The result.')
     await first.time.pass(5 * second)
-    await backUp(first)
+    await backUp()
     await first.claim(1, { rerun: true })
     await first.time.pass(minute)
     expect(first.github.latestStatus(repo, head(1), context)?.state).toBe('pending')
@@ -80,7 +81,7 @@ describe('a restored store', () => {
   it('finds what was made after the backup, and makes none of it again', async () => {
     const first = await opened('live.db')
     first.startPublisher()
-    await backUp(first)
+    await backUp()
     const claimed = await first.claim()
     await first.publish(claimed, 'note', 'github-comment', { form: 'text', body: 'A note.' })
     await first.time.pass(minute)
@@ -100,13 +101,13 @@ describe('a restored store', () => {
   it('closes what was shown as under way, though its run is over before it is shown', async () => {
     const first = await opened('live.db')
     first.startPublisher()
-    await backUp(first)
+    await backUp()
     await first.claim()
     await first.time.pass(minute)
     expect(first.github.latestStatus(repo, head(1), context)?.state).toBe('pending')
     const restored = await restore(first)
     const { run } = await restored.claim()
-    await restored.now(restored.store.cancelRun(run?.id ?? '', 'test', null))
+    await restored.now(restored.store.runs.cancel(run?.id ?? '', 'test', null))
     await restored.time.pass(hour)
     const states = restored.github.statuses(repo, head(1), context).map(({ state }) => state)
     expect(states).toEqual(['pending', 'error'])
@@ -124,7 +125,7 @@ describe('a restored store', () => {
     await first.time.pass(minute)
     await first.complete(await first.claim(1, { rerun: true }), 'The second result.')
     await first.time.pass(minute)
-    await backUp(first)
+    await backUp()
     const restored = await restore(first)
     await restored.time.pass(hour)
     expect(summaries(restored)).toEqual(['The first result.', 'The second result.'])
@@ -135,7 +136,7 @@ describe('a restored store', () => {
     first.startPublisher()
     await first.complete(await first.claim(), 'The first result.')
     await first.time.pass(minute)
-    await backUp(first)
+    await backUp()
     const restored = await restore(first)
     const again = await restored.claim(1, { rerun: true })
     await restored.time.pass(minute)
@@ -149,7 +150,7 @@ describe('a restored store', () => {
     first.startPublisher()
     await first.complete(await first.claim())
     await first.time.pass(minute)
-    await backUp(first)
+    await backUp()
     await first.complete(await first.claim(1, { rerun: true }))
     await first.time.pass(minute)
     await first.claim(1, { rerun: true })
@@ -166,8 +167,8 @@ describe('a restored store', () => {
   it('closes what a rerun since the backup showed, where nothing was shown before', async () => {
     const first = await opened('live.db')
     const { run } = await first.claim()
-    await first.now(first.store.cancelRun(run?.id ?? '', 'test', null))
-    await backUp(first)
+    await first.now(first.store.runs.cancel(run?.id ?? '', 'test', null))
+    await backUp()
     first.startPublisher()
     await first.claim(1, { rerun: true })
     await first.time.pass(minute)
@@ -183,8 +184,8 @@ describe('a restored store', () => {
   it('shows nothing of what had not been shown, where nothing was since', async () => {
     const first = await opened('live.db')
     const { run } = await first.claim()
-    await first.now(first.store.cancelRun(run?.id ?? '', 'test', null))
-    await backUp(first)
+    await first.now(first.store.runs.cancel(run?.id ?? '', 'test', null))
+    await backUp()
     const restored = await restore(first)
     await restored.time.pass(hour)
     expect(anchors(restored)).toEqual([])
@@ -207,10 +208,10 @@ describe('a restored store', () => {
       const first = await opened('live.db')
       delay(first, /comments$/)
       first.startPublisher()
-      if (when === 'after') await backUp(first)
+      if (when === 'after') await backUp()
       const claimed = await first.claim()
       await first.time.pass(2 * second)
-      if (when === 'before') await backUp(first)
+      if (when === 'before') await backUp()
       await first.complete(claimed, 'The result.')
       await first.time.pass(2 * minute)
       expect(anchors(first)).toHaveLength(1)
@@ -226,7 +227,7 @@ describe('a restored store', () => {
     const first = await opened('live.db')
     delay(first, /statuses/)
     first.startPublisher()
-    await backUp(first)
+    await backUp()
     await first.claim()
     await first.time.pass(minute)
     const restored = await restore(first)
@@ -238,11 +239,11 @@ describe('a restored store', () => {
   it('says a status of before the backup anew, and once', async () => {
     const first = await opened('live.db')
     const { run } = await first.claim()
-    await backUp(first)
+    await backUp()
     const restored = await restore(first)
     for (let round = 2; round < 5; round += 1) {
       await restored.time.pass(5 * second)
-      await restored.now(restored.store.cancelRun(run?.id ?? '', 'test', null))
+      await restored.now(restored.store.runs.cancel(run?.id ?? '', 'test', null))
       await restored.claim(1, { rerun: true })
     }
     await restored.time.pass(hour)
@@ -253,12 +254,12 @@ describe('a restored store', () => {
   it('does not repeat the status it finds, though it looked for an older version', async () => {
     const first = await opened('live.db')
     first.startPublisher()
-    await backUp(first)
+    await backUp()
     await first.claim()
     await first.time.pass(minute)
     const restored = await restore(first)
     const { run } = await restored.claim()
-    await restored.now(restored.store.cancelRun(run?.id ?? '', 'test', null))
+    await restored.now(restored.store.runs.cancel(run?.id ?? '', 'test', null))
     const { faults } = restored.github
     const on = { method: 'GET', route: /statuses/ }
     const look = faults.add({ on, fault: faults.lateAnswer(3 * second) })
@@ -275,7 +276,7 @@ describe('a restored store', () => {
   it('makes a new check run where the one it finds is completed', async () => {
     const first = await opened('live.db')
     first.startPublisher()
-    await backUp(first)
+    await backUp()
     await first.complete(await first.claim())
     await first.time.pass(minute)
     const restored = await restore(first)
@@ -293,7 +294,7 @@ describe('a restored store', () => {
     first.startPublisher()
     await first.complete(await first.claim(), 'The result.')
     await first.time.pass(minute)
-    await backUp(first)
+    await backUp()
     first.github.deleteCommentAs('octocat', first.github.comments(repo, 5)[0]?.id ?? 0)
     await first.claim(1, { rerun: true })
     await first.time.pass(5 * minute)
@@ -309,7 +310,7 @@ describe('a restored store', () => {
     first.startPublisher()
     await first.complete(await first.claim())
     await first.time.pass(minute)
-    await backUp(first)
+    await backUp()
     first.github.deleteCommentAs('octocat', first.github.comments(repo, 5)[0]?.id ?? 0)
     const restored = await restore(first)
     await restored.time.pass(hour)
@@ -321,7 +322,7 @@ describe('a restored store', () => {
     first.startPublisher()
     await first.complete(await first.claim())
     await first.time.pass(minute)
-    await backUp(first)
+    await backUp()
     const restored = await restore(first)
     const before = restored.github.requests.length
     await restored.time.pass(hour)
@@ -338,8 +339,8 @@ describe('a restored store', () => {
     await first.time.pass(minute)
     await first.now(publisher.stop())
     first.time.jump(8 * day)
-    await first.now(first.store.beat())
-    await backUp(first)
+    await first.now(first.store.upkeep.beat())
+    await backUp()
     const restored = await restore(first)
     const before = restored.github.requests.length
     await restored.time.pass(hour)
@@ -356,8 +357,8 @@ it('a thread older than what the store remembers is looked at before a comment',
   await here.now(publisher.stop())
   here.time.jump(400 * day)
   const limits = { finishedMs: day, supersededMs: day, eventMs: day, auditMs: day }
-  await here.now(here.store.purge(limits, 'test'))
-  await here.now(here.store.purge(limits, 'test'))
+  await here.now(here.store.upkeep.purge(limits, 'test'))
+  await here.now(here.store.upkeep.purge(limits, 'test'))
   expect(await here.deliveries()).toEqual([])
   here.startPublisher()
   here.github.push(repo, 5, head(2))

@@ -48,7 +48,9 @@ it('stopped with runs in hand: no notice, and the next server goes on (scenario 
   expect(github.requests.length).toBe(before)
   expect(github.comments(repo, 5)).toEqual([shown])
   expect(github.latestStatus(repo, head(1), context)?.state).toBe('pending')
-  expect(await here.now(here.store.run(claimed.run?.id ?? ''))).toMatchObject({ state: 'running' })
+  expect(await here.now(here.store.runs.get(claimed.run?.id ?? ''))).toMatchObject({
+    state: 'running',
+  })
   here.startPublisher()
   await time.pass(10 * second)
   expect(github.comments(repo, 5)).toMatchObject([{ id: shown?.id }])

@@ -12,15 +12,16 @@ import { defaultPublishing } from '../../src/domain/outbox/schedule.ts'
 import type { BudgetLimits } from '../../src/domain/outbox/budget.ts'
 import type { Announcement, RunPolicy } from '../../src/domain/run.ts'
 import { createGitHub } from '../../src/github/create-github.ts'
-import { GitHubQuestions } from '../../src/intake/github-questions.ts'
 import { learnRename } from '../../src/learn-rename.ts'
 import { noMetrics } from '../../src/metrics.ts'
-import { openIsOurs, openOutbox } from '../../src/outbox/open-outbox.ts'
+import { openNode, type HoldfastNode } from '../../src/node.ts'
+import { openIsOurs } from '../../src/outbox/open-outbox.ts'
 import type { Publisher } from '../../src/outbox/publisher.ts'
 import type { Random } from '../../src/random.ts'
-import { createRuns } from '../../src/runs/create-runs.ts'
+import { createRuns, type RunsService } from '../../src/runs/create-runs.ts'
 import type { Claimed } from '../../src/runs/runs.ts'
 import { hashLeaseToken } from '../../src/secrets.ts'
+import { withTypeDefaults } from '../../src/settings/type-defaults.ts'
 import { SeededRandom } from '../../src/simulation/seeded-random.ts'
 import { VirtualTime } from '../../src/simulation/virtual-time.ts'
 import type { GitHubSimulator } from '../../src/simulator/index.ts'
@@ -98,7 +99,7 @@ export async function openWorld(options: WorldOptions = {}) {
   const publishing = { ...defaultPublishing, pollMs: 5 * second, ...options.rules }
   const file = { path: options.path ?? ':memory:', exclusive: false }
   const store = openSqlite(file, { ...seams, publishing, channels: githubDeclarations })
-  await withTime(time, store.recordMode('live'))
+  await withTime(time, store.upkeep.recordMode('live'))
   await time.pass(second)
   const isOld = options.youngThread === false
   const createdAt = options.beside?.createdAt ?? time.wallMs() - (isOld ? hour : 0)
@@ -106,7 +107,8 @@ export async function openWorld(options: WorldOptions = {}) {
     github.addPull(repo, { number: 5, headSha: head(1), baseSha, createdAt })
   }
   const base = { options, seams, store, github }
-  const runs = runsOf(base)
+  const node = nodeOf(base)
+  const runs = runsOf(base, node)
   const opened: Publisher[] = []
   const act = <T>(work: Promise<T>): Promise<T> => {
     // Hours go by in these tests, and regular looks would be most of their work: so they are rare,
@@ -126,7 +128,8 @@ export async function openWorld(options: WorldOptions = {}) {
     connection: connectionOf(base),
     /** One more node that publishes from the same store. */
     startPublisher: (fetch = github.fetch): Publisher => {
-      const publisher = publisherOf(base, fetch)
+      const { publisher } = nodeOf(base, fetch)
+      if (publisher === null) throw new Error('this node publishes')
       opened.push(publisher)
       publisher.start()
       return publisher
@@ -178,7 +181,7 @@ function actsOf(
         ),
       ),
     report: (claimed: Claimed, text: string) =>
-      act(store.reportStatus({ ...holderOf(claimed), text, actor: 'test' }, null)),
+      act(store.runs.reportStatus({ ...holderOf(claimed), text, actor: 'test' }, null)),
     complete: (claimed: Claimed, summary = 'Done.') =>
       act(runs.complete({ ...holderOf(claimed), outcome: 'succeeded', summary }, 'test')),
     deliveries: async () => (await act(store.outbox.list({}, { limit: 100, cursor: null }))).items,
@@ -213,31 +216,42 @@ interface Base {
   readonly github: GitHubSimulator
 }
 
-function runsOf(base: Base) {
+/** A node of its own, of which only what a test starts is at work. */
+function nodeOf(base: Base, fetch = base.github.fetch): HoldfastNode {
   const { options, seams, store } = base
-  const questions = new GitHubQuestions({ github: connectionOf(base), store, clock: seams.clock })
-  const announcement = {
-    anchorPer: 'subject',
-    statusContext: context,
-    checkName: null,
-    locale: 'en',
-    ...options.announcement,
-  } as const
-  return createRuns({
+  return openNode({
     ...seams,
-    store,
-    log,
-    leaseMs: hour,
-    policyOf: (): RunPolicy => ({
-      onNewer: 'supersede',
-      attempts: 3,
-      timeoutMs: 6 * hour,
-      pendingTimeoutMs: 6 * hour,
-      announcement,
-    }),
-    headSource: null,
-    ...(options.library !== true && { nameSource: questions }),
+    ...withTypeDefaults({}),
+    ...{ store, log, metrics: noMetrics, types: {}, webhookSecrets: [], isAlone: false },
+    ...{ leaseMs: hour, policyOf: () => policyOf(options) },
+    limits: { ...noLimits, ...options.limits },
+    ask: null,
+    publishTo: connectionOf(base, fetch),
   })
+}
+
+function policyOf(options: WorldOptions): RunPolicy {
+  return {
+    onNewer: 'supersede',
+    attempts: 3,
+    timeoutMs: 6 * hour,
+    pendingTimeoutMs: 6 * hour,
+    announcement: {
+      anchorPer: 'subject',
+      statusContext: context,
+      checkName: null,
+      locale: 'en',
+      ...options.announcement,
+    },
+  }
+}
+
+/** A program that embeds Holdfast cannot ask GitHub what a name means. */
+function runsOf(base: Base, node: HoldfastNode): RunsService {
+  const { options, seams, store } = base
+  if (options.library !== true) return node.runs
+  const policy = { leaseMs: hour, policyOf: () => policyOf(options) }
+  return createRuns({ ...seams, ...policy, store, log, headSource: null })
 }
 
 function connectionOf({ options, seams, store, github }: Base, fetch = github.fetch) {
@@ -251,19 +265,6 @@ function connectionOf({ options, seams, store, github }: Base, fetch = github.fe
     version: 'test',
     credentials: options.app === true ? { appId: '12', privateKey: appKeyPem } : { token: 'token' },
     onRenamed: (...told) => void learnRename(store, ...told, 'github'),
-  })
-}
-
-function publisherOf(base: Base, fetch: typeof globalThis.fetch): Publisher {
-  const { options, seams, store } = base
-  const connection = connectionOf(base, fetch)
-  return openOutbox({
-    ...seams,
-    store,
-    github: connection,
-    limits: { ...noLimits, ...options.limits },
-    metrics: noMetrics,
-    log,
   })
 }
 

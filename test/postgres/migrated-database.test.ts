@@ -29,7 +29,7 @@ it('a database that was used is given out as it was first', async () => {
   const first = await migratedDatabase()
   const before = await look(first.url)
   const store = await openPostgres(first.url, { ...systemSeams, channels: githubDeclarations })
-  await store.claimRun(jobClaim('a-key', 'a-job'), null)
+  await store.runs.claim(jobClaim('a-key', 'a-job'), null)
   await store.close()
   expect(await look(first.url)).not.toEqual(before)
 

@@ -37,7 +37,7 @@ describe.each(databases)('the metrics of a server on $name', ({ name, makePlace 
       'holdfast_runs{state="running"} 1',
       'holdfast_runs{state="pending"} 0',
       'holdfast_inbox_waiting 0',
-      'holdfast_store_seconds_count{verb="claimRun"} 3',
+      'holdfast_store_seconds_count{verb="runs.claim"} 3',
       'holdfast_http_request_seconds_count{route="/v1/runs",method="POST",status="201"} 3',
       'holdfast_group_commit_size_count{kind="batch"} 3',
     ]) {

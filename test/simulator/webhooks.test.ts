@@ -51,7 +51,7 @@ async function inbox(): Promise<string[]> {
 }
 
 async function runs(): Promise<string[]> {
-  const { items } = await door.store.listRuns({}, { limit: 100, cursor: null })
+  const { items } = await door.store.runs.list({}, { limit: 100, cursor: null })
   return items.map(({ headSha, state }) => `${headSha?.slice(0, 1) ?? ''} ${state}`).toSorted()
 }
 

@@ -11,27 +11,21 @@ import { isOpen } from '../../domain/outbox/delivery.ts'
 import type { PublishingRules } from '../../domain/outbox/schedule.ts'
 import type { Run } from '../../domain/run.ts'
 import type { Subject } from '../../domain/subject.ts'
-import type { OutboxStore } from '../../outbox-store.ts'
-import type { Store } from '../../store.ts'
+import type { OutboxStore } from '../../store/outbox-store.ts'
+import type { Store, StorePart } from '../../store.ts'
 import { readSignatures } from '../refused-signatures.ts'
 import { textOf } from './plain-words.ts'
 
-export type WhyStore = Pick<
-  Store,
-  | 'now'
-  | 'run'
-  | 'subject'
-  | 'subjectsOf'
-  | 'runAhead'
-  | 'listRuns'
-  | 'listAudit'
-  | 'inboxEntry'
-  | 'listInbox'
-  | 'repositoryNames'
-  | 'vitals'
-> & {
-  readonly outbox: Pick<OutboxStore, 'delivery' | 'messageBefore' | 'list' | 'budgets' | 'rules'>
-}
+export type WhyStore = StorePart<{
+  runs: 'get' | 'subject' | 'subjectsOf' | 'ahead' | 'list'
+  audit: 'list'
+  inbox: 'get' | 'list'
+  repositories: 'names'
+  upkeep: 'vitals'
+}> &
+  Pick<Store, 'now'> & {
+    readonly outbox: Pick<OutboxStore, 'delivery' | 'messageBefore' | 'list' | 'budgets' | 'rules'>
+  }
 
 const runsOfTypeMax = 5
 const rowsMax = 100
@@ -90,12 +84,12 @@ export function lastWord({ webhooks }: Known): InboxEntry | null {
 
 /** Everything about a pull request or an issue. */
 export async function readThread(store: WhyStore, repo: string, number: number): Promise<Known> {
-  const subjects = await store.subjectsOf(repo, number)
+  const subjects = await store.runs.subjectsOf(repo, number)
   const sorted = subjects.toSorted((a, b) => (a.type < b.type ? -1 : 1))
   const read = await Promise.all(
     sorted.map(async (subject) => {
       const page = { limit: runsOfTypeMax, cursor: null }
-      const found = await store.listRuns({ repo, pr: number, type: subject.type }, page)
+      const found = await store.runs.list({ repo, pr: number, type: subject.type }, page)
       return { found, stand: await standOf(store, subject, found.items) }
     }),
   )
@@ -104,7 +98,7 @@ export async function readThread(store: WhyStore, repo: string, number: number):
     ...read.flatMap(({ found }) => found.items),
     ...stands.flatMap(({ run, ahead }) => [run, ahead]).filter((run) => run !== null),
   ])
-  const inbox = await store.listInbox({ repo, number }, { limit: webhooksMax, cursor: null })
+  const inbox = await store.inbox.list({ repo, number }, { limit: webhooksMax, cursor: null })
   const cut = inbox.nextCursor !== null || read.some(({ found }) => found.nextCursor !== null)
   // A purged run is no longer there, but what happened to it may be.
   const purged = stands.flatMap(({ run, subject }) => (run === null ? [subject?.currentRunId] : []))
@@ -134,15 +128,15 @@ async function deliveriesOf(
 async function standOf(store: WhyStore, subject: Subject, runs: readonly Run[]): Promise<Stand> {
   const { currentRunId } = subject
   const listed = runs.find(({ id }) => id === currentRunId)
-  const run = listed ?? (currentRunId === null ? null : await store.run(currentRunId))
-  return { subject, run: run ?? null, ahead: await store.runAhead(subject.id) }
+  const run = listed ?? (currentRunId === null ? null : await store.runs.get(currentRunId))
+  return { subject, run: run ?? null, ahead: await store.runs.ahead(subject.id) }
 }
 
 /** Null when nothing is left of it, not even its audit. */
 export async function readRun(store: WhyStore, id: string): Promise<Known | null> {
-  const run = await store.run(id)
-  const subject = run === null ? null : await store.subject(run.subjectId)
-  const ahead = run === null ? null : await store.runAhead(run.subjectId)
+  const run = await store.runs.get(id)
+  const subject = run === null ? null : await store.runs.subject(run.subjectId)
+  const ahead = run === null ? null : await store.runs.ahead(run.subjectId)
   const runs = run === null ? [] : [run]
   const stands = [{ subject, run, ahead }]
   const known = await withAudit(store, {
@@ -159,14 +153,14 @@ export async function readRun(store: WhyStore, id: string): Promise<Known | null
 
 /** By its id or GUID. Null when nothing is left of it, not even its audit. */
 export async function readWebhook(store: WhyStore, id: string): Promise<Known | null> {
-  const entry = (await store.inboxEntry(id)) ?? (await store.inboxEntry(id.toLowerCase()))
+  const entry = (await store.inbox.get(id)) ?? (await store.inbox.get(id.toLowerCase()))
   if (entry === null) return await readPurgedWebhook(store, id)
-  const first = entry.duplicateOf === null ? null : await store.inboxEntry(entry.duplicateOf)
+  const first = entry.duplicateOf === null ? null : await store.inbox.get(entry.duplicateOf)
   const webhooks = first === null ? [entry] : [entry, first]
   const ids = [
     ...new Set(webhooks.flatMap(({ outcomes }) => outcomes.flatMap((one) => one.runIds))),
   ]
-  const found = await Promise.all(ids.slice(0, webhooksMax).map((runId) => store.run(runId)))
+  const found = await Promise.all(ids.slice(0, webhooksMax).map((runId) => store.runs.get(runId)))
   const runs = found.filter((run) => run !== null)
   const nothing = { stands: [], cut: false, only: null, deliveries: [] }
   const known = await withAudit(store, { ...nothing, runs, ids, webhooks })
@@ -183,7 +177,7 @@ export async function readWebhook(store: WhyStore, id: string): Promise<Known | 
 
 async function readPurgedWebhook(store: WhyStore, id: string): Promise<Known | null> {
   if (!id.startsWith('inb_')) return null
-  const { items } = await store.listAudit({ inboxId: id }, { limit: rowsMax, cursor: null })
+  const { items } = await store.audit.list({ inboxId: id }, { limit: rowsMax, cursor: null })
   if (items.length === 0) return null
   return {
     ...empty,
@@ -212,11 +206,11 @@ const empty: Omit<Known, 'now' | 'rows' | 'rules'> = {
 export async function readDelivery(store: WhyStore, id: string): Promise<Known | null> {
   const delivery = await store.outbox.delivery(id)
   const page = { limit: rowsMax, cursor: null }
-  const { items, nextCursor } = await store.listAudit({ deliveryId: id }, page)
+  const { items, nextCursor } = await store.audit.list({ deliveryId: id }, page)
   if (delivery === null && items.length === 0) return null
   const runIds = [...new Set([delivery?.runId, ...items.map(({ runId }) => runId)])]
   const known = runIds.filter((runId) => typeof runId === 'string').slice(0, runsOfTypeMax)
-  const runs = await Promise.all(known.map((runId) => store.run(runId)))
+  const runs = await Promise.all(known.map((runId) => store.runs.get(runId)))
   const deliveries = delivery === null ? [] : [delivery]
   return {
     ...empty,
@@ -258,7 +252,7 @@ async function servedAtFor(
   store: WhyStore,
   deliveries: readonly Delivery[],
 ): Promise<number | null> {
-  return deliveries.some(isOpen) ? (await store.vitals()).aliveAt : null
+  return deliveries.some(isOpen) ? (await store.upkeep.vitals()).aliveAt : null
 }
 
 type Later =
@@ -279,12 +273,12 @@ interface ReadSoFar extends Omit<Known, Later> {
 
 async function withAudit(store: WhyStore, { ids, ...read }: ReadSoFar): Promise<Known> {
   const page = { limit: rowsMax, cursor: null }
-  const ofRuns = await Promise.all(ids.map((runId) => store.listAudit({ runId }, page)))
+  const ofRuns = await Promise.all(ids.map((runId) => store.audit.list({ runId }, page)))
   const runRows = ofRuns.flatMap(({ items }) => items)
   const webhooks = [...read.webhooks, ...(await furtherWebhooks(store, runRows, read.webhooks))]
   const inboxIds = new Set(webhooks.map(({ id, duplicateOf }) => duplicateOf ?? id))
   const ofWebhooks = await Promise.all(
-    [...inboxIds].map((inboxId) => store.listAudit({ inboxId }, page)),
+    [...inboxIds].map((inboxId) => store.audit.list({ inboxId }, page)),
   )
   const isCut = [...ofRuns, ...ofWebhooks].some(({ nextCursor }) => nextCursor !== null)
   const rows = distinct([...runRows, ...ofWebhooks.flatMap(({ items }) => items)])
@@ -330,7 +324,7 @@ async function furtherWebhooks(
   const guids = newestFirst.map((row) => textOf(row, 'webhook_id')).filter((id) => id !== null)
   const wanted = [...new Set(guids)].filter((guid) => !known.has(guid))
   const found = await Promise.all(
-    wanted.slice(0, furtherWebhooksMax).map((guid) => store.inboxEntry(guid)),
+    wanted.slice(0, furtherWebhooksMax).map((guid) => store.inbox.get(guid)),
   )
   return found.filter((entry) => entry !== null)
 }

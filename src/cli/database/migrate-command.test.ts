@@ -12,7 +12,7 @@ afterEach(() => at.close())
 
 describe('migrate --restored', () => {
   test('has what is open looked for first', async () => {
-    await at.store.recordMode('sandbox')
+    await at.store.upkeep.recordMode('sandbox')
     const first = await at.store.outbox.knowsSince()
     const { code, stdout } = await at.command('migrate', '--restored')
     expect({ code, stdout }).toMatchObject({ code: 0 })
@@ -26,9 +26,9 @@ describe('migrate --restored', () => {
   })
 
   test('says what is to be done if a server was active on what was restored', async () => {
-    await at.store.recordMode('sandbox')
+    await at.store.upkeep.recordMode('sandbox')
     expect((await at.command('migrate', '--restored')).stderr).toBe('')
-    await at.store.beat()
+    await at.store.upkeep.beat()
     const { code, stdout, stderr } = await at.command('migrate', '--restored', '--json')
     const told = { restored: true, open: 0, shown: 0 }
     expect({ code, ...(JSON.parse(stdout) as object) }).toMatchObject({ code: 0, ...told })
@@ -50,7 +50,7 @@ describe('migrate --restored', () => {
   })
 
   test('names the times that the next start names', async () => {
-    await at.store.recordMode('sandbox')
+    await at.store.upkeep.recordMode('sandbox')
     const { stdout } = await at.command('migrate', '--restored')
     const times = (text: string) => (text.match(/\d{4}-\S+?Z/g) ?? []).toSorted()
     const line = restoredLine(await at.store.outbox.restoreNote(), at.store.now())

@@ -2,7 +2,7 @@
 import type { Command } from 'commander'
 import type { DatabaseLook } from '../../domain/database-look.ts'
 import { isActive } from '../../domain/served.ts'
-import type { RestoreNote } from '../../outbox-store.ts'
+import type { RestoreNote } from '../../store/outbox-store.ts'
 import { describeDatabase } from '../../settings/describe-settings.ts'
 import { makeDatabaseFolder } from '../../settings/first-start.ts'
 import { missingSecretFiles } from '../../settings/secret-files.ts'
@@ -100,7 +100,7 @@ async function apply(world: World, settings: Settings, count: number): Promise<v
 async function noteRestore(world: World, settings: Settings): Promise<RestoreNote> {
   const store = await openExisting(world, settings)
   try {
-    const { aliveAt } = await store.vitals()
+    const { aliveAt } = await store.upkeep.vitals()
     if (isActive(aliveAt, store.now())) world.terminal.err(activeText(store.now() - aliveAt))
     return await store.outbox.noteRestore()
   } finally {

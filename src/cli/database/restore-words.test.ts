@@ -1,6 +1,6 @@
 // Goal: whoever restored a database learns what is looked at on GitHub, and until when.
 import { expect, test } from 'vitest'
-import type { RestoreNote } from '../../outbox-store.ts'
+import type { RestoreNote } from '../../store/outbox-store.ts'
 import { notedText, restoredLine } from './restore-words.ts'
 
 const at = Date.UTC(2026, 0, 31, 12)

@@ -2,7 +2,7 @@
  * What a restore leads to, for whoever notes it and whoever starts a server on the copy. Both are
  * told the same two times: of the copy, and of when the restore was noted.
  */
-import type { RestoreNote } from '../../outbox-store.ts'
+import type { RestoreNote } from '../../store/outbox-store.ts'
 
 /** So long after the last read a start does not speak of it any more. */
 const readsTakeMs = 60_000

@@ -114,7 +114,7 @@ describe('deliveries', () => {
     expect((await stored('anchor')).status).toBe('FAILED')
     const rest = await at.command('deliveries', 'retry', '--all', '--json')
     expect(JSON.parse(rest.stdout)).toEqual({ count: 1 })
-    const { items } = await at.store.listAudit(
+    const { items } = await at.store.audit.list(
       { type: 'operator.delivery_retried' },
       { limit: 10, cursor: null },
     )

@@ -37,7 +37,7 @@ test('an export is a new file that only its owner reads', async () => {
   const again = await at.command('keys', 'export', 'keys.json')
   expect(again.code).toBe(2)
   expect(again.stderr).toContain('it is there already')
-  const { items } = await at.store.listAudit(
+  const { items } = await at.store.audit.list(
     { type: 'operator.keys_exported' },
     { limit: 10, cursor: null },
   )

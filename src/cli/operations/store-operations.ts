@@ -55,16 +55,16 @@ export function storeOperations(store: Store, settings: Settings, world: StoreWo
 
     listAudit: async (query) => {
       const { limit, cursor = null } = query
-      return pageView(await store.listAudit(auditFilter(query), { limit, cursor }), auditView)
+      return pageView(await store.audit.list(auditFilter(query), { limit, cursor }), auditView)
     },
     followAudit: (request) => followStore(store, world.scheduler, request),
 
     listInbox: async ({ webhook_id: webhookId, limit, cursor = null, ...rest }) => {
-      const page = await store.listInbox(given({ ...rest, webhookId }), { limit, cursor })
+      const page = await store.inbox.list(given({ ...rest, webhookId }), { limit, cursor })
       return pageView(page, inboxView)
     },
     inboxEntry: (id) => inboxEntryOf(store, id),
-    replayInboxEntry: async (id) => inboxView(await store.replayWebhook(id, actor, null)),
+    replayInboxEntry: async (id) => inboxView(await store.inbox.replay(id, actor, null)),
 
     ...deliveryOperations(store, settings, world.checkIsOurs),
 
@@ -72,12 +72,12 @@ export function storeOperations(store: Store, settings: Settings, world: StoreWo
 
     createToken: async (body) => {
       const secret = makeSecret(world.random)
-      const made = await store.createToken({ ...newTokenOf(body), secret, actor }, null)
+      const made = await store.tokens.create({ ...newTokenOf(body), secret, actor }, null)
       return { id: made.token.id, token: scopedToken(made.token.id, made.secret) }
     },
     listTokens: async ({ limit, cursor = null }) =>
-      pageView(await store.listTokens({ limit, cursor }), tokenView),
-    deleteToken: (id) => store.deleteToken(id, actor),
+      pageView(await store.tokens.list({ limit, cursor }), tokenView),
+    deleteToken: (id) => store.tokens.revoke(id, actor),
 
     close: () => store.close(),
   }
@@ -92,14 +92,14 @@ async function* followStore(
   scheduler: Scheduler,
   { filter, last, signal }: FollowRequest,
 ): AsyncGenerator<AuditView> {
-  let place = await store.latestAuditOrder()
+  let place = await store.audit.latestOrder()
   if (last > 0) {
-    const { items } = await store.listAudit(auditFilter(filter), { limit: last, cursor: null })
+    const { items } = await store.audit.list(auditFilter(filter), { limit: last, cursor: null })
     const known = items.filter(({ order }) => order <= place)
     for (const row of known.toReversed()) yield auditView(row)
   }
   while (!signal.aborted) {
-    const { rows, more } = await store.auditAfter(place, auditFilter(filter), biteMax)
+    const { rows, more } = await store.audit.after(place, auditFilter(filter), biteMax)
     for (const row of rows) {
       place = row.order
       yield auditView(row)

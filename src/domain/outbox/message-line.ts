@@ -5,7 +5,7 @@
  * next one does not wait for it any longer.
  *
  * What must hold: while one waits, another of its run is in the line and does not wait. Whoever
- * takes one out of the line lets the next one go in the same transaction (verbs/store-deliveries).
+ * takes one out of the line lets the next one go in the same transaction (store-deliveries).
  */
 import type { Delivery } from './delivery.ts'
 import { isLeased, isOpen } from './delivery.ts'

@@ -32,7 +32,7 @@ function listRoute(app: App, { store }: HttpDeps): void {
       if (task !== undefined) return reply.code(200).send({ items: [], next_cursor: null })
       const { limit, cursor = null } = request.query
       const filter = given({ runId, deliveryId, type, since, until })
-      const page = await store.listAudit(filter, { limit, cursor })
+      const page = await store.audit.list(filter, { limit, cursor })
       return reply.code(200).send(pageView(page, auditView))
     },
   )

@@ -28,7 +28,7 @@ export function inboxRoutes(app: App, { store, intake, random }: HttpDeps): void
     },
     async (request, reply) => {
       const { webhook_id: webhookId, limit, cursor = null, ...rest } = request.query
-      const page = await store.listInbox(given({ ...rest, webhookId }), { limit, cursor })
+      const page = await store.inbox.list(given({ ...rest, webhookId }), { limit, cursor })
       return reply.code(200).send(pageView(page, inboxView))
     },
   )

@@ -2,7 +2,7 @@
 import type { FastifyRequest } from 'fastify'
 import { toStored } from '../../channels/contents.ts'
 import { InvalidInputError } from '../../errors.ts'
-import type { PublishRequest } from '../../outbox-store.ts'
+import type { PublishRequest } from '../../store/outbox-store.ts'
 import { hashLeaseToken } from '../../secrets.ts'
 import { principalOf, type App } from '../app.ts'
 import {
@@ -52,10 +52,10 @@ function statusRoute(app: App, { store, random }: HttpDeps): void {
       const { id: runId } = request.params
       const { actor } = principalOf(request)
       const report = { runId, leaseHash: speakerOf(request, token), actor, text }
-      if (key === undefined) await store.reportStatus(report, onceOf(request, random) ?? null)
+      if (key === undefined) await store.runs.reportStatus(report, onceOf(request, random) ?? null)
       else {
         const once = onceInRun({ runId, key, text }, random)
-        await store.reportStatus(report, once).catch(asOwnKey)
+        await store.runs.reportStatus(report, once).catch(asOwnKey)
       }
       return reply.code(200).send({ status: 'ok', reported_status: text })
     },

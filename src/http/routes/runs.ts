@@ -100,7 +100,7 @@ function oneRunRoutes(app: App, { runs, store, random }: HttpDeps): void {
     async (request, reply) => {
       const { limit, cursor = null } = request.query
       const { id: runId } = await runs.get(request.params.id)
-      const page = await store.listAudit({ runId }, { limit, cursor })
+      const page = await store.audit.list({ runId }, { limit, cursor })
       return reply.code(200).send(pageView(page, auditView))
     },
   )

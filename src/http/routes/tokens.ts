@@ -30,7 +30,7 @@ export function tokenRoutes(app: App, { store, random, tokenWatch }: HttpDeps): 
     async (request, reply) => {
       const { actor } = principalOf(request)
       const wanted = { ...newTokenOf(request.body), secret: makeSecret(random), actor }
-      const { token, secret } = await store.createToken(wanted, onceOf(request, random) ?? null)
+      const { token, secret } = await store.tokens.create(wanted, onceOf(request, random) ?? null)
       return reply.code(201).send({ id: token.id, token: scopedToken(token.id, secret) })
     },
   )
@@ -49,7 +49,7 @@ export function tokenRoutes(app: App, { store, random, tokenWatch }: HttpDeps): 
     },
     async (request, reply) => {
       const { limit, cursor = null } = request.query
-      const page = await store.listTokens({ limit, cursor })
+      const page = await store.tokens.list({ limit, cursor })
       return reply.code(200).send(pageView(page, tokenView))
     },
   )
@@ -71,7 +71,7 @@ export function tokenRoutes(app: App, { store, random, tokenWatch }: HttpDeps): 
     },
     async (request, reply) => {
       const { id } = request.params
-      await store.deleteToken(id, principalOf(request).actor)
+      await store.tokens.revoke(id, principalOf(request).actor)
       tokenWatch.tell([id])
       return reply.code(204).send(null)
     },

@@ -69,7 +69,7 @@ export class Operators implements PersonKind {
     this.#world.inject('operator: purge')
     this.#say('purge')
     const limits = { finishedMs: 0, supersededMs: 0, auditMs: years, eventMs: years }
-    await running.store
+    await running.store.upkeep
       .purge(limits, 'operator')
       .catch((error: unknown) => this.#say(`… ${String(error)}`))
   }

@@ -16,7 +16,7 @@ import { LostRace } from '../driver.ts'
 import { openPostgresDriver } from '../open-postgres.ts'
 import type { Verb } from '../sql.ts'
 import { raw, sql } from '../sql.ts'
-import { SqlStore } from '../sql-store.ts'
+import { SqlStore } from '../sql-store/sql-store.ts'
 import type { PostgresDriver } from './postgres.ts'
 import { seededChance } from '../../../test/seed.ts'
 
@@ -324,10 +324,10 @@ describe('the clock', () => {
     )
     const claim = (secret: string) =>
       claimOf({ pr: 1, head: 'a', secret, leaseMs: 700, actor: secret, now: slow!.now() })
-    const held = await slow!.claimRun(claim('first'), null)
-    let answer = await fast!.claimRun(claim('second'), null)
+    const held = await slow!.runs.claim(claim('first'), null)
+    let answer = await fast!.runs.claim(claim('second'), null)
     expect(answer.reason).toBe('duplicate')
-    while (answer.reason === 'duplicate') answer = await fast!.claimRun(claim('second'), null)
+    while (answer.reason === 'duplicate') answer = await fast!.runs.claim(claim('second'), null)
     expect(answer.reason).toBe('reclaimed')
     expect(fast!.now()).toBeGreaterThanOrEqual(held.lease!.expiresAt - 50)
     expect(answer.run!.fence).toBeGreaterThan(held.run!.fence)

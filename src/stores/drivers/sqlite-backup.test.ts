@@ -94,10 +94,10 @@ describe('a copy', () => {
 describe('a copy that is started on', () => {
   test('knows that it was restored, once; the database it was made of does not', async () => {
     const first = openSqlite({ path, exclusive: true }, { ...seams, channels: githubDeclarations })
-    await first.recordMode('live')
-    const startedAt = await first.firstStartedAt()
+    await first.upkeep.recordMode('live')
+    const startedAt = await first.upkeep.firstStartedAt()
     await copyTo('copy.db')
-    await first.recordMode('live')
+    await first.upkeep.recordMode('live')
     expect(await first.outbox.knowsSince()).toBe(startedAt)
     expect(await first.outbox.restoreNote()).toBeNull()
     await first.close()
@@ -105,12 +105,12 @@ describe('a copy that is started on', () => {
       { path: join(folder, 'copy.db'), exclusive: true },
       { ...seams, channels: githubDeclarations },
     )
-    await copy.recordMode('live')
+    await copy.upkeep.recordMode('live')
     const restoredAt = await copy.outbox.knowsSince()
     expect(await copy.outbox.restoreNote()).toMatchObject({ restoredAt, open: 0, shown: 0 })
     expect(restoredAt).toBeGreaterThan(startedAt ?? Infinity)
-    expect(await copy.firstStartedAt()).toBe(startedAt)
-    await copy.recordMode('live')
+    expect(await copy.upkeep.firstStartedAt()).toBe(startedAt)
+    await copy.upkeep.recordMode('live')
     expect(await copy.outbox.knowsSince()).toBe(restoredAt)
     await copy.close()
   })

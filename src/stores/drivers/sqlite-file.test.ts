@@ -28,7 +28,7 @@ import { systemRandom } from '../../random.ts'
 import { systemScheduler } from '../../scheduler.ts'
 import { loadMigrations } from '../migrations.ts'
 import { openSqlite } from '../open-sqlite.ts'
-import type { SqlStore } from '../sql-store.ts'
+import type { SqlStore } from '../sql-store/sql-store.ts'
 import { openMemory } from './sqlite-file.ts'
 import { migrateSqlite } from './sqlite-migrate.ts'
 
@@ -59,7 +59,7 @@ async function makeStore(): Promise<void> {
   const store = openSqlite({ path, exclusive: false }, { ...seams, channels: githubDeclarations })
   const name = 'a token '.repeat(10)
   const token = { scope: 'admin', name, userId: null, secret: 's', actor: 'test' }
-  await Promise.all(Array.from({ length: 300 }, () => store.createToken(token, null)))
+  await Promise.all(Array.from({ length: 300 }, () => store.tokens.create(token, null)))
   await store.close()
 }
 
@@ -226,19 +226,19 @@ describe('who may hold a file', () => {
       }),
     )
     const beside = openStore(false)
-    expect(await beside.recordMode('live')).toBe('live')
-    expect(await server.recordMode('sandbox')).toBe('live')
+    expect(await beside.upkeep.recordMode('live')).toBe('live')
+    expect(await server.upkeep.recordMode('sandbox')).toBe('live')
     await server.close()
     openStore(true)
   })
 
   it('a second open in one process does not give away the locks of the first', async () => {
     const first = openStore()
-    await first.recordMode('sandbox')
+    await first.upkeep.recordMode('sandbox')
     openStore()
     // Were its lock gone, the last one to close would take the first one's log away.
     inAnotherProcess('db.prepare("SELECT 1 FROM run").all()')
-    await first.learnRepository('o/r', 7, 'now', 'test')
+    await first.repositories.learn('o/r', 7, 'now', 'test')
     const names = inAnotherProcess('console.log(db.prepare("SELECT name FROM repository").all())')
     expect(names).toContain('o/r')
   })

@@ -1,5 +1,5 @@
 /** Table `head_check`: subjects whose head arrival decided, until GitHub has said which it is. */
-import type { CatchUpBacklog } from '../../catch-up-store.ts'
+import type { CatchUpBacklog } from '../../store/catch-up-store.ts'
 import type { Sql, Verb } from '../sql.ts'
 import { join, sql } from '../sql.ts'
 

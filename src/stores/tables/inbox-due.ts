@@ -6,7 +6,7 @@
  * are; who goes on where the last look ended comes past everything that is due.
  */
 import type { InboxEntry } from '../../domain/inbox.ts'
-import type { DueAsked, DueWebhooks } from '../../inbox-store.ts'
+import type { DueRequest, DueWebhooks } from '../../store/inbox-store.ts'
 import type { Verb } from '../sql.ts'
 import { join, padded, sql } from '../sql.ts'
 import { earlierWaits, selectEntries } from './inbox-table.ts'
@@ -19,7 +19,7 @@ export const partiesReadMax = 32
 export const lanesMax = 64
 const triedMax = 16
 
-export function* dueEntries(now: number, asked: DueAsked = {}): Verb<DueWebhooks> {
+export function* dueEntries(now: number, asked: DueRequest = {}): Verb<DueWebhooks> {
   const walked = yield* walkParties(asked.after ?? '')
   const due = walked.filter(({ firstAt }) => firstAt <= now)
   const read = due.slice(0, partiesReadMax)

@@ -3,7 +3,7 @@
  * `due_at` is set; the partial indexes over that are all that polling ever reads.
  */
 import { partyOf, type HeardHead, type InboxEntry, type TypeOutcome } from '../../domain/inbox.ts'
-import type { HeardFilter } from '../../catch-up-store.ts'
+import type { HeardFilter } from '../../store/catch-up-store.ts'
 import type { InboxBacklog, NewWebhook, WebhookBody } from '../../store.ts'
 import type { Param, Row, Sql, Verb } from '../sql.ts'
 import { inPieces, join, padded, raw, sql, tuples } from '../sql.ts'

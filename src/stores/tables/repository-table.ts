@@ -2,7 +2,7 @@
  * Tables `repository` and `repository_name`: one row of our own per repository, and every name it
  * was ever seen under, so that a rename and a claim by name alone stay one repository.
  */
-import type { QuietRepositories, UsedRepositories } from '../../catch-up-store.ts'
+import type { QuietRepositories, UsedRepositories } from '../../store/catch-up-store.ts'
 import { LostRace } from '../driver.ts'
 import type { Sql, Verb } from '../sql.ts'
 import { join, padded, raw, sql, tuples } from '../sql.ts'
@@ -260,4 +260,11 @@ function decode(row: Readonly<Record<string, unknown>>): Repository {
 
 function numberOrNull(value: unknown): number | null {
   return value == null ? null : Number(value)
+}
+
+/** What a name means now: the repository may have had others before, and may have others since. */
+export function repositoryOfName(repo: string, repoId: number | null = null): Sql {
+  const named = sql`(SELECT repository_id FROM repository_name WHERE name = ${repo})`
+  if (repoId === null) return named
+  return sql`coalesce((SELECT id FROM repository WHERE github_id = ${repoId}), ${named})`
 }

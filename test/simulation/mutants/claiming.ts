@@ -7,7 +7,10 @@ import type { Mutants } from './mutant.ts'
 export const claimingMutants: Mutants = {
   'no fence: a late completion counts': {
     seed: 7,
-    mutation: { store: (store) => replaced(store, { completeRun: fencelessCompletion(store) }) },
+    mutation: {
+      store: (store) =>
+        replaced(store, { runs: replaced(store.runs, { complete: fencelessCompletion(store) }) }),
+    },
     // Or it is told "done" for what somebody else has done.
     rules: ['2', '12'],
   },
@@ -21,71 +24,80 @@ export const claimingMutants: Mutants = {
   },
   'a repeated event begins finished work again': {
     seed: 9,
-    mutation: { store: (store) => replaced(store, { settleWebhook: eagerSettling(store) }) },
+    mutation: {
+      store: (store) =>
+        replaced(store, { inbox: replaced(store.inbox, { finish: eagerFinishing(store) }) }),
+    },
     rules: ['3'],
   },
   'a webhook is answered before it is stored': {
     seed: 11,
-    mutation: { store: (store) => replaced(store, { receiveWebhook: hastyReceipt(store) }) },
+    mutation: {
+      store: (store) =>
+        replaced(store, { inbox: replaced(store.inbox, { receive: hastyReceipt(store) }) }),
+    },
     rules: ['4'],
   },
   'a run ends, and no audit row says so': {
     seed: 1,
     mutation: {
-      store: (store, tamper) => replaced(store, { completeRun: untoldCompletion(store, tamper) }),
+      store: (store, tamper) =>
+        replaced(store, {
+          runs: replaced(store.runs, { complete: untoldCompletion(store, tamper) }),
+        }),
     },
     rules: ['12'],
   },
 }
 
-function fencelessCompletion(store: Store): Store['completeRun'] {
+function fencelessCompletion(store: Store): Store['runs']['complete'] {
   return async (request, once) => {
-    const held = (await store.run(request.runId))?.leaseHash
-    return await store.completeRun({ ...request, leaseHash: held ?? request.leaseHash }, once)
+    const held = (await store.runs.get(request.runId))?.leaseHash
+    return await store.runs.complete({ ...request, leaseHash: held ?? request.leaseHash }, once)
   }
 }
 
-function untoldCompletion(store: Store, tamper: Tamper): Store['completeRun'] {
+function untoldCompletion(store: Store, tamper: Tamper): Store['runs']['complete'] {
   return async (request, once) => {
-    const run = await store.completeRun(request, once)
+    const run = await store.runs.complete(request, once)
     await tamper(`DELETE FROM audit WHERE run_id = '${run.id}' AND type = 'run.${run.state}'`)
     return run
   }
 }
 
 function withClaims(store: Store, change: (claim: Claim) => Claim): Store {
-  const settleWebhook: Store['settleWebhook'] = (decided) =>
-    store.settleWebhook({
+  const finish: Store['inbox']['finish'] = (decided) =>
+    store.inbox.finish({
       ...decided,
       acts: decided.acts.map((act) =>
         act.act === 'claim' ? { ...act, claim: change(act.claim) } : act,
       ),
     })
-  return replaced(store, { settleWebhook })
+  return replaced(store, { inbox: replaced(store.inbox, { finish }) })
 }
 
 /** An event of a head whose work has succeeded counts as a person's wish to do it again. */
-function eagerSettling(store: Store): Store['settleWebhook'] {
+function eagerFinishing(store: Store): Store['inbox']['finish'] {
   return async (decided) => {
     const acts = await Promise.all(
       decided.acts.map(async (act) => {
         if (act.act !== 'claim' || act.claim.repo === null) return act
         const { repo, pr, headSha, type } = act.claim
         const of = { repo, type, ...(pr !== null && { pr }), ...(headSha !== null && { headSha }) }
-        const { items } = await store.listRuns(of, { limit: 1, cursor: null })
+        const { items } = await store.runs.list(of, { limit: 1, cursor: null })
         const isDone = items[0]?.state === 'succeeded'
         return { ...act, claim: { ...act.claim, rerun: act.claim.rerun || isDone } }
       }),
     )
-    return await store.settleWebhook({ ...decided, acts })
+    return await store.inbox.finish({ ...decided, acts })
   }
 }
 
 /** Answers like the store would, and hands the webhook to it without waiting. */
-function hastyReceipt(store: Store): Store['receiveWebhook'] {
+function hastyReceipt(store: Store): Store['inbox']['receive'] {
   return async (webhook) => {
-    const known = await store.inboxEntry(webhook.webhookId)
-    const stored = store.receiveWebhook(webhook)
+    const known = await store.inbox.get(webhook.webhookId)
+    const stored = store.inbox.receive(webhook)
     if (known !== null) return await stored
     stored.catch(() => undefined)
     const entry = { ...webhook, id: 'inb_unknown', arrival: 0 } as never

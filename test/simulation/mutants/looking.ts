@@ -1,5 +1,5 @@
 /** Mutants of how GitHub is looked at: who wrote it, what a look is about, settling. */
-import type { OutboxStore } from '../../../src/outbox-store.ts'
+import type { OutboxStore } from '../../../src/store/outbox-store.ts'
 import type { Store } from '../../../src/store.ts'
 import { withOutbox, type Mutants } from './mutant.ts'
 

@@ -1,5 +1,5 @@
 /** What a mutant is: one part of the product changed, and the rules that may notice it. */
-import type { OutboxStore } from '../../../src/outbox-store.ts'
+import type { OutboxStore } from '../../../src/store/outbox-store.ts'
 import type { Rule } from '../../../src/simulation/findings.ts'
 import { replaced, type Mutation } from '../../../src/simulation/node.ts'
 import type { Store } from '../../../src/store.ts'

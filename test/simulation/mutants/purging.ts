@@ -7,16 +7,19 @@ export const purgingMutants: Mutants = {
   'a purge removes what is still to be delivered': {
     seed: 3,
     mutation: {
-      store: (store, tamper) => replaced(store, { purge: carelessPurge(store, tamper) }),
+      store: (store, tamper) =>
+        replaced(store, {
+          upkeep: replaced(store.upkeep, { purge: carelessPurge(store, tamper) }),
+        }),
     },
     rules: ['5', '7'],
   },
 }
 
-function carelessPurge(store: Store, tamper: Tamper): Store['purge'] {
+function carelessPurge(store: Store, tamper: Tamper): Store['upkeep']['purge'] {
   return async (...request) => {
     await tamper(`DELETE FROM delivery WHERE run_id IN (
       SELECT id FROM run WHERE finished_at IS NOT NULL)`)
-    return await store.purge(...request)
+    return await store.upkeep.purge(...request)
   }
 }

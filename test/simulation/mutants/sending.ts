@@ -1,5 +1,5 @@
 /** Mutants of how a delivery is sent: leases, versions, doubt, the last moment to send. */
-import type { LeasedDelivery, OutboxStore } from '../../../src/outbox-store.ts'
+import type { LeasedDelivery, OutboxStore } from '../../../src/store/outbox-store.ts'
 import { replaced, type Tamper } from '../../../src/simulation/node.ts'
 import type { Store } from '../../../src/store.ts'
 import { withOutbox, type Mutants } from './mutant.ts'

@@ -1,0 +1,174 @@
+/**
+ * Port: runs and the subjects they are about. Claiming, holding, ending and sweeping a run are one
+ * transaction each, decided under the subject's lock, with their audit rows.
+ */
+import type { Claim, ClaimReason } from '../domain/claim.ts'
+import type { LeaseGrant, Outcome, Run, RunState, Verdict } from '../domain/run.ts'
+import type { Subject } from '../domain/subject.ts'
+import type { RepositoryLimit, TokenLimits } from '../domain/token-limits.ts'
+import type { Once } from './once.ts'
+import type { Page, Paged } from './page.ts'
+
+export interface RunStore {
+  /** Claim or skip: the table in domain/claim.ts, decided under the subject's lock. */
+  claim(claim: Claim, once: Once | null): Promise<ClaimAnswer>
+  /** GitHub said which head is the head: this decides an order that arrival decided for now. */
+  confirmHead(confirmed: ConfirmedHead): Promise<ConfirmHeadAnswer>
+  /** A new holder for a pending run; null when none is available. */
+  lease(request: LeaseRequest, once: Once | null): Promise<LeaseAnswer | null>
+  /** Renews the lease, or throws the ConflictError that tells the holder to stop. */
+  heartbeat(request: HolderRequest, once: Once | null): Promise<HeartbeatAnswer>
+  /**
+   * Of these types, those with a run that is free to be leased; with `any`, also the type of the
+   * run that waits longest. Within `repositories` it passes over what the others have waiting;
+   * otherwise its cost never grows with how many wait.
+   */
+  availableTypes(
+    types: readonly string[],
+    any: boolean,
+    repositories: readonly RepositoryLimit[] | null,
+  ): Promise<readonly string[]>
+  /** Gives a run back without counting an attempt. */
+  release(request: HolderRequest, once: Once | null): Promise<Run>
+  /** The holder's end of a run. A repeat by the same holder gets the same answer. */
+  complete(request: CompleteRequest, once: Once | null): Promise<Run>
+  cancel(runId: string, actor: string, once: Once | null): Promise<Run>
+  /** A person asks for it again: the next round, or a note for the end of this one. */
+  rerun(runId: string, actor: string, once: Once | null): Promise<ClaimAnswer>
+  /** A line from whoever works on it; shown soon, the last one always. */
+  reportStatus(request: ReportRequest, once: Once | null): Promise<Run>
+
+  get(id: string): Promise<Run | null>
+  subject(id: string): Promise<Subject | null>
+  /**
+   * Of a pull request, one for each type of run that ever was: at most ten, last used first. With
+   * GitHub's id of a repository that is known by it, the name does not count.
+   */
+  subjectsOf(repo: string, pr: number, repoId?: number | null): Promise<readonly Subject[]>
+  /** The run of a subject that is worked on or free to be leased: what its queue waits for. */
+  ahead(subjectId: string): Promise<Run | null>
+  list(filter: RunFilter, page: Page): Promise<Paged<Run>>
+  /** Which of these runs are no longer held under the given fence. For long-polls; one query. */
+  lostHolds(holds: readonly Hold[]): Promise<readonly string[]>
+
+  /** How many runs have not ended, by state. Never grows with history. */
+  countActive(): Promise<Readonly<Record<ActiveState, number>>>
+  /** Runs the sweeper has to look at, oldest first. Never grows with history. */
+  due(limit: number): Promise<readonly string[]>
+  /** Ends or gives back one due run; null when somebody else already did. */
+  sweep(runId: string): Promise<Run | null>
+}
+
+export interface LeaseHandle {
+  readonly secret: string
+  readonly expiresAt: number
+}
+
+export interface ClaimAnswer {
+  readonly reason: ClaimReason
+  readonly process: boolean
+  readonly runKey: string
+  /** Null only when the row of a still current key was purged. */
+  readonly run: Run | null
+  readonly supersededKeys: readonly string[]
+  readonly supersededRunIds: readonly string[]
+  readonly lease: LeaseHandle | null
+  /** Arrival decided between two heads; `settleHead` should follow. */
+  readonly unclear: boolean
+  /** The id of the audit row that tells of this decision. */
+  readonly decisionId: number
+}
+
+export interface ConfirmedHead {
+  /** Of the claim that arrival decided: once another is current, the look came too late. */
+  readonly runId: string
+  /** The newest decision that was known when GitHub was asked. */
+  readonly fence: number
+  readonly headSha: string
+  /** Of runs on this head, the one on exactly this base is meant; else the head alone counts. */
+  readonly baseSha: string
+  /** The pull request's `updated_at` in the answer that named this head. */
+  readonly at: number
+  readonly actor: string
+}
+
+export interface ConfirmHeadAnswer {
+  /**
+   * `confirmed`: the current head is the head. `moved`: another known run is of the head, and
+   * took its place. `unchanged`: what is known of the order says otherwise.
+   */
+  readonly result: 'confirmed' | 'moved' | 'unchanged' | 'unknown-head'
+  readonly supersededRunIds: readonly string[]
+}
+
+export interface LeaseRequest {
+  readonly grant: Omit<LeaseGrant, 'ms'>
+  /** Null takes the run's own: what its claim asked for, or its last holder used. */
+  readonly leaseMs: number | null
+  readonly types: readonly string[] | null
+  readonly runId: string | null
+  /** Only what this token reaches. */
+  readonly within?: TokenLimits | undefined
+  readonly actor: string
+}
+
+export interface LeaseAnswer {
+  readonly run: Run
+  readonly lease: LeaseHandle
+}
+
+export interface HolderRequest {
+  readonly runId: string
+  readonly leaseHash: string
+  /** Null keeps the lease's own length. */
+  readonly leaseMs: number | null
+  readonly actor: string
+}
+
+export interface HeartbeatAnswer {
+  readonly expiresAt: number
+  readonly fence: number
+  readonly leaseMs: number
+}
+
+export interface CompleteRequest {
+  readonly runId: string
+  readonly leaseHash: string
+  readonly actor: string
+  readonly outcome: Outcome
+  readonly verdict: Verdict | null
+  readonly summary: string | null
+  readonly description: string | null
+  readonly targetUrl: string | null
+  readonly result: string | null
+  readonly errorCode: string | null
+  readonly errorText: string | null
+}
+
+export interface ReportRequest {
+  readonly runId: string
+  /** Null for an operator, who reports without holding it. */
+  readonly leaseHash: string | null
+  readonly actor: string
+  readonly text: string
+}
+
+export interface Hold {
+  readonly runId: string
+  readonly fence: number
+}
+
+export type ActiveState = 'pending' | 'running' | 'waiting'
+
+export interface RunFilter {
+  readonly repo?: string
+  /** GitHub's id: where it is known, it counts and not the name. */
+  readonly repoId?: number | null
+  readonly pr?: number
+  readonly state?: RunState
+  readonly type?: string
+  readonly key?: string
+  readonly headSha?: string
+  /** Only what this token reaches. */
+  readonly within?: TokenLimits
+}

@@ -1,0 +1,63 @@
+/**
+ * Port: the store's part for tokens. A token's secret is answered once, when it is made; the store
+ * has its hash. As with every verb of the store: one transaction with its audit rows.
+ */
+import type { RefusedCredential } from '../domain/audit.ts'
+import type { TokenLimits } from '../domain/token-limits.ts'
+import type { Once } from './once.ts'
+import type { Page, Paged } from './page.ts'
+
+export interface TokenStore {
+  create(get: NewToken, once: Once | null): Promise<CreatedToken>
+  list(page: Page): Promise<Paged<Token>>
+  /** It is refused from now on, and so are the leases that were obtained with it. */
+  revoke(id: string, actor: string): Promise<void>
+  get(id: string): Promise<StoredToken | null>
+  /** It was used just now. Written at most once a minute, however often it is asked. */
+  touch(id: string): Promise<void>
+  /** Wrong tokens and signatures of the last minute, for the audit. */
+  noteRefusals(refusals: readonly Refusals[]): Promise<void>
+  /** Which of these were revoked or have run out. */
+  ended(ids: readonly string[]): Promise<readonly string[]>
+}
+
+export interface Refusals {
+  /** Where they came from. */
+  readonly address: string
+  readonly what: RefusedCredential
+  readonly count: number
+}
+
+export interface Token {
+  readonly id: string
+  readonly scope: string
+  readonly name: string | null
+  readonly userId: number | null
+  readonly limits: TokenLimits
+  readonly createdAt: number
+  /** Null when it does not end by itself. */
+  readonly expiresAt: number | null
+  /** To the minute; null when it never was. */
+  readonly lastUsedAt: number | null
+}
+
+export interface StoredToken extends Token {
+  readonly secretHash: string
+}
+
+export interface NewToken {
+  readonly scope: string
+  readonly name: string | null
+  readonly userId: number | null
+  /** Patterns in lower case; left out or null for all repositories. */
+  readonly repos?: readonly string[] | null
+  readonly types?: readonly string[] | null
+  readonly expiresAt?: number | null
+  readonly secret: string
+  readonly actor: string
+}
+
+export interface CreatedToken {
+  readonly token: Token
+  readonly secret: string
+}

@@ -1,0 +1,235 @@
+/**
+ * Requests of one kind (claims, webhooks) that arrive together, or while others are under way, are
+ * gathered and done in one transaction with a fixed number of statements: one fsync and, on
+ * PostgreSQL, one set of round trips for all of them. Nobody waits for a batch to fill: it leaves
+ * in the turn it began, when a turn brings no more (`gatherTurns`), or when one under way comes
+ * back. Only where nobody waits for the answer may it linger.
+ *
+ * What must hold: a batch has one request per key (a claim's is its subject), requests of one key
+ * keep their order, one that makes its batch fail takes no other down with it, and one that others
+ * hold up holds up nobody else: it is soon taken out of the batches and done beside them. The work
+ * per request does not grow with how many wait, whatever their keys.
+ */
+import { StoreContendedError, StoreUnavailableError } from '../../errors.ts'
+import type { Scheduler } from '../../scheduler.ts'
+import { Fifo } from './fifo.ts'
+import { wholePieces } from '../sql.ts'
+
+/** `deferred`: another of this batch stands in its way; ask again in the next one. */
+export type BatchAnswer<Answer> = Answer | Error | 'deferred'
+
+interface Waiting<Request, Answer> {
+  readonly request: Request
+  readonly key: string
+  readonly resolve: (answer: Answer) => void
+  readonly reject: (error: unknown) => void
+}
+
+export interface BatcherOptions<Request, Answer> {
+  /** `beside`: it holds nobody up and may take its time; else it has to be soon out of the way. */
+  readonly run: (
+    requests: readonly Request[],
+    beside: boolean,
+  ) => Promise<readonly BatchAnswer<Answer>[]>
+  readonly keyOf: (request: Request) => string
+  readonly scheduler: Scheduler
+  readonly batchMax: number
+  /** Whether a batch is cut to a size that other batches have too: see `wholePieces`. */
+  readonly evenSizes: boolean
+  /** How many may be in the database at once: while one is, the next is being made. */
+  readonly underWayMax: number
+  /** How many turns of the event loop a batch may grow in, while each brings more. */
+  readonly gatherTurns?: number
+  /** Where nobody waits for the answer: let others go first, and more come together. */
+  readonly linger?: Linger
+}
+
+export interface Linger {
+  readonly ms: number
+  /** While this holds it lingers on, `timesMax` times in all. */
+  readonly while: () => boolean
+  readonly timesMax: number
+}
+
+export class Batcher<Request, Answer extends object> {
+  readonly #options: BatcherOptions<Request, Answer>
+  /** Those that wait, by key; a key without any has no entry. */
+  readonly #lanes = new Map<string, Fifo<Waiting<Request, Answer>>>()
+  #waiting = 0
+  /** Keys of which one waits and none is under way, in two sets: `#first` goes first. */
+  #first: ReadonlySet<string> = new Set()
+  readonly #ready = new Set<string>()
+  #underWay = 0
+  readonly #keysUnderWay = new Set<string>()
+  #planned = false
+  readonly #drainers: (() => void)[] = []
+
+  constructor(options: BatcherOptions<Request, Answer>) {
+    this.#options = options
+  }
+
+  ask(request: Request): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      const key = this.#options.keyOf(request)
+      this.#laneOf(key).push({ request, key, resolve, reject })
+      this.#waiting++
+      if (!this.#keysUnderWay.has(key) && !this.#first.has(key)) this.#ready.add(key)
+      this.#plan()
+    })
+  }
+
+  get isBusy(): boolean {
+    return this.#waiting > 0 || this.#keysUnderWay.size > 0
+  }
+
+  /** Resolves when everybody who came has an answer. */
+  drain(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#drainers.push(resolve)
+      this.#releaseDrainers()
+    })
+  }
+
+  #releaseDrainers(): void {
+    if (this.isBusy) return
+    for (const release of this.#drainers.splice(0)) release()
+  }
+
+  #plan(): void {
+    const { underWayMax, linger, gatherTurns, scheduler } = this.#options
+    if (this.#planned || this.#underWay >= underWayMax || this.#waiting === 0) return
+    this.#planned = true
+    const leave = (): void => {
+      this.#planned = false
+      const batch = this.#takeBatch()
+      // Everything waits behind what is under way, whose return plans anew.
+      if (batch.length === 0) return
+      void this.#send(batch)
+      this.#plan()
+    }
+    if (linger !== undefined) this.#lingerOn(linger, leave, 1)
+    else if (gatherTurns === undefined) scheduler.soon(leave)
+    else this.#gather(leave, this.#waiting, gatherTurns)
+  }
+
+  /** For as long as every turn of the event loop brings more. */
+  #gather(leave: () => void, before: number, turnsLeft: number): void {
+    const { scheduler, batchMax } = this.#options
+    scheduler.soon(() => {
+      const now = this.#waiting
+      if (now === before || now >= batchMax || turnsLeft <= 1) leave()
+      else this.#gather(leave, now, turnsLeft - 1)
+    })
+  }
+
+  #lingerOn(linger: Linger, leave: () => void, times: number): void {
+    this.#options.scheduler.after(linger.ms, () => {
+      if (times < linger.timesMax && linger.while()) this.#lingerOn(linger, leave, times + 1)
+      else leave()
+    })
+  }
+
+  /** The next ones in order, one of each key that is not under way. */
+  #takeBatch(): readonly Waiting<Request, Answer>[] {
+    const { batchMax, evenSizes } = this.#options
+    const batch: Waiting<Request, Answer>[] = []
+    for (const key of this.#nextKeys(batchMax)) {
+      const waiting = this.#laneOf(key).take()
+      if (waiting !== undefined) batch.push(waiting)
+    }
+    this.#waiting -= batch.length
+    for (const { key } of batch) this.#keysUnderWay.add(key)
+    // What is cut off leads the next batch.
+    if (evenSizes) this.#return(batch.splice(wholePieces(batch.length)))
+    return batch
+  }
+
+  #nextKeys(most: number): readonly string[] {
+    const first = [...this.#first]
+    const keys = first.slice(0, most)
+    this.#first = new Set(first.slice(most))
+    for (const key of this.#ready) {
+      if (keys.length >= most) break
+      this.#ready.delete(key)
+      keys.push(key)
+    }
+    return keys
+  }
+
+  #laneOf(key: string): Fifo<Waiting<Request, Answer>> {
+    let lane = this.#lanes.get(key)
+    if (lane === undefined) {
+      lane = new Fifo()
+      this.#lanes.set(key, lane)
+    }
+    return lane
+  }
+
+  /** To the head of their lanes and of the next batch. */
+  #return(taken: readonly Waiting<Request, Answer>[]): void {
+    for (const waiting of taken) {
+      this.#laneOf(waiting.key).putBack(waiting)
+      this.#keysUnderWay.delete(waiting.key)
+    }
+    this.#waiting += taken.length
+    this.#first = new Set([...taken.map(({ key }) => key), ...this.#first])
+  }
+
+  async #send(batch: readonly Waiting<Request, Answer>[]): Promise<void> {
+    this.#underWay++
+    try {
+      const answers = await this.#options.run(
+        batch.map(({ request }) => request),
+        false,
+      )
+      const deferred = batch.filter((waiting, i) => !settle(waiting, answers[i]))
+      this.#leave(batch.filter((waiting) => !deferred.includes(waiting)))
+      this.#return(deferred)
+    } catch (error) {
+      const isHeldUp = error instanceof StoreContendedError && error.code === 'store_contended'
+      const isAway = error instanceof StoreUnavailableError
+      const hopeless = isAway || (batch.length === 1 && !isHeldUp)
+      for (const waiting of batch) {
+        if (hopeless) waiting.reject(error)
+        else void this.#sendAlone(waiting)
+      }
+      if (hopeless) this.#leave(batch)
+    }
+    this.#underWay--
+    this.#plan()
+    this.#releaseDrainers()
+  }
+
+  /** Beside the batches, so that whoever holds one up holds nobody else up. */
+  async #sendAlone(waiting: Waiting<Request, Answer>): Promise<void> {
+    try {
+      const [answer] = await this.#options.run([waiting.request], true)
+      if (settle(waiting, answer)) this.#leave([waiting])
+      else this.#return([waiting])
+    } catch (error) {
+      waiting.reject(error)
+      this.#leave([waiting])
+    }
+    this.#plan()
+    this.#releaseDrainers()
+  }
+
+  #leave(batch: readonly Waiting<Request, Answer>[]): void {
+    for (const { key } of batch) {
+      this.#keysUnderWay.delete(key)
+      if (this.#laneOf(key).length > 0) this.#ready.add(key)
+      else this.#lanes.delete(key)
+    }
+  }
+}
+
+/** False when it has to be sent again. */
+function settle<Answer extends object>(
+  waiting: Waiting<unknown, Answer>,
+  answer: BatchAnswer<Answer> | undefined,
+): boolean {
+  if (answer === undefined || answer === 'deferred') return false
+  if (answer instanceof Error) waiting.reject(answer)
+  else waiting.resolve(answer)
+  return true
+}

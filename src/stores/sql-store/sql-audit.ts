@@ -1,0 +1,47 @@
+/** Reading the audit in the order of commits. */
+import type { AuditRow } from '../../domain/audit.ts'
+import type * as port from '../../store.ts'
+import { auditAfter, latestAudit, listAudit, placeAudits } from '../verbs/audit/audit-order.ts'
+import type { VerbContext } from '../verbs/context.ts'
+import type { VerbRunner } from './verb-runner.ts'
+
+export class SqlAudit implements port.AuditStore {
+  readonly #runner: VerbRunner
+  readonly #context: VerbContext
+
+  constructor(runner: VerbRunner) {
+    this.#runner = runner
+    this.#context = runner.context
+  }
+
+  async list(filter: port.AuditFilter, page: port.Page): Promise<port.Paged<AuditRow>> {
+    await this.number()
+    return await this.#runner.read(() => listAudit(this.#context, filter, page))
+  }
+
+  async after(order: number, filter: port.AuditFilter, limit: number): Promise<port.AuditBite> {
+    await this.number()
+    return await this.#runner.read(() => auditAfter(this.#context, order, filter, limit))
+  }
+
+  async latestOrder(): Promise<number> {
+    const found = await this.#latest()
+    if (!found.unplaced) return found.order
+    await this.#numberAll()
+    return (await this.#latest()).order
+  }
+
+  async number(): Promise<void> {
+    if (!this.#context.dialect.placesAudits) return
+    const { unplaced } = await this.#latest()
+    if (unplaced) await this.#numberAll()
+  }
+
+  #latest() {
+    return this.#runner.read(() => latestAudit(this.#context))
+  }
+
+  async #numberAll(): Promise<void> {
+    while (await this.#runner.transact(placeAudits));
+  }
+}

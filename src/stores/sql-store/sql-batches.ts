@@ -1,0 +1,79 @@
+/** Verbs that many call at once, gathered into batches: claims, webhooks in, webhooks done. */
+import type { Claim } from '../../domain/claim.ts'
+import type { Scheduler } from '../../scheduler.ts'
+import type * as port from '../../store.ts'
+import { Batcher } from './batcher.ts'
+import type { OnTogether } from '../driver.ts'
+import type { Verb } from '../sql.ts'
+import { claimRuns, subjectOf } from '../verbs/runs/claim-runs.ts'
+import { receiveWebhooks } from '../verbs/inbox/receive-webhooks.ts'
+import { finishWebhooks } from '../verbs/inbox/finish-webhooks.ts'
+import type { VerbRunner } from './verb-runner.ts'
+
+const batchPatienceMs = 2000
+
+export interface SqlBatchesOptions {
+  readonly runner: VerbRunner
+  readonly scheduler: Scheduler
+  readonly onTogether: OnTogether | undefined
+}
+
+export class SqlBatches {
+  readonly #options: SqlBatchesOptions
+  readonly claims: Batcher<Claim, port.ClaimAnswer>
+  readonly received: Batcher<port.NewWebhook, port.ReceivedWebhook>
+  readonly finished: Batcher<port.DecidedWebhook, port.FinishedWebhook>
+
+  constructor(options: SqlBatchesOptions) {
+    this.#options = options
+    const { runner, scheduler } = options
+    const { driver, context } = runner
+    const batches = { scheduler, evenSizes: driver.dialect.statementsTravel, underWayMax: 2 }
+    this.claims = new Batcher<Claim, port.ClaimAnswer>({
+      run: (claims, beside) =>
+        this.#run(claims, beside && subjectOf, () => claimRuns(context, claims)),
+      keyOf: subjectOf,
+      ...batches,
+      batchMax: 32,
+    })
+    this.received = new Batcher<port.NewWebhook, port.ReceivedWebhook>({
+      run: (webhooks, beside) =>
+        this.#run(webhooks, beside && laneOf, () => receiveWebhooks(context, webhooks)),
+      keyOf: laneOf,
+      ...batches,
+      batchMax: 64,
+      gatherTurns: 8,
+    })
+    this.finished = new Batcher<port.DecidedWebhook, port.FinishedWebhook>({
+      run: (decided, beside) =>
+        this.#run(decided, beside && laneOf, () => finishWebhooks(context, decided)),
+      keyOf: laneOf,
+      ...batches,
+      batchMax: 64,
+      // Their senders have been answered; those who have not go first.
+      linger: { ms: 20, while: () => this.received.isBusy, timesMax: 50 },
+    })
+  }
+
+  async drain(): Promise<void> {
+    for (const batcher of [this.received, this.finished, this.claims]) await batcher.drain()
+  }
+
+  /** `beside`: the one request that somebody holds up, by its key; it waits for its turn. */
+  #run<R, T>(
+    requests: readonly R[],
+    beside: ((request: R) => string) | false,
+    verb: () => Verb<readonly T[]>,
+  ): Promise<readonly T[]> {
+    const { runner, onTogether } = this.#options
+    onTogether?.('batch', requests.length)
+    const [first] = requests
+    // A batch that somebody holds up is soon split, so that the others need not wait for that one.
+    if (beside === false || first === undefined) {
+      return runner.driver.transact(verb, batchPatienceMs)
+    }
+    return runner.inTurn(beside(first), () => runner.transact(verb))
+  }
+}
+
+const laneOf = ({ lane }: { readonly lane: string }): string => lane

@@ -1,0 +1,147 @@
+/** The verbs for runs and their subjects. */
+import type { Claim } from '../../domain/claim.ts'
+import type { Run } from '../../domain/run.ts'
+import type { Subject } from '../../domain/subject.ts'
+import type { RepositoryLimit } from '../../domain/token-limits.ts'
+import { NotFoundError } from '../../errors.ts'
+import type * as port from '../../store.ts'
+import { LostRace } from '../driver.ts'
+import type { Verb } from '../sql.ts'
+import { selectRun } from '../tables/run-table.ts'
+import { selectSubject } from '../tables/subject-table.ts'
+import type { VerbContext } from '../verbs/context.ts'
+import { confirmHead, rerunRun } from '../verbs/runs/claim-again.ts'
+import { claimRuns, subjectOf } from '../verbs/runs/claim-runs.ts'
+import { cancelRun, completeRun, sweepRun } from '../verbs/runs/end-run.ts'
+import { availableTypes, heartbeatRun, leaseRun, releaseRun } from '../verbs/runs/hold-run.ts'
+import {
+  activeRuns,
+  dueRuns,
+  listRuns,
+  lostHolds,
+  runAhead,
+  subjectsOf,
+} from '../verbs/runs/list-runs.ts'
+import { reportStatus } from '../verbs/runs/report-status.ts'
+import type { SqlBatches } from './sql-batches.ts'
+import type { VerbRunner } from './verb-runner.ts'
+
+export class SqlRuns implements port.RunStore {
+  readonly #runner: VerbRunner
+  readonly #context: VerbContext
+  readonly #claims: SqlBatches['claims']
+  readonly #correctTimes: () => Promise<void>
+
+  /** `correctTimes` comes before each question of what is due: the clock may have been set back. */
+  constructor(runner: VerbRunner, claims: SqlBatches['claims'], correctTimes: () => Promise<void>) {
+    this.#runner = runner
+    this.#context = runner.context
+    this.#claims = claims
+    this.#correctTimes = correctTimes
+  }
+
+  claim(claim: Claim, once: port.Once | null): Promise<port.ClaimAnswer> {
+    if (once === null) return this.#claims.ask(claim)
+    return this.#runner.inTurn(subjectOf(claim), () =>
+      this.#runner.once(once, () => claimAlone(this.#context, claim), {
+        holdOf: ({ process, run }) => (process ? run : null),
+      }),
+    )
+  }
+
+  confirmHead(confirmed: port.ConfirmedHead): Promise<port.ConfirmHeadAnswer> {
+    return this.#runner.inTurn(confirmed.runId, () =>
+      this.#runner.transact(() => confirmHead(this.#context, confirmed)),
+    )
+  }
+
+  lease(request: port.LeaseRequest, once: port.Once | null): Promise<port.LeaseAnswer | null> {
+    return this.#runner.once(once, () => leaseRun(this.#context, request), {
+      holdOf: (answer) => answer?.run ?? null,
+    })
+  }
+
+  heartbeat(request: port.HolderRequest, once: port.Once | null): Promise<port.HeartbeatAnswer> {
+    const { runId: id, leaseHash } = request
+    return this.#runner.once(once, () => heartbeatRun(this.#context, request), {
+      holdOf: ({ fence }) => ({ id, fence, leaseHash }),
+    })
+  }
+
+  availableTypes(
+    types: readonly string[],
+    any: boolean,
+    repositories: readonly RepositoryLimit[] | null,
+  ): Promise<readonly string[]> {
+    return this.#runner.read(() => availableTypes(types, any, repositories))
+  }
+
+  release(request: port.HolderRequest, once: port.Once | null): Promise<Run> {
+    return this.#runner.onceInTurn(request.runId, once, () => releaseRun(this.#context, request))
+  }
+
+  complete(request: port.CompleteRequest, once: port.Once | null): Promise<Run> {
+    return this.#runner.onceInTurn(request.runId, once, () => completeRun(this.#context, request))
+  }
+
+  cancel(runId: string, actor: string, once: port.Once | null): Promise<Run> {
+    return this.#runner.onceInTurn(runId, once, () => cancelRun(this.#context, runId, actor))
+  }
+
+  rerun(runId: string, actor: string, once: port.Once | null): Promise<port.ClaimAnswer> {
+    return this.#runner.onceInTurn(runId, once, () => rerunRun(this.#context, runId, actor))
+  }
+
+  reportStatus(request: port.ReportRequest, once: port.Once | null): Promise<Run> {
+    return this.#runner.onceInTurn(request.runId, once, () => reportStatus(this.#context, request))
+  }
+
+  get(id: string): Promise<Run | null> {
+    return this.#runner.read(() => selectRun(id))
+  }
+
+  subject(id: string): Promise<Subject | null> {
+    return this.#runner.read(() => selectSubject(id))
+  }
+
+  subjectsOf(repo: string, pr: number, repoId?: number | null): Promise<readonly Subject[]> {
+    return this.#runner.read(() => subjectsOf(repo, pr, repoId ?? null))
+  }
+
+  ahead(subjectId: string): Promise<Run | null> {
+    return this.#runner.read(() => runAhead(subjectId))
+  }
+
+  list(filter: port.RunFilter, page: port.Page): Promise<port.Paged<Run>> {
+    return this.#runner.read(() => listRuns(filter, page))
+  }
+
+  lostHolds(holds: readonly port.Hold[]): Promise<readonly string[]> {
+    return this.#runner.read(() => lostHolds(holds))
+  }
+
+  countActive(): Promise<Readonly<Record<port.ActiveState, number>>> {
+    return this.#runner.read(activeRuns)
+  }
+
+  async due(limit: number): Promise<readonly string[]> {
+    await this.#correctTimes()
+    return await this.#runner.read(() => dueRuns(this.#context.now(), limit))
+  }
+
+  async sweep(runId: string): Promise<Run | null> {
+    try {
+      return await this.#runner.onceInTurn(runId, null, () => sweepRun(this.#context, runId))
+    } catch (error) {
+      if (error instanceof NotFoundError) return null
+      throw error
+    }
+  }
+}
+
+function* claimAlone(context: VerbContext, claim: Claim): Verb<port.ClaimAnswer> {
+  const [answer] = yield* claimRuns(context, [claim])
+  if (answer instanceof Error) throw answer
+  if (answer === undefined || answer === 'deferred') throw new LostRace('not decided')
+  return answer
+}

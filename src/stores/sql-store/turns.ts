@@ -1,0 +1,101 @@
+/**
+ * Verbs that wait for one lock take turns before they take a connection. Without that, callers of
+ * one subject that somebody else holds would occupy every connection of the pool, and nobody else's
+ * heartbeat or webhook would get through.
+ *
+ * What must hold: of one key one is at work at a time, of all keys at most `mostAtOnce`, in the
+ * order in which they came; whoever waits too long is told that the store is contended.
+ */
+import { StoreContendedError } from '../../errors.ts'
+import type { Scheduler } from '../../scheduler.ts'
+import { Fifo } from './fifo.ts'
+
+interface Waiter {
+  readonly begin: () => void
+  isGone: boolean
+}
+
+export interface TurnsOptions {
+  readonly scheduler: Scheduler
+  readonly mostAtOnce: number
+  readonly patienceMs: number
+}
+
+export class Turns {
+  readonly #options: TurnsOptions
+  /** Keys that one is at, or waits in, each with those behind it. */
+  readonly #lanes = new Map<string, Fifo<Waiter>>()
+  readonly #atTheDoor = new Fifo<Waiter>()
+  #atWork = 0
+
+  constructor(options: TurnsOptions) {
+    this.#options = options
+  }
+
+  async take<T>(key: string, work: () => Promise<T>): Promise<T> {
+    await this.#inLane(key)
+    try {
+      await this.#throughDoor()
+      try {
+        return await work()
+      } finally {
+        this.#atWork--
+        this.#letIn()
+      }
+    } finally {
+      this.#nextInLane(key)
+    }
+  }
+
+  async #inLane(key: string): Promise<void> {
+    const lane = this.#lanes.get(key)
+    if (lane === undefined) this.#lanes.set(key, new Fifo())
+    else await this.#waitIn(lane)
+  }
+
+  #nextInLane(key: string): void {
+    const lane = this.#lanes.get(key)
+    if (lane === undefined || !beginNext(lane)) this.#lanes.delete(key)
+  }
+
+  async #throughDoor(): Promise<void> {
+    if (this.#atWork < this.#options.mostAtOnce) this.#atWork++
+    else await this.#waitIn(this.#atTheDoor)
+  }
+
+  #letIn(): void {
+    if (beginNext(this.#atTheDoor)) this.#atWork++
+  }
+
+  #waitIn(line: Fifo<Waiter>): Promise<void> {
+    const { scheduler, patienceMs } = this.#options
+    return new Promise((resolve, reject) => {
+      const waiter: Waiter = {
+        isGone: false,
+        begin: () => {
+          cancel()
+          resolve()
+        },
+      }
+      const cancel = scheduler.after(patienceMs, () => {
+        waiter.isGone = true
+        reject(
+          new StoreContendedError('store_contended', 'others held what was wanted too long', {
+            hint: 'Ask again in a moment. If it stays, look for a transaction that was left open.',
+          }),
+        )
+      })
+      line.push(waiter)
+    })
+  }
+}
+
+/** False when nobody is left to begin. */
+function beginNext(line: Fifo<Waiter>): boolean {
+  for (let next = line.take(); next !== undefined; next = line.take()) {
+    if (next.isGone) continue
+    next.begin()
+    return true
+  }
+  return false
+}

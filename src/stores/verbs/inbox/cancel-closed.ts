@@ -1,0 +1,93 @@
+/**
+ * A closed pull request needs no work: its active runs end, unless they are of a later event. Where
+ * that is later by no more than clocks may be wrong, GitHub says whether it is closed.
+ */
+import { orderDoubtMs } from '../../../domain/head-order.ts'
+import type { InboxEntry } from '../../../domain/inbox.ts'
+import type { Run } from '../../../domain/run.ts'
+import { isAhead } from '../../../domain/run.ts'
+import type { Subject } from '../../../domain/subject.ts'
+import type { WebhookAct } from '../../../store.ts'
+import { LostRace } from '../../driver.ts'
+import type { Verb } from '../../sql.ts'
+import { sql } from '../../sql.ts'
+import { waitForLane } from '../../tables/inbox-table.ts'
+import { repositoryByGithubId, repositoryByName } from '../../tables/repository-table.ts'
+import { isActive, selectRuns } from '../../tables/run-table.ts'
+import { lockSubjectByName, type SubjectName } from '../../tables/subject-table.ts'
+import type { VerbContext } from '../context.ts'
+import { endCancelled } from '../runs/end-run.ts'
+
+type CancelAct = Extract<WebhookAct, { readonly act: 'cancel' }>
+
+export function* cancelClosed(
+  context: VerbContext,
+  act: CancelAct,
+  entry: InboxEntry,
+  looked: boolean,
+): Verb<Run[]> {
+  const { lane, webhookId, sender } = entry
+  let subject = yield* lockPullRequest(context, act, entry)
+  if (subject === null) {
+    // Another process may be making it this moment, or moving it under another name.
+    yield* waitForLane(lane, context.dialect.keepUnchanged)
+    subject = yield* lockPullRequest(context, act, entry)
+  }
+  if (subject === null) return []
+  const active = yield* selectRuns(sql`subject_id = ${subject.id} AND ${isActive} ORDER BY fence`)
+  const cancelled: Run[] = []
+  // Those that queue come first: the end of the one ahead starts the next of them, so that what was
+  // read of it here would no longer be true. Fences do not tell them apart: a lease raises them.
+  for (const run of active.toSorted((x, y) => Number(isAhead(x)) - Number(isAhead(y)))) {
+    const laterMs = laterBy(run, entry)
+    if (laterMs > orderDoubtMs) continue
+    // Claimed since it was asked whether anything is in doubt.
+    if (laterMs > 0 && !looked) throw new LostRace('a run was claimed meanwhile')
+    const ended = yield* endCancelled(
+      context,
+      { run, subject },
+      {
+        actor: `github:${sender ?? 'ghost'}`,
+        code: 'pull_request_closed',
+        text: 'the pull request was closed',
+        data: { webhook_id: webhookId },
+      },
+    )
+    cancelled.push(ended)
+  }
+  return cancelled
+}
+
+/** Whether a run seems later by so little that a clock may be wrong: GitHub has to be asked. */
+export function* isClosingInDoubt(act: CancelAct, entry: InboxEntry): Verb<boolean> {
+  const name = yield* subjectNameOf(act, entry)
+  if (name === null) return false
+  const active = yield* selectRuns(sql`${isActive} AND subject_id = (SELECT id FROM subject
+    WHERE scope = ${name.scope} AND name = ${name.name} AND type = ${name.type})`)
+  return active.some((run) => {
+    const laterMs = laterBy(run, entry)
+    return laterMs > 0 && laterMs <= orderDoubtMs
+  })
+}
+
+function laterBy({ lastEventAt }: Run, { eventAt }: InboxEntry): number {
+  return eventAt === null || lastEventAt === null ? 0 : lastEventAt - eventAt
+}
+
+function* lockPullRequest(
+  context: VerbContext,
+  act: CancelAct,
+  entry: InboxEntry,
+): Verb<Subject | null> {
+  const name = yield* subjectNameOf(act, entry)
+  return name === null ? null : yield* lockSubjectByName(name, context.now())
+}
+
+function* subjectNameOf(
+  { repo, type, pr }: CancelAct,
+  { repoId }: InboxEntry,
+): Verb<SubjectName | null> {
+  const numbered = repoId === null ? null : yield* repositoryByGithubId(repoId)
+  const repository = numbered ?? (yield* repositoryByName(repo))
+  return repository === null ? null : { type, scope: repository.id, name: `pr-${pr}` }
+}

@@ -1,0 +1,72 @@
+/**
+ * What an identity may do, beyond the writes that attempts take: it is blocked when GitHub says so,
+ * or does not let us in, and an operator lifts a block. All of it is seen in `holdfast budgets`.
+ */
+import { block, refuse, unblock, type Budget } from '../../../domain/outbox/budget.ts'
+import { NotFoundError } from '../../../errors.ts'
+import type { Asker } from '../../../store/outbox-store.ts'
+import type { Verb } from '../../sql.ts'
+import { sql } from '../../sql.ts'
+import { insertAudits } from '../../tables/audit-table.ts'
+import { isKnownIdentity, lockBudget, writeBudget } from '../../tables/budget-table.ts'
+import type { VerbContext } from '../context.ts'
+
+export function* blockIdentity(
+  context: VerbContext,
+  identity: string,
+  until: number,
+  reason: string,
+  actor: Asker,
+): Verb<void> {
+  const budget = yield* lockBudget(identity, context.now())
+  const now = context.now()
+  yield* writeBudget(block(budget, until, reason, now))
+  const data = { identity, until: new Date(until).toISOString(), reason }
+  yield* insertAudits([{ type: 'budget.blocked', actor, runId: null, data }], now)
+}
+
+/** Answers until when nothing is asked under it. */
+export function* refuseIdentity(
+  context: VerbContext,
+  identity: string,
+  reason: string,
+): Verb<number> {
+  const before = yield* lockBudget(identity, context.now())
+  const now = context.now()
+  const budget = refuse(before, reason, now)
+  const until = budget.blockedUntil ?? now
+  if (budget === before) return until
+  yield* writeBudget(budget)
+  const data = { identity, until: new Date(until).toISOString(), reason }
+  yield* insertAudits([{ type: 'budget.blocked', actor: 'publisher', runId: null, data }], now)
+  return until
+}
+
+/** What waits for it is tried now; GitHub may block it again at once. */
+export function* unblockIdentity(
+  context: VerbContext,
+  identity: string,
+  actor: string,
+): Verb<Budget> {
+  if (!(yield* isKnownIdentity(identity))) {
+    throw new NotFoundError('identity_not_found', `there is no identity ${identity}`, {
+      hint: 'holdfast budgets lists them.',
+    })
+  }
+  const before = yield* lockBudget(identity, context.now())
+  const now = context.now()
+  const budget = unblock(before, now)
+  yield* writeBudget(budget)
+  // Whose they are is found out when they are tried; those of others wait again.
+  yield sql`UPDATE delivery SET due_at = ${now}, rev = rev + 1
+    WHERE status = 'PENDING' AND wait IN ('budget', 'in_doubt') AND due_at > ${now}
+      AND queue IS NULL AND (leased_until IS NULL OR leased_until <= ${now})`
+  const until = before.blockedUntil
+  const data = {
+    identity,
+    was_blocked_until: until === null ? null : new Date(until).toISOString(),
+    reason: before.blockedReason,
+  }
+  yield* insertAudits([{ type: 'operator.identity_unblocked', actor, runId: null, data }], now)
+  return budget
+}

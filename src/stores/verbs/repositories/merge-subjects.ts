@@ -1,0 +1,316 @@
+/**
+ * Two rows turned out to be one repository: claims by its new name came before anybody told us of
+ * the rename. Its subjects become one, so that nothing already done under either name is done again
+ * and one head owns the pull request.
+ */
+import type { AuditDraft } from '../../../domain/audit.ts'
+import type { Run } from '../../../domain/run.ts'
+import { isActive, isAhead, makePending, makeQueued, supersede } from '../../../domain/run.ts'
+import type { Subject } from '../../../domain/subject.ts'
+import { lastEndOf } from '../../../domain/subject.ts'
+import type { Verb } from '../../sql.ts'
+import { sql } from '../../sql.ts'
+import { insertAudits } from '../../tables/audit-table.ts'
+import { storeHeadCheck, takeHeadChecks } from '../../tables/head-check-table.ts'
+import type { Repository } from '../../tables/repository-table.ts'
+import { noteMerged } from '../../tables/repository-table.ts'
+import type { PastRound } from '../../tables/past-round-table.ts'
+import { keepRounds, moveRounds } from '../../tables/past-round-table.ts'
+import { selectRun, selectRuns, writeRuns } from '../../tables/run-table.ts'
+import { lockSubject, writeSubjects } from '../../tables/subject-table.ts'
+import { announce } from '../outbox/announce.ts'
+import { begunAgain } from '../runs/begun-again.ts'
+import { repeatCoveredAt } from '../outbox/repeat-covered.ts'
+import type { VerbContext } from '../context.ts'
+import { mergeCopies, reassignDeliveries, type Copy } from './reassign-deliveries.ts'
+import { firstCheckMs } from '../runs/take-head-check.ts'
+import { moveTokenLimits } from '../tokens/tokens.ts'
+
+export function* mergeSubjects(
+  context: VerbContext,
+  from: Repository,
+  into: Repository,
+  actor: string,
+): Verb<void> {
+  const strays = yield sql`SELECT stray.id, kept.id AS kept_id FROM subject AS stray
+    LEFT JOIN subject AS kept
+      ON kept.scope = ${into.id} AND kept.name = stray.name AND kept.type = stray.type
+    WHERE stray.scope = ${from.id} ORDER BY stray.id`
+  const keptIds = new Map<string, string>()
+  const copies: Copy[] = []
+  const since = context.now()
+  for (const row of strays) {
+    const stray = yield* lockSubject(row['id'] as string, context.now())
+    const keptId = row['kept_id'] as string | null
+    if (keptId === null) yield* moveSubject(stray, into)
+    else {
+      const kept = yield* lockSubject(keptId, context.now())
+      copies.push(...(yield* mergeSubject(context, stray, kept)))
+      keptIds.set(stray.id, keptId)
+    }
+  }
+  yield* reassignDeliveries(context, from.id, into.id, keptIds)
+  yield* mergeCopies(context, copies)
+  yield* moveTokenLimits(from.id, into.id)
+  yield* announceMoved(context, into.id, [...keptIds.values()], since)
+  yield* showWinners(context, copies)
+  yield* noteMerged(from.id, into.id)
+  const data = { from: from.id, into: into.id, name: into.name }
+  const told = { type: 'repository.merged', actor, runId: null, data } as const
+  yield* insertAudits([told], context.now())
+}
+
+/** With its runs. A heartbeat writes those without the subject's lock, so their `rev` is raised. */
+function* moveSubject(stray: Subject, into: Repository): Verb<void> {
+  yield* writeSubjects([{ ...stray, scope: into.id }])
+  yield sql`UPDATE run SET scope = ${into.id}, rev = rev + 1
+    WHERE subject_id = ${stray.id}`
+}
+
+/** What ended or began its turn by the merge shows it. */
+function* announceMoved(
+  context: VerbContext,
+  repositoryId: string,
+  subjectIds: readonly string[],
+  since: number,
+): Verb<void> {
+  for (const subjectId of subjectIds) {
+    const runs = yield* selectRuns(sql`subject_id = ${subjectId} ORDER BY claim_fence`)
+    const changes = runs.map((run) => {
+      // What ended before the merge is as it was; a subject may have had very many.
+      const isSame = run.finishedAt !== null && run.finishedAt < since
+      return { run, repositoryId, began: isAhead(run), isSame }
+    })
+    yield* announce(context, changes)
+  }
+}
+
+/** The check run of a copy may be the newest on its commit: that is the winner's again. */
+function* showWinners(context: VerbContext, copies: readonly Copy[]): Verb<void> {
+  for (const { winnerId } of copies) {
+    const winner = yield* selectRun(winnerId)
+    if (winner === null) continue
+    const { scope: repositoryId, headSha: sha, checkName } = winner
+    yield* repeatCoveredAt(context, { repositoryId, sha, checkName })
+  }
+}
+
+/** All runs of both move under the kept subject; the stray one goes. */
+function* mergeSubject(context: VerbContext, stray: Subject, kept: Subject): Verb<Copy[]> {
+  const now = context.now()
+  const runs = yield* selectRuns(sql`subject_id IN (${stray.id}, ${kept.id}) ORDER BY fence`)
+  const newer = isNewer(stray, kept, runs) ? stray : kept
+  const reruns = yield* begunAgain(runs)
+  const winners = winnerOfEachPair(runs, reruns)
+  const copies = runs.filter((run) => winners.get(run.pair) !== run)
+  const wanted = wantedAgain(copies, winners, reruns)
+  const head = winners.get(newer.currentPair ?? '')
+  const audits: AuditDraft[] = []
+  const settled = runs.map((run) => {
+    const isCopy = winners.get(run.pair) !== run
+    const moved = {
+      ...run,
+      subjectId: kept.id,
+      scope: kept.scope,
+      pair: isCopy ? copyOf(run) : run.pair,
+      rerunWanted: run.rerunWanted || wanted.has(run),
+    }
+    const staysCurrent = run === head || (!isCopy && run.onNewer !== 'supersede')
+    if (wanted.has(run) && staysCurrent) {
+      audits.push(told('operator.rerun_requested', run, { round: run.round }))
+    }
+    if (!isActive(run) || run === head) return moved
+    if (!isCopy && run.onNewer !== 'supersede') return moved
+    const by = (isCopy ? winners.get(run.pair) : head)?.key ?? run.key
+    audits.push(told('run.superseded', run, { by }))
+    return supersede(moved, by, now)
+  })
+  audits.push(...endedBefore(copies, settled, winners))
+  const first = firstInLine(settled, runs, kept)
+  const lined = settled.map((run) => {
+    if (run === first && !isAhead(run)) audits.push(told('run.dequeued', run, { key: run.key }))
+    if (run === first) return isAhead(run) ? run : makePending(run, now)
+    if (!isAhead(run)) return run
+    // Two were ahead; there is room for one. The other queues, and its worker hears of it.
+    audits.push(told('run.heartbeat_lost', run, { worker: run.worker }))
+    return makeQueued(run)
+  })
+  const fences = newestFences(audits, yield* insertAudits(audits, now), settled, runs, winners)
+  const shown = lined.map((run) => ({ ...run, claimFence: fences.get(run.id) ?? run.claimFence }))
+  yield* writeRuns(shown.toSorted((x, y) => writtenAs(x, winners) - writtenAs(y, winners)))
+  const merged = withHeadOf(kept, newer, head)
+  yield* writeSubjects([merged])
+  yield sql`INSERT INTO subject_event (subject_id, webhook_id, at)
+    SELECT ${kept.id}, webhook_id, at FROM subject_event WHERE subject_id = ${stray.id}
+    ON CONFLICT (subject_id, webhook_id) DO NOTHING`
+  yield sql`DELETE FROM subject_event WHERE subject_id = ${stray.id}`
+  yield* moveRounds(stray.id, kept.id)
+  // What a copy has published under its rounds is not what the winner's next ones publish.
+  yield* keepRounds(lastRounds(copies, kept), now)
+  yield* moveHeadCheck(stray, merged, now)
+  yield sql`DELETE FROM subject WHERE id = ${stray.id}`
+  return copies.map((copy) => {
+    return { copyId: copy.id, winnerId: winners.get(copy.pair)?.id ?? copy.id }
+  })
+}
+
+function lastRounds(copies: readonly Run[], kept: Subject): readonly PastRound[] {
+  const rounds = new Map<string, number>()
+  for (const { pair, round } of copies) rounds.set(pair, Math.max(round, rounds.get(pair) ?? 0))
+  return [...rounds].map(([pair, round]) => ({ subjectId: kept.id, pair, round }))
+}
+
+/** A look owed for either is owed for the head that both have now. */
+function* moveHeadCheck(stray: Subject, { id, currentRunId }: Subject, now: number): Verb<void> {
+  const owed = yield* takeHeadChecks([stray.id, id])
+  if (owed === null || currentRunId === null) return
+  const question = { subjectId: id, runId: currentRunId, fence: owed }
+  yield* storeHeadCheck(question, now + firstCheckMs, now)
+}
+
+/** A later claim of a run that goes on had ended already: it is told as the duplicate it was. */
+function endedBefore(
+  copies: readonly Run[],
+  settled: readonly Run[],
+  winners: ReadonlyMap<string, Run>,
+): AuditDraft[] {
+  return copies.flatMap((copy) => {
+    const winner = goesOn(winners.get(copy.pair), settled)
+    const isLater = winner !== undefined && winner.claimFence < copy.claimFence
+    if (isActive(copy) || !isLater) return []
+    return [told('run.claim_skipped', winner, { reason: 'duplicate', key: copy.key })]
+  })
+}
+
+/**
+ * Whoever goes on in the place of a later claim of its pair is shown in its place, too: under the
+ * fence of the row that says that the later one ended, or was a duplicate.
+ */
+function newestFences(
+  audits: readonly AuditDraft[],
+  ids: readonly number[],
+  settled: readonly Run[],
+  runs: readonly Run[],
+  winners: ReadonlyMap<string, Run>,
+): ReadonlyMap<string, number> {
+  const fences = new Map<string, number>()
+  for (const [at, { type, runId }] of audits.entries()) {
+    if (type !== 'run.superseded' && type !== 'run.claim_skipped') continue
+    const about = runs.find(({ id }) => id === runId)
+    const winner = goesOn(winners.get(about?.pair ?? ''), settled)
+    if (about === undefined || winner === undefined) continue
+    const isLater = type === 'run.claim_skipped' || winner.claimFence < about.claimFence
+    if (isLater) fences.set(winner.id, ids[at] ?? 0)
+  }
+  return fences
+}
+
+function goesOn(winner: Run | undefined, settled: readonly Run[]): Run | undefined {
+  return settled.find((run) => run.id === winner?.id && isActive(run))
+}
+
+/** Of what is still active, the one that goes on: the kept subject's, the stray's, the oldest. */
+function firstInLine(
+  settled: readonly Run[],
+  before: readonly Run[],
+  kept: Subject,
+): Run | undefined {
+  const own = new Set(before.filter((run) => run.subjectId === kept.id).map(({ id }) => id))
+  const ahead = settled.filter(isAhead)
+  return ahead.find(({ id }) => own.has(id)) ?? ahead[0] ?? settled.find(isActive)
+}
+
+/** Whoever gives up a pair or its place must be written before whoever takes it. */
+function writtenAs(run: Run, winners: ReadonlyMap<string, Run>): number {
+  if (winners.get(run.pair)?.id !== run.id) return 0
+  if (!isActive(run)) return 1
+  return isAhead(run) ? 3 : 2
+}
+
+/**
+ * A pair known on both sides counts once: a result first, then work under way, then what waits for
+ * it. Of two that are active the first goes on, as if the second had been known for a duplicate.
+ * What somebody wanted done again after a result comes before that result.
+ */
+function winnerOfEachPair(
+  runs: readonly Run[],
+  reruns: ReadonlySet<string>,
+): ReadonlyMap<string, Run> {
+  const winners = new Map<string, Run>()
+  for (const run of runs.toSorted((a, b) => a.claimFence - b.claimFence)) {
+    const other = winners.get(run.pair)
+    if (other === undefined || takesOver(run, other, reruns)) winners.set(run.pair, run)
+  }
+  return winners
+}
+
+/** `later` was claimed after `other`. */
+function takesOver(later: Run, other: Run, reruns: ReadonlySet<string>): boolean {
+  const wants = (run: Run): boolean => isActive(run) && run.rerunWanted
+  if (other.state === 'succeeded' && (wants(later) || reruns.has(later.id))) return true
+  if (later.state === 'succeeded' && wants(other)) return false
+  const more = rankOf(later) - rankOf(other)
+  return more > 0 || (more === 0 && !isActive(later))
+}
+
+function rankOf(run: Run): number {
+  if (run.state === 'succeeded') return 3
+  if (!isActive(run)) return 0
+  return run.state === 'pending' ? 1 : 2
+}
+
+/** Runs at work that a copy's wish falls to: under one name it would have been kept with them. */
+function wantedAgain(
+  copies: readonly Run[],
+  winners: ReadonlyMap<string, Run>,
+  reruns: ReadonlySet<string>,
+): ReadonlySet<Run> {
+  const wishes = copies.flatMap((copy) => {
+    const winner = winners.get(copy.pair)
+    if (winner === undefined || !isActive(copy) || !isActive(winner)) return []
+    const isAfter = reruns.has(copy.id) && copy.claimFence > winner.claimFence
+    return (copy.rerunWanted || isAfter) && !winner.rerunWanted ? [winner] : []
+  })
+  return new Set(wishes)
+}
+
+/** The copy stays for its history, under a pair that no claim asks for. */
+const copyOf = (run: Run): string => `${run.pair} (copy ${run.id})`
+
+function told(
+  type:
+    | 'run.superseded'
+    | 'run.heartbeat_lost'
+    | 'run.dequeued'
+    | 'run.claim_skipped'
+    | 'operator.rerun_requested',
+  run: Run,
+  data: AuditDraft['data'],
+): AuditDraft {
+  const why = 'two names turned out to be one repository'
+  return { type, actor: 'system', runId: run.id, data: { ...data, why } }
+}
+
+/** By verified order where both have one, else by which was claimed last. */
+function isNewer(stray: Subject, kept: Subject, runs: readonly Run[]): boolean {
+  if (stray.headAt !== null && kept.headAt !== null) return stray.headAt >= kept.headAt
+  // A worker that took a run since draws its fence anew, and claims nothing.
+  const [last] = runs.toSorted((a, b) => b.claimFence - a.claimFence)
+  return last?.subjectId === stray.id
+}
+
+function withHeadOf(kept: Subject, newer: Subject, head: Run | undefined): Subject {
+  return {
+    ...kept,
+    currentRunId: head?.id ?? newer.currentRunId,
+    currentPair: newer.currentPair,
+    currentEnded: head === undefined ? newer.currentEnded : lastEndOf(head),
+    headSha: newer.headSha,
+    headBefore: newer.headBefore,
+    headAt: newer.headAt,
+    floorAt: newer.floorAt === null ? kept.floorAt : Math.max(newer.floorAt, kept.floorAt ?? 0),
+    finishedRunId: newer.finishedRunId ?? kept.finishedRunId,
+    finishedHeadSha: newer.finishedHeadSha ?? kept.finishedHeadSha,
+    finishedVerdict: newer.finishedVerdict ?? kept.finishedVerdict,
+  }
+}

@@ -1,0 +1,122 @@
+/**
+ * Two rows turned out to be one repository: what was published for either is published for the one
+ * that stays. Where both have the same target, the newer claim's stands; a comment that the other
+ * one made, or may have made, is a copy, and copies are removed. Two runs of one pair of commits
+ * have one check run, and one comment where each run has its own.
+ */
+import { isAnnouncement } from '../../../domain/outbox/announce.ts'
+import type { ChannelDeclaration } from '../../../domain/outbox/channel-declaration.ts'
+import type { Delivery } from '../../../domain/outbox/delivery.ts'
+import { isNewer, isOpen } from '../../../domain/outbox/delivery.ts'
+import { mergeDeliveries } from '../../../domain/outbox/merge.ts'
+import type { Verb } from '../../sql.ts'
+import { sql } from '../../sql.ts'
+import { insertAudits } from '../../tables/audit-table.ts'
+import { deliveriesAt, selectAttempts, selectDeliveries } from '../../tables/delivery-table.ts'
+import type { VerbContext } from '../context.ts'
+import { circumstancesOf } from '../context.ts'
+import { storeDeliveries } from '../outbox/store-deliveries.ts'
+
+/** `kept`: which subject a moved one's runs belong to now. */
+export function* reassignDeliveries(
+  context: VerbContext,
+  fromId: string,
+  intoId: string,
+  kept: ReadonlyMap<string, string>,
+): Verb<void> {
+  const strays = yield* selectDeliveries(sql`repository_id = ${fromId} ORDER BY id`)
+  const moved = strays.map((stray) => reassigned(stray, intoId, kept))
+  const existing = yield* deliveriesAt([...new Set(moved.map(({ target }) => target))])
+  for (const [i, stray] of moved.entries()) {
+    const other = existing.get(stray.target)
+    if (other === undefined || other.id === strays[i]?.id) yield* storeDeliveries(context, [stray])
+    else if (isNewer(stray, other)) yield* putTogether(context, other, stray)
+    else yield* putTogether(context, stray, other)
+  }
+}
+
+/** `copies`: runs that another run of the same pair replaces. */
+export function* mergeCopies(context: VerbContext, copies: readonly Copy[]): Verb<void> {
+  for (const { copyId, winnerId } of copies) {
+    const given = yield* selectDeliveries(sql`run_id = ${copyId} ORDER BY id`)
+    const targetOf = ({ target }: Delivery): string => target.replace(copyId, winnerId)
+    const existing = yield* deliveriesAt(given.map(targetOf))
+    for (const copy of given) {
+      const twin = existing.get(targetOf(copy))
+      if (
+        twin === undefined ||
+        twin.id === copy.id ||
+        !isOneWith(context.channels.of(copy.channel), copy, twin)
+      )
+        continue
+      yield* putTogether(context, copy, twin)
+    }
+  }
+}
+
+export interface Copy {
+  readonly copyId: string
+  readonly winnerId: string
+}
+
+/**
+ * What each of them said in words of its own stays; a completed check run is not opened again. Of
+ * two that are still to be made under one key, one is. One that may have been made is searched for
+ * by its twin: a look of its own would find the twin's.
+ */
+function isOneWith(channel: ChannelDeclaration, copy: Delivery, twin: Delivery): boolean {
+  const { announces, providerId, attemptId, protocol } = copy
+  const hasRounds = channel.covering !== undefined
+  const isOfRun = hasRounds && isAnnouncement(channel, copy)
+  const mayBeThere = providerId !== null || attemptId !== null || protocol.doubt !== undefined
+  if (!mayBeThere) return isOfRun && isOpen(copy)
+  if (hasRounds && providerId === null) return announces || isOfRun
+  // Completed, it can only be completed otherwise.
+  const isOpenThere =
+    protocol.showsWork === true && attemptId === null && protocol.doubt === undefined
+  const goesOn = announces || (isOfRun && (isOpenThere || !twin.announces))
+  if (hasRounds) return goesOn && twin.providerId === null
+  return copy.name === 'anchor'
+}
+
+function reassigned(
+  stray: Delivery,
+  repositoryId: string,
+  kept: ReadonlyMap<string, string>,
+): Delivery {
+  const subjectId = kept.get(stray.subjectId ?? '') ?? stray.subjectId
+  return {
+    ...stray,
+    repositoryId,
+    subjectId,
+    target: reassignedTarget(stray, repositoryId, subjectId),
+  }
+}
+
+/** A target names its place second: the repository, or as `subject` the subject. */
+function reassignedTarget(
+  { target, repositoryId: from, subjectId: of }: Delivery,
+  repositoryId: string,
+  subjectId: string | null,
+): string {
+  if (of !== null && target === `anchor subject ${of}`) return `anchor subject ${subjectId ?? of}`
+  const [what, place, ...rest] = target.split(' ')
+  return place === from ? [what, repositoryId, ...rest].join(' ') : target
+}
+
+/** `newer` is kept, whichever of them has the target now. */
+function* putTogether(context: VerbContext, older: Delivery, newer: Delivery): Verb<void> {
+  const [underWay] =
+    older.attemptId === null ? [] : yield* selectAttempts(sql`id = ${older.attemptId}`)
+  const around = circumstancesOf(context, newer)
+  const { winner, loser } = mergeDeliveries(newer, older, underWay ?? null, around)
+  // It gives up the target before the other takes it.
+  yield* storeDeliveries(context, [loser])
+  yield* storeDeliveries(context, [winner])
+  const { id, runId } = loser
+  const data = { reason: 'target_taken', why: 'two names turned out to be one repository' }
+  yield* insertAudits(
+    [{ type: 'delivery.skipped', actor: 'system', runId, deliveryId: id, data }],
+    around.now,
+  )
+}

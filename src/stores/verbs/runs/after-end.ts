@@ -1,0 +1,64 @@
+/**
+ * What the end of a run sets off on its subject, in the same transaction: the rerun that a person
+ * asked for meanwhile, and the next run of a queue.
+ */
+import { withPrevious } from '../../../domain/new-run.ts'
+import type { Run } from '../../../domain/run.ts'
+import { isAhead, makePending, makeQueued, nextRound } from '../../../domain/run.ts'
+import type { Verb } from '../../sql.ts'
+import { sql } from '../../sql.ts'
+import { insertAudits } from '../../tables/audit-table.ts'
+import { pastRounds, roundKey } from '../../tables/past-round-table.ts'
+import { isActive, selectRuns, writeRuns } from '../../tables/run-table.ts'
+import { announce } from '../outbox/announce.ts'
+import type { LockedRun, VerbContext } from '../context.ts'
+
+/**
+ * `before` is what was locked, `ended` the run as it is stored now; answers the run as it is after
+ * all this.
+ */
+export function* afterEnd(context: VerbContext, before: LockedRun, ended: Run): Verb<Run> {
+  const now = context.now()
+  // One that queued behind another leaves that other, and the rest of the queue, as they are.
+  const next = isAhead(before.run) ? yield* nextInQueue(ended.subjectId) : null
+  if (next !== null) {
+    const data = { behind: ended.id, key: next.key }
+    const audit = { type: 'run.dequeued', actor: 'system', runId: next.id, data } as const
+    yield* insertAudits([audit], now)
+    const [turn] = yield* writeRuns([makePending(next, now)])
+    const repositoryId = before.subject.scope
+    // It draws no fence, but its turn to be shown has come.
+    if (turn !== undefined) yield* announce(context, [{ run: turn, repositoryId, began: true }])
+  }
+  if (!ended.rerunWanted) return ended
+  const again = yield* startWantedRerun(withPrevious(ended, before.subject), next !== null, now)
+  yield* announce(context, [{ run: again, repositoryId: before.subject.scope, began: true }])
+  return again
+}
+
+function* nextInQueue(subjectId: string): Verb<Run | null> {
+  const [next] = yield* selectRuns(
+    sql`subject_id = ${subjectId} AND ${isActive} ORDER BY fence LIMIT 1`,
+  )
+  return next ?? null
+}
+
+function* startWantedRerun(ended: Run, othersAreActive: boolean, now: number): Verb<Run> {
+  const past = yield* pastRounds([ended])
+  const again = nextRound(ended, past.get(roundKey(ended)) ?? 0)
+  const [fence] = yield* insertAudits(
+    [
+      {
+        type: 'run.claimed',
+        actor: 'operator',
+        runId: ended.id,
+        data: { reason: 'rerun', key: ended.key, round: again.round, attempt: 1, state: 'pending' },
+      },
+    ],
+    now,
+  )
+  const pending = othersAreActive ? makeQueued(again) : makePending(again, now)
+  const drawn = fence ?? again.fence
+  const [stored] = yield* writeRuns([{ ...pending, fence: drawn, claimFence: drawn }])
+  return stored ?? pending
+}

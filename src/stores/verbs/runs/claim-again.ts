@@ -1,0 +1,165 @@
+/**
+ * Claims that no caller brought: a person's rerun of a known run, and GitHub's word on which head
+ * is the head. Both are decided by the same table as every other claim.
+ */
+import type { Claim } from '../../../domain/claim.ts'
+import { orderDoubtMs } from '../../../domain/head-order.ts'
+import { pairOf } from '../../../domain/pair.ts'
+import type { Run } from '../../../domain/run.ts'
+import type { Subject } from '../../../domain/subject.ts'
+import { ConflictError } from '../../../errors.ts'
+import type { ClaimAnswer, ConfirmHeadAnswer, ConfirmedHead } from '../../../store.ts'
+import { LostRace } from '../../driver.ts'
+import type { Verb } from '../../sql.ts'
+import { sql } from '../../sql.ts'
+import { insertAudits } from '../../tables/audit-table.ts'
+import { askedAt, forgetHeadCheck, isAskedAfter } from '../../tables/head-check-table.ts'
+import { selectRuns, writeRuns } from '../../tables/run-table.ts'
+import { selectSubject, writeSubjects } from '../../tables/subject-table.ts'
+import { claimPlaced } from './claim-runs.ts'
+import type { LockedRun, VerbContext } from '../context.ts'
+import { lockRun } from '../context.ts'
+import { firstCheckMs } from './take-head-check.ts'
+
+export function* rerunRun(context: VerbContext, runId: string, actor: string): Verb<ClaimAnswer> {
+  const { run, subject } = yield* lockRun(context, runId)
+  return yield* claimOne(context, subject, { ...claimOf(run, subject, actor), rerun: true })
+}
+
+export function* confirmHead(
+  context: VerbContext,
+  confirmed: ConfirmedHead,
+): Verb<ConfirmHeadAnswer> {
+  const { run, subject } = yield* lockRun(context, confirmed.runId)
+  // A newer decision asked once more: that question is not answered by what we saw before it.
+  if (yield* isAskedAfter(run, confirmed.fence))
+    return { result: 'unchanged', supersededRunIds: [] }
+  const isOutdated = yield* wasClaimedAfter(run, confirmed.fence)
+  const at = yield* timeOf(context, confirmed, { run, subject })
+  if (at === 'too-early') return { result: 'unchanged', supersededRunIds: [] }
+  if (!isOutdated) yield* forgetHeadCheck(run.id, confirmed.fence)
+  const pair = pairOf(confirmed)
+  const [known] = yield* selectRuns(sql`subject_id = ${subject.id}
+    AND head_sha = ${confirmed.headSha} ORDER BY (pair = ${pair}) DESC, id DESC LIMIT 1`)
+  // Its base is GitHub's, or no run's that we know: a base moves with its branch, and unheard.
+  const isOnBase = subject.currentPair === pair || known?.pair !== pair
+  if (subject.headSha === confirmed.headSha && isOnBase) {
+    return yield* keepHead(context, subject, confirmed)
+  }
+  // A newer claim came while we looked: what we saw says nothing about it. (A worker that leased
+  // the run meanwhile is none: it only holds what that claim decided.)
+  if (subject.currentRunId !== run.id || isOutdated) {
+    return { result: 'unchanged', supersededRunIds: [] }
+  }
+  // A head we have not heard of: its own event will come and decide.
+  if (known === undefined) return { result: 'unknown-head', supersededRunIds: [] }
+  const claim = {
+    ...claimOf(known, subject, confirmed.actor),
+    skipReason: known.errorCode === 'stale-event' ? known.errorText : null,
+    headMaking: true,
+    // Of two in one second, the one that GitHub names now came after the other.
+    beforeSha: subject.headSha,
+    eventAt: at,
+    event: 'head_check',
+  }
+  const { supersededRunIds } = yield* claimOne(context, subject, claim)
+  // No reason of a claim tells it: one that is queued or at work is a duplicate, and the head.
+  const after = yield* selectSubject(subject.id)
+  const result = after?.currentRunId === known.id ? 'moved' : 'unchanged'
+  return { result, supersededRunIds }
+}
+
+/**
+ * GitHub names another head than ours, and a time a little before that of ours. Either ours came
+ * from a clock that is fast, or the answer is older than the event that made ours: right after a
+ * push it may be. So it counts once the question is old enough, and then as no older than ours.
+ */
+function* timeOf(
+  context: VerbContext,
+  { at, headSha }: ConfirmedHead,
+  { run, subject }: LockedRun,
+): Verb<number | 'too-early'> {
+  const { floorAt } = subject
+  if (floorAt === null || at >= floorAt || at < floorAt - orderDoubtMs) return at
+  if (subject.headSha === headSha) return at
+  const asked = yield* askedAt(run)
+  // A clock that was set back makes it seem young for as long.
+  const isYoung = asked === null || Math.abs(context.now() - asked) < firstCheckMs
+  return isYoung ? 'too-early' : floorAt
+}
+
+/** A claim that a rule said no to draws the run's fence; a worker that skips it draws none. */
+function* wasClaimedAfter({ id, fence }: Run, after: number): Verb<boolean> {
+  const rows = yield sql`SELECT id FROM audit WHERE run_id = ${id} AND id > ${after}
+    AND (type IN ('run.claimed', 'run.reclaimed') OR (type = 'run.skipped' AND id = ${fence}))
+    LIMIT 1`
+  return rows.length > 0
+}
+
+function* keepHead(
+  context: VerbContext,
+  subject: Subject,
+  { at, headSha, actor }: ConfirmedHead,
+): Verb<ConfirmHeadAnswer> {
+  const headAt = Math.max(at, subject.headAt ?? at)
+  const floorAt = Math.max(headAt, subject.floorAt ?? headAt)
+  yield* writeSubjects([{ ...subject, headAt, floorAt }])
+  const current = yield* selectRuns(sql`id = ${subject.currentRunId}`)
+  yield* writeRuns(current.map((run) => ({ ...run, orderAt: headAt })))
+  const data = { head_sha: headSha, order_at: headAt }
+  yield* insertAudits(
+    [{ type: 'run.head_verified', actor, runId: subject.currentRunId, data }],
+    context.now(),
+  )
+  return { result: 'confirmed', supersededRunIds: [] }
+}
+
+function* claimOne(context: VerbContext, subject: Subject, claim: Claim): Verb<ClaimAnswer> {
+  const answers = yield* claimPlaced(context, new Map([[0, { claim, subject }]]))
+  const answer = answers.get(0)
+  if (answer instanceof ConflictError) throw answer
+  if (answer === undefined) throw new LostRace('the claim was not decided')
+  return answer
+}
+
+/** A claim for what a run already is; it leaves the run pending and brings no new order. */
+function claimOf(run: Run, subject: Subject, actor: string): Claim {
+  return {
+    type: run.type,
+    policy: {
+      onNewer: run.onNewer,
+      attempts: run.attemptsMax,
+      timeoutMs: run.timeoutMs,
+      pendingTimeoutMs: run.pendingTimeoutMs,
+      announcement: {
+        anchorPer: run.anchorPer,
+        statusContext: run.statusContext,
+        checkName: run.checkName,
+        locale: run.locale,
+      },
+    },
+    repo: run.repo,
+    repoId: null,
+    subjectName: subject.name,
+    key: run.key,
+    pair: run.pair,
+    pr: run.pr,
+    baseSha: run.baseSha,
+    headSha: run.headSha,
+    beforeSha: null,
+    threadCreatedAt: null,
+    headMaking: false,
+    headFromGitHub: false,
+    eventAt: null,
+    webhookId: null,
+    event: null,
+    action: null,
+    sender: null,
+    rerun: false,
+    skipReason: null,
+    input: run.input,
+    lease: null,
+    leaseMs: run.leaseMs,
+    actor,
+  }
+}

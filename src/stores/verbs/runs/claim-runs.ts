@@ -1,0 +1,331 @@
+/**
+ * Claims, many at once, in a fixed number of statements: one claim is a batch of one.
+ *
+ * Order of locks: names, then subjects (sorted), then runs. Everything that decides is read in
+ * statements after the one that locks the subjects; in the same statement PostgreSQL would show
+ * the state from before the lock. Every write is a compare-and-set.
+ */
+import { isDeepStrictEqual } from 'node:util'
+import type { Claim, ClaimRefusal, ClaimSight, ClaimVerdict } from '../../../domain/claim.ts'
+import { decideClaim } from '../../../domain/claim.ts'
+import type { LeaseGrant, Moment, Run } from '../../../domain/run.ts'
+import { isActive, isExhausted } from '../../../domain/run.ts'
+import type { Subject } from '../../../domain/subject.ts'
+import { ConflictError } from '../../../errors.ts'
+import type { ClaimAnswer } from '../../../store.ts'
+import type { BatchAnswer } from '../../sql-store/batcher.ts'
+import type { Verb } from '../../sql.ts'
+import { claimReasonAt, insertAudits } from '../../tables/audit-table.ts'
+import { insertEvents, seenEvents } from '../../tables/event-table.ts'
+import { storeHeadCheck } from '../../tables/head-check-table.ts'
+import type { RoundKey } from '../../tables/past-round-table.ts'
+import { pastRounds, roundKey } from '../../tables/past-round-table.ts'
+import {
+  checkRepositories,
+  repositoryIds,
+  noteUse,
+  resolveRepositories,
+} from '../../tables/repository-table.ts'
+import { selectForClaims, selectSupersededBy, writeRuns } from '../../tables/run-table.ts'
+import type { SubjectName } from '../../tables/subject-table.ts'
+import { lockSubjects, subjectKey, writeSubjects } from '../../tables/subject-table.ts'
+import type { Change } from '../outbox/announce.ts'
+import { announce } from '../outbox/announce.ts'
+import type { VerbContext } from '../context.ts'
+import { failExhausted } from './end-run.ts'
+import { firstCheckMs } from './take-head-check.ts'
+import { endedForGrant, tokenRevoked } from '../tokens/tokens.ts'
+
+export interface Placed {
+  readonly claim: Claim
+  readonly subject: Subject
+}
+
+interface Decided extends Placed {
+  readonly verdict: ClaimVerdict
+}
+
+interface Stored {
+  readonly run: Run | null
+  /** The audit row of the decision. */
+  readonly decisionId: number
+}
+
+/** What a claim locks; a batch has one claim for each. */
+export function subjectOf({ type, repo, subjectName }: Claim): string {
+  return `${type} ${repo ?? ''} ${subjectName}`
+}
+
+export function* claimRuns(
+  context: VerbContext,
+  claims: readonly Claim[],
+): Verb<BatchAnswer<ClaimAnswer>[]> {
+  const ended = yield* endedForGrant(
+    context,
+    claims.map(({ lease }) => lease),
+  )
+  if (ended.size > 0) {
+    const isEnded = ({ lease }: Claim): boolean => ended.has(lease?.token?.id ?? '')
+    return claims.map((claim) => (isEnded(claim) ? tokenRevoked() : 'deferred'))
+  }
+  const placed = yield* placeClaims(context, claims)
+  const answers = yield* claimPlaced(context, placed)
+  return claims.map((_, i) => answers.get(i) ?? 'deferred')
+}
+
+/** Decides and records claims whose subjects this transaction has locked. */
+export function* claimPlaced(
+  context: VerbContext,
+  placed: ReadonlyMap<number, Placed>,
+): Verb<Map<number, ClaimAnswer | ConflictError>> {
+  const answers = new Map<number, ClaimAnswer | ConflictError>()
+  const moment = context.moment()
+  const sights = yield* readLiveSights(context, placed, moment)
+  const decided = new Map<number, Decided>()
+  for (const [i, place] of placed) {
+    const sight = sights.get(i)
+    if (sight === undefined) continue
+    const verdict = decideClaim(place.claim, sight, moment, context.newId('run'))
+    if ('refused' in verdict) answers.set(i, refusal(place.claim, verdict))
+    else decided.set(i, { ...place, verdict })
+  }
+  const stored = yield* record(context, [...decided.values()], moment.now)
+  for (const [position, [i, { claim, verdict }]] of [...decided].entries()) {
+    const given = answer(claim, verdict, stored[position])
+    answers.set(i, verdict.isToldAgain === true ? yield* firstAnswer(given) : given)
+  }
+  return answers
+}
+
+/** As the claim was answered that granted the run; that answer was lost. */
+function* firstAnswer(given: ClaimAnswer): Verb<ClaimAnswer> {
+  const { run } = given
+  if (run === null) return given
+  const supersededKeys = yield* selectSupersededBy(run)
+  return { ...given, reason: (yield* claimReasonAt(run.fence)) ?? given.reason, supersededKeys }
+}
+
+/**
+ * Finds and locks each claim's subject. Leaves out what shares its subject or its key with an
+ * earlier claim: neither would see what the other writes.
+ */
+export function* placeClaims(
+  context: VerbContext,
+  claims: readonly Claim[],
+): Verb<Map<number, Placed>> {
+  const now = context.now()
+  const byNumber = yield* repositoryIds(claims.flatMap(({ repoId }) => repoId ?? []))
+  const numbered = ({ repoId }: Claim): string | undefined =>
+    repoId === null ? undefined : byNumber.get(repoId)
+  const names = claims.flatMap((claim) => {
+    return claim.repo === null || numbered(claim) !== undefined ? [] : [claim.repo]
+  })
+  const ids = yield* resolveRepositories(names, () => context.newId('rep'), now)
+  const wanted = new Map<string, { index: number; name: SubjectName }>()
+  const keys = new Set<string>()
+  claims.forEach((claim, index) => {
+    const scope = numbered(claim) ?? ids.get(claim.repo ?? '') ?? ''
+    const name = { type: claim.type, scope, name: claim.subjectName }
+    const key = `${claim.type} ${claim.key}`
+    if (wanted.has(subjectKey(name)) || keys.has(key)) return
+    wanted.set(subjectKey(name), { index, name })
+    keys.add(key)
+  })
+  const entries = [...wanted.values()]
+  const newIds = new Set<string>()
+  const newSubjectId = (): string => {
+    const id = context.newId('sub')
+    newIds.add(id)
+    return id
+  }
+  const subjects = yield* lockSubjects(
+    entries.map(({ name }) => name),
+    newSubjectId,
+    now,
+  )
+  const made = new Set<string>()
+  for (const { index, name } of entries) {
+    const repo = claims[index]?.repo ?? null
+    if (repo !== null && newIds.has(subjects.get(subjectKey(name))?.id ?? '')) made.add(repo)
+  }
+  const inUse = new Map([...ids].filter(([repo]) => made.has(repo)))
+  yield* checkRepositories(inUse, context.dialect.keepUnchanged)
+  const scopes = entries.flatMap(({ name }) => (name.scope === '' ? [] : [name.scope]))
+  yield* noteUse([...new Set(scopes)].toSorted(), now)
+  const placed = new Map<number, Placed>()
+  for (const { index, name } of entries) {
+    const claim = claims[index]
+    const subject = subjects.get(subjectKey(name))
+    if (claim !== undefined && subject !== undefined) placed.set(index, { claim, subject })
+  }
+  return placed
+}
+
+/** What the claims see once runs that have used up their attempts are ended, as they must be. */
+function* readLiveSights(
+  context: VerbContext,
+  placed: ReadonlyMap<number, Placed>,
+  moment: Moment,
+): Verb<Map<number, ClaimSight>> {
+  const sights = yield* readSights(placed)
+  const exhausted = [...sights].flatMap(([i, { same }]) => {
+    const place = placed.get(i)
+    return same !== null && isExhausted(same, moment) && place ? [{ ...place, same }] : []
+  })
+  if (exhausted.length === 0) return sights
+  for (const { same, subject, claim } of exhausted) {
+    yield* failExhausted(context, { run: same, subject }, claim.actor)
+  }
+  return yield* readSights(placed)
+}
+
+function* readSights(placed: ReadonlyMap<number, Placed>): Verb<Map<number, ClaimSight>> {
+  const all = [...placed.values()]
+  const found = yield* selectForClaims(
+    all.map(({ claim, subject }) => ({
+      ...claim,
+      subjectId: subject.id,
+      supersedes: claim.policy.onNewer === 'supersede',
+    })),
+  )
+  const seen = yield* seenEvents(all.flatMap(eventOf))
+  const past = yield* pastRounds(all.map(roundKeyOf))
+  const sights = new Map<number, ClaimSight>()
+  for (const [index, place] of placed) {
+    const { claim, subject } = place
+    const mine = found.filter((run) => run.subjectId === subject.id)
+    const same = mine.find((run) => run.pair === claim.pair) ?? null
+    const elsewhere = found.find((run) => isSameKey(run, claim, subject))
+    sights.set(index, {
+      subject,
+      same,
+      others: mine.filter((run) => run.pair !== claim.pair && isActive(run)),
+      // Only a key this subject does not know itself can be somebody else's.
+      foreign: same === null && elsewhere !== undefined ? elsewhere : null,
+      eventSeen: claim.webhookId !== null && seen.has(`${subject.id} ${claim.webhookId}`),
+      pastRound: past.get(roundKey(roundKeyOf(place))) ?? 0,
+    })
+  }
+  return sights
+}
+
+/**
+ * A key may have a repository's name in it, and names are given away: under one name the key of
+ * another repository is another key. A job's key is its caller's own text and stands in no pull
+ * request's way: whoever may claim a job could else keep any pull request from its run.
+ */
+function isSameKey(run: Run, claim: Claim, subject: Subject): boolean {
+  if (run.key !== claim.key || run.type !== claim.type) return false
+  if (claim.pr !== null && run.pr === null) return false
+  return run.repo === null || run.repo !== claim.repo || run.scope === subject.scope
+}
+
+const roundKeyOf = ({ claim, subject }: Placed): RoundKey => ({
+  subjectId: subject.id,
+  pair: claim.pair,
+})
+
+function eventOf({ claim, subject }: Placed): { subjectId: string; webhookId: string }[] {
+  if (claim.webhookId === null) return []
+  return [{ subjectId: subject.id, webhookId: claim.webhookId }]
+}
+
+/** Writes everything that was decided; answers each decision's run as stored, with its fence. */
+function* record(context: VerbContext, decided: readonly Decided[], now: number): Verb<Stored[]> {
+  const ids = yield* insertAudits(
+    decided.flatMap(({ verdict }) => verdict.audits),
+    now,
+  )
+  let position = 0
+  // Every decision tells of itself, in its first row.
+  const decisionId = decided.map(({ verdict }) => {
+    const [first = 0] = ids.slice(position, (position += verdict.audits.length))
+    return first
+  })
+  const fenced = decided.map(({ verdict }, i) => {
+    const first = decisionId[i] ?? 0
+    const { run, drawsFence } = verdict
+    if (run === null || !drawsFence) return run
+    // A holder in place of a lost one goes on with the round; everything else begins one.
+    return verdict.reason === 'reclaimed'
+      ? { ...run, fence: first }
+      : { ...run, fence: first, claimFence: first }
+  })
+  const superseded = decided.flatMap(({ verdict }) => verdict.superseded)
+  const changed = fenced.filter((run, i) => run !== null && decided[i]?.verdict.changed === true)
+  const written = yield* writeRuns([...superseded, ...(changed as Run[])])
+  const stored = new Map(written.map((run) => [run.id, run]))
+  yield* writeSubjects(
+    decided
+      .filter(({ verdict, subject }) => !isDeepStrictEqual(verdict.subject, subject))
+      .map(({ verdict }) => verdict.subject),
+  )
+  yield* insertEvents(decided.flatMap(eventOf), now)
+  const after = fenced.map((run) => (run === null ? null : (stored.get(run.id) ?? run)))
+  for (const [i, { claim, verdict, subject }] of decided.entries()) {
+    const runId = isStale(verdict) ? subject.currentRunId : (after[i]?.id ?? null)
+    if (!verdict.unclear || claim.pr === null || runId === null) continue
+    const question = { subjectId: subject.id, runId, fence: decisionId[i] ?? 0 }
+    yield* storeHeadCheck(question, now + firstCheckMs, now)
+  }
+  yield* announce(context, changesOf(decided, after, stored))
+  return after.map((run, i) => ({ run, decisionId: decisionId[i] ?? 0 }))
+}
+
+const isStale = ({ reason }: ClaimVerdict): boolean => reason === 'stale-event'
+
+/** What gave way comes before what takes its place. */
+function changesOf(
+  decided: readonly Decided[],
+  after: readonly (Run | null)[],
+  stored: ReadonlyMap<string, Run>,
+): Change[] {
+  return decided.flatMap(({ verdict, subject }, i) => {
+    const repositoryId = subject.scope
+    const gone = verdict.superseded
+      .map(({ id }) => stored.get(id))
+      .filter((run) => run !== undefined)
+    const run = verdict.drawsFence ? (after[i] ?? null) : null
+    return [
+      ...gone.map((old) => ({ run: old, repositoryId, began: false })),
+      ...(run === null ? [] : [{ run, repositoryId, began: verdict.reason !== 'reclaimed' }]),
+    ]
+  })
+}
+
+function answer(
+  claim: Claim,
+  verdict: ClaimVerdict,
+  { run, decisionId }: Stored = { run: null, decisionId: 0 },
+): ClaimAnswer {
+  const leased = verdict.process && claim.lease !== null && run !== null
+  return {
+    reason: verdict.reason,
+    process: verdict.process,
+    runKey: run?.key ?? claim.key,
+    run,
+    supersededKeys: verdict.superseded.map(({ key }) => key),
+    supersededRunIds: verdict.superseded.map(({ id }) => id),
+    lease: leased
+      ? { secret: secretOf(claim.lease, run), expiresAt: run.leaseExpiresAt ?? 0 }
+      : null,
+    // What is asked of the head that stays is in no hurry: the stored question is enough.
+    unclear: verdict.unclear && claim.pr !== null && !isStale(verdict),
+    decisionId,
+  }
+}
+
+function secretOf({ secret, unanswered = [] }: LeaseGrant, { leaseHash }: Run): string {
+  return unanswered.find(({ hash }) => hash === leaseHash)?.secret ?? secret
+}
+
+function refusal(claim: Claim, { refused, currentRunId }: ClaimRefusal): ConflictError {
+  if (refused === 'key_conflict') {
+    return new ConflictError('key_conflict', `the key ${claim.key} belongs to another subject`, {
+      hint: `Run ${currentRunId} has it. Use another key, or claim with that run's subject.`,
+    })
+  }
+  return new ConflictError('not_current', `${claim.key} is not its subject's current key`, {
+    hint: `The current run is ${currentRunId}: rerun that one, or claim the head anew.`,
+  })
+}

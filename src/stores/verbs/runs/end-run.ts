@@ -1,0 +1,140 @@
+/** How runs end: by their holder, by a person, or by the sweeper. */
+import { isDeepStrictEqual } from 'node:util'
+import type { AuditDraft } from '../../../domain/audit.ts'
+import type { Run } from '../../../domain/run.ts'
+import { end, exhaust, isActive, tokenHasEnded } from '../../../domain/run.ts'
+import { sweep } from '../../../domain/sweep.ts'
+import { withEnd } from '../../../domain/subject.ts'
+import { ConflictError } from '../../../errors.ts'
+import { sameHash } from '../../../secrets.ts'
+import type { CompleteRequest } from '../../../store.ts'
+import type { Verb } from '../../sql.ts'
+import { insertAudits } from '../../tables/audit-table.ts'
+import { writeRuns } from '../../tables/run-table.ts'
+import { writeSubjects } from '../../tables/subject-table.ts'
+import { afterEnd } from './after-end.ts'
+import { announceAnew } from '../outbox/announce.ts'
+import type { LockedRun, VerbContext } from '../context.ts'
+import { lockRun } from '../context.ts'
+import { checkHolder } from './hold-run.ts'
+
+export function* completeRun(context: VerbContext, request: CompleteRequest): Verb<Run> {
+  const { run, subject } = yield* lockRun(context, request.runId)
+  const { leaseHash } = request
+  if (run.completedLeaseHash !== null && sameHash(run.completedLeaseHash, leaseHash)) return run
+  checkHolder(run, leaseHash, context.now())
+  const ended = end(run, { ...request, state: request.outcome }, context.now())
+  const { outcome, verdict, round, attempt } = ended
+  const data = {
+    outcome,
+    round,
+    attempt,
+    ...(verdict === null ? {} : { verdict }),
+    ...(ended.errorCode === null ? {} : { code: ended.errorCode }),
+  }
+  const audit = {
+    type: `run.${request.outcome}`,
+    actor: request.actor,
+    runId: run.id,
+    data,
+  } as const
+  const completed = { ...ended, completedLeaseHash: leaseHash }
+  return yield* storeEnd(context, { run, subject }, completed, audit)
+}
+
+export function* cancelRun(context: VerbContext, runId: string, actor: string): Verb<Run> {
+  const locked = yield* lockRun(context, runId)
+  const { run } = locked
+  if (!isActive(run)) {
+    throw new ConflictError('not_active', `run ${runId} has already ended: ${run.state}`, {
+      hint: 'Only a pending, running or waiting run can be cancelled.',
+    })
+  }
+  return yield* endCancelled(context, locked, { actor, code: null, text: null, data: {} })
+}
+
+export interface Cancellation {
+  readonly actor: string
+  /** Why, when no person said so. */
+  readonly code: string | null
+  readonly text: string | null
+  readonly data: AuditDraft['data']
+}
+
+/** The run must be active. */
+export function* endCancelled(
+  context: VerbContext,
+  locked: LockedRun,
+  { actor, code, text, data }: Cancellation,
+): Verb<Run> {
+  const { run } = locked
+  const ending = { state: 'cancelled', errorCode: code, errorText: text } as const
+  const cancelled = end(run, ending, context.now())
+  const why = text === null ? {} : { why: text }
+  const told = { was: run.state, round: run.round, attempt: run.attempt, ...why, ...data }
+  const audit = { type: 'run.cancelled', actor, runId: run.id, data: told } as const
+  return yield* storeEnd(context, locked, cancelled, audit)
+}
+
+/** Null when the run is not due any more. */
+export function* sweepRun(context: VerbContext, runId: string): Verb<Run | null> {
+  const locked = yield* lockRun(context, runId)
+  const { run } = locked
+  const swept = sweep(run, context.moment())
+  if (swept === null) return null
+  const lost = { worker: run.worker, round: run.round, attempt: run.attempt }
+  switch (swept.what) {
+    case 'later': {
+      yield* writeRuns([swept.run])
+      return null
+    }
+    case 'returned': {
+      const why = tokenHasEnded(run, context.now())
+        ? { why: 'its token was revoked or ran out' }
+        : {}
+      const data = { ...lost, ...why }
+      const audit = { type: 'run.heartbeat_lost', actor: 'sweeper', runId, data } as const
+      const [fence] = yield* insertAudits([audit], context.now())
+      const [stored] = yield* writeRuns([{ ...swept.run, fence: fence ?? run.fence }])
+      yield* announceAnew(context, locked, stored ?? swept.run)
+      return stored ?? swept.run
+    }
+    case 'failed': {
+      const data = { code: swept.run.errorCode, text: swept.run.errorText, ...lost }
+      return yield* storeEnd(context, locked, swept.run, {
+        type: 'run.failed',
+        actor: 'sweeper',
+        runId,
+        data,
+      })
+    }
+  }
+}
+
+/** A claim found it lost once too often. The subject must be locked. */
+export function* failExhausted(
+  context: VerbContext,
+  { run, subject }: LockedRun,
+  actor: string,
+): Verb<void> {
+  const failed = exhaust(run, context.now())
+  const data = { code: failed.errorCode, text: failed.errorText, round: run.round }
+  const audit = { type: 'run.failed', actor, runId: run.id, data } as const
+  yield* storeEnd(context, { run, subject }, failed, audit)
+}
+
+/** `locked` is the run and its subject as they were before. */
+function* storeEnd(
+  context: VerbContext,
+  locked: LockedRun,
+  ended: Run,
+  audit: AuditDraft,
+): Verb<Run> {
+  yield* insertAudits([audit], context.now())
+  const [stored] = yield* writeRuns([ended])
+  const subject = withEnd(locked.subject, ended)
+  if (!isDeepStrictEqual(subject, locked.subject)) yield* writeSubjects([subject])
+  const before = { run: locked.run, subject }
+  yield* announceAnew(context, before, stored ?? ended)
+  return yield* afterEnd(context, before, stored ?? ended)
+}

@@ -1,0 +1,161 @@
+/** What holders and their replacements do: lease, heartbeat, release. */
+import type { LossCode } from '../../../domain/hold.ts'
+import { lossOf } from '../../../domain/hold.ts'
+import type { Run } from '../../../domain/run.ts'
+import { makePending, renew, start, tokenHasEnded } from '../../../domain/run.ts'
+import type { TokenLimits } from '../../../domain/token-limits.ts'
+import { ConflictError, runNotFound } from '../../../errors.ts'
+import { sameHash } from '../../../secrets.ts'
+import type { HeartbeatAnswer, HolderRequest, LeaseAnswer, LeaseRequest } from '../../../store.ts'
+import { LostRace } from '../../driver.ts'
+import type { Sql, Verb } from '../../sql.ts'
+import { raw, sql } from '../../sql.ts'
+import { insertAudits } from '../../tables/audit-table.ts'
+import { selectRun, writeRuns } from '../../tables/run-table.ts'
+import { inRepositories } from '../tokens/within-limits.ts'
+import { selectSubject } from '../../tables/subject-table.ts'
+import { announceAnew } from '../outbox/announce.ts'
+import type { VerbContext } from '../context.ts'
+import { lockRun } from '../context.ts'
+import { endedForGrant, tokenRevoked } from '../tokens/tokens.ts'
+
+export function* leaseRun(context: VerbContext, request: LeaseRequest): Verb<LeaseAnswer | null> {
+  if ((yield* endedForGrant(context, [request.grant])).size > 0) throw tokenRevoked()
+  const found =
+    request.runId === null
+      ? yield* lockCandidate(context, typesWithin(request), request.within)
+      : (yield* lockRun(context, request.runId)).run
+  if (found === null) return null
+  const types = typesWithin(request)
+  const fits = types === null || types.includes(found.type)
+  if (found.state !== 'pending' || found.availableAt === null || !fits) return null
+  const now = context.now()
+  const { actor, grant } = request
+  const data = { worker: grant.worker, round: found.round, attempt: found.attempt }
+  const [fence] = yield* insertAudits([{ type: 'run.leased', actor, runId: found.id, data }], now)
+  const lease = { ...grant, ms: request.leaseMs ?? found.leaseMs }
+  const leased = { ...start(found, lease, now), fence: fence ?? found.fence }
+  const [run] = yield* writeRuns([leased])
+  if (run === undefined) throw new LostRace('the run was taken')
+  yield* announceHolder(context, run)
+  return { run, lease: { secret: grant.secret, expiresAt: run.leaseExpiresAt ?? now } }
+}
+
+/**
+ * The run that has waited longest, its subject locked; passes over subjects others hold. Types are
+ * asked one by one, each by its index: together they would walk the backlog of all others.
+ */
+function* lockCandidate(
+  context: VerbContext,
+  types: readonly string[] | null,
+  within: TokenLimits | undefined,
+): Verb<Run | null> {
+  const reached = within === undefined ? raw('1 = 1') : inRepositories(within, raw('subject.scope'))
+  if (types === null) {
+    return yield* lockFirst(
+      context,
+      sql`run.available_at IS NOT NULL AND ${reached} ORDER BY run.available_at`,
+    )
+  }
+  for (const type of yield* byLongestWait(types)) {
+    const found = yield* lockFirst(
+      context,
+      sql`run.available_at IS NOT NULL AND run.type = ${type} AND ${reached}
+        ORDER BY run.type, run.available_at`,
+    )
+    if (found !== null) return found
+  }
+  return null
+}
+
+function typesWithin({ types, within }: LeaseRequest): readonly string[] | null {
+  const reached = within?.types ?? null
+  if (reached === null || types === null) return types ?? reached
+  return types.filter((type) => reached.includes(type))
+}
+
+/** No type starves another, in whatever order a worker names them. */
+function* byLongestWait(types: readonly string[]): Verb<readonly string[]> {
+  return types.length < 2 ? types : yield* withRuns(types)
+}
+
+export function* availableTypes(
+  types: readonly string[],
+  any: boolean,
+  repositories: TokenLimits['repositories'],
+): Verb<readonly string[]> {
+  // No index is looked up by this: it would be the one of all runs that a repository ever had.
+  const reached = inRepositories({ repositories, types: null }, raw("scope || ''"))
+  const found = yield* withRuns(types, reached)
+  if (!any) return found
+  const [row] = yield sql`SELECT type FROM run WHERE available_at IS NOT NULL AND ${reached}
+    ORDER BY available_at LIMIT 1`
+  return row === undefined ? found : [...new Set([...found, row['type'] as string])]
+}
+
+/** Of these types, those with a run that can be leased; the one that waits longest first. */
+function* withRuns(types: readonly string[], reached = raw('1 = 1')): Verb<readonly string[]> {
+  const waiting: { type: string; since: number }[] = []
+  for (const type of new Set(types)) {
+    const [row] = yield sql`SELECT available_at FROM run
+      WHERE available_at IS NOT NULL AND type = ${type} AND ${reached}
+      ORDER BY type, available_at LIMIT 1`
+    if (row !== undefined) waiting.push({ type, since: Number(row['available_at']) })
+  }
+  return waiting.toSorted((a, b) => a.since - b.since).map(({ type }) => type)
+}
+
+function* lockFirst(context: VerbContext, whereInOrder: Sql): Verb<Run | null> {
+  const [row] = yield sql`SELECT run.id FROM run JOIN subject ON subject.id = run.subject_id
+    WHERE ${whereInOrder} LIMIT 1 ${context.dialect.lockFree('subject')}`
+  if (row === undefined) return null
+  const run = yield* selectRun(row['id'] as string)
+  if (run?.availableAt == null) throw new LostRace('the run was taken')
+  return run
+}
+
+export function* heartbeatRun(context: VerbContext, request: HolderRequest): Verb<HeartbeatAnswer> {
+  const run = yield* selectRun(request.runId)
+  if (run === null) throw runNotFound(request.runId)
+  checkHolder(run, request.leaseHash, context.now())
+  const leaseMs = request.leaseMs ?? run.leaseMs
+  const [renewed] = yield* writeRuns([renew(run, leaseMs, context.now())])
+  return { expiresAt: renewed?.leaseExpiresAt ?? 0, fence: run.fence, leaseMs }
+}
+
+export function* releaseRun(context: VerbContext, request: HolderRequest): Verb<Run> {
+  const { run } = yield* lockRun(context, request.runId)
+  checkHolder(run, request.leaseHash, context.now())
+  const now = context.now()
+  const data = { worker: run.worker, round: run.round, attempt: run.attempt }
+  const audit = { type: 'run.released', actor: request.actor, runId: run.id, data } as const
+  const [fence] = yield* insertAudits([audit], now)
+  const [released] = yield* writeRuns([{ ...makePending(run, now), fence: fence ?? run.fence }])
+  yield* announceHolder(context, released ?? run)
+  return released ?? run
+}
+
+function* announceHolder(context: VerbContext, run: Run): Verb<void> {
+  const subject = yield* selectSubject(run.subjectId)
+  if (subject !== null) yield* announceAnew(context, { subject }, run)
+}
+
+export function checkHolder(run: Run, leaseHash: string, now: number): void {
+  const is = (hash: string | null): boolean => hash !== null && sameHash(hash, leaseHash)
+  const holds = is(run.leaseHash) && !tokenHasEnded(run, now)
+  const code = lossOf(run, holds, is(run.completedLeaseHash))
+  if (code !== null) throw lossError(run, code)
+}
+
+const lossTexts: Record<LossCode, (run: Run) => string> = {
+  superseded: (run) => `run ${run.id} was superseded by ${run.supersededBy ?? 'a newer head'}`,
+  cancelled: (run) => `run ${run.id} was cancelled`,
+  ended: (run) => `run ${run.id} was completed with this lease`,
+  lease_lost: (run) => `run ${run.id} is not held by this lease (any more)`,
+}
+
+export function lossError(run: Run, code: LossCode): ConflictError {
+  return new ConflictError(code, lossTexts[code](run), {
+    hint: 'Stop working on it: nothing written with this lease will count.',
+  })
+}

@@ -1,0 +1,31 @@
+/** What a run's holder, or an operator for it, says about how the work goes. */
+import { withReport } from '../../../domain/outbox/anchor-view.ts'
+import type { Run } from '../../../domain/run.ts'
+import { isActive } from '../../../domain/run.ts'
+import { ConflictError } from '../../../errors.ts'
+import type { ReportRequest } from '../../../store.ts'
+import type { Verb } from '../../sql.ts'
+import { insertAudits } from '../../tables/audit-table.ts'
+import { writeRuns } from '../../tables/run-table.ts'
+import { announceAnew } from '../outbox/announce.ts'
+import type { VerbContext } from '../context.ts'
+import { lockRun } from '../context.ts'
+import { checkHolder } from './hold-run.ts'
+
+export function* reportStatus(context: VerbContext, request: ReportRequest): Verb<Run> {
+  const { run, subject } = yield* lockRun(context, request.runId)
+  if (request.leaseHash !== null) checkHolder(run, request.leaseHash, context.now())
+  else if (!isActive(run)) {
+    throw new ConflictError('not_active', `run ${run.id} has already ended: ${run.state}`, {
+      hint: 'Only a pending, running or waiting run has a status to report.',
+    })
+  }
+  const now = context.now()
+  const { text, actor } = request
+  const data = { status: text, round: run.round, attempt: run.attempt }
+  yield* insertAudits([{ type: 'run.agent.status_reported', actor, runId: run.id, data }], now)
+  const [stored] = yield* writeRuns([{ ...run, reports: withReport(run.reports, text, now) }])
+  const reported = stored ?? run
+  yield* announceAnew(context, { subject }, reported, true)
+  return reported
+}

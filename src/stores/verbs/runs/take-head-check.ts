@@ -1,0 +1,43 @@
+/**
+ * The next look at GitHub that is owed for a head that arrival decided. Taking it puts it off, so
+ * that whoever dies over it leaves it to the next; a look that succeeds forgets it.
+ */
+import type { TakenHeadCheck } from '../../../store/catch-up-store.ts'
+import type { Verb } from '../../sql.ts'
+import { insertAudits } from '../../tables/audit-table.ts'
+import { dropHeadCheck, dueHeadCheck, postponeHeadCheck } from '../../tables/head-check-table.ts'
+import { selectRun } from '../../tables/run-table.ts'
+import { selectSubject } from '../../tables/subject-table.ts'
+import type { VerbContext } from '../context.ts'
+
+/** The look beside the claim comes first; this one is for when it failed or was never made. */
+export const firstCheckMs = 60_000
+const pauseMsMax = 60 * 60_000
+/** With pauses of up to an hour: about a day. */
+const triesMax = 30
+
+export function* takeHeadCheck(context: VerbContext): Verb<TakenHeadCheck | null> {
+  const now = context.now()
+  const check = yield* dueHeadCheck(now, context.dialect.lockFree('head_check'))
+  if (check === null) return null
+  const run = yield* selectRun(check.runId)
+  const subject = run === null ? null : yield* selectSubject(run.subjectId)
+  // Another head took its place since: nobody asks about this one any more.
+  if (run === null || subject?.currentRunId !== run.id) {
+    yield* dropHeadCheck(check)
+    return { run: null, fence: check.fence, givenUp: false }
+  }
+  if (check.tries >= triesMax) {
+    yield* dropHeadCheck(check)
+    const data = { head_sha: run.headSha, tries: check.tries }
+    yield* insertAudits(
+      [{ type: 'run.head_unverified', actor: 'catch-up', runId: run.id, data }],
+      now,
+    )
+    return { run, fence: check.fence, givenUp: true }
+  }
+  const pauseMs = Math.min(pauseMsMax, firstCheckMs * 2 ** check.tries)
+  yield* postponeHeadCheck(check, now + pauseMs)
+  // GitHub is asked after all that was decided until now.
+  return { run, fence: Math.max(check.fence, run.fence), givenUp: false }
+}

@@ -1,0 +1,87 @@
+/**
+ * Puts right what a clock that was ahead has left in the future. In bites, each a transaction of
+ * its own: whoever dies in between has not said that it is there, so the next one begins anew.
+ *
+ * Each bite goes by the time at which it is made. Whoever stands still after it has seen the clock
+ * set back would else take for the future what others have written since.
+ */
+import type { SetBack } from '../../../domain/clock-set-back.ts'
+import {
+  budgetAfterSetBack,
+  deliveryAfterSetBack,
+  runAfterSetBack,
+} from '../../../domain/clock-set-back.ts'
+import { priorities } from '../../../domain/outbox/priority.ts'
+import type { Driver } from '../../driver.ts'
+import type { Sql, Verb } from '../../sql.ts'
+import { join, padded, sql } from '../../sql.ts'
+import { lockBudget, writeBudget } from '../../tables/budget-table.ts'
+import { selectDeliveries } from '../../tables/delivery-table.ts'
+import { bringHeadChecksNear } from '../../tables/head-check-table.ts'
+import { heardAtMost, lookedAtMost } from '../../tables/repository-table.ts'
+import { selectRuns, writeRuns } from '../../tables/run-table.ts'
+import type { VerbContext } from '../context.ts'
+import { firstCheckMs } from '../runs/take-head-check.ts'
+import { storeDeliveries } from '../outbox/store-deliveries.ts'
+
+const biteMax = 200
+/** A webhook that waits is looked at again at the latest then. */
+const webhookMs = 60_000
+
+/** `byMs`: by how much the clock went back, as far as we could see. */
+export async function correctTimes(
+  driver: Driver,
+  context: VerbContext,
+  byMs: number,
+): Promise<void> {
+  const setBack = (): SetBack => ({ now: context.now(), byMs })
+  await driver.transact(function* (): Verb<void> {
+    const now = context.now()
+    yield sql`UPDATE inbox SET due_at = ${now + webhookMs}
+      WHERE due_at IS NOT NULL AND due_at > ${now + webhookMs}`
+    yield* bringHeadChecksNear(now + firstCheckMs)
+    yield* lookedAtMost(now)
+    yield* heardAtMost(now)
+  })
+  const now = context.now()
+  const budgets = sql`SELECT identity AS id FROM budget WHERE updated_at > ${now}`
+  await inBites(driver, budgets, function* (_padded, identities) {
+    for (const identity of identities) {
+      const budget = yield* lockBudget(identity, context.now())
+      yield* writeBudget(budgetAfterSetBack(budget, setBack()))
+    }
+  })
+  const runs = sql`SELECT id FROM run WHERE due_at IS NOT NULL AND due_at > ${now}`
+  await inBites(driver, runs, function* (ids) {
+    const found = yield* selectRuns(sql`id IN (${ids})`)
+    const back = setBack()
+    const mended = found.map((run) => runAfterSetBack(run, back))
+    yield* writeRuns(mended.filter((run, i) => run !== found[i]))
+  })
+  const deliveries = sql`SELECT id FROM delivery WHERE status = 'PENDING' UNION
+    SELECT id FROM delivery WHERE due_at IS NOT NULL AND queue IS NULL
+      AND priority IN (${join(Object.values(priorities))}) AND due_at > ${now}`
+  await inBites(driver, deliveries, function* (ids) {
+    const found = yield* selectDeliveries(sql`id IN (${ids})`)
+    const back = setBack()
+    const mended = found.map((delivery) => deliveryAfterSetBack(delivery, back, context.publishing))
+    yield* storeDeliveries(
+      context,
+      mended.filter((delivery, i) => delivery !== found[i]),
+    )
+  })
+}
+
+async function inBites(
+  driver: Driver,
+  which: Sql,
+  mend: (ids: Sql, bite: readonly string[]) => Verb<void>,
+): Promise<void> {
+  const ids = await driver.read(function* (): Verb<string[]> {
+    return (yield which).map((row) => row['id'] as string)
+  })
+  for (let from = 0; from < ids.length; from += biteMax) {
+    const bite = ids.slice(from, from + biteMax)
+    await driver.transact(() => mend(join(padded(bite)), bite))
+  }
+}

@@ -1,0 +1,32 @@
+/** What a doctor asks: every question is answered along an index, and counting stops early. */
+import type { Counted, StoreMode, StoreVitals } from '../../../store.ts'
+import type { Verb } from '../../sql.ts'
+import { sql } from '../../sql.ts'
+import { readState } from '../../tables/state-table.ts'
+
+const countMax = 1000
+/** The sweeper looks at what is due every few seconds. */
+const unsweptMs = 60_000
+
+export function* storeVitals(now: number): Verb<StoreVitals> {
+  const mode = yield* readState('mode')
+  const aliveAt = yield* readState('alive_at')
+  const free = yield sql`SELECT type, available_at FROM run WHERE available_at IS NOT NULL
+    ORDER BY available_at LIMIT ${countMax + 1}`
+  const overdue = yield sql`SELECT id FROM run WHERE due_at IS NOT NULL
+    AND due_at < ${now - unsweptMs} ORDER BY due_at LIMIT ${countMax + 1}`
+  return {
+    mode: mode as StoreMode | null,
+    aliveAt: aliveAt === null ? null : Number(aliveAt),
+    pending: {
+      ...counted(free),
+      oldestAt: free[0] === undefined ? null : Number(free[0]['available_at']),
+      types: [...new Set(free.map((row) => row['type'] as string))].toSorted(),
+    },
+    overdue: counted(overdue),
+  }
+}
+
+function counted(rows: readonly object[]): Counted {
+  return { count: Math.min(rows.length, countMax), more: rows.length > countMax }
+}

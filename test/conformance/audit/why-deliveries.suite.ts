@@ -1,0 +1,356 @@
+/**
+ * Goal: `why` tells what GitHub shows of a run and what it does not show yet, with the reason, what
+ * follows and when, and a command that would be accepted.
+ * Method: deliveries are led through their states by the store's own verbs; nothing is sent.
+ */
+import { allRights } from '../../../src/channels/github-channels.ts'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { explain, type Why } from '../../../src/audit/why.ts'
+import type { Delivery } from '../../../src/domain/outbox/delivery.ts'
+import type { AttemptEnd, Finding } from '../../../src/domain/outbox/outcome.ts'
+import type { ClaimAnswer } from '../../../src/store.ts'
+import { completion, holderOf, policy, pullRequestClaim, sha, unique } from '../claims.ts'
+import { day, minute, openWorld, second, type OpenStore, type World } from '../world.ts'
+
+const status = `commit status acme/review on ${sha('one').slice(0, 7)}`
+const limits = { spacingMs: 0, perMinute: 80, perHour: 500 }
+const identity = 'installation:7'
+const announced = {
+  ...policy,
+  announcement: {
+    ...policy.announcement,
+    anchorPer: 'subject' as const,
+    statusContext: 'acme/review',
+  },
+}
+/** Of what is found out without sending anything. */
+const findings = new Set<string>(['budget', 'looked', 'settled', 'scanned', 'look_failed'])
+const trouble = { code: 'forbidden', text: 'GitHub answered 403' }
+
+export function whyDeliveries(open: OpenStore): void {
+  let world: World
+  let claimed: ClaimAnswer
+  let runId = ''
+  beforeEach(async () => {
+    world = await openWorld(open)
+    await world.store.upkeep.beat()
+    const names = { repo: unique('acme/shown'), pr: 5, head: 'one' }
+    claimed = await world.store.runs.claim(pullRequestClaim(names, { policy: announced }), null)
+    runId = claimed.run?.id ?? ''
+  })
+  afterEach(() => world.close())
+
+  const ask = (query = runId): Promise<Why> => explain(world.store, query)
+  const deliveryCalled = async (name: string): Promise<Delivery> => {
+    const { items } = await world.store.outbox.list({ runId }, { limit: 10, cursor: null })
+    const found = items.find((item) => item.name === name)
+    if (found === undefined) throw new Error(`there is no ${name}`)
+    return found
+  }
+
+  /** One step with every delivery that is due. */
+  async function step(
+    end: (name: string, delivery: Delivery) => AttemptEnd | Finding,
+  ): Promise<void> {
+    const { outbox } = world.store
+    for (const { delivery, hold } of await outbox.lease({ limit: 10, progressMax: 10 })) {
+      const { versionFence, versionSeq, providerId } = delivery
+      const came = end(delivery.name, delivery)
+      if (findings.has(came.what)) {
+        await outbox.record(hold, came as Finding)
+        continue
+      }
+      // A commit has one status after the other; none is ever changed.
+      const isNew = providerId === null || delivery.channel === 'github-status'
+      const action = isNew ? 'create' : 'edit'
+      const request = {
+        hold,
+        action,
+        versionFence,
+        versionSeq,
+        providerId,
+        identity,
+        limits,
+        isTurn: false,
+      } as const
+      const begun = await outbox.beginAttempt(request)
+      if (begun.result !== 'begun') throw new Error(begun.result)
+      const report = { identity, httpStatus: null, requestId: null, githubRequestId: null }
+      await outbox.endAttempt(hold, { ...report, attempt: begun.attempt, end: came as AttemptEnd })
+    }
+  }
+
+  const sent = (name: string): AttemptEnd => ({
+    what: 'sent',
+    providerId: name === 'anchor' ? '77' : '41',
+    url: `https://github.test/${name}`,
+    hash: name,
+  })
+
+  it('before anything is sent: it is on its way', async () => {
+    const { headline, awaiting } = await ask()
+    expect(headline).toContain('The comment is not on GitHub yet: it is sent now.')
+    expect(headline).toContain(`The ${status} is not on GitHub yet`)
+    expect(awaiting.map(({ what }) => what)).toContain('the sending of the comment')
+  })
+
+  it('what is shown: once, with its address, and without the second row that says so', async () => {
+    await step(sent)
+    const { headline, story, actions } = await ask()
+    expect(headline).toContain('GitHub shows the comment (https://github.test/anchor), ')
+    expect(headline).toContain(`the ${status} (https://github.test/status).`)
+    const told = story.map(({ text }) => text)
+    expect(told.filter((text) => text.includes('comment'))).toEqual(['The comment 77 was made.'])
+    expect(told).toContain(`The ${status} was sent as 41.`)
+    expect(actions.filter(({ command }) => command?.includes('deliveries'))).toEqual([])
+  })
+
+  describe('what was sent, and may have been changed since', () => {
+    const lost = { code: 'unanswered', text: 'the answer never came' }
+    const changed = { providerId: '77', url: null, current: false }
+
+    /** After a lost answer what is sent is read again; `read` says what that finds. */
+    async function sendAndRead(waitMs: number, read: () => Finding): Promise<void> {
+      await step(() => ({ what: 'in_doubt', trouble: lost, after: null, looks: 1 }))
+      for (let again = 0; again < 20; again += 1) {
+        await step((name, { status, wait, protocol }) => {
+          const isDue = protocol.settle !== undefined && protocol.settle.at <= world.store.now()
+          if (status === 'SENT') return isDue ? read() : { what: 'scanned', found: [] }
+          if (wait !== 'in_doubt') return sent(name)
+          return { what: 'looked', found: [], unverified: false, hash: '', looks: 1 }
+        })
+        world.clock.move(waitMs)
+      }
+    }
+
+    const headlines = async (): Promise<readonly string[]> => {
+      const { id } = await deliveryCalled('anchor')
+      return [(await ask()).headline, (await ask(id)).headline]
+    }
+
+    it('is not said to be shown where it was found changed, until it is sent again', async () => {
+      await sendAndRead(minute, () => ({ what: 'settled', found: [changed] }))
+      for (const headline of await headlines()) {
+        expect(headline).toContain('The comment (https://github.test/anchor) was sent, but GitHub')
+        expect(headline).toContain('GitHub does not show it like that')
+        expect(headline).not.toMatch(/GitHub shows|is shown on GitHub/)
+      }
+      expect((await ask()).text).toContain('The comment was read again and had been changed or rem')
+      await world.store.runs.complete(completion(claimed), null)
+      await step(sent)
+      expect((await ask()).headline).toContain('GitHub shows the comment')
+    })
+
+    it('is not said to be shown where it could not be read in time', async () => {
+      const failed = { what: 'look_failed', trouble, after: null, permanent: false } as const
+      await sendAndRead(day, () => failed)
+      for (const headline of await headlines()) {
+        expect(headline).toContain('whether GitHub still shows it is not known')
+        expect(headline).not.toMatch(/GitHub shows|is shown on GitHub/)
+      }
+    })
+
+    it('is said to be shown where it was found as it should be', async () => {
+      const found = [{ ...changed, current: true }]
+      await sendAndRead(minute, () => ({ what: 'settled', found }))
+      const [ofRun, ofDelivery] = await headlines()
+      expect(ofRun).toContain('GitHub shows the comment')
+      expect(ofDelivery).toContain('The comment is shown on GitHub')
+    })
+  })
+
+  it('a status that is pending and then passed is two versions, not sent two times', async () => {
+    await step(sent)
+    world.clock.move(minute)
+    await world.store.runs.complete(completion(claimed), null)
+    await step(sent)
+    const told = (await ask()).story.map(({ text }) => text)
+    expect(told).toContain(`The ${status} was sent as 41 (the last of 2 versions).`)
+  })
+
+  it('reports and edits: many become one', async () => {
+    await step(sent)
+    for (const text of ['reading', 'thinking', 'writing']) {
+      const { leaseHash, actor } = holderOf(claimed)
+      world.clock.move(minute)
+      await world.store.runs.reportStatus({ runId, leaseHash, actor, text }, null)
+    }
+    world.clock.move(10 * minute)
+    await step(sent)
+    const told = (await ask()).story.map(({ text }) => text)
+    expect(told.filter((text) => text.includes('reported'))).toEqual([
+      expect.stringMatching(/: “writing” \(the last of 3 reports\)\.$/),
+    ])
+    expect(told).toContain('The comment 77 was brought up to date.')
+    expect(told.join(' ')).not.toContain('left out')
+  })
+
+  it('given up: with the reason, the remedy and the way back', async () => {
+    await step((name) => (name === 'anchor' ? { what: 'permanent', trouble } : sent(name)))
+    const { headline, actions } = await ask()
+    expect(headline).toContain('The comment was given up: GitHub answered 403 (forbidden).')
+    expect(actions.map(({ text }) => text).join()).toContain('permission to write')
+    const { id } = await deliveryCalled('anchor')
+    const command = `holdfast deliveries retry ${id}`
+    expect(actions.map((action) => action.command)).toContain(command)
+    await world.store.outbox.retry(id, 'test', null)
+    expect((await ask()).headline).toContain('The comment is not on GitHub yet: it is sent now.')
+  })
+
+  it('a reason that ends in a mark of its own gets no second one', async () => {
+    const asked = { code: 'unavailable', text: 'GitHub answered 503: who are you?' }
+    for (let day = 0; day < 8; day += 1) {
+      await step(() => ({ what: 'retry', trouble: asked, after: null }))
+      world.clock.move(24 * 60 * minute)
+    }
+    const { text } = await ask()
+    expect(text).toContain('the last answer: GitHub answered 503: who are you?')
+    expect(text).not.toMatch(/[?.!]\.(\s|$)/)
+  })
+
+  it('waiting for a budget: whose, and until when', async () => {
+    const until = world.store.now() + 90 * second
+    await world.store.outbox.blockIdentity(identity, until, 'rate_limited', 'publisher')
+    await step(() => ({ what: 'budget', until, queue: null }))
+    const { headline, awaiting, actions } = await ask()
+    const whose = 'installation:7, which is blocked (rate_limited) until '
+    expect(headline).toContain(`The comment is not on GitHub yet: it waits for ${whose}`)
+    expect(headline).toMatch(/ until \d\d:\d\d:\d\d UTC\./)
+    const what = 'room for the comment in the write budget of installation:7'
+    expect(awaiting).toContainEqual({ what, until })
+    expect(actions).toContainEqual(expect.objectContaining({ command: 'holdfast budgets' }))
+  })
+
+  it('blocked for longer than it waits: when it is given up, and the remedy', async () => {
+    const { store, clock } = world
+    const [at, until] = [store.now(), store.now() + 23 * day]
+    await store.outbox.blockIdentity(identity, until, 'rate_limited', 'publisher')
+    await step(() => ({ what: 'budget', until, queue: null }))
+    const { headline, awaiting, actions } = await ask()
+    const iso = (time: number): string =>
+      new Date(time).toISOString().slice(0, 19).replace('T', ' ')
+    expect(headline).toContain(
+      `blocked (rate_limited) until ${iso(until)} UTC; it is given up at ${iso(at + 7 * day)} UTC`,
+    )
+    const what = 'the end of the block of installation:7; later than this the comment is given up'
+    expect(awaiting).toContainEqual({ what, until: at + 7 * day })
+    const command = `holdfast budgets unblock ${identity}`
+    expect(actions).toContainEqual(expect.objectContaining({ command }))
+    clock.move(7 * day + second)
+    await step(() => ({ what: 'budget', until, queue: null }))
+    expect((await ask()).headline).toContain('The comment was given up')
+  })
+
+  it('that no server sends says so, and how to start one', async () => {
+    world.clock.move(11 * minute)
+    const silent = await ask()
+    expect(silent.headline).toMatch(/it is sent when a server runs; no server has served/)
+    expect(silent.actions).toContainEqual(expect.objectContaining({ command: 'holdfast serve' }))
+    expect(silent.awaiting).toContainEqual({ what: 'a server that sends the comment', until: null })
+    expect(silent.headline).not.toMatch(/it is sent now/)
+  })
+
+  it('in doubt: that GitHub is asked, and what follows', async () => {
+    const lost = { code: 'unanswered', text: 'the answer never came' }
+    await step(() => ({ what: 'in_doubt', trouble: lost, after: null, looks: 2 }))
+    const { headline, awaiting } = await ask()
+    expect(headline).toContain(
+      'The comment is not on GitHub yet: nobody knows whether it arrived (the answer never ' +
+        'came); GitHub is asked now, and it is sent again only if it is not there.',
+    )
+    expect(awaiting.map(({ what }) => what).join()).toContain('a look at GitHub for the comment')
+  })
+
+  it('held: what a person can say about it, and each is accepted', async () => {
+    const lost = { code: 'unanswered', text: 'the answer never came' }
+    await step(() => ({ what: 'in_doubt', trouble: lost, after: null, looks: 2 }))
+    await step(() => ({ what: 'looked', found: [], unverified: true, hash: '', looks: 2 }))
+    const { id } = await deliveryCalled('anchor')
+    const { headline, awaiting, actions } = await ask()
+    expect(headline).toContain('it is held until a person decides')
+    expect(awaiting).toContainEqual({ what: "a person's word about the comment", until: null })
+    const commands = actions.map(({ command }) => command)
+    expect(commands).toContain('holdfast keys import FILE')
+    expect(commands.join()).not.toContain('confirm')
+    expect(commands).toContain(`holdfast deliveries skip ${id} --reason TEXT`)
+    await world.store.outbox.skip(id, 'nobody wants it', 'test', null)
+    expect((await ask()).headline).toContain('The comment was skipped: “nobody wants it”.')
+  })
+
+  async function publish(name: string): Promise<string> {
+    const { leaseHash } = holderOf(claimed)
+    const said = { name, channel: 'github-comment', content: { form: 'text', body: name } } as const
+    const request = { runId, leaseHash, actor: 'test', ...said, rightsOf: () => allRights }
+    return (await world.store.outbox.publish(request, null)).delivery.id
+  }
+
+  it('behind earlier messages of its run: which one it waits for', async () => {
+    const first = await publish('part-1')
+    const second = await publish('part-2')
+    const third = await publish('part-3')
+    const asked = await ask(third)
+    expect(asked.headline).toContain(`it is sent after the comment part-2 (${second}), an earlier`)
+    const what = `the comment part-2 (${second}), before the comment part-3 is sent`
+    expect(asked.awaiting).toEqual([{ what, until: null }])
+    const { headline } = await ask()
+    expect(headline).toContain(
+      `part-2 is not on GitHub yet: it is sent after the comment part-1 (${first})`,
+    )
+    expect(headline).toContain(
+      `part-3 is not on GitHub yet: it is sent after the comment part-2 (${second})`,
+    )
+  })
+
+  it.each(['superseded', 'cancelled'] as const)(
+    'published before its run was %s: that it is sent all the same',
+    async (state) => {
+      const id = await publish('findings')
+      if (state === 'cancelled') await world.store.runs.cancel(runId, 'test', null)
+      else {
+        const names = { repo: claimed.run?.repo ?? '', pr: 5, head: 'two' }
+        await world.store.runs.claim(pullRequestClaim(names, { policy: announced }), null)
+      }
+      const { text } = await ask(id)
+      expect(text).toContain(
+        `it was published before its run was ${state}, and is sent all the same`,
+      )
+      await step(() => ({ what: 'sent', providerId: '7', url: null, hash: 'h' }))
+      expect((await deliveryCalled('findings')).status).toBe('SENT')
+      expect((await ask(id)).text).not.toContain('all the same')
+    },
+  )
+
+  it('never announced: said so, and nothing to do about it', async () => {
+    await world.store.runs.cancel(runId, 'test', null)
+    const { headline, actions } = await ask()
+    expect(headline).toContain('before anything of it was shown (never_announced)')
+    expect(actions.filter(({ command }) => command?.includes('deliveries'))).toEqual([])
+  })
+
+  it('a delivery is asked about by its id, and its pull request tells the same', async () => {
+    await step(sent)
+    await world.store.runs.complete(completion(claimed), null)
+    await step((name) => (name === 'anchor' ? { what: 'permanent', trouble } : sent(name)))
+    const { id } = await deliveryCalled('anchor')
+    const told = await ask(id)
+    const { repo } = claimed.run ?? { repo: '' }
+    expect(told).toMatchObject({ kind: 'delivery', subject: `${repo}#5`, query: id })
+    expect(told.headline).toContain('The comment was given up')
+    expect(told.story.map(({ type }) => type)).toEqual(['run.anchor.created', 'delivery.failed'])
+    expect((await ask(`${repo}#5`)).headline).toContain('The comment was given up')
+  })
+
+  describe('the audit', () => {
+    it('is found by the delivery', async () => {
+      await step(sent)
+      const { id } = await deliveryCalled('status')
+      const page = { limit: 10, cursor: null }
+      const { items } = await world.store.audit.list({ deliveryId: id }, page)
+      expect(items.map(({ type, deliveryId }) => [type, deliveryId])).toEqual([
+        ['delivery.sent', id],
+      ])
+      const { rows } = await world.store.audit.after(0, { deliveryId: id }, 10)
+      expect(rows).toEqual(items)
+    })
+  })
+}

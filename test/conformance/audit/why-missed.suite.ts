@@ -1,0 +1,74 @@
+/**
+ * Goal: `why` does not say that nothing came when webhooks came and were refused, or were missed
+ * and fetched later.
+ */
+import { expect, it } from 'vitest'
+import { readSignatures } from '../../../src/audit/refused-signatures.ts'
+import { explain } from '../../../src/audit/why.ts'
+import { checkSignatures } from '../../../src/doctor/refused-webhooks.ts'
+import { StoryWorld } from './story-world.ts'
+import { useWorld, type OpenStore } from '../world.ts'
+
+export function whyMissed(open: OpenStore): void {
+  const world = useWorld(open)
+
+  it('that nobody heard of while webhooks were refused: it may be among those', async () => {
+    const { store } = world()
+    const refused = async (what: 'token' | 'signature') => {
+      await store.tokens.noteRefusals([{ address: '192.0.2.7', what, count: 2 }])
+      return await explain(store, 'acme/unheard#9')
+    }
+    const before = await refused('token')
+    const told = await refused('signature')
+    expect(told.headline).not.toBe(before.headline)
+    expect(told.headline).toMatch(
+      /But \d+ webhooks were refused because the signature was wrong, the last before .* UTC:/,
+    )
+    expect(told.actions[0]?.text).toMatch(/same secret in the webhook on GitHub and in GITHUB_WEB/)
+  })
+
+  it('is not hidden by wrong tokens, from doctor as little', async () => {
+    const { store, clock } = world()
+    clock.move(1000)
+    await store.tokens.noteRefusals([{ address: '140.82.115.1', what: 'signature', count: 40 }])
+    const tokens = Array.from({ length: 120 }, (_, i) => `10.0.0.${i}`)
+    await store.tokens.noteRefusals(tokens.map((address) => ({ address, what: 'token', count: 3 })))
+    expect((await explain(store, 'acme/unheard#9')).headline).toMatch(/\d+ webhooks were refused/)
+    expect(checkSignatures(await readSignatures(store))).toMatchObject([
+      {
+        level: expect.stringMatching(/problem|warning/),
+        detail: expect.stringMatching(/140\.82\.115\.1/),
+      },
+    ])
+  })
+
+  it.each(['a webhook was accepted since', 'it was days ago'])(
+    'that nobody heard of: a wrong signature does not count when %s',
+    async (since) => {
+      const { store, clock } = world()
+      clock.move(1000)
+      await store.tokens.noteRefusals([{ address: '192.0.2.7', what: 'signature', count: 1 }])
+      const { headline } = await explain(store, 'acme/unheard#9')
+      expect(headline).toMatch(/webhooks? (was|were) refused/)
+      if (since === 'it was days ago') clock.move(2 * 24 * 3_600_000)
+      else {
+        clock.move(1000)
+        await new StoryWorld(world()).send({ head: 'a' })
+      }
+      const told = await explain(store, 'acme/unheard#9')
+      expect(told.headline).not.toMatch(/refused/)
+      expect(told.actions.map(({ text }) => text).join()).not.toMatch(/same secret/)
+    },
+  )
+
+  it.each([
+    [401, 'its webhook was refused here, because its signature was wrong (401)'],
+    [503, 'its webhook was not taken in (GitHub was answered 503)'],
+    [0, 'its webhook did not arrive'],
+  ])('whose webhook was answered %i and then fetched', async (answered, words) => {
+    const story = new StoryWorld(world())
+    await story.send({ head: 'a', answered })
+    const { story: told } = await story.why()
+    expect(told.map(({ text }) => text).join(' ')).toContain(words)
+  })
+}

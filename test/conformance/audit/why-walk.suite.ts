@@ -1,0 +1,98 @@
+/**
+ * Goal: whatever is done in whatever order, `why` says the state the run is in, and offers exactly
+ * what would be accepted.
+ * Method: the random walk of all verbs; every run is asked about after every few steps, and at the
+ * end each offered command is carried out, and each that was not offered must be refused.
+ */
+import fc from 'fast-check'
+import { expect, it } from 'vitest'
+import { explain, type Why } from '../../../src/audit/why.ts'
+import type { Run, RunState } from '../../../src/domain/run.ts'
+import { seed } from '../../seed.ts'
+import { step } from '../runs/any-order.suite.ts'
+import { Walk } from '../runs/walk.ts'
+import { useWorld, type OpenStore, type World } from '../world.ts'
+
+const walks = 20
+
+/** What only the headline of a run in this state says. */
+const says: Readonly<Record<RunState, RegExp>> = {
+  pending: / is waiting (for a worker|in line)/,
+  running: / is being worked on by /,
+  waiting: / is waiting for a person's answer/,
+  succeeded: / succeeded at /,
+  failed: / failed at /,
+  cancelled: / was cancelled at /,
+  skipped: / was skipped at /,
+  superseded: / was superseded by /,
+}
+
+async function runsOf(walk: Walk): Promise<readonly Run[]> {
+  const page = { limit: 100, cursor: null }
+  const lists = await Promise.all(
+    walk.subjects.map(({ type }) => walk.world.store.runs.list({ type }, page)),
+  )
+  return lists.flatMap(({ items }) => items)
+}
+
+function checkHeadline(told: Why, runs: readonly Run[]): void {
+  const said = Object.entries(says).filter(([, words]) => words.test(told.headline))
+  const states = new Set<string>(runs.map(({ state }) => state))
+  expect(new Set(said.map(([name]) => name)), told.headline).toEqual(states)
+  expect(told.text).not.toMatch(/undefined|null|NaN|\[object/)
+}
+
+async function check(walk: Walk): Promise<void> {
+  const { store } = walk.world
+  for (const run of await runsOf(walk)) checkHeadline(await explain(store, run.id), [run])
+  // Of the pull request: the current run, and another one that is worked on, should there be one.
+  const [pullRequest] = walk.subjects
+  const [subject] = await store.runs.subjectsOf(pullRequest?.repo ?? '', 5)
+  if (subject?.currentRunId == null) return
+  const runs = [await store.runs.get(subject.currentRunId), await store.runs.ahead(subject.id)]
+  const told = await explain(store, `${pullRequest?.repo}#5`)
+  checkHeadline(
+    told,
+    runs.filter((run) => run !== null),
+  )
+}
+
+/** Carries out what is offered, and tries what is not. */
+async function act({ store }: World, id: string): Promise<void> {
+  const offers = async (verb: string): Promise<boolean> => {
+    const { actions } = await explain(store, id)
+    return actions.some(({ command }) => command === `holdfast runs ${verb} ${id}`)
+  }
+  const before = await store.runs.get(id)
+  const offered = await offers('rerun')
+  const reran = await store.runs.rerun(id, 'person', null).catch(() => null)
+  const after = await store.runs.get(id)
+  if (offered) expect(after?.rev, 'an offered rerun changes something').not.toBe(before?.rev)
+  if (!offered && before?.state !== 'pending') {
+    const isIdle = reran === null || after?.rev === before?.rev || before?.rerunWanted === true
+    expect(isIdle, `a rerun of ${before?.state} was not offered`).toBe(true)
+  }
+  const mayCancel = await offers('cancel')
+  const cancelled = await store.runs.cancel(id, 'person', null).catch(() => null)
+  expect(cancelled !== null, 'cancel').toBe(mayCancel)
+}
+
+export function whyWalk(open: OpenStore): void {
+  const world = useWorld(open)
+
+  it('the headline has the state, and what is offered is accepted', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 30 }), async (sequence) => {
+        const walk = new Walk(world())
+        for (const [i, each] of sequence.entries()) {
+          await walk.take(each)
+          if (i % 5 === 0) await check(walk)
+        }
+        await check(walk)
+        for (const { id } of await runsOf(walk)) await act(world(), id)
+        await check(walk)
+      }),
+      { numRuns: walks, seed },
+    )
+  }, 120_000)
+}

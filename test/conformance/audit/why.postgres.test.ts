@@ -1,0 +1,12 @@
+/** `why` on PostgreSQL. */
+import { describe } from 'vitest'
+import { openOnPostgres as open } from '../open-on-postgres.ts'
+import { whyDeliveries } from './why-deliveries.suite.ts'
+import { whyMissed } from './why-missed.suite.ts'
+import { whyWalk } from './why-walk.suite.ts'
+import { why } from './why.suite.ts'
+
+describe('why on PostgreSQL', () => why(open))
+describe('why on PostgreSQL, of what GitHub shows', () => whyDeliveries(open))
+describe('why on PostgreSQL, of webhooks that were missed', () => whyMissed(open))
+describe('why on PostgreSQL, in any order', () => whyWalk(open))

@@ -1,0 +1,18 @@
+/** `why` on SQLite, in memory. */
+import { describe } from 'vitest'
+import { openSqlite } from '../../../src/stores/open-sqlite.ts'
+import { whyDeliveries } from './why-deliveries.suite.ts'
+import { whyMissed } from './why-missed.suite.ts'
+import { whyWalk } from './why-walk.suite.ts'
+import { why } from './why.suite.ts'
+import type { OpenStore } from '../world.ts'
+
+const open: OpenStore = (seams) => {
+  const store = openSqlite({ path: ':memory:', exclusive: true }, seams)
+  return Promise.resolve({ store, close: () => store.close() })
+}
+
+describe('why on SQLite', () => why(open))
+describe('why on SQLite, of what GitHub shows', () => whyDeliveries(open))
+describe('why on SQLite, of webhooks that were missed', () => whyMissed(open))
+describe('why on SQLite, in any order', () => whyWalk(open))

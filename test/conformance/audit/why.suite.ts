@@ -1,0 +1,387 @@
+/**
+ * Goal: `why` tells what happened, truly and in words a tired person understands.
+ * Method: webhooks go through the real intake, runs through the real verbs; the sentences are
+ * compared word for word.
+ */
+import { describe, expect, it } from 'vitest'
+import { explain } from '../../../src/audit/why.ts'
+import type { GitHub } from '../../../src/github.ts'
+import { sha } from '../claims.ts'
+import { StoryWorld } from './story-world.ts'
+import { TestSubject } from '../test-subject.ts'
+import { day, hour, minute, useWorld, type OpenStore } from '../world.ts'
+
+const short = (head: string): string => sha(head).slice(0, 7)
+const commands = ({
+  actions,
+}: {
+  readonly actions: readonly { readonly command: string | null }[]
+}) => actions.flatMap(({ command }) => (command === null ? [] : [command]))
+
+export function why(open: OpenStore): void {
+  const world = useWorld(open)
+
+  describe('of a pull request', () => {
+    it('that waits for a worker: since when, until when, and what then', async () => {
+      const story = new StoryWorld(world())
+      await story.send({ head: 'a' })
+      const [run] = await story.runs()
+      const told = await story.why(story.thread.toUpperCase())
+      expect(told).toMatchObject({ kind: 'pull_request', subject: story.thread })
+      expect(told.headline).toMatch(
+        new RegExp(
+          `^review of ${story.thread} at ${short('a')} is waiting for a worker since ` +
+            String.raw`\d\d:\d\d:\d\d UTC; nobody leased it yet\.$`,
+        ),
+      )
+      expect(told.story.map(({ text }) => text)).toEqual([
+        `mona opened the pull request: review of ${short('a')} was claimed and left for a worker.`,
+      ])
+      expect(told.story[0]).toMatchObject({ type: 'webhook.processed', runId: run?.id })
+      const what = `a worker to take review of ${short('a')}; if none does, it fails (no_worker)`
+      expect(told.awaiting).toEqual([{ what, until: run?.dueAt }])
+      expect(commands(told)).toEqual([`holdfast runs cancel ${run?.id}`])
+      expect(told.text).toContain(told.headline)
+      expect(told.text).toContain(`until `)
+    })
+
+    it('whose head moved: one sentence tells of both runs, repeats are counted', async () => {
+      const story = new StoryWorld(world())
+      await story.send({ head: 'a' })
+      const push = { action: 'synchronize', head: 'b', guid: crypto.randomUUID() }
+      for (let times = 0; times < 4; times += 1) await story.send(push)
+      const [b, a] = await story.runs()
+      expect(await story.story()).toEqual([
+        `mona opened the pull request: review of ${short('a')} was claimed and left for a worker.`,
+        `mona pushed (synchronize): review of ${short('b')} took over and was left for a worker; ` +
+          `review of ${short('a')} was superseded.`,
+        'mona pushed (synchronize): GitHub sent this event again 3 times; nothing was done twice.',
+      ])
+      expect(await story.story(a?.id)).toEqual([
+        `mona opened the pull request: review of ${short('a')} was claimed and left for a worker.`,
+        `mona pushed (synchronize): ${short('b')} took over, and review of ${short('a')} was ` +
+          'superseded.',
+      ])
+      const ofA = await story.why(a?.id)
+      expect(ofA.headline).toContain(`was superseded by ${short('b')} at `)
+      expect(commands(ofA)).toEqual([`holdfast why ${b?.id}`])
+    })
+
+    it('whose workers were lost, then nobody came', async () => {
+      const story = new StoryWorld(world())
+      await story.send({ head: 'a' })
+      await story.lease('w7')
+      world().clock.move(2 * minute)
+      await story.sweep()
+      const lost = await story.why()
+      expect(lost.headline).toMatch(
+        /is waiting for a worker since .*; attempt 2 of 3, after 1 lost\./,
+      )
+      world().clock.move(2 * hour)
+      await story.sweep()
+      const told = await story.why()
+      expect(told.headline).toMatch(
+        / failed at .*: no worker took it within 1 hour \(no_worker\)\.$/,
+      )
+      const [run] = await story.runs()
+      expect(told.story.slice(1).map(({ text }) => text)).toEqual([
+        `Worker w7 took review of ${short('a')}.`,
+        `Worker w7 had been silent too long; review of ${short('a')} waits for the next one.`,
+        `review of ${short('a')} failed (attempt 2): no worker took it within 1 hour (no_worker).`,
+      ])
+      expect(commands(told)).toEqual([`holdfast runs rerun ${run?.id}`])
+    })
+
+    it('that is worked on: the next heartbeat, the deadline, a wanted rerun', async () => {
+      const story = new StoryWorld(world())
+      await story.send({ head: 'a' })
+      const held = await story.lease('w7')
+      await story.store.runs.rerun(held.run.id, 'admin', null)
+      const told = await story.why()
+      expect(told.headline).toMatch(/ is being worked on by worker w7 since \d\d:\d\d:\d\d UTC\.$/)
+      expect(told.awaiting).toEqual([
+        {
+          what:
+            `the next heartbeat of worker w7 for review of ${short('a')}; if it does not come, ` +
+            'it waits for the next worker: this is attempt 1 of 3',
+          until: held.run.leaseExpiresAt,
+        },
+        {
+          what: `the end of review of ${short('a')}; later than this it fails (timeout)`,
+          until: held.run.deadlineAt,
+        },
+        {
+          what:
+            `the end of this round of review of ${short('a')}; then it is done again, as was ` +
+            'asked for',
+          until: null,
+        },
+      ])
+      expect(commands(told)).toEqual([`holdfast runs cancel ${held.run.id}`])
+      await story.complete(held)
+      expect((await story.story()).slice(2)).toEqual([
+        `The admin asked for review of ${short('a')} to be done again; that follows when this ` +
+          'round has ended.',
+        `review of ${short('a')} succeeded with the verdict success.`,
+        'The rerun that somebody had asked for followed: it was to be done again, so round 2 of ' +
+          `review of ${short('a')} began and was left for a worker.`,
+      ])
+    })
+
+    it('that is a draft: why nothing was started, and what starts it', async () => {
+      const story = new StoryWorld(world())
+      await story.send({ draft: true })
+      await story.send({ action: 'labeled' })
+      const told = await story.why()
+      expect(told.headline).toMatch(
+        /^No run was started for .*, because the pull request is a draft\.$/,
+      )
+      expect(told.story.map(({ text }) => text)).toEqual([
+        'mona opened the pull request: nothing was started, because the pull request is a draft.',
+        'mona put a label on the pull request: nothing was started, because no run type listens ' +
+          'to this event.',
+      ])
+      expect(told.actions).toEqual([
+        { text: 'Mark the pull request ready for review on GitHub', command: null },
+      ])
+    })
+
+    it('that was closed', async () => {
+      const story = new StoryWorld(world())
+      await story.send({ head: 'a' })
+      const { inboxId } = await story.send({ action: 'closed', sender: 'hubot' })
+      const told = await story.why()
+      expect(told.headline).toMatch(/ was cancelled at .*, because the pull request was closed\.$/)
+      expect(told.story.at(-1)?.text).toBe(
+        `hubot closed the pull request: review of ${short('a')} was cancelled by hubot, because ` +
+          'the pull request was closed.',
+      )
+      const closing = await story.why(inboxId)
+      expect(closing.headline).toMatch(/; it cancelled review of \w+ \(now cancelled\)\.$/)
+      expect(closing.story).toEqual(told.story.slice(-1))
+    })
+
+    it('whose rule said no in words of its own: quoted, on one line', async () => {
+      const when = () => 'not\n<b>today</b>'
+      const story = new StoryWorld(world(), { review: { on: { pull_request: ['opened'] }, when } })
+      await story.send({ head: 'a' })
+      const told = await story.why()
+      expect(told.headline).toMatch(/ was skipped at .* said “not ‹b›today‹\/b›”\.$/)
+      expect(told.story.map(({ text }) => text)).toEqual([
+        `mona opened the pull request: review of ${short('a')} was skipped, because its rule ` +
+          '(when) said “not ‹b›today‹/b›”.',
+      ])
+    })
+
+    it('whose sender has too low a role, after GitHub could not be asked', async () => {
+      let isAway = true
+      const github: Partial<GitHub> = {
+        ownAccount: () => Promise.resolve({ login: 'holdfast', id: 99, appId: 12, kind: 'app' }),
+        roleOf: () => (isAway ? Promise.reject(new Error('away')) : Promise.resolve('read')),
+      }
+      const types = { review: { on: { pull_request: ['opened'] }, by: 'write' } } as const
+      const story = new StoryWorld(world(), types, github)
+      const { inboxId } = await story.send()
+      const waiting = await story.why()
+      expect(waiting.headline).toMatch(/; this is not decided yet: GitHub could not be asked\.$/)
+      const [entry] = await story.webhooks()
+      expect(waiting.awaiting).toEqual([
+        {
+          what:
+            'try 2 to decide on a webhook (GitHub could not be asked): ' +
+            'mona opened the pull request',
+          until: entry?.dueAt,
+        },
+      ])
+      world().clock.move(minute)
+      isAway = false
+      await story.process()
+      const refused = 'mona has the role read; write is needed'
+      const told = await story.why(inboxId)
+      expect(told).toMatchObject({ kind: 'webhook', subject: story.thread })
+      expect(told.headline).toContain(`(${refused}).`)
+      expect(told.story.map(({ text }) => text)).toEqual([
+        'mona opened the pull request; it was stored to be decided.',
+        'It could not be decided yet: GitHub could not be asked.',
+        "mona opened the pull request: nothing was started, because its sender's role is too low " +
+          `for this run type (${refused}).`,
+      ])
+      expect(commands(told)).toEqual([`holdfast inbox replay ${inboxId}`])
+    })
+
+    it('of several run types, one of whose rules broke: each is told', async () => {
+      const on = { pull_request: ['opened', 'ready_for_review'] }
+      const when = () => {
+        throw new Error('boom')
+      }
+      const early = { on: { pull_request: ['opened'] } }
+      const types = { review: early, docs: { ...early, when }, lint: { on } }
+      const story = new StoryWorld(world(), types)
+      const { inboxId } = await story.send({ head: 'a', draft: true })
+      const told = await story.why()
+      const broke = "because the run type's own rule (when) broke on it (boom)"
+      expect(told.headline).toMatch(/^review of .* nobody leased it yet\. mona opened /)
+      expect(told.headline).toContain(`; this could not be decided for docs, ${broke}.`)
+      expect(told.story.map(({ text }) => text)).toEqual([
+        `mona opened the pull request: review of ${short('a')} was claimed and left for a ` +
+          `worker; docs: it could not be decided, ${broke}; lint: nothing was started, ` +
+          'because the pull request is a draft.',
+      ])
+      expect(commands(told)).toContain(`holdfast inbox replay ${inboxId}`)
+    })
+
+    it('that was claimed by programs: repeats, a lost claimer, a late event', async () => {
+      const subject = new TestSubject(world())
+      const thread = `${subject.repo}#5`
+      const one = `${subject.type} of ${short('one')}`
+      await subject.claim('one', { action: 'opened', actor: 'token:tok_1' })
+      for (let times = 0; times < 3; times += 1) await subject.claim('one')
+      world().clock.move(3 * minute)
+      const lost = await explain(world().store, thread)
+      expect(lost.headline).toMatch(/, but its lease ended 2 minutes ago without a heartbeat\.$/)
+      await subject.claim('one')
+      await subject.claim('one')
+      await subject.claim('two', { eventAt: 5 })
+      await subject.claim('zero', { eventAt: 1 })
+      const told = await explain(world().store, thread)
+      expect(told.story.map(({ text }) => text)).toEqual([
+        `The holder of token tok_1 asked (opened): ${one} was claimed and is held by its claimer.`,
+        `test asked: ${one} was known already, so nothing was started (3 times).`,
+        `test asked: whoever held ${one} had been silent too long, so it was taken over and is ` +
+          'held by its claimer (attempt 2).',
+        `test asked: ${one} was known already, so nothing was started.`,
+        `test asked: ${subject.type} of ${short('two')} took over and is held by its claimer; ` +
+          `${one} was superseded.`,
+        'test asked: a newer head was known already, so nothing was started for ' +
+          `${subject.type} of ${short('zero')}.`,
+      ])
+    })
+
+    it('that nobody heard of is an answer, with what to check', async () => {
+      const told = await explain(world().store, 'acme/unheard#9')
+      expect(told.headline).toMatch(/^Nothing is known of acme\/unheard#9: no webhook about it was/)
+      expect(told).toMatchObject({ kind: 'pull_request', story: [], awaiting: [] })
+      expect(commands(told)).toContain('holdfast doctor')
+    })
+
+    it('whose run was removed: it says so, and tells what is left', async () => {
+      const story = new StoryWorld(world())
+      await story.send({ head: 'a' })
+      const held = await story.lease('w7')
+      await story.complete(held)
+      world().clock.move(40 * day)
+      const limits = {
+        finishedMs: 30 * day,
+        supersededMs: 7 * day,
+        auditMs: 90 * day,
+        eventMs: 7 * day,
+      }
+      while ((await story.store.upkeep.purge(limits, 'purge')).more);
+      const told = await story.why()
+      expect(told.headline).toBe(
+        `review at ${short('a')} is past its retention and was removed; it was succeeded.`,
+      )
+      expect(told.story.at(-1)?.text).toMatch(
+        /was past its retention and was removed; it was succeeded/,
+      )
+      const ofRun = await story.why(held.run.id)
+      expect(ofRun.headline).toMatch(
+        /^Run run_\w+ is past its retention and was removed; it was succ/,
+      )
+      expect(commands(ofRun)).toEqual([])
+      world().clock.move(100 * day)
+      while ((await story.store.upkeep.purge(limits, 'purge')).more);
+      await expect(story.why(held.run.id)).rejects.toMatchObject({ code: 'run_not_found' })
+    })
+  })
+
+  describe('of a webhook', () => {
+    it('by its id or GUID: what it led to, and how that stands', async () => {
+      const story = new StoryWorld(world())
+      const guid = crypto.randomUUID()
+      const { inboxId } = await story.send({ head: 'a', guid })
+      const byGuid = await story.why(guid.toUpperCase())
+      expect(byGuid.headline).toMatch(
+        new RegExp(`^mona opened .*; it led to review of ${short('a')} \\(now pending\\)\\.$`),
+      )
+      expect((await story.why(inboxId)).story).toEqual(byGuid.story)
+    })
+
+    it('that repeats an event under another GUID points to the first', async () => {
+      const story = new StoryWorld(world())
+      await story.send({ head: 'a' })
+      const updated = new Date(story.store.now()).toISOString()
+      const payload = {
+        pull_request: {
+          number: story.number,
+          state: 'open',
+          updated_at: updated,
+          head: { sha: sha('a') },
+          base: { sha: sha('main') },
+        },
+      }
+      const { inboxId, decision } = await story.send({ head: 'a', payload })
+      expect(decision).toBe('duplicate')
+      const told = await story.why(inboxId)
+      expect(told.headline).toMatch(
+        /; the same event had come before, and nothing was done twice\.$/,
+      )
+      expect(told.story.map(({ text }) => text)).toEqual([
+        `mona opened the pull request: review of ${short('a')} was claimed and left for a worker.`,
+        'GitHub sent this event again; nothing was done twice.',
+      ])
+      expect(commands(told)).toEqual([])
+    })
+
+    it('that was replayed tells of both decisions', async () => {
+      const story = new StoryWorld(world())
+      const { inboxId } = await story.send({ head: 'a' })
+      world().clock.move(minute)
+      await story.replay(inboxId)
+      expect(await story.story(inboxId)).toEqual([
+        `mona opened the pull request: review of ${short('a')} was claimed and left for a worker.`,
+        'The admin asked for this webhook to be decided again.',
+        `mona opened the pull request: review of ${short('a')} was known already, so nothing was ` +
+          'started.',
+      ])
+    })
+
+    it('that is not known is not found; what is no question is refused', async () => {
+      const { store } = world()
+      const unknown = { code: 'inbox_entry_not_found' }
+      await expect(explain(store, crypto.randomUUID())).rejects.toMatchObject(unknown)
+      await expect(explain(store, 'inb_0000')).rejects.toMatchObject(unknown)
+      await expect(explain(store, 'run_0000')).rejects.toMatchObject({ code: 'run_not_found' })
+      await expect(explain(store, 'del_0000')).rejects.toMatchObject({
+        code: 'delivery_not_found',
+      })
+      await expect(explain(store, 'hello')).rejects.toMatchObject({ field: 'q' })
+    })
+  })
+
+  describe('of a job', () => {
+    it('in a queue says behind which run it waits', async () => {
+      const subject = new TestSubject(world(), { kind: 'job' })
+      const first = await subject.claim('one')
+      const second = await subject.claim('two', { lease: null })
+      const told = await explain(world().store, second.run?.id ?? '')
+      const ahead = `${subject.type} of ${subject.name}:one`
+      const two = `${subject.type} of ${subject.name}:two`
+      expect(told.headline).toBe(
+        `${subject.type} of ${subject.name} (${subject.name}:two) is waiting in line behind ` +
+          `${ahead} (${first.run?.id}), which is running.`,
+      )
+      expect(told.awaiting[0]).toEqual({
+        what: `the end of ${ahead} (${first.run?.id}); ${two} follows it`,
+        until: null,
+      })
+      expect(commands(told)).toEqual([`holdfast runs cancel ${second.run?.id}`])
+      await subject.complete(first, 'failed')
+      const told2 = await explain(world().store, second.run?.id ?? '')
+      expect(told2.story.map(({ text }) => text)).toEqual([
+        `test asked: ${two} was put in line behind the run before it.`,
+        `${two} is next in line and was left for a worker, because ` + 'the run before it ended.',
+      ])
+    })
+  })
+}

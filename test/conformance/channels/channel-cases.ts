@@ -1,0 +1,127 @@
+/** What the suite needs to know of each channel: two contents, and where to see them on GitHub. */
+import { type ChannelName } from '../../../src/channels/github-channels.ts'
+import type {
+  CheckContent,
+  CommentContent,
+  LabelContent,
+  ReviewContent,
+  StatusContent,
+} from '../../../src/channel.ts'
+import type { GitHubSimulator } from '../../../src/simulator/index.ts'
+import { repo, sha, thread, type Identity } from './channel-world.ts'
+
+export interface ChannelCase {
+  readonly name: ChannelName
+  readonly identities: readonly Identity[]
+  readonly first: unknown
+  readonly second: unknown
+  /** No content of this channel. */
+  readonly wrong: unknown
+  /** What a second write of it does to the first. */
+  readonly again: 'edits' | 'adds' | 'nothing'
+  /** Of the write that makes it. */
+  readonly route: string
+  /** All of this kind there, oldest first: its id as we record it, and what shows of it. */
+  there(github: GitHubSimulator): { readonly id: string; readonly shows: string }[]
+  readonly shows: { readonly first: string; readonly second: string }
+}
+
+export const comment = (body: string): CommentContent => ({ form: 'text', body })
+export const status = (given: Partial<StatusContent> = {}): StatusContent => ({
+  context: 'ci',
+  state: 'pending',
+  description: 'at work',
+  targetUrl: null,
+  ...given,
+})
+export const check = (given: Partial<CheckContent> = {}): CheckContent => ({
+  name: 'review',
+  status: 'in_progress',
+  conclusion: null,
+  title: 'At work',
+  summary: 'Reading.',
+  detailsUrl: null,
+  startedAt: null,
+  completedAt: null,
+  ...given,
+})
+export const label = (given: Partial<LabelContent> = {}): LabelContent => ({
+  label: 'reviewed',
+  present: true,
+  ...given,
+})
+export const review = (given: Partial<ReviewContent> = {}): ReviewContent => ({
+  body: 'One remark.',
+  event: 'COMMENT',
+  commitSha: null,
+  comments: [],
+  ...given,
+})
+
+const both: readonly Identity[] = ['app', 'user']
+/** What people see of a body. */
+const visible = (body: string) => body.replaceAll(/<!--.*?-->/gs, '').trim()
+
+export const channelCases: readonly ChannelCase[] = [
+  {
+    name: 'github-comment',
+    identities: both,
+    first: comment('Hello'),
+    second: comment('Hello again'),
+    wrong: { form: 'text', body: 7 },
+    again: 'edits',
+    route: 'POST /repos/{owner}/{repo}/issues/{issue_number}/comments',
+    there: (github) =>
+      github.comments(repo, thread).map(({ id, body }) => ({ id: `${id}`, shows: visible(body) })),
+    shows: { first: 'Hello', second: 'Hello again' },
+  },
+  {
+    name: 'github-status',
+    identities: both,
+    first: status(),
+    second: status({ state: 'success' }),
+    wrong: { context: 'ci', state: 'green' },
+    again: 'adds',
+    route: 'POST /repos/{owner}/{repo}/statuses/{sha}',
+    there: (github) =>
+      github.statuses(repo, sha).map(({ id, state }) => ({ id: `${id}`, shows: state })),
+    shows: { first: 'pending', second: 'success' },
+  },
+  {
+    name: 'github-check',
+    identities: ['app'],
+    first: check(),
+    second: check({ status: 'completed', conclusion: 'failure' }),
+    wrong: { name: '' },
+    again: 'edits',
+    route: 'POST /repos/{owner}/{repo}/check-runs',
+    there: (github) =>
+      github
+        .checkRuns(repo, sha)
+        .map(({ id, status, conclusion }) => ({ id: `${id}`, shows: conclusion ?? status })),
+    shows: { first: 'in_progress', second: 'failure' },
+  },
+  {
+    name: 'github-label',
+    identities: both,
+    first: label(),
+    second: label(),
+    wrong: { label: '..', present: false },
+    again: 'nothing',
+    route: 'POST /repos/{owner}/{repo}/issues/{issue_number}/labels',
+    there: (github) => github.labels(repo, thread).map((name) => ({ id: name, shows: name })),
+    shows: { first: 'reviewed', second: 'reviewed' },
+  },
+  {
+    name: 'github-review',
+    identities: both,
+    first: review(),
+    second: review({ body: 'Two remarks.' }),
+    wrong: { body: 'x', event: 'SHOUT' },
+    again: 'edits',
+    route: 'POST /repos/{owner}/{repo}/pulls/{pull_number}/reviews',
+    there: (github) =>
+      github.reviews(repo, thread).map(({ id, body }) => ({ id: `${id}`, shows: visible(body) })),
+    shows: { first: 'One remark.', second: 'Two remarks.' },
+  },
+]

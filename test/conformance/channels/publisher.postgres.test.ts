@@ -1,0 +1,5 @@
+/** The conformance suite of publishing on PostgreSQL. */
+import { openOnPostgres } from '../open-on-postgres.ts'
+import { exercisePublishing } from './publisher.suite.ts'
+
+exercisePublishing('PostgreSQL', openOnPostgres)

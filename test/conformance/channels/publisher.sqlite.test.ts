@@ -1,0 +1,8 @@
+/** The conformance suite of publishing on SQLite, in memory. */
+import { openSqlite } from '../../../src/stores/open-sqlite.ts'
+import { exercisePublishing } from './publisher.suite.ts'
+
+exercisePublishing('SQLite', async (seams) => {
+  const store = openSqlite({ path: ':memory:', exclusive: true }, seams)
+  return { store, close: () => store.close() }
+})

@@ -1,0 +1,140 @@
+/**
+ * Goal: a run may publish more of its own than one transaction closes. Its end closes what fits and
+ * notes the rest, and closing goes on in bites until nothing is left, whoever does it, and whoever
+ * dies in between.
+ */
+import { allRights } from '../../../src/channels/github-channels.ts'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import type { Delivery } from '../../../src/domain/outbox/delivery.ts'
+import type { ClaimAnswer } from '../../../src/store.ts'
+import { completion, holderOf, pullRequestClaim, unique } from '../claims.ts'
+import { contentOf, OutboxHand } from './outbox-hand.ts'
+import { hour, openWorld, type OpenStore, type World } from '../world.ts'
+
+/** What one transaction closes. */
+const biteMax = 200
+const many = biteMax + 10
+
+export function manyOutputs(open: OpenStore): void {
+  let world: World
+  let repo: string
+  let commit: string
+  beforeEach(async () => {
+    world = await openWorld(open)
+    repo = unique('acme/repo')
+    commit = unique('commit')
+  })
+  afterEach(() => world.close())
+
+  const claim = (pr = 5, head = commit, rerun = false): Promise<ClaimAnswer> =>
+    world.store.runs.claim(pullRequestClaim({ repo, pr, head }, { rerun }), null)
+  const idOf = ({ run }: ClaimAnswer): string => run?.id ?? ''
+  const say = (held: ClaimAnswer, n: number, state = 'pending') => {
+    const content = { context: `ci/${n}`, state, description: state, targetUrl: null }
+    const said = { ...holderOf(held), name: `s${n}`, content, channel: 'github-status' } as const
+    const request = { ...said, actor: 'test', rightsOf: () => allRights }
+    return world.store.outbox.publish(request, null)
+  }
+  async function sayMany(held: ClaimAnswer, state = 'pending', count = many): Promise<void> {
+    for (let n = 0; n < count; n += 1) await say(held, n, state)
+  }
+  const complete = (held: ClaimAnswer) => world.store.runs.complete(completion(held), null)
+  const outputs = async (held: ClaimAnswer): Promise<readonly Delivery[]> => {
+    const page = { limit: 1000, cursor: null }
+    const { items } = await world.store.outbox.list({ runId: idOf(held) }, page)
+    return items.filter(({ name }) => name.startsWith('s') && name !== 'status')
+  }
+  const openOnes = async (held: ClaimAnswer): Promise<number> =>
+    (await outputs(held)).filter(({ announces }) => announces).length
+  /** How many bites it took. */
+  async function closeAll(): Promise<number> {
+    for (let bites = 0; ; bites += 1) if (!(await world.store.outbox.closeRest())) return bites
+  }
+
+  it('its end closes one bite of them, and later bites close the rest', async () => {
+    const held = await claim()
+    const count = 2 * biteMax + 10
+    await sayMany(held, 'pending', count)
+    await complete(held)
+    expect(await openOnes(held)).toBe(biteMax + 10)
+    expect(await world.store.outbox.closeRest()).toBe(true)
+    expect(await openOnes(held)).toBe(10)
+    expect(await closeAll()).toBe(1)
+    const closed = await outputs(held)
+    expect(closed).toHaveLength(count)
+    for (const each of closed) {
+      expect(each).toMatchObject({ announces: false, final: true, versionSeq: 2 })
+      expect(contentOf(each)).toMatchObject({ state: 'error' })
+    }
+    expect(await world.store.outbox.closeForgotten(100)).toBe(0)
+  })
+
+  it('it is not purged before all of them are closed', async () => {
+    const hand = new OutboxHand(world)
+    const held = await claim()
+    await sayMany(held)
+    await hand.publish()
+    await complete(held)
+    await hand.publish()
+    world.clock.move(hour)
+    const limits = { finishedMs: 0, supersededMs: 0, auditMs: hour, eventMs: hour }
+    expect(await world.store.upkeep.purge(limits, 'test')).toMatchObject({ runs: 0 })
+    expect(await closeAll()).toBe(1)
+    expect(await openOnes(held)).toBe(0)
+    await hand.publish()
+    expect(await world.store.upkeep.purge(limits, 'test')).toMatchObject({ runs: 1 })
+  })
+
+  it('one that closed most of them itself leaves no bite', async () => {
+    const held = await claim()
+    await sayMany(held, 'success')
+    await say(held, many, 'pending')
+    await complete(held)
+    expect(await openOnes(held)).toBe(0)
+    expect(await closeAll()).toBe(0)
+  })
+
+  it('several runs that end together share a bite, and none is forgotten', async () => {
+    const old = [await claim(6, 'a of 6'), await claim(7, 'a of 7'), await claim(8, 'a of 8')]
+    for (const held of old) await sayMany(held, 'pending', biteMax / 2 + 10)
+    const heads = [6, 7, 8].map((pr) => claim(pr, `b of ${pr}`))
+    await Promise.all(heads)
+    await closeAll()
+    for (const held of old) expect(await openOnes(held)).toBe(0)
+  })
+
+  it('every status is given back, also those that were not left open', async () => {
+    const five = await claim(5)
+    await sayMany(five, 'failure')
+    const six = await claim(6)
+    await sayMany(six, 'success')
+    await world.store.runs.cancel(idOf(six), 'test', null)
+    await closeAll()
+    expect(await outputs(six)).toEqual([])
+    const shown = await outputs(five)
+    expect(shown).toHaveLength(many)
+    for (const each of shown) expect(contentOf(each)).toMatchObject({ state: 'failure' })
+  })
+
+  it('two that close at once change each of them once', async () => {
+    const held = await claim()
+    await sayMany(held)
+    await complete(held)
+    await Promise.all([closeAll(), closeAll(), closeAll()])
+    const closed = await outputs(held)
+    for (const each of closed) expect(each).toMatchObject({ announces: false, versionSeq: 2 })
+  })
+
+  it('a run that begins anew meanwhile closes the rest when it ends again', async () => {
+    const held = await claim()
+    await sayMany(held)
+    await complete(held)
+    const again = await claim(5, commit, true)
+    expect(again.reason).toBe('rerun')
+    await closeAll()
+    expect(await openOnes(again)).toBe(many - biteMax)
+    await complete(again)
+    await closeAll()
+    expect(await openOnes(again)).toBe(0)
+  })
+}

@@ -1,0 +1,111 @@
+/**
+ * Goal: where two rows turn out to be one repository, nobody's wish to have a head done again is
+ * lost: neither the work that it began nor a rerun that was to follow.
+ */
+import { expect, it } from 'vitest'
+import type { Claim } from '../../../src/domain/claim.ts'
+import type { ClaimAnswer } from '../../../src/store.ts'
+import { completion, pullRequestClaim, unique } from '../claims.ts'
+import { useWorld, type OpenStore } from '../world.ts'
+
+let ids = 800_000
+
+export function mergedReruns(open: OpenStore): void {
+  const world = useWorld(open)
+
+  /** A pull request that is claimed under two names, until the rename is heard of. */
+  async function renamed() {
+    const { store } = world()
+    const [before, after, id] = [unique('acme/old'), unique('acme/new'), ++ids]
+    const claim = (repo: string, over: Partial<Claim> = {}) =>
+      store.runs.claim(pullRequestClaim({ repo, pr: 5, head: 'a' }, over), null)
+    await store.repositories.learn(before, id, 'now', 'test')
+    const hearOfIt = () => store.repositories.learn(after, id, 'now', 'test')
+    return { before, after, claim, hearOfIt }
+  }
+
+  const complete = (held: ClaimAnswer) => world().store.runs.complete(completion(held), null)
+  const runOf = ({ run }: ClaimAnswer) => world().store.runs.get(run!.id)
+  const current = async ({ run }: ClaimAnswer) => {
+    const { subjectId } = (await world().store.runs.get(run!.id))!
+    return (await world().store.runs.subject(subjectId))?.currentRunId
+  }
+
+  it.each(['old', 'new'] as const)(
+    'a rerun at work under the %s name outranks what succeeded before it',
+    async (name) => {
+      const { before, after, claim, hearOfIt } = await renamed()
+      const [first, second] = name === 'new' ? [before, after] : [after, before]
+      const done = await claim(first)
+      await complete(done)
+      const again = await claim(second, { rerun: true })
+      await hearOfIt()
+      expect(await runOf(again)).toMatchObject({ state: 'running' })
+      expect(await current(again)).toBe(again.run!.id)
+      expect(await complete(again)).toMatchObject({ state: 'succeeded' })
+      expect(await claim(after)).toMatchObject({ reason: 'duplicate', process: false })
+      expect((await claim(after, { rerun: true })).run).toMatchObject({ round: 2 })
+    },
+  )
+
+  it('a round that a wanted rerun began outranks it, too', async () => {
+    const { before, after, claim, hearOfIt } = await renamed()
+    const working = await claim(after)
+    await claim(after, { rerun: true })
+    const done = await claim(before)
+    await complete(done)
+    expect(await complete(working)).toMatchObject({ state: 'pending', round: 2 })
+    await hearOfIt()
+    expect(await runOf(working)).toMatchObject({ state: 'pending', round: 2 })
+  })
+
+  it('a rerun that began before the other name’s work succeeded has what it wanted', async () => {
+    const { before, after, claim, hearOfIt } = await renamed()
+    const rerun = await claim(after, { rerun: true })
+    await complete(await claim(before))
+    await hearOfIt()
+    expect(await runOf(rerun)).toMatchObject({ state: 'superseded' })
+  })
+
+  it.each(['old', 'new'] as const)(
+    'of two at work, the rerun wanted under the %s name follows the one that goes on',
+    async (name) => {
+      const { before, after, claim, hearOfIt } = await renamed()
+      const goesOn = await claim(before)
+      const copy = await claim(after)
+      await claim(name === 'old' ? before : after, { rerun: true })
+      await hearOfIt()
+      expect(await runOf(copy)).toMatchObject({ state: 'superseded' })
+      expect(await runOf(goesOn)).toMatchObject({ state: 'running', rerunWanted: true })
+      const wished = { type: 'operator.rerun_requested', runId: goesOn.run!.id }
+      const told = await world().store.audit.list(wished, { limit: 5, cursor: null })
+      expect(told.items).toHaveLength(1)
+      expect(await complete(goesOn)).toMatchObject({ state: 'pending', round: 2 })
+    },
+  )
+
+  it('a rerun begun beside the work that goes on follows it', async () => {
+    const { before, after, claim, hearOfIt } = await renamed()
+    const goesOn = await claim(before)
+    await claim(after, { rerun: true })
+    await hearOfIt()
+    expect(await runOf(goesOn)).toMatchObject({ state: 'running', rerunWanted: true })
+  })
+
+  it('what succeeded gives way to work after which a rerun is wanted', async () => {
+    const { before, after, claim, hearOfIt } = await renamed()
+    const working = await claim(after)
+    await complete(await claim(before))
+    await claim(after, { rerun: true })
+    await hearOfIt()
+    expect(await runOf(working)).toMatchObject({ state: 'running', rerunWanted: true })
+  })
+
+  it('without anybody’s wish what succeeded stands', async () => {
+    const { before, after, claim, hearOfIt } = await renamed()
+    await complete(await claim(before))
+    const copy = await claim(after)
+    await hearOfIt()
+    expect(await runOf(copy)).toMatchObject({ state: 'superseded', rerunWanted: false })
+  })
+}

@@ -1,0 +1,137 @@
+/**
+ * Goal: a verb that is cut off at any of its statements has done nothing at all: the run's change,
+ * what has to be shown for it, the attempt, the budget and the audit rows come together or not.
+ * Method: each verb is cut off at its first statement, then at its second, and so on until it gets
+ * through; what the store shows must be as before until then, and the audit must tell of it after.
+ */
+import { allRights } from '../../../src/channels/github-channels.ts'
+import { describe, expect, it } from 'vitest'
+import type { ClaimAnswer } from '../../../src/store.ts'
+import { eitherDatabase, useCutOffStore } from '../cut-off-store.ts'
+import { completion, holderOf } from '../claims.ts'
+import { announced, OutboxHand, sentEnd } from './outbox-hand.ts'
+import { TestSubject } from '../test-subject.ts'
+import { hour } from '../world.ts'
+
+describe.each(eitherDatabase)('publishing cut off anywhere on %s', (_name, open) => {
+  const { world, isCutOffAfter } = useCutOffStore(open)
+  const hand = new OutboxHand(world)
+
+  const page = { limit: 1000, cursor: null }
+  const subject = () => new TestSubject(world, { announcement: announced })
+
+  async function shown(): Promise<{ readonly all: string; readonly audits: number }> {
+    const { items: deliveries } = await world.store.outbox.list({}, page)
+    const attempts = await Promise.all(
+      deliveries.map(({ id }) => world.store.outbox.attemptsOf(id)),
+    )
+    const runs = await world.store.runs.list({}, page)
+    const audit = await world.store.audit.list({}, page)
+    const budgets = await world.store.outbox.budgets()
+    const all = JSON.stringify([deliveries, attempts, runs.items, audit.items, budgets])
+    return { all, audits: audit.items.length }
+  }
+
+  /** `tells`: how many audit rows it leaves once it gets through. */
+  async function cutEverywhere(tells: number, verb: () => Promise<unknown>): Promise<void> {
+    const before = await shown()
+    for (let at = 0; ; at++) {
+      const isCutOff = await isCutOffAfter(at, verb)
+      const after = await shown()
+      if (!isCutOff) {
+        expect(at).toBeGreaterThan(1)
+        expect(after.all).not.toBe(before.all)
+        expect(after.audits - before.audits).toBe(tells)
+        return
+      }
+      expect(after.all).toBe(before.all)
+    }
+  }
+
+  async function running(): Promise<{ readonly of: TestSubject; readonly held: ClaimAnswer }> {
+    const of = subject()
+    const held = await of.claim('a')
+    await hand.publish()
+    return { of, held }
+  }
+
+  it('a claim', async () => {
+    const of = subject()
+    await cutEverywhere(1, () => of.claim('a'))
+    expect((await world.store.outbox.list({}, page)).items).toHaveLength(3)
+  })
+
+  it('a claim that takes over from the one before, with its comment', async () => {
+    const { of } = await running()
+    await cutEverywhere(3, () => of.claim('b'))
+    expect((await world.store.outbox.list({ status: 'PENDING' }, page)).items).toHaveLength(5)
+  })
+
+  it('a report', async () => {
+    const { held } = await running()
+    const { runId, leaseHash } = holderOf(held)
+    const report = { runId, leaseHash, text: 'reading', actor: 'test' }
+    await cutEverywhere(1, () => world.store.runs.reportStatus(report, null))
+  })
+
+  it('an end', async () => {
+    const { held } = await running()
+    await cutEverywhere(1, () => world.store.runs.complete(completion(held), null))
+    expect((await world.store.outbox.list({ status: 'PENDING' }, page)).items).toHaveLength(3)
+  })
+
+  it('an end that is nobody’s: the sweeper’s', async () => {
+    const { held } = await running()
+    world.clock.move(12 * hour)
+    await cutEverywhere(1, () => world.store.runs.sweep(held.run!.id))
+  })
+
+  it('something of the run’s own', async () => {
+    const { held } = await running()
+    const { runId, leaseHash } = holderOf(held)
+    const content = { form: 'text', body: 'Found three.' }
+    const rightsOf = () => allRights
+    const request = { runId, leaseHash, actor: 'test', name: 'own', content, rightsOf }
+    // The delivery itself is the record; it is told of when it is sent.
+    await cutEverywhere(0, () =>
+      world.store.outbox.publish({ ...request, channel: 'github-comment' }, null),
+    )
+  })
+
+  it('an attempt, from its lease to its outcome', async () => {
+    await subject().claim('a')
+    await cutEverywhere(0, () => hand.lease())
+    world.clock.move(hour)
+    const [leased] = await hand.lease()
+    // The attempt and the write it takes from the budget.
+    await cutEverywhere(0, () => hand.begin(leased!))
+    const [attempt] = await world.store.outbox.attemptsOf(leased!.delivery.id)
+    const told = leased!.delivery.name === 'anchor' ? 2 : 1
+    await cutEverywhere(told, () => hand.end(leased!, attempt!, sentEnd()))
+  })
+
+  it('the lease of one whose holder was lost', async () => {
+    await subject().claim('a')
+    for (const leased of await hand.lease()) await hand.begun(leased)
+    world.clock.move(hour)
+    await cutEverywhere(3, () => hand.lease())
+  })
+
+  it('a limit: the block and the delivery that ran into it', async () => {
+    await subject().claim('a')
+    const leased = await hand.leaseNamed('status')
+    const attempt = await hand.begun(leased)
+    const trouble = { code: 'rate_limited', text: 'slow down' }
+    const end = { what: 'rate_limited', until: world.store.now() + hour, trouble } as const
+    await cutEverywhere(1, () => hand.end(leased, attempt, end))
+  })
+
+  it('what an operator says', async () => {
+    const { held } = await running()
+    await world.store.runs.complete(completion(held), null)
+    const { id } = await hand.named(held.run!.id, 'status')
+    await cutEverywhere(1, () => world.store.outbox.skip(id, 'not here', 'ann', null))
+    await cutEverywhere(1, () => world.store.outbox.retry(id, 'ann', null))
+    await cutEverywhere(1, () => world.store.outbox.confirm(id, '9', 'ann', null))
+  })
+})

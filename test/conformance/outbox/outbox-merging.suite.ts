@@ -1,0 +1,221 @@
+/**
+ * Goal: two names turn out to be one repository while a create is unanswered: what may have been
+ * made is looked for by the delivery that stays, and by nobody else.
+ */
+import { allRights } from '../../../src/channels/github-channels.ts'
+import { expect, it } from 'vitest'
+import { defaultPublishing } from '../../../src/domain/outbox/schedule.ts'
+import { holderOf, pullRequestClaim, unique } from '../claims.ts'
+import { announced, noAnswer, sentEnd } from './outbox-hand.ts'
+import { useOutbox } from './outbox-world.ts'
+import { day, hour, type OpenStore } from '../world.ts'
+
+const page = { limit: 100, cursor: null }
+
+export function merging(open: OpenStore): void {
+  const { world, hand, outbox, make } = useOutbox(open)
+
+  /** Two rows of one repository; the second one's claim is the newer. */
+  async function twoRows() {
+    const [left, right] = [unique('acme/left'), unique('acme/right')]
+    const githubId = 780_000 + (world.store.now() % 10_000)
+    const policy = { ...make().policy, announcement: announced }
+    const claim = async (repo: string, head: string, eventAt: number) => {
+      const made = pullRequestClaim({ repo, pr: 5, head }, { eventAt, policy })
+      return (await world.store.runs.claim(made, null)).run!
+    }
+    await world.store.repositories.learn(left, githubId, 'now', 'test')
+    const merge = () => world.store.repositories.learn(right, githubId, 'now', 'test')
+    const anchors = async () => {
+      const { items } = await outbox().list({}, page)
+      const ofThis = items.filter(({ name }) => name === 'anchor')
+      const [standing] = ofThis.filter(({ reason }) => reason !== 'target_taken')
+      const [given] = ofThis.filter(({ reason }) => reason === 'target_taken')
+      return { standing: standing!, given: given! }
+    }
+    return { left, right, claim, merge, anchors }
+  }
+
+  it('of the older one: the newer one looks before it creates', async () => {
+    const { left, right, claim, merge, anchors } = await twoRows()
+    await claim(left, 'a', 1000)
+    await hand.send(await hand.leaseNamed('anchor'), noAnswer)
+    const since = (await outbox().list({}, page)).items.find(({ name }) => name === 'anchor')
+    await claim(right, 'b', 2000)
+    await merge()
+    const { standing } = await anchors()
+    expect(standing).toMatchObject({ status: 'PENDING', wait: 'in_doubt', providerId: null })
+    expect(standing.protocol.doubt).toEqual({ ...since?.protocol.doubt, looks: 0 })
+    expect(standing.protocol).toMatchObject({ unsettled: true, scan: { step: 0 } })
+  })
+
+  it('the one that gave up its place is not sent, skipped or confirmed by hand', async () => {
+    const { left, right, claim, merge, anchors } = await twoRows()
+    await claim(left, 'a', 1000)
+    await claim(right, 'b', 2000)
+    await merge()
+    const { given } = await anchors()
+    const { id } = given
+    const taken = { code: 'target_taken' }
+    await expect(outbox().retry(id, 'op', null)).rejects.toMatchObject(taken)
+    await expect(outbox().skip(id, 'not needed', 'op', null)).rejects.toMatchObject(taken)
+    await expect(outbox().confirm(id, null, 'op', null)).rejects.toMatchObject(taken)
+    expect((await anchors()).given).toEqual(given)
+  })
+
+  it('of the older one: the newer one, which is there, is searched for a copy', async () => {
+    const { left, right, claim, merge, anchors } = await twoRows()
+    await claim(left, 'a', 1000)
+    await hand.send(await hand.leaseNamed('anchor'), noAnswer)
+    await claim(right, 'b', 2000)
+    await hand.send(await hand.leaseNamed('anchor'), sentEnd())
+    await merge()
+    const { standing, given } = await anchors()
+    expect(standing.protocol).toMatchObject({ unsettled: true, scan: { step: 0 } })
+    expect(standing.dueAt).not.toBeNull()
+    expect(standing.createdAt).toBeLessThanOrEqual(given.createdAt)
+  })
+
+  it('under way while they become one: its late answer is the standing one’s', async () => {
+    const { left, right, claim, merge, anchors } = await twoRows()
+    await claim(left, 'a', 1000)
+    const leased = await hand.leaseNamed('anchor')
+    const attempt = await hand.begun(leased)
+    await claim(right, 'b', 2000)
+    await merge()
+    expect((await anchors()).standing).toMatchObject({ wait: 'in_doubt' })
+    expect(await hand.end(leased, attempt, sentEnd())).toBe('late')
+    const { standing, given } = await anchors()
+    expect(given).toMatchObject({ protocol: {}, dueAt: null })
+    expect(standing.protocol).toMatchObject({ unsettled: true, scan: { step: 0 } })
+  })
+
+  it('whoever creates the newer one meanwhile does not decide which comment it is', async () => {
+    const { left, right, claim, merge, anchors } = await twoRows()
+    await claim(left, 'a', 1000)
+    await hand.send(await hand.leaseNamed('anchor'), sentEnd({ providerId: '100' }))
+    await claim(right, 'b', 2000)
+    const leased = await hand.leaseNamed('anchor')
+    const attempt = await hand.begun(leased)
+    await merge()
+    expect(await hand.end(leased, attempt, sentEnd({ providerId: '105' }))).toBe('late')
+    const { standing } = await anchors()
+    expect(standing).toMatchObject({ status: 'PENDING', providerId: '100' })
+    expect(standing.protocol).toMatchObject({ unsettled: true, scan: { step: 0 } })
+    world.clock.move(defaultPublishing.deliveryLeaseMs)
+    expect((await hand.leaseNamed('anchor')).delivery).toMatchObject({
+      wait: 'in_doubt',
+      protocol: { doubt: { action: 'create' } },
+    })
+  })
+
+  it('whoever edits the higher of two comments meanwhile does not have it removed', async () => {
+    const { left, right, claim, merge, anchors } = await twoRows()
+    await claim(left, 'a', 1000)
+    await hand.send(await hand.leaseNamed('anchor'), sentEnd({ providerId: '100' }))
+    const { id } = await claim(right, 'b', 2000)
+    await hand.send(await hand.leaseNamed('anchor'), sentEnd({ providerId: '105' }))
+    world.clock.move(hour)
+    await world.store.runs.reportStatus(
+      { runId: id, leaseHash: null, text: 'half', actor: 'op' },
+      null,
+    )
+    const leased = await hand.leaseNamed('anchor')
+    const attempt = await hand.begun(leased)
+    await merge()
+    expect(await hand.end(leased, attempt, sentEnd({ providerId: '105' }))).toBe('late')
+    const { standing } = await anchors()
+    expect(standing).toMatchObject({ providerId: '100', protocol: { surplus: ['105'] } })
+  })
+
+  it('whoever is about to create it finds that it is there', async () => {
+    const { left, right, claim, merge, anchors } = await twoRows()
+    await claim(left, 'a', 1000)
+    await hand.send(await hand.leaseNamed('anchor'), sentEnd({ providerId: '100' }))
+    await claim(right, 'b', 2000)
+    const leased = await hand.leaseNamed('anchor')
+    await merge()
+    expect(await hand.begin(leased)).toEqual({ result: 'lost' })
+    const { standing } = await anchors()
+    expect(standing).toMatchObject({ providerId: '100', leaseId: null, dueAt: world.store.now() })
+  })
+
+  it('what was said under a context of their own is kept for when it is given back', async () => {
+    const { left, right, claim, merge } = await twoRows()
+    const say = async (repo: string, pr: number, eventAt: number) => {
+      const policy = { ...make().policy, announcement: announced }
+      const made = pullRequestClaim({ repo, pr, head: 'a' }, { eventAt, policy })
+      const held = await world.store.runs.claim(made, null)
+      const { runId, leaseHash } = holderOf(held)
+      const content = { context: 'own/lint', state: 'success', description: repo, targetUrl: null }
+      const said = { name: 'lint', channel: 'github-status', content } as const
+      const request = { runId, leaseHash, actor: 'test', ...said, rightsOf: () => allRights }
+      await outbox().publish(request, null)
+      return runId
+    }
+    await claim(left, 'b', 500)
+    const older = await say(left, 6, 1000)
+    const newer = await say(right, 7, 2000)
+    await merge()
+    await world.store.runs.cancel(newer, 'test', null)
+    const { items } = await outbox().list({ channel: 'github-status' }, page)
+    const [standing] = items.filter(({ name, reason }) => name === 'lint' && reason === null)
+    expect(standing?.runId).toBe(older)
+  })
+
+  it('of the newer one: it goes on looking, and knows its former repository', async () => {
+    const { left, right, claim, merge, anchors } = await twoRows()
+    await claim(left, 'a', 1000)
+    await hand.publish()
+    await claim(right, 'b', 2000)
+    await hand.send(await hand.leaseNamed('anchor'), noAnswer)
+    await merge()
+    const { standing, given } = await anchors()
+    expect(standing.protocol.doubt).toMatchObject({ action: 'create' })
+    expect(standing.providerId).toBe(given.providerId)
+    world.clock.move(day)
+    const again = await hand.leaseNamed('anchor')
+    expect(again.ownRepositoryIds).toHaveLength(2)
+    expect(again.ownRepositoryIds[0]).toBe(standing.repositoryId)
+  })
+
+  it('runs that had ended before are not told anew', async () => {
+    const { left, right, claim, merge } = await twoRows()
+    const ended = await claim(left, 'a', 1000)
+    await world.store.runs.cancel(ended.id, 'test', null)
+    await claim(right, 'b', 2000)
+    await hand.publish()
+    world.clock.move(hour)
+    await merge()
+    const filter = { runId: ended.id, type: 'delivery.target_taken' } as const
+    expect((await world.store.audit.list(filter, page)).items).toEqual([])
+  })
+
+  it('a newer one that showed nothing closes what the older one shows', async () => {
+    const { left, right, claim, merge, anchors } = await twoRows()
+    await claim(left, 'a', 1000)
+    await hand.publish()
+    const newer = await claim(right, 'b', 2000)
+    await merge()
+    await world.store.runs.cancel(newer.id, 'person', null)
+    expect((await anchors()).standing).toMatchObject({ status: 'PENDING', final: true })
+  })
+
+  it.each([
+    ['shows', sentEnd()],
+    ['may show', noAnswer],
+  ])('a newer one that ended unshown closes what the older one %s', async (_how, end) => {
+    const { left, right, claim, merge, anchors } = await twoRows()
+    await claim(left, 'a', 1000)
+    await hand.send(await hand.leaseNamed('anchor'), end)
+    const newer = await claim(right, 'b', 2000)
+    await world.store.runs.cancel(newer.id, 'person', null)
+    world.clock.move(hour)
+    await merge()
+    const { standing } = await anchors()
+    const isThere = end.what === 'sent'
+    const wait = isThere ? 'due' : 'in_doubt'
+    expect(standing).toMatchObject({ status: 'PENDING', final: true, runId: newer.id, wait })
+    expect(standing.providerId === null).toBe(!isThere)
+  })
+}

@@ -1,0 +1,229 @@
+/**
+ * Goal: what publishers, servers and scrapers ask again and again costs what it answers, however
+ * much was published before.
+ * Method: the very statements of the verbs are explained on both databases, over many deliveries
+ * that are done: each must go along an index, and read nothing that it then leaves out.
+ */
+import { channelsByName } from '../../../src/channels/github-channels.ts'
+import { afterAll, describe, expect, it } from 'vitest'
+import type { Delivery } from '../../../src/domain/outbox/delivery.ts'
+import type { Run } from '../../../src/domain/run.ts'
+import { driveNow } from '../../../src/stores/driver.ts'
+import type { Sql, Verb } from '../../../src/stores/sql.ts'
+import { raw, sql } from '../../../src/stores/sql.ts'
+import { blockedUntil } from '../../../src/stores/tables/budget-table.ts'
+import {
+  beforeInLine,
+  deliveriesAt,
+  firstInQueue,
+  firstTurn,
+  firstWaitingInLine,
+  hasMessageWaiting,
+  lastInLine,
+  lastTurnOf,
+  selectAttempts,
+  selectNamed,
+  selectQueueHeads,
+} from '../../../src/stores/tables/delivery-table.ts'
+import { selectOthersAt, selectWithCheckAt } from '../../../src/stores/tables/run-table.ts'
+import { firstUnclosed, selectUnclosed } from '../../../src/stores/tables/unclosed-run-table.ts'
+import { announcementsOf } from '../../../src/stores/verbs/outbox/repeat-covered.ts'
+import type { VerbContext } from '../../../src/stores/verbs/context.ts'
+import {
+  leaseDeliveries,
+  nextDueAt,
+  takeOverLeases,
+  withPlaces,
+} from '../../../src/stores/verbs/outbox/lease-deliveries.ts'
+import { listDeliveries, outboxBacklog } from '../../../src/stores/verbs/outbox/list-deliveries.ts'
+import { closeForgotten } from '../../../src/stores/verbs/outbox/operate-delivery.ts'
+import { nextToNote } from '../../../src/stores/verbs/outbox/note-restore.ts'
+import { closeOwnOutput } from '../../../src/stores/verbs/outbox/own-output.ts'
+import { migratedMemory } from '../../schema/dump-sqlite.ts'
+import { numbersTo, statementsOf, stepsOnSqlite, usePostgresPlans } from '../plans.ts'
+
+const history = 20_000
+const inLine = 2000
+const noting = { restoredAt: history, copiedAt: history, readAt: 0 }
+const placeless = { repositoryId: 'rep_7', subjectId: 'sub_7', runId: 'run_7' } as Delivery
+const page = { limit: 10, cursor: null }
+
+const contextAt = (now: number): VerbContext =>
+  ({ now: () => now, dialect: { lockFree: () => raw('') } }) as unknown as VerbContext
+
+function statements(): [string, Sql][] {
+  const context = contextAt(history)
+  return statementsOf({
+    'what is due, to be leased': leaseDeliveries(context, { limit: 6, progressMax: 3 }),
+    'when something is due': nextDueAt(),
+    'the first of every queue': selectQueueHeads(),
+    'who is first in a long queue': firstInQueue('busy github-status', 0),
+    'whether anybody waits there': firstInQueue('busy github-status', 1),
+    'which read of an account repairs first': firstInQueue('busy repair', 2),
+    'whether a run has a message waiting': hasMessageWaiting('run_busy', 'own_7'),
+    'what a run published under a name': selectNamed('run_busy', 'c7', 1),
+    'whose turn it is': firstTurn('busy github-comment'),
+    'the last in the line of a run': lastInLine('run_lined', raw('')),
+    'who goes next in the line of a run': firstWaitingInLine('run_lined'),
+    'who goes before one in the line of a run': beforeInLine('run_lined', 7),
+    'the last turn of a run': lastTurnOf('run_busy', 'busy github-comment'),
+    'where what was leased belongs': withPlaces([placeless]),
+    'whether an identity may ask': blockedUntil('token'),
+    'leases of a dead process': takeOverLeases(context),
+    'the backlog': outboxBacklog(history),
+    'what ended runs left announced': closeForgotten(context, 100),
+    'the newest': listDeliveries({}, page, history),
+    'of a run': listDeliveries({ runId: 'run_7' }, page, history),
+    'failed ones': listDeliveries({ status: 'FAILED' }, page, history),
+    'of a channel': listDeliveries({ channel: 'github-label' }, page, history),
+    'at a target': deliveriesAt(['target 7']),
+    'what ended runs have left under way': closeOwnOutput(context, [
+      { id: 'run_7', state: 'succeeded' } as Run,
+      { id: 'run_8', state: 'cancelled' } as Run,
+    ]),
+    'which run has more to close': firstUnclosed(),
+    'how far it is closed': selectUnclosed('run_7'),
+    'other runs on a commit': selectOthersAt('rep_7', 'sha 7', 'run_7'),
+    'runs with a check on a commit': selectWithCheckAt('rep_7', 'sha 7', 'holdfast/review'),
+    'the check runs of runs': announcementsOf(channelsByName.of('github-check'), [
+      'run_7',
+      'run_8',
+    ]),
+    'the tries of one': selectAttempts(sql`delivery_id = ${'del_7'} ORDER BY id DESC LIMIT 100`),
+  })
+}
+
+/** All are done but for a handful. */
+const columns = `id, rev, kind, channel, target, name, run_id, subject_id, repository_id,
+  marker_key, round,
+  version_fence, version_seq, content, final, announces, status, reason, priority, tries,
+  deadline_at, coalesced, protocol, created_at, changed_at, closed_at, wait, due_at`
+const row = `'del_' || i, 1, 'state',
+  CASE i % 500 WHEN 0 THEN 'github-label' ELSE 'github-status' END,
+  'target ' || i, 'status', 'run_' || i, 's' || i, 'r', 'k', 1, i, 1, '{}', 1,
+  CASE i % 5000 WHEN 0 THEN 1 ELSE 0 END,
+  CASE i % 2000 WHEN 0 THEN 'PENDING' WHEN 1 THEN 'FAILED' ELSE 'SENT' END, 'why', i % 2, 0,
+  0, 0, '{}', i, i, CASE i % 2000 WHEN 0 THEN NULL ELSE i END,
+  CASE i % 2000 WHEN 0 THEN 'due' ELSE NULL END, CASE i % 2000 WHEN 0 THEN i ELSE NULL END`
+/** Thousands wait for one identity. */
+const queuedRow = `'queued_' || i, 1, 'state', 'github-status', 'queued ' || i, 'status',
+  'run_' || i, 's' || i, 'r', 'k', 1, i, 1, '{}', 1, 0, 'PENDING', NULL, 0, 0,
+  0, 0, '{}', i, i, NULL, 'budget', i`
+/** Thousands of messages of one run, of which each stands behind the last. */
+const ownRow = queuedRow
+  .replace("'queued_'", "'own_'")
+  .replace("'state'", "'message'")
+  .replace("'PENDING', NULL, 0,", "'PENDING', NULL, 3,")
+  .replace("'queued '", "'own '")
+  .replace("'status'", "'c' || i")
+  .replace("'run_' || i", "'run_busy'")
+/** And of another, each of which waits for the one before it. */
+const linedRow = ownRow
+  .replace("'own_'", "'lined_'")
+  .replace("'own '", "'lined '")
+  .replace("'run_busy'", "'run_lined'")
+  .replace("NULL, 'budget', i", "NULL, 'order', 2 * i")
+const tries = `'att_' || i, 'del_' || i % 9000, 'create', i, 1, i, 0`
+const tryColumns = 'id, delivery_id, action, version_fence, version_seq, started_at, late'
+
+it('counting what is open reads nothing of what it says', () => {
+  const asked = statementsOf({ backlog: outboxBacklog(history) }).map(([, { text }]) => text)
+  for (const text of asked) expect(text).not.toMatch(/\b(content|protocol|error_text)\b/)
+})
+
+describe('SQLite', () => {
+  const db = migratedMemory()
+  const numbers = numbersTo(history)
+  db.exec(`INSERT INTO delivery (${columns}) ${numbers} SELECT ${row} FROM n`)
+  db.exec(`INSERT INTO delivery (${columns}, queue, waits_since) ${numbers}
+    SELECT ${queuedRow}, 'busy github-status', i FROM n`)
+  db.exec(`INSERT INTO delivery (${columns}, queue, waits_since, turn) ${numbers}
+    SELECT ${ownRow}, 'busy github-comment', i, i FROM n`)
+  db.exec(`INSERT INTO delivery (${columns}, line) ${numbersTo(inLine)}
+    SELECT ${linedRow}, i FROM n`)
+  db.exec(`INSERT INTO delivery_attempt (${tryColumns}) ${numbers} SELECT ${tries} FROM n`)
+  afterAll(() => db.close())
+
+  /** How many statements it takes. */
+  function countOf(verb: Verb<unknown>): number {
+    let count = 0
+    driveNow(verb, ({ text, params }) => {
+      count += 1
+      return db.prepare(text).all(...params)
+    })
+    return count
+  }
+
+  it('a look for what is due takes as few statements for a hundred queues as for two', () => {
+    const early = contextAt(0)
+    const looks = () => [
+      countOf(nextDueAt()),
+      countOf(leaseDeliveries(early, { limit: 6, progressMax: 3 })),
+    ]
+    const before = looks()
+    db.exec('SAVEPOINT many')
+    const otherRow = queuedRow.replaceAll("'queued", "'other")
+    db.exec(`INSERT INTO delivery (${columns}, queue, waits_since) ${numbersTo(100)}
+      SELECT ${otherRow}, 'installation' || i || ' github-status', i FROM n`)
+    expect(looks()).toEqual(before)
+    db.exec('ROLLBACK TO many')
+  })
+
+  it('what a run published under a name is found by all of that', () => {
+    const [[, statement]] = statementsOf({ named: selectNamed('run_7', 'c7', 1) }) as [
+      [string, Sql],
+    ]
+    expect(stepsOnSqlite(db, statement).join()).toContain('(run_id=? AND name=? AND round=?)')
+  })
+
+  it.each([
+    ['the first bite', { ...noting, newest: 'own_9', before: null }],
+    ['a later bite', { ...noting, newest: 'own_9', before: 'del_500' }],
+  ])('noting a restore goes on where it was, %s', (_name, at) => {
+    const [[, statement]] = statementsOf({ bite: nextToNote(at) }) as [[string, Sql]]
+    const steps = stepsOnSqlite(db, statement)
+    expect(steps).toHaveLength(1)
+    expect(steps[0]).toMatch(/^SEARCH delivery USING INDEX sqlite_autoindex_delivery_1 \(id<\?\)/)
+  })
+
+  it.each(statements())('%s', (name, statement) => {
+    // What a statement makes up itself has no index and needs none.
+    const madeUp = /^(SCAN|SEARCH) (CONSTANT ROW|queues|kinds)|^(?!SCAN|SEARCH|USE)/
+    const steps = stepsOnSqlite(db, statement).filter((step) => !madeUp.test(step))
+    // Without a condition, the newest are the table walked backwards from its end; a partial index
+    // is walked whole, and has only what is open; of the runs to close the first is taken.
+    const walks =
+      /^(SEARCH |SCAN (unclosed_run$|delivery USING (COVERING )?INDEX (delivery_|sqlite_auto)))/
+    const sorts = name.startsWith('what ended runs') ? /TEMP B-TREE FOR DISTINCT/ : /^$/
+    expect(steps.filter((step) => !walks.test(step) && !sorts.test(step))).toEqual([])
+  })
+})
+
+describe('PostgreSQL', () => {
+  const from = `FROM generate_series(1, ${history}) AS i`
+  const planOf = usePostgresPlans([
+    `INSERT INTO delivery (${columns}) SELECT ${row} ${from}`,
+    `INSERT INTO delivery (${columns}, queue, waits_since)
+      SELECT ${queuedRow}, 'busy github-status', i ${from}`,
+    `INSERT INTO delivery (${columns}, queue, waits_since, turn)
+      SELECT ${ownRow}, 'busy github-comment', i, i ${from}`,
+    `INSERT INTO delivery (${columns}, line)
+      SELECT ${linedRow}, i FROM generate_series(1, ${inLine}) AS i`,
+    `INSERT INTO delivery_attempt (${tryColumns}) SELECT ${tries} ${from}`,
+  ])
+
+  it('noting a restore walks down the ids', async () => {
+    const at = { ...noting, newest: 'own_9', before: 'del_9' }
+    const [[, statement]] = statementsOf({ bite: nextToNote(at) }) as [[string, Sql]]
+    const nodes = await planOf(statement)
+    expect(nodes.map((node) => node['Node Type'])).toEqual(['Limit', 'Index Scan'])
+    expect(nodes[1]?.['Index Name']).toBe('delivery_pkey')
+  })
+
+  it.each(statements())('%s', async (_name, statement) => {
+    const nodes = await planOf(statement)
+    const ours = nodes.filter((node) => node['Relation Name']?.startsWith('delivery') === true)
+    expect(ours.map((node) => node['Node Type'])).not.toContain('Seq Scan')
+    for (const node of ours) expect(node['Rows Removed by Filter'] ?? 0).toBeLessThanOrEqual(10)
+  })
+})

@@ -1,0 +1,298 @@
+/**
+ * Goal: many publishers on one store send each thing once: a delivery is one holder's, an attempt
+ * is stored before it leaves, whoever lost it changes nothing, and nobody writes beyond the budget.
+ */
+import { describe, expect, it } from 'vitest'
+import { defaultPublishing } from '../../../src/domain/outbox/schedule.ts'
+import type { AttemptEnd } from '../../../src/domain/outbox/outcome.ts'
+import type { Run } from '../../../src/domain/run.ts'
+import { identity, noAnswer, sentEnd } from './outbox-hand.ts'
+import { onlyAnchor, onlyStatus, useOutbox } from './outbox-world.ts'
+import { TestSubject } from '../test-subject.ts'
+import { minute, second, type OpenStore } from '../world.ts'
+
+export function publishing(open: OpenStore): void {
+  const { world, hand, outbox, move, now } = useOutbox(open)
+  const make = (announcement = onlyStatus) => new TestSubject(world, { announcement })
+  const claim = async (announcement = onlyStatus): Promise<Run> =>
+    (await make(announcement).claim('a')).run!
+  const report = ({ id: runId, leaseHash }: Run, text: string) =>
+    world.store.runs.reportStatus({ runId, leaseHash, text, actor: 'test' }, null)
+  const attempts = async (id: string) => (await outbox().attemptsOf(id)).toReversed()
+
+  describe('a lease', () => {
+    it('gives what is due to one holder, with its place', async () => {
+      const { id, repo } = await claim()
+      const [leased, ...more] = await hand.lease()
+      expect(more).toEqual([])
+      expect(leased).toMatchObject({ repo, repoGithubId: null, threadCreatedAt: null })
+      expect(leased?.delivery.runId).toBe(id)
+      expect(await hand.lease()).toEqual([])
+      const dueAt = world.store.now() + defaultPublishing.deliveryLeaseMs
+      expect(await outbox().nextDueAt()).toBe(dueAt)
+    })
+
+    it('runs out: the next holder begins anew, and the first has lost it', async () => {
+      await claim()
+      const first = await hand.leaseNamed('status')
+      move(defaultPublishing.deliveryLeaseMs - 1)
+      expect(await hand.lease()).toEqual([])
+      move(1)
+      const second = await hand.leaseNamed('status')
+      expect(second.delivery).toMatchObject({ wait: 'due', protocol: {} })
+      expect(await hand.begin(first)).toEqual({ result: 'lost' })
+      expect(await outbox().record(first.hold, { what: 'save' })).toBe('lost')
+      expect((await now(first.delivery.id)).leaseId).toBe(second.hold.leaseId)
+      expect(await hand.send(second)).toBe('recorded')
+      expect(await attempts(first.delivery.id)).toHaveLength(1)
+    })
+
+    it('takes creates and ends first, and no more progress than there is room for', async () => {
+      const old = await claim(onlyAnchor)
+      await hand.publish()
+      await report(old, 'progress')
+      move(minute)
+      const fresh = await claim(onlyAnchor)
+      const order = (await outbox().lease({ limit: 1, progressMax: 1 })).map(
+        ({ delivery }) => delivery.runId,
+      )
+      expect(order).toEqual([fresh.id])
+      expect(await outbox().lease({ limit: 5, progressMax: 0 })).toEqual([])
+      expect(await outbox().lease({ limit: 5, progressMax: 1 })).toHaveLength(1)
+    })
+
+    it('is given up by a restart of the only process there is', async () => {
+      await claim()
+      const dead = await hand.leaseNamed('status')
+      await hand.begun(dead)
+      expect(await outbox().takeOverLeases()).toBe(1)
+      const next = await hand.leaseNamed('status')
+      expect(next.delivery).toMatchObject({ wait: 'in_doubt', protocol: { doubt: { looks: 0 } } })
+      expect(await outbox().takeOverLeases()).toBe(1)
+    })
+  })
+
+  describe('an attempt', () => {
+    it('is there before its request may leave, and has its outcome after', async () => {
+      await claim()
+      const leased = await hand.leaseNamed('status')
+      const attempt = await hand.begun(leased)
+      const { id } = leased.delivery
+      expect(await attempts(id)).toMatchObject([
+        { id: attempt.id, action: 'create', outcome: null, endedAt: null, late: false },
+      ])
+      expect((await now(id)).attemptId).toBe(attempt.id)
+      await hand.end(leased, attempt, sentEnd({ providerId: '77' }))
+      expect(await attempts(id)).toMatchObject([{ outcome: 'sent', providerId: '77' }])
+      const { versionFence: sentFence } = leased.delivery
+      expect(await now(id)).toMatchObject({
+        ...{ status: 'SENT', providerId: '77', sentFence, sentSeq: 1, dueAt: null },
+        ...{ leaseId: null, attemptId: null, errorCode: null },
+      })
+      expect(await hand.told(id)).toEqual(['delivery.sent'])
+    })
+
+    it('is not begun for a version that is not the newest any more', async () => {
+      const run = await claim(onlyAnchor)
+      const leased = await hand.leaseNamed('anchor')
+      await report(run, 'newer')
+      expect(await hand.begin(leased)).toEqual({ result: 'changed' })
+      expect(await attempts(leased.delivery.id)).toEqual([])
+      const again = await hand.leaseNamed('anchor')
+      expect(again.delivery.versionSeq).toBe(2)
+      expect(await hand.send(again)).toBe('recorded')
+    })
+
+    it('closes only the version it carried', async () => {
+      const run = await claim(onlyAnchor)
+      const leased = await hand.leaseNamed('anchor')
+      const attempt = await hand.begun(leased)
+      await report(run, 'while it was on its way')
+      await hand.end(leased, attempt, sentEnd())
+      expect(await now(leased.delivery.id)).toMatchObject({
+        ...{ status: 'PENDING', versionSeq: 2, sentSeq: 1, wait: 'due' },
+      })
+    })
+
+    it('whose answer never came is looked for, and its target settled', async () => {
+      await claim()
+      const leased = await hand.leaseNamed('status')
+      await hand.send(leased, noAnswer)
+      const { id } = leased.delivery
+      expect(await now(id)).toMatchObject({
+        ...{ status: 'PENDING', wait: 'in_doubt', tries: 1 },
+        protocol: { doubt: { action: 'create', looks: 0 }, unsettled: true },
+      })
+      expect(await attempts(id)).toMatchObject([{ outcome: 'in_doubt', errorCode: 'unanswered' }])
+      expect(await hand.told(id)).toEqual(['delivery.in_doubt'])
+    })
+
+    it('of a lost holder is in doubt; its late outcome is kept and changes nothing', async () => {
+      await claim()
+      const zombie = await hand.leaseNamed('status')
+      const attempt = await hand.begun(zombie)
+      move(defaultPublishing.deliveryLeaseMs)
+      const next = await hand.leaseNamed('status')
+      const { id } = next.delivery
+      expect(next.delivery).toMatchObject({ wait: 'in_doubt', protocol: { unsettled: true } })
+      expect(await attempts(id)).toMatchObject([{ outcome: 'in_doubt', errorCode: 'holder_lost' }])
+      const before = await now(id)
+      expect(await hand.end(zombie, attempt, sentEnd({ providerId: '9' }))).toBe('late')
+      expect(await attempts(id)).toMatchObject([{ outcome: 'sent', late: true, providerId: '9' }])
+      const after = await now(id)
+      expect(after).toEqual({ ...before, rev: after.rev })
+      const seen = { what: 'looked', found: [], unverified: false, hash: 'h', looks: 1 } as const
+      expect(await outbox().record(next.hold, seen)).toBe('recorded')
+      expect(await now(id)).toMatchObject({ status: 'PENDING', wait: 'due' })
+    })
+
+    it('that ends late after the next success has its target read again', async () => {
+      await claim()
+      const zombie = await hand.leaseNamed('status')
+      const attempt = await hand.begun(zombie)
+      move(defaultPublishing.deliveryLeaseMs)
+      const next = await hand.leaseNamed('status')
+      const { id, versionFence, versionSeq } = next.delivery
+      const found = [{ providerId: '5', url: null, current: true }]
+      const seen = { what: 'looked', found, unverified: false, hash: 'h', looks: 1 } as const
+      await outbox().record(next.hold, seen)
+      expect(await now(id)).toMatchObject({ status: 'SENT', providerId: '5' })
+      await hand.end(zombie, attempt, sentEnd({ providerId: '6' }))
+      const after = await now(id)
+      expect(after).toMatchObject({
+        status: 'SENT',
+        providerId: '5',
+        protocol: { unsettled: true },
+      })
+      expect(after.dueAt).toBeGreaterThan(world.store.now())
+      expect(after).toMatchObject({ versionFence, versionSeq })
+    })
+
+    it('has one outcome: a second report of it is late', async () => {
+      await claim()
+      const leased = await hand.leaseNamed('status')
+      const attempt = await hand.begun(leased)
+      expect(await hand.end(leased, attempt, sentEnd({ providerId: '1' }))).toBe('recorded')
+      expect(await hand.end(leased, attempt, sentEnd({ providerId: '2' }))).toBe('late')
+      expect((await now(leased.delivery.id)).providerId).toBe('1')
+    })
+
+    it('that was refused for good is FAILED, with its reason', async () => {
+      const run = await claim()
+      const leased = await hand.leaseNamed('status')
+      const trouble = { code: 'forbidden', text: 'not allowed' }
+      await hand.send(leased, { what: 'permanent', trouble })
+      const { id } = leased.delivery
+      expect(await now(id)).toMatchObject({ status: 'FAILED', reason: 'forbidden', dueAt: null })
+      expect(await hand.told(id)).toEqual(['delivery.failed'])
+      const backlog = await outbox().backlog()
+      expect(backlog).toMatchObject({ failed: 1, unreportedCount: 0 })
+      await world.store.runs.cancel(run.id, 'test', null)
+      expect(await now(id)).toMatchObject({ status: 'PENDING', final: true })
+    })
+
+    it('is repeated after 1, 2 and 4 seconds, then in the background, then given up', async () => {
+      await claim()
+      const trouble = { code: 'network', text: 'no connection' }
+      const end: AttemptEnd = { what: 'retry', trouble, after: null }
+      const gaps: number[] = []
+      for (;;) {
+        const leased = await hand.leaseNamed('status')
+        await hand.send(leased, end)
+        const { status, dueAt } = await now(leased.delivery.id)
+        if (status !== 'PENDING') break
+        gaps.push(dueAt! - world.store.now())
+        move(dueAt! - world.store.now())
+      }
+      expect(gaps.slice(0, 3)).toEqual([1 * second, 2 * second, 4 * second])
+      expect(Math.min(...gaps.slice(3))).toBeGreaterThanOrEqual(15 * second)
+      const total = gaps.reduce((sum, gap) => sum + gap, 0)
+      expect(total).toBeGreaterThan(23 * 60 * minute)
+      expect(total).toBeLessThanOrEqual(24 * 60 * minute)
+      const [failed] = (await outbox().list({ status: 'FAILED' }, { limit: 5, cursor: null })).items
+      expect(failed?.reason).toBe('deadline')
+    })
+  })
+
+  describe('the budget', () => {
+    const limits = { spacingMs: second, perMinute: 4, perHour: 6 }
+
+    it('spaces the writes of an identity and counts minutes and hours', async () => {
+      for (let n = 0; n < 3; n += 1) await claim()
+      const [first, next, third] = await hand.lease()
+      expect((await hand.begin(first!, { limits })).result).toBe('begun')
+      const spaced = await hand.begin(next!, { limits })
+      expect(spaced).toEqual({
+        ...{ result: 'budget', why: 'spacing', until: world.store.now() + second },
+      })
+      expect(await attempts(next!.delivery.id)).toEqual([])
+      // Another identity has a budget of its own.
+      expect((await hand.begin(third!, { limits, identity: 'other' })).result).toBe('begun')
+      move(second)
+      expect((await hand.begin(next!, { limits })).result).toBe('begun')
+      const [budget] = (await outbox().budgets()).filter((each) => each.identity === identity)
+      const used = budget?.seconds.reduce((sum, [, all]) => sum + all, 0)
+      expect(used).toBe(2)
+    })
+
+    it('leaves half of each window to creates and ends', async () => {
+      const runs = [await claim(onlyAnchor), await claim(onlyAnchor), await claim(onlyAnchor)]
+      await hand.publish()
+      move(minute)
+      for (const run of runs) await report(run, 'progress')
+      const half = { ...limits, spacingMs: 0 }
+      const results: string[] = []
+      for (const leased of await hand.lease()) {
+        results.push((await hand.begin(leased, { limits: half, identity: 'app' })).result)
+      }
+      expect(results).toEqual(['begun', 'begun', 'budget'])
+      await claim(onlyAnchor)
+      const leased = await hand.leaseNamed('anchor')
+      expect((await hand.begin(leased, { limits: half, identity: 'app' })).result).toBe('begun')
+    })
+
+    it('of a blocked identity is nothing until the block is over; none shrinks', async () => {
+      await claim()
+      const leased = await hand.leaseNamed('status')
+      const until = world.store.now() + 5 * second
+      await outbox().blockIdentity(identity, until, 'rate_limited', 'publisher')
+      await outbox().blockIdentity(identity, until - second, 'rate_limited', 'catch-up')
+      expect(await outbox().blockedUntil(identity)).toBe(until)
+      expect(await outbox().blockedUntil('other')).toBeNull()
+      expect(await hand.begin(leased)).toEqual({ result: 'budget', why: 'blocked', until })
+      move(5 * second)
+      expect(await outbox().blockedUntil(identity)).toBeNull()
+      expect((await hand.begin(leased)).result).toBe('begun')
+      const told = await world.store.audit.list(
+        { type: 'budget.blocked' },
+        { limit: 9, cursor: null },
+      )
+      expect(told.items.map(({ actor }) => actor)).toEqual(['catch-up', 'publisher'])
+    })
+
+    it('a limit answer blocks the identity and costs neither try nor time', async () => {
+      await claim()
+      const leased = await hand.leaseNamed('status')
+      const until = world.store.now() + 60 * second
+      const trouble = { code: 'rate_limited', text: 'slow down' }
+      await hand.send(leased, { what: 'rate_limited', until, trouble })
+      const after = await now(leased.delivery.id)
+      expect(after).toMatchObject({ status: 'PENDING', wait: 'budget', tries: 0, dueAt: until })
+      expect(after.deadlineAt).toBe(leased.delivery.deadlineAt + 60 * second)
+      expect(await outbox().blockedUntil(identity)).toBe(until)
+    })
+  })
+
+  it('keys and authors are one set for every publisher', async () => {
+    const [first, second] = await Promise.all([outbox().markerKeys(), outbox().markerKeys()])
+    expect(first).toHaveLength(1)
+    expect(second).toEqual(first)
+    await outbox().learnAuthor({ kind: 'user', githubId: 7 })
+    await outbox().learnAuthor({ kind: 'user', githubId: 7 })
+    await outbox().learnAuthor({ kind: 'app', githubId: 3 })
+    expect(await outbox().authors()).toEqual([
+      { kind: 'app', githubId: 3 },
+      { kind: 'user', githubId: 7 },
+    ])
+  })
+}

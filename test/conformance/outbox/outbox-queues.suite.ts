@@ -1,0 +1,283 @@
+/**
+ * Goal: what waits until its identity may write again is in nobody's way, comes in its turn, and is
+ * never forgotten.
+ */
+import { expect, it } from 'vitest'
+import { entryQueue, queueName, repairQueue } from '../../../src/domain/outbox/queue.ts'
+import { defaultPublishing } from '../../../src/domain/outbox/schedule.ts'
+import type { BeginAnswer, LeasedDelivery } from '../../../src/store/outbox-store.ts'
+import { identity, noAnswer, sentEnd } from './outbox-hand.ts'
+import { onlyAnchor, onlyStatus, useOutbox } from './outbox-world.ts'
+import { TestSubject } from '../test-subject.ts'
+import { hour, second, type OpenStore } from '../world.ts'
+
+const limits = { spacingMs: second, perMinute: 0, perHour: 0 }
+const queue = queueName(identity, 'github-status')
+const anchors = queueName(identity, 'github-comment')
+const room = { limit: 6, progressMax: 3 }
+
+export function queueing(open: OpenStore): void {
+  const { world, hand, outbox, move } = useOutbox(open)
+  const claim = async (announcement = onlyStatus): Promise<string> => {
+    const made = await new TestSubject(world, { announcement }).claim('a')
+    return made.run!.id
+  }
+  const runsOf = (leased: readonly LeasedDelivery[]) => leased.map(({ delivery }) => delivery.runId)
+
+  /** Begins it as a publisher does: what is refused goes to its queue. */
+  async function tryToSend(leased: LeasedDelivery, as = identity): Promise<BeginAnswer['result']> {
+    const begun = await hand.begin(leased, { limits, identity: as })
+    if (begun.result === 'begun') {
+      const report = { identity: as, httpStatus: null, requestId: null, githubRequestId: null }
+      await outbox().endAttempt(leased.hold, { ...report, attempt: begun.attempt, end: sentEnd() })
+    } else if (begun.result === 'budget') {
+      const { until } = begun
+      const inQueue = queueName(as, leased.delivery.channel)
+      await outbox().record(leased.hold, { what: 'budget', until, queue: inQueue })
+    }
+    return begun.result
+  }
+
+  /** So many wait behind one that was sent; their runs, oldest first. */
+  async function backlog(count: number, announcement = onlyStatus): Promise<string[]> {
+    const runs: string[] = []
+    for (let n = 0; n <= count; n += 1) {
+      runs.push(await claim(announcement))
+      move(1)
+    }
+    for (const leased of await hand.lease()) await tryToSend(leased)
+    return runs.slice(1)
+  }
+
+  it('of one identity: one at a time, the oldest first, and none before its time', async () => {
+    const runs = await backlog(3)
+    expect(await outbox().lease(room)).toEqual([])
+    const opens = (await outbox().nextDueAt())!
+    expect(opens).toBeGreaterThan(world.store.now())
+    for (const run of runs) {
+      move(second)
+      const leased = await outbox().lease(room)
+      expect(runsOf(leased)).toEqual([run])
+      expect(leased[0]).toMatchObject({ fromQueue: queue, delivery: { queue: null } })
+      expect(await tryToSend(leased[0]!)).toBe('begun')
+    }
+    expect(await outbox().nextDueAt()).toBeNull()
+  })
+
+  it('leaves the room to others, however many wait', async () => {
+    await backlog(20)
+    const other = await claim()
+    const leased = await outbox().lease({ limit: 1, progressMax: 1 })
+    expect(runsOf(leased)).toEqual([other])
+    expect(await tryToSend(leased[0]!, 'other')).toBe('begun')
+  })
+
+  it('takes one of each identity whose time has come', async () => {
+    const runs = await backlog(2)
+    const others = [await claim(), await claim()]
+    for (const leased of await hand.lease()) await tryToSend(leased, 'other')
+    move(2 * second)
+    const taken = runsOf(await outbox().lease(room))
+    expect(taken).toHaveLength(2)
+    expect(taken).toContain(runs[0])
+    expect(others).toContain(taken.find((run) => run !== runs[0]))
+  })
+
+  it('takes nothing of an identity or a queue that has enough in hand', async () => {
+    const [first] = await backlog(2)
+    move(second)
+    expect(await outbox().lease({ ...room, full: [identity] })).toEqual([])
+    expect(await outbox().lease({ ...room, full: [queue] })).toEqual([])
+    expect(await outbox().lease({ ...room, queuedMax: 0 })).toEqual([])
+    expect(runsOf(await outbox().lease(room))).toEqual([first])
+  })
+
+  it('what is new goes behind those who wait', async () => {
+    const [first, next] = await backlog(2)
+    move(second)
+    const [waited] = await outbox().lease({ ...room, limit: 1 })
+    const late = await claim()
+    move(second)
+    const fresh = (await outbox().lease({ ...room, queuedMax: 0 }))[0]!
+    expect(fresh.delivery.runId).toBe(late)
+    expect(await hand.begin(fresh, { limits })).toMatchObject({ result: 'budget', why: 'queue' })
+    expect(waited?.delivery.runId).toBe(first)
+    expect(await tryToSend(waited!)).toBe('begun')
+    expect(await tryToSend(fresh)).toBe('budget')
+    move(second)
+    expect(runsOf(await outbox().lease(room))).toEqual([next])
+  })
+
+  const report = (runId: string, text: string) =>
+    world.store.runs.reportStatus({ runId, leaseHash: null, text, actor: 'op' }, null)
+
+  it('whoever reports again while it waits to be created keeps its place', async () => {
+    const runs = await backlog(4, onlyAnchor)
+    for (const run of runs) {
+      move(second)
+      await report(runs[1]!, `before ${run}`)
+      const leased = await outbox().lease({ ...room, limit: 1 })
+      expect(runsOf(leased)).toEqual([run])
+      expect(await tryToSend(leased[0]!)).toBe('begun')
+    }
+  })
+
+  it('whoever reports again while its progress waits keeps its place', async () => {
+    const runs = await backlog(3, onlyAnchor)
+    for (const _run of runs) {
+      move(second)
+      await tryToSend((await outbox().lease(room))[0]!)
+    }
+    for (const run of runs) {
+      move(hour)
+      await report(run, 'half')
+    }
+    await claim(onlyAnchor)
+    for (const leased of await outbox().lease({ limit: 10, progressMax: 10 })) {
+      await tryToSend(leased)
+    }
+    for (const run of runs) {
+      move(second)
+      await report(runs[0]!, `before ${run}`)
+      const leased = await outbox().lease(room)
+      expect(runsOf(leased)).toEqual([run])
+      expect(await tryToSend(leased[0]!)).toBe('begun')
+    }
+  })
+
+  it('the end of one whose progress waits goes first, and does not wait for progress', async () => {
+    const [run] = await backlog(1, onlyAnchor)
+    move(second)
+    await tryToSend((await outbox().lease(room))[0]!)
+    move(hour)
+    await report(run!, 'half')
+    const [leased] = await outbox().lease(room)
+    const until = world.store.now() + hour
+    await outbox().record(leased!.hold, { what: 'budget', until, queue: anchors })
+    await world.store.runs.cancel(run!, 'test', null)
+    expect(await outbox().lease({ limit: 1, progressMax: 0 })).toMatchObject([
+      { fromQueue: anchors, delivery: { runId: run, final: true, priority: 0 } },
+    ])
+  })
+
+  it('one that is refused once more in its turn keeps its place', async () => {
+    const [first, next] = await backlog(2, onlyAnchor)
+    move(second)
+    const [leased] = await outbox().lease(room)
+    expect(leased?.delivery.runId).toBe(first)
+    await report(next!, 'still there')
+    const until = world.store.now() + second
+    await outbox().record(leased!.hold, { what: 'budget', until, queue: anchors })
+    await report(first!, 'still there')
+    move(second)
+    expect(runsOf(await outbox().lease(room))).toEqual([first])
+  })
+
+  it('a holder that is lost hides nothing: it is due again with its lease', async () => {
+    const [first] = await backlog(1)
+    move(second)
+    expect(runsOf(await outbox().lease(room))).toEqual([first])
+    expect(await outbox().lease(room)).toEqual([])
+    move(defaultPublishing.deliveryLeaseMs)
+    expect(runsOf(await outbox().lease(room))).toEqual([first])
+  })
+
+  it('is shown as waiting for the budget for as long as it stands there', async () => {
+    const [run] = await backlog(1)
+    move(hour)
+    const page = { limit: 10, cursor: null }
+    const waiting = await outbox().list({ wait: 'budget' }, page)
+    expect(waiting.items.map(({ runId }) => runId)).toEqual([run])
+    expect((await outbox().list({ wait: 'due' }, page)).items).toEqual([])
+  })
+
+  it('the time it stood there does not count towards its deadline', async () => {
+    const [run] = await backlog(1)
+    const before = await hand.named(run!, 'status')
+    move(hour)
+    await outbox().lease(room)
+    const after = await hand.named(run!, 'status')
+    expect(after.deadlineAt).toBe(before.deadlineAt + world.store.now() - before.dueAt!)
+  })
+
+  it('its run ends: it leaves the queue with nothing left to do', async () => {
+    const [run] = await backlog(1)
+    await world.store.runs.cancel(run!, 'test', null)
+    const closed = await hand.named(run!, 'status')
+    expect(closed).toMatchObject({ status: 'SKIPPED', queue: null, dueAt: null })
+    expect(await outbox().nextDueAt()).toBeNull()
+  })
+
+  it('reads that repair have room of their own', async () => {
+    await claim()
+    await hand.send(await hand.leaseNamed('status'), noAnswer)
+    await backlog(3)
+    move(hour)
+    const repairs = await outbox().lease({ limit: 0, progressMax: 0, repairsMax: 1 })
+    expect(repairs).toMatchObject([{ delivery: { wait: 'in_doubt', priority: 2 } }])
+  })
+
+  const fresh = { limit: 100, progressMax: 100, queuedMax: 0, repairsMax: 0, repairsQueuedMax: 0 }
+
+  /** So many of an account are in doubt and stand in its queue; their runs. */
+  async function inDoubt(account: string, count: number): Promise<string[]> {
+    const runs: string[] = []
+    for (let n = 0; n < count; n += 1) {
+      runs.push(await claim())
+      for (const leased of await outbox().lease(fresh)) await hand.send(leased, noAnswer)
+    }
+    move(second)
+    for (const { hold } of await outbox().lease({ ...fresh, repairsMax: 100 })) {
+      await outbox().record(hold, { what: 'crowded', queue: repairQueue(account) })
+    }
+    return runs
+  }
+  const repairRoom = { limit: 0, progressMax: 0, repairsMax: 4 }
+
+  it('reads that repair stand in the queue of their account, and come in turn', async () => {
+    const busy = await inDoubt('a', 5)
+    const [other] = await inDoubt('b', 1)
+    expect(await hand.named(other!, 'status')).toMatchObject({
+      queue: repairQueue('b'),
+      wait: 'in_doubt',
+    })
+    expect(await outbox().nextDueAt()).toBeLessThanOrEqual(world.store.now())
+    const first = await outbox().lease({ ...repairRoom, repairsMax: 1 })
+    expect(busy).toContain(runsOf(first)[0])
+    expect(first[0]).toMatchObject({ fromQueue: repairQueue('a'), delivery: { queue: null } })
+    const lastServed = { entry: '', repair: repairQueue('a') }
+    const next = await outbox().lease({ ...repairRoom, repairsMax: 1, lastServed })
+    expect(runsOf(next)).toEqual([other])
+  })
+
+  it('leaves those of an account that has its share, and some room to the others', async () => {
+    await inDoubt('a', 3)
+    const [other] = await inDoubt('b', 1)
+    expect(await outbox().lease({ ...repairRoom, repairsQueuedMax: 0 })).toEqual([])
+    const full = [repairQueue('a')]
+    expect(runsOf(await outbox().lease({ ...repairRoom, full }))).toEqual([other])
+  })
+
+  it('a read that repairs leaves its queue when there is nothing left to read', async () => {
+    const [run] = await inDoubt('a', 1)
+    const { id } = await hand.named(run!, 'status')
+    await outbox().skip(id, 'not wanted', 'operator', null)
+    expect(await hand.named(run!, 'status')).toMatchObject({ status: 'SKIPPED', queue: null })
+  })
+
+  it('those who have to ask first as whom we act come in turn, and not too many', async () => {
+    for (const account of ['a', 'b']) {
+      for (let n = 0; n < 3; n += 1) await claim()
+      for (const { hold } of await outbox().lease(fresh)) {
+        await outbox().record(hold, { what: 'crowded', queue: entryQueue(account) })
+      }
+    }
+    expect(await outbox().lease({ ...room, entriesMax: 0 })).toEqual([])
+    const lastServed = { entry: entryQueue('a'), repair: '' }
+    const next = await outbox().lease({ ...room, entriesMax: 1, lastServed })
+    expect(next.map(({ fromQueue }) => fromQueue)).toEqual([entryQueue('b')])
+    const full = [entryQueue('a')]
+    const free = await outbox().lease({ ...room, full })
+    expect(free.map(({ fromQueue }) => fromQueue)).toEqual([entryQueue('b')])
+  })
+}

@@ -1,0 +1,154 @@
+/**
+ * Goal: publishers in several processes share what one database holds: each delivery has one
+ * holder, an identity has one budget, and what one of them leaves the other takes up.
+ * Method: two stores over one database; on SQLite over one file.
+ */
+import { allRights } from '../../../src/channels/github-channels.ts'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { defaultPublishing } from '../../../src/domain/outbox/schedule.ts'
+import type { Announcement } from '../../../src/domain/run.ts'
+import type { BeginAnswer } from '../../../src/store/outbox-store.ts'
+import type { Store } from '../../../src/store.ts'
+import { holderOf, pullRequestClaim, unique } from '../claims.ts'
+import { announced, OutboxHand, sentEnd } from './outbox-hand.ts'
+import { sharedDatabases, type SharedDatabase } from '../shared-database.ts'
+import { TestSubject } from '../test-subject.ts'
+import { minute, second, TestClock } from '../world.ts'
+
+const onlyStatus: Announcement = { ...announced, anchorPer: null, checkName: null }
+
+describe.each(sharedDatabases)('two publishers on one %s database', (_name, make) => {
+  const clock = new TestClock()
+  let database: SharedDatabase
+  let hands: readonly [OutboxHand, OutboxHand]
+  beforeEach(async () => {
+    database = await make()
+    const opened = async () => new OutboxHand({ store: await database.open(clock) })
+    hands = [await opened(), await opened()]
+  })
+  afterEach(async () => {
+    for (const { store } of hands) await store.close()
+    await database.remove()
+  })
+  const store = (): Store => hands[0].store
+  const claim = (announcement = onlyStatus) =>
+    new TestSubject({ store: store(), clock, close: async () => undefined }, { announcement })
+  const claims = (count: number) =>
+    Promise.all(Array.from({ length: count }, () => claim().claim('a')))
+
+  it('take each delivery once, however they race', async () => {
+    await claims(60)
+    const taken: string[] = []
+    await Promise.all(
+      [...hands, ...hands].map(async (hand) => {
+        for (let misses = 0; misses < 5;) {
+          const leased = await hand.lease(4)
+          if (leased.length === 0) misses += 1
+          taken.push(...leased.map(({ delivery }) => delivery.id))
+        }
+      }),
+    )
+    expect(taken).toHaveLength(60)
+    expect(new Set(taken).size).toBe(60)
+  })
+
+  it('write no more together than one identity may', async () => {
+    await claims(20)
+    const limits = { spacingMs: 0, perMinute: 5, perHour: 0 }
+    const due = await Promise.all(hands.map((hand) => hand.lease(10)))
+    const answers = await Promise.all(
+      due.flatMap((leased, i) => leased.map((each) => hands[i]!.begin(each, { limits }))),
+    )
+    const by = (result: BeginAnswer['result']) =>
+      answers.filter((answer) => answer.result === result)
+    expect(by('begun')).toHaveLength(5)
+    expect(by('budget')).toHaveLength(answers.length - 5)
+    const [one, other] = await Promise.all(hands.map((hand) => hand.store.outbox.budgets()))
+    expect(other).toEqual(one)
+  })
+
+  it('keep the gap between two writes, whoever makes them', async () => {
+    await claims(8)
+    const limits = { spacingMs: second, perMinute: 0, perHour: 0 }
+    const leased = await hands[0].lease()
+    const theirs = leased.map((each, i) => hands[i % 2]!.begin(each, { limits }))
+    const answers = await Promise.all(theirs)
+    expect(answers.filter(({ result }) => result === 'begun')).toHaveLength(1)
+  })
+
+  it('are both stopped by a limit that one of them ran into', async () => {
+    await claims(2)
+    const [mine, yours] = await hands[0].lease()
+    const until = store().now() + minute
+    const trouble = { code: 'rate_limited', text: 'slow down' }
+    await hands[0].send(mine!, { what: 'rate_limited', until, trouble })
+    expect(await hands[1].store.outbox.blockedUntil('token')).toBe(until)
+    expect(await hands[1].begin(yours!)).toMatchObject({ result: 'budget', why: 'blocked' })
+  })
+
+  it('take up what the other left: in doubt, and its answer comes too late', async () => {
+    await claims(1)
+    const [zombie] = await hands[0].lease()
+    const attempt = await hands[0].begun(zombie!)
+    clock.move(defaultPublishing.deliveryLeaseMs)
+    const [next] = await hands[1].lease()
+    expect(next?.delivery).toMatchObject({ wait: 'in_doubt', attemptId: null })
+    expect(await hands[0].end(zombie!, attempt, sentEnd())).toBe('late')
+    const found = [{ providerId: '5', url: null, current: true }]
+    const seen = { what: 'looked', found, unverified: false, hash: 'h', looks: 1 } as const
+    expect(await hands[1].store.outbox.record(next!.hold, seen)).toBe('recorded')
+  })
+
+  it('send the messages of a run in their order and leave none waiting, as they race', async () => {
+    const silent = { ...onlyStatus, statusContext: null }
+    const names = Array.from({ length: 40 }, (_, i) => `c${i}`)
+    const held = await claim(silent).claim('a')
+    const { runId, leaseHash } = holderOf(held)
+    const sent: string[] = []
+    const publishing = (async () => {
+      for (const name of names) {
+        const said = { name, channel: 'github-comment', content: { body: name } } as const
+        const request = { runId, leaseHash, actor: 'test', ...said, rightsOf: () => allRights }
+        await store().outbox.publish(request, null)
+      }
+    })()
+    await Promise.all([
+      publishing,
+      ...hands.map(async (hand) => {
+        // One that nobody lets go is due days later, and is never found.
+        for (let misses = 0; misses < 200 && sent.length < names.length;) {
+          const [leased] = await hand.lease(1)
+          misses = leased === undefined ? misses + 1 : 0
+          if (leased === undefined) continue
+          sent.push(leased.delivery.name)
+          await hand.send(leased)
+        }
+      }),
+    ])
+    expect(sent).toEqual(names)
+  })
+
+  it('sign with one key', async () => {
+    await Promise.all(hands.map((hand) => hand.store.outbox.markerKeys()))
+    const later = await Promise.all(hands.map((hand) => hand.store.outbox.markerKeys()))
+    expect(later[0]?.[0]).toBeDefined()
+    expect(later[0]).toEqual(later[1])
+  })
+
+  it('two pull requests with one head share its status: the later claim’s stands', async () => {
+    const repo = unique('acme/shared')
+    const policy = { ...claim().policy, announcement: onlyStatus }
+    const answers = await Promise.all(
+      [1, 2, 3, 4, 5, 6].map((pr, i) =>
+        hands[i % 2]!.store.runs.claim(
+          pullRequestClaim({ repo, pr, head: 'the same' }, { policy, type: 'review' }),
+          null,
+        ),
+      ),
+    )
+    const { items } = await store().outbox.list({}, { limit: 10, cursor: null })
+    expect(items).toHaveLength(1)
+    const fences = answers.map(({ run }) => run!.fence)
+    expect(items[0]?.versionFence).toBe(Math.max(...fences))
+  })
+})

@@ -1,0 +1,25 @@
+/** Each test of the outbox in a world of its own, with a publisher's hand on its store. */
+import type { Delivery } from '../../../src/domain/outbox/delivery.ts'
+import type { Announcement } from '../../../src/domain/run.ts'
+import { announced, OutboxHand } from './outbox-hand.ts'
+import { TestSubject, type TestSubjectOptions } from '../test-subject.ts'
+import { openWorld, useFreshWorld, type OpenStore } from '../world.ts'
+
+export const onlyStatus: Announcement = { ...announced, anchorPer: null, checkName: null }
+export const onlyAnchor: Announcement = { ...announced, statusContext: null, checkName: null }
+
+export function useOutbox(open: OpenStore) {
+  const world = useFreshWorld(() => openWorld(open))
+  const outbox = () => world.store.outbox
+  return {
+    world,
+    hand: new OutboxHand(world),
+    outbox,
+    move: (ms: number) => world.clock.move(ms),
+    /** Announced everywhere, unless it says otherwise. */
+    make: (options: TestSubjectOptions = {}) =>
+      new TestSubject(world, { announcement: announced, ...options }),
+    /** A delivery that is there, as it is now. */
+    now: (deliveryId: string) => outbox().delivery(deliveryId) as Promise<Delivery>,
+  }
+}

@@ -1,0 +1,154 @@
+/**
+ * Goal: runs that share a commit have check runs of one name there, and GitHub shows the newest.
+ * That is always one of the run whose result counts: where another's has covered it, it is said
+ * once more, and once only.
+ */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { Delivery } from '../../../src/domain/outbox/delivery.ts'
+import type { ClaimAnswer } from '../../../src/store.ts'
+import { completion, policy, pullRequestClaim, unique } from '../claims.ts'
+import { announced, contentOf, noAnswer, OutboxHand, sentEnd } from './outbox-hand.ts'
+import { openWorld, type OpenStore, type World } from '../world.ts'
+
+const page = { limit: 100, cursor: null }
+const hour = 3_600_000
+
+export function sharedCheck(open: OpenStore): void {
+  let world: World
+  let hand: OutboxHand
+  let repo: string
+  beforeEach(async () => {
+    world = await openWorld(open)
+    hand = new OutboxHand(world)
+    repo = unique('acme/repo')
+  })
+  afterEach(() => world.close())
+
+  const claim = async (pr: number, name = repo): Promise<ClaimAnswer> => {
+    const announcement = { ...announced, anchorPer: null }
+    const own = { policy: { ...policy, announcement } }
+    return await world.store.runs.claim(pullRequestClaim({ repo: name, pr, head: 'a' }, own), null)
+  }
+  const idOf = ({ run }: ClaimAnswer): string => run?.id ?? ''
+  const cancel = (held: ClaimAnswer) => world.store.runs.cancel(idOf(held), 'test', null)
+  const complete = (held: ClaimAnswer) => world.store.runs.complete(completion(held), null)
+  /** As GitHub does: an edit keeps the id. */
+  const answerTo = ({ channel, providerId }: Delivery) =>
+    sentEnd(providerId === null || channel === 'github-status' ? {} : { providerId })
+  const publish = async (): Promise<void> => {
+    for (;;) {
+      const due = await hand.lease()
+      if (due.length === 0) return
+      for (const leased of due) await hand.send(leased, answerTo(leased.delivery))
+    }
+  }
+  const checks = async (): Promise<readonly Delivery[]> => {
+    const { items } = await world.store.outbox.list({ channel: 'github-check' }, page)
+    return items.toSorted((a, b) => Number(a.providerId) - Number(b.providerId))
+  }
+  const newest = async () => {
+    const shown = (await checks()).at(-1)
+    return shown === undefined ? null : [contentOf(shown)['conclusion'], shown.runId]
+  }
+
+  it('a result that was covered is said once more, by a delivery of its own', async () => {
+    const five = await claim(5)
+    await complete(five)
+    await publish()
+    const six = await claim(6)
+    await publish()
+    const covering = (await hand.named(idOf(six), 'check')).providerId
+    await cancel(six)
+    await publish()
+    expect(await newest()).toEqual(['success', idOf(five)])
+    const again = await hand.named(idOf(five), 'check again')
+    expect(again).toMatchObject({ status: 'SENT', final: true, announces: false })
+    expect(again.target).toBe(`check-again ${idOf(five)} 1 after ${covering}`)
+    expect(again.markerKey).not.toBe((await hand.named(idOf(five), 'check')).markerKey)
+  })
+
+  it('it waits until what covers it is known to be there', async () => {
+    const five = await claim(5)
+    await complete(five)
+    await publish()
+    const six = await claim(6)
+    const check = await hand.leaseNamed('check')
+    await hand.send(check, noAnswer)
+    await cancel(six)
+    expect(Object.keys(await hand.of(idOf(five))).toSorted()).toEqual(['check', 'status'])
+    world.clock.move(hour)
+    const again = await hand.leaseNamed('check')
+    const found = [{ providerId: '9000', url: null, current: true, atWork: false }]
+    const seen = { what: 'looked', found, unverified: false, hash: 'h', looks: 2 } as const
+    await world.store.outbox.record(again.hold, seen)
+    expect(await hand.named(idOf(five), 'check again')).toMatchObject({ status: 'PENDING' })
+  })
+
+  it('one that was at work meanwhile and ends before anything of it was sent', async () => {
+    const five = await claim(5)
+    await complete(five)
+    await publish()
+    const six = await claim(6)
+    await publish()
+    await cancel(six)
+    const closing = await hand.leaseNamed('check')
+    const seven = await claim(7)
+    await hand.send(closing, answerTo(closing.delivery))
+    expect(Object.keys(await hand.of(idOf(five)))).not.toContain('check again')
+    await cancel(seven)
+    await publish()
+    expect(await hand.named(idOf(seven), 'check')).toMatchObject({ reason: 'never_announced' })
+    expect(await newest()).toEqual(['success', idOf(five)])
+  })
+
+  it('both at once: the end of the one and the result of the other', async () => {
+    for (let turn = 0; turn < 10; turn += 1) {
+      repo = unique('acme/repo')
+      const five = await claim(5)
+      await publish()
+      const six = await claim(6)
+      await publish()
+      await Promise.all(
+        turn % 2 === 0 ? [cancel(six), complete(five)] : [complete(five), cancel(six)],
+      )
+      for (let due = await hand.lease(); due.length > 0; due = await hand.lease()) {
+        await Promise.all(due.map((leased) => hand.send(leased, answerTo(leased.delivery))))
+      }
+      const { items } = await world.store.outbox.list({ runId: idOf(five) }, page)
+      const again = items.filter(({ name }) => name === 'check again')
+      expect(again.map((one) => [one.status, contentOf(one)['conclusion']])).toEqual([
+        ['SENT', 'success'],
+      ])
+    }
+  })
+
+  it('an operator who confirms what covers it has it said once more', async () => {
+    const five = await claim(5)
+    await complete(five)
+    await publish()
+    const six = await claim(6)
+    await hand.send(await hand.leaseNamed('check'), noAnswer)
+    await cancel(six)
+    const { id } = await hand.named(idOf(six), 'check')
+    await world.store.outbox.confirm(id, '9000', 'test', null)
+    expect(await hand.named(idOf(five), 'check again')).toMatchObject({ status: 'PENDING' })
+  })
+
+  describe('two names of one repository', () => {
+    it('the result shows where a run of the same commits was cancelled', async () => {
+      const [left, right] = [unique('acme/left'), unique('acme/right')]
+      const number = 770_000 + (world.store.now() % 10_000)
+      const passed = await claim(5, left)
+      await complete(passed)
+      await publish()
+      const cancelled = await claim(5, right)
+      await publish()
+      await cancel(cancelled)
+      await publish()
+      await world.store.repositories.learn(left, number, 'now', 'test')
+      await world.store.repositories.learn(right, number, 'now', 'test')
+      await publish()
+      expect(await newest()).toEqual(['success', idOf(passed)])
+    })
+  })
+}

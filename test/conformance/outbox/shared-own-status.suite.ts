@@ -1,0 +1,189 @@
+/**
+ * Goal: runs of two pull requests with the same head commit may publish a status under one context
+ * of their own. The newer run has it; one that ends without a result hides no other's, what the
+ * other says meanwhile is kept, and nothing is dropped unsaid.
+ */
+import { allRights } from '../../../src/channels/github-channels.ts'
+import { beforeEach, describe, expect, it } from 'vitest'
+import type { ClaimAnswer } from '../../../src/store.ts'
+import { holderOf, pullRequestClaim, sha, unique } from '../claims.ts'
+import { sentEnd } from './outbox-hand.ts'
+import { idOf, useSharedTarget } from './shared-target.ts'
+import { type OpenStore } from '../world.ts'
+
+export function sharedOwnStatus(open: OpenStore): void {
+  let repo: string
+  let commit: string
+  const newRepository = (): void => {
+    repo = unique('acme/repo')
+    commit = unique('commit')
+  }
+  beforeEach(newRepository)
+  const target = useSharedTarget(open, () => status())
+  const { world, hand, complete, cancel, shows, dropped } = target
+
+  const claim = (pr: number, head = commit, rerun = false): Promise<ClaimAnswer> =>
+    world.store.runs.claim(pullRequestClaim({ repo, pr, head }, { rerun }), null)
+  const say = (held: ClaimAnswer, state: string, name = 'lint') => {
+    const { runId, leaseHash } = holderOf(held)
+    const content = { context: 'acme/lint', state, description: `${state} of ${name}` }
+    const said = { runId, leaseHash, name, content, channel: 'github-status' } as const
+    return world.store.outbox.publish({ ...said, actor: 'test', rightsOf: () => allRights }, null)
+  }
+  const taken = { code: 'target_taken' }
+  const status = async () => {
+    const page = { limit: 100, cursor: null }
+    const { items } = await world.store.outbox.list({ channel: 'github-status' }, page)
+    const [only, second] = items.filter((item) => item.sha === sha(commit))
+    if (only === undefined || second !== undefined) throw new Error('there is not one status')
+    return only
+  }
+
+  it('the newer run has it; what the older one says is refused, kept and audited', async () => {
+    const five = await claim(5)
+    await say(five, 'pending')
+    const six = await claim(6)
+    await say(six, 'pending')
+    await expect(say(five, 'success')).rejects.toMatchObject(taken)
+    await expect(say(five, 'success')).rejects.toMatchObject(taken)
+    expect(await shows()).toEqual(['pending', idOf(six)])
+    expect(await dropped(five)).toEqual([['running', idOf(six)]])
+    await cancel(six)
+    expect(await shows()).toEqual(['success', idOf(five)])
+    expect(await status()).toMatchObject({ status: 'PENDING', final: true, announces: false })
+    expect(await dropped(six)).toEqual([['cancelled', idOf(five)]])
+  })
+
+  describe('what the older run said is shown again when the newer one', () => {
+    it.each<[string, (six: ClaimAnswer) => Promise<unknown>]>([
+      ['is cancelled', cancel],
+      ['is skipped', (six) => complete(six, 'skipped')],
+      ['is superseded by a push', () => claim(6, 'b')],
+    ])('%s', async (_how, end) => {
+      for (const last of ['pending', 'success']) {
+        newRepository()
+        const five = await claim(5)
+        await say(five, 'failure')
+        await hand.publish()
+        await complete(five)
+        const six = await claim(6)
+        await say(six, last)
+        await hand.publish()
+        await end(six)
+        expect(await shows()).toEqual(['failure', idOf(five)])
+      }
+    })
+  })
+
+  it('one that is shown again goes on speaking, and is closed with its run', async () => {
+    const five = await claim(5)
+    await say(five, 'pending')
+    const six = await claim(6)
+    await say(six, 'pending', 'lint-of-six')
+    await cancel(six)
+    expect(await shows()).toEqual(['pending', idOf(five)])
+    expect(await say(five, 'pending')).toMatchObject({ already: true })
+    await hand.publish()
+    await complete(five)
+    expect(await shows()).toEqual(['error', idOf(five)])
+    expect(await status()).toMatchObject({ name: 'lint', final: true, announces: false })
+  })
+
+  it('an older run that ended meanwhile is shown as it ended', async () => {
+    const five = await claim(5)
+    await say(five, 'pending')
+    const six = await claim(6)
+    await say(six, 'pending')
+    await complete(five, 'failed')
+    await cancel(six)
+    expect(await shows()).toEqual(['failure', idOf(five)])
+    expect(await status()).toMatchObject({ final: true, announces: false })
+  })
+
+  it('of several others the newest is shown, and when that one ends too, the next', async () => {
+    const [four, five, six] = [await claim(4), await claim(5), await claim(6)]
+    for (const held of [four, five, six]) await say(held, 'pending')
+    await cancel(six)
+    expect(await shows()).toEqual(['pending', idOf(five)])
+    await cancel(five)
+    expect(await shows()).toEqual(['pending', idOf(four)])
+    await cancel(four)
+    expect((await shows())[1]).toBe(idOf(four))
+    expect(await status()).toMatchObject({ announces: false })
+  })
+
+  it('one that was cancelled as well, or begins anew, is passed over', async () => {
+    const [four, five, six] = [await claim(4), await claim(5), await claim(6)]
+    for (const held of [four, five, six]) await say(held, 'pending')
+    await cancel(five)
+    await cancel(six)
+    expect(await shows()).toEqual(['pending', idOf(four)])
+    const again = await claim(5, commit, true)
+    await say(again, 'pending')
+    expect(await shows()).toEqual(['pending', idOf(again)])
+    await cancel(again)
+    expect(await shows()).toEqual(['pending', idOf(four)])
+  })
+
+  it('an older run that speaks after the newer one was cancelled is shown', async () => {
+    const five = await claim(5)
+    const six = await claim(6)
+    await say(six, 'pending')
+    await cancel(six)
+    expect(await say(five, 'success')).toMatchObject({ already: false })
+    expect(await shows()).toEqual(['success', idOf(five)])
+    const seven = await claim(7)
+    await say(seven, 'pending')
+    expect(await shows()).toEqual(['pending', idOf(seven)])
+    await cancel(seven)
+    expect(await shows()).toEqual(['success', idOf(five)])
+  })
+
+  it('a run with a result keeps the status', async () => {
+    const five = await claim(5)
+    await say(five, 'success')
+    const six = await claim(6)
+    await say(six, 'pending')
+    await complete(six, 'failed')
+    expect((await shows())[1]).toBe(idOf(six))
+  })
+
+  it('a version on its way when the other is shown again is not taken for newer', async () => {
+    const five = await claim(5)
+    await say(five, 'success')
+    const six = await claim(6)
+    await say(six, 'pending')
+    const leased = await hand.leaseNamed('lint')
+    const attempt = await hand.begun(leased)
+    await cancel(six)
+    await hand.end(leased, attempt, sentEnd())
+    expect(await status()).toMatchObject({ status: 'PENDING', runId: idOf(five), final: true })
+  })
+
+  it('the end of one and the cancellation of the other at once leave nothing open', async () => {
+    for (let turn = 0; turn < 10; turn += 1) {
+      newRepository()
+      const five = await claim(5)
+      await say(five, 'pending')
+      const six = await claim(6)
+      await say(six, 'pending')
+      await Promise.all(
+        turn % 2 === 0 ? [cancel(six), complete(five)] : [complete(five), cancel(six)],
+      )
+      expect(await shows()).toEqual(['error', idOf(five)])
+      expect(await status()).toMatchObject({ announces: false })
+    }
+  })
+
+  it('a word of the older one and the cancellation of the newer at once: it is shown', async () => {
+    for (let turn = 0; turn < 10; turn += 1) {
+      newRepository()
+      const five = await claim(5)
+      const six = await claim(6)
+      await say(six, 'pending')
+      const word = () => say(five, 'success').catch(() => null)
+      await Promise.all(turn % 2 === 0 ? [cancel(six), word()] : [word(), cancel(six)])
+      expect(await shows()).toEqual(['success', idOf(five)])
+    }
+  })
+}

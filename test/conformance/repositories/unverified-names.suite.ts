@@ -1,0 +1,174 @@
+/**
+ * Goal: what a caller says of a repository's id is believed where GitHub has said nothing. It joins
+ * no two repositories and changes nothing that GitHub said, and gives way to GitHub's word.
+ */
+import { expect, it } from 'vitest'
+import type { HeardAt } from '../../../src/domain/repository-names.ts'
+import { reachesRepository } from '../../../src/domain/token-limits.ts'
+import { pullRequestClaim, unique } from '../claims.ts'
+import { announced } from '../outbox/outbox-hand.ts'
+import { useWorld, type OpenStore } from '../world.ts'
+
+let ids = 900_000
+const page = { limit: 10, cursor: null }
+
+export function toldNames(open: OpenStore): void {
+  const world = useWorld(open)
+
+  const learn = (name: string, id: number, at: HeardAt) =>
+    world().store.repositories.learn(name, id, at, 'github')
+  const tell = (name: string, id: number, at: number | null) =>
+    world().store.repositories.learnUnverified(name, id, at, 'token:caller')
+  const meant = async (name: string) => (await world().store.repositories.named(name))?.githubId
+  const standing = (name: string, id: number) => world().store.repositories.nameKnowledge(name, id)
+  const claim = (repo: string, head: string, repoId: number | null = null) =>
+    world().store.runs.claim(pullRequestClaim({ repo, pr: 5, head }, { repoId }), null)
+
+  /** A name that GitHub has told of. */
+  async function known() {
+    const [name, id, at] = [unique('acme/known'), ++ids, world().store.now() - 3_600_000]
+    await learn(name, id, at)
+    return { name, id, at }
+  }
+
+  it('an id that nobody knows otherwise is believed', async () => {
+    const [name, id] = [unique('acme/told'), ++ids]
+    expect(await tell(name, id, null)).toBe('known')
+    expect(await meant(name)).toBe(id)
+    expect(await tell(name, id, world().store.now())).toBe('known')
+    expect(await meant(name)).toBe(id)
+    // GitHub has not said so.
+    expect(await standing(name, id)).toBe('open')
+    await learn(name, id, null)
+    expect(await standing(name, id)).toBe('known')
+  })
+
+  it('another id for a name that GitHub has told of is never learnt', async () => {
+    const { name, id, at } = await known()
+    for (const when of [null, at - 1000, at - 120_000, world().store.now()]) {
+      const other = ++ids
+      expect(await tell(name, other, when)).toEqual({ anothers: id })
+      expect(await standing(name, other)).toEqual({ anothers: id })
+      expect(await meant(name)).toBe(id)
+    }
+  })
+
+  it('the id of another known repository is never learnt', async () => {
+    const [{ name, id }, other] = [await known(), await known()]
+    for (const when of [null, world().store.now()]) {
+      expect(await tell(name, other.id, when)).toEqual({ anothers: id })
+    }
+    expect([await meant(name), await meant(other.name)]).toEqual([id, other.id])
+  })
+
+  it('gives no new name to a repository that GitHub has named', async () => {
+    const { name, id } = await known()
+    const invented = unique('evil/new')
+    expect(await tell(invented, id, world().store.now())).toBe('open')
+    expect(await meant(invented)).toBeUndefined()
+    expect((await world().store.repositories.named(name))?.name).toBe(name)
+  })
+
+  it('does not bring back a name that a repository had before', async () => {
+    const { name, id, at } = await known()
+    const moved = unique('corp/moved')
+    await learn(moved, id, at + 60_000)
+    expect(await tell(name, id, world().store.now())).toBe('known')
+    expect((await world().store.repositories.named(name))?.name).toBe(moved)
+  })
+
+  it('joins what is claimed by a name alone with nothing', async () => {
+    const { store } = world()
+    const alone = unique('acme/alone')
+    const early = await claim(alone, 'a')
+    const other = await known()
+    const victim = await claim(other.name, 'b', other.id)
+    const told = { name: unique('acme/told'), id: ++ids }
+    await tell(told.name, told.id, null)
+    for (const id of [other.id, told.id, ++ids]) {
+      for (const when of [null, store.now()]) expect(await tell(alone, id, when)).toBe('open')
+    }
+    expect(await meant(alone)).toBeNull()
+    for (const { run } of [early, victim]) {
+      expect(await store.runs.get(run!.id)).toMatchObject({ state: 'running' })
+    }
+  })
+
+  it('moves no token from the repository that it is limited to', async () => {
+    const { store } = world()
+    const [alone, other] = [unique('acme/alone'), await known()]
+    const limited = { scope: 'worker', name: 'a', userId: null, repos: [alone], actor: 'admin' }
+    const { token } = await store.tokens.create({ ...limited, secret: unique('secret') }, null)
+    await claim(alone, 'a')
+    await tell(alone, other.id, store.now())
+    const limits = (await store.tokens.get(token.id))!.limits
+    expect(reachesRepository(limits, await store.repositories.named(other.name))).toBe(false)
+    expect(reachesRepository(limits, await store.repositories.named(alone))).toBe(true)
+  })
+
+  it('a rename of what only callers have named may be told by a caller', async () => {
+    const [before, after, id, t] = [unique('acme/a'), unique('acme/b'), ++ids, world().store.now()]
+    await tell(before, id, t - 60_000)
+    const first = await claim(before, 'a', id)
+    expect(await tell(after, id, t)).toBe('known')
+    expect(await claim(after, 'a', id)).toMatchObject({ run: { id: first.run!.id } })
+    expect((await world().store.repositories.named(after))?.name).toBe(after)
+  })
+
+  it('gives way to what GitHub says, though that is older', async () => {
+    const [name, wrong, right, t] = [unique('acme/name'), ++ids, ++ids, world().store.now()]
+    await tell(name, wrong, t)
+    await learn(name, right, t - 3_600_000)
+    expect(await meant(name)).toBe(right)
+    const [invented, own] = [unique('evil/new'), unique('acme/own')]
+    const id = ++ids
+    await tell(invented, id, t)
+    await learn(own, id, t - 3_600_000)
+    expect((await world().store.repositories.named(own))?.name).toBe(own)
+    expect(await tell(name, wrong, t)).toEqual({ anothers: right })
+  })
+
+  it('whoever had the name before is claimed by it still, late, under its own id', async () => {
+    const { store } = world()
+    const { name, id, at } = await known()
+    const late = { ...pullRequestClaim({ repo: name, pr: 5, head: 'a' }), repoId: id }
+    await store.runs.claim(late, null)
+    await learn(unique('acme/moved'), id, at + 60_000)
+    const next = ++ids
+    await learn(name, next, at + 120_000)
+    for (const when of [null, at]) expect(await tell(name, id, when)).toBe('known')
+    expect(await standing(name, id)).toBe('known')
+    expect(await meant(name)).toBe(next)
+    expect(await store.runs.claim(late, null)).toMatchObject({ reason: 'duplicate' })
+  })
+
+  it('what is to be published under a name that only a caller told says so', async () => {
+    const { store } = world()
+    const [name, id, other] = [unique('acme/told'), ++ids, unique('acme/other')]
+    await tell(name, id, null)
+    const made = pullRequestClaim({ repo: name, pr: 5, head: 'a' }, { repoId: id })
+    const announcing = { ...made.policy, announcement: announced }
+    const { run } = await store.runs.claim({ ...made, policy: announcing }, null)
+    const [delivery] = (await store.outbox.list({ runId: run!.id }, page)).items
+    const place = async () => {
+      const { repo, unverifiedName: toldName } = (await store.outbox.placed(delivery!.id))!
+      return { repo, toldName }
+    }
+    expect(await place()).toEqual({ repo: name, toldName: name })
+    // Of another name GitHub's word says nothing about this one.
+    await learn(other, id, store.now())
+    expect(await place()).toEqual({ repo: other, toldName: name })
+    await learn(name, id, store.now())
+    expect(await place()).toEqual({ repo: name, toldName: null })
+    await tell(name, id, store.now())
+    expect(await place()).toEqual({ repo: name, toldName: null })
+  })
+
+  it('what only another caller told binds no caller', async () => {
+    const [name, first, second] = [unique('acme/told'), ++ids, ++ids]
+    await tell(name, first, null)
+    await tell(name, second, null)
+    await tell(name, second, world().store.now())
+    expect(await meant(name)).toBe(second)
+  })
+}

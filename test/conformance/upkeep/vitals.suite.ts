@@ -1,0 +1,54 @@
+/** Goal: a store tells how it is: what it began as, who serves it, and what waits too long. */
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { TestSubject } from '../test-subject.ts'
+import { minute, openWorld, type OpenStore, type World } from '../world.ts'
+
+export function vitals(open: OpenStore): void {
+  let world: World
+  beforeEach(async () => {
+    world = await openWorld(open)
+  })
+  afterEach(() => world.close())
+
+  it('of a store in which nothing has happened is nothing', async () => {
+    expect(await world.store.upkeep.vitals()).toEqual({
+      mode: null,
+      aliveAt: null,
+      pending: { count: 0, more: false, oldestAt: null, types: [] },
+      overdue: { count: 0, more: false },
+    })
+  })
+
+  it('tells the mode it began in and the last sign of life', async () => {
+    await world.store.upkeep.recordMode('live')
+    await world.store.upkeep.recordMode('sandbox')
+    await world.store.upkeep.beat()
+    const { mode, aliveAt } = await world.store.upkeep.vitals()
+    expect(mode).toBe('live')
+    expect(Math.abs(world.store.now() - (aliveAt ?? 0))).toBeLessThan(minute)
+  })
+
+  it('counts what a worker could take, since when and of which types', async () => {
+    const [one, two] = [new TestSubject(world), new TestSubject(world)]
+    const { run } = await one.bring('a', 'pending')
+    world.clock.move(minute)
+    await two.bring('a', 'pending')
+    await new TestSubject(world).bring('a', 'running')
+    const { pending } = await world.store.upkeep.vitals()
+    expect(pending).toEqual({
+      count: 2,
+      more: false,
+      oldestAt: run!.availableAt,
+      types: [one.type, two.type].toSorted(),
+    })
+  })
+
+  it('counts what the sweeper should have seen a minute ago', async () => {
+    await new TestSubject(world).bring('a', 'pending')
+    const due = 60 * minute
+    world.clock.move(due + minute)
+    expect((await world.store.upkeep.vitals()).overdue.count).toBe(0)
+    world.clock.move(1)
+    expect((await world.store.upkeep.vitals()).overdue.count).toBe(1)
+  })
+}
