@@ -218,9 +218,11 @@ export function* withPlaces(deliveries: readonly Delivery[]): Verb<PlacedDeliver
   })
 }
 
-const idsOf = (ids: readonly (string | null)[]): string[] => [
-  ...new Set(ids.filter((id) => id !== null)),
-]
+/** Of those that have one; never empty, which PostgreSQL does not take for a list. */
+function idsOf(ids: readonly (string | null)[]): string[] {
+  const given = new Set(ids.filter((id) => id !== null))
+  return given.size === 0 ? [''] : [...given]
+}
 
 function holdOf({ id, leaseId, versionFence, versionSeq }: Delivery): DeliveryHold {
   return { deliveryId: id, leaseId: leaseId ?? '', versionFence, versionSeq }
