@@ -15,7 +15,7 @@ export const channelsStayHome: Rule = (source) => {
   return source.text.split('\n').flatMap((line, index) => {
     const name = names.exec(line)?.[0]
     if (name === undefined) return []
-    const message = `names ${name}; declare it in the channel (domain/outbox/channel-declaration.ts)`
+    const message = `names ${name}; declare it (domain/outbox/channel-declaration.ts)`
     return [findingOnLine(source, index + 1, message)]
   })
 }

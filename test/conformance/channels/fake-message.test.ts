@@ -151,7 +151,9 @@ const published = (policy: Policy): PublishedCase<PigeonSide> => ({
   title: `a message that nobody can look at (${policy})`,
   inDoubt: policy,
   open: (open) => PublisherWorld.open(open, sideOf(policy)),
-  want: async ({ store }) => void (await store.outbox.send(message('north/ann'))),
+  want: async ({ store }) => {
+    await store.outbox.send(message('north/ann'))
+  },
   asked: ({ lofts }) => lofts.requests.length,
   there: ({ lofts }) => lofts.letters,
   play: ({ lofts }, fault) => lofts.play(fault),
