@@ -120,7 +120,7 @@ export function openNode(options: NodeOptions): HoldfastNode {
         return await catchUp.now()
       } finally {
         await stopParts()
-        await runs.settled()
+        await runs.idle()
         await runs.stop()
       }
     },
@@ -150,7 +150,7 @@ function loopsOf(options: NodeOptions, node: Assembled): readonly Loop[] {
     createSweeper({
       ...of('sweeper'),
       serves: true,
-      onSwept: (swept) => node.runs.announceSwept(swept),
+      onSwept: (swept) => node.runs.runsEnded(swept),
     }),
     atOnce(createPurger({ ...of('purger'), retention })),
     atOnce(createReconciler(of('reconciler'))),

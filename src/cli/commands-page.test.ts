@@ -33,6 +33,17 @@ test('the page of commands names every command, and what each can do', async () 
   expect(told).toEqual(commands)
 })
 
+test.each(['runs', 'inbox', 'deliveries', 'budgets', 'audit', 'keys'])(
+  'the help of %s has the flags of its list, which it does without a command',
+  async (name) => {
+    const flagsIn = (help: string): string[] => help.match(/^ {2}--?[a-z-]+/gm) ?? []
+    const flags = flagsIn(await helpOf(name))
+    expect(flags).toEqual(flagsIn(await helpOf(name, 'list')))
+    expect(flags.length).toBeGreaterThan(2)
+    expect(await helpOf(name)).toContain('Without a command it lists')
+  },
+)
+
 test('every command has help, and what operates has an example', async () => {
   for (const name of commandsIn(await helpOf())) {
     const children = commandsIn(await helpOf(name))

@@ -111,7 +111,7 @@ describe('runs', () => {
     const cancelled = await at.command('runs', 'cancel', id)
     expect(cancelled.stdout).toBe(`${id} (acme/widgets#5) is cancelled.\n`)
     const again = await at.command('runs', 'rerun', id)
-    expect(again.stdout).toBe(`${id} (acme/widgets#5) is pending again, round 2.\n`)
+    expect(again.stdout).toBe(`${id} (acme/widgets#5) is pending again in round 2.\n`)
     const wanted = await at.command('runs', 'rerun', id, '--json')
     expect(JSON.parse(wanted.stdout)).toMatchObject({ should_process: false, reason: 'duplicate' })
     const { items } = await at.store.audit.list({ runId: id }, { limit: 10, cursor: null })
@@ -227,7 +227,7 @@ describe('inbox', () => {
   test('has one decided again, by the command line', async () => {
     await receive()
     const { stdout } = await at.command('inbox', 'replay', guid)
-    expect(stdout).toContain('is waiting; see: holdfast inbox show inb_')
+    expect(stdout).toContain('is waiting. Show it: holdfast inbox show inb_')
     const audit = await at.command('audit', '--type', 'operator.replay_requested')
     expect(rowsOf(audit.stdout)[1]?.[3]).toBe('cli')
   })
@@ -235,7 +235,7 @@ describe('inbox', () => {
   test.each(['show', 'replay'])('%s of one that is not there ends with 1', async (verb) => {
     const { code, stderr } = await at.command('inbox', verb, 'inb_nope')
     expect(code).toBe(1)
-    expect(stderr).toContain('List what there is: holdfast inbox')
+    expect(stderr).toContain('List webhooks: holdfast inbox')
   })
 })
 

@@ -15,30 +15,29 @@ const putOffMin = 3
 const headMsMax = 15 * minuteMs
 
 export function checkPending({ pending }: StoreVitals, nowMs: number): readonly Finding[] {
-  if (pending.oldestAt === null) return [fine('runs.pending', 'no run waits for a worker')]
+  if (pending.oldestAt === null) return [fine('runs.pending', 'No run waits for a worker.')]
   const waitedMs = nowMs - pending.oldestAt
-  const told =
-    `${countText(pending, 'run')} ${waits(pending)} for a worker, ` +
-    `the oldest ${agoText(waitedMs)}`
-  if (waitedMs <= pendingMsMax) return [fine('runs.pending', told)]
+  const waiting = `${countText(pending, 'run')} ${waits(pending)} for a worker`
+  const oldest = `the oldest ${agoText(waitedMs)}`
+  if (waitedMs <= pendingMsMax) return [fine('runs.pending', `${waiting}, ${oldest}.`)]
   return [
     warning(
       'runs.pending',
-      `${told} (${pending.types.join(', ')})`,
-      'Is a worker running that takes these types? It polls POST /v1/runs/lease. ' +
-        'See them: holdfast runs --state pending',
+      `${waiting}, ${oldest} (${pending.types.join(', ')}).`,
+      'Is a worker active that takes these types? It polls POST /v1/runs/lease. ' +
+        'List the runs: holdfast runs --state pending',
     ),
   ]
 }
 
-/** The sweeper looks every few seconds, so what is due for longer has nobody to look at it. */
+/** The sweeper looks every few seconds, so what is due for longer is seen by no sweeper. */
 export function checkOverdue({ overdue }: StoreVitals): readonly Finding[] {
-  if (overdue.count === 0) return [fine('runs.overdue', 'no run is overdue unseen')]
+  if (overdue.count === 0) return [fine('runs.overdue', 'No overdue runs.')]
   return [
     warning(
       'runs.overdue',
-      `${countText(overdue, 'run')} past lease or deadline, and nobody has looked`,
-      'Only a server sweeps. Is one running, and does its log say why it cannot?',
+      `${countText(overdue, 'run')} past the end of the lease or the deadline.`,
+      'Only a server ends or returns such runs. Is a server active? Check its log.',
     ),
   ]
 }
@@ -51,14 +50,14 @@ export function checkLostLeases(
   const count = lost.items.filter(({ at }) => at > nowMs - hourMs).length
   const counted = { count, more: lost.nextCursor !== null && count === lost.items.length }
   const were = count === 1 ? 'was' : 'were'
-  const told = `${countText(counted, 'lease')} ${were} lost in the last hour`
-  if (count <= lostLeasesMax) return [fine('runs.leases', told)]
+  const lostText = `${countText(counted, 'lease')} ${were} lost in the last hour.`
+  if (count <= lostLeasesMax) return [fine('runs.leases', lostText)]
   return [
     warning(
       'runs.leases',
-      told,
-      'Workers die or do not reach the server in time. See them: ' +
-        'holdfast audit --type run.heartbeat_lost. A longer HOLDFAST_LEASE_MS forgives more.',
+      lostText,
+      'Workers stop, or do not reach the server in time. List the cases: holdfast audit --type ' +
+        'run.heartbeat_lost. A longer HOLDFAST_LEASE_MS gives them more time.',
     ),
   ]
 }
@@ -68,18 +67,19 @@ export function checkInbox(backlog: InboxBacklog, nowMs: number): readonly Findi
 }
 
 function checkWaiting({ waiting, oldestAt }: InboxBacklog, nowMs: number): readonly Finding[] {
-  if (waiting === 0 || oldestAt === null) return [fine('inbox', 'no webhook waits to be decided')]
+  if (waiting === 0 || oldestAt === null)
+    return [fine('inbox', 'No webhook waits to be processed.')]
   const waitedMs = nowMs - oldestAt
   const counted = { count: waiting, more: false }
-  const told =
-    `${countText(counted, 'webhook')} ${waits(counted)} to be decided, ` +
-    `the oldest ${agoText(waitedMs)}`
-  if (waitedMs <= webhookMsMax) return [fine('inbox', told)]
+  const waitingText =
+    `${countText(counted, 'webhook')} ${waits(counted)} to be processed, ` +
+    `the oldest ${agoText(waitedMs)}.`
+  if (waitedMs <= webhookMsMax) return [fine('inbox', waitingText)]
   return [
     warning(
       'inbox',
-      told,
-      'Is a server running? Why one waits: holdfast inbox, then holdfast inbox show ID',
+      waitingText,
+      'Is a server active? Why a webhook waits: holdfast inbox, then holdfast inbox show ID',
     ),
   ]
 }
@@ -92,8 +92,8 @@ function checkPutOff({ postponed, mostTried }: InboxBacklog): readonly Finding[]
   return [
     warning(
       'inbox.put_off',
-      `${counted} could not be processed yet; ${id} was tried ${tries} times: ${lastError}`,
-      `It is tried again by itself. See it: holdfast inbox show ${id}`,
+      `${counted} could not be processed yet. ${id} was tried ${tries} times: ${lastError}`,
+      `Holdfast tries again. Show it: holdfast inbox show ${id}`,
     ),
   ]
 }
@@ -104,8 +104,8 @@ function checkGivenUp({ failed, lastFailed }: InboxBacklog): readonly Finding[] 
   return [
     warning(
       'inbox.failed',
-      `${countText({ count: failed, more: false }, 'webhook')} failed, last ${id}: ${reason}`,
-      `See them: holdfast inbox --state failed. Process one again: holdfast inbox replay ${id}`,
+      `${countText({ count: failed, more: false }, 'webhook')} failed, the last ${id}: ${reason}.`,
+      `List them: holdfast inbox --state failed. Process one again: holdfast inbox replay ${id}`,
     ),
   ]
 }
@@ -115,23 +115,24 @@ export function checkCatchUp(backlog: CatchUpBacklog, nowMs: number): readonly F
   const { headChecks, deliveriesUnread, deliveriesOwed } = backlog
   const waitedMs = headChecks.oldestAt === null ? 0 : nowMs - headChecks.oldestAt
   const heads = countText(headChecks, 'head')
-  const owed = countText({ count: deliveriesOwed.length, more: false }, 'missed webhook')
+  const owed = `${deliveriesOwed.length} missed webhook${deliveriesOwed.length === 1 ? '' : 's'}`
   return [
     ...(waitedMs <= headMsMax
-      ? [fine('catch-up.heads', `${heads} to be checked on GitHub`)]
+      ? [fine('catch-up.heads', `${heads} to be checked on GitHub.`)]
       : [
           warning(
             'catch-up.heads',
-            `${heads} could not be checked on GitHub yet, the oldest ${agoText(waitedMs)}`,
-            'It is tried again by itself. Why it fails: holdfast catchup',
+            `${heads} could not be checked on GitHub yet, the oldest ${agoText(waitedMs)}.`,
+            'Holdfast tries again. Why it fails: holdfast catchup',
           ),
         ]),
     ...(deliveriesUnread
       ? [
           warning(
             'catch-up.webhooks',
-            "GitHub's record of sent webhooks is longer than one pass of catch-up reads",
-            'The next passes go on with it; GitHub keeps it 3 days. Go on now: holdfast catchup',
+            "GitHub's list of sent webhooks is longer than one pass of catch-up reads.",
+            'The next passes continue; GitHub keeps the list for 3 days. Continue now: holdfast ' +
+              'catchup',
           ),
         ]
       : []),
@@ -139,8 +140,9 @@ export function checkCatchUp(backlog: CatchUpBacklog, nowMs: number): readonly F
       ? [
           warning(
             'catch-up.unfetched',
-            `GitHub could not give us ${owed}, such as ${deliveriesOwed[0]}`,
-            'It is tried again for 3 days. To have it at once, redeliver it in the App’s settings.',
+            `GitHub did not return ${owed}, such as ${deliveriesOwed[0]}.`,
+            'Holdfast tries again for 3 days. To get it now, redeliver it in the settings of the ' +
+              'App.',
           ),
         ]
       : []),
@@ -148,7 +150,7 @@ export function checkCatchUp(backlog: CatchUpBacklog, nowMs: number): readonly F
 }
 
 function countText({ count, more }: Counted, noun: string): string {
-  return `${more ? 'more than ' : ''}${count === 0 ? 'no' : count} ${noun}${count === 1 ? '' : 's'}`
+  return `${more ? 'More than ' : ''}${count === 0 ? 'No' : count} ${noun}${count === 1 ? '' : 's'}`
 }
 
 const waits = ({ count }: Counted): string => (count === 1 ? 'waits' : 'wait')

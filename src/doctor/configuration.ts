@@ -6,21 +6,19 @@ import type { SettingsError } from '../settings/settings-error.ts'
 
 /** Settings that could not be loaded: each thing that is wrong is a finding of its own. */
 export function settingsProblems(error: SettingsError): readonly Finding[] {
-  const remedy = error.hint ?? 'Mend it; docs/reference/settings.md tells what each setting takes.'
-  return error.problems.map((told) => problem('configuration', told, remedy))
+  const remedy =
+    error.hint ?? 'Correct it; docs/reference/settings.md lists the values of each setting.'
+  return error.problems.map((wrong) => problem('configuration', wrong, remedy))
 }
 
 export function checkConfigFile({ configFile }: Settings): readonly Finding[] {
-  const told =
-    configFile === null
-      ? 'no config file: the settings have their defaults'
-      : `${configFile} is read`
-  return [fine('configuration', told)]
+  const read =
+    configFile === null ? 'No config file: defaults are used.' : `The config file is ${configFile}`
+  return [fine('configuration', read)]
 }
 
 export function checkMode(settings: Settings): readonly Finding[] {
-  if (settings.mode === 'live')
-    return [fine('mode', 'live: GitHub is asked with the credentials given')]
+  if (settings.mode === 'live') return [fine('mode', 'Live: the GitHub credentials are used.')]
   const { githubToken, githubAppId, githubPrivateKey, githubWebhookSecrets } = options
   const canAct = settings.githubToken !== null || settings.githubAppId !== null
   const knowsGitHub = settings.githubWebhookSecrets.length > 0
@@ -31,24 +29,25 @@ export function checkMode(settings: Settings): readonly Finding[] {
   return [
     warning(
       'mode',
-      'sandbox: a simulated GitHub inside stands in for the real one',
-      `To go live set ${missing.join(', and ')}, and start on a new database.`,
+      'Sandbox: a simulated GitHub is used instead of the real one.',
+      `To go live, set ${missing.join(', and ')}, and start on a new database.`,
     ),
   ]
 }
 
 export function checkPublicUrl({ publicUrl }: Settings): readonly Finding[] {
-  if (publicUrl !== null) return [fine('public_url', `people reach this server at ${publicUrl}`)]
+  if (publicUrl !== null)
+    return [fine('public_url', `The public address of this server is ${publicUrl}`)]
   return [
     warning(
       'public_url',
-      'no public address is set, so it cannot be checked where GitHub sends webhooks to',
-      `Set ${options.publicUrl.env} to the address under which GitHub reaches this server.`,
+      'No public address is set, so Holdfast cannot check where GitHub sends webhooks.',
+      `Set ${options.publicUrl.env} to the address at which GitHub reaches this server.`,
     ),
   ]
 }
 
-/** The file that a first start makes is looked at with the data folder. */
+/** The file that a first start makes is checked with the data folder. */
 export function checkAdminToken({ adminToken, database }: Settings): readonly Finding[] {
   const { env } = options.adminToken
   if (adminToken === null) {
@@ -56,15 +55,15 @@ export function checkAdminToken({ adminToken, database }: Settings): readonly Fi
     return [
       problem(
         'admin_token',
-        `${env} is not set, and on PostgreSQL a server does not start without it`,
-        'Every machine on one database needs the same: openssl rand -base64 32',
+        `${env} is not set. With PostgreSQL a server does not start without it.`,
+        'All servers of one database need the same token. Make one: openssl rand -base64 32',
       ),
     ]
   }
   return [givenSecret('admin_token', env, [adminToken])]
 }
 
-/** The one that a first start makes in the sandbox is looked at with the data folder. */
+/** The one that a first start makes in the sandbox is checked with the data folder. */
 export function checkWebhookSecrets(settings: Settings): readonly Finding[] {
   const { githubWebhookSecrets: given } = settings
   const { env } = options.githubWebhookSecrets
@@ -72,16 +71,14 @@ export function checkWebhookSecrets(settings: Settings): readonly Finding[] {
 }
 
 function givenSecret(check: string, env: string, values: readonly string[]): Finding {
-  if (values.every((value) => value.length >= secretLengthMin)) return fine(check, `${env} is set`)
+  if (values.every((value) => value.length >= secretLengthMin)) return fine(check, `${env} is set.`)
   return problem(
     check,
-    `${env} has fewer than ${secretLengthMin} characters, and a server does not start with it`,
-    'Make a better one: openssl rand -base64 32',
+    `${env} has fewer than ${secretLengthMin} characters. A server does not start with it.`,
+    'Make a longer one: openssl rand -base64 32',
   )
 }
 
 export function checkQueue(): readonly Finding[] {
-  const told =
-    'none (embedded engine): jobs are handed out from the database itself; no Redis is needed'
-  return [fine('queue', told)]
+  return [fine('queue', 'Embedded: work is handed out from the database. No Redis is needed.')]
 }

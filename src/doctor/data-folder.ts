@@ -1,4 +1,4 @@
-/** The data folder: there, ours, closed to others, with room on its disk. */
+/** The data folder: it exists, is ours, is closed to others, and has room on its disk. */
 import { constants } from 'node:fs'
 import { access, stat, statfs } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
@@ -19,23 +19,23 @@ export async function checkDataFolder({ dataDir }: Settings): Promise<readonly F
     return [
       warning(
         'data_folder',
-        `${dataDir} is not there yet`,
-        `The first start makes it. Is it the right place? ${options.dataDir.env} names another.`,
+        `${dataDir} does not exist yet.`,
+        `The first start creates it. If it is the wrong place, set ${options.dataDir.env}.`,
       ),
     ]
   }
   try {
     await access(dataDir, constants.R_OK | constants.W_OK | constants.X_OK)
   } catch {
-    const remedy = `Give it to Holdfast's user: chown, then chmod 700 ${dataDir}`
-    return [problem('data_folder', `this user may not write in ${dataDir}`, remedy)]
+    const remedy = `Give it to the user that runs Holdfast: chown, then chmod 700 ${dataDir}`
+    return [problem('data_folder', `This user may not write in ${dataDir}`, remedy)]
   }
-  if (isClosed(mode)) return [fine('data_folder', `${dataDir} is ours alone`)]
+  if (isClosed(mode)) return [fine('data_folder', `Only this user can read ${dataDir}`)]
   return [
     problem(
       'data_folder',
-      `${dataDir} has mode ${modeText(mode)}, so others can look into it, and no server starts`,
-      `Close it: chmod 700 ${dataDir}`,
+      `${dataDir} has mode ${modeText(mode)}, so others can read it. No server starts with it.`,
+      `Fix it: chmod 700 ${dataDir}`,
     ),
   ]
 }
@@ -49,9 +49,9 @@ export async function checkSecretFiles({ dataDir }: Settings): Promise<readonly 
       const mode = await modeOf(path)
       if (mode === null) return []
       const check = name.replace('-', '_')
-      if (isClosed(mode)) return [fine(check, `${path} is ours alone to read`)]
-      const told = `${path} has mode ${modeText(mode)}, so others can read the secret in it`
-      return [problem(check, told, `chmod 600 ${path}; replace it if others use this machine.`)]
+      if (isClosed(mode)) return [fine(check, `Only this user can read ${path}`)]
+      const open = `${path} has mode ${modeText(mode)}, so others can read the secret in it.`
+      return [problem(check, open, `chmod 600 ${path}; replace it if others use this machine.`)]
     }),
   )
   return found.flat()
@@ -61,7 +61,7 @@ export async function checkSecretFiles({ dataDir }: Settings): Promise<readonly 
 export async function checkDatabaseFile(settings: Settings): Promise<readonly Finding[]> {
   const unsafe = await unsafeDatabaseFile(settings)
   if (unsafe === null) return []
-  return [problem('store.file', `${unsafe.told}, and no server starts with it`, unsafe.remedy)]
+  return [problem('store.file', `${unsafe.told}. No server starts with it.`, unsafe.remedy)]
 }
 
 /** Of the disk that a SQLite file is on; PostgreSQL looks after its own. */
@@ -71,11 +71,11 @@ export async function checkDisk({ database, dataDir }: Settings): Promise<readon
   if ((await modeOf(folder)) === null) return []
   const { bavail, bsize } = await statfs(folder)
   const free = bavail * bsize
-  const told = `${freeText(free)} free for ${database.path}`
+  const left = `${freeText(free)} free for ${database.path}`
   const remedy = 'Make room on that disk, or move the database to another.'
-  if (free < freeBytesMin) return [problem('store.disk', `only ${told}`, remedy)]
-  if (free < freeBytesTight) return [warning('store.disk', `only ${told}`, remedy)]
-  return [fine('store.disk', told)]
+  if (free < freeBytesMin) return [problem('store.disk', `Only ${left}`, remedy)]
+  if (free < freeBytesTight) return [warning('store.disk', `Only ${left}`, remedy)]
+  return [fine('store.disk', left)]
 }
 
 function freeText(bytes: number): string {

@@ -147,7 +147,7 @@ test('a healthy patient has no problem, and what is not well has its remedy', as
 test('what no queue means is said in plain words', async () => {
   const { of } = await findings()
   expect(of('queue')?.detail).toBe(
-    'none (embedded engine): jobs are handed out from the database itself; no Redis is needed',
+    'Embedded: work is handed out from the database. No Redis is needed.',
   )
 })
 
@@ -166,7 +166,7 @@ test('a check that fails is a finding and takes no other with it', async () => {
   expect(ok).toBe(false)
   expect(found).toMatchObject([
     { check: 'one', level: 'problem', detail: 'it is broken', remedy: 'mend it' },
-    { check: 'two', level: 'problem', detail: 'it did not say why' },
+    { check: 'two', level: 'problem', detail: 'The cause is unknown.' },
     { check: 'three', level: 'ok' },
   ])
 })
@@ -309,7 +309,7 @@ describe('the store', () => {
     const { of } = await findings({ store: { lostAt: older } })
     expect(of('runs.leases')).toMatchObject({
       level: 'ok',
-      detail: '3 leases were lost in the last hour',
+      detail: '3 leases were lost in the last hour.',
     })
   })
 
@@ -317,7 +317,7 @@ describe('the store', () => {
     const headChecks = { count: 1000, more: true, oldestAt: now }
     const caughtUp = { headChecks, deliveriesUnread: false, deliveriesOwed: [] }
     const { of } = await findings({ store: { caughtUp } })
-    expect(of('catch-up.heads')?.detail).toBe('more than 1000 heads to be checked on GitHub')
+    expect(of('catch-up.heads')?.detail).toBe('More than 1000 heads to be checked on GitHub.')
   })
 
   test('heads that could not be checked and webhooks left unread are named', async () => {
@@ -329,12 +329,12 @@ describe('the store', () => {
     const { of, levels } = await findings({ store: { caughtUp } })
     expect(of('catch-up.heads')).toMatchObject({
       level: 'warning',
-      detail: '2 heads could not be checked on GitHub yet, the oldest for 20 min',
+      detail: '2 heads could not be checked on GitHub yet, the oldest for 20 min.',
     })
     expect(levels['catch-up.webhooks']).toBe('warning')
     expect(of('catch-up.unfetched')).toMatchObject({
       level: 'warning',
-      detail: 'GitHub could not give us 2 missed webhooks, such as guid-1',
+      detail: 'GitHub did not return 2 missed webhooks, such as guid-1.',
     })
     expect((await findings({ store: {} })).levels['catch-up.heads']).toBe('ok')
   })
@@ -355,7 +355,7 @@ describe('the store', () => {
     expect((await findings({ store: { inbox: tried(3) } })).of('inbox.put_off')).toMatchObject({
       level: 'warning',
       detail:
-        '2 webhooks could not be processed yet; inb_1 was tried 3 times: the store is contended',
+        '2 webhooks could not be processed yet. inb_1 was tried 3 times: the store is contended',
       remedy: expect.stringContaining('holdfast inbox show inb_1') as string,
     })
   })
@@ -364,7 +364,7 @@ describe('the store', () => {
     const inbox = { failed: 1, lastFailed: { id: 'inb_2', reason: 'store-contended' } }
     expect((await findings({ store: { inbox } })).of('inbox.failed')).toMatchObject({
       level: 'warning',
-      detail: '1 webhook failed, last inb_2: store-contended',
+      detail: '1 webhook failed, the last inb_2: store-contended.',
       remedy: expect.stringContaining('holdfast inbox replay inb_2') as string,
     })
   })

@@ -88,7 +88,7 @@ describe('budgets', () => {
     expect(checkBudgets([for23Days], limits, rules, now)).toMatchObject([
       {
         ...long,
-        detail: expect.stringContaining('what waits for it fails 7 days after it was wanted'),
+        detail: expect.stringContaining('What waits for it fails 7 days after it was wanted'),
         remedy: expect.stringContaining(`holdfast budgets unblock ${fresh.identity}`),
       },
     ])
@@ -125,9 +125,9 @@ test('who we are matters once there is something to publish', () => {
 test.each([
   [limits, []],
   [{ spacingMs: 0, perMinute: 80, perHour: 500 }, []],
-  [{ spacingMs: 10_000, perMinute: 80, perHour: 500 }, ['leaves room for 360 writes an hour']],
+  [{ spacingMs: 10_000, perMinute: 80, perHour: 500 }, ['allows 360 writes an hour']],
   [{ spacingMs: 1000, perMinute: 600, perHour: 500 }, ['a busy minute uses up the hour']],
-  [{ spacingMs: 0, perMinute: 0, perHour: 0 }, ['no budget is set']],
+  [{ spacingMs: 0, perMinute: 0, perHour: 0 }, ['No limit is set']],
 ])('the limits %o leave these doubts: %o', (given, doubts) => {
   const found = checkLimits(given)
   expect(found.map(({ level }) => level)).toEqual(doubts.map(() => 'warning'))

@@ -1,4 +1,4 @@
-/** What has to leave for GitHub and has not, who is kept from it, and settings that keep it. */
+/** What is not published yet, which identities are blocked, and settings that delay it. */
 import type { BudgetLimits } from '../domain/outbox/budget.ts'
 import { useOf, type Budget } from '../domain/outbox/budget.ts'
 import type { PublishingRules } from '../domain/outbox/schedule.ts'
@@ -17,15 +17,15 @@ const namedMax = 3
 const nearlyUsed = 0.9
 
 const waitRemedies: Readonly<Record<DeliveryWait, string>> = {
-  due: 'Is a server running? Only a server publishes.',
+  due: 'Is a server active? Only a server publishes.',
   order: 'It waits for an earlier message of its run: holdfast deliveries --run RUN_ID',
-  leased: 'It is being sent; a server that died with it is taken over within seconds.',
-  backoff: 'GitHub failed, and it is tried again by itself. Why: holdfast deliveries show ID',
-  budget: 'Its turn comes when the budget allows: holdfast budgets',
-  in_doubt: 'Nobody knows whether it arrived; it is looked for before it is sent again.',
+  leased: 'It is being sent. If that server has died, another takes over within seconds.',
+  backoff: 'GitHub failed; Holdfast tries again. Why it failed: holdfast deliveries show ID',
+  budget: 'It is sent when the budget allows: holdfast budgets',
+  in_doubt: 'It may have arrived. Holdfast asks GitHub before it sends it again.',
   held:
-    'It may have arrived and cannot be looked for. Look yourself, then: holdfast deliveries ' +
-    'confirm ID, or retry ID.',
+    'It may have arrived, and GitHub cannot be asked. Look yourself. If it is there: holdfast ' +
+    'deliveries confirm ID. If not: holdfast deliveries retry ID',
   no_address: 'Its recipient has no address on this channel.',
 }
 
@@ -40,15 +40,15 @@ export function checkDeliveries(backlog: OutboxBacklog, now: number): readonly F
 function openFinding({ open, oldest }: OutboxBacklog, now: number): readonly Finding[] {
   const count = Object.values(open).reduce((sum, of) => sum + of, 0)
   const [first] = oldest
-  if (first === undefined) return [fine('deliveries', 'nothing waits to be published')]
+  if (first === undefined) return [fine('deliveries', 'Nothing waits to be published.')]
   const waitedMs = now - first.since
   const waiting = `${counted(count, 'delivery', 'deliveries')} to be published`
-  if (waitedMs <= openMsMax) return [fine('deliveries', waiting)]
+  if (waitedMs <= openMsMax) return [fine('deliveries', `${waiting}.`)]
   const named = oldest.slice(0, namedMax).map((item) => openName(item, now))
   return [
     warning(
       'deliveries',
-      `${waiting}, oldest first: ${named.join('; ')}`,
+      `${waiting}, oldest first: ${named.join('; ')}.`,
       waitRemedies[first.wait ?? 'due'],
     ),
   ]
@@ -59,7 +59,7 @@ function openName({ deliveryId, channel, wait, since }: LingeringDelivery, now: 
 }
 
 function failedFinding({ failed, oldestFailed }: OutboxBacklog): readonly Finding[] {
-  if (failed === 0) return [fine('deliveries.failed', 'nothing was given up')]
+  if (failed === 0) return [fine('deliveries.failed', 'No failed deliveries.')]
   const named = oldestFailed
     .slice(0, namedMax)
     .map(
@@ -68,9 +68,9 @@ function failedFinding({ failed, oldestFailed }: OutboxBacklog): readonly Findin
   return [
     warning(
       'deliveries.failed',
-      `${counted(failed, 'delivery was', 'deliveries were')} given up: ${named.join('; ')}`,
-      'See why: holdfast deliveries --status FAILED. When fixed: holdfast deliveries retry ' +
-        '--all; or leave one: holdfast deliveries skip ID --reason TEXT',
+      `${counted(failed, 'delivery', 'deliveries')} failed: ${named.join('; ')}.`,
+      'See why: holdfast deliveries --status FAILED. When fixed, send them again: holdfast ' +
+        'deliveries retry --all. Or close one: holdfast deliveries skip ID --reason TEXT',
     ),
   ]
 }
@@ -79,7 +79,7 @@ function unreportedFinding(backlog: OutboxBacklog, now: number): readonly Findin
   const { unreported, unreportedCount } = backlog
   const [first] = unreported
   if (first === undefined || now - first.since <= openMsMax) {
-    return [fine('runs.unreported', 'every run that ended is shown as ended')]
+    return [fine('runs.unreported', 'Every run that ended is shown as ended.')]
   }
   const named = unreported
     .slice(0, namedMax)
@@ -87,11 +87,9 @@ function unreportedFinding(backlog: OutboxBacklog, now: number): readonly Findin
   return [
     warning(
       'runs.unreported',
-      'GitHub may still show as at work: ' +
-        `${counted(unreportedCount, 'announcement', 'announcements')} of runs that ended, ` +
-        `the oldest ${agoText(now - first.since)}: ${named.join('; ')}`,
-      'What keeps one back: holdfast why RUN_ID. When fixed: ' +
-        'holdfast deliveries retry DELIVERY_ID',
+      `${counted(unreportedCount, 'announcement', 'announcements')} of runs that ended may still ` +
+        `show as running, the oldest ${agoText(now - first.since)}: ${named.join('; ')}.`,
+      'Find the cause: holdfast why RUN_ID. When fixed: holdfast deliveries retry DELIVERY_ID',
     ),
   ]
 }
@@ -105,7 +103,7 @@ export function checkBudgets(
   const blocked = budgets.flatMap((budget) => blockedFinding(budget, keptMs, now))
   const spent = budgets.flatMap((budget) => spentFinding(budget, limits, now))
   const findings = [...blocked, ...spent]
-  return findings.length > 0 ? findings : [fine('budgets', 'no identity is kept from writing')]
+  return findings.length > 0 ? findings : [fine('budgets', 'No identity is blocked.')]
 }
 
 function blockedFinding(budget: Budget, keptMs: number, now: number): readonly Finding[] {
@@ -115,14 +113,14 @@ function blockedFinding(budget: Budget, keptMs: number, now: number): readonly F
   const lastsLong = blockedUntil - now > hourMs || now - (blockedSince ?? now) > hourMs
   const since = blockedSince === null ? '' : `, since ${new Date(blockedSince).toISOString()}`
   const what = `${until}${since} (${blockedReason ?? 'rate_limited'})`
-  if (!lastsLong) return [warning('budgets.blocked', what, remedyFor(budget))]
+  if (!lastsLong) return [warning('budgets.blocked', `${what}.`, remedyFor(budget))]
   const failing = new Date(now + keptMs).toISOString()
   const outlasts = blockedUntil > now + keptMs
   const lost = outlasts
-    ? `; what waits for it fails ${keptMs / dayMs} days after it was wanted (from now: ${failing})`
+    ? ` What waits for it fails ${keptMs / dayMs} days after it was wanted (from now: ${failing}).`
     : ''
-  const told = `${what}: for more than an hour${lost}`
-  return [problem('budgets.blocked_long', told, remedyFor(budget))]
+  const blocked = `${what}, for more than an hour.${lost}`
+  return [problem('budgets.blocked_long', blocked, remedyFor(budget))]
 }
 
 function remedyFor({ identity, blockedReason }: Budget): string {
@@ -145,9 +143,9 @@ function spentFinding(budget: Budget, limits: BudgetLimits, now: number): readon
   return [
     warning(
       'budgets.spent',
-      `${budget.identity} has made ${hour.all} of ${limits.perHour} writes within the last hour`,
-      'Progress waits; creates and ends go first. Raise HOLDFAST_COALESCE_MS so that progress ' +
-        'is shown less often.',
+      `${budget.identity} has made ${hour.all} of ${limits.perHour} writes in the last hour.`,
+      'Progress waits; new comments and results are sent first. Raise HOLDFAST_COALESCE_MS to ' +
+        'show progress less often.',
     ),
   ]
 }
@@ -159,15 +157,15 @@ export function checkAuthors(
 ): readonly Finding[] {
   if (authors.length > 0) {
     const known = authors.map(({ kind, githubId }) => `${kind} ${githubId}`)
-    return [fine('publishing.author', `published as ${known.join(', ')}`)]
+    return [fine('publishing.author', `Published as ${known.join(', ')}.`)]
   }
-  if (oldest.length === 0) return [fine('publishing.author', 'nothing was published yet')]
+  if (oldest.length === 0) return [fine('publishing.author', 'Nothing has been published yet.')]
   return [
     warning(
       'publishing.author',
-      'GitHub has not said yet who we are there, and nothing is published before it has',
-      'Does GitHub take the credentials? The findings about GitHub below tell. A server asks ' +
-        'again by itself.',
+      'Holdfast does not know its own account on GitHub yet, and publishes nothing before.',
+      'Does GitHub accept the credentials? See the findings about GitHub below. A server asks ' +
+        'again.',
     ),
   ]
 }
@@ -178,20 +176,21 @@ export function checkLimits(limits: BudgetLimits): readonly Finding[] {
   const doubts: string[] = []
   if (perHour > 0 && reached < perHour) {
     doubts.push(
-      `HOLDFAST_WRITE_SPACING_MS ${spacingMs} leaves room for ${reached} writes an hour, so that ` +
-        `HOLDFAST_WRITES_PER_HOUR ${perHour} is never reached`,
+      `HOLDFAST_WRITE_SPACING_MS ${spacingMs} allows ${reached} writes an hour, so ` +
+        `HOLDFAST_WRITES_PER_HOUR ${perHour} is never reached.`,
     )
   }
   if (perHour > 0 && perMinute > perHour) {
     doubts.push(
       `HOLDFAST_WRITES_PER_MINUTE ${perMinute} is more than HOLDFAST_WRITES_PER_HOUR ${perHour}: ` +
-        'a busy minute uses up the hour',
+        'a busy minute uses up the hour.',
     )
   }
   if (perMinute === 0 && perHour === 0) {
-    doubts.push('no budget is set, so that GitHub will say when it was too much')
+    doubts.push('No limit is set, so Holdfast writes until GitHub refuses.')
   }
-  const remedy = 'The defaults are what GitHub asks for: 1000, 80 and 500.'
+  const remedy =
+    'The defaults are what GitHub asks for: spacing 1000 ms, 80 per minute, 500 per hour.'
   if (doubts.length === 0) return []
   return doubts.map((doubt) => warning('publishing.limits', doubt, remedy))
 }

@@ -12,20 +12,20 @@ function refused(at: number): AuditRow {
 }
 
 it.each<[string, AuditRow[], number | null, string, RegExp]>([
-  ['nothing came', [], null, 'ok', /no webhook has come yet/],
+  ['nothing came', [], null, 'ok', /No webhook has arrived yet./],
   [
     'all were refused',
     [refused(now - minute)],
     null,
     'problem',
-    /in the last day, the last from 192\.0\.2\.7 .*none was ever/,
+    /in the last day, the last from 192\.0\.2\.7 .*None was ever/,
   ],
   [
     'refused since the last good one',
     [refused(now - minute)],
     now - 2 * minute,
     'warning',
-    /none was accepted since/,
+    /None was accepted since/,
   ],
   [
     'put right since',
@@ -34,7 +34,7 @@ it.each<[string, AuditRow[], number | null, string, RegExp]>([
     'ok',
     /accepted at .* after some with a wrong signature/,
   ],
-  ['over a day ago', [refused(now - 25 * 60 * minute)], null, 'ok', /no webhook/],
+  ['over a day ago', [refused(now - 25 * 60 * minute)], null, 'ok', /No webhook/],
 ])('%s', (_name, rows, acceptedAt, level, told) => {
   const [finding] = checkSignatures(judgeSignatures(rows, acceptedAt, now))
   expect(finding).toMatchObject({ level, detail: expect.stringMatching(told) })

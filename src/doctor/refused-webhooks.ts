@@ -12,19 +12,18 @@ export function checkSignatures(signatures: Signatures): readonly Finding[] {
   const { refused, acceptedAt } = signatures
   const [last] = refused
   if (last === undefined) return [fine(check, acceptedWords(signatures))]
-  const told =
-    `webhooks with a wrong signature were refused in the last day, the last from ` +
-    `${String(last.data['address'])} ` +
-    `before ${new Date(last.at).toISOString()}`
+  const refusedText =
+    'Webhooks with a wrong signature were refused in the last day, the last from ' +
+    `${String(last.data['address'])} before ${new Date(last.at).toISOString()}.`
   const remedy =
     `Set the same secret in the webhook on GitHub and in ${options.githubWebhookSecrets.env}, ` +
-    'then redeliver one there. What was refused: holdfast catchup takes it in for an App.'
-  if (acceptedAt === null) return [problem(check, `${told}; none was ever accepted`, remedy)]
-  return [warning(check, `${told}; none was accepted since`, remedy)]
+    'then redeliver one there. With an App, holdfast catchup processes the refused ones.'
+  if (acceptedAt === null) return [problem(check, `${refusedText} None was ever accepted.`, remedy)]
+  return [warning(check, `${refusedText} None was accepted since.`, remedy)]
 }
 
 function acceptedWords({ acceptedAt, someBefore }: Signatures): string {
-  if (acceptedAt === null) return 'no webhook has come yet'
-  const since = `the last webhook was accepted at ${new Date(acceptedAt).toISOString()}`
-  return someBefore ? `${since}, after some with a wrong signature` : since
+  if (acceptedAt === null) return 'No webhook has arrived yet.'
+  const since = `The last webhook was accepted at ${new Date(acceptedAt).toISOString()}`
+  return someBefore ? `${since}, after some with a wrong signature.` : `${since}.`
 }

@@ -6,7 +6,7 @@ import { problem, type Finding } from '../domain/finding.ts'
 import { HoldfastError } from '../errors.ts'
 
 export interface Report {
-  /** False when there is a problem; warnings may be lived with. */
+  /** False when there is a problem; warnings alone leave it true. */
   readonly ok: boolean
   readonly findings: readonly Finding[]
 }
@@ -37,6 +37,7 @@ async function lookSafely({ name, look }: Check): Promise<readonly Finding[]> {
 
 export function failedCheck(name: string, error: unknown): Finding {
   const hint = error instanceof HoldfastError ? error.hint : undefined
-  const told = error instanceof Error && error.message !== '' ? error.message : 'it did not say why'
-  return problem(name, told, hint ?? 'Mend what the message names, then run doctor again.')
+  const cause =
+    error instanceof Error && error.message !== '' ? error.message : 'The cause is unknown.'
+  return problem(name, cause, hint ?? 'Fix what the message names, then run doctor again.')
 }

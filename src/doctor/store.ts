@@ -15,12 +15,12 @@ export function checkDatabase(look: DatabaseLook, settings: Settings): readonly 
     return [
       warning(
         'store',
-        `${look.engine}: there is no store at ${place} yet`,
-        'The first start makes it: holdfast serve. Or is the store somewhere else?',
+        `${look.engine}: no store exists yet at ${place}`,
+        'The first start creates it: holdfast serve. Or is the store somewhere else?',
       ),
     ]
   }
-  const unread = look.readThrough === false ? ' (too large to be read through for damage)' : ''
+  const unread = look.readThrough === false ? ' (too large to be checked for damage)' : ''
   return [
     fine('store', `${look.engine} answers at ${place}${unread}`),
     ...checkSchema(look),
@@ -31,25 +31,24 @@ export function checkDatabase(look: DatabaseLook, settings: Settings): readonly 
 
 export function checkSchema({ schema }: DatabaseLook): readonly Finding[] {
   const { version, missing } = schema
-  if (missing.length === 0) return [fine('store.schema', `schema ${version} is current`)]
+  if (missing.length === 0) return [fine('store.schema', `Schema ${version} is current.`)]
   const to = missing.at(-1)?.version ?? version
   return [
     warning(
       'store.schema',
-      `schema ${version} is behind this program's ${to}; runs and webhooks were not looked at`,
-      'Bring it up to date: holdfast migrate. The next start of a server does it too.',
+      `Schema ${version} is older than this program's ${to}. Runs and webhooks were not checked.`,
+      'Migrate it: holdfast migrate. The next start of a server does it too.',
     ),
   ]
 }
 
 export function checkDurability({ doubts }: DatabaseLook): readonly Finding[] {
-  if (doubts.length === 0)
-    return [fine('store.durability', 'what is answered survives a power cut')]
+  if (doubts.length === 0) return [fine('store.durability', 'Data survives a power cut.')]
   return [
     problem(
       'store.durability',
-      `what was answered may be lost in a power cut: ${doubts.join(', ')}`,
-      'Set it back to its default; Holdfast promises nothing without it.',
+      `Data may be lost in a power cut: ${doubts.join(', ')}.`,
+      'Set it back to its default. Without it Holdfast cannot keep its promises.',
     ),
   ]
 }
@@ -58,13 +57,13 @@ export function checkClock({ clockAheadMs }: DatabaseLook): readonly Finding[] {
   if (clockAheadMs === null) return []
   const seconds = (Math.abs(clockAheadMs) / 1000).toFixed(1)
   const side = clockAheadMs < 0 ? 'behind' : 'ahead of'
-  const told = `the database's clock is ${seconds} s ${side} this machine's`
-  if (Math.abs(clockAheadMs) <= clockMsMax) return [fine('store.clock', told)]
+  const gap = `The clock of the database is ${seconds} s ${side} the clock of this machine.`
+  if (Math.abs(clockAheadMs) <= clockMsMax) return [fine('store.clock', gap)]
   return [
     warning(
       'store.clock',
-      told,
-      'Leases are safe, they go by the database. Set both machines by NTP so that times agree.',
+      gap,
+      'Leases are safe: they use the clock of the database. Set both clocks by NTP.',
     ),
   ]
 }
@@ -75,21 +74,21 @@ export function checkStoreMode({ mode }: StoreVitals, settings: Settings): reado
   const remedy =
     mode === 'sandbox'
       ? 'Use another HOLDFAST_DATABASE_URL or HOLDFAST_DATA_DIR for the live store.'
-      : 'Give the GitHub credentials and GITHUB_WEBHOOK_SECRET it was used with, or another store.'
+      : 'Set the GitHub credentials and GITHUB_WEBHOOK_SECRET it was used with, or another store.'
   return [
-    problem('store.mode', `the store is ${mode}, but the settings say ${settings.mode}`, remedy),
+    problem('store.mode', `The store is ${mode}, but the settings say ${settings.mode}.`, remedy),
   ]
 }
 
 export function checkServed({ aliveAt }: StoreVitals, nowMs: number): readonly Finding[] {
   const remedy = 'Start one: holdfast serve'
   if (aliveAt === null) {
-    return [warning('server', 'no server has ever served this store', remedy)]
+    return [warning('server', 'No server has used this store yet.', remedy)]
   }
   const seconds = Math.max(0, Math.round((nowMs - aliveAt) / 1000))
   if (isActive(aliveAt, nowMs)) {
-    return [fine('server', `a server was here ${seconds} s ago`)]
+    return [fine('server', `A server was active ${seconds} s ago.`)]
   }
   const since = new Date(aliveAt).toISOString()
-  return [warning('server', `no server has served this store since ${since}`, remedy)]
+  return [warning('server', `No server has been active since ${since}.`, remedy)]
 }

@@ -55,7 +55,7 @@ export interface Claim {
 }
 
 /** What the store saw after it held the subject's lock. */
-export interface ClaimSight {
+export interface ClaimFacts {
   readonly subject: Subject
   readonly same: Run | null
   /** The subject's other active runs: all where the claim supersedes, else the one ahead. */
@@ -68,7 +68,7 @@ export interface ClaimSight {
   readonly pastRound: number
 }
 
-export interface ClaimVerdict {
+export interface ClaimDecision {
   readonly reason: ClaimReason
   readonly process: boolean
   /**

@@ -50,7 +50,7 @@ export class AppCredentials implements Credentials {
     this.#transport = transport
     this.#installations = new Remembered(clock)
     this.#tokens = new Remembered(clock)
-    this.#askAsApp = createAsk(transport.octokit, {
+    this.#askAsApp = createAsk(transport.send, {
       authorization: async () => this.#jwt(),
       // The refusal's own date has corrected our idea of GitHub's time.
       refused: () => true,

@@ -4,11 +4,11 @@
  * What must hold: after a 401 the call is repeated once, with new credentials, and never twice. An
  * answer of another form is no answer.
  */
-import type { Octokit } from '@octokit/core'
 import type { z } from 'zod'
 import type { Reply } from '../github.ts'
 import type { Actor, Credentials } from './credentials.ts'
 import { GitHubError, isGitHubError, trouble } from './errors.ts'
+import type { Send } from './transport.ts'
 
 export type Ask = <T>(
   actor: Actor,
@@ -20,21 +20,20 @@ export type Ask = <T>(
   sendBy?: number,
 ) => Promise<Reply<T>>
 
-export function createAsk(octokit: Octokit, credentials: Credentials): Ask {
+export function createAsk(send: Send, credentials: Credentials): Ask {
   return async (actor, form, route, parameters, sendBy) => {
     const first = await credentials.authorization(actor)
     try {
-      return await send(first)
+      return await askAs(first)
     } catch (error) {
       if (isGitHubError(error, 'not_found')) credentials.unseen(actor)
       if (!isGitHubError(error, 'unauthorized') || first === null) throw error
       if (!credentials.refused(actor, first)) throw error
     }
-    return await send(await credentials.authorization(actor))
+    return await askAs(await credentials.authorization(actor))
 
-    async function send(authorization: string | null) {
-      const headers = authorization === null ? {} : { authorization }
-      const answer = await octokit.request(route, { ...parameters, headers, request: { sendBy } })
+    async function askAs(authorization: string | null) {
+      const answer = await send(route, parameters ?? {}, authorization, sendBy)
       const answered = answer.headers
       const read = form.safeParse(answer.data)
       if (read.success) return { data: read.data, headers: answered }

@@ -1,4 +1,4 @@
-/** Whether an App's webhooks find us, can be trusted and are accepted. */
+/** Whether an App's webhooks reach this server, are signed and are accepted. */
 import { z } from 'zod'
 import { fine, problem, warning, type Finding } from '../domain/finding.ts'
 import type { Setup } from './check-setup.ts'
@@ -31,7 +31,7 @@ export async function checkAppHook({ ask, options }: Setup, place: string): Prom
     ]
     return findings.length > 0
       ? findings
-      : [fine(check, `webhooks go to ${withoutQuery(hook.url)}`)]
+      : [fine(check, `Webhooks go to ${withoutQuery(hook.url)}`)]
   } catch (error) {
     if (isGitHubError(error, 'not_found')) return [noHook(settings, address)]
     if (error instanceof GitHubError) return [unaskable(check, error)]
@@ -47,18 +47,18 @@ export async function checkAppDeliveries({ ask }: Setup, place: string): Promise
     const route = 'GET /app/hook/deliveries'
     const { data } = await ask('app', form, route, { per_page: deliveriesRead })
     const [last] = data
-    if (last === undefined) return [fine(name, 'GitHub has sent no webhook in the last 3 days')]
+    if (last === undefined) return [fine(name, 'GitHub has sent no webhook in the last 3 days.')]
     const accepted = data.findIndex(({ answered }) => isAccepted(answered))
     const failed = accepted === -1 ? data : data.slice(0, accepted)
     if (failed.length === 0) {
       const at = new Date(last.deliveredAt).toISOString()
       return [
-        fine(name, `the last webhook was accepted (${last.answered ?? 'no status'}) at ${at}`),
+        fine(name, `The last webhook was accepted (${last.answered ?? 'no status'}) at ${at}.`),
       ]
     }
     const many = failed.length < deliveriesRead ? `${failed.length}` : `${failed.length} or more`
-    const told = failed.length === 1 ? 'the last webhook' : `the last ${many} webhooks`
-    return [failedDeliveries(name, told, failed[0]?.answered ?? null, place)]
+    const which = failed.length === 1 ? 'The last webhook' : `The last ${many} webhooks`
+    return [failedDeliveries(name, which, failed[0]?.answered ?? null, place)]
   } catch (error) {
     if (error instanceof GitHubError) return [unaskable(name, error)]
     throw error
@@ -71,31 +71,31 @@ const isAccepted = (answered: number | null): boolean =>
 
 function failedDeliveries(
   name: string,
-  told: string,
+  which: string,
   answered: number | null,
   place: string,
 ): Finding {
   if (answered === 401) {
     return problem(
       name,
-      `${told} from GitHub ended with 401: the signature does not fit`,
+      `${which} from GitHub ended with 401: the signature is wrong.`,
       `${place} → General → Webhook: set the same secret as in GITHUB_WEBHOOK_SECRET. Then ` +
-        'take in what was refused: holdfast catchup',
+        'process what was refused: holdfast catchup',
     )
   }
   const ended =
     answered === 0 || answered === null ? 'could not be delivered' : `ended with ${answered}`
   return warning(
     name,
-    `${told} from GitHub ${ended}`,
+    `${which} from GitHub ${ended}.`,
     `See the answers: ${place} → Advanced → Recent deliveries. Is this server, or a proxy ` +
-      'before it, reachable under the Webhook URL? What was missed: holdfast catchup',
+      'before it, reachable at the Webhook URL? Process what was missed: holdfast catchup',
   )
 }
 
 function noHook(settings: string, address: string): Finding {
   const remedy = `${settings}: tick Active and set the Webhook URL to ${address}.`
-  return problem(check, 'the App has no webhook address', remedy)
+  return problem(check, 'The App has no webhook address.', remedy)
 }
 
 function checkAddress(url: string, publicUrl: string | null, settings: string): Finding[] {
@@ -105,28 +105,30 @@ function checkAddress(url: string, publicUrl: string | null, settings: string): 
     return [
       problem(
         check,
-        `webhooks go to ${shown}, not to us`,
-        `${remedy} Or correct HOLDFAST_PUBLIC_URL, if that is what is wrong.`,
+        `Webhooks go to ${shown}, not to this server.`,
+        `${remedy} Or correct HOLDFAST_PUBLIC_URL if that is wrong.`,
       ),
     ]
   }
   if (shown.endsWith(webhookPath)) return []
-  return [problem(check, `webhooks go to ${shown}, which does not end with ${webhookPath}`, remedy)]
+  return [
+    problem(check, `Webhooks go to ${shown}, which does not end with ${webhookPath}.`, remedy),
+  ]
 }
 
 function checkContent(hook: Hook, settings: string): Finding[] {
   const findings: Finding[] = []
   if (hook.content_type !== 'json') {
     const remedy = `${settings}: set the content type to application/json.`
-    findings.push(problem(check, 'webhooks come as a form, not as JSON', remedy))
+    findings.push(problem(check, 'Webhooks are sent as a form, not as JSON.', remedy))
   }
   if (hook.secret == null || hook.secret === '') {
     const remedy = `${settings}: set the secret to that of GITHUB_WEBHOOK_SECRET.`
-    findings.push(problem(check, 'webhooks are not signed, so all of them are refused', remedy))
+    findings.push(problem(check, 'Webhooks are not signed, so all are refused.', remedy))
   }
   if (hook.insecure_ssl != null && String(hook.insecure_ssl) !== '0') {
     const remedy = `${settings} → SSL verification: enable it.`
-    findings.push(warning(check, 'GitHub does not verify the certificate it sends to', remedy))
+    findings.push(warning(check, 'GitHub does not verify the certificate of this server.', remedy))
   }
   return findings
 }

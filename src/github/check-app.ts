@@ -38,7 +38,7 @@ export async function checkApp(setup: Setup): Promise<Finding[]> {
     return [
       problem(
         'github.credentials',
-        `GitHub does not accept the App id with this private key (${error.status ?? 'no status'})`,
+        `GitHub rejects the App id with this private key (${error.status ?? 'no status'}).`,
         'On GitHub: Settings → Developer settings → GitHub Apps → the App → General: compare the ' +
           'App id with GITHUB_APP_ID, and make a new private key for GITHUB_PRIVATE_KEY if ' +
           'needed. On GitHub Enterprise, GITHUB_API_URL must be its own.',
@@ -47,7 +47,10 @@ export async function checkApp(setup: Setup): Promise<Finding[]> {
   }
   const place = `On GitHub: Settings → Developer settings → GitHub Apps → ${app.name}`
   return [
-    fine('github.credentials', `the App is accepted; we act as ${app.slug}[bot] (App ${app.id})`),
+    fine(
+      'github.credentials',
+      `GitHub accepts the App. It acts as ${app.slug}[bot] (App ${app.id}).`,
+    ),
     ...checkPermissions(app, place),
     ...checkEvents(app, setup.options.events, place),
     ...(await checkAppHook(setup, place)),
@@ -59,11 +62,11 @@ export async function checkApp(setup: Setup): Promise<Finding[]> {
 function checkPermissions({ permissions }: Grants, place: string): Finding[] {
   const check = 'github.permissions'
   const missing = missingPermissions(permissions)
-  if (missing.length === 0) return [fine(check, 'the App asks for all the permissions it needs')]
+  if (missing.length === 0) return [fine(check, 'The App requests all the permissions it needs.')]
   return missing.map(({ name, label, access }) =>
     problem(
       check,
-      `the App lacks ${name}: ${access}`,
+      `The App does not request the permission ${name}: ${access}.`,
       `${place} → Permissions & events → Repository permissions → ${label}: ` +
         `${accessLabel[access]}. Then accept the change in each installation.`,
     ),
@@ -73,11 +76,12 @@ function checkPermissions({ permissions }: Grants, place: string): Finding[] {
 function checkEvents({ events }: Grants, needed: readonly string[], place: string): Finding[] {
   const check = 'github.events'
   const missing = needed.filter((name) => !events.includes(name))
-  if (missing.length === 0) return [fine(check, 'the App hears of all the events it needs')]
+  if (missing.length === 0)
+    return [fine(check, 'The App is subscribed to all the events it needs.')]
   return missing.map((name) =>
     problem(
       check,
-      `the App does not hear of ${name}`,
+      `The App is not subscribed to ${name}.`,
       `${place} → Permissions & events → Subscribe to events: tick ${eventLabel(name)}.`,
     ),
   )
@@ -91,23 +95,25 @@ async function checkInstallations(setup: Setup, app: Grants, place: string): Pro
     const route = 'GET /app/installations'
     const { data } = await setup.ask('app', installationsForm, route, { per_page: 100 })
     if (data.length === 0) {
-      return [problem(check, 'the App is installed nowhere', `${install}: choose an account.`)]
+      return [problem(check, 'The App is not installed.', `${install}: choose an account.`)]
     }
     const findings = data.flatMap(({ account, suspended_at, permissions }) => {
       const where = account?.login ?? account?.slug ?? 'an account'
       if (suspended_at != null) {
         const remedy = `${install} → ${where}: unsuspend it, or uninstall it.`
-        return [warning(check, `the installation for ${where} is suspended`, remedy)]
+        return [warning(check, `The installation for ${where} is suspended.`, remedy)]
       }
       const unaccepted = missingPermissions(permissions).filter(({ name, access }) =>
         reachesAccess(app.permissions[name], access),
       )
       if (unaccepted.length === 0) return []
       const names = unaccepted.map(({ name, access }) => `${name}: ${access}`).join(', ')
-      const remedy = `An owner of ${where} accepts it: Settings → GitHub Apps → Review request.`
-      return [problem(check, `${where} has not granted ${names}`, remedy)]
+      const remedy = `An owner of ${where} must accept it: Settings → GitHub Apps → Review request.`
+      return [problem(check, `${where} has not granted ${names}.`, remedy)]
     })
-    return findings.length > 0 ? findings : [fine(check, `installed for ${count(data.length)}`)]
+    return findings.length > 0
+      ? findings
+      : [fine(check, `The App is installed for ${count(data.length)}.`)]
   } catch (error) {
     if (error instanceof GitHubError) return [unaskable(check, error)]
     throw error

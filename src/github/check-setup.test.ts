@@ -44,13 +44,13 @@ describe('with a token', () => {
   it('all is told, and that webhooks are to be looked at by hand', async () => {
     const findings = await setUp(scoped('gist, repo'), { publicUrl }).checkSetup()
     expect(told(findings)).toEqual([
-      `ok github.api: ${api.url} answers`,
-      'ok github.credentials: the token is accepted; we act as acme-bot (user 42)',
-      'ok github.scopes: the token has the scope repo',
-      'warning github.webhook: with a token the webhooks are set up by hand and cannot be looked ' +
-        'at from here',
-      'ok github.rate_limit: 4990 of 5000 calls left this hour',
-      "ok github.clock: our clock and GitHub's agree within a minute",
+      `ok github.api: GitHub answers at ${api.url}`,
+      'ok github.credentials: GitHub accepts the token. It acts as acme-bot (user 42).',
+      'ok github.scopes: The token has the scope repo.',
+      'warning github.webhook: With a token, webhooks are set up by hand and cannot be checked ' +
+        'from here.',
+      'ok github.rate_limit: 4990 of 5000 calls left this hour.',
+      'ok github.clock: The clocks of this machine and GitHub agree within a minute.',
     ])
     const { remedy } = findings.find(({ check }) => check === 'github.webhook')!
     expect(remedy).toContain('https://hooks.acme.example/webhooks/github')
@@ -61,8 +61,8 @@ describe('with a token', () => {
 
   it.each([
     ['public_repo', 'ok github.scopes'],
-    ['', 'problem github.scopes: the token has neither the scope repo nor public_repo'],
-    ['repo:status, read:org', 'problem github.scopes: the token has neither'],
+    ['', 'problem github.scopes: The token has neither the scope repo nor public_repo.'],
+    ['repo:status, read:org', 'problem github.scopes: The token has neither'],
   ])('the scopes %j: %s', async (scopes, line) => {
     const findings = await setUp(scoped(scopes)).checkSetup()
     expect(told(findings)).toContainEqual(expect.stringContaining(line))
@@ -78,8 +78,8 @@ describe('with a token', () => {
 
   it.each<[number, string]>([
     [401, 'problem github.credentials: GitHub refuses the token'],
-    [403, 'warning github.credentials: GitHub takes the token but does not say whose it is'],
-    [404, 'problem github.credentials: what answers does not know GET /user'],
+    [403, 'warning github.credentials: GitHub accepts the token but does not say whose it is.'],
+    [404, 'problem github.credentials: The server at GITHUB_API_URL does not know GET /user'],
   ])('%i: %s', async (status, line) => {
     const lines = troubles(await setUp({ status }).checkSetup())
     expect(lines[0]).toContain(line)
@@ -88,9 +88,9 @@ describe('with a token', () => {
   it.each<[string, Said, string]>([
     ['few left', rate(499), 'warning github.rate_limit: 499 of 5000'],
     ['enough left', rate(500), 'ok github.rate_limit: 500 of 5000'],
-    ['an Enterprise without limits', { status: 404 }, 'ok github.rate_limit: this GitHub has no'],
-    ['a limit', { status: 429 }, 'warning github.rate_limit: GitHub wants to be left alone until'],
-    ['no answer', { status: 502 }, 'warning github.rate_limit: could not be looked at'],
+    ['an Enterprise without limits', { status: 404 }, 'ok github.rate_limit: This GitHub has no'],
+    ['a limit', { status: 429 }, 'warning github.rate_limit: GitHub asked us to wait until'],
+    ['no answer', { status: 502 }, 'warning github.rate_limit: It could not be checked'],
   ])('calls left: %s', async (_name, said, line) => {
     const github = setUp(scoped('repo'))
     api.on('GET /rate_limit', said)
@@ -98,8 +98,8 @@ describe('with a token', () => {
   })
 
   it.each<[number, string]>([
-    [-3_600_000, "warning github.clock: our clock is 3600 s ahead of GitHub's"],
-    [61_000, "warning github.clock: our clock is 61 s behind GitHub's"],
+    [-3_600_000, "warning github.clock: The clock of this machine is 3600 s ahead of GitHub's"],
+    [61_000, "warning github.clock: The clock of this machine is 61 s behind GitHub's"],
     [60_000, 'ok github.clock'],
   ])('a clock %i ms ahead: %s', async (aheadMs, line) => {
     const findings = await setUp(scoped('repo'), { aheadMs }).checkSetup()
@@ -110,9 +110,9 @@ describe('with a token', () => {
 describe('an API that does not serve', () => {
   it.each<[string, Said, string]>([
     ['broken', { status: 502 }, 'problem github.api: GET /user: GitHub answered 502'],
-    ['moved', { status: 301, headers: { location: '/x' } }, 'sends us elsewhere (301)'],
+    ['moved', { status: 301, headers: { location: '/x' } }, 'redirects to another address (301)'],
     ['no API', { body: '<html>Sign in</html>' }, 'problem github.api: GET /user: GitHub answered'],
-    ['limited', { status: 429 }, 'warning github.api: GitHub wants to be left alone until'],
+    ['limited', { status: 429 }, 'warning github.api: GitHub asked us to wait until'],
   ])('%s', async (_name, said, line) => {
     api.on('GET /user', said)
     const [finding] = told(await clientOf(api.url).github.checkSetup())
@@ -123,7 +123,7 @@ describe('an API that does not serve', () => {
     const { url } = api
     await api.close()
     const findings = await clientOf(url).github.checkSetup()
-    expect(told(findings)).toEqual([`problem github.api: no connection to ${url} (ECONNREFUSED)`])
+    expect(told(findings)).toEqual([`problem github.api: No connection to ${url} (ECONNREFUSED).`])
     api = await startFakeApi()
   })
 
@@ -136,7 +136,7 @@ describe('an API that does not serve', () => {
       afterInBackground: () => () => undefined,
     }
     const findings = await clientOf(api.url, { scheduler }).github.checkSetup()
-    expect(told(findings)).toEqual(['problem github.api: the check itself failed with RangeError'])
+    expect(told(findings)).toEqual(['problem github.api: The check itself failed with RangeError.'])
   })
 })
 
@@ -200,15 +200,15 @@ describe('as an App', () => {
 
   it('all is well', async () => {
     expect(told(await setUp().checkSetup())).toEqual([
-      `ok github.api: ${api.url} answers`,
-      'ok github.credentials: the App is accepted; we act as holdfast-bot[bot] (App 12)',
-      'ok github.permissions: the App asks for all the permissions it needs',
-      'ok github.events: the App hears of all the events it needs',
-      'ok github.webhook: webhooks go to https://hooks.acme.example/webhooks/github',
-      'ok github.deliveries: GitHub has sent no webhook in the last 3 days',
-      'ok github.installations: installed for 1 account',
-      'ok github.rate_limit: 5000 of 5000 calls left this hour',
-      "ok github.clock: our clock and GitHub's agree within a minute",
+      `ok github.api: GitHub answers at ${api.url}`,
+      'ok github.credentials: GitHub accepts the App. It acts as holdfast-bot[bot] (App 12).',
+      'ok github.permissions: The App requests all the permissions it needs.',
+      'ok github.events: The App is subscribed to all the events it needs.',
+      'ok github.webhook: Webhooks go to https://hooks.acme.example/webhooks/github',
+      'ok github.deliveries: GitHub has sent no webhook in the last 3 days.',
+      'ok github.installations: The App is installed for 1 account.',
+      'ok github.rate_limit: 5000 of 5000 calls left this hour.',
+      'ok github.clock: The clocks of this machine and GitHub agree within a minute.',
     ])
   })
 
@@ -216,8 +216,8 @@ describe('as an App', () => {
     const github = setUp()
     api.on('GET /app', { status })
     expect(troubles(await github.checkSetup())[0]).toBe(
-      'problem github.credentials: GitHub does not accept the App id with this private key ' +
-        `(${status})`,
+      'problem github.credentials: GitHub rejects the App id with this private key ' +
+        `(${status}).`,
     )
   })
 
@@ -234,7 +234,7 @@ describe('as an App', () => {
     const [finding, ...others] = findings.filter(({ check }) => check === 'github.permissions')
     expect(others).toEqual([])
     expect(finding).toMatchObject({ level: 'problem' })
-    expect(finding!.detail).toContain(`the App lacks ${name}: `)
+    expect(finding!.detail).toContain(`The App does not request the permission ${name}: `)
     expect(finding!.remedy).toContain(`Holdfast Bot → Permissions & events`)
     expect(finding!.remedy).toContain(remedy)
   })
@@ -247,25 +247,29 @@ describe('as an App', () => {
   it('each event that is missing is named', async () => {
     const findings = await setUp({ app: { events: ['push', 'issues'] } }).checkSetup()
     expect(troubles(findings)).toEqual([
-      'problem github.events: the App does not hear of pull_request',
-      'problem github.events: the App does not hear of check_run',
-      'problem github.events: the App does not hear of issue_comment',
+      'problem github.events: The App is not subscribed to pull_request.',
+      'problem github.events: The App is not subscribed to check_run.',
+      'problem github.events: The App is not subscribed to issue_comment.',
     ])
     expect(findings.find(({ level }) => level === 'problem')!.remedy).toContain('tick Pull request')
   })
 
   const elsewhere = 'https://old.acme.example/webhooks/github'
   it.each<[string, World, string]>([
-    ['none', { hook: null }, 'problem github.webhook: the App has no webhook address'],
-    ['an empty address', { hook: { url: '' } }, 'the App has no webhook address'],
-    ['another address', { hook: { url: elsewhere } }, `webhooks go to ${elsewhere}, not to us`],
+    ['none', { hook: null }, 'problem github.webhook: The App has no webhook address.'],
+    ['an empty address', { hook: { url: '' } }, 'The App has no webhook address.'],
+    [
+      'another address',
+      { hook: { url: elsewhere } },
+      `Webhooks go to ${elsewhere}, not to this server.`,
+    ],
     [
       'another path, with nothing to compare',
       { hook: { url: 'https://old.acme.example/hook?key=hunter2' }, publicUrl: null },
-      'webhooks go to https://old.acme.example/hook, which does not end with /webhooks/github',
+      'Webhooks go to https://old.acme.example/hook, which does not end with /webhooks/github',
     ],
-    ['a form', { hook: { content_type: 'form' } }, 'webhooks come as a form, not as JSON'],
-    ['no secret', { hook: { secret: undefined } }, 'webhooks are not signed'],
+    ['a form', { hook: { content_type: 'form' } }, 'Webhooks are sent as a form, not as JSON.'],
+    ['no secret', { hook: { secret: undefined } }, 'Webhooks are not signed'],
     ['any certificate', { hook: { insecure_ssl: 1 } }, 'warning github.webhook: GitHub does not'],
     ['no address at all', { hook: { url: 'nowhere' } }, 'an address that cannot be read'],
   ])('a webhook with %s', async (_name, world, line) => {
@@ -289,17 +293,17 @@ describe('as an App', () => {
   })
 
   it.each<[readonly (number | null)[], string]>([
-    [[200, 401], 'ok github.deliveries: the last webhook was accepted (200) at 2026-11-15T11:00'],
-    [[null], 'ok github.deliveries: the last webhook was accepted (no status)'],
+    [[200, 401], 'ok github.deliveries: The last webhook was accepted (200) at 2026-11-15T11:00'],
+    [[null], 'ok github.deliveries: The last webhook was accepted (no status)'],
     [
       [401, 401, 202],
-      'problem github.deliveries: the last 2 webhooks from GitHub ended with 401: the signature ' +
-        'does not fit',
+      'problem github.deliveries: The last 2 webhooks from GitHub ended with 401: the signature ' +
+        'is wrong.',
     ],
-    [[401], 'problem github.deliveries: the last webhook from GitHub ended with 401'],
-    [Array.from({ length: 30 }, () => 401), 'the last 30 or more webhooks from GitHub ended with'],
-    [[502, 200], 'warning github.deliveries: the last webhook from GitHub ended with 502'],
-    [[0, 200], 'warning github.deliveries: the last webhook from GitHub could not be delivered'],
+    [[401], 'problem github.deliveries: The last webhook from GitHub ended with 401'],
+    [Array.from({ length: 30 }, () => 401), 'The last 30 or more webhooks from GitHub ended with'],
+    [[502, 200], 'warning github.deliveries: The last webhook from GitHub ended with 502'],
+    [[0, 200], 'warning github.deliveries: The last webhook from GitHub could not be delivered'],
   ])('its last webhooks were answered %j', async (answered, line) => {
     const findings = await setUp({ answered }).checkSetup()
     expect(told(findings)).toContainEqual(expect.stringContaining(line))
@@ -309,9 +313,7 @@ describe('as an App', () => {
 
   it('installed nowhere, suspended, or not granted what it asks for', async () => {
     const nowhere = await setUp({ installations: [] }).checkSetup()
-    expect(troubles(nowhere)).toEqual([
-      'problem github.installations: the App is installed nowhere',
-    ])
+    expect(troubles(nowhere)).toEqual(['problem github.installations: The App is not installed.'])
     const old = { ...permissions, checks: 'read', statuses: undefined }
     const partly = await setUp({
       installations: [
@@ -321,8 +323,8 @@ describe('as an App', () => {
       ],
     }).checkSetup()
     expect(troubles(partly)).toEqual([
-      'warning github.installations: the installation for sleepy is suspended',
-      'problem github.installations: slow has not granted statuses: write, checks: write',
+      'warning github.installations: The installation for sleepy is suspended.',
+      'problem github.installations: slow has not granted statuses: write, checks: write.',
     ])
   })
 
@@ -334,9 +336,9 @@ describe('as an App', () => {
     api.on('GET /app/installations?per_page=100', { status: 503, headers })
     const lines = troubles(await github.checkSetup())
     expect(lines).toHaveLength(8)
-    expect(lines[4]).toContain('warning github.webhook: could not be looked at')
-    expect(lines[5]).toContain('warning github.deliveries: could not be looked at')
-    expect(lines[6]).toContain('warning github.installations: could not be looked at')
-    expect(lines[7]).toContain('warning github.rate_limit: could not be looked at')
+    expect(lines[4]).toContain('warning github.webhook: It could not be checked')
+    expect(lines[5]).toContain('warning github.deliveries: It could not be checked')
+    expect(lines[6]).toContain('warning github.installations: It could not be checked')
+    expect(lines[7]).toContain('warning github.rate_limit: It could not be checked')
   })
 })

@@ -1,7 +1,8 @@
 /**
- * For `doctor`: is GitHub there, does it know us, may we do our work, and do its webhooks find us.
+ * For `doctor`: does GitHub answer, does it accept the credentials, are the permissions enough, and
+ * do its webhooks arrive.
  *
- * What must hold: never rejects, and every finding that is not well says what a person can do.
+ * What must hold: never rejects, and every finding that is not good says what a person can do.
  */
 import { z } from 'zod'
 import { fine, problem, warning, type Finding } from '../domain/finding.ts'
@@ -35,7 +36,7 @@ export async function checkSetup(setup: Setup): Promise<readonly Finding[]> {
   try {
     findings.push(...(await (setup.isApp ? checkApp(setup) : checkToken(setup))))
     if (!findings.some(isStandingInTheWay)) findings.push(await checkRate(setup))
-    findings.unshift(fine('github.api', `${shown(setup.options.apiUrl)} answers`))
+    findings.unshift(fine('github.api', `GitHub answers at ${shown(setup.options.apiUrl)}`))
   } catch (error) {
     findings.push(unreachable(error, shown(setup.options.apiUrl)))
   }
@@ -52,7 +53,7 @@ async function checkRate({ ask }: Setup): Promise<Finding> {
   try {
     const { limit, remaining, reset } = (await ask('account', rateForm, 'GET /rate_limit')).data
       .resources.core
-    const left = `${remaining} of ${limit} calls left this hour`
+    const left = `${remaining} of ${limit} calls left this hour.`
     if (remaining >= limit * fewLeft) return fine(check, left)
     const until = new Date(reset * 1000).toISOString()
     return warning(
@@ -63,7 +64,7 @@ async function checkRate({ ask }: Setup): Promise<Finding> {
   } catch (error) {
     if (!(error instanceof GitHubError)) throw error
     // GitHub Enterprise answers so while limits are off.
-    if (error.kind === 'not_found') return fine(check, 'this GitHub has no limits')
+    if (error.kind === 'not_found') return fine(check, 'This GitHub has no limits.')
     return unaskable(check, error)
   }
 }
@@ -73,13 +74,13 @@ function checkClock(transport: Transport): Finding[] {
   if (aheadMs === null) return []
   const seconds = Math.round(Math.abs(aheadMs) / 1000)
   if (Math.abs(aheadMs) <= clockAheadMsMax) {
-    return [fine('github.clock', "our clock and GitHub's agree within a minute")]
+    return [fine('github.clock', 'The clocks of this machine and GitHub agree within a minute.')]
   }
   const side = aheadMs > 0 ? 'behind' : 'ahead of'
   return [
     warning(
       'github.clock',
-      `our clock is ${seconds} s ${side} GitHub's`,
+      `The clock of this machine is ${seconds} s ${side} GitHub's.`,
       'Let the machine set its clock by NTP (timedatectl set-ntp true).',
     ),
   ]
@@ -90,15 +91,15 @@ function unreachable(error: unknown, apiUrl: string): Finding {
   if (isGitHubError(error, 'network')) {
     return problem(
       check,
-      `no connection to ${apiUrl} (${error.failure ?? 'unknown'})`,
-      'Check GITHUB_API_URL, and that this machine gets there: names, firewall, certificates.',
+      `No connection to ${apiUrl} (${error.failure ?? 'unknown'}).`,
+      'Check GITHUB_API_URL, and that this machine reaches it: DNS, firewall, certificates.',
     )
   }
   if (isGitHubError(error, 'redirected')) {
     return problem(
       check,
-      `${apiUrl} sends us elsewhere (${error.status ?? 'no status'})`,
-      'Set GITHUB_API_URL to where the API itself is, such as https://HOST/api/v3.',
+      `${apiUrl} redirects to another address (${error.status ?? 'no status'}).`,
+      'Set GITHUB_API_URL to the address of the API itself, such as https://HOST/api/v3.',
     )
   }
   if (error instanceof GitHubError) {
@@ -106,17 +107,17 @@ function unreachable(error: unknown, apiUrl: string): Finding {
     return problem(
       check,
       error.message,
-      `Try again. ${whereToLook(apiUrl)} Our request was ${error.requestId}.`,
+      `Try again. ${whereToLook(apiUrl)} The request id is ${error.requestId}.`,
     )
   }
   const name = error instanceof Error ? error.name : 'an error'
-  return problem(check, `the check itself failed with ${name}`, 'Please report it as a bug.')
+  return problem(check, `The check itself failed with ${name}.`, 'Please report it as a bug.')
 }
 
 function whereToLook(apiUrl: string): string {
   return new URL(apiUrl).hostname === 'api.github.com'
-    ? 'If it stays, see https://www.githubstatus.com, and a proxy or firewall on the way.'
-    : 'If it stays, check that GITHUB_API_URL is the API itself, and a proxy on the way.'
+    ? 'If it persists, see https://www.githubstatus.com, and check proxies and firewalls.'
+    : 'If it persists, check that GITHUB_API_URL is the API itself, and check proxies.'
 }
 
 function shown(apiUrl: string): string {

@@ -1,4 +1,4 @@
-/** The set-up with a token: whose it is, how far it reaches. Its webhooks are out of our sight. */
+/** The set-up with a token: whose it is, what it may do. Its webhooks cannot be checked. */
 import { z } from 'zod'
 import { fine, problem, warning, type Finding } from '../domain/finding.ts'
 import type { Reply } from '../github.ts'
@@ -18,21 +18,28 @@ export async function checkToken({ ask, options }: Setup): Promise<Finding[]> {
     reply = await ask('account', userForm, 'GET /user')
   } catch (error) {
     if (isGitHubError(error, 'unauthorized')) {
-      const remedy = `${newToken}: make a new one and give it as GITHUB_TOKEN.`
-      return [problem(check, 'GitHub refuses the token: wrong, expired or revoked', remedy)]
+      const remedy = `${newToken}: make a new one and set it as GITHUB_TOKEN.`
+      return [problem(check, 'GitHub refuses the token: it is wrong, expired or revoked.', remedy)]
     }
     if (isGitHubError(error, 'forbidden')) {
-      const detail = 'GitHub takes the token but does not say whose it is'
+      const detail = 'GitHub accepts the token but does not say whose it is.'
       const remedy = `Use the token of a person or bot account, or an App. ${newToken}.`
       return [warning(check, detail, remedy), checkByHand(options)]
     }
     if (!isGitHubError(error, 'not_found', 'gone', 'invalid')) throw error
-    const remedy = 'Set GITHUB_API_URL to where the API itself is, such as https://HOST/api/v3.'
-    return [problem(check, 'what answers does not know GET /user, as GitHub would', remedy)]
+    const remedy =
+      'Set GITHUB_API_URL to the address of the API itself, such as https://HOST/api/v3.'
+    return [
+      problem(
+        check,
+        'The server at GITHUB_API_URL does not know GET /user, as GitHub does.',
+        remedy,
+      ),
+    ]
   }
   const { login, id } = reply.data
   return [
-    fine(check, `the token is accepted; we act as ${login} (user ${id})`),
+    fine(check, `GitHub accepts the token. It acts as ${login} (user ${id}).`),
     checkScopes(reply.headers['x-oauth-scopes']),
     checkByHand(options),
   ]
@@ -47,18 +54,18 @@ function checkScopes(header: string | number | undefined): Finding {
       .map(({ label, access }) => `${label}: ${accessLabel[access]}`)
     return warning(
       'github.permissions',
-      'GitHub does not tell what a fine-grained token may do',
-      `${newToken} → Fine-grained tokens: look whether it has ${needs.join(', ')}.`,
+      'GitHub does not say what a fine-grained token may do.',
+      `${newToken} → Fine-grained tokens: check that it has ${needs.join(', ')}.`,
     )
   }
   const scopes = String(header).split(/\s*,\s*/)
-  if (scopes.includes('repo')) return fine('github.scopes', 'the token has the scope repo')
+  if (scopes.includes('repo')) return fine('github.scopes', 'The token has the scope repo.')
   if (scopes.includes('public_repo')) {
-    return fine('github.scopes', 'the token has the scope public_repo: public repositories only')
+    return fine('github.scopes', 'The token has the scope public_repo: public repositories only.')
   }
   return problem(
     'github.scopes',
-    'the token has neither the scope repo nor public_repo',
+    'The token has neither the scope repo nor public_repo.',
     `${newToken} → Tokens (classic) → the token: tick repo, or public_repo for public ones only.`,
   )
 }
@@ -67,7 +74,7 @@ function checkByHand({ publicUrl, events: names }: Setup['options']): Finding {
   const events = names.map(eventLabel).join(', ')
   return warning(
     'github.webhook',
-    'with a token the webhooks are set up by hand and cannot be looked at from here',
+    'With a token, webhooks are set up by hand and cannot be checked from here.',
     `In each repository: Settings → Webhooks. Payload URL: ${webhookAddress(publicUrl)}; content ` +
       `type: application/json; secret: that of GITHUB_WEBHOOK_SECRET; events: ${events}.`,
   )

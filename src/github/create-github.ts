@@ -71,7 +71,7 @@ export function createGitHub(options: GitHubOptions): GitHub & GitHubCalls & Git
     'appId' in options.credentials
       ? new AppCredentials(options.credentials, transport, clock)
       : tokenCredentials(sendable(options.credentials.token))
-  const ask = createAsk(transport.octokit, credentials)
+  const ask = createAsk(transport.send, credentials)
   return {
     look: (repository, pr) => look(ask, repository, pr),
     roleOf: (repository, login) => roleOf(ask, repository, login),

@@ -36,14 +36,15 @@ export function unaskable(check: string, error: GitHubError): Finding {
   if (error.kind === 'rate_limited') {
     const until = new Date(error.until ?? 0).toISOString()
     const remedy = 'Nothing to mend: ask again then. If it happens often, something asks too much.'
-    return warning(check, `GitHub wants to be left alone until ${until}`, remedy)
+    return warning(check, `GitHub asked us to wait until ${until}.`, remedy)
   }
-  const detail = `could not be looked at: ${error.message}`
-  return warning(check, detail, `Try again; the request's id is ${error.requestId}.`)
+  const detail = `It could not be checked: ${error.message}`
+  return warning(check, detail, `Try again; the request id is ${error.requestId}.`)
 }
 
 /** Where to give a webhook its address. */
 export function webhookAddress(publicUrl: string | null): string {
-  if (publicUrl === null) return `the address under which GitHub reaches us, with ${webhookPath}`
+  if (publicUrl === null)
+    return `the address at which GitHub reaches this server, with ${webhookPath}`
   return `${publicUrl.replace(/\/+$/, '')}${webhookPath}`
 }

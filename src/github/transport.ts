@@ -1,12 +1,13 @@
 /**
- * Octokit with our own way to the wire: every request it makes is one exchange here, with one
- * deadline over connecting, answer and body, one request id and one line in the log. Octokit's own
- * sender is passed by: it takes a redirect for an answer, and a body cut off for an empty one.
+ * Our own way to the wire: every request is one exchange, with one deadline over connecting, answer
+ * and body, one request id and one line in the log. Octokit's sender is not used: it takes a
+ * redirect for an answer, and a body cut off for an empty one. Its `endpoint` is: it makes address
+ * and body from GitHub's route templates.
  *
  * What must hold: nothing is repeated, nothing leaves after its time, no redirect is followed, and
  * neither log nor error has anything of a header's or a body's content in it.
  */
-import { Octokit } from '@octokit/core'
+import { endpoint } from '@octokit/endpoint'
 import type { Clock } from '../clock.ts'
 import { makeId } from '../ids.ts'
 import type { Log } from '../log.ts'
@@ -34,8 +35,24 @@ export interface TransportOptions {
   readonly version: string
 }
 
+export interface Sent {
+  readonly status: number
+  /** With our own id of the request as `x-request-id`. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly data: unknown
+}
+
+/** `route` is method and path template; what is not in its path goes to the query or the body. */
+export type Send = (
+  route: string,
+  parameters: Readonly<Record<string, unknown>>,
+  authorization: string | null,
+  /** On the monotonic clock; without it there is no hurry. */
+  sendBy: number | undefined,
+) => Promise<Sent>
+
 export interface Transport {
-  readonly octokit: Octokit
+  readonly send: Send
   /** How far GitHub's clock is ahead of ours, by its last answer; null before the first. */
   clockAheadMs(): number | null
 }
@@ -45,21 +62,20 @@ interface OutgoingRequest {
   readonly url: string
   readonly headers: Readonly<Record<string, unknown>>
   readonly body?: unknown
-  readonly request?: { readonly sendBy?: number | undefined }
 }
 
 export function createTransport(options: TransportOptions): Transport {
   const { clock, log } = options
-  const octokit = new Octokit({ baseUrl: options.apiUrl.replace(/\/+$/, '') })
+  const toRequest = endpoint.defaults({ baseUrl: options.apiUrl.replace(/\/+$/, '') })
   let aheadMs: number | null = null
 
-  octokit.hook.wrap('request', async (_send, asked) => {
-    const route = `${asked.method} ${asked.url}`
+  const send: Send = async (route, parameters, authorization, sendBy) => {
     const requestId = makeId('req', clock.wallMs(), options.random)
     const startedMs = clock.monotonicMs()
-    const outgoing = octokit.request.endpoint.parse(asked) as OutgoingRequest
+    const headers = authorization === null ? {} : { authorization }
+    const outgoing = toRequest(route, { ...parameters, headers }) as OutgoingRequest
     // The last moment before it is handed to the connection: credentials may have taken long.
-    if (startedMs > (outgoing.request?.sendBy ?? Infinity)) {
+    if (startedMs > (sendBy ?? Infinity)) {
       const notSent = { route, status: null, requestId, githubRequestId: null }
       throw new GitHubError(trouble('too_late'), notSent)
     }
@@ -76,15 +92,16 @@ export function createTransport(options: TransportOptions): Transport {
     const read = answer === null ? failed : readAnswer(answer, outgoing.url, nowMs)
     options.onAsked?.('kind' in read ? read.kind : 'ok')
     const ms = Math.round(clock.monotonicMs() - startedMs)
-    const told = { method: asked.method, route: asked.url, status: facts.status, ms }
+    const [method, template] = route.split(' ')
+    const asked = { method, route: template, status: facts.status, ms }
     const ids = { requestId, githubRequestId: facts.githubRequestId }
-    log.debug({ ...ids, ...told, ...('kind' in read && { kind: read.kind }) }, 'asked GitHub')
+    log.debug({ ...ids, ...asked, ...('kind' in read && { kind: read.kind }) }, 'asked GitHub')
     if (answer === null || 'kind' in read) throw new GitHubError(read as Trouble, facts)
-    const headers = { ...Object.fromEntries(answer.headers), 'x-request-id': requestId }
-    return { status: answer.status, url: outgoing.url, headers, data: read.data }
-  })
+    const answered = { ...Object.fromEntries(answer.headers), 'x-request-id': requestId }
+    return { status: answer.status, headers: answered, data: read.data }
+  }
 
-  return { octokit, clockAheadMs: () => aheadMs }
+  return { send, clockAheadMs: () => aheadMs }
 }
 
 type Exchanged =

@@ -12,15 +12,20 @@ import type { PullRequestHead } from '../head-source.ts'
 import type { OutboxStore } from '../store/outbox-store.ts'
 import type { ClaimRequest } from '../runs/runs.ts'
 import type { Store, StorePart, WebhookAct } from '../store.ts'
-import { claimForEvent, type ClaimSources, type ClaimWish, type FoundClaim } from './claim-event.ts'
+import {
+  claimForEvent,
+  type ClaimSources,
+  type WantedClaim,
+  type FoundClaim,
+} from './claim-event.ts'
 import { noteOf } from './door-decision.ts'
 import { learnRepository } from './learn-repository.ts'
 import type { OwnAccountWatch } from './own-account-watch.ts'
 import { refuseSender, type RoleSource } from './role-gate.ts'
 import { followsOpen, routeEvent, type RunTypes, type TypeRoute } from './route-event.ts'
-import { bringsHead, isCommand, type EventFacts, type WebhookEvent } from './webhook-event.ts'
+import { namesNewHead, isCommand, type EventFacts, type WebhookEvent } from './webhook-event.ts'
 
-export interface ActMakerOptions {
+export interface ActPlannerOptions {
   readonly types: RunTypes
   readonly store: StorePart<{ runs: 'list' | 'get' | 'subjectsOf'; repositories: 'learn' }> &
     Pick<Store, 'now'> & {
@@ -34,10 +39,10 @@ export interface ActMakerOptions {
   readonly toClaim: (request: ClaimRequest, actor: string) => Claim
 }
 
-export class ActMaker {
-  readonly #options: ActMakerOptions
+export class ActPlanner {
+  readonly #options: ActPlannerOptions
 
-  constructor(options: ActMakerOptions) {
+  constructor(options: ActPlannerOptions) {
     this.#options = options
   }
 
@@ -149,7 +154,7 @@ export class ActMaker {
         return [this.#claim(event, wish, await claimForEvent(event, wish, sources))]
       }
       case 'skip': {
-        if (!bringsHead(event)) return notes(route)
+        if (!namesNewHead(event)) return notes(route)
         const wish = { type, rerun: false, skipReason: route.reason, headNow }
         return [this.#claim(event, wish, await claimForEvent(event, wish, sources))]
       }
@@ -177,7 +182,7 @@ export class ActMaker {
     return items.some((run) => run.baseSha === baseSha)
   }
 
-  #claim(event: EventFacts, { type }: ClaimWish, found: FoundClaim | null): WebhookAct {
+  #claim(event: EventFacts, { type }: WantedClaim, found: FoundClaim | null): WebhookAct {
     const { toClaim, types } = this.#options
     if (found === null) return ignored(type, 'head-unknown')
     const settings = types[type]
@@ -195,7 +200,7 @@ export class ActMaker {
  */
 function isWordOnItsHead(event: EventFacts, by: Role | null): boolean {
   if (event.head === null || isCommand(event.name)) return false
-  return by !== null || !bringsHead(event)
+  return by !== null || !namesNewHead(event)
 }
 
 /** The event says that it is open, or closed; GitHub has the last word. */

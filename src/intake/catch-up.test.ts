@@ -49,7 +49,7 @@ function sceneOf(missed: number, isDecided: (n: number) => boolean) {
         },
       },
       processor: {
-        settled: async (id: string, ms: number) => {
+        decided: async (id: string, ms: number) => {
           waits.push(ms)
           now += isDecided(numberOf(id)) ? 0 : ms
         },

@@ -73,7 +73,7 @@ export function createCatchUp(options: CatchUpOptions): CatchUp {
     let undecided = 0
     for (const inboxId of notes.entered) {
       if (stopping) return
-      await processor.settled(inboxId, Math.max(0, until - clock.monotonicMs()))
+      await processor.decided(inboxId, Math.max(0, until - clock.monotonicMs()))
       const entry = await store.inbox.get(inboxId)
       if (entry?.state === 'waiting') undecided += 1
       else if (entry !== null) notes.decided(entry)

@@ -25,7 +25,7 @@ export interface ClaimSources {
   readonly github: Pick<GitHub, 'look'> | null
 }
 
-export interface ClaimWish {
+export interface WantedClaim {
   readonly type: string
   readonly rerun: boolean
   readonly skipReason: string | null
@@ -42,7 +42,7 @@ export interface FoundClaim {
 /** Null when nobody can tell which commits it is about. */
 export async function claimForEvent(
   event: EventFacts,
-  wish: ClaimWish,
+  wish: WantedClaim,
   sources: ClaimSources,
 ): Promise<FoundClaim | null> {
   const { repo, push } = event
@@ -88,7 +88,7 @@ async function mayBeNewer(
   return !isBeforeComment(comment.writtenAt, head, [...heard, ...kept])
 }
 
-function commonOf(event: EventFacts, { type, rerun, skipReason }: ClaimWish, now: number) {
+function commonOf(event: EventFacts, { type, rerun, skipReason }: WantedClaim, now: number) {
   const { webhookId, action, sender, eventAt } = event
   // Ahead of our clock it proves nothing; without it arrival orders, and GitHub is asked.
   const isUsable = eventAt !== null && !isTooFarAhead(eventAt, now)
@@ -133,7 +133,7 @@ interface FoundTarget {
 async function targetOf(
   event: EventFacts,
   repo: string,
-  { type, headNow }: ClaimWish,
+  { type, headNow }: WantedClaim,
   { store, github }: ClaimSources,
 ): Promise<FoundTarget | null> {
   const { number, head, check, repoId } = event

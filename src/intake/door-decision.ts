@@ -4,7 +4,7 @@
  */
 import type { InboxDecision, TypeOutcome } from '../domain/inbox.ts'
 import type { TypeRoute } from './route-event.ts'
-import { bringsHead, type EventFacts } from './webhook-event.ts'
+import { namesNewHead, type EventFacts } from './webhook-event.ts'
 
 export interface DoorDecision {
   readonly decision: Exclude<InboxDecision, 'duplicate'>
@@ -21,7 +21,7 @@ export function decideAtDoor(event: EventFacts, routes: readonly TypeRoute[]): D
   const told = routes.find(({ to }) => to === 'skip') ?? routes[0]
   const reason = told !== undefined && 'reason' in told ? told.reason : 'no-trigger'
   // A head that is skipped by rule is still the head, and what worked on another must know.
-  const waits = bringsHead(event) && routes.some(({ to }) => to === 'skip')
+  const waits = namesNewHead(event) && routes.some(({ to }) => to === 'skip')
   return { ...ignored(reason), outcomes: waits ? [] : routes.flatMap(noteOf), waits }
 }
 

@@ -11,7 +11,7 @@ import type { Clock } from '../clock.ts'
 import { StoreContendedError, StoreUnavailableError } from '../errors.ts'
 import type { GitHub, GitHubCalls, RepositoryRef } from '../github.ts'
 import { GitHubError, isGitHubError } from '../github/errors.ts'
-import { LookRoom } from './look-room.ts'
+import { QuestionLimits } from './question-limits.ts'
 import type { OutboxStore } from '../store/outbox-store.ts'
 import type { Store } from '../store.ts'
 
@@ -53,7 +53,7 @@ export interface GitHubQuestionsOptions {
 
 export class GitHubQuestions implements Pick<GitHub, 'look' | 'roleOf'> {
   readonly #options: GitHubQuestionsOptions
-  readonly #room = new LookRoom()
+  readonly #room = new QuestionLimits()
 
   constructor(options: GitHubQuestionsOptions) {
     this.#options = options

@@ -26,7 +26,7 @@ import {
 /** A repeat that comes while the first is being processed waits this long for its runs. */
 const repeatWaitMs = 1000
 
-export interface Delivery {
+export interface IncomingWebhook {
   readonly webhookId: string
   readonly event: string
   readonly headers: Readonly<Record<string, string>>
@@ -47,7 +47,7 @@ export interface IntakeAnswer {
 export interface Intake {
   isSigned(body: Buffer, signature: string | undefined): boolean
   /** Of a delivery whose signature is right, or that GitHub itself told us of. */
-  receive(delivery: Delivery): Promise<IntakeAnswer>
+  receive(delivery: IncomingWebhook): Promise<IntakeAnswer>
   replay(entryId: string, actor: string, once?: Once): Promise<InboxEntry>
 }
 
@@ -73,7 +73,7 @@ export function createIntake(options: IntakeOptions): Intake {
   }
 }
 
-async function receive(options: IntakeOptions, delivery: Delivery): Promise<IntakeAnswer> {
+async function receive(options: IntakeOptions, delivery: IncomingWebhook): Promise<IntakeAnswer> {
   const { store, processor, types, account, metrics } = options
   const { webhookId, headers, body } = delivery
   const event = readEvent(webhookId, delivery.event, parsePayload(body))
@@ -125,7 +125,7 @@ async function repeatAnswer(
   inboxId: string,
   reason: string,
 ): Promise<IntakeAnswer> {
-  await processor.settled(first.id, repeatWaitMs)
+  await processor.decided(first.id, repeatWaitMs)
   const entry = first.state === 'waiting' ? ((await store.inbox.get(first.id)) ?? first) : first
   return { inboxId, decision: 'duplicate', reason, runIds: runIdsOf(entry.outcomes) }
 }

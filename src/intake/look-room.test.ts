@@ -1,9 +1,9 @@
 // Goal: one party whose questions hang leaves room for the others; a stop waits for no room.
 import { expect, it } from 'vitest'
-import { LookRoom, Stopping } from './look-room.ts'
+import { QuestionLimits, Stopping } from './question-limits.ts'
 
 /** Questions that are open until a test answers them. */
-function asking(room: LookRoom) {
+function asking(room: QuestionLimits) {
   const open: { readonly party: string; readonly answer: () => void }[] = []
   const ask = (party: string) =>
     room.within(party, () => new Promise<void>((answer) => open.push({ party, answer })))
@@ -14,7 +14,7 @@ const turns = async (): Promise<void> => {
 }
 
 it('one party has eight questions open; the others ask theirs', async () => {
-  const { ask, parties, open } = asking(new LookRoom())
+  const { ask, parties, open } = asking(new QuestionLimits())
   for (let n = 0; n < 100; n++) void ask('silent')
   void ask('other')
   await turns()
@@ -25,7 +25,7 @@ it('one party has eight questions open; the others ask theirs', async () => {
 })
 
 it('64 are open in all, and who waits for that takes turns', async () => {
-  const { ask, parties, open } = asking(new LookRoom())
+  const { ask, parties, open } = asking(new QuestionLimits())
   for (let n = 0; n < 80; n++) void ask(`first ${n % 8}`)
   for (const party of ['late', 'later']) void ask(party)
   await turns()
@@ -36,7 +36,7 @@ it('64 are open in all, and who waits for that takes turns', async () => {
 })
 
 it('after a stop nobody waits for room, and what was asked is answered', async () => {
-  const room = new LookRoom()
+  const room = new QuestionLimits()
   const { ask, open } = asking(room)
   const asked = Array.from({ length: 9 }, () => ask('silent'))
   await turns()

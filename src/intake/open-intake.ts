@@ -6,7 +6,7 @@ import type { Log } from '../log.ts'
 import type { RunsService } from '../runs/create-runs.ts'
 import type { Scheduler } from '../scheduler.ts'
 import type { Store } from '../store.ts'
-import { ActMaker } from './acts.ts'
+import { ActPlanner } from './acts.ts'
 import type { Metrics } from '../metrics.ts'
 import { GitHubQuestions, type AskedGitHub } from './github-questions.ts'
 import { createIntake, type Intake } from './intake.ts'
@@ -29,7 +29,7 @@ export interface OpenIntakeOptions {
 
 export interface OpenedIntake {
   readonly intake: Intake
-  readonly acts: ActMaker
+  readonly acts: ActPlanner
   readonly processor: Processor
   /** Resolves when it has been tried to learn who we are: from now on what enters is processed. */
   readonly ready: Promise<void>
@@ -44,7 +44,7 @@ export function openIntake(options: OpenIntakeOptions): OpenedIntake {
   const { types, store, runs, github, clock, scheduler, log, metrics, secrets } = options
   const account = watchOwnAccount({ github, scheduler, log })
   const questions = github && new GitHubQuestions({ github, store, clock })
-  const acts = new ActMaker({
+  const acts = new ActPlanner({
     types,
     store,
     github: questions,

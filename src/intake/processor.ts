@@ -1,7 +1,7 @@
 /**
  * Processes what was taken in: after the answer, again after a crash, in order per lane.
  *
- *   received here ──▶ in hand ──▶ acts (looks at GitHub) ──▶ settled, in one commit
+ *   received here ──▶ in hand ──▶ acts (looks at GitHub) ──▶ finished, in one commit
  *   found waiting ──┘                └── cannot be decided now ──▶ postponed
  *
  * What must hold: nothing is done before the commit that ends the entry's wait, so a crash at any
@@ -21,10 +21,10 @@ import type { RunsService } from '../runs/create-runs.ts'
 import type { Scheduler } from '../scheduler.ts'
 import { delay } from '../scheduler.ts'
 import type { DecidedWebhook, FinishedWebhook, Store, StorePart } from '../store.ts'
-import type { ActMaker } from './acts.ts'
+import type { ActPlanner } from './acts.ts'
 import { reasonForNobody } from './door-decision.ts'
 import { LookFailed } from './github-questions.ts'
-import { Stopping } from './look-room.ts'
+import { Stopping } from './question-limits.ts'
 import { unpackBody } from './packed-body.ts'
 import { parsePayload } from './parse-payload.ts'
 import { PartyCounts } from './party-counts.ts'
@@ -63,8 +63,8 @@ type ProcessorStore = StorePart<{ inbox: 'due' | 'body' | 'finish' | 'postpone' 
 
 export interface ProcessorOptions {
   readonly store: ProcessorStore
-  readonly runs: Pick<RunsService, 'announceClaim' | 'announceSwept'>
-  readonly acts: Pick<ActMaker, 'routesFor' | 'actsFor' | 'seePull' | 'failuresFor'>
+  readonly runs: Pick<RunsService, 'claimCommitted' | 'runsEnded'>
+  readonly acts: Pick<ActPlanner, 'routesFor' | 'actsFor' | 'seePull' | 'failuresFor'>
   readonly scheduler: Scheduler
   readonly log: Log
   readonly metrics: Metrics
@@ -121,7 +121,7 @@ export class Processor {
   }
 
   /** Resolves when this entry is no longer in hand here, or after `ms`. */
-  async settled(entryId: string, ms: number): Promise<void> {
+  async decided(entryId: string, ms: number): Promise<void> {
     const work = this.#inHand.get(entryId)
     if (work === undefined) return
     const waited = new AbortController()
@@ -195,7 +195,7 @@ export class Processor {
   async #readStored(entry: InboxEntry): Promise<InHand | null> {
     try {
       const stored = await this.#options.store.inbox.body(entry.arrival)
-      // Another process may have settled and purged it between our two reads.
+      // Another process may have finished and purged it between our two reads.
       if (stored === null) return null
       const payload = parsePayload(unpackBody(stored.body))
       const event = readEvent(entry.webhookId, entry.event, payload)
@@ -209,7 +209,7 @@ export class Processor {
 
   async #process({ entry, event, routes }: InHand): Promise<void> {
     try {
-      await this.#settle(entry, event, routes)
+      await this.#decide(entry, event, routes)
     } catch (error) {
       if (error instanceof Stopping) return
       await this.#giveWay(entry, routes, error)
@@ -224,7 +224,7 @@ export class Processor {
     }
   }
 
-  async #settle(entry: InboxEntry, event: EventFacts, routes: readonly TypeRoute[]): Promise<void> {
+  async #decide(entry: InboxEntry, event: EventFacts, routes: readonly TypeRoute[]): Promise<void> {
     const { acts } = this.#options
     const { id: entryId, lane } = entry
     const decide = async (looked: boolean): Promise<DecidedWebhook> => {
@@ -239,15 +239,16 @@ export class Processor {
   }
 
   async #finish(decided: DecidedWebhook): Promise<FinishedWebhook> {
-    const settled = await this.#options.store.inbox.finish(decided)
-    this.#announce(settled)
-    return settled
+    const finished = await this.#options.store.inbox.finish(decided)
+    this.#afterCommit(finished)
+    return finished
   }
 
-  #announce({ entry, claims, cancelled }: FinishedWebhook): void {
+  /** Whoever waits is woken, and nothing is said before the commit. */
+  #afterCommit({ entry, claims, cancelled }: FinishedWebhook): void {
     const { store, runs, metrics, log } = this.#options
-    for (const claim of claims) runs.announceClaim(claim)
-    if (cancelled.length > 0) runs.announceSwept(cancelled)
+    for (const claim of claims) runs.claimCommitted(claim)
+    if (cancelled.length > 0) runs.runsEnded(cancelled)
     if (entry === null) return
     const lagMs = store.now() - entry.receivedAt
     metrics.inboxProcessed(lagMs)

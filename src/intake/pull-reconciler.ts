@@ -14,7 +14,7 @@ import type { GitHubCalls, GitHubListings, ListedPull, RepositoryRef } from '../
 import { GitHubError } from '../github/errors.ts'
 import type { OutboxStore } from '../store/outbox-store.ts'
 import type { ActiveState, Page, Store, StorePart } from '../store.ts'
-import type { ActMaker } from './acts.ts'
+import type { ActPlanner } from './acts.ts'
 import {
   fromItsSecond,
   limitEnd,
@@ -58,7 +58,7 @@ export interface PullReconcilerOptions {
     Pick<GitHubCalls, 'identityOf' | 'ownIdentity'>
   readonly store: ReconcilerStore
   readonly intake: Pick<Intake, 'receive'>
-  readonly acts: Pick<ActMaker, 'routesFor' | 'isDoneOn'>
+  readonly acts: Pick<ActPlanner, 'routesFor' | 'isDoneOn'>
   readonly clock: Clock
 }
 

@@ -4,7 +4,7 @@
  */
 import type { Subject } from '../domain/subject.ts'
 import type { ListedPull, RepositoryRef } from '../github.ts'
-import type { Delivery } from './intake.ts'
+import type { IncomingWebhook } from './intake.ts'
 import { textAt, valueAt } from './payload.ts'
 import { readEvent, reconcileEvent, type WebhookEvent } from './webhook-event.ts'
 
@@ -60,7 +60,11 @@ function baseBefore({ baseRef }: Heard, { whole }: ListedPull): string | null {
 export const baseRefOf = (payload: unknown): string | null =>
   textAt(payload, 'pull_request', 'base', 'ref')
 
-export function seenWebhook(place: RepositoryRef, pull: ListedPull, missed: Missed): Delivery {
+export function seenWebhook(
+  place: RepositoryRef,
+  pull: ListedPull,
+  missed: Missed,
+): IncomingWebhook {
   const { number, state, headSha, updatedAt } = pull
   const where = `${place.repoGithubId ?? place.repo}#${number}`
   // GitHub's time has whole seconds: all else that may differ within one is named as well.

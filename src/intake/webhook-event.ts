@@ -147,13 +147,13 @@ export function factsOf({ payload: _payload, ...facts }: WebhookEvent): EventFac
 const headActions = new Set(['opened', 'reopened', 'synchronize', 'edited', 'ready_for_review'])
 
 /** Whether it puts a head before us, rather than telling something about one. */
-export function bringsHead({ name, action }: Pick<EventFacts, 'name' | 'action'>): boolean {
+export function namesNewHead({ name, action }: Pick<EventFacts, 'name' | 'action'>): boolean {
   return name === 'pull_request' && action !== null && headActions.has(action)
 }
 
 /** Whether this event is what made its head the head: a new title does not. */
 export function makesHead(event: EventFacts): boolean {
-  return bringsHead(event) && (event.action !== 'edited' || event.baseChanged)
+  return namesNewHead(event) && (event.action !== 'edited' || event.baseChanged)
 }
 
 /** Events of one lane keep their order; one that is about nothing else has a lane of its own. */

@@ -66,8 +66,7 @@ export async function openEmbeddedStore(
       },
       headSource: null,
     })
-    const onSwept: Parameters<typeof createSweeper>[0]['onSwept'] = (swept) =>
-      runs.announceSwept(swept)
+    const onSwept: Parameters<typeof createSweeper>[0]['onSwept'] = (swept) => runs.runsEnded(swept)
     const sweeper = createSweeper({ store, scheduler, log, serves: false, onSwept })
     sweeper.start()
     return { store, runs, close: () => sweeper.stop().then(() => store.close()) }

@@ -54,13 +54,13 @@ export interface RunsOptions {
 export interface RunsService extends Runs {
   /** A claim that another verb of the store makes; `announceClaim` must follow its commit. */
   toClaim(request: ClaimRequest, actor: string): Claim
-  announceClaim(answer: ClaimAnswer): void
+  claimCommitted(answer: ClaimAnswer): void
   /** After a commit only: these runs were ended or given back, not by their holder. */
-  announceSwept(runs: readonly Run[]): void
+  runsEnded(runs: readonly Run[]): void
   /** Asks GitHub which head is the head; rejects when it cannot be asked now. */
   checkHead(run: Run, fence: number): Promise<void>
   /** Resolves when no look at GitHub is under way. */
-  settled(): Promise<void>
+  idle(): Promise<void>
   /** Gives up the looks at GitHub that are under way: arrival order stands. */
   stop(): Promise<void>
 }
@@ -98,7 +98,7 @@ class StoreRuns implements RunsService {
           })
   }
 
-  announceSwept(runs: readonly Run[]): void {
+  runsEnded(runs: readonly Run[]): void {
     this.#watch.tell(runs.map(({ id }) => id))
     for (const { type } of runs) this.#bell.ring(type)
   }
@@ -107,8 +107,8 @@ class StoreRuns implements RunsService {
     await this.#headCheck?.look(run, fence)
   }
 
-  async settled(): Promise<void> {
-    await this.#headCheck?.settled()
+  async idle(): Promise<void> {
+    await this.#headCheck?.idle()
   }
 
   async stop(): Promise<void> {
@@ -128,7 +128,7 @@ class StoreRuns implements RunsService {
     })
   }
 
-  announceClaim(answer: ClaimAnswer): void {
+  claimCommitted(answer: ClaimAnswer): void {
     const { run, process, supersededRunIds, unclear, decisionId } = answer
     this.#watch.tell(supersededRunIds)
     if (process && run?.state === 'pending') this.#bell.ring(run.type)
@@ -141,7 +141,7 @@ class StoreRuns implements RunsService {
     const asking = { store, names: this.#names }
     const claim = await withRepository(asking, this.toClaim(request, actor))
     const answer = await store.runs.claim(claim, once ?? null)
-    this.announceClaim(answer)
+    this.claimCommitted(answer)
     return claimedView(answer)
   }
 
@@ -209,13 +209,13 @@ class StoreRuns implements RunsService {
 
   async cancel(runId: string, actor: string, once?: Once): Promise<Run> {
     const run = await this.#options.store.runs.cancel(runId, actor, once ?? null)
-    this.announceSwept([run])
+    this.runsEnded([run])
     return run
   }
 
   async rerun(runId: string, actor: string, once?: Once): Promise<Claimed> {
     const answer = await this.#options.store.runs.rerun(runId, actor, once ?? null)
-    this.announceClaim(answer)
+    this.claimCommitted(answer)
     return claimedView(answer)
   }
 

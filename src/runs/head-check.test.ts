@@ -45,7 +45,7 @@ const headOf = (headSha: string): PullRequestHead => ({
 it('settles what GitHub says, in our spelling, and tells who lost', async () => {
   const { check, confirmed, superseded, forgotten } = checkWith(async () => headOf('ABC'))
   check.start(run, 9)
-  await check.settled()
+  await check.idle()
   expect(forgotten).toEqual([])
   expect(confirmed).toEqual([
     { runId: 'run_1', fence: 9, headSha: 'abc', baseSha: 'def', at: 7, actor: 'head-check' },
@@ -72,7 +72,7 @@ it('a look that fails is told, and arrival stands', async () => {
     Promise.reject(new Error('no route')),
   )
   check.start(run, 9)
-  await check.settled()
+  await check.idle()
   expect([confirmed, forgotten]).toEqual([[], []])
   expect(errors).toHaveLength(1)
 })
@@ -80,7 +80,7 @@ it('a look that fails is told, and arrival stands', async () => {
 it('a pull request that is not there settles nothing, and is not asked about again', async () => {
   const { check, confirmed, errors, forgotten } = checkWith(async () => null)
   check.start(run, 9)
-  await check.settled()
+  await check.idle()
   expect([confirmed, errors, forgotten]).toEqual([[], [], ['run_1 9']])
 })
 
@@ -92,7 +92,7 @@ it('nobody is asked about a run without a pull request', async () => {
   })
   check.start({ ...run, pr: null }, 9)
   check.start({ ...run, repo: null }, 9)
-  await check.settled()
+  await check.idle()
   expect(asked).toBe(0)
 })
 
@@ -101,7 +101,7 @@ it('is confirmed only when every look that was begun has ended', async () => {
   const { check } = checkWith(() => look.promise)
   check.start(run, 9)
   let done = false
-  const confirmed = check.settled().then(() => (done = true))
+  const confirmed = check.idle().then(() => (done = true))
   await new Promise((resolve) => setImmediate(resolve))
   expect(done).toBe(false)
   look.resolve(null)
@@ -116,12 +116,12 @@ it('asks GitHub twenty questions at a time; what finds no room is owed', async (
   for (let n = 1; n <= 25; n += 1) check.start({ ...run, id: `run_${n}` }, 9)
   await expect.poll(() => asked.length).toBe(20)
   for (const answer of asked.splice(0)) answer()
-  await check.settled()
+  await check.idle()
   expect([confirmed.length, forgotten, asked]).toEqual([20, [], []])
   check.start(run, 9)
   await expect.poll(() => asked.length).toBe(1)
   asked[0]?.()
-  await check.settled()
+  await check.idle()
 })
 
 it('a stop waits for no answer, leaves the look owed and asks nothing more', async () => {
@@ -135,7 +135,7 @@ it('a stop waits for no answer, leaves the look owed and asks nothing more', asy
   await expect.poll(() => asked).toBe(1)
   await check.stop()
   check.start(run, 9)
-  await check.settled()
+  await check.idle()
   look.resolve(headOf('a'))
   await new Promise(setImmediate)
   expect([asked, confirmed, errors, forgotten]).toEqual([1, [], [], []])

@@ -45,11 +45,11 @@ export class HeadCheck {
   async stop(): Promise<void> {
     this.#isStopped = true
     for (const end of this.#waits) end()
-    await this.settled()
+    await this.idle()
   }
 
   /** Resolves when every look that was begun has been dealt with. */
-  async settled(): Promise<void> {
+  async idle(): Promise<void> {
     while (this.#underWay.size > 0) await Promise.all(this.#underWay)
   }
 

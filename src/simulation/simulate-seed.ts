@@ -7,7 +7,7 @@ import { readFacts, type Facts } from './facts.ts'
 import { Findings } from './findings.ts'
 import type { Mutation } from './node.ts'
 import { paces } from './node-ports.ts'
-import { People } from './people/people.ts'
+import { Actors } from './actors/actors.ts'
 import { keepPurgedRows } from './purged-rows.ts'
 import { checkMessages, checkOneEach, checkOthers } from './rules/anchor-rules.ts'
 import { checkDeliveries } from './rules/delivery-rules.ts'
@@ -17,14 +17,14 @@ import { checkLabels } from './rules/label-rules.ts'
 import { checkLeases } from './rules/lease-rules.ts'
 import { checkLimits } from './rules/limit-rules.ts'
 import { checkLooks, checkRepeats } from './rules/request-rules.ts'
-import { checkHeads, checkReruns, checkRounds, checkRuns, checkTold } from './rules/run-rules.ts'
+import { checkHeads, checkReruns, checkRounds, checkRuns, checkAnswers } from './rules/run-rules.ts'
 import { checkNewestChecks } from './rules/newest-check-rules.ts'
 import { checkAnchors, checkCheckRuns, checkClosed, checkStatuses } from './rules/shown-rules.ts'
 import { Restores } from './restores.ts'
 import { situationsOf, type Situations } from './situations.ts'
 import { Watch } from './rules/watch.ts'
 import type { VirtualTime } from './virtual-time.ts'
-import { Weather } from './weather/weather.ts'
+import { FaultInjector } from './faults/fault-injector.ts'
 import { Workers } from './workers.ts'
 import { World } from './world.ts'
 
@@ -57,13 +57,13 @@ export async function simulateSeed(options: SeedOptions): Promise<SeedResult> {
   const world = new World(options)
   const findings = new Findings()
   const watch = new Watch(world, findings)
-  const people = new People(world)
+  const actors = new Actors(world)
   const workers = new Workers(world)
-  const weather = new Weather(world)
+  const faults = new FaultInjector(world)
   for (const node of world.nodes) node.start()
   workers.start(world.random.pick([1, 2, 2, 3, 3]))
-  await liveThrough(world, people, weather)
-  await calmDown(world, weather)
+  await liveThrough(world, actors, faults)
+  await calmDown(world, faults)
   await watch.look()
   const facts = await readFacts(world.memory)
   checkAll(facts, world, workers, findings)
@@ -82,7 +82,7 @@ export async function simulateSeed(options: SeedOptions): Promise<SeedResult> {
 function checkAll(facts: Facts, world: World, workers: Workers, findings: Findings): void {
   checkRuns(facts, findings)
   checkRounds(facts, findings)
-  checkTold(facts, world, workers, findings)
+  checkAnswers(facts, world, workers, findings)
   checkHeads(facts, world, findings)
   checkReruns(facts, world, findings)
   checkInbox(facts, world, findings)
@@ -103,7 +103,7 @@ function checkAll(facts: Facts, world: World, workers: Workers, findings: Findin
   checkDeliveries(facts, findings)
 }
 
-async function liveThrough(world: World, people: People, weather: Weather): Promise<void> {
+async function liveThrough(world: World, actors: Actors, faults: FaultInjector): Promise<void> {
   const { random, time } = world
   const badness = random.pick([0, 40, 80, 150, 300])
   // What GitHub dates before the store's first start is not ours to catch up with.
@@ -111,17 +111,17 @@ async function liveThrough(world: World, people: People, weather: Weather): Prom
   const acts = random.between(8, 18)
   const restores = new Restores(world, acts)
   for (let act = 0; act < acts; act += 1) {
-    people.act()
-    await restores.act(act, () => people.act())
-    for (let bad = badness; bad > 0; bad -= 100) if (random.chance(bad)) weather.turn()
+    actors.act()
+    await restores.act(act, () => actors.act())
+    for (let bad = badness; bad > 0; bad -= 100) if (random.chance(bad)) faults.turn()
     await time.pass(random.below(random.pick([1000, 3000, 6000, 15_000])))
   }
   await time.pass(random.below(40 * secondMs))
 }
 
-async function calmDown(world: World, weather: Weather): Promise<void> {
+async function calmDown(world: World, faults: FaultInjector): Promise<void> {
   const { time, nodes, random } = world
-  weather.clear()
+  faults.clear()
   world.isQuiet = true
   const [last, ...others] = nodes
   for (const node of nodes) node.pace = paces.quiet

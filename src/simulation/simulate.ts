@@ -25,7 +25,7 @@ export interface Simulated {
   readonly seeds: number
   readonly seedsPerSecond: number
   readonly faults: ReadonlyMap<string, number>
-  /** What the worlds met; what none of them met is there with a zero. */
+  /** Situations reached; one that none of them reached has a zero. */
   readonly situations: Situations
   readonly checks: ReadonlyMap<Rule, number>
   readonly broken: readonly BrokenSeed[]

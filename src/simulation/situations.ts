@@ -1,6 +1,6 @@
 /**
  * What the worlds really met, counted: a rule that held proves nothing about what never happened.
- * Taken from the tables and from what GitHub received, not from what the weather meant to do; those
+ * Taken from the tables and from what GitHub received, not from what faults meant to do; those
  * that never happened are told as well.
  */
 import type { Facts } from './facts.ts'

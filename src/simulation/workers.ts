@@ -16,7 +16,7 @@ const answerMs = 15_000
 const shownThere = /^GET .*\/(comments|reviews|statuses|check-runs)(\/\d+)?$/
 
 /** What a worker was told: the rules hold the store to it. */
-export interface ToldCompletion {
+export interface AnsweredCompletion {
   readonly runId: string
   readonly actor: string
   readonly outcome: Outcome
@@ -27,7 +27,7 @@ export interface ToldCompletion {
   readonly at: number
 }
 
-export interface ToldPublication {
+export interface AnsweredPublication {
   readonly runId: string
   readonly name: string
   readonly channel: ChannelName
@@ -45,8 +45,8 @@ interface Held {
 type Answer<T> = { readonly value: T } | { readonly refused: ConflictError } | null
 
 export class Workers {
-  readonly completions: ToldCompletion[] = []
-  readonly publications: ToldPublication[] = []
+  readonly completions: AnsweredCompletion[] = []
+  readonly publications: AnsweredPublication[] = []
   readonly #world: World
   readonly #random: SeededRandom
   #leases = 0

@@ -17,7 +17,7 @@ export type { GitHubAnswer, GitHubRequest, ReceivedRequest } from './github/requ
 export type { Exchange, Fault, Outcome } from './github/faults/fault.ts'
 export type { FaultHandle, FaultScript, FaultTarget } from './github/faults/script.ts'
 export type { ContentLimits, LimitForm } from './github/rate-limit.ts'
-export type { Happening } from './github/state/happening.ts'
+export type { GitHubEvent as Happening } from './github/state/events.ts'
 export type {
   SimulatedCheckRun,
   SimulatedComment,
@@ -25,7 +25,7 @@ export type {
   SimulatedReview,
   SimulatedStatus,
   SimulatedThread,
-} from './github/truth.ts'
+} from './github/inspection.ts'
 export type { Disorder, DisorderRule } from './github/webhooks/disorder.ts'
 export type { HookDelivery } from './github/webhooks/delivery-log.ts'
 export type { WebhookSender } from './github/webhooks/send-webhooks.ts'

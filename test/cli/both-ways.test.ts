@@ -87,7 +87,7 @@ describe.each(databases)('both ways on $name', ({ name, makePlace }) => {
   it('changes runs, and the audit tells who', async () => {
     const { id } = (await admin.claim(newPullRequest()('head'))).body.run
     expect((await straight('runs', 'cancel', id)).stdout).toContain('is cancelled')
-    expect((await through('runs', 'rerun', id)).stdout).toContain('is pending again, round 2')
+    expect((await through('runs', 'rerun', id)).stdout).toContain('is pending again in round 2')
     const audit = await same('audit', '--run', id)
     expect(audit).toMatch(/\trun\.cancelled\tcli\t/)
     expect(audit).toMatch(/\trun\.claimed\tadmin\t/)
@@ -114,7 +114,7 @@ describe.each(databases)('both ways on $name', ({ name, makePlace }) => {
       const missing = await way('runs', 'show', 'run_nope')
       expect(missing).toMatchObject({ code: 1, stdout: '' })
       expect(missing.stderr).toContain('there is no run run_nope')
-      expect(missing.stderr).toContain('List what there is: holdfast runs')
+      expect(missing.stderr).toContain('List runs: holdfast runs')
       expect((await way('runs', '--state', 'x')).code).toBe(2)
       expect((await way('runs', '--cursor', 'x')).code).toBe(2)
       expect((await way('why', 'nonsense')).code).toBe(2)

@@ -68,7 +68,7 @@ describe('what is loaded', () => {
     const { packages, parts } = loadedBy(bin, 'runs', 'list', '--data-dir', folder)
     expect(parts).toContain('stores')
     expect(packages).toContain('zod')
-    for (const name of ['fastify', 'pg', 'prom-client', '@octokit/core']) {
+    for (const name of ['fastify', 'pg', 'prom-client', '@octokit/endpoint']) {
       expect(packages).not.toContain(name)
     }
   })
@@ -76,7 +76,7 @@ describe('what is loaded', () => {
   it('for the library is not the server', () => {
     const { packages, parts } = loadedBy(resolve('index.mjs'))
     expect(parts).toContain('library')
-    for (const name of ['fastify', 'pg', 'prom-client', '@octokit/core']) {
+    for (const name of ['fastify', 'pg', 'prom-client', '@octokit/endpoint']) {
       expect(packages).not.toContain(name)
     }
   })

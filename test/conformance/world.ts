@@ -6,6 +6,10 @@
  * the store opens and carried on by this machine's monotonic clock. Moving both wall and monotonic
  * time therefore moves either store; tests speak of times relative to `store.now()` only.
  */
+import {
+  unknownChannel,
+  type ChannelDeclaration,
+} from '../../src/domain/outbox/channel-declaration.ts'
 import { githubDeclarations } from '../../src/channels/github-channels.ts'
 import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest'
 import type { Clock } from '../../src/clock.ts'
@@ -67,8 +71,14 @@ const stillScheduler: Scheduler = {
   afterInBackground: () => () => undefined,
 }
 
+/** A channel to addresses that nobody serves: what is sent there waits. */
+export const letters: ChannelDeclaration = {
+  ...unknownChannel('letters'),
+  place: 'address',
+}
+
 export function seamsWith(clock: Clock): StoreSeams {
-  const channels = githubDeclarations
+  const channels = [...githubDeclarations, letters]
   return { clock, random: seededChance(), scheduler: stillScheduler, channels }
 }
 

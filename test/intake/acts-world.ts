@@ -5,7 +5,7 @@ import type { Delivery } from '../../src/domain/outbox/delivery.ts'
 import type { Run } from '../../src/domain/run.ts'
 import type { Subject } from '../../src/domain/subject.ts'
 import type { GitHub, RoleAnswer } from '../../src/github.ts'
-import { ActMaker } from '../../src/intake/acts.ts'
+import { ActPlanner } from '../../src/intake/acts.ts'
 import { readEvent, type WebhookEvent } from '../../src/intake/webhook-event.ts'
 import { toClaim } from '../../src/runs/claim-request.ts'
 import { withTypeDefaults } from '../../src/settings/type-defaults.ts'
@@ -27,7 +27,7 @@ export interface Known {
 export function makerOf(known: Known = {}) {
   const { types, github = null, role, runs = [], subjects = [], shown = [] } = known
   const learnt: unknown[] = []
-  const maker = new ActMaker({
+  const maker = new ActPlanner({
     types: withTypeDefaults(types === undefined ? {} : { runs: types }).runs,
     store: {
       now: () => now,
@@ -57,7 +57,7 @@ export function makerOf(known: Known = {}) {
 export const acts = (known: Known, name: string, payload: object) =>
   actsBy(makerOf(known).maker, readEvent('guid', name, payload))
 
-export async function actsBy(maker: ActMaker, event: WebhookEvent) {
+export async function actsBy(maker: ActPlanner, event: WebhookEvent) {
   return await maker.actsFor(event, await maker.routesFor(event))
 }
 

@@ -7,7 +7,7 @@ import { githubDeclarations } from '../../src/channels/github-channels.ts'
 import { pino } from 'pino'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { systemClock } from '../../src/clock.ts'
-import { ActMaker } from '../../src/intake/acts.ts'
+import { ActPlanner } from '../../src/intake/acts.ts'
 import { laneOf, readEvent, type WebhookEvent } from '../../src/intake/webhook-event.ts'
 import { systemRandom } from '../../src/random.ts'
 import { createRuns } from '../../src/runs/create-runs.ts'
@@ -36,7 +36,7 @@ beforeEach(() => {
 
 afterEach(() => store.close())
 
-function node(): ActMaker {
+function node(): ActPlanner {
   const runs = createRuns({
     ...seams,
     store,
@@ -45,7 +45,7 @@ function node(): ActMaker {
     policyOf: (type, kind) => runPolicy({ ...types, locale: 'en', githubAppId: null }, type, kind),
     headSource: null,
   })
-  return new ActMaker({
+  return new ActPlanner({
     types: types.runs,
     store,
     github: null,
@@ -58,7 +58,7 @@ function node(): ActMaker {
 let second = 0
 
 /** Answers the subject that a push of this repository was decided on. */
-async function push(at: ActMaker, name: string, id: number, head: string): Promise<string> {
+async function push(at: ActPlanner, name: string, id: number, head: string): Promise<string> {
   const event = readEvent(`guid-${++second}`, 'pull_request', {
     action: 'synchronize',
     repository: { id, full_name: name },
@@ -74,7 +74,7 @@ async function push(at: ActMaker, name: string, id: number, head: string): Promi
   return (await claimBy(at, event))?.run?.subjectId ?? 'none'
 }
 
-async function claimBy(at: ActMaker, event: WebhookEvent): Promise<ClaimAnswer | undefined> {
+async function claimBy(at: ActPlanner, event: WebhookEvent): Promise<ClaimAnswer | undefined> {
   const { webhookId, repo } = event
   const lane = laneOf(event)
   const { entry } = await store.inbox.receive(newWebhook({ webhookId, lane, repo }))

@@ -83,7 +83,7 @@ export class World {
           },
         },
       },
-      runs: { announceClaim: say, announceSwept: say },
+      runs: { claimCommitted: say, runsEnded: say },
       acts: {
         routesFor: async () => [],
         actsFor: async (event) => {

@@ -7,6 +7,9 @@ import { systemClock } from '../../src/clock.ts'
 import { ruleNames, type Rule } from '../../src/simulation/findings.ts'
 import { openLab, simulate, type Lab } from '../../src/simulation/simulate.ts'
 
+/** Seeds that once showed a fault, here or in a checker. */
+const foundLater = [1119428672]
+
 describe('a seed', () => {
   let lab: Lab
   beforeAll(() => {
@@ -28,7 +31,7 @@ describe('a seed', () => {
 })
 
 it('holds every rule in a hundred worlds', { timeout: 600_000 }, async () => {
-  const seeds = Array.from({ length: 100 }, (_, at) => at + 1)
+  const seeds = [...Array.from({ length: 100 }, (_, at) => at + 1), ...foundLater]
   const { broken, checks, faults, situations } = await simulate({ seeds, clock: systemClock })
   expect(broken.map(({ seed, violations }) => ({ seed, violations }))).toEqual([])
   for (const rule of Object.keys(ruleNames) as Rule[]) {

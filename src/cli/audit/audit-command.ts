@@ -7,7 +7,7 @@ import { UsageError } from '../failure.ts'
 import { auditTable } from './audit-table.ts'
 import { tailAudit } from './audit-tail.ts'
 import { withOperations } from '../operations/open-operations.ts'
-import { addPageFlags, queryOf } from '../connection/query-flags.ts'
+import { addPageFlags, queryOf, showFlagsOfList } from '../connection/query-flags.ts'
 import type { World } from '../world.ts'
 
 const filters = ['run', 'delivery', 'type', 'since', 'until'] as const
@@ -15,22 +15,26 @@ const filters = ['run', 'delivery', 'type', 'since', 'until'] as const
 export function addAuditCommand(program: Command, world: World): void {
   const audit = program
     .command('audit')
-    .summary('what happened, by whom; follow what happens')
-    .description('The audit: what happened, to what, by whom.')
+    .summary('list what happened and who did it; follow it live')
+    .description(
+      'The audit: what happened, to what, and who did it. Without a command it lists events; the ' +
+        'options are those of "list".',
+    )
   addList(audit, world)
   addTail(audit, world)
+  showFlagsOfList(audit)
 }
 
 function addList(audit: Command, world: World): void {
   const list = audit
     .command('list', { isDefault: true })
     .summary('list events, newest first (also without "list")')
-    .description('Lists audit events, newest first. Filters narrow each other.')
-    .option('--run <id>', 'only what happened to this run')
-    .option('--delivery <id>', 'only what happened to this delivery')
-    .option('--type <type>', 'only this type, such as run.claimed')
-    .option('--since <time>', 'only at this time or after: RFC 3339 with a zone')
-    .option('--until <time>', 'only before this time')
+    .description('Lists audit events, newest first. An event is listed if it matches every filter.')
+    .option('--run <id>', 'only events of this run')
+    .option('--delivery <id>', 'only events of this delivery')
+    .option('--type <type>', 'only events of this type, such as run.claimed')
+    .option('--since <time>', 'only events at this time or later: RFC 3339 with a zone')
+    .option('--until <time>', 'only events before this time')
   addConnectionFlags(addPageFlags(list).option('--json', 'print {"items":[…],"next_cursor"}'))
     .addHelpText(
       'after',
@@ -56,13 +60,16 @@ function addTail(audit: Command, world: World): void {
     .command('tail')
     .summary('show events as they happen, until interrupted')
     .description(
-      'Shows events as they happen, each once and in order, until interrupted. When the server ' +
-        'goes away it waits for it and goes on where it was.',
+      'Shows events as they happen, each once and in order, until interrupted. If the server ' +
+        'does not answer, it waits and continues where it was.',
     )
-    .option('-n, --last <number>', 'begin with the latest so many, 0 to 1000 (default: 10)')
-    .option('--run <id>', 'only what happens to this run')
-    .option('--delivery <id>', 'only what happens to this delivery')
-    .option('--type <type>', 'only this type')
+    .option(
+      '-n, --last <number>',
+      'start with this many of the latest events, 0 to 1000 (default: 10)',
+    )
+    .option('--run <id>', 'only events of this run')
+    .option('--delivery <id>', 'only events of this delivery')
+    .option('--type <type>', 'only events of this type')
     .option('--json', 'print one JSON object per line')
   addConnectionFlags(tail)
     .addHelpText(

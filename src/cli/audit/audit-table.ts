@@ -37,9 +37,16 @@ export const auditTable: TableShape<AuditView> = {
   screen: [
     { title: 'WHEN', of: ({ at }, now) => relativeTime(at, now), style: () => 'dim' },
     { title: 'TYPE', of: ({ type }) => type, style: auditStyle },
-    { title: 'ACTOR', of: ({ actor }) => actor, cut: 'end', spare: 1 },
-    { title: 'RUN', of: ({ run_id: run, delivery_id: delivery }) => run ?? delivery ?? '' },
-    { title: 'DATA', of: ({ data }) => dataText(data), cut: 'end', style: () => 'dim' },
+    { title: 'ACTOR', of: ({ actor }) => actor, cut: 'end' },
+    { title: 'ABOUT', of: ({ run_id: run, delivery_id: item }) => run ?? item ?? '', below: 2 },
+    {
+      title: 'DATA',
+      of: ({ data }) => dataText(data),
+      cut: 'end',
+      least: 30,
+      below: 1,
+      style: () => 'dim',
+    },
   ],
   plain: [
     ['id', (event) => event.id],

@@ -36,6 +36,10 @@ export async function tailAudit(
   }
 }
 
+const indent = '  '
+/** Fewer columns say too little of what more there is to an event. */
+const dataMin = 20
+
 type Print = (event: AuditView) => void
 
 function printAsJson(terminal: Terminal): Print {
@@ -51,19 +55,22 @@ function linePrinter(terminal: Terminal): Print {
   return (event) => terminal.out(`${plain.map(([, of]) => plainText(of(event))).join('\t')}\n`)
 }
 
-/** The time itself: how long ago it was would soon be wrong on a line that stays. */
+/**
+ * The time itself: how long ago it was would soon be wrong on a line that stays. What does not fit
+ * beside it goes on a second line.
+ */
 function screenLine(event: AuditView, { colour }: Terminal, columns: number): string {
   const paint = paintFor(colour)
+  const { run_id: run, delivery_id: delivery } = event
   const time = event.at.slice(11, 19)
-  const type = printable(event.type)
-  const left = `${time}  ${padTo(type, 18)}  ${event.run_id === null ? '' : `${event.run_id}  `}`
-  const rest = cutEnd(printable(`${event.actor} ${dataText(event.data)}`), restWidth(left, columns))
-  const painted = left
-    .replace(time, paint(time, 'dim'))
-    .replace(type, paint(type, auditStyle(event)))
-  return `${painted}${paint(rest, 'dim')}`.trimEnd()
-}
-
-function restWidth(left: string, columns: number): number {
-  return Math.max(10, columns - textWidth(left))
+  const type = padTo(printable(event.type), 18)
+  const left = `${paint(time, 'dim')}  ${paint(type, auditStyle(event))}`
+  const used = textWidth(`${time}  ${type}  `)
+  const about = run ?? delivery ?? ''
+  const data = printable(`${event.actor} ${dataText(event.data)}`)
+  const beside = about === '' ? data : `${about}  ${data}`
+  const isTight = columns - used < textWidth(about) + dataMin
+  const room = isTight ? columns - indent.length : columns - used
+  const right = paint(cutEnd(beside, Math.max(dataMin, room)), 'dim')
+  return (isTight ? `${left.trimEnd()}\n${indent}${right}` : `${left}  ${right}`).trimEnd()
 }

@@ -3,18 +3,29 @@
  * of in the words of the command line.
  */
 import type { Command } from 'commander'
-import type { z } from 'zod'
+import { z } from 'zod'
 import { id as idSchema } from '../../http/contract/fields.ts'
 import { clauses } from '../../sentences.ts'
 import { findingsOf } from '../../validation/findings.ts'
 import { textOf, type Parsed } from './connection.ts'
 import { UsageError } from '../failure.ts'
 
+/**
+ * `holdfast runs` lists, so its help has the flags of `holdfast runs list`. To be called once the
+ * group has all its commands: those would inherit it.
+ */
+export function showFlagsOfList(group: Command): void {
+  const list = group.commands.find((command) => command.name() === 'list')
+  if (list === undefined) return
+  const help = group.createHelp()
+  group.configureHelp({ ...group.configureHelp(), visibleOptions: () => help.visibleOptions(list) })
+}
+
 export function addPageFlags(command: Command): Command {
   return command
-    .option('--limit <number>', 'how many, 1 to 1000 (default: 100)')
-    .option('--cursor <cursor>', 'go on where the page before ended')
-    .option('--all', 'every one there is, page by page')
+    .option('--limit <number>', 'how many to show, 1 to 1000 (default: 100)')
+    .option('--cursor <cursor>', 'continue after the page that printed this cursor')
+    .option('--all', 'show all, page by page')
 }
 
 /** `fields` are the names in the query; a flag has the same words. */
@@ -34,7 +45,7 @@ export function checkFlags<T extends z.ZodType>(
 ): z.infer<T> {
   const given = fields.flatMap((field) => {
     const text = textOf(parsed, camel(field))
-    return text === undefined ? [] : [[field, text] as const]
+    return text === undefined ? [] : [[field, asSpelt(schema, field, text)] as const]
   })
   const data = Object.fromEntries(given)
   const checked = schema.safeParse(data)
@@ -43,6 +54,19 @@ export function checkFlags<T extends z.ZodType>(
     return `--${String(path[0]).replaceAll('_', '-')} ${message}`
   })
   throw new UsageError(clauses([...new Set(problems)]))
+}
+
+/** One of a field's words, as the field spells it: `sent` and `in-doubt` are understood, too. */
+function asSpelt(schema: z.ZodType, field: string, text: string): string {
+  const same = (word: string): string => word.toLowerCase().replaceAll('-', '_')
+  return wordsOf(schema, field).find((word) => same(word) === same(text)) ?? text
+}
+
+function wordsOf(schema: z.ZodType, field: string): readonly string[] {
+  let type: unknown = schema instanceof z.ZodObject ? schema.shape[field] : undefined
+  while (type instanceof z.ZodOptional) type = type.unwrap()
+  if (!(type instanceof z.ZodEnum)) return []
+  return type.options.filter((word) => typeof word === 'string')
 }
 
 function camel(field: string): string {

@@ -1,4 +1,4 @@
-/** `holdfast budgets`: what was written to GitHub, what may be, who is blocked; lifts a block. */
+/** `holdfast budgets`: how much was and may be written to GitHub, who is blocked; lifts a block. */
 import type { Command } from 'commander'
 import { addConnectionFlags, type Parsed } from '../connection/connection.ts'
 import { withOperations } from '../operations/open-operations.ts'
@@ -6,6 +6,7 @@ import type { BudgetsView } from '../operations/operations.ts'
 import { printJson } from '../output/json.ts'
 import { tablePrinter, type TableShape } from '../output/table.ts'
 import { relativeTime } from '../output/time-text.ts'
+import { showFlagsOfList } from '../connection/query-flags.ts'
 import type { World } from '../world.ts'
 
 type BudgetView = BudgetsView['items'][number]
@@ -13,10 +14,14 @@ type BudgetView = BudgetsView['items'][number]
 export function addBudgetsCommand(program: Command, world: World): void {
   const budgets = program
     .command('budgets')
-    .summary('what may be written to GitHub, and what was; lift a block')
-    .description('Budgets: what each identity may write to GitHub, and who is blocked.')
+    .summary('how much is and may be written to GitHub; lift a block')
+    .description(
+      'Budgets: how much each identity may write to GitHub, and which are blocked. Without a ' +
+        'command it lists them; the options are those of "list".',
+    )
   addList(budgets, world)
   addUnblock(budgets, world)
+  showFlagsOfList(budgets)
 }
 
 function addList(budgets: Command, world: World): void {
@@ -25,7 +30,7 @@ function addList(budgets: Command, world: World): void {
     .summary('list all identities (also without "list")')
     .description(
       'Shows for each identity that writes to GitHub how much it wrote in the last minute and ' +
-        'hour, how much it may, and until when GitHub has it wait.',
+        'hour, how much it may write, and until when GitHub asked it to wait.',
     )
     .option('--json', 'print {"items":[…]}')
   addConnectionFlags(list)
@@ -40,17 +45,18 @@ Examples:
       const answer = await withOperations(world, parsed, (operations) => operations.budgets())
       if (parsed['json'] === true) return printJson(world.terminal, answer)
       tablePrinter(world.terminal, budgetsTable, world.clock.wallMs()).print(answer.items)
-      if (answer.items.length === 0) world.terminal.err('No budgets: nothing was written yet.\n')
+      if (answer.items.length === 0)
+        world.terminal.err('No budgets: nothing has been written yet.\n')
     })
 }
 
 function addUnblock(budgets: Command, world: World): void {
   const unblock = budgets
     .command('unblock <identity>')
-    .summary('lift a block: what waits is tried at once')
+    .summary('lift a block and send what waits')
     .description(
-      'Lifts the block of an identity. What waits for it is tried at once; if GitHub still has ' +
-        'it wait, it is blocked again.',
+      'Lifts the block of an identity. What waits is sent now; if GitHub still asks it to wait, ' +
+        'it is blocked again.',
     )
     .option('--json', 'print the budget')
   addConnectionFlags(unblock)
@@ -66,12 +72,25 @@ Examples:
         operations.unblockIdentity(identity),
       )
       if (parsed['json'] === true) return printJson(world.terminal, lifted)
-      world.terminal.out(`${lifted.identity} is not blocked any more.\n`)
+      world.terminal.out(`${lifted.identity} is no longer blocked.\n`)
     })
 }
 
 const useText = ({ used, limit }: BudgetView['minute']): string =>
   limit === null ? String(used) : `${used} of ${limit}`
+
+const blockReasons: Readonly<Record<string, string>> = {
+  rate_limited: "GitHub's rate limit",
+  unauthorized: 'GitHub refuses the credentials',
+  not_installed: 'the GitHub App is not installed there',
+}
+
+/** `for 50 s: GitHub's rate limit` */
+function blockedText({ blocked_until: until, blocked_reason: reason }: BudgetView, now: number) {
+  if (until === null) return ''
+  const length = relativeTime(until, now).replace('in ', 'for ')
+  return reason === null ? length : `${length}: ${blockReasons[reason] ?? reason}`
+}
 
 const budgetsTable: TableShape<BudgetView> = {
   screen: [
@@ -80,18 +99,17 @@ const budgetsTable: TableShape<BudgetView> = {
     { title: 'HOUR', of: ({ hour }) => useText(hour) },
     {
       title: 'BLOCKED',
-      of: ({ blocked_until: until, blocked_reason: reason }, now) =>
-        until === null
-          ? ''
-          : `${relativeTime(until, now).replace('in ', 'for ')} ${reason ?? ''}`.trim(),
+      of: blockedText,
       style: () => 'red',
-      cut: 'end',
+      label: 'blocked',
+      below: 2,
     },
     {
       title: 'LAST WRITE',
       of: ({ last_write_at: at }, now) => (at === null ? '' : relativeTime(at, now)),
       style: () => 'dim',
-      spare: 1,
+      label: 'last write',
+      below: 1,
     },
   ],
   plain: [

@@ -67,6 +67,7 @@ describe('deliveries', () => {
     const filters = [
       ['--channel', 'github-comment'],
       ['--channel', 'github-comment', '--status', 'PENDING', '--wait', 'due', '--run', runId],
+      ['--channel', 'github-comment', '--status', 'pending', '--wait', 'Due'],
     ]
     for (const filter of filters) {
       const { stdout } = await at.command('deliveries', 'list', ...filter, '--json')
@@ -98,7 +99,18 @@ describe('deliveries', () => {
     expect(json).toMatchObject({ id, attempts: [], content: { form: 'anchor' } })
     const missing = await at.command('deliveries', 'show', 'del_nope')
     expect(missing.code).toBe(1)
-    expect(missing.stderr).toContain('List what there is: holdfast deliveries')
+    expect(missing.stderr).toContain('List deliveries: holdfast deliveries')
+  })
+
+  test('one is shown to people as GitHub shows it, with its state in words', async () => {
+    await giveUp()
+    const { id } = await stored('anchor')
+    at.world.terminal.columns = 80
+    const { stdout } = await at.command('deliveries', 'show', id)
+    expect(stdout).toMatch(/^comment anchor for acme\/widgets#5\nFailed: GitHub refuses it, /)
+    expect(stdout).toContain(`\nSend it again: holdfast deliveries retry ${id}\n`)
+    expect(stdout).toMatch(/^│ 🕓 review: waiting for a worker$/m)
+    expect(stdout).not.toContain('{"form"')
   })
 
   test('are retried one by one, and all that failed', async () => {
@@ -122,9 +134,9 @@ describe('deliveries', () => {
   })
 
   test.each([
-    [['retry'], 'Name a delivery, or say --all'],
+    [['retry'], 'Name a delivery, or give --all'],
     [['retry', 'del_1', '--all'], 'not both'],
-    [['retry', 'del_1', '--channel', 'github-status'], '--channel narrows --all'],
+    [['retry', 'del_1', '--channel', 'github-status'], '--channel goes with --all'],
     [['retry', '--all', '--status', 'SENT'], '--status must be'],
     [['skip', 'del_1'], '--reason'],
     [['skip', 'del_1', '--reason', ' '], '--reason must not be empty'],
@@ -207,7 +219,7 @@ describe('budgets', () => {
     const until = at.store.now() + 60_000
     await at.store.outbox.blockIdentity('installation:7', until, 'rate_limited', 'publisher')
     const { stdout } = await at.command('budgets', 'unblock', 'installation:7')
-    expect(stdout).toBe('installation:7 is not blocked any more.\n')
+    expect(stdout).toBe('installation:7 is no longer blocked.\n')
     expect(await at.store.outbox.blockedUntil('installation:7')).toBeNull()
     const audit = await at.command('audit', '--type', 'operator.identity_unblocked', '--json')
     expect(audit.stdout).toContain('installation:7')

@@ -1,17 +1,35 @@
-/** `holdfast deliveries`: what has to leave, where it stands, and what a person says about it. */
+/** `holdfast deliveries`: what is published, what is not yet, and what a person decides there. */
 import { listAction } from '../output/list-action.ts'
 import type { Command } from 'commander'
 import { githubChannels } from '../../channels/github-channels.ts'
 import { deliveryStatuses, deliveryWaits } from '../../domain/outbox/delivery.ts'
 import { confirmBody, deliveriesQuery, retryManyBody, skipBody } from '../../http/contract.ts'
 import { addConnectionFlags, type Parsed } from '../connection/connection.ts'
-import { deliveriesTable, deliveryFields, standText } from './deliveries-table.ts'
+import {
+  attemptsTable,
+  deliveriesTable,
+  deliveryFields,
+  deliveryHeading,
+  statusText,
+} from './deliveries-table.ts'
 import { UsageError, withHint } from '../failure.ts'
 import { withOperations } from '../operations/open-operations.ts'
-import type { DeliveryView, Operations } from '../operations/operations.ts'
-import { printFields } from '../output/fields.ts'
+import type {
+  DeliveryView,
+  DeliveryWithAttemptsView,
+  Operations,
+} from '../operations/operations.ts'
+import { printFields, printHeading, printQuoted, quotedWidth } from '../output/fields.ts'
 import { printJson } from '../output/json.ts'
-import { addPageFlags, checkFlags, checkId, queryOf } from '../connection/query-flags.ts'
+import { paintFor } from '../output/paint.ts'
+import { tablePrinter } from '../output/table.ts'
+import {
+  addPageFlags,
+  checkFlags,
+  checkId,
+  queryOf,
+  showFlagsOfList,
+} from '../connection/query-flags.ts'
 import type { World } from '../world.ts'
 
 const filters = ['status', 'wait', 'channel', 'run'] as const
@@ -22,24 +40,28 @@ const retryFilters = ['status', 'channel', 'run'] as const
 export function addDeliveriesCommand(program: Command, world: World): void {
   const deliveries = program
     .command('deliveries')
-    .summary('list deliveries, show one, retry, skip or confirm one')
-    .description('Deliveries: what is shown on GitHub, what is not yet, and why not.')
+    .summary('list deliveries; show, retry, skip or confirm one')
+    .description(
+      'Deliveries: what Holdfast publishes on GitHub. Without a command it lists them; the ' +
+        'options are those of "list".',
+    )
   addList(deliveries, world)
   addShow(deliveries, world)
   addRetry(deliveries, world)
   addSkip(deliveries, world)
   addConfirm(deliveries, world)
+  showFlagsOfList(deliveries)
 }
 
 function addList(deliveries: Command, world: World): void {
   const list = deliveries
     .command('list', { isDefault: true })
     .summary('list deliveries, newest first (also without "list")')
-    .description('Lists deliveries, newest first. Filters narrow each other.')
-    .option('--status <status>', `only with this status: ${deliveryStatuses.join(', ')}`)
-    .option('--wait <wait>', `only open ones that wait for: ${deliveryWaits.join(', ')}`)
-    .option('--channel <channel>', `only on this channel: ${githubChannels.join(', ')}`)
-    .option('--run <id>', 'only of this run')
+    .description('Lists deliveries, newest first. A delivery is listed if it matches every filter.')
+    .option('--status <status>', `only deliveries with this status: ${deliveryStatuses.join(', ')}`)
+    .option('--wait <wait>', `only deliveries that wait like this: ${deliveryWaits.join(', ')}`)
+    .option('--channel <channel>', `only deliveries on this channel: ${githubChannels.join(', ')}`)
+    .option('--run <id>', 'only deliveries of this run')
   addConnectionFlags(addPageFlags(list).option('--json', 'print {"items":[…],"next_cursor"}'))
     .addHelpText(
       'after',
@@ -63,18 +85,40 @@ Examples:
 function addShow(deliveries: Command, world: World): void {
   const show = deliveries
     .command('show <id>')
-    .summary('show a delivery with every try')
+    .summary('show a delivery and its attempts')
     .description(
-      'Shows a delivery with what it should show and every try. What led to it is told by: ' +
-        'holdfast why ID',
+      'Shows what people see of a delivery on GitHub, its state and its attempts. For what led ' +
+        'to it, use: holdfast why ID',
     )
     .option('--json', 'print the delivery as JSON')
   addConnectionFlags(show).action(async (given: string, parsed: Parsed) => {
     const id = checkId(given)
     const found = await onDelivery(world, parsed, (operations) => operations.delivery(id))
     if (parsed['json'] === true) return printJson(world.terminal, found)
-    printFields(world.terminal, deliveryFields(found, world.clock.wallMs()))
+    await printDelivery(world, found)
   })
+}
+
+/** On a terminal: what people see on GitHub, how it is with it, and each attempt. */
+async function printDelivery(
+  { terminal, clock }: World,
+  found: DeliveryWithAttemptsView,
+): Promise<void> {
+  const now = clock.wallMs()
+  const fields = deliveryFields(found, now)
+  const { columns } = terminal
+  if (columns === null) {
+    printFields(terminal, fields)
+    return
+  }
+  printHeading(terminal, deliveryHeading(found))
+  const { previewLines } = await import('./delivery-preview.ts')
+  const page = { width: quotedWidth(columns), paint: paintFor(terminal.colour) }
+  printQuoted(terminal, previewLines(found, page))
+  terminal.out('\n')
+  printFields(terminal, fields)
+  if (found.attempts.length > 0) terminal.out('\nAttempts, newest first:\n')
+  tablePrinter(terminal, attemptsTable, now).print(found.attempts)
 }
 
 function addRetry(deliveries: Command, world: World): void {
@@ -82,14 +126,14 @@ function addRetry(deliveries: Command, world: World): void {
     .command('retry [id]')
     .summary('send a delivery again, or all that failed')
     .description(
-      'Sends a delivery again, at once and with a new deadline; where it may have arrived, it is ' +
-        'looked for first. With --all: every one that failed, or that the filters name. A server ' +
-        'does the sending; while none runs, it waits for one.',
+      'Sends a delivery again, now and with a new deadline. If it may have arrived, Holdfast ' +
+        'asks GitHub first. With --all: every delivery that failed, or that the filters match. A ' +
+        'server sends it; while no server is active, it waits.',
     )
-    .option('--all', 'every one that failed, narrowed by:')
+    .option('--all', 'every delivery that failed, and that these match:')
     .option('--status <status>', 'FAILED (default) or SKIPPED')
-    .option('--channel <channel>', `only on this channel: ${githubChannels.join(', ')}`)
-    .option('--run <id>', 'only of this run')
+    .option('--channel <channel>', `only deliveries on this channel: ${githubChannels.join(', ')}`)
+    .option('--run <id>', 'only deliveries of this run')
     .option('--json', 'print the delivery, or {"count"}, as JSON')
   addConnectionFlags(retry)
     .addHelpText(
@@ -101,17 +145,18 @@ Examples:
     )
     .action(async (given: string | undefined, parsed: Parsed) => {
       if (parsed['all'] === true) return await retryAll(world, given, parsed)
-      if (given === undefined) throw new UsageError('Name a delivery, or say --all')
+      if (given === undefined) throw new UsageError('Name a delivery, or give --all')
       const filter = retryFilters.find((name) => parsed[name] !== undefined)
-      if (filter !== undefined) throw new UsageError(`--${filter} narrows --all, not one delivery`)
+      if (filter !== undefined)
+        throw new UsageError(`--${filter} goes with --all, not with one delivery`)
       const id = checkId(given)
-      const told = await onDelivery(world, parsed, (operations) => operations.retryDelivery(id))
-      printStanding(world, parsed, told)
+      const item = await onDelivery(world, parsed, (operations) => operations.retryDelivery(id))
+      printStatus(world, parsed, item)
     })
 }
 
 async function retryAll(world: World, given: string | undefined, parsed: Parsed): Promise<void> {
-  if (given !== undefined) throw new UsageError('Name a delivery or say --all, not both')
+  if (given !== undefined) throw new UsageError('Name a delivery or give --all, not both')
   const filter = checkFlags(retryManyBody.unwrap(), retryFilters, parsed)
   const count = await withOperations(world, parsed, async (operations) => {
     let sum = 0
@@ -125,15 +170,15 @@ async function retryAll(world: World, given: string | undefined, parsed: Parsed)
   if (parsed['json'] === true) printJson(world.terminal, { count })
   else {
     const what = count === 1 ? 'delivery is' : 'deliveries are'
-    world.terminal.out(`${count} ${what} sent again.\n`)
+    world.terminal.out(`${count === 0 ? 'No' : count} ${what} sent again.\n`)
   }
 }
 
 function addSkip(deliveries: Command, world: World): void {
   const skip = deliveries
     .command('skip <id>')
-    .summary('leave a delivery unsent')
-    .description('Leaves a delivery unsent. A newer version of what it shows opens it again.')
+    .summary('do not send a delivery')
+    .description('Closes a delivery without sending it. A newer version of it is sent again.')
     .requiredOption('--reason <text>', 'why, for people: 1 to 200 characters')
     .option('--json', 'print the delivery as JSON')
   addConnectionFlags(skip)
@@ -146,10 +191,10 @@ Example:
     .action(async (given: string, parsed: Parsed) => {
       const id = checkId(given)
       const { reason } = checkFlags(skipBody, ['reason'], parsed)
-      const told = await onDelivery(world, parsed, (operations) =>
+      const item = await onDelivery(world, parsed, (operations) =>
         operations.skipDelivery(id, reason),
       )
-      printStanding(world, parsed, told)
+      printStatus(world, parsed, item)
     })
 }
 
@@ -158,9 +203,9 @@ function addConfirm(deliveries: Command, world: World): void {
     .command('confirm <id>')
     .summary('say that a delivery has arrived')
     .description(
-      'Says that you looked and it is there: it counts as sent. With an id, GitHub is asked ' +
-        'whether our account made it for this delivery, on that thread or commit, because the ' +
-        'next version overwrites it; straight on the database this needs the GitHub ' +
+      'Marks a delivery as sent because you have seen it on GitHub. With an id, Holdfast asks ' +
+        'GitHub whether its own account made it for this delivery, on that thread or commit, ' +
+        'because the next version overwrites it; without --url this needs the GitHub ' +
         'credentials. Without an id nothing is asked, and the next version looks for it.',
     )
     .option('--provider-message-id <id>', "GitHub's id of it, such as a comment's")
@@ -175,19 +220,19 @@ Example:
     .action(async (given: string, parsed: Parsed) => {
       const id = checkId(given)
       const body = checkFlags(confirmBody.unwrap(), ['provider_message_id'], parsed)
-      const told = await onDelivery(world, parsed, (operations) =>
+      const item = await onDelivery(world, parsed, (operations) =>
         operations.confirmDelivery(id, body),
       )
-      printStanding(world, parsed, told)
+      printStatus(world, parsed, item)
     })
 }
 
-function printStanding(world: World, parsed: Parsed, told: DeliveryView): void {
-  if (parsed['json'] === true) return printJson(world.terminal, told)
-  world.terminal.out(`${told.id} (${told.target}) is ${standText(told)}.\n`)
+function printStatus(world: World, parsed: Parsed, item: DeliveryView): void {
+  if (parsed['json'] === true) return printJson(world.terminal, item)
+  world.terminal.out(`${item.id} (${item.target}) is ${statusText(item)}.\n`)
 }
 
-/** An unknown id is told with the command that lists what there is. */
+/** For an unknown id, names the command that lists the known ones. */
 async function onDelivery<T>(
   world: World,
   parsed: Parsed,
@@ -195,7 +240,8 @@ async function onDelivery<T>(
 ): Promise<T> {
   return await withOperations(world, parsed, (operations) =>
     withHint(work(operations), {
-      delivery_not_found: 'It may be past its retention. List what there is: holdfast deliveries',
+      delivery_not_found:
+        'It may have been removed after its retention time. List deliveries: holdfast deliveries',
     }),
   )
 }

@@ -1,12 +1,12 @@
-/** How deliveries are shown: in a list, and one in detail with its tries. */
+/** How deliveries are shown: in a list, and one in detail with its attempts. */
 import type { DeliveryView, DeliveryWithAttemptsView } from '../operations/operations.ts'
-import type { Field } from '../output/fields.ts'
+import type { Field, Heading } from '../output/fields.ts'
 import type { Style } from '../output/paint.ts'
 import type { TableShape } from '../output/table.ts'
 import { exactTime, relativeTime } from '../output/time-text.ts'
 
-/** What it waits for, or why it is closed. */
-export function standText({ status, wait, reason }: DeliveryView): string {
+/** With the names of the wire, which are also those of the filters: `PENDING backoff`. */
+export function statusText({ status, wait, reason }: DeliveryView): string {
   const why = wait ?? reason
   return why === null ? status : `${status} ${why}`
 }
@@ -18,21 +18,89 @@ export function deliveryStyle({ status, wait }: DeliveryView): Style | null {
   return wait === 'held' || wait === 'in_doubt' ? 'yellow' : 'cyan'
 }
 
-const nameText = ({ channel, name }: DeliveryView): string => `${channel} ${name}`
+/** `comment anchor`, `status`, `review findings`. */
+function whatText({ channel, name }: DeliveryView): string {
+  const kind = channel.replace(/^github-/, '')
+  return kind === name ? kind : `${kind} ${name}`
+}
+
+const waitWords: Readonly<Record<NonNullable<DeliveryView['wait']>, string>> = {
+  due: 'waits for a server to send it',
+  order: 'waits for an earlier message of its run',
+  leased: 'is being sent',
+  backoff: 'is tried again',
+  budget: 'waits until more may be written to GitHub',
+  in_doubt: 'may have arrived; GitHub is asked before it is sent again',
+  held: 'may have arrived, and GitHub cannot be asked; a person must decide',
+  no_address: 'its recipient has no address on this channel',
+}
+
+const reasonWords: Readonly<Record<string, string>> = {
+  deadline: 'it was not sent in time',
+  retries_exhausted: 'all retries failed',
+  never_announced: 'its run ended before anything of it was shown',
+  anchor_removed: 'somebody deleted the comment twice',
+  target_taken: 'a newer run shows its own result there',
+  forbidden: 'GitHub refuses it, perhaps for a missing permission',
+  unauthorized: 'GitHub refuses the credentials',
+  not_found: 'GitHub does not show what it is about',
+  not_installed: 'the GitHub App is not installed there',
+  wrong_repository: 'GitHub has another repository under this name',
+  status_limit: 'GitHub accepts no more statuses for this commit and context',
+}
+
+/** In words; empty where it was sent. */
+function whyText({ status, wait, reason, error }: DeliveryView): string {
+  if (status === 'SENT') return ''
+  const words = wait === null ? (reasonWords[reason ?? ''] ?? null) : waitWords[wait]
+  // An operator's reason is in the operator's own words.
+  if (status === 'SKIPPED') return words ?? reason ?? ''
+  const answer = error === null ? null : (error.text ?? error.code)
+  if (words === null) return [reason, answer].filter((part) => part !== null).join(': ')
+  return answer === null ? words : `${words} (last answer: ${answer})`
+}
+
+const statusWords: Readonly<Record<DeliveryView['status'], string>> = {
+  PENDING: 'Not sent yet',
+  SENT: 'Sent',
+  FAILED: 'Failed',
+  SKIPPED: 'Skipped',
+}
+
+export function deliveryHeading(item: DeliveryView): Heading {
+  const why = whyText(item)
+  const state = `${statusWords[item.status]}${why === '' ? '' : `: ${why}`}.`
+  const needsPerson = item.status === 'FAILED' || item.wait === 'held'
+  return {
+    title: `${whatText(item)} for ${item.target}`,
+    state: item.settling ? `${state} GitHub is read again, in case something arrives late.` : state,
+    style: deliveryStyle(item),
+    remedy: needsPerson ? `Send it again: holdfast deliveries retry ${item.id}` : null,
+  }
+}
+
+/** Why it is closed has a column of its own. */
+const openText = ({ status, wait }: DeliveryView): string =>
+  wait === null ? status : `${status} ${wait}`
+
+const nextText = ({ wait, due_at: due }: DeliveryView, nowMs: number): string =>
+  wait === null || due === null ? '' : relativeTime(due, nowMs)
 
 export const deliveriesTable: TableShape<DeliveryView> = {
   screen: [
-    { title: 'ID', of: ({ id }) => id },
-    { title: 'STATUS', of: standText, style: deliveryStyle, cut: 'end' },
-    { title: 'WHAT', of: nameText, cut: 'end', spare: 2 },
-    { title: 'TARGET', of: ({ target }) => target, cut: 'middle' },
+    { title: 'ID', of: ({ id }) => id, below: 4 },
+    { title: 'STATUS', of: openText, style: deliveryStyle },
+    { title: 'WHAT', of: whatText, cut: 'end', below: 1 },
+    { title: 'TARGET', of: ({ target }) => target, cut: 'middle', least: 36 },
+    { title: 'NEXT', of: nextText, below: 2, label: 'next' },
     {
-      title: 'NEXT',
-      of: ({ wait, due_at: due }, now) =>
-        wait === null || due === null ? '' : relativeTime(due, now),
-      spare: 3,
+      title: 'WANTED',
+      of: ({ updated_at: at }, now) => relativeTime(at, now),
+      style: () => 'dim',
+      below: 3,
+      label: 'wanted',
     },
-    { title: 'WANTED', of: ({ updated_at: at }, now) => relativeTime(at, now), style: () => 'dim' },
+    { title: 'WHY', of: whyText, below: 5 },
   ],
   plain: [
     ['id', (item) => item.id],
@@ -88,10 +156,46 @@ export function deliveryFields(item: DeliveryWithAttemptsView, nowMs: number): r
     time('updated_at', item.updated_at),
     time('sent_at', item.sent_at),
     time('closed_at', item.closed_at),
-    time('deadline_at', item.deadline_at),
-    ...item.attempts.map((attempt) => ({ name: 'attempt', value: attemptText(attempt) })),
-    { name: 'content', value: JSON.stringify(item.content) },
+    item.closed_at === null
+      ? time('deadline_at', item.deadline_at)
+      : { name: 'deadline_at', value: item.deadline_at, shown: null },
+    // On a terminal these have a form of their own.
+    ...item.attempts.map((attempt) => ({
+      name: 'attempt',
+      value: attemptText(attempt),
+      shown: null,
+    })),
+    { name: 'content', value: JSON.stringify(item.content), shown: null },
   ]
+}
+
+type AttemptView = DeliveryWithAttemptsView['attempts'][number]
+
+/** With the names and times of the wire: whoever reads them goes on in a log, or in JSON. */
+export const attemptsTable: TableShape<AttemptView> = {
+  screen: [
+    { title: 'started_at', of: ({ started_at: at }) => at },
+    { title: 'action', of: ({ action }) => action },
+    { title: 'outcome', of: outcomeText },
+    {
+      title: 'http_status',
+      of: ({ http_status: status }) => String(status ?? ''),
+      label: 'http_status',
+      below: 1,
+    },
+    { title: 'error', of: ({ error }) => troubleText(error) ?? '', below: 3 },
+    {
+      title: 'github_request_id',
+      of: ({ github_request_id: id }) => id ?? '',
+      label: 'github_request_id',
+      below: 2,
+    },
+  ],
+  plain: [],
+}
+
+function outcomeText({ outcome, late }: AttemptView): string {
+  return `${outcome ?? 'under way'}${late ? ' (late)' : ''}`
 }
 
 function troubleText(error: DeliveryView['error']): string | null {
@@ -99,7 +203,7 @@ function troubleText(error: DeliveryView['error']): string | null {
   return error.text === null ? error.code : `${error.code}: ${error.text}`
 }
 
-function attemptText(attempt: DeliveryWithAttemptsView['attempts'][number]): string {
+function attemptText(attempt: AttemptView): string {
   const { started_at: at, action, outcome, late, error, http_status: status } = attempt
   const became = outcome ?? 'under way'
   const more = [

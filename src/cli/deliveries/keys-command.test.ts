@@ -14,9 +14,7 @@ const inFolder = (file: string) => join(at.world.cwd, file)
 test('keys are listed without their secrets, and rotated', async () => {
   const [first] = await at.store.outbox.markerKeys()
   const rotated = await at.command('keys', 'rotate')
-  expect(rotated.stdout).toMatch(
-    /^Key [\w-]+ signs from now on\. 1 older key goes on verifying\.\n$/,
-  )
+  expect(rotated.stdout).toMatch(/^Key [\w-]+ signs from now on\. 1 older key still verifies\.\n$/)
   const listed = await at.command('keys', '--json')
   const { items } = JSON.parse(listed.stdout) as { items: { id: string; signs: boolean }[] }
   expect(items.map(({ signs }) => signs)).toEqual([true, false])
@@ -36,7 +34,7 @@ test('an export is a new file that only its owner reads', async () => {
   expect(readFileSync(inFolder('keys.json'), 'utf8')).toContain(key?.secret)
   const again = await at.command('keys', 'export', 'keys.json')
   expect(again.code).toBe(2)
-  expect(again.stderr).toContain('it is there already')
+  expect(again.stderr).toContain('the file exists')
   const { items } = await at.store.audit.list(
     { type: 'operator.keys_exported' },
     { limit: 10, cursor: null },
@@ -69,7 +67,7 @@ test('a new database takes the keys before its first start', async () => {
   await at.command('keys', 'export', 'keys.json')
   const next = ['--data-dir', inFolder('next')]
   const imported = await at.command('keys', 'import', 'keys.json', ...next)
-  expect(imported.stdout).toBe('Added 2 keys; 0 known already.\n')
+  expect(imported.stdout).toBe('Added 2 keys; 0 already known.\n')
   const again = await at.command('keys', 'import', 'keys.json', ...next, '--json')
   expect(JSON.parse(again.stdout)).toMatchObject({ added: [] })
   const listed = await at.command('keys', '--json', ...next)

@@ -15,6 +15,7 @@ import { openExisting } from '../operations/open-operations.ts'
 import { printJson } from '../output/json.ts'
 import { tablePrinter, type TableShape } from '../output/table.ts'
 import { relativeTime } from '../output/time-text.ts'
+import { showFlagsOfList } from '../connection/query-flags.ts'
 import type { World } from '../world.ts'
 
 const actor = 'cli'
@@ -39,13 +40,15 @@ export function addKeysCommand(program: Command, world: World): void {
     .command('keys')
     .summary('list, rotate, export and import marker keys')
     .description(
-      'Marker keys: what Holdfast signs its comments with, to recognise them again. The newest ' +
-        'signs, all of them verify. They are in the database, one set for all servers.',
+      'Marker keys: Holdfast signs its comments with them, to recognise its own. The newest key ' +
+        'signs; all keys verify. They are in the database, one set for all servers. Without a ' +
+        'command it lists them; the options are those of "list".',
     )
   addList(keys, world)
   addRotate(keys, world)
   addExport(keys, world)
   addImport(keys, world)
+  showFlagsOfList(keys)
 }
 
 function addList(keys: Command, world: World): void {
@@ -68,7 +71,7 @@ function addRotate(keys: Command, world: World): void {
     .summary('add a key that signs from now on')
     .description(
       'Adds a key. New comments are signed with it at once, by every server of this database; ' +
-        'what older keys signed goes on verifying. Make a backup or an export afterwards: a ' +
+        'older keys still verify what they signed. Make a backup or an export afterwards: a ' +
         'database restored from an older copy does not have the new key.',
     )
     .option('--json', 'print {"items":[…]}')
@@ -78,7 +81,7 @@ function addRotate(keys: Command, world: World): void {
     const others = all.length - 1
     world.terminal.out(
       `Key ${all[0]?.id ?? ''} signs from now on. ` +
-        `${others} older ${others === 1 ? 'key goes' : 'keys go'} on verifying.\n`,
+        `${others} older ${others === 1 ? 'key still verifies' : 'keys still verify'}.\n`,
     )
   })
 }
@@ -89,7 +92,7 @@ function addExport(keys: Command, world: World): void {
     .summary('write all keys, with their secrets, to a file')
     .description(
       'Writes all keys with their secrets to a new file with mode 0600; "-" prints them on ' +
-        'standard output. Keep them as safe as the database. The audit says who exported them.',
+        'standard output. Keep them as safe as the database. The audit records the export.',
     )
   addDatabaseFlags(command)
     .addHelpText(
@@ -103,7 +106,7 @@ Examples:
       await onStore(world, parsed, async ({ outbox }) => {
         const path = file === '-' ? null : reserve(resolve(world.cwd, file))
         const all = await outbox.exportMarkerKeys(actor).catch((error: unknown) => {
-          // What was only reserved would stand in the way of the next try.
+          // An empty file would be in the way of the next export.
           if (path !== null) unlinkSync(path)
           throw error
         })
@@ -121,12 +124,12 @@ Examples:
 function addImport(keys: Command, world: World): void {
   const command = keys
     .command('import <file>')
-    .summary('add keys from a file that are missing')
+    .summary('add the missing keys from a file')
     .description(
       'Adds the keys of an exported file that are missing here. With the keys of a lost ' +
-        'database, a new one recognises the comments that the lost one wrote and goes on with ' +
-        'them: import before the first start. What is held because no key verified it is looked ' +
-        'at again. A database that is not there is made.',
+        'database, a new one recognises the comments that the lost one wrote and continues them: ' +
+        'import before the first start. Deliveries that are held because no key verified a ' +
+        'comment are checked again. A missing database is created.',
     )
     .option('--json', 'print {"added":[…],"known":[…]}, by id')
   addDatabaseFlags(command)
@@ -141,7 +144,7 @@ Example:
       const work = (store: Store) => store.outbox.importMarkerKeys(given, actor)
       const { added, known } = await onStore(world, parsed, work, true)
       if (parsed['json'] === true) return printJson(world.terminal, { added, known })
-      world.terminal.out(`Added ${countText(added.length)}; ${known.length} known already.\n`)
+      world.terminal.out(`Added ${countText(added.length)}; ${known.length} already known.\n`)
     })
 }
 
@@ -161,15 +164,15 @@ async function onStore<T>(
   }
 }
 
-/** Made before the keys are taken out: a file that is there is never overwritten. */
+/** Created before the keys are read: an existing file is never overwritten. */
 function reserve(path: string): string {
   try {
     writeFileSync(path, '', { mode: 0o600, flag: 'wx' })
     return path
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    const why = code === 'EEXIST' ? 'it is there already' : (code ?? 'unknown')
-    throw new UsageError(`Could not make ${path}: ${why}`, 'Name a file that is not there yet.')
+    const why = code === 'EEXIST' ? 'the file exists' : (code ?? 'unknown')
+    throw new UsageError(`Could not create ${path}: ${why}`, 'Name a file that does not exist.')
   }
 }
 
@@ -180,7 +183,7 @@ function readKeys(path: string): MarkerKey[] {
   } catch (error) {
     throw new UsageError(
       `Could not read ${path}: ${(error as NodeJS.ErrnoException).code ?? 'unknown'}`,
-      'Name a file that "holdfast keys export FILE" wrote, and that this user may read.',
+      'Name a file that "holdfast keys export FILE" wrote and that this user may read.',
     )
   }
   const read = keysFile.safeParse(jsonOf(text))
@@ -202,7 +205,8 @@ function jsonOf(text: string): unknown {
 }
 
 const isoOf = (ms: number): string => new Date(ms).toISOString()
-const countText = (count: number): string => (count === 1 ? '1 key' : `${count} keys`)
+const countText = (count: number): string =>
+  count === 1 ? '1 key' : `${count === 0 ? 'no' : count} keys`
 
 function fileForm({ id, secret, createdAt }: MarkerKey) {
   return { id, secret, created_at: isoOf(createdAt) }
@@ -222,7 +226,11 @@ const keysTable: TableShape<KeyView> = {
   screen: [
     { title: 'ID', of: ({ id }) => id },
     { title: 'USE', of: ({ signs }) => (signs ? 'signs and verifies' : 'verifies') },
-    { title: 'MADE', of: ({ created_at: at }, now) => relativeTime(at, now), style: () => 'dim' },
+    {
+      title: 'CREATED',
+      of: ({ created_at: at }, now) => relativeTime(at, now),
+      style: () => 'dim',
+    },
   ],
   plain: [
     ['id', ({ id }) => id],

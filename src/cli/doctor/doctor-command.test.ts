@@ -62,17 +62,21 @@ describe('straight on the database', () => {
     expect(report.findings.map(({ check }) => check)).toEqual(['configuration', 'configuration'])
   })
 
-  test('is shown with marks, remedies below, and a sum at the end', async () => {
+  test.each([
+    [80, '✓ store.schema       Schema', /^✗ data_folder {7} /m, /^ {21}→ Fix it: chmod 700$/m],
+    [60, '✓ store.schema\n    Schema', /^✗ data_folder\n {4}\S/m, /^ {4}→ Fix it: chmod 700$/m],
+  ])('is shown in %i columns with marks, remedies and a sum', async (columns, ...parts) => {
+    const [schema, folder, remedy] = parts
     const at = await storeWorld()
     chmodSync(join(at.world.cwd, 'data'), 0o755)
-    at.world.terminal.columns = 60
+    at.world.terminal.columns = columns
     const { code, stdout, stderr } = await at.command('doctor')
     expect(code).toBe(1)
-    expect(stdout).toContain('✓ store.schema       schema')
-    expect(stdout).toMatch(/^✗ data_folder {7}/m)
-    expect(stdout).toMatch(/^ {21}→ Close it: chmod 700$/m)
+    expect(stdout).toContain(schema)
+    expect(stdout).toMatch(folder)
+    expect(stdout).toMatch(remedy)
     for (const line of stdout.split('\n')) {
-      if (!line.includes(at.world.cwd)) expect(line.length).toBeLessThanOrEqual(60)
+      if (!line.includes(at.world.cwd)) expect(line.length).toBeLessThanOrEqual(columns)
     }
     expect(stderr).toMatch(/^1 problem, \d warnings\.\n$/)
     await at.close()

@@ -1,4 +1,4 @@
-/** `holdfast doctor`: what is well, what is not, and how to mend it. */
+/** `holdfast doctor`: what is well, what is not, and how to fix it. */
 import type { Command } from 'commander'
 import { examineAll, type DoctorStore } from '../../doctor/doctor.ts'
 import { failedCheck, reportOf, type Report } from '../../doctor/report.ts'
@@ -31,12 +31,12 @@ export function addDoctorCommand(
 ): void {
   const doctor = program
     .command('doctor')
-    .summary('check configuration, store, runs and GitHub, with the remedy of each finding')
+    .summary('check configuration, store, runs and GitHub; say how to fix problems')
     .description(
-      'Checks configuration, store, runs, webhooks and GitHub, and says how to mend what it ' +
-        'finds. Changes nothing. Works while a server runs, while none does, and without a ' +
-        'database. With --url the server is asked to examine itself. Ends with 1 when there is a ' +
-        'problem; warnings may be lived with.',
+      'Checks configuration, store, runs, webhooks and GitHub, and says how to fix what is ' +
+        'wrong. Changes nothing. Works with and without an active server, and without a ' +
+        'database. With --url the server checks itself. Exits with 1 if there is a problem; ' +
+        'warnings do not change the exit code.',
     )
     .option('--json', 'print {"ok","findings":[{"check","level","detail","remedy"}]}')
   addConnectionFlags(doctor)
@@ -74,7 +74,7 @@ async function fromServer(world: World, url: string, bearer: string): Promise<Re
     const answer = await serverClient(world, url, bearer).ask({ method: 'GET', path: '/v1/doctor' })
     const report = answer as Report | null
     if (Array.isArray(report?.findings)) return report
-    throw new Error(`${url} answered something else; is it a Holdfast server?`)
+    throw new Error(`${url} gave an unexpected answer; is it a Holdfast server?`)
   } catch (error) {
     return reportOf([failedCheck('server', error)])
   }
@@ -106,20 +106,25 @@ async function examineHere(world: World, settings: Settings): Promise<Report> {
   }
 }
 
+const roomMin = 50
 const marks = { ok: ['✓', 'green'], warning: ['!', 'yellow'], problem: ['✗', 'red'] } as const
 
 function printReport(terminal: Terminal, { findings }: Report): void {
   const paint = paintFor(terminal.colour)
   const width = Math.max(0, ...findings.map(({ check }) => textWidth(check)))
-  const room = terminal.columns === null ? Infinity : Math.max(30, terminal.columns - width - 4)
+  const columns = terminal.columns ?? Infinity
+  // Where what was found would be a narrow column, it stands below the name.
+  const beside = columns - width - 4 >= roomMin
+  const blank = ' '.repeat(beside ? width + 4 : 4)
+  const room = Math.max(30, columns - blank.length)
   for (const { check, level, detail, remedy } of findings) {
     const [mark, style] = marks[level]
     const lines = wrap(printable(detail), room)
     const remedies = remedy === null ? [] : wrap(printable(remedy), room - 2)
-    const name = padTo(printable(check), width)
-    terminal.out(`${paint(mark, style)} ${paint(name, 'bold')}  ${lines[0] ?? ''}\n`)
-    const blank = ' '.repeat(width + 4)
-    for (const line of lines.slice(1)) terminal.out(`${blank}${line}\n`)
+    const name = paint(padTo(printable(check), beside ? width : 0), 'bold')
+    const first = beside ? `  ${lines[0] ?? ''}` : ''
+    terminal.out(`${paint(mark, style)} ${name}${first}\n`)
+    for (const line of beside ? lines.slice(1) : lines) terminal.out(`${blank}${line}\n`)
     remedies.forEach((line, at) => {
       terminal.out(`${blank}${paint(`${at === 0 ? '→' : ' '} ${line}`, 'cyan')}\n`)
     })
@@ -131,8 +136,8 @@ function summaryOf(findings: readonly Finding[]): [string, Style] {
   const count = (level: Finding['level']): number =>
     findings.filter((finding) => finding.level === level).length
   const [problems, warnings] = [count('problem'), count('warning')]
-  const told = `${number(problems, 'problem')}, ${number(warnings, 'warning')}.`
-  return [told, problems > 0 ? 'red' : warnings > 0 ? 'yellow' : 'green']
+  const counts = `${number(problems, 'problem')}, ${number(warnings, 'warning')}.`
+  return [counts, problems > 0 ? 'red' : warnings > 0 ? 'yellow' : 'green']
 }
 
 function number(count: number, noun: string): string {

@@ -1,4 +1,4 @@
-/** `holdfast catchup`: looks now for what no webhook told, and says what it found. */
+/** `holdfast catchup`: looks now for changes on GitHub that no webhook brought. */
 import type { Command } from 'commander'
 import { catchUpView } from '../../http/catch-up-view.ts'
 import type { CatchUpView } from '../../http/contract.ts'
@@ -14,14 +14,15 @@ import type { World } from '../world.ts'
 export function addCatchupCommand(program: Command, world: World): void {
   const catchup = program
     .command('catchup')
-    .summary('take in what GitHub sent and we never heard')
+    .summary('process webhooks that never arrived')
     .description(
-      'Reads what GitHub has sent in the last three days (with an App) and takes in what never ' +
-        'came; then holds the pull requests of known repositories against the runs there are: ' +
-        'makes those that are missing and cancels those whose pull request was closed. A server ' +
-        'does the same at its start and every five minutes. Safe beside a server, and twice.',
+      'With a GitHub App, reads which webhooks GitHub sent in the last three days and processes ' +
+        'those that never arrived. Then compares the pull requests of known repositories with ' +
+        'the runs: creates missing runs, and cancels runs whose pull request was closed. A ' +
+        'server does the same at its start and every five minutes. It is safe to run beside a ' +
+        'server, and to repeat.',
     )
-    .option('--json', 'print the whole report: what was taken in, made, cancelled and left out')
+    .option('--json', 'print the whole report as JSON')
   addConnectionFlags(catchup)
     .addHelpText(
       'after',
@@ -47,7 +48,7 @@ async function reportFor(world: World, parsed: Parsed): Promise<CatchUpView> {
     const answer = await serverClient(world, url, bearer).ask({ method: 'POST', path })
     const report = answer as CatchUpView | null
     if (Array.isArray(report?.runs_made)) return report
-    throw new Error(`${url} answered something else; is it a Holdfast server?`)
+    throw new Error(`${url} gave an unexpected answer; is it a Holdfast server?`)
   }
   const { settings } = connection
   const store = await openExisting(world, settings)
@@ -70,10 +71,10 @@ function catchUpText(report: CatchUpView): string {
       `${reconciled === 1 ? 'request' : 'requests'} changed without a webhook ` +
       `(${looked_at.pull_requests} checked, in ` +
       `${count(looked_at.repositories, 'repository', 'repositories')}).`,
-    ...listed(runs_made, 'Made'),
+    ...listed(runs_made, 'Created'),
     ...listed(runs_cancelled, 'Cancelled'),
     ...skipped.map(
-      ({ what, reason }) => `Left out: ${printable(what)}, because ${printable(reason)}`,
+      ({ what, reason }) => `Not checked: ${printable(what)}, because ${printable(reason)}`,
     ),
   ]
   return `${lines.join('\n')}\n`

@@ -1,43 +1,51 @@
-/** `holdfast inbox`: what GitHub sent, what became of it, and deciding it again. */
+/** `holdfast inbox`: what GitHub sent, what it led to, and processing it again. */
 import { listAction } from '../output/list-action.ts'
 import type { Command } from 'commander'
 import { inboxDecisions, inboxStates } from '../../domain/inbox.ts'
 import { inboxQuery } from '../../http/contract.ts'
 import { addConnectionFlags, type Parsed } from '../connection/connection.ts'
 import { withHint } from '../failure.ts'
-import { inboxFields, inboxTable } from './inbox-table.ts'
+import { inboxFields, inboxHeading, inboxTable } from './inbox-table.ts'
 import { withOperations } from '../operations/open-operations.ts'
-import { printFields } from '../output/fields.ts'
+import { printFields, printHeading } from '../output/fields.ts'
 import { printJson } from '../output/json.ts'
-import { addPageFlags, checkId, queryOf } from '../connection/query-flags.ts'
+import { addPageFlags, checkId, queryOf, showFlagsOfList } from '../connection/query-flags.ts'
 import type { World } from '../world.ts'
 
 const filters = ['state', 'decision', 'event', 'repo', 'number', 'webhook_id'] as const
 const notFound = {
-  inbox_entry_not_found: 'It may be past its retention. List what there is: holdfast inbox',
+  inbox_entry_not_found:
+    'It may have been removed after its retention time. List webhooks: holdfast inbox',
 }
 
 export function addInboxCommand(program: Command, world: World): void {
   const inbox = program
     .command('inbox')
-    .summary('list webhooks, show one, have one decided again')
-    .description('Webhooks: what GitHub sent and what became of it.')
+    .summary('list webhooks; show one, process one again')
+    .description(
+      'Webhooks that GitHub sent, and what they led to. Without a command it lists them; the ' +
+        'options are those of "list".',
+    )
   addList(inbox, world)
   addShow(inbox, world)
   addReplay(inbox, world)
+  showFlagsOfList(inbox)
 }
 
 function addList(inbox: Command, world: World): void {
   const list = inbox
     .command('list', { isDefault: true })
     .summary('list webhooks, newest first (also without "list")')
-    .description('Lists webhooks, newest first. Filters narrow each other.')
-    .option('--state <state>', `only in this state: ${inboxStates.join(', ')}`)
-    .option('--decision <decision>', `only decided so: ${inboxDecisions.join(', ')}`)
+    .description('Lists webhooks, newest first. A webhook is listed if it matches every filter.')
+    .option('--state <state>', `only webhooks in this state: ${inboxStates.join(', ')}`)
+    .option(
+      '--decision <decision>',
+      `only webhooks with this decision: ${inboxDecisions.join(', ')}`,
+    )
     .option('--event <event>', 'only this GitHub event, such as pull_request')
-    .option('--repo <owner/name>', 'only of this repository')
-    .option('--number <number>', 'only of this pull request or issue')
-    .option('--webhook-id <guid>', "only this of GitHub's delivery GUIDs")
+    .option('--repo <owner/name>', 'only webhooks of this repository')
+    .option('--number <number>', 'only webhooks of this pull request or issue')
+    .option('--webhook-id <guid>', "only the webhook with this GUID of GitHub's")
   addConnectionFlags(addPageFlags(list).option('--json', 'print {"items":[…],"next_cursor"}'))
     .addHelpText(
       'after',
@@ -63,8 +71,8 @@ function addShow(inbox: Command, world: World): void {
     .command('show <id>')
     .summary('show a webhook, by its id or GUID')
     .description(
-      "Shows a webhook and what it led to, by its id or GitHub's GUID of the delivery. With " +
-        '--json also its headers and payload.',
+      "Shows a webhook and what it led to, by its id or GitHub's GUID of the delivery. --json " +
+        'adds its headers and payload.',
     )
     .option('--json', 'print everything as JSON, with headers and payload')
   addConnectionFlags(show).action(async (given: string, parsed: Parsed) => {
@@ -73,6 +81,7 @@ function addShow(inbox: Command, world: World): void {
       withHint(operations.inboxEntry(id), notFound),
     )
     if (parsed['json'] === true) return printJson(world.terminal, entry)
+    printHeading(world.terminal, inboxHeading(entry))
     printFields(world.terminal, inboxFields(entry, world.clock.wallMs()))
   })
 }
@@ -80,11 +89,11 @@ function addShow(inbox: Command, world: World): void {
 function addReplay(inbox: Command, world: World): void {
   const replay = inbox
     .command('replay <id>')
-    .summary('have a webhook decided again')
+    .summary('process a webhook again')
     .description(
-      'Has a webhook decided again from its stored body, by the configuration of now. What it ' +
-        'already led to is recognised: no second run is made for a finished one. A server does ' +
-        'the deciding; while none runs, the webhook waits for it.',
+      'Processes a webhook again from its stored body, with the current configuration. A run ' +
+        'that it already led to is not made twice. A server does it; while no server is active, ' +
+        'the webhook waits.',
     )
     .option('--json', 'print the webhook as JSON')
   addConnectionFlags(replay).action(async (given: string, parsed: Parsed) => {
@@ -93,6 +102,6 @@ function addReplay(inbox: Command, world: World): void {
       withHint(operations.replayInboxEntry(id), notFound),
     )
     if (parsed['json'] === true) return printJson(world.terminal, entry)
-    world.terminal.out(`${entry.id} is ${entry.state}; see: holdfast inbox show ${entry.id}\n`)
+    world.terminal.out(`${entry.id} is ${entry.state}. Show it: holdfast inbox show ${entry.id}\n`)
   })
 }

@@ -1,7 +1,7 @@
 /** How webhooks are shown: in a list, and one in detail. */
 import { reasonOf } from '../../audit/why/intake-words.ts'
 import type { InboxEntryView, InboxEntryWithBodyView } from '../operations/operations.ts'
-import type { Field } from '../output/fields.ts'
+import type { Field, Heading } from '../output/fields.ts'
 import type { Style } from '../output/paint.ts'
 import type { TableShape } from '../output/table.ts'
 import { exactTime, relativeTime } from '../output/time-text.ts'
@@ -13,10 +13,24 @@ function aboutText({ repo, number }: InboxEntryView): string {
   return number === null ? (repo ?? '') : `${repo ?? ''}#${number}`
 }
 
-/** What it came to: while it waits, that; else what was decided, and why where it says. */
-function becameText({ state, decision, reason }: InboxEntryView): string {
-  const word = state === 'processed' ? decision : state
-  return reason === null ? word : `${word}: ${reason}`
+/** What it came to, as the filters name it: while it waits or failed, that; else the decision. */
+const becameText = ({ state, decision }: InboxEntryView): string =>
+  state === 'processed' ? decision : state
+
+/** Why it is so, in words; empty where it did what it should. */
+function whyText(entry: InboxEntryView): string {
+  const { state, decision, reason, last_error: trouble } = entry
+  if (state === 'waiting') return trouble ?? ''
+  if (reason !== null) return becauseText(reason, state === 'failed' ? 'failed' : decision, null)
+  return entry.outcomes
+    .filter(({ result }) => result !== 'claimed' && result !== 'cancelled')
+    .map(({ type, reason: why, result, detail }) => `${type}: ${becauseText(why, result, detail)}`)
+    .join('; ')
+}
+
+function becauseText(reason: string, result: string, detail: string | null): string {
+  const { because } = reasonOf({ result, reason })
+  return detail === null || detail === '' ? because : `${because} (${detail})`
 }
 
 function becameStyle({ state, decision }: InboxEntryView): Style | null {
@@ -27,11 +41,19 @@ function becameStyle({ state, decision }: InboxEntryView): Style | null {
 
 export const inboxTable: TableShape<InboxEntryView> = {
   screen: [
-    { title: 'ID', of: ({ id }) => id },
-    { title: 'BECAME', of: becameText, style: becameStyle, cut: 'end' },
-    { title: 'EVENT', of: eventText, cut: 'end', spare: 1 },
-    { title: 'ABOUT', of: aboutText, cut: 'middle' },
-    { title: 'CAME', of: ({ received_at: at }, now) => relativeTime(at, now), style: () => 'dim' },
+    { title: 'ID', of: ({ id }) => id, below: 3 },
+    { title: 'BECAME', of: becameText, style: becameStyle },
+    { title: 'EVENT', of: eventText, cut: 'end', least: 20 },
+    { title: 'ABOUT', of: aboutText, cut: 'middle', least: 24 },
+    {
+      title: 'RECEIVED',
+      of: ({ received_at: at }, now) => relativeTime(at, now),
+      style: () => 'dim',
+      label: 'received',
+      below: 1,
+    },
+    { title: 'RUN', of: ({ run_ids: runs }) => runs.join(' '), label: '→', below: 4 },
+    { title: 'WHY', of: whyText, below: 5 },
   ],
   plain: [
     ['id', (entry) => entry.id],
@@ -50,6 +72,36 @@ export const inboxTable: TableShape<InboxEntryView> = {
   ],
 }
 
+/** How it is, in a sentence. */
+export function inboxState(entry: InboxEntryView): string {
+  const why = whyText(entry)
+  const because = why === '' ? '' : `: ${why}`
+  switch (entry.state) {
+    case 'waiting':
+      return `Waits to be processed${because}.`
+    case 'failed':
+      return `Failed${because}.`
+    case 'processed':
+      return `${decisionWords[entry.decision]}${because}.`
+  }
+}
+
+const decisionWords: Readonly<Record<InboxEntryView['decision'], string>> = {
+  accepted: 'Processed',
+  duplicate: 'Not processed',
+  ignored: 'Ignored',
+}
+
+export function inboxHeading(entry: InboxEntryView): Heading {
+  const about = aboutText(entry)
+  return {
+    title: about === '' ? eventText(entry) : `${eventText(entry)} in ${about}`,
+    state: inboxState(entry),
+    style: becameStyle(entry),
+    remedy: remedyOf(entry),
+  }
+}
+
 /** The payload is left to `--json`: it is long, and for programs. */
 export function inboxFields(entry: InboxEntryWithBodyView, nowMs: number): readonly Field[] {
   const time = (name: string, value: string | null): Field => ({
@@ -63,7 +115,7 @@ export function inboxFields(entry: InboxEntryWithBodyView, nowMs: number): reado
     { name: 'decision', value: entry.decision },
     { name: 'reason', value: entry.reason },
     { name: 'event', value: eventText(entry) },
-    { name: 'about', value: aboutText(entry) },
+    { name: 'about', value: aboutText(entry), shown: null },
     { name: 'sender', value: entry.sender },
     { name: 'webhook_id', value: entry.webhook_id },
     { name: 'duplicate_of', value: entry.duplicate_of },
@@ -80,11 +132,17 @@ export function inboxFields(entry: InboxEntryWithBodyView, nowMs: number): reado
 }
 
 /** What a person can do about one that failed; `why` says it of all others, too. */
-function remedyFields({ id, state, reason }: InboxEntryWithBodyView): readonly Field[] {
-  if (state !== 'failed' || reason === null) return []
+function remedyOf({ id, state, reason }: InboxEntryView): string | null {
+  if (state !== 'failed' || reason === null) return null
   const { remedy, replay } = reasonOf({ result: 'failed', reason })
   const steps = [remedy, ...(replay === true ? [`holdfast inbox replay ${id}`] : [])]
-  return [{ name: 'remedy', value: steps.filter((step) => step !== undefined).join('; then ') }]
+  return steps.filter((step) => step !== undefined).join('; then ')
+}
+
+/** A heading has it where people read. */
+function remedyFields(entry: InboxEntryView): readonly Field[] {
+  const remedy = remedyOf(entry)
+  return remedy === null ? [] : [{ name: 'remedy', value: remedy, shown: null }]
 }
 
 function outcomeText(outcome: InboxEntryView['outcomes'][number]): string {

@@ -1,11 +1,12 @@
 /**
  * Reads server-sent events from a response. A connection that breaks ends the stream like one that
- * closes: what was cut off in the middle of an event is not given.
+ * closes: an event that was cut off in the middle is not given.
  */
+import { createParser, type EventSourceMessage } from 'eventsource-parser'
 
 export interface StreamedEvent {
   readonly id: string | null
-  /** Null where only the place in the stream is told. */
+  /** Null for a heartbeat, which only says how far the stream is. */
   readonly data: string | null
 }
 
@@ -13,13 +14,15 @@ export async function* readEvents(
   response: Response,
   signal: AbortSignal,
 ): AsyncGenerator<StreamedEvent> {
-  let rest = ''
+  // Not the parser's own transform stream: one that breaks throws away what it has parsed already.
+  let parsed: EventSourceMessage[] = []
+  const parser = createParser({ onEvent: (event) => void parsed.push(event) })
   for await (const text of textOf(response, signal)) {
-    const blocks = (rest + text).replace(/\r\n?/g, '\n').split('\n\n')
-    rest = blocks.pop() ?? ''
-    for (const block of blocks) {
-      const event = eventOf(block)
-      if (event !== null) yield event
+    parser.feed(text)
+    const events = parsed
+    parsed = []
+    for (const { id, event, data } of events) {
+      yield { id: id ?? null, data: event === 'ping' ? null : data }
     }
   }
 }
@@ -33,19 +36,4 @@ async function* textOf(response: Response, signal: AbortSignal): AsyncGenerator<
   } catch (error) {
     if (!signal.aborted && !(error instanceof TypeError)) throw error
   }
-}
-
-/** Null for comments, which only keep a connection alive. */
-function eventOf(block: string): StreamedEvent | null {
-  let id: string | null = null
-  let event: string | null = null
-  const data: string[] = []
-  for (const line of block.split('\n')) {
-    const [, field, value] = /^([^:]+):? ?(.*)$/.exec(line) ?? []
-    if (field === 'id') id = value ?? ''
-    if (field === 'event') event = value ?? ''
-    if (field === 'data') data.push(value ?? '')
-  }
-  if (id === null && data.length === 0) return null
-  return { id, data: data.length === 0 || event === 'ping' ? null : data.join('\n') }
 }

@@ -1,10 +1,11 @@
 /**
- * One thing in detail. On a terminal: labels and values, without what is empty. Elsewhere: a line
- * per field, its name as in JSON, a tab and its value, empty ones too.
+ * One thing in detail, its fields by the names they have in JSON. On a terminal: names and values,
+ * without what is empty, below a heading that says in words what it is and how it is. Elsewhere: a
+ * line per field, its name, a tab and its value, empty ones too.
  */
 import type { Terminal } from '../terminal.ts'
 import { paintFor, type Style } from './paint.ts'
-import { printableLines } from './printable.ts'
+import { printable, printableLines } from './printable.ts'
 import { plainText, type Scalar } from './table.ts'
 import { padTo, textWidth, wrap } from './text-width.ts'
 
@@ -23,18 +24,54 @@ export function printFields(terminal: Terminal, fields: readonly Field[]): void 
     return
   }
   const paint = paintFor(terminal.colour)
-  const told = fields.flatMap((field) => {
+  const shown = fields.flatMap((field) => {
     const text = field.shown === undefined ? field.value : field.shown
     return text === null || text === '' ? [] : [{ ...field, text: String(text) }]
   })
-  const label = (name: string): string => name.replaceAll('_', ' ')
-  const width = Math.max(0, ...told.map(({ name }) => textWidth(label(name))))
-  const room = Math.max(30, terminal.columns - width - 2)
-  for (const { name, text, style } of told) {
-    const lines = printableLines(text).flatMap((line) => wrap(line, room))
+  const width = Math.max(0, ...shown.map(({ name }) => textWidth(name)))
+  const room = terminal.columns - width - 2
+  for (const { name, text, style } of shown) {
+    const lines = printableLines(text).flatMap((line) => wrap(line, Math.max(30, room)))
+    // A word that does not fit beside its name gets a line of its own, to be copied whole.
+    const fits = lines.every((line) => textWidth(line) <= room)
+    if (!fits) terminal.out(`${paint(name, 'dim')}\n`)
     lines.forEach((line, at) => {
-      const left = padTo(at === 0 ? label(name) : '', width)
-      terminal.out(`${paint(left, 'dim')}  ${paint(line, style ?? null)}`.trimEnd() + '\n')
+      const left = fits ? `${padTo(at === 0 ? name : '', width)}  ` : '  '
+      terminal.out(`${paint(left, 'dim')}${paint(line, style ?? null)}`.trimEnd() + '\n')
     })
   }
 }
+
+export interface Heading {
+  readonly title: string
+  /** How it is, in sentences. */
+  readonly state: string
+  readonly style: Style | null
+  /** What a person can do about it. */
+  readonly remedy?: string | null
+}
+
+/** Nothing where a program reads. */
+export function printHeading(terminal: Terminal, { title, state, style, remedy }: Heading): void {
+  const { columns } = terminal
+  if (columns === null) return
+  const paint = paintFor(terminal.colour)
+  const lines = (text: string, of: Style | null): string =>
+    wrap(printable(text), columns)
+      .map((line) => `${paint(line, of)}\n`)
+      .join('')
+  terminal.out(lines(title, 'bold'))
+  terminal.out(lines(state, style))
+  if (remedy !== undefined && remedy !== null) terminal.out(lines(remedy, 'cyan'))
+  terminal.out('\n')
+}
+
+const bar = '│ '
+
+/** Text of others, set off from ours. */
+export function printQuoted(terminal: Terminal, lines: readonly string[]): void {
+  const paint = paintFor(terminal.colour)
+  for (const line of lines) terminal.out(`${paint(bar, 'dim')}${line}`.trimEnd() + '\n')
+}
+
+export const quotedWidth = (columns: number): number => Math.max(20, columns - bar.length)

@@ -35,7 +35,7 @@ export async function printList<T>(request: ListRequest<T>): Promise<void> {
     next = page.next_cursor
   }
   if (count === 0) terminal.err(`No ${noun}.\n`)
-  if (next !== null) terminal.err(`There are more: --all, or --cursor ${next}\n`)
+  if (next !== null) terminal.err(`There are more: add --all, or --cursor ${next}\n`)
 }
 
 async function printListAsJson<T>(request: ListRequest<T>): Promise<void> {

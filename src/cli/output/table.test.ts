@@ -14,7 +14,7 @@ const shape: TableShape<Thing> = {
   screen: [
     { title: 'ID', of: ({ id }) => id },
     { title: 'NAME', of: ({ name }) => name, cut: 'middle' },
-    { title: 'NOTE', of: ({ note }) => note, spare: 1, style: () => 'red' },
+    { title: 'NOTE', of: ({ note }) => note, below: 1, style: () => 'red' },
   ],
   plain: [
     ['id', ({ id }) => id],
@@ -89,10 +89,33 @@ describe('on a terminal', () => {
     for (const line of lines()) expect(textWidth(line)).toBeLessThanOrEqual(columns)
   })
 
-  test('a column that can be spared goes when cutting is not enough', () => {
-    const { terminal, lines } = terminalOf(20)
+  test('a column moves below its row when cutting is not enough', () => {
+    const { terminal, lines } = terminalOf(22)
     tablePrinter(terminal, shape, 0).print(things)
-    expect(lines()[0]).toBe('ID  NAME')
+    expect(lines()).toEqual(['ID  NAME', '1   short', '  n', '22  a name th…本語 end', '  note'])
+  })
+
+  test('what is below has its label, breaks between words and is cut only where it may be', () => {
+    const { terminal, lines } = terminalOf(30)
+    const narrow: TableShape<Thing> = {
+      screen: [
+        { title: 'ID', of: () => 'id_0123456789012345678901', below: 2 },
+        { title: 'NAME', of: ({ name }) => name, cut: 'middle', least: 28 },
+        { title: 'SIZE', of: ({ name }) => String(name.length), label: 'size', below: 1 },
+        { title: 'NOTE', of: () => 'some words that say why it is so', below: 1 },
+        { title: 'DATA', of: () => 'a=1 b=2 c=3 d=4 e=5 f=6 g=7', cut: 'end', below: 1 },
+      ],
+      plain: [],
+    }
+    tablePrinter(terminal, narrow, 0).print(things.slice(0, 1))
+    expect(lines()).toEqual([
+      'NAME',
+      'short',
+      '  id_0123456789012345678901',
+      '  size 5',
+      '  some words that say why it',
+      '  is so  a=1 b=2 c=3 d=4 e=5 …',
+    ])
   })
 
   test('a column in which nothing stands is not shown', () => {

@@ -29,20 +29,76 @@ export function padTo(text: string, width: number, side: 'left' | 'right' = 'lef
   return side === 'left' ? text + gap : gap + text
 }
 
-/** Breaks at blanks; a word longer than a line stays whole, so that it can be copied. */
+/**
+ * Breaks at blanks, and between characters of scripts that are written without them; a word longer
+ * than a line stays whole, so that it can be copied.
+ */
 export function wrap(text: string, width: number): readonly string[] {
-  const lines: string[] = []
-  let line = ''
-  for (const word of text.split(' ')) {
-    const longer = line === '' ? word : `${line} ${word}`
-    if (line !== '' && textWidth(longer) > width) {
-      lines.push(line)
-      line = word
-    } else {
-      line = longer
+  const lines = wrapPieces([{ text }], width)
+  return lines.map((pieces) => pieces.map((piece) => piece.text).join(''))
+}
+
+/** The same for text of several pieces, each of which keeps what else it carries. */
+export function wrapPieces<T extends { readonly text: string }>(
+  pieces: readonly T[],
+  width: number,
+): readonly (readonly T[])[] {
+  const lines: T[][] = []
+  let line: T[] = []
+  let used = 0
+  let blank = ''
+  for (const unit of unitsOf(pieces)) {
+    const length = unit.reduce((sum, { text }) => sum + textWidth(text), 0)
+    if (length === 0) continue
+    const isBlank = unit.every(({ text }) => text === ' ')
+    if (isBlank) {
+      blank = used === 0 ? '' : ' '
+      continue
     }
+    if (used > 0 && used + blank.length + length > width) {
+      lines.push(line)
+      ;[line, used, blank] = [[], 0, '']
+    }
+    const [first, ...others] = unit
+    if (first !== undefined) line.push({ ...first, text: `${blank}${first.text}` }, ...others)
+    used += blank.length + length
+    blank = ''
   }
   return [...lines, line]
+}
+
+/** A blank, or what must stay on one line: a word, also where it changes from piece to piece. */
+function unitsOf<T extends { readonly text: string }>(pieces: readonly T[]): readonly T[][] {
+  const units: T[][] = []
+  let joins = false
+  for (const piece of pieces) {
+    for (const word of piece.text.split(/( )/)) {
+      if (word === '') continue
+      if (word === ' ') units.push([{ ...piece, text: ' ' }])
+      else {
+        const [first = '', ...others] = breakable(word)
+        const before = joins ? units.pop() : undefined
+        units.push([...(before ?? []), { ...piece, text: first }])
+        for (const other of others) units.push([{ ...piece, text: other }])
+      }
+      joins = word !== ' '
+    }
+  }
+  return units
+}
+
+/** The pieces of a word that a line may be broken between; punctuation stays with what it ends. */
+function breakable(word: string): readonly string[] {
+  if (!wideScript.test(word)) return [word]
+  const pieces: string[] = []
+  let wasWide = false
+  for (const { text } of partsOf(word)) {
+    const isWide = wideScript.test(text)
+    if (isWide && wasWide) pieces.push(text)
+    else pieces.push(`${pieces.pop() ?? ''}${text}`)
+    wasWide = isWide
+  }
+  return pieces
 }
 
 interface Part {

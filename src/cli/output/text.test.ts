@@ -68,7 +68,8 @@ describe('times', () => {
   })
 
   test('stand exactly beside how long ago they are', () => {
-    expect(exactTime('2026-01-31T11:56:59.123Z', now)).toBe('2026-01-31 11:56:59 UTC (3 min ago)')
+    expect(exactTime('2026-01-31T11:56:59.123Z', now)).toBe('2026-01-31T11:56:59.123Z (3 min ago)')
+    expect(exactTime('2025-01-31T11:56:59.123Z', now)).toBe('2025-01-31T11:56:59.123Z')
     expect(durationText(47 * 3_600_000)).toBe('47 h')
   })
 })

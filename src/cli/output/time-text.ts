@@ -24,7 +24,8 @@ export function relativeTime(time: string, nowMs: number): string {
   return ago > 0 ? `${durationText(ago)} ago` : `in ${durationText(ago)}`
 }
 
-/** To the second and in the zone of the wire, with how long ago it is. */
+/** As it is in JSON, with how long ago it is. */
 export function exactTime(time: string, nowMs: number): string {
-  return `${time.slice(0, 19).replace('T', ' ')} UTC (${relativeTime(time, nowMs)})`
+  const relative = relativeTime(time, nowMs)
+  return time.startsWith(relative) ? time : `${time} (${relative})`
 }

@@ -1,4 +1,4 @@
-/** `holdfast runs`: look at runs, do one again, call one off. */
+/** `holdfast runs`: list runs, show one, rerun one, cancel one. */
 import { listAction } from '../output/list-action.ts'
 import type { Command } from 'commander'
 import { runsQuery } from '../../http/contract.ts'
@@ -7,10 +7,11 @@ import { addConnectionFlags, type Parsed } from '../connection/connection.ts'
 import { withHint } from '../failure.ts'
 import { withOperations } from '../operations/open-operations.ts'
 import type { ClaimedView, Operations, RunView } from '../operations/operations.ts'
-import { printFields } from '../output/fields.ts'
+import { printFields, printHeading, printQuoted, quotedWidth } from '../output/fields.ts'
 import { printJson } from '../output/json.ts'
-import { addPageFlags, checkId, queryOf } from '../connection/query-flags.ts'
-import { aboutText, runFields, runsTable } from './runs-table.ts'
+import { paintFor } from '../output/paint.ts'
+import { addPageFlags, checkId, queryOf, showFlagsOfList } from '../connection/query-flags.ts'
+import { aboutText, runFields, runHeading, runsTable } from './runs-table.ts'
 import type { World } from '../world.ts'
 
 const filters = ['repo', 'pr', 'state', 'type', 'key', 'head_sha'] as const
@@ -18,25 +19,26 @@ const filters = ['repo', 'pr', 'state', 'type', 'key', 'head_sha'] as const
 export function addRunsCommand(program: Command, world: World): void {
   const runs = program
     .command('runs')
-    .summary('list runs, show one, do one again or call one off')
-    .description('Runs: list them, show one, do one again or call one off.')
+    .summary('list runs; show, rerun or cancel one')
+    .description('Runs. Without a command it lists them; the options are those of "list".')
   addList(runs, world)
   addShow(runs, world)
   addRerun(runs, world)
   addCancel(runs, world)
+  showFlagsOfList(runs)
 }
 
 function addList(runs: Command, world: World): void {
   const list = runs
     .command('list', { isDefault: true })
     .summary('list runs, newest first (also without "list")')
-    .description('Lists runs, newest first. Filters narrow each other.')
-    .option('--repo <owner/name>', 'only of this repository')
-    .option('--pr <number>', 'only of this pull request')
-    .option('--state <state>', `only in this state: ${runStates.join(', ')}`)
-    .option('--type <type>', 'only of this type')
-    .option('--key <key>', 'only with this key')
-    .option('--head-sha <sha>', 'only on this head: 40 or 64 hex digits')
+    .description('Lists runs, newest first. A run is listed if it matches every filter.')
+    .option('--repo <owner/name>', 'only runs of this repository')
+    .option('--pr <number>', 'only runs of this pull request')
+    .option('--state <state>', `only runs in this state: ${runStates.join(', ')}`)
+    .option('--type <type>', 'only runs of this type')
+    .option('--key <key>', 'only the run with this key')
+    .option('--head-sha <sha>', 'only runs of this head commit: 40 or 64 hex digits')
   addConnectionFlags(addPageFlags(list).option('--json', 'print {"items":[…],"next_cursor"}'))
     .addHelpText(
       'after',
@@ -60,23 +62,35 @@ Examples:
 function addShow(runs: Command, world: World): void {
   const show = runs
     .command('show <id>')
-    .summary('show everything about a run')
-    .description('Shows everything about a run. What led to it is told by: holdfast why ID')
+    .summary('show a run')
+    .description('Shows a run. For what led to it, use: holdfast why ID')
     .option('--json', 'print the run as JSON')
   addConnectionFlags(show).action(async (id: string, parsed: Parsed) => {
     const run = await onRun(world, id, parsed, (operations, runId) => operations.run(runId))
     if (parsed['json'] === true) return printJson(world.terminal, run)
-    printFields(world.terminal, runFields(run, world.clock.wallMs()))
+    await printRun(world, run)
   })
+}
+
+async function printRun({ terminal, clock }: World, run: RunView): Promise<void> {
+  const now = clock.wallMs()
+  printHeading(terminal, runHeading(run, now))
+  printFields(terminal, runFields(run, now))
+  const { columns } = terminal
+  if (columns === null || run.summary === null) return
+  const { markdownLines } = await import('../output/markdown.ts')
+  terminal.out('\nSummary:\n')
+  const paint = paintFor(terminal.colour)
+  printQuoted(terminal, markdownLines(run.summary, quotedWidth(columns), paint))
 }
 
 function addRerun(runs: Command, world: World): void {
   const rerun = runs
     .command('rerun <id>')
-    .summary('do a run again')
+    .summary('run it again')
     .description(
-      'Does a run again, in its next round: now, or when the round under way has ended. Only the ' +
-        'newest of its subject can be done again.',
+      'Runs it again, as its next round: now, or when the current round has ended. Only the ' +
+        'newest run of a pull request or subject can be rerun.',
     )
     .option('--json', 'print the decision as JSON')
   addConnectionFlags(rerun).action(async (id: string, parsed: Parsed) => {
@@ -89,8 +103,8 @@ function addRerun(runs: Command, world: World): void {
 function addCancel(runs: Command, world: World): void {
   const cancel = runs
     .command('cancel <id>')
-    .summary('call a run off')
-    .description('Calls a run off. It ends now; its holder is told at its next heartbeat.')
+    .summary('cancel a run')
+    .description('Cancels a run. It ends now; its worker learns of it at its next heartbeat.')
     .option('--json', 'print the run as JSON')
   addConnectionFlags(cancel).action(async (id: string, parsed: Parsed) => {
     const run = await onRun(world, id, parsed, (operations, runId) => operations.cancelRun(runId))
@@ -99,7 +113,7 @@ function addCancel(runs: Command, world: World): void {
   })
 }
 
-/** An unknown id is told with the command that lists what there is. */
+/** For an unknown id, names the command that lists the known ones. */
 async function onRun<T>(
   world: World,
   id: string,
@@ -109,8 +123,8 @@ async function onRun<T>(
   const runId = checkId(id)
   return await withOperations(world, parsed, (operations) =>
     withHint(work(operations, runId), {
-      run_not_found: 'It may be past its retention. List what there is: holdfast runs',
-      not_current: `Find the newest of its subject: holdfast runs show ${runId}`,
+      run_not_found: 'It may have been removed after its retention time. List runs: holdfast runs',
+      not_current: `What it is about: holdfast runs show ${runId}`,
     }),
   )
 }
@@ -118,9 +132,9 @@ async function onRun<T>(
 function rerunText({ should_process: now, reason, run, run_key: key }: ClaimedView): string {
   if (run === null) return `${key}: ${reason}`
   const name = `${run.id} (${aboutText(run)})`
-  if (now) return `${name} is ${run.state} again, round ${run.round}.`
+  if (now) return `${name} is ${run.state} again in round ${run.round}.`
   return isActive(run)
-    ? `${name} is ${run.state}; it is done again when this round has ended.`
+    ? `${name} is ${run.state}; it runs again when this round has ended.`
     : `${name} is ${run.state}: ${reason}.`
 }
 

@@ -1,6 +1,6 @@
 /** How runs are shown: in a list, and one in detail. */
 import type { RunView } from '../operations/operations.ts'
-import type { Field } from '../output/fields.ts'
+import type { Field, Heading } from '../output/fields.ts'
 import { stateStyle } from '../output/paint.ts'
 import type { TableShape } from '../output/table.ts'
 import { exactTime, relativeTime } from '../output/time-text.ts'
@@ -11,23 +11,76 @@ export function aboutText({ repo, pr, subject }: RunView): string {
   return repo === null ? subject : `${repo} ${subject}`
 }
 
+/** Where the work was done again or taken over: `2`, `1, attempt 3`. */
+function roundText({ round, attempt }: RunView): string {
+  if (attempt > 1) return `${round}, attempt ${attempt}`
+  return round > 1 ? String(round) : ''
+}
+
+/** How it came to its state, in words; empty where the state says it all. */
+function whyText(run: RunView): string {
+  const { state, verdict, error, description } = run
+  if (state === 'superseded') return supersededText(run)
+  if (state === 'succeeded') {
+    const found = verdict === null || verdict === 'success' ? '' : verdictWords[verdict]
+    return [found, description ?? ''].filter((part) => part !== '').join(': ')
+  }
+  return error === null ? '' : (error.text ?? error.code)
+}
+
+function supersededText({ superseded_by: key }: RunView): string {
+  const [, head] = /:head-([0-9a-f]{7})/.exec(key ?? '') ?? []
+  return head === undefined ? '' : `the newer head is ${head}`
+}
+
+/** What it is and how it is, in words. */
+export function runHeading(run: RunView, nowMs: number): Heading {
+  return {
+    title: `${run.type} of ${aboutText(run)}`,
+    state: stateText(run, nowMs),
+    style: stateStyle(run.state),
+  }
+}
+
+const verdictWords = { success: 'passed', failure: 'not passed', neutral: 'neutral' } as const
+
+const said = (text: string | null): string => (text === null ? '' : ` ${text}`)
+
+function stateText(run: RunView, nowMs: number): string {
+  const why = whyText(run)
+  const { state, started_at: started } = run
+  const because = why === '' ? '' : `: ${why}`
+  switch (state) {
+    case 'pending':
+      return `Waits for a worker${because}.`
+    case 'running':
+      return started === null ? 'Running.' : `Running; started ${relativeTime(started, nowMs)}.`
+    case 'waiting':
+      return 'Waits for a decision.'
+    case 'succeeded':
+      return `Finished: ${verdictWords[run.verdict ?? 'success']}.${said(run.description)}`
+    case 'failed':
+    case 'cancelled':
+    case 'skipped':
+    case 'superseded':
+      return `${state.charAt(0).toUpperCase()}${state.slice(1)}${because}.`
+  }
+}
+
 export const runsTable: TableShape<RunView> = {
   screen: [
-    { title: 'ID', of: ({ id }) => id },
+    { title: 'ID', of: ({ id }) => id, below: 4 },
     { title: 'STATE', of: ({ state }) => state, style: ({ state }) => stateStyle(state) },
-    { title: 'TYPE', of: ({ type }) => type, cut: 'end', spare: 1 },
-    { title: 'ABOUT', of: aboutText, cut: 'middle' },
-    { title: 'HEAD', of: ({ head_sha: head }) => head?.slice(0, 7) ?? '', spare: 3 },
-    {
-      title: 'ROUND',
-      of: ({ round, attempt }) => (round + attempt > 2 ? `${round}.${attempt}` : ''),
-      spare: 2,
-    },
+    { title: 'TYPE', of: ({ type }) => type, cut: 'end', below: 1 },
+    { title: 'ABOUT', of: aboutText, cut: 'middle', least: 28 },
+    { title: 'HEAD', of: ({ head_sha: head }) => head?.slice(0, 7) ?? '', below: 2, label: 'head' },
+    { title: 'ROUND', of: roundText, below: 3, label: 'round' },
     {
       title: 'SINCE',
       of: (run, now) => relativeTime(run.finished_at ?? run.started_at ?? run.created_at, now),
       style: () => 'dim',
     },
+    { title: 'WHY', of: whyText, below: 5 },
   ],
   plain: [
     ['id', (run) => run.id],
@@ -60,8 +113,9 @@ export function runFields(run: RunView, nowMs: number): readonly Field[] {
     { name: 'id', value: run.id, style: 'bold' },
     { name: 'state', value: run.state, style: stateStyle(run.state) },
     { name: 'type', value: run.type },
-    { name: 'about', value: aboutText(run) },
-    { name: 'key', value: run.key },
+    { name: 'about', value: aboutText(run), shown: null },
+    // A pull request's key only repeats what stands around it.
+    { name: 'key', value: run.key, ...(run.pr !== null && { shown: null }) },
     { name: 'repo', value: run.repo, shown: null },
     { name: 'pr', value: run.pr, shown: null },
     { name: 'subject', value: run.subject, shown: null },
@@ -74,7 +128,9 @@ export function runFields(run: RunView, nowMs: number): readonly Field[] {
     time('created_at', run.created_at),
     time('started_at', run.started_at),
     time('finished_at', run.finished_at),
-    time('deadline_at', run.deadline_at),
+    run.finished_at === null
+      ? time('deadline_at', run.deadline_at)
+      : { name: 'deadline_at', value: run.deadline_at, shown: null },
     { name: 'superseded_by', value: run.superseded_by },
     { name: 'outcome', value: run.outcome },
     { name: 'verdict', value: run.verdict },
@@ -86,7 +142,8 @@ export function runFields(run: RunView, nowMs: number): readonly Field[] {
     { name: 'status_context', value: run.status_context },
     json('input', run.input),
     json('result', run.result),
-    { name: 'summary', value: run.summary },
+    // On a terminal it has a form of its own.
+    { name: 'summary', value: run.summary, shown: null },
   ]
 }
 

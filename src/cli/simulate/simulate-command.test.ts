@@ -61,7 +61,7 @@ const played = { simulated: broken, first: 7, asked: 1000, digests: new Map<numb
 
 test('a violation is told with its rule, what came before it, and how to see it again', () => {
   const text = textReport(played, paintFor(false))
-  expect(text).toContain('3 of 1000 seeds from 7 (a violation ends it), 12.3 seeds per second')
+  expect(text).toContain('3 of 1000 seeds from 7 (stopped at a violation), 12.3 seeds per second')
   expect(text).toContain('Seed 9 breaks a rule\n  6: two comments stand there')
   expect(text).toContain('event 59')
   expect(text).not.toContain('event 19\n')

@@ -1,6 +1,6 @@
 /**
- * `holdfast simulate`: whole installations under virtual time, in which everything goes wrong by
- * the seed, held to the rules. A broken one is told with the command that plays it again.
+ * `holdfast simulate`: runs whole installations under virtual time, with faults drawn from a seed,
+ * and checks the rules. For a broken rule it prints the command that repeats the run.
  */
 import type { Command } from 'commander'
 import { z } from 'zod'
@@ -33,20 +33,20 @@ export function addSimulateCommand(
 ): void {
   program
     .command('simulate')
-    .summary('try whole installations in simulated worlds, by seed')
+    .summary('run whole installations with simulated faults, and check the rules')
     .description(
-      'Plays whole installations in one process under virtual time: real intake, runs and ' +
-        'publishing against a simulated GitHub, with crashes, pauses, lost answers, limits and ' +
-        'people in between, all by the seed, and holds what GitHub and the database show to the ' +
-        'rules. The same seed is the same story. Touches no database and no network.',
+      'Runs whole installations in one process under virtual time: real intake, runs and ' +
+        'publishing against a simulated GitHub. Crashes, pauses, lost answers, limits and ' +
+        'actions of people are drawn from a seed. Then checks what GitHub and the database show ' +
+        'against the rules. The same seed gives the same result. Uses no database and no network.',
     )
     .option(
       '--seeds <number>',
-      `how many worlds, 1 to ${seedsMax} (default: ${seedsUsual}; 1 with --seed)`,
+      `how many installations, 1 to ${seedsMax} (default: ${seedsUsual}; 1 with --seed)`,
     )
-    .option('--seed <number>', `the first seed, 0 to ${seedMax}; drawn when not given`)
-    .option('--story', 'print all that happened, line by line')
-    .option('--json', 'print what was found as one JSON document')
+    .option('--seed <number>', `the first seed, 0 to ${seedMax} (default: a random one)`)
+    .option('--story', 'print everything that happened, line by line')
+    .option('--json', 'print the result as one JSON document')
     .addHelpText(
       'after',
       `

@@ -7,7 +7,7 @@ const lastEvents = 40
 export interface Played {
   readonly simulated: Simulated
   readonly first: number
-  /** How many seeds should be played; a violation ends it before. */
+  /** How many seeds were asked for; it stops at the first violation. */
   readonly asked: number
   /** Of each seed's story. */
   readonly digests: ReadonlyMap<number, string>
@@ -24,7 +24,7 @@ export function textReport(played: Played, paint: Paint): string {
     paint('Faults injected', 'bold'),
     ...byName.map(([name, times]) => row(times, name)),
     '',
-    paint('What the worlds met', 'bold'),
+    paint('Situations reached', 'bold'),
     ...[...situations].map(([name, times]) => row(times, name)),
     '',
     paint('Rules checked', 'bold'),
@@ -40,7 +40,7 @@ export function textReport(played: Played, paint: Paint): string {
 function seedsWords({ simulated: { seeds }, first, asked, digests }: Played): string {
   if (asked === 1) return `seed ${first} (${digests.get(first)})`
   if (seeds === asked) return `${seeds} seeds from ${first}`
-  return `${seeds} of ${asked} seeds from ${first} (a violation ends it)`
+  return `${seeds} of ${asked} seeds from ${first} (stopped at a violation)`
 }
 
 function brokenLines({ seed, violations, story }: BrokenSeed, paint: Paint): string[] {
@@ -51,7 +51,7 @@ function brokenLines({ seed, violations, story }: BrokenSeed, paint: Paint): str
     `The last of ${story.length} events:`,
     ...story.slice(-lastEvents),
     '',
-    `Play it again: ${replay(seed)}`,
+    `Repeat it: ${replay(seed)}`,
   ]
 }
 

@@ -1,4 +1,4 @@
-/** `holdfast token`: make, list and revoke tokens. */
+/** `holdfast token`: create, list and revoke tokens. */
 import { listAction } from '../output/list-action.ts'
 import type { Command } from 'commander'
 import { tokensQuery } from '../../http/contract.ts'
@@ -16,7 +16,7 @@ import type { World } from '../world.ts'
 export function addTokenCommand(program: Command, world: World): void {
   const token = program
     .command('token')
-    .summary('make, list and revoke tokens')
+    .summary('create, list and revoke tokens')
     .description('Tokens for workers, bots and people.')
   addCreate(token, world)
   addList(token, world)
@@ -26,17 +26,21 @@ export function addTokenCommand(program: Command, world: World): void {
 function addCreate(token: Command, world: World): void {
   const create = token
     .command('create')
-    .summary('make a token and print it')
+    .summary('create a token and print it')
     .description(
-      'Makes a token and prints it on standard output, this once; only its hash is kept. ' +
-        'Goes to a server when --url is given, else straight to the database.',
+      'Creates a token and prints it on standard output. It is shown only now: Holdfast keeps ' +
+        'only its hash. With --url a server creates it, otherwise it is written to the database.',
     )
     .option('--scope <scope>', 'what it may do: admin, operator, worker, read or bot:CHANNEL')
-    .option('--name <name>', 'whose it is, for lists and the audit')
-    .option('--user-id <number>', 'recipient on whose behalf it acts')
-    .option('--repo <repository>', 'only this repository, or all of acme/*; repeatable', collect)
+    .option('--name <name>', 'whose token it is, for lists and the audit')
+    .option('--user-id <number>', 'id of the recipient that it acts for')
+    .option(
+      '--repo <repository>',
+      'only this repository, or acme/* for all of acme; repeatable',
+      collect,
+    )
     .option('--type <type>', 'only runs of this type; repeatable', collect)
-    .option('--expires <time>', 'when it ends by itself, such as 12h or 30d')
+    .option('--expires <time>', 'when it expires, such as 12h or 30d')
     .option('--json', 'print {"id","token","scope"}')
   addConnectionFlags(create)
     .addHelpText(
@@ -68,18 +72,36 @@ const listOf = (parsed: Parsed, name: string): readonly string[] =>
 
 const tokensTable: TableShape<TokenView> = {
   screen: [
-    { title: 'ID', of: ({ id }) => id },
+    { title: 'ID', of: ({ id }) => id, below: 5 },
     { title: 'SCOPE', of: ({ scope }) => scope, style: () => 'cyan' },
-    { title: 'NAME', of: ({ name }) => name ?? '', cut: 'end' },
+    { title: 'NAME', of: ({ name }) => name ?? '', cut: 'end', least: 24 },
     {
       title: 'USER',
       of: ({ user_id: user }) => (user === null ? '' : String(user)),
       side: 'right',
+      label: 'user',
+      below: 2,
     },
-    { title: 'LIMITS', of: limitText, cut: 'end' },
-    { title: 'USED', of: ({ last_used_at: at }, now) => timeOr(at, now, 'never') },
-    { title: 'EXPIRES', of: ({ expires_at: at }, now) => timeOr(at, now, 'never') },
-    { title: 'MADE', of: ({ created_at: at }, now) => relativeTime(at, now), style: () => 'dim' },
+    { title: 'ONLY FOR', of: limitText, label: 'only for', below: 4 },
+    {
+      title: 'LAST USED',
+      of: ({ last_used_at: at }, now) => timeOr(at, now, 'never'),
+      label: 'last used',
+      below: 1,
+    },
+    {
+      title: 'EXPIRES',
+      of: ({ expires_at: at }, now) => timeOr(at, now, 'never'),
+      label: 'expires',
+      below: 1,
+    },
+    {
+      title: 'CREATED',
+      of: ({ created_at: at }, now) => relativeTime(at, now),
+      style: () => 'dim',
+      label: 'created',
+      below: 3,
+    },
   ],
   plain: [
     ['id', (token) => token.id],
@@ -94,8 +116,9 @@ const tokensTable: TableShape<TokenView> = {
   ],
 }
 
+/** `acme/*, type review` */
 function limitText({ repos, types }: TokenView): string {
-  return [...(repos ?? []), ...(types ?? [])].join(' ')
+  return [...(repos ?? []), ...(types ?? []).map((type) => `type ${type}`)].join(', ')
 }
 
 const timeOr = (at: string | null, now: number, otherwise: string): string =>
@@ -104,8 +127,8 @@ const timeOr = (at: string | null, now: number, otherwise: string): string =>
 function addList(token: Command, world: World): void {
   const list = token
     .command('list')
-    .summary('list tokens, never their secrets')
-    .description('Lists tokens, newest first; never their secrets.')
+    .summary('list tokens, without their secrets')
+    .description('Lists tokens, newest first, without their secrets.')
   addConnectionFlags(
     addPageFlags(list).option('--json', 'print {"items":[…],"next_cursor"}'),
   ).action(async (parsed: Parsed) => {
@@ -122,14 +145,14 @@ function addList(token: Command, world: World): void {
 function addDelete(token: Command, world: World): void {
   const remove = token
     .command('delete <id>')
-    .summary('revoke a token at once')
-    .description('Revokes a token: from now on it is refused everywhere.')
+    .summary('revoke a token')
+    .description('Revokes a token. From now on it is refused.')
     .option('--json', 'print {"id","deleted"}')
   addConnectionFlags(remove).action(async (given: string, parsed: Parsed) => {
     const id = checkId(given)
     await withOperations(world, parsed, (operations) =>
       withHint(operations.deleteToken(id), {
-        token_not_found: 'List what there is: holdfast token list',
+        token_not_found: 'List tokens: holdfast token list',
       }),
     )
     if (parsed['json'] === true) return printJson(world.terminal, { id, deleted: true })

@@ -80,7 +80,7 @@ describe('straight in the database', () => {
     expect(await create(world, '--scope', 'read', '--name', 'ann', '--user-id', '7')).toBe(0)
     const secret = world.madeTokens[0]?.secret
     expect(world.stdout).toBe(`hft_tok_1.${String(secret)}\n`)
-    expect(world.stderr).toContain('Made tok_1 with scope read')
+    expect(world.stderr).toContain('Created tok_1 with scope read')
     expect(world.stderr).not.toContain(String(secret))
     expect(world.madeTokens).toMatchObject([{ name: 'ann', userId: 7 }])
     expect(world.storesOpen).toBe(0)

@@ -1,5 +1,5 @@
 /**
- * Makes a token, through a server or straight in the database. The token alone is printed on
+ * Creates a token, through a server or straight in the database. The token alone is printed on
  * standard output, so that a script can take it.
  */
 import { tokenBody } from '../../http/contract/tokens.ts'
@@ -36,7 +36,7 @@ export async function createToken(
   const { scope } = wanted
   if (request.json) printJson(world.terminal, { id, token, scope })
   else world.terminal.out(`${token}\n`)
-  world.terminal.err(`Made ${id} with scope ${scope}. The token is shown only now.\n`)
+  world.terminal.err(`Created ${id} with scope ${scope}. The token is shown only now.\n`)
 }
 
 const flagOfField: Readonly<Record<string, string>> = {

@@ -7,13 +7,19 @@ import type { DeliveryFact, Facts } from '../facts.ts'
 import type { Findings } from '../findings.ts'
 import type { World } from '../world.ts'
 import { repoOf } from './places.ts'
-import { isUnheard, keyOf, placeOf, toldRequests, type ToldRequest } from './told-requests.ts'
+import {
+  isUnheard,
+  keyOf,
+  placeOf,
+  answeredRequests,
+  type AnsweredRequest,
+} from './answered-requests.ts'
 import { completedBy, isSaidByTwin } from './twin-runs.ts'
 
 const channels = new Set(['github-review', 'github-check'])
 
 export function checkDoubles(facts: Facts, world: World, findings: Findings): void {
-  const told = toldRequests(world)
+  const told = answeredRequests(world)
   const deliveries = facts.deliveries.filter(({ channel }) => channels.has(channel))
   for (const delivery of deliveries) {
     const creates = told.filter((one) => isCreateOf(one, delivery))
@@ -35,7 +41,7 @@ export function checkDoubles(facts: Facts, world: World, findings: Findings): vo
   }
 }
 
-function isCreateOf({ received }: ToldRequest, { marker_key: key }: DeliveryFact): boolean {
+function isCreateOf({ received }: AnsweredRequest, { marker_key: key }: DeliveryFact): boolean {
   const { method, effect } = received
   return method === 'POST' && effect && keyOf(received) === key
 }
@@ -45,8 +51,8 @@ function isCreateOf({ received }: ToldRequest, { marker_key: key }: DeliveryFact
  * at work once more makes the next one.
  */
 function isForgotten(
-  first: ToldRequest,
-  second: ToldRequest,
+  first: AnsweredRequest,
+  second: AnsweredRequest,
   delivery: DeliveryFact,
   facts: Facts,
   world: World,
@@ -63,9 +69,9 @@ function isForgotten(
 
 /** Whoever sent the second had an answer before that showed the first, or never looked. */
 function couldBeSeen(
-  first: ToldRequest,
-  second: ToldRequest,
-  told: readonly ToldRequest[],
+  first: AnsweredRequest,
+  second: AnsweredRequest,
+  told: readonly AnsweredRequest[],
   world: World,
 ): boolean {
   const place = placeOf(second.received, world)

@@ -2,7 +2,7 @@
 import type { AttemptFact, DeliveryFact, Facts } from '../facts.ts'
 import type { Findings } from '../findings.ts'
 import type { World } from '../world.ts'
-import { toldRequests, type ToldRequest } from './told-requests.ts'
+import { answeredRequests, type AnsweredRequest } from './answered-requests.ts'
 
 /** The contract's, written down once more. */
 const deliveryLeaseMs = 20_000
@@ -13,7 +13,7 @@ export function checkLeases(facts: Facts, world: World, findings: Findings): voi
     const { delivery_id: id } = attempt
     attempts.set(id, [...(attempts.get(id) ?? []), attempt])
   }
-  for (const told of toldRequests(world)) {
+  for (const told of answeredRequests(world)) {
     const { received, sent } = told
     if (received.method === 'GET' || received.method === 'DELETE') continue
     // Its attempt is forgotten, or its time is by a clock that was set meanwhile.
@@ -44,7 +44,7 @@ function byTheClock({ clockJumps }: World, trueMs: number): number {
   return clockJumps.reduce((said, { at, ms }) => (at <= trueMs ? said + ms : said), trueMs)
 }
 
-function isAbout({ received }: ToldRequest, text: string, delivery: DeliveryFact): boolean {
+function isAbout({ received }: AnsweredRequest, text: string, delivery: DeliveryFact): boolean {
   if (delivery.channel !== 'github-status') return text.includes(delivery.marker_key)
   const { context } = JSON.parse(delivery.content) as { readonly context: string }
   const given = received.body as { readonly context?: string } | null

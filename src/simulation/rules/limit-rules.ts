@@ -1,13 +1,13 @@
 /** Rule 8c: nothing is asked of GitHub under an identity while GitHub says "not now" to it. */
 import type { Findings } from '../findings.ts'
 import type { World } from '../world.ts'
-import { toldRequests, type ToldRequest } from './told-requests.ts'
+import { answeredRequests, type AnsweredRequest } from './answered-requests.ts'
 
 /** From the answer until every node can know of the block; what was begun may still leave. */
 const graceMs = 12_000
 
 export function checkLimits(world: World, findings: Findings): void {
-  const told = toldRequests(world).filter(isPublishing)
+  const told = answeredRequests(world).filter(isPublishing)
   for (const one of told) {
     const until = knownUntil(limitOf(one), world)
     const from = one.sent.heard?.at ?? 0
@@ -40,11 +40,11 @@ function knownUntil(limit: Limit | null, world: World): number | null {
 }
 
 /** What intake asks (a role, a head) is not the publisher's budget. */
-const isPublishing = ({ received }: ToldRequest): boolean =>
+const isPublishing = ({ received }: AnsweredRequest): boolean =>
   /\/(comments|statuses|check-runs|reviews|labels)\b/.test(received.path)
 
 /** An installation is limited by itself; an account is one, wherever it writes. */
-function identityOf({ received }: ToldRequest, { isApp, repositories }: World): string {
+function identityOf({ received }: AnsweredRequest, { isApp, repositories }: World): string {
   if (!isApp) return 'account'
   const [, owner, id] = /^\/(?:repos\/([^/]+)|repositories\/(\d+))\//.exec(received.path) ?? []
   const known = repositories.find((repo) => String(repo.id) === id)
@@ -56,7 +56,7 @@ interface Limit {
   readonly until: number
 }
 
-function limitOf({ sent }: ToldRequest): Limit | null {
+function limitOf({ sent }: AnsweredRequest): Limit | null {
   if (sent.heard === null) return null
   const { status, headers } = sent.heard.response
   if (status !== 403 && status !== 429) return null

@@ -7,7 +7,13 @@ import type { DeliveryFact, Facts } from '../facts.ts'
 import type { Findings } from '../findings.ts'
 import type { World } from '../world.ts'
 import { repoOf, targetOf } from './places.ts'
-import { isUnheard, keyOf, placeOf, toldRequests, type ToldRequest } from './told-requests.ts'
+import {
+  isUnheard,
+  keyOf,
+  placeOf,
+  answeredRequests,
+  type AnsweredRequest,
+} from './answered-requests.ts'
 
 interface Pending {
   readonly index: number
@@ -16,7 +22,7 @@ interface Pending {
 
 export function checkLooks(world: World, findings: Findings): void {
   const creates = new Map<string, Pending>()
-  for (const one of toldRequests(world)) {
+  for (const one of answeredRequests(world)) {
     const { received } = one
     const place = placeOf(received, world)
     if (place === null) continue
@@ -38,12 +44,12 @@ export function checkLooks(world: World, findings: Findings): void {
   }
 }
 
-function isRefused({ received }: ToldRequest): boolean {
+function isRefused({ received }: AnsweredRequest): boolean {
   return received.status !== null && received.status >= 300 && received.status < 500
 }
 
 /** The body may have come too late, too. */
-const isDoubtful = (one: ToldRequest): boolean =>
+const isDoubtful = (one: AnsweredRequest): boolean =>
   isUnheard(one) || one.received.fault === 'slow-body'
 
 /** Two equal statuses in a row are one too many, unless an answer was missing. */
@@ -54,10 +60,11 @@ export function checkRepeats(facts: Facts, world: World, findings: Findings): vo
     if (sent !== undefined && !isDoubtful({ received, sent })) continue
     doubtful.add(`${received.path.split('/').at(-1)} ${keyOf(received)}`)
   }
-  // A node that died after it had noted the attempt may have sent nothing: nobody can know.
+  // A node that died after it had noted the attempt may have sent nothing: nobody can know. An
+  // attempt of a row that gave up its target in a merge is never ended.
   const inDoubt = new Set(
     facts.attempts
-      .filter(({ outcome, late }) => outcome === 'in_doubt' || late === 1)
+      .filter(({ outcome, late }) => outcome === null || outcome === 'in_doubt' || late === 1)
       .map((attempt) => attempt.delivery_id),
   )
   // The same target: one that gave it up in a merge of two rows may have been under way.
@@ -65,7 +72,7 @@ export function checkRepeats(facts: Facts, world: World, findings: Findings): vo
   // An operator said that something else stands there.
   const left = new Set(facts.deliveries.filter(({ id }) => world.excuses.isLeft(id)).map(targetOf))
   const forgotten = lastWordsOfPurged(facts)
-  const told = toldRequests(world)
+  const told = answeredRequests(world)
   for (const delivery of facts.deliveries) {
     if (delivery.channel !== 'github-status' || targets.has(targetOf(delivery))) continue
     if (left.has(targetOf(delivery))) continue
@@ -100,7 +107,7 @@ function isDoubted(
 function isHiddenByLag(
   before: SimulatedStatus,
   after: SimulatedStatus,
-  told: readonly ToldRequest[],
+  told: readonly AnsweredRequest[],
   world: World,
 ): boolean {
   const at = told.findIndex(({ received }) => received.index === after.request)

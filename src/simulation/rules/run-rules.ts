@@ -155,7 +155,12 @@ export function checkRounds(facts: Facts, findings: Findings): void {
 }
 
 /** What a worker was told is what the store knows: "done" is done, "refused" changed nothing. */
-export function checkTold(facts: Facts, world: World, workers: Workers, findings: Findings): void {
+export function checkAnswers(
+  facts: Facts,
+  world: World,
+  workers: Workers,
+  findings: Findings,
+): void {
   const endsBy = new Map<string, number>()
   for (const { type, actor, run_id: run } of facts.audit) {
     if (!endings.has(type.replace('run.', ''))) continue

@@ -7,11 +7,11 @@ import type { ReceivedRequest, SimulatedCheckRun } from '../../simulator/index.t
 import type { DeliveryFact, Facts } from '../facts.ts'
 import type { World } from '../world.ts'
 import { repoOf } from './places.ts'
-import type { ToldRequest } from './told-requests.ts'
+import type { AnsweredRequest } from './answered-requests.ts'
 
 export function isSaidByTwin(
-  first: ToldRequest,
-  second: ToldRequest,
+  first: AnsweredRequest,
+  second: AnsweredRequest,
   facts: Facts,
   world: World,
 ): boolean {
@@ -24,7 +24,7 @@ export function isSaidByTwin(
 
 /** The delivery that shows what this request made. */
 function makerOf(
-  { received: { index } }: ToldRequest,
+  { received: { index } }: AnsweredRequest,
   facts: Facts,
   world: World,
 ): DeliveryFact | undefined {
@@ -49,7 +49,7 @@ export function areTwins(one: DeliveryFact, other: DeliveryFact, { runs }: Facts
 /** The first request that completed it, before the second one was made. */
 export function completedBy(
   check: SimulatedCheckRun | undefined,
-  { received: { index: before } }: ToldRequest,
+  { received: { index: before } }: AnsweredRequest,
   { github }: World,
 ): ReceivedRequest | undefined {
   const earlier = (check?.requests ?? []).filter((index) => index !== null && index < before)

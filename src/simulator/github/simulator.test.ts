@@ -9,7 +9,7 @@ import {
   thread,
 } from '../../../test/simulator/asking.ts'
 import type { Random } from '../../random.ts'
-import type { Happening } from './state/happening.ts'
+import type { GitHubEvent } from './state/events.ts'
 
 const comment = { body: { body: 'hello' } }
 
@@ -139,7 +139,7 @@ describe('chance', () => {
 describe('what happens', () => {
   it('is told with the payload of its webhook, by hand or by request', async () => {
     const { ask, github } = await startAsking()
-    const told: Happening[] = []
+    const told: GitHubEvent[] = []
     const stop = github.observe((happening) => told.push(happening))
     const last = () => told.at(-1)!
     await ask(`POST ${thread}/comments`, comment)
@@ -197,7 +197,7 @@ describe('what happens', () => {
 
   it('is not told of a request that was refused', async () => {
     const { ask, github } = await startAsking()
-    const told: Happening[] = []
+    const told: GitHubEvent[] = []
     github.observe((happening) => told.push(happening))
     github.faults.add({ fault: github.faults.serverError() })
     await ask(`POST ${thread}/comments`, comment)

@@ -11,7 +11,7 @@ import { connectInProcess } from './connection.ts'
 import { createCore } from './core.ts'
 import { createReceive, type Receive } from './exchange.ts'
 import { createFaultScript, type FaultScript } from './faults/script.ts'
-import { createHands, type GitHubHands } from './hands.ts'
+import { createUserActions, type GitHubUserActions } from './user-actions.ts'
 import {
   refuseUnknownOptions,
   type GitHubSimulatorOptions,
@@ -23,14 +23,14 @@ import { allRoutes } from './routes/all-routes.ts'
 import { createRouter } from './routes/router.ts'
 import { serve, type ServedSimulator, type ServeOptions } from './server.ts'
 import { addAccountToken, type App } from './state/apps.ts'
-import type { Happening } from './state/happening.ts'
+import type { GitHubEvent } from './state/events.ts'
 import { userNamed } from './state/users.ts'
 import { createWorld, type World } from './state/world.ts'
-import { createTruth, type GitHubTruth } from './truth.ts'
+import { createInspection, type GitHubInspection } from './inspection.ts'
 import { createHookRegistry, type HookRegistry } from './webhooks/hook-registry.ts'
 import { webhookRoutes } from './webhooks/webhook-routes.ts'
 
-export interface GitHubSimulator extends GitHubHands, GitHubTruth {
+export interface GitHubSimulator extends GitHubUserActions, GitHubInspection {
   /** Reaches it without a socket, under any host name. */
   readonly fetch: typeof globalThis.fetch
   /** Everything received, in order of arrival. */
@@ -39,7 +39,7 @@ export interface GitHubSimulator extends GitHubHands, GitHubTruth {
   /** How many requests were received, on one route or of one kind. */
   count(which: string | ((received: ReceivedRequest) => boolean)): number
   /** Called whenever something happens that GitHub would send a webhook for. */
-  observe(observer: (happening: Happening) => void): () => void
+  observe(observer: (happening: GitHubEvent) => void): () => void
   /** Hooks and what they have sent; `sendWebhooks` adds one. */
   readonly hooks: HookRegistry
   /** What a connection speaks to. */
@@ -57,7 +57,7 @@ export function createGitHubSimulator(options: GitHubSimulatorOptions = {}): Git
     anyCommit: options.anyCommit ?? true,
   })
   if (options.app !== undefined) world.app = readApp(world, options.app)
-  const hands = createHands(world)
+  const hands = createUserActions(world)
   for (const { token, login } of options.tokens ?? []) {
     addAccountToken(world, userNamed(world, login), token)
   }
@@ -80,7 +80,7 @@ export function createGitHubSimulator(options: GitHubSimulatorOptions = {}): Git
   })
   return {
     ...hands,
-    ...createTruth(world),
+    ...createInspection(world),
     fetch: connectInProcess(receive, scheduler),
     requests: core.requests,
     faults: faults.script,

@@ -18,7 +18,7 @@ export class SqlRepositories implements port.RepositoryStore {
   }
 
   async learn(name: string, githubId: number, at: HeardAt, actor: string): Promise<void> {
-    await this.#learn({ name, githubId, at, actor, isTold: false })
+    await this.#learn({ name, githubId, at, actor, isUnverified: false })
   }
 
   learnUnverified(
@@ -27,7 +27,7 @@ export class SqlRepositories implements port.RepositoryStore {
     at: number | null,
     actor: string,
   ): Promise<NameKnowledge> {
-    return this.#learn({ name, githubId, at, actor, isTold: true })
+    return this.#learn({ name, githubId, at, actor, isUnverified: true })
   }
 
   async #learn(lesson: Lesson): Promise<NameKnowledge> {

@@ -39,7 +39,7 @@ export function* keepRounds(rounds: readonly PastRound[], now: number): Verb<voi
 }
 
 /** Two subjects have become one. */
-export function* moveRounds(fromSubject: string, intoSubject: string): Verb<void> {
+export function* reassignRounds(fromSubject: string, intoSubject: string): Verb<void> {
   yield sql`INSERT INTO past_round (subject_id, pair, round, at)
     SELECT ${intoSubject}, pair, round, at FROM past_round WHERE subject_id = ${fromSubject}
     ${orGreater}`

@@ -215,12 +215,12 @@ export function* setName(id: string, name: string, namedAt: number | null): Verb
 }
 
 /** Only a caller has called it so: before anything is written there, GitHub is asked. */
-export function* noteToldName(id: string, name: string): Verb<void> {
+export function* noteUnverifiedName(id: string, name: string): Verb<void> {
   yield sql`INSERT INTO told_name (repository_id, name) VALUES ${tuples([[id, name]])}
     ON CONFLICT (repository_id, name) DO NOTHING`
 }
 
-export function* isToldName(id: string, name: string): Verb<boolean> {
+export function* isUnverifiedName(id: string, name: string): Verb<boolean> {
   const rows = yield sql`SELECT 1 AS told FROM told_name
     WHERE repository_id = ${id} AND name = ${name}`
   return rows.length > 0
@@ -237,7 +237,7 @@ export function* vouchForName(id: string, name: string): Verb<void> {
 }
 
 /** By run: the name it was claimed under, where only a caller has given that to its repository. */
-export function* toldNamesOf(runIds: readonly string[]): Verb<Map<string, string>> {
+export function* unverifiedNamesOf(runIds: readonly string[]): Verb<Map<string, string>> {
   const rows = yield sql`SELECT run.id, told_name.name FROM run
     JOIN told_name ON told_name.repository_id = run.scope AND told_name.name = run.repo
     WHERE run.id IN (${join(padded([...new Set(runIds)]))})`

@@ -299,6 +299,12 @@ const outboxVerbs: Scenarios = {
     const { items } = await store.outbox.list({ runId }, { limit: 10, cursor: null })
     return [already, items.map(({ name }) => name)]
   },
+  'outbox.send': async (store, ask) => {
+    const message = { channel: 'letters', address: 'ann', key: `note ${nextPull()}` }
+    const { already } = await ask(() => store.outbox.send({ ...message, content: {} }))
+    const { items } = await store.outbox.list({ channel: 'letters' }, { limit: 100, cursor: null })
+    return [already, items.filter(({ name }) => name === message.key).length]
+  },
   'outbox.retry': async (store, ask) => {
     const delivery = await failed(store)
     return (await ask(() => store.outbox.retry(delivery, 'operator', null))).status

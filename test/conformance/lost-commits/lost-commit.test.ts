@@ -5,6 +5,7 @@
  * with the connection cut before its COMMIT arrives, and cut before the answer does. What is
  * answered and what the audit tells must be equal in all three.
  */
+import { letters } from '../world.ts'
 import { githubDeclarations } from '../../../src/channels/github-channels.ts'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -43,7 +44,7 @@ beforeAll(async () => {
       relay.aim(database.url)
       const store = await openPostgres(relay.url(database.url), {
         ...seams,
-        channels: githubDeclarations,
+        channels: [...githubDeclarations, letters],
       })
       return { loss, relay, database, store }
     }),

@@ -49,7 +49,11 @@ const placeless = { repositoryId: 'rep_7', subjectId: 'sub_7', runId: 'run_7' } 
 const page = { limit: 10, cursor: null }
 
 const contextAt = (now: number): VerbContext =>
-  ({ now: () => now, dialect: { lockFree: () => raw('') } }) as unknown as VerbContext
+  ({
+    now: () => now,
+    dialect: { lockFree: () => raw('') },
+    channels: channelsByName,
+  }) as unknown as VerbContext
 
 function statements(): [string, Sql][] {
   const context = contextAt(history)

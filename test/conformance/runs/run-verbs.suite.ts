@@ -155,7 +155,7 @@ export function runVerbs(open: OpenStore): void {
       }
       const { runs, name } = await undecided(look)
       await runs.claim(request('c', { repo: name, eventAt: at(3) }), 'test')
-      await runs.settled()
+      await runs.idle()
       expect(asked).toEqual([`${name.toLowerCase()}#5`])
     })
 
@@ -172,13 +172,13 @@ export function runVerbs(open: OpenStore): void {
       await runs.claim(request('a', { repo: name, repoId, eventAt }), 'test')
       await world().store.repositories.learn(name.toLowerCase(), repoId + 1, 'now', 'test')
       await runs.claim(request('b', { repo: name, repoId, eventAt }), 'test')
-      await runs.settled()
+      await runs.idle()
       expect(asked).toEqual([repoId])
     })
 
     it('confirms the head that arrival chose', async () => {
       const { runs, second, states } = await undecided(says('b'))
-      await runs.settled()
+      await runs.idle()
       expect(await states()).toEqual(['superseded', 'running'])
       const subject = await world().store.runs.subject(second.run!.subjectId)
       expect(subject?.headAt).toBe(at(2))
@@ -191,7 +191,7 @@ export function runVerbs(open: OpenStore): void {
       const waiting = runs.heartbeat({ runId: second.run!.id, leaseHash, waitMs: 15_000 }, 'holder')
       answer.resolve(await says('a')())
       await expect(waiting).rejects.toMatchObject({ code: 'superseded' })
-      await runs.settled()
+      await runs.idle()
       expect(await states()).toEqual(['pending', 'superseded'])
     })
 
@@ -201,7 +201,7 @@ export function runVerbs(open: OpenStore): void {
       ['cannot be made', () => Promise.reject(new Error('no route'))],
     ])('that %s leaves arrival to decide', async (_what, look) => {
       const { runs, states } = await undecided(look)
-      await runs.settled()
+      await runs.idle()
       expect(await states()).toEqual(['superseded', 'running'])
     })
 
@@ -210,7 +210,7 @@ export function runVerbs(open: OpenStore): void {
       const { runs, name, states } = await undecided(() =>
         isAway ? Promise.reject(new LookFailed(gatewayError)) : says('a')(),
       )
-      await runs.settled()
+      await runs.idle()
       const owed = new OwedHeadChecks({ store: world().store, runs })
       const pass = async () => {
         const notes = new CatchUpNotes(() => false)

@@ -1,6 +1,6 @@
 /** Commit statuses, one by one and combined, as GitHub writes them. */
 import type { Repository } from '../state/repositories.ts'
-import { standingStatuses, type Status } from '../state/statuses.ts'
+import { currentStatuses, type Status } from '../state/statuses.ts'
 import type { World } from '../state/world.ts'
 import { nodeId, type Json } from './json.ts'
 import { minimalRepositoryJson, repositoryUrl } from './repository-json.ts'
@@ -36,7 +36,7 @@ export function combinedStatusJson(
   all: readonly Status[],
   page: readonly Status[],
 ): Json {
-  const standing = standingStatuses(all)
+  const standing = currentStatuses(all)
   const url = `${repositoryUrl(repository)}/commits/${sha}`
   return {
     state: combinedState(standing),

@@ -7,7 +7,7 @@ import { invalid, notSupplied, unprocessable } from '../refusal.ts'
 import { canSeeCommit, type Repository } from '../state/repositories.ts'
 import {
   addStatus,
-  standingStatuses,
+  currentStatuses,
   statusesOf,
   statusStates,
   type Status,
@@ -60,7 +60,7 @@ export const statusRoutes: readonly Route[] = [
     handle: (call) => {
       const repository = repositoryOf(call, read)
       const all = listed(call, repository)
-      const { items, headers } = pageOf(call.request, standingStatuses(all))
+      const { items, headers } = pageOf(call.request, currentStatuses(all))
       const sha = call.params['ref'] ?? ''
       return {
         status: 200,

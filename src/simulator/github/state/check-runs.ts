@@ -4,7 +4,7 @@
  */
 import { checkRunJson } from '../json/check-run-json.ts'
 import { unprocessable } from '../refusal.ts'
-import { tell } from './happening.ts'
+import { emitEvent } from './events.ts'
 import { canSeeCommit, type Repository } from './repositories.ts'
 import type { User } from './users.ts'
 import type { World } from './world.ts'
@@ -139,7 +139,7 @@ function forgetOldest(world: World, repository: Repository, { name, suiteId }: C
 }
 
 function tellOfRun(world: World, run: CheckRun, sender: User, action: string): void {
-  tell(world, run.repository, sender, 'check_run', action, () => ({
+  emitEvent(world, run.repository, sender, 'check_run', action, () => ({
     check_run: checkRunJson(world, run),
   }))
 }

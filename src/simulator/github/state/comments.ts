@@ -4,7 +4,7 @@
 import { commentJson } from '../json/comment-json.ts'
 import { issueJson } from '../json/thread-json.ts'
 import { forbidden, invalid } from '../refusal.ts'
-import { tell } from './happening.ts'
+import { emitEvent } from './events.ts'
 import type { Thread } from './threads.ts'
 import type { User } from './users.ts'
 import type { World } from './world.ts'
@@ -108,7 +108,7 @@ function tellOfComment(
   more: object = {},
 ): void {
   const { thread } = comment
-  tell(world, thread.repository, sender, 'issue_comment', action, () => ({
+  emitEvent(world, thread.repository, sender, 'issue_comment', action, () => ({
     issue: issueJson(world, thread),
     comment: commentJson(world, comment),
     ...more,

@@ -3,7 +3,7 @@
  */
 import { labelJson } from '../json/repository-json.ts'
 import { issueJson, pullJson } from '../json/thread-json.ts'
-import { tell } from './happening.ts'
+import { emitEvent } from './events.ts'
 import type { Repository } from './repositories.ts'
 import type { Thread } from './threads.ts'
 import type { User } from './users.ts'
@@ -60,7 +60,7 @@ function tellOfLabel(
   action: 'labeled' | 'unlabeled',
 ): void {
   const { repository, pull, number } = thread
-  tell(world, repository, sender, pull === null ? 'issues' : 'pull_request', action, () => ({
+  emitEvent(world, repository, sender, pull === null ? 'issues' : 'pull_request', action, () => ({
     ...(pull === null
       ? { issue: issueJson(world, thread) }
       : { number, pull_request: pullJson(world, thread, pull) }),

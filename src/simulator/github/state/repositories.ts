@@ -1,7 +1,7 @@
 /**
  * Repositories, under every name they ever had. What belongs to one repository hangs on it.
  */
-import { tell } from './happening.ts'
+import { emitEvent } from './events.ts'
 import type { CheckRun } from './check-runs.ts'
 import type { Label } from './labels.ts'
 import type { Status } from './statuses.ts'
@@ -94,7 +94,7 @@ export function renameRepository(world: World, repository: Repository, newFullNa
   repository.name = name
   world.names.set(newFullName.toLowerCase(), repository.id)
   world.changed()
-  tell(world, repository, repository.owner, 'repository', 'renamed', () => ({
+  emitEvent(world, repository, repository.owner, 'repository', 'renamed', () => ({
     changes: { repository: { name: { from } } },
   }))
 }

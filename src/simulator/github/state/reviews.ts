@@ -5,7 +5,7 @@ import { reviewJson } from '../json/review-json.ts'
 import { pullJson } from '../json/thread-json.ts'
 import { forbidden, Refusal } from '../refusal.ts'
 import { bodyProblem } from './comments.ts'
-import { tell } from './happening.ts'
+import { emitEvent } from './events.ts'
 import { pullOf, type Thread } from './threads.ts'
 import type { User } from './users.ts'
 import type { World } from './world.ts'
@@ -106,7 +106,7 @@ function tellOfReview(
   more: object = {},
 ): void {
   const { thread } = review
-  tell(world, thread.repository, sender, 'pull_request_review', action, () => ({
+  emitEvent(world, thread.repository, sender, 'pull_request_review', action, () => ({
     review: reviewJson(world, review),
     pull_request: pullJson(world, thread, pullOf(thread)),
     ...more,

@@ -5,7 +5,7 @@
 import { commitJson } from '../json/commit-json.ts'
 import { branchJson, statusJson } from '../json/status-json.ts'
 import { invalid, unprocessable } from '../refusal.ts'
-import { tell } from './happening.ts'
+import { emitEvent } from './events.ts'
 import { canSeeCommit, fullNameOf, type Repository } from './repositories.ts'
 import type { User } from './users.ts'
 import type { World } from './world.ts'
@@ -57,7 +57,7 @@ export function addStatus(
   }
   repository.statuses.push(status)
   world.changed()
-  tell(world, repository, creator, 'status', null, () => ({
+  emitEvent(world, repository, creator, 'status', null, () => ({
     ...statusJson(world, repository, status),
     sha: status.sha,
     name: fullNameOf(repository),
@@ -77,6 +77,6 @@ export function statusesOf(repository: Repository, sha: string, context?: string
 }
 
 /** The newest of each context. */
-export function standingStatuses(statuses: readonly Status[]): Status[] {
+export function currentStatuses(statuses: readonly Status[]): Status[] {
   return [...new Map(statuses.map((each) => [each.context.toLowerCase(), each])).values()]
 }

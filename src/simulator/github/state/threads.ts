@@ -3,7 +3,7 @@
  */
 import { issueJson, pullJson } from '../json/thread-json.ts'
 import type { Comment } from './comments.ts'
-import { tell } from './happening.ts'
+import { emitEvent } from './events.ts'
 import { labelNamed, type Label } from './labels.ts'
 import { noteCommit, type Repository } from './repositories.ts'
 import type { Review } from './reviews.ts'
@@ -142,7 +142,7 @@ export function pushTo(
   // GitHub points old reviews at the new head when theirs is no longer part of the branch.
   if (options.force === true) for (const review of pull.reviews) review.commitId = headSha
   world.changed()
-  tell(world, thread.repository, sender, 'push', null, () => ({
+  emitEvent(world, thread.repository, sender, 'push', null, () => ({
     ref: `refs/heads/${pull.headRef}`,
     before,
     after: headSha,
@@ -232,9 +232,9 @@ function tellOfThread(
   const { repository, number, pull } = thread
   if (pull === null) {
     const issue = () => ({ issue: issueJson(world, thread), ...more })
-    return tell(world, repository, sender, 'issues', action, issue)
+    return emitEvent(world, repository, sender, 'issues', action, issue)
   }
-  tell(world, repository, sender, 'pull_request', action, () => ({
+  emitEvent(world, repository, sender, 'pull_request', action, () => ({
     number,
     pull_request: pullJson(world, thread, pull),
     ...more,

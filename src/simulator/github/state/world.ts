@@ -10,7 +10,7 @@ import type { Random } from '../../../random.ts'
 import type { App, Installation, Token } from './apps.ts'
 import type { CheckRun } from './check-runs.ts'
 import type { Comment } from './comments.ts'
-import type { Happening } from './happening.ts'
+import type { GitHubEvent } from './events.ts'
 import type { Repository } from './repositories.ts'
 import type { User } from './users.ts'
 
@@ -31,7 +31,7 @@ export interface World {
   readonly tokens: Map<string, Token>
   /** Ids of the accounts that ever had a token. */
   readonly tokenHolders: Set<number>
-  readonly observers: Set<(happening: Happening) => void>
+  readonly observers: Set<(happening: GitHubEvent) => void>
   /** Which request is being handled; null while the test's own hands are at work. */
   request: number | null
   /** How often anything was changed. */

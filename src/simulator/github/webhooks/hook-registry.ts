@@ -4,7 +4,7 @@
  */
 import type { Clock } from '../../../clock.ts'
 import type { Scheduler } from '../../../scheduler.ts'
-import type { Happening } from '../state/happening.ts'
+import type { GitHubEvent } from '../state/events.ts'
 import type { World } from '../state/world.ts'
 import { createDeliveryLog, type DeliveryLog } from './delivery-log.ts'
 import { newGuid } from './guid.ts'
@@ -24,7 +24,7 @@ export interface HookRegistry {
   readonly clock: Clock
   readonly scheduler: Scheduler
   readonly log: DeliveryLog
-  guidOf(happening: Happening): string
+  guidOf(happening: GitHubEvent): string
   add(hook: RegisteredHook): void
   remove(hook: RegisteredHook): void
   appHook(): RegisteredHook | null
@@ -33,7 +33,7 @@ export interface HookRegistry {
 
 export function createHookRegistry(world: World, clock: Clock, scheduler: Scheduler): HookRegistry {
   const hooks = new Set<RegisteredHook>()
-  const guids = new WeakMap<Happening, string>()
+  const guids = new WeakMap<GitHubEvent, string>()
   const hooksOf = (repositoryId: number | null): RegisteredHook[] =>
     [...hooks].filter((hook) => hook.repositoryId === repositoryId)
   return {

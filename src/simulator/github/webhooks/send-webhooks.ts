@@ -2,7 +2,7 @@
  * Tells a receiver of what happens on the simulated GitHub: a hook of the App, or of one
  * repository, that listens to it and can be disturbed by script.
  */
-import type { Happening } from '../state/happening.ts'
+import type { GitHubEvent } from '../state/events.ts'
 import { repositoryNamed } from '../state/repositories.ts'
 import type { World } from '../state/world.ts'
 import type { HookRegistry, RegisteredHook } from './hook-registry.ts'
@@ -32,7 +32,7 @@ export interface WebhookSender extends Omit<Hook, 'announce'> {
 /** What it needs of the simulated GitHub. */
 export interface WebhookSource {
   readonly hooks: HookRegistry
-  observe(observer: (happening: Happening) => void): () => void
+  observe(observer: (happening: GitHubEvent) => void): () => void
 }
 
 export function sendWebhooks(github: WebhookSource, options: WebhookOptions): WebhookSender {

@@ -34,7 +34,7 @@ import {
   selectQueueHeads,
   writeOutcome,
 } from '../../tables/delivery-table.ts'
-import { toldNamesOf } from '../../tables/repository-table.ts'
+import { unverifiedNamesOf } from '../../tables/repository-table.ts'
 import type { VerbContext } from '../context.ts'
 import { circumstancesOf } from '../context.ts'
 import { noteBite } from './note-restore.ts'
@@ -198,7 +198,7 @@ export function* withPlaces(deliveries: readonly Delivery[]): Verb<PlacedDeliver
     WHERE merged_into IN (${join(repositoryIds)})`
   const subjects = yield sql`SELECT id, thread_created_at FROM subject
     WHERE id IN (${join(padded(idsOf(deliveries.map((item) => item.subjectId))))})`
-  const unverified = yield* toldNamesOf(idsOf(deliveries.map(({ runId }) => runId)))
+  const unverified = yield* unverifiedNamesOf(idsOf(deliveries.map(({ runId }) => runId)))
   return deliveries.map((delivery) => {
     const repository = repositories.find((row) => row['id'] === delivery.repositoryId)
     const subject = subjects.find((row) => row['id'] === delivery.subjectId)

@@ -15,7 +15,7 @@ import { storeHeadCheck, takeHeadChecks } from '../../tables/head-check-table.ts
 import type { Repository } from '../../tables/repository-table.ts'
 import { noteMerged } from '../../tables/repository-table.ts'
 import type { PastRound } from '../../tables/past-round-table.ts'
-import { keepRounds, moveRounds } from '../../tables/past-round-table.ts'
+import { keepRounds, reassignRounds } from '../../tables/past-round-table.ts'
 import { selectRun, selectRuns, writeRuns } from '../../tables/run-table.ts'
 import { lockSubject, writeSubjects } from '../../tables/subject-table.ts'
 import { announce } from '../outbox/announce.ts'
@@ -144,7 +144,7 @@ function* mergeSubject(context: VerbContext, stray: Subject, kept: Subject): Ver
     SELECT ${kept.id}, webhook_id, at FROM subject_event WHERE subject_id = ${stray.id}
     ON CONFLICT (subject_id, webhook_id) DO NOTHING`
   yield sql`DELETE FROM subject_event WHERE subject_id = ${stray.id}`
-  yield* moveRounds(stray.id, kept.id)
+  yield* reassignRounds(stray.id, kept.id)
   // What a copy has published under its rounds is not what the winner's next ones publish.
   yield* keepRounds(lastRounds(copies, kept), now)
   yield* moveHeadCheck(stray, merged, now)

@@ -30,10 +30,10 @@ import {
   giveName,
   hasRunsNamed,
   insertRepository,
-  isToldName,
+  isUnverifiedName,
   lockName,
   lockRepository,
-  noteToldName,
+  noteUnverifiedName,
   noteUse,
   repositoryByGithubId,
   repositoryByName,
@@ -50,7 +50,7 @@ export interface Lesson {
   /** Who says so. */
   readonly actor: string
   /** A caller says so, and not GitHub. */
-  readonly isTold: boolean
+  readonly isUnverified: boolean
 }
 
 /** Hearing the same name again is written down no more often than that. */
@@ -58,10 +58,10 @@ const heardEveryMs = 60_000
 
 /** Nearly always so, and asked without a lock. */
 export function* isLearnt(context: VerbContext, lesson: Lesson): Verb<boolean> {
-  const { name, githubId, at, isTold } = lesson
+  const { name, githubId, at, isUnverified: isTold } = lesson
   const known = yield* repositoryByName(name)
   if (known?.githubId !== githubId) return false
-  const isOnlyTold = yield* isToldName(known.id, name)
+  const isOnlyTold = yield* isUnverifiedName(known.id, name)
   if (isOnlyTold !== isTold) return isTold
   if (at === null) return true
   if (known.namedAt === null) return false
@@ -83,18 +83,18 @@ function* standingOf(
 ): Verb<NameKnowledge> {
   if (own !== null && (yield* wasCalled(own, name, holder))) return 'known'
   if (holder === null || holder.githubId === null || holder.id === own?.id) return 'open'
-  return (yield* isToldName(holder.id, name)) ? 'open' : { anothers: holder.githubId }
+  return (yield* isUnverifiedName(holder.id, name)) ? 'open' : { anothers: holder.githubId }
 }
 
 /** It has the name, or had it: then it may still be claimed by it, late, and its id is right. */
 function* wasCalled(own: Repository, name: string, holder: Repository | null): Verb<boolean> {
-  if (yield* isToldName(own.id, name)) return false
+  if (yield* isUnverifiedName(own.id, name)) return false
   return holder?.id === own.id || own.name === name || (yield* hasRunsNamed(own.id, name))
 }
 
 /** Answers whether it was learnt (`known`), or what keeps a caller's word from being learnt. */
 export function* learnRepository(context: VerbContext, lesson: Lesson): Verb<NameKnowledge> {
-  const { name, githubId, isTold } = lesson
+  const { name, githubId, isUnverified: isTold } = lesson
   const locked = yield* lockName(name)
   const own = yield* lockRepository(githubId)
   const holder = yield* repositoryByName(name)
@@ -112,7 +112,7 @@ export function* learnRepository(context: VerbContext, lesson: Lesson): Verb<Nam
   const namedAt = at ?? before.own?.namedAt ?? null
   const meant = yield* teach(context, lesson, { learnt, at, namedAt, own, holder })
   if (isTold) {
-    yield* noteToldName(meant.id, name)
+    yield* noteUnverifiedName(meant.id, name)
     return 'known'
   }
   yield* vouchForName(meant.id, name)
@@ -124,18 +124,18 @@ export function* learnRepository(context: VerbContext, lesson: Lesson): Verb<Nam
 /** Not what GitHub calls otherwise, and not for those who claim by the name alone. */
 function* mayBeTold(holder: Repository | null, own: Repository | null): Verb<boolean> {
   if (holder !== null && holder.githubId === null) return false
-  return own === null || (yield* isToldName(own.id, own.name))
+  return own === null || (yield* isUnverifiedName(own.id, own.name))
 }
 
 /** What a lesson has to be newer than: for GitHub's, that is only what GitHub said. */
 function* knownBefore(
-  { name, isTold }: Lesson,
+  { name, isUnverified: isTold }: Lesson,
   holder: (Repository & NameHolder) | null,
   own: Repository | null,
 ): Verb<{ readonly holder: NameHolder | null; readonly own: Repository | null }> {
   if (isTold) return { holder, own }
-  const isHeldByWord = holder !== null && (yield* isToldName(holder.id, name))
-  const isNamedByWord = own !== null && (yield* isToldName(own.id, own.name))
+  const isHeldByWord = holder !== null && (yield* isUnverifiedName(holder.id, name))
+  const isNamedByWord = own !== null && (yield* isUnverifiedName(own.id, own.name))
   return { holder: isHeldByWord ? null : holder, own: isNamedByWord ? null : own }
 }
 

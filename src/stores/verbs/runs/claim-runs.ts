@@ -6,7 +6,7 @@
  * the state from before the lock. Every write is a compare-and-set.
  */
 import { isDeepStrictEqual } from 'node:util'
-import type { Claim, ClaimRefusal, ClaimSight, ClaimVerdict } from '../../../domain/claim.ts'
+import type { Claim, ClaimRefusal, ClaimFacts, ClaimDecision } from '../../../domain/claim.ts'
 import { decideClaim } from '../../../domain/claim.ts'
 import type { LeaseGrant, Moment, Run } from '../../../domain/run.ts'
 import { isActive, isExhausted } from '../../../domain/run.ts'
@@ -42,7 +42,7 @@ export interface Placed {
 }
 
 interface Decided extends Placed {
-  readonly verdict: ClaimVerdict
+  readonly verdict: ClaimDecision
 }
 
 interface Stored {
@@ -83,9 +83,9 @@ export function* claimPlaced(
   const sights = yield* readLiveSights(context, placed, moment)
   const decided = new Map<number, Decided>()
   for (const [i, place] of placed) {
-    const sight = sights.get(i)
-    if (sight === undefined) continue
-    const verdict = decideClaim(place.claim, sight, moment, context.newId('run'))
+    const facts = sights.get(i)
+    if (facts === undefined) continue
+    const verdict = decideClaim(place.claim, facts, moment, context.newId('run'))
     if ('refused' in verdict) answers.set(i, refusal(place.claim, verdict))
     else decided.set(i, { ...place, verdict })
   }
@@ -166,7 +166,7 @@ function* readLiveSights(
   context: VerbContext,
   placed: ReadonlyMap<number, Placed>,
   moment: Moment,
-): Verb<Map<number, ClaimSight>> {
+): Verb<Map<number, ClaimFacts>> {
   const sights = yield* readSights(placed)
   const exhausted = [...sights].flatMap(([i, { same }]) => {
     const place = placed.get(i)
@@ -179,7 +179,7 @@ function* readLiveSights(
   return yield* readSights(placed)
 }
 
-function* readSights(placed: ReadonlyMap<number, Placed>): Verb<Map<number, ClaimSight>> {
+function* readSights(placed: ReadonlyMap<number, Placed>): Verb<Map<number, ClaimFacts>> {
   const all = [...placed.values()]
   const found = yield* selectForClaims(
     all.map(({ claim, subject }) => ({
@@ -190,7 +190,7 @@ function* readSights(placed: ReadonlyMap<number, Placed>): Verb<Map<number, Clai
   )
   const seen = yield* seenEvents(all.flatMap(eventOf))
   const past = yield* pastRounds(all.map(roundKeyOf))
-  const sights = new Map<number, ClaimSight>()
+  const sights = new Map<number, ClaimFacts>()
   for (const [index, place] of placed) {
     const { claim, subject } = place
     const mine = found.filter((run) => run.subjectId === subject.id)
@@ -272,7 +272,7 @@ function* record(context: VerbContext, decided: readonly Decided[], now: number)
   return after.map((run, i) => ({ run, decisionId: decisionId[i] ?? 0 }))
 }
 
-const isStale = ({ reason }: ClaimVerdict): boolean => reason === 'stale-event'
+const isStale = ({ reason }: ClaimDecision): boolean => reason === 'stale-event'
 
 /** What gave way comes before what takes its place. */
 function changesOf(
@@ -295,7 +295,7 @@ function changesOf(
 
 function answer(
   claim: Claim,
-  verdict: ClaimVerdict,
+  verdict: ClaimDecision,
   { run, decisionId }: Stored = { run: null, decisionId: 0 },
 ): ClaimAnswer {
   const leased = verdict.process && claim.lease !== null && run !== null

@@ -5,9 +5,9 @@
 import type { SeededRandom } from '../seeded-random.ts'
 import type { World, WorldPull } from '../world.ts'
 import { nameOf } from './contributors.ts'
-import type { PersonKind } from './people.ts'
+import type { ActorKind } from './actors.ts'
 
-export class Strangers implements PersonKind {
+export class Strangers implements ActorKind {
   readonly #world: World
   readonly #random: SeededRandom
 

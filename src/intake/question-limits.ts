@@ -19,7 +19,7 @@ interface Waiter {
   readonly giveUp: (error: Stopping) => void
 }
 
-export class LookRoom {
+export class QuestionLimits {
   readonly #open = new PartyCounts(openMax)
   /** Who was let in last stands last. */
   readonly #waiting = new Map<string, Waiter[]>()

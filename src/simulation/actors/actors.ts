@@ -10,16 +10,16 @@ import { Operators } from './operators.ts'
 import { Owners } from './owners.ts'
 import { Strangers } from './strangers.ts'
 
-export interface PersonKind {
+export interface ActorKind {
   /** Whatever comes to their mind. */
   act(): void
 }
 
-export class People {
+export class Actors {
   readonly #random: SeededRandom
   readonly #world: World
   readonly #contributors: Contributors
-  readonly #kinds: readonly (readonly [share: number, kind: PersonKind])[]
+  readonly #kinds: readonly (readonly [share: number, kind: ActorKind])[]
 
   constructor(world: World) {
     this.#world = world

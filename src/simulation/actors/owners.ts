@@ -1,7 +1,7 @@
 /** Owners of repositories: they rename them, and give a name that became free to a new one. */
 import type { SeededRandom } from '../seeded-random.ts'
 import type { World, WorldRepository } from '../world.ts'
-import type { PersonKind } from './people.ts'
+import type { ActorKind } from './actors.ts'
 
 const repositoriesMax = 5
 
@@ -11,7 +11,7 @@ export interface InRepository {
   claim(repo: WorldRepository): void
 }
 
-export class Owners implements PersonKind {
+export class Owners implements ActorKind {
   readonly #world: World
   readonly #random: SeededRandom
   readonly #freeNames: string[] = []

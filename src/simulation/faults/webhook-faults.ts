@@ -1,9 +1,9 @@
 /** What goes wrong between GitHub and us: webhooks twice, late, lost, held, sent again. */
 import type { SeededRandom } from '../seeded-random.ts'
 import type { World } from '../world.ts'
-import type { WeatherKind } from './weather.ts'
+import type { FaultKind } from './fault-injector.ts'
 
-export class WebhookTroubles implements WeatherKind {
+export class WebhookFaults implements FaultKind {
   readonly #world: World
   readonly #random: SeededRandom
 

@@ -2,13 +2,13 @@
 import type { ReceivedRequest } from '../../simulator/index.ts'
 import type { SentByNode, World } from '../world.ts'
 
-export interface ToldRequest {
+export interface AnsweredRequest {
   readonly received: ReceivedRequest
   readonly sent: SentByNode
 }
 
 /** In the order in which they were decided on. */
-export function toldRequests({ github, sent }: World): readonly ToldRequest[] {
+export function answeredRequests({ github, sent }: World): readonly AnsweredRequest[] {
   return github.requests
     .flatMap((received) => {
       const known = sent.get(received.headers['x-request-id'] ?? '')
@@ -53,7 +53,7 @@ export function keyOf({ body }: ReceivedRequest): string {
 }
 
 /** No answer came, or none that says anything. */
-export function isUnheard({ received, sent }: ToldRequest): boolean {
+export function isUnheard({ received, sent }: AnsweredRequest): boolean {
   const status = sent.heard?.response.status ?? 500
   return status >= 500 || received.fault === 'broken-json'
 }

@@ -1,12 +1,12 @@
 /** Somebody sets the clock of the machine that the store goes by, forward or back. */
 import type { SeededRandom } from '../seeded-random.ts'
 import type { World } from '../world.ts'
-import type { WeatherKind } from './weather.ts'
+import type { FaultKind } from './fault-injector.ts'
 
 const secondMs = 1000
 const minuteMs = 60 * secondMs
 
-export class Clocks implements WeatherKind {
+export class Clocks implements FaultKind {
   readonly #world: World
   readonly #random: SeededRandom
 

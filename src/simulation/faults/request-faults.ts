@@ -6,7 +6,7 @@
 import type { Fault, FaultHandle } from '../../simulator/index.ts'
 import type { SeededRandom } from '../seeded-random.ts'
 import type { World } from '../world.ts'
-import type { WeatherKind } from './weather.ts'
+import type { FaultKind } from './fault-injector.ts'
 
 const anyWrite = /^(POST|PATCH|PUT|DELETE) \/repos/
 const oneKind = [
@@ -29,7 +29,7 @@ const publishersLooks = /^GET \/repos.*\/(comments|statuses|check-runs|reviews|l
 
 type Makers = readonly [() => Fault, ...(() => Fault)[]]
 
-export class RequestFaults implements WeatherKind {
+export class RequestFaults implements FaultKind {
   readonly #world: World
   readonly #random: SeededRandom
   readonly #handles: { readonly name: string; readonly handle: FaultHandle }[] = []

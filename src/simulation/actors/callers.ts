@@ -4,9 +4,9 @@
  */
 import type { SeededRandom } from '../seeded-random.ts'
 import type { World, WorldPull, WorldRepository } from '../world.ts'
-import type { PersonKind } from './people.ts'
+import type { ActorKind } from './actors.ts'
 
-export class Callers implements PersonKind {
+export class Callers implements ActorKind {
   readonly #world: World
   readonly #random: SeededRandom
 

@@ -1,11 +1,11 @@
 /** Contributors: they open, push, force-push back, close, reopen and move to another base. */
 import type { SeededRandom } from '../seeded-random.ts'
 import type { World, WorldPull, WorldRepository } from '../world.ts'
-import type { PersonKind } from './people.ts'
+import type { ActorKind } from './actors.ts'
 
 const pullsMax = 4
 
-export class Contributors implements PersonKind {
+export class Contributors implements ActorKind {
   readonly #world: World
   readonly #random: SeededRandom
 

@@ -9,25 +9,25 @@ import { Clocks } from './clocks.ts'
 import { Limits } from './limits.ts'
 import { Permissions } from './permissions.ts'
 import { RequestFaults } from './request-faults.ts'
-import { WebhookTroubles } from './webhook-troubles.ts'
+import { WebhookFaults } from './webhook-faults.ts'
 
-export interface WeatherKind {
+export interface FaultKind {
   /** One more thing that will go wrong, or goes wrong now. */
   turn(): void
   /** It is over, and what it held back arrives. */
   clear(): void
 }
 
-export class Weather {
+export class FaultInjector {
   readonly #random: SeededRandom
-  readonly #kinds: readonly (readonly [share: number, kind: WeatherKind])[]
+  readonly #kinds: readonly (readonly [share: number, kind: FaultKind])[]
 
   constructor(world: World) {
     this.#random = world.random.fork()
     this.#kinds = [
       [42, new RequestFaults(world)],
       [12, new Limits(world)],
-      [15, new WebhookTroubles(world)],
+      [15, new WebhookFaults(world)],
       [32, new Accidents(world)],
       [18, new Permissions(world)],
       [2, new Clocks(world)],

@@ -10,7 +10,7 @@ import { fullNameOf, type Repository } from './repositories.ts'
 import type { User } from './users.ts'
 import type { World } from './world.ts'
 
-export interface Happening {
+export interface GitHubEvent {
   /** By the simulator's clock. */
   readonly at: number
   /** The repository's full name at that time. */
@@ -26,7 +26,7 @@ export interface Happening {
 }
 
 /** `objects` is asked only when somebody listens: most tests do not. */
-export function tell(
+export function emitEvent(
   world: World,
   repository: Repository,
   sender: User,
@@ -38,7 +38,7 @@ export function tell(
   const installation = [...world.installations.values()].find(
     ({ account }) => account.id === repository.owner.id,
   )
-  const happening: Happening = {
+  const happening: GitHubEvent = {
     at: world.nowMs(),
     repo: fullNameOf(repository),
     repositoryId: repository.id,

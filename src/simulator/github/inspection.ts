@@ -79,7 +79,7 @@ export interface SimulatedReview {
   readonly request: number | null
 }
 
-export interface GitHubTruth {
+export interface GitHubInspection {
   repository(repo: string): SimulatedRepository
   thread(repo: string, number: number): SimulatedThread
   /** Live ones, oldest first. */
@@ -95,7 +95,7 @@ export interface GitHubTruth {
   reviews(repo: string, number: number): SimulatedReview[]
 }
 
-export function createTruth(world: World): GitHubTruth {
+export function createInspection(world: World): GitHubInspection {
   const repositoryAt = (repo: string): Repository => repositoryNamed(world, repo)
   const threadAt = (repo: string, number: number): Thread =>
     threadNumbered(repositoryAt(repo), number)

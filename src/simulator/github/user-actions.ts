@@ -36,10 +36,10 @@ import {
   type SimulatedComment,
   type SimulatedRepository,
   type SimulatedThread,
-} from './truth.ts'
+} from './inspection.ts'
 
 /** A repository is named `owner/name`, by its present or a former name. */
-export interface GitHubHands {
+export interface GitHubUserActions {
   addRepository(fullName: string, options?: NewRepository): SimulatedRepository
   addUser(login: string, options?: { readonly id?: number; readonly type?: UserType }): void
   /** One more token of an account. */
@@ -82,7 +82,7 @@ export interface GitHubHands {
   expireTokens(): void
 }
 
-export function createHands(world: World): GitHubHands {
+export function createUserActions(world: World): GitHubUserActions {
   const threadAt = (repo: string, number: number): Thread =>
     threadNumbered(repositoryNamed(world, repo), number)
   const repositoryAt = (repo: string) => repositoryNamed(world, repo)
@@ -135,7 +135,7 @@ export function createHands(world: World): GitHubHands {
 function commentHands(
   world: World,
   threadAt: (repo: string, number: number) => Thread,
-): Pick<GitHubHands, 'commentAs' | 'editCommentAs' | 'deleteCommentAs'> {
+): Pick<GitHubUserActions, 'commentAs' | 'editCommentAs' | 'deleteCommentAs'> {
   const liveComment = (id: number): Comment => {
     const comment = world.comments.get(id)
     if (comment !== undefined && isLive(comment)) return comment

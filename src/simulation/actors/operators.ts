@@ -2,11 +2,11 @@
 import type { RunningNode } from '../node.ts'
 import type { SeededRandom } from '../seeded-random.ts'
 import type { World } from '../world.ts'
-import type { PersonKind } from './people.ts'
+import type { ActorKind } from './actors.ts'
 
 const years = 10 * 365 * 24 * 3_600_000
 
-export class Operators implements PersonKind {
+export class Operators implements ActorKind {
   readonly #world: World
   readonly #random: SeededRandom
 

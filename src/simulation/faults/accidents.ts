@@ -6,7 +6,7 @@ import type { SimulatedNode } from '../node.ts'
 import { steps, type Step } from '../node-ports.ts'
 import type { SeededRandom } from '../seeded-random.ts'
 import type { StepListener, World } from '../world.ts'
-import type { WeatherKind } from './weather.ts'
+import type { FaultKind } from './fault-injector.ts'
 
 const contentWrite = /^(POST|PATCH|PUT|DELETE) \/repos/
 const unrepeatable = /github-review|github-comment|github-check/
@@ -30,7 +30,7 @@ interface Accident {
   left: number
 }
 
-export class Accidents implements WeatherKind {
+export class Accidents implements FaultKind {
   readonly #world: World
   readonly #random: SeededRandom
   #accidents: Accident[] = []

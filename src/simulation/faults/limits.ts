@@ -5,12 +5,12 @@
 import type { Fault, FaultHandle } from '../../simulator/index.ts'
 import type { SeededRandom } from '../seeded-random.ts'
 import type { World } from '../world.ts'
-import type { WeatherKind } from './weather.ts'
+import type { FaultKind } from './fault-injector.ts'
 
 const anything = /^(GET|POST|PATCH|PUT|DELETE) \/repos/
 const writes = /^(POST|PATCH|PUT|DELETE) \/repos/
 
-export class Limits implements WeatherKind {
+export class Limits implements FaultKind {
   readonly #world: World
   readonly #random: SeededRandom
   readonly #handles: { readonly name: string; readonly handle: FaultHandle }[] = []

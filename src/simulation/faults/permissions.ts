@@ -2,12 +2,12 @@
 import type { Step } from '../node-ports.ts'
 import type { SeededRandom } from '../seeded-random.ts'
 import type { StepListener, World, WorldRepository } from '../world.ts'
-import type { WeatherKind } from './weather.ts'
+import type { FaultKind } from './fault-injector.ts'
 
 const commentEdit = /^PATCH \/repos.*\/issues\/comments\/\d+$/
 const threadLook = /^GET \/repos.*\/issues\/\d+$/
 
-export class Permissions implements WeatherKind {
+export class Permissions implements FaultKind {
   readonly #world: World
   readonly #random: SeededRandom
   readonly #mend: (() => void)[] = []

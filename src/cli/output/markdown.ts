@@ -1,0 +1,183 @@
+/**
+ * Markdown for a terminal, as a preview of what people see on GitHub: its words in their order,
+ * with headings, lists, code and tables to be recognised. Images and folds are named, HTML is left
+ * out. `marked` reads it; what it gives is laid out here, so that words are not broken.
+ */
+import { lexer, type Token, type Tokens } from 'marked'
+import type { Paint, Style } from './paint.ts'
+import { printable } from './printable.ts'
+import { padTo, textWidth, wrapPieces } from './text-width.ts'
+
+interface Span {
+  readonly text: string
+  readonly style: Style | null
+}
+
+export function markdownLines(markdown: string, width: number, paint: Paint): readonly string[] {
+  return blocks(lexer(withoutInvisible(markdown)), width, paint)
+}
+
+/** Characters that only keep words from acting on GitHub. */
+const withoutInvisible = (text: string): string => text.replaceAll('\u200b', '')
+
+/** One empty line between two blocks. */
+function blocks(tokens: readonly Token[], width: number, paint: Paint): readonly string[] {
+  const shown = tokens
+    .map((token) => block(token, width, paint))
+    .filter((lines) => lines.some((line) => line.trim() !== ''))
+  return shown.flatMap((lines, at) => (at === 0 ? lines : ['', ...lines]))
+}
+
+function block(token: Token, width: number, paint: Paint): readonly string[] {
+  switch (token.type) {
+    case 'space':
+    case 'def':
+      return []
+    case 'heading':
+      return filled(spansOf((token as Tokens.Heading).tokens, 'bold'), width, paint)
+    case 'code':
+      return (token as Tokens.Code).text
+        .split('\n')
+        .map((line) => paint(`  ${printable(line.replaceAll('\t', '  '))}`, 'cyan'))
+    case 'blockquote':
+      return indented(blocks((token as Tokens.Blockquote).tokens, width - 2, paint), '> ', '> ')
+    case 'list':
+      return list(token as Tokens.List, width, paint)
+    case 'table':
+      return table(token as Tokens.Table, width, paint)
+    case 'hr':
+      return ['─'.repeat(Math.min(width, 20))]
+    case 'html':
+      return filled([{ text: htmlText(token.raw), style: null }], width, paint)
+    default: {
+      const inline = 'tokens' in token ? token.tokens : undefined
+      return filled(spansOf(inline ?? [token], null), width, paint)
+    }
+  }
+}
+
+const indented = (lines: readonly string[], first: string, others: string): readonly string[] =>
+  lines.map((line, at) => `${at === 0 ? first : others}${line}`.trimEnd())
+
+function list({ items, ordered, start }: Tokens.List, width: number, paint: Paint) {
+  return items.flatMap((item, at) => {
+    const number = ordered ? `${Number(start) + at}. ` : '- '
+    const box = item.task ? (item.checked === true ? '[x] ' : '[ ] ') : ''
+    const left = `${number}${box}`
+    // A box is a token of its own, too.
+    const inside = item.tokens.filter(({ type }) => type !== 'checkbox')
+    const lines = item.loose
+      ? blocks(inside, width - left.length, paint)
+      : inside.flatMap((token) => block(token, width - left.length, paint))
+    return indented(lines.length === 0 ? [''] : lines, left, ' '.repeat(left.length))
+  })
+}
+
+/** Side by side where it fits, else a block for each row with the titles before the values. */
+function table({ header, rows }: Tokens.Table, width: number, paint: Paint): readonly string[] {
+  const text = ({ tokens }: Tokens.TableCell): string =>
+    spansOf(tokens, null)
+      .map((span) => span.text)
+      .join('')
+      .replaceAll(/\s+/g, ' ')
+  const titles = header.map(text)
+  const cells = rows.map((row) => row.map(text))
+  const widths = titles.map((title, at) =>
+    Math.max(textWidth(title), ...cells.map((row) => textWidth(row[at] ?? ''))),
+  )
+  const needed = widths.reduce((sum, one) => sum + one + 2, -2)
+  if (needed <= width) {
+    const line = (row: readonly string[]): string =>
+      row
+        .map((cell, at) => padTo(cell, widths[at] ?? 0))
+        .join('  ')
+        .trimEnd()
+    return [paint(line(titles), 'bold'), ...cells.map(line)]
+  }
+  return cells.flatMap((row, at) => [
+    ...(at === 0 ? [] : ['']),
+    ...row.flatMap((cell, column) =>
+      filled([{ text: `${titles[column] ?? ''}: ${cell}`, style: null }], width, paint),
+    ),
+  ])
+}
+
+function spansOf(tokens: readonly Token[], style: Style | null): readonly Span[] {
+  return tokens.flatMap((token) => inline(token, style))
+}
+
+function inline(token: Token, style: Style | null): readonly Span[] {
+  const inside = 'tokens' in token ? (token.tokens ?? null) : null
+  switch (token.type) {
+    case 'strong':
+      return spansOf(inside ?? [], 'bold')
+    case 'codespan':
+      return [{ text: printable((token as Tokens.Codespan).text), style: 'cyan' }]
+    case 'br':
+      return [{ text: '\n', style }]
+    case 'link':
+      return link(token as Tokens.Link, style)
+    case 'image': {
+      const { text, href } = token as Tokens.Image
+      return [{ text: printable(`[image: ${text === '' ? href : text}]`), style }]
+    }
+    case 'html':
+      return [{ text: htmlText(token.raw), style }]
+    default:
+      if (inside !== null) return spansOf(inside, style)
+      return [{ text: plain('text' in token ? String(token.text) : token.raw), style }]
+  }
+}
+
+function link({ tokens, href, text }: Tokens.Link, style: Style | null): readonly Span[] {
+  const spans = spansOf(tokens, style)
+  if (text === href || `mailto:${text}` === href) return spans
+  return [...spans, { text: ` (${printable(href)})`, style: 'dim' }]
+}
+
+/** What HTML shows: the name of a fold, and else the text between its tags. */
+function htmlText(raw: string): string {
+  const named = raw.replaceAll(/<summary[^>]*>/gi, '▸ ').replaceAll(/<br\s*\/?>/gi, '\n')
+  return plain(named.replaceAll(/<!--[\s\S]*?-->|<[^>]*>/g, ''))
+}
+
+const named: Readonly<Record<string, string>> = {
+  amp: '&',
+  lt: '<',
+  gt: '>',
+  quot: '"',
+  apos: "'",
+  nbsp: ' ',
+}
+
+/** Without entities, and safe to print; line breaks stay for the one who fills lines. */
+function plain(text: string): string {
+  const decoded = text.replaceAll(/&(?:#(\d{1,7})|#x([0-9a-f]{1,6})|([a-z]+));/gi, decode)
+  return decoded.split('\n').map(printable).join('\n')
+}
+
+function decode(entity: string, decimal?: string, hex?: string, name?: string): string {
+  if (name !== undefined) return named[name.toLowerCase()] ?? entity
+  const code = decimal === undefined ? Number.parseInt(hex ?? '', 16) : Number(decimal)
+  return code <= 0x10ffff ? String.fromCodePoint(code) : entity
+}
+
+/** Words on lines of at most `width`, each painted as its span says. GitHub keeps line breaks. */
+function filled(spans: readonly Span[], width: number, paint: Paint): readonly string[] {
+  return linesOf(spans).flatMap((line) =>
+    wrapPieces(line, width).map((pieces) =>
+      pieces.map(({ text, style }) => paint(text, style)).join(''),
+    ),
+  )
+}
+
+function linesOf(spans: readonly Span[]): readonly (readonly Span[])[] {
+  const lines: Span[][] = [[]]
+  for (const { text, style } of spans) {
+    text.split('\n').forEach((part, at) => {
+      if (at > 0) lines.push([])
+      lines.at(-1)?.push({ text: part, style })
+    })
+  }
+  return lines
+}
