@@ -2,6 +2,7 @@
  * `npm run bench [-- sqlite] [-- postgres] [-- --quick]`: measures, prints a table of ratios, and
  * ends with 1 when a bound is missed. See README.md beside this file.
  */
+import { githubDeclarations } from '../src/channels/github-channels.ts'
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -48,8 +49,11 @@ async function measureSqlite(folder: string, size: Size): Promise<Result[]> {
   const path = join(folder, 'history.sqlite')
   say(`filling a SQLite file with ${stored} runs`)
   await makeSqliteHistory(path, stored)
-  const history = openSqlite({ path, exclusive: false }, seams)
-  const empty = openSqlite({ path: join(folder, 'empty.sqlite'), exclusive: false }, seams)
+  const history = openSqlite({ path, exclusive: false }, { ...seams, channels: githubDeclarations })
+  const empty = openSqlite(
+    { path: join(folder, 'empty.sqlite'), exclusive: false },
+    { ...seams, channels: githubDeclarations },
+  )
   const stores = { database: 'SQLite', full: history, empty }
   const atScale = await measureAtScale({ ...stores, stored, rounds, claims: size.claimsAtScale })
   await Promise.all([history.close(), empty.close()])
@@ -70,8 +74,14 @@ async function measurePostgres(size: Size): Promise<Result[]> {
       say,
     })
     say(`filling a PostgreSQL database with ${stored} runs`)
-    const history = await openPostgres(await makePostgresHistory(cluster.url, stored), seams)
-    const empty = await openPostgres((await createDatabase(cluster.url)).url, seams)
+    const history = await openPostgres(await makePostgresHistory(cluster.url, stored), {
+      ...seams,
+      channels: githubDeclarations,
+    })
+    const empty = await openPostgres((await createDatabase(cluster.url)).url, {
+      ...seams,
+      channels: githubDeclarations,
+    })
     const stores = { database: 'PostgreSQL', full: history, empty }
     const atScale = await measureAtScale({ ...stores, stored, rounds, claims: size.claimsAtScale })
     await Promise.all([history.close(), empty.close()])

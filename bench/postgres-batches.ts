@@ -3,6 +3,7 @@
  * is the same crowd, over a pool of the same size, with a transaction per claim: the statements
  * our verb runs for one claim, prepared, and no decisions.
  */
+import { githubDeclarations } from '../src/channels/github-channels.ts'
 import { Pool } from 'pg'
 import { openPostgres, sessionOptions } from '../src/stores/open-postgres.ts'
 import { createDatabase } from '../test/postgres/create-database.ts'
@@ -23,7 +24,7 @@ export interface BatchOptions {
 export async function measureBatches(options: BatchOptions): Promise<Result[]> {
   const { clusterUrl, rounds, claims } = options
   const ours = await createDatabase(clusterUrl)
-  const store = await openPostgres(ours.url, seams)
+  const store = await openPostgres(ours.url, { ...seams, channels: githubDeclarations })
   const recorder = new Recorder()
   const peer = await openPeer(clusterUrl)
   const [ourRates = [], peerRates = []] = await takeTurns(
@@ -44,7 +45,7 @@ export async function measureBatches(options: BatchOptions): Promise<Result[]> {
 /** A pool on a database of its own, with our schema. */
 async function openPeer(clusterUrl: string): Promise<Pool> {
   const { url } = await createDatabase(clusterUrl)
-  const store = await openPostgres(url, seams)
+  const store = await openPostgres(url, { ...seams, channels: githubDeclarations })
   await store.close()
   return new Pool({ connectionString: url, max: connections, options: sessionOptions })
 }

@@ -1,4 +1,5 @@
 /** A PostgreSQL database with history in it. */
+import { githubDeclarations } from '../src/channels/github-channels.ts'
 import pg from 'pg'
 import { systemClock } from '../src/clock.ts'
 import { openPostgres, sessionOptions } from '../src/stores/open-postgres.ts'
@@ -9,7 +10,7 @@ import { fillStore, type FillDialect } from './stored-runs.ts'
 /** Answers the database's address. */
 export async function makePostgresHistory(clusterUrl: string, count: number): Promise<string> {
   const { url } = await createDatabase(clusterUrl)
-  const store = await openPostgres(url, seams)
+  const store = await openPostgres(url, { ...seams, channels: githubDeclarations })
   await store.close()
   const client = new pg.Client({ connectionString: url, options: sessionOptions })
   await client.connect()

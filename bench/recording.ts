@@ -9,6 +9,7 @@
 import { systemClock } from '../src/clock.ts'
 import type { Claim } from '../src/domain/claim.ts'
 import { defaultPublishing } from '../src/domain/outbox/schedule.ts'
+import { channelsByName } from '../src/channels/github-channels.ts'
 import { makeId } from '../src/ids.ts'
 import { systemRandom } from '../src/random.ts'
 import { systemScheduler } from '../src/scheduler.ts'
@@ -37,6 +38,7 @@ export class Recorder {
       newId: (prefix) => makeId(prefix, driver.now(), systemRandom),
       jitter: () => 0,
       publishing: defaultPublishing,
+      channels: channelsByName,
       restoredAt: () => null,
       newMarkerKey: () => ({ id: 'bench', secret: 'bench' }),
     }

@@ -5,6 +5,7 @@
  * transaction per claim, which is what a program without group commit does. The other does them
  * all in one transaction with prepared statements and no decisions: the most SQLite can give.
  */
+import { githubDeclarations } from '../src/channels/github-channels.ts'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Claim } from '../src/domain/claim.ts'
@@ -71,7 +72,7 @@ async function makeFile(path: string, before: readonly Recorded[]): Promise<void
 }
 
 async function ourRate(path: string, { claims }: Race): Promise<number> {
-  const store = openSqlite({ path, exclusive: false }, seams)
+  const store = openSqlite({ path, exclusive: false }, { ...seams, channels: githubDeclarations })
   const rate = await crowdRate(claims, (claim) => store.runs.claim(claim, null))
   await store.close()
   return rate

@@ -1,30 +1,58 @@
 /**
  * Port: one way out. A channel knows how one kind of thing is written, looked at and removed; it
- * keeps nothing, repeats nothing and decides nothing about when. The outbox does (src/outbox).
+ * keeps nothing, repeats nothing and decides nothing about when. The outbox does (src/outbox), by
+ * what the channel declares of itself.
  *
  * What must hold: every method makes the requests it names and no other; what goes wrong is thrown
  * as the connection's own error and told apart by the outbox.
  */
 import type { AnchorView } from './domain/outbox/anchor-view.ts'
-import type { ChannelName, DeliveryKind } from './domain/outbox/delivery.ts'
+import type { ChannelDeclaration } from './domain/outbox/channel-declaration.ts'
+import type { FoundOutput } from './domain/outbox/outcome.ts'
 
 /** Where and as what it is published: the delivery, without what is ours alone. */
 export interface Target {
   readonly deliveryId: string
-  /** `owner/name` as last heard: for people. */
-  readonly repo: string
+  /** `owner/name` as last heard: for people. Null where it is about no repository. */
+  readonly repo: string | null
   /** What it is written to by, and what markers are signed over. */
-  readonly repoGithubId: number
+  readonly repoGithubId: number | null
   /** Our own ids of the repository, present and former: older markers are signed over one. */
   readonly ownRepositoryIds: readonly string[]
   readonly thread: number | null
   readonly sha: string | null
+  /** Of a person or a program. */
+  readonly address: string | null
   readonly name: string
   readonly markerKey: string
-  /** Keys of what may stand there in its place, as after a restore. */
+  /** Keys of what may be there in its place, as after a restore. */
   readonly laterKeys: readonly string[]
   /** What was last recorded as ours there. */
   readonly providerId: string | null
+}
+
+/** As far as it says as whom we act there. */
+export type ActingPlace = Pick<Target, 'repo' | 'repoGithubId' | 'address'>
+
+/** `until`: nothing is asked under these credentials before then. */
+export type Entry = { readonly identity: string } | { readonly until: number }
+
+/** `not_now`: the other side could not say whether it knows us. Null: it does. */
+export type ShutOut = { readonly until: number } | 'not_now' | null
+
+/**
+ * Whether the other side lets us in, and as whom. Only for a channel that has to ask; the others
+ * declare their identity.
+ */
+export interface Admission {
+  /** Whoever we act as there: known before the other side is asked anything. */
+  accountOf(place: ActingPlace): string
+  /** As whom we last acted for that account; null when this process has not asked yet. */
+  lastIdentityOf(account: string): string | null
+  /** Rejects when it cannot be found out now. */
+  enter(place: ActingPlace): Promise<Entry>
+  /** What an error of a later call, made under that identity, says about it. */
+  shutOut(error: unknown, place: ActingPlace, identity: string): Promise<ShutOut>
 }
 
 /**
@@ -44,21 +72,11 @@ export interface Written {
   readonly url: string | null
 }
 
-/** One of ours that stands at the target. */
-export interface Standing {
-  readonly providerId: string
-  readonly url: string | null
-  /** It shows what was prepared. */
-  readonly current: boolean
-  /** It says that work is under way; undefined where nobody can tell, as of a comment. */
-  readonly atWork?: boolean
-  /** As `Prepared` has it, of what it shows; undefined where nobody can tell. */
-  readonly hash?: string
-}
+export type { FoundOutput } from './domain/outbox/outcome.ts'
 
-export interface Sight {
+export interface LookResult {
   /** Ours, the one to keep first. Where copies cannot be removed, only the one that counts. */
-  readonly standing: readonly Standing[]
+  readonly found: readonly FoundOutput[]
   /** By our author with this delivery's key, but no key of ours verifies it. */
   readonly unverified: boolean
 }
@@ -71,15 +89,15 @@ export interface Sight {
 export type Ownership = 'ours' | 'absent' | 'foreign' | 'elsewhere' | 'another' | 'unmarked'
 
 /** What somebody says this target has published, under that id. */
-export interface OwnershipClaim {
-  readonly target: Target
+export interface OwnershipClaim<T extends Target = Target> {
+  readonly target: T
   readonly providerId: string
   /** As it is stored. */
   readonly content: unknown
 }
 
-export interface LookRequest {
-  readonly target: Target
+export interface LookRequest<T extends Target = Target> {
+  readonly target: T
   readonly prepared: Prepared
   /** Nothing older than this can be meant, by our clock; null: look at everything. */
   readonly since: number | null
@@ -87,23 +105,26 @@ export interface LookRequest {
   readonly mayBeAnother?: boolean
 }
 
-export interface Channel {
-  readonly name: ChannelName
-  readonly kind: DeliveryKind
-  /** How often an unanswered create is looked for before it is sent again. */
-  readonly looksBeforeResend: 1 | 2
+export interface Channel<T extends Target = Target> {
+  /** All that the store and the publisher know of it. */
+  readonly declaration: ChannelDeclaration
+  /** Where its identity is not declared. */
+  readonly admission?: Admission
   /** Throws InvalidInputError `invalid_content` for what can never be sent. */
-  prepare(target: Target, content: unknown): Promise<Prepared>
+  prepare(target: T, content: unknown): Promise<Prepared>
   /** Creates it, or edits `providerId` where there is one. */
-  write(target: Target, prepared: Prepared, sendBy: SendBy): Promise<Written>
-  /** What of ours stands there: by id where one is known and `since` is null, else by listing. */
-  look(request: LookRequest, sendBy: SendBy): Promise<Sight>
+  write(target: T, prepared: Prepared, sendBy: SendBy): Promise<Written>
+  /**
+   * What of ours is there: by id where one is known and `since` is null, else by listing. Not there
+   * where nobody can look, which its policy for what is in doubt has to say.
+   */
+  look?(request: LookRequest<T>, sendBy: SendBy): Promise<LookResult>
   /** Whether the thread or commit can be seen: tells a lost one from a lost permission. */
-  placeIsThere(target: Target, sendBy: SendBy): Promise<boolean>
+  placeIsThere?(target: T, sendBy: SendBy): Promise<boolean>
   /** Whether this target may take it for its own. */
-  ownershipOf(claim: OwnershipClaim, sendBy: SendBy): Promise<Ownership>
+  ownershipOf?(claim: OwnershipClaim<T>, sendBy: SendBy): Promise<Ownership>
   /** Removes a copy of ours; gone already is fine. Only where copies can be made and removed. */
-  remove?(target: Target, providerId: string, sendBy: SendBy): Promise<void>
+  remove?(target: T, providerId: string, sendBy: SendBy): Promise<void>
 }
 
 /** The forms of content, as they are stored. */

@@ -3,7 +3,7 @@
  * file leaves out has the default named here. `defineConfig` only lends its types: the file is
  * checked when it is loaded, with the same rules.
  */
-import type { ChannelName } from './domain/outbox/delivery.ts'
+import type { ChannelName } from './channels/github-channels.ts'
 import type { Role } from './domain/role.ts'
 import type { OnNewer } from './domain/run.ts'
 import type { PlainSettings } from './settings/options.ts'

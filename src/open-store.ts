@@ -3,7 +3,9 @@
  * from compose.ts so that a command or a program that needs the store alone does not load the
  * server.
  */
+import { githubDeclarations } from './channels/github-channels.ts'
 import { systemClock, type Clock } from './clock.ts'
+import type { ChannelDeclaration } from './domain/outbox/channel-declaration.ts'
 import { defaultPublishing, type PublishingRules } from './domain/outbox/schedule.ts'
 import type { Log } from './log.ts'
 import { measuredStore } from './metrics/measured-store.ts'
@@ -39,6 +41,8 @@ export interface OpenStoreOptions extends Partial<Seams> {
   readonly metrics?: Metrics
   readonly publishing?: Partial<PublishingRules>
   readonly log?: Log
+  /** Not given: those to GitHub. */
+  readonly channels?: readonly ChannelDeclaration[]
 }
 
 /** `exclusive` is for servers and workers: a SQLite file takes one of them at a time. */
@@ -56,6 +60,7 @@ export async function openStore(
       if (what === 'given_up') log?.warn({ err: cause }, 'the store gave up a change: contended')
     },
     publishing: { ...defaultPublishing, ...definedRules(settings), ...options.publishing },
+    channels: options.channels ?? githubDeclarations,
   }
   const { database } = settings
   const store =

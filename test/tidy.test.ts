@@ -6,6 +6,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join, posix } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { machineIsHandedIn } from './tidy/banned-calls.ts'
+import { channelsStayHome } from './tidy/channel-names.ts'
 import {
   deliveriesAreStoredOnce,
   dialectsStayHome,
@@ -257,6 +258,17 @@ describe('import rules', () => {
     expect(find(deliveriesAreStoredOnce, home, text)).toEqual([])
   })
 
+  it.each(['github-status', 'telegram', 'Slack'])('%s is no name for the domain', (name) => {
+    const text = `// Why.\nconst isIt = channel === '${name}'\n`
+    for (const home of ['src/domain/outbox/a.ts', 'src/stores/verbs/a.ts', 'src/outbox/a.ts']) {
+      expect(find(channelsStayHome, home, text)).toEqual([
+        expect.stringContaining(`${home}:2 names ${name}; declare it`),
+      ])
+    }
+    expect(find(channelsStayHome, 'src/channels/a.ts', text)).toEqual([])
+    expect(find(channelsStayHome, 'src/domain/outbox/a.test.ts', text)).toEqual([])
+  })
+
   it.each(["import pg from 'pg'", "import 'node:sqlite'", "import './postgres-url.ts'"])(
     '%s stays where databases have names',
     (text) => {
@@ -318,6 +330,7 @@ describe('the repository', () => {
     'names concrete stores where they are opened alone': storesAreNamedOnce,
     'writes deliveries in one place': deliveriesAreStoredOnce,
     'keeps the names of databases where they belong': dialectsStayHome,
+    'names channels where they are declared alone': channelsStayHome,
   }
 
   it.each(Object.entries(everywhere))('%s', (_name, rule) => {

@@ -5,6 +5,7 @@
  *
  *   question ──▶ known (bounded reads) ──▶ headline, story, awaiting, actions ──▶ text
  */
+import { channelsByName } from '../channels/github-channels.ts'
 import { targetText } from '../domain/outbox/target-text.ts'
 import { NotFoundError, runNotFound } from '../errors.ts'
 import { sentence } from '../sentences.ts'
@@ -112,6 +113,11 @@ async function explainWebhook(
   return told(known, { query, kind: 'webhook', subject, headline, actions: actionsOf(known) })
 }
 
+async function repositoryOf(store: WhyStore, known: Known, id: string): Promise<string> {
+  const names = await store.repositories.names([id])
+  return names.get(id) ?? known.runs[0]?.repo ?? 'a repository'
+}
+
 async function explainDelivery(store: WhyStore, query: string, id: string): Promise<Why> {
   const known = await readDelivery(store, id)
   if (known === null) {
@@ -124,9 +130,9 @@ async function explainDelivery(store: WhyStore, query: string, id: string): Prom
     const headline = `Delivery ${id} was removed with its run. Its audit is still there.`
     return told(known, { query, kind: 'delivery', subject: id, headline, actions: [] })
   }
-  const names = await store.repositories.names([delivery.repositoryId])
-  const repo = names.get(delivery.repositoryId) ?? known.runs[0]?.repo ?? 'a repository'
-  const subject = outside(targetText(delivery, repo))
+  const { repositoryId } = delivery
+  const repo = repositoryId === null ? null : await repositoryOf(store, known, repositoryId)
+  const subject = outside(targetText(delivery, channelsByName.of(delivery.channel), repo))
   const run = known.runs.find((one) => one.id === delivery.runId)
   const whose = run === undefined ? '' : ` for ${fullRunWords(run)}`
   const headline = `${sentence(standingOf(delivery, known))} It is on ${subject}${whose}.`

@@ -1,7 +1,7 @@
 // Goal: what a run gives to be published is taken when GitHub can take it, and refused by field
 // with the remedy when not; what is kept is what the channels read.
+import { type ChannelName } from './github-channels.ts'
 import { describe, expect, it } from 'vitest'
-import type { ChannelName } from '../domain/outbox/delivery.ts'
 import { givenContents, parseContent } from './contents.ts'
 import {
   checkContent,

@@ -11,12 +11,12 @@ import type {
   StatusContent,
 } from '../channel.ts'
 import { checkConclusions } from '../channel.ts'
-import type { ChannelName } from '../domain/outbox/delivery.ts'
 import { InvalidInputError } from '../errors.ts'
 import { hideSecrets } from '../hide-secrets.ts'
 import { joinedWords } from '../invisible-text.ts'
 import { findingsOf } from '../validation/findings.ts'
 import { httpUrl, line, text } from '../validation/text-fields.ts'
+import type { ChannelName } from './github-channels.ts'
 import { isLabelName } from './stored-contents.ts'
 
 /** What does not fit into a comment is cut; this is only where cutting stops being sensible. */

@@ -4,7 +4,7 @@
  * What must hold: the result is never longer than asked for; no character that people see as one is
  * cut through; each try cuts further than the one before, so their number is bounded.
  */
-import { fencedLines } from './fences.ts'
+import { linesWithCode } from './code-blocks.ts'
 import { withoutReferences } from './inert-prose.ts'
 
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' })
@@ -47,7 +47,7 @@ function cutAt(text: string, room: number): number {
 }
 
 function closed(text: string): string {
-  const lines = fencedLines(text.trimEnd())
+  const lines = linesWithCode(text.trimEnd())
   const folds = lines.reduce(
     (open, line) => open + (line.kind === 'text' ? foldsBy(line.text) : 0),
     0,

@@ -6,6 +6,11 @@
  * the list; what we recorded as ours stays ours, even when somebody edited its marker away.
  */
 import { z } from 'zod'
+import { anchorView, resultPairsOf } from '../domain/outbox/anchor-view.ts'
+import type { AnnouncedOutput, RunMoment } from '../domain/outbox/announce.ts'
+import { anchorTarget } from '../domain/outbox/announce.ts'
+import type { Run } from '../domain/run.ts'
+import type { ChannelDeclaration, Content } from '../domain/outbox/channel-declaration.ts'
 import type {
   Channel,
   LookRequest,
@@ -13,19 +18,18 @@ import type {
   OwnershipClaim,
   Prepared,
   SendBy,
-  Sight,
-  Standing,
-  Target,
+  LookResult,
+  FoundOutput,
   Written,
 } from '../channel.ts'
 import type { AnchorView } from '../domain/outbox/anchor-view.ts'
-import { resultPairsOf } from '../domain/outbox/anchor-view.ts'
 import { renderAnchor } from './anchor/render-anchor.ts'
 import { authorForm, isByUs } from './authors.ts'
 import { cutBody } from './cut-body.ts'
 import { eachPage } from './each-page.ts'
 import { judgeMarker, ownerByMarker, withMarker, withoutMarker } from './marker.ts'
-import type { ChannelParts } from './parts.ts'
+import { onGitHub } from './on-github.ts'
+import type { ChannelParts, RepositoryTarget } from './parts.ts'
 import {
   bodyMax,
   contentOf,
@@ -58,18 +62,61 @@ interface CommentBody extends Record<string, unknown> {
   readonly body: string
 }
 
-export class CommentChannel implements Channel {
-  readonly name = 'github-comment'
-  /** What a run says of its own; an anchor is a state, and whoever wants it says so. */
-  readonly kind = 'message'
-  readonly looksBeforeResend = 2
+/** A run's anchor, and plain words. Copies show twice, so they are found and removed. */
+const commentDeclaration = {
+  ...onGitHub,
+  name: 'github-comment',
+  // What a run says of its own; an anchor is a state, and whoever wants it says so.
+  kind: 'message',
+  place: 'thread',
+  replacedBy: 'edit',
+  keptCopy: 'oldest',
+  looksFirst: true,
+  inDoubt: { policy: 'confirm', looks: 2 },
+  progressWritesMax: null,
+  peopleCanRemove: true,
+  notifiesPeople: true,
+  givesBack: false,
+  isAllowedByDefault: true,
+  output: {},
+  showsWork: () => false,
+  announcement: { name: 'anchor', of: anchorOf },
+  wordsOf: (body) => ({ form: 'text', body }),
+} as const satisfies ChannelDeclaration
+
+function anchorOf(run: Run, _repositoryId: string, { claim }: RunMoment): AnnouncedOutput | null {
+  if (run.anchorPer === null || run.pr === null) return null
+  const perRun = run.anchorPer === 'run'
+  return {
+    target: anchorTarget(run),
+    markerText: `${run.type}\n${perRun ? run.pair : run.subject}\nanchor`,
+    thread: run.pr,
+    sha: null,
+    content: (shown, before) => ({ form: 'anchor', view: anchorView(shown, viewIn(before)) }),
+    claim: anchorClaim(run, claim),
+  }
+}
+
+/** One that queues leaves the comment to the run before it; one that is skipped makes none. */
+function anchorClaim(run: Run, claim: RunMoment['claim']): RunMoment['claim'] {
+  if (claim !== 'take') return claim
+  if (run.state === 'skipped') return 'take-existing'
+  return run.state === 'pending' && run.availableAt === null ? 'keep' : 'take'
+}
+
+const viewIn = (before: Content | null): AnchorView | null =>
+  (before as { readonly view?: AnchorView } | null)?.view ?? null
+
+export class CommentChannel implements Channel<RepositoryTarget> {
+  static readonly declaration = commentDeclaration
+  readonly declaration = commentDeclaration
   readonly #parts: ChannelParts
 
   constructor(parts: ChannelParts) {
     this.#parts = parts
   }
 
-  async prepare(target: Target, given: unknown): Promise<Prepared> {
+  async prepare(target: RepositoryTarget, given: unknown): Promise<Prepared> {
     threadOf(target)
     const { markerKeys, imageHosts } = this.#parts
     const keys = await markerKeys()
@@ -89,7 +136,7 @@ export class CommentChannel implements Channel {
     return withResultMark(renderAnchor(view, { imageHosts, maxLength: room }), mark)
   }
 
-  async write(target: Target, wanted: Prepared, sendBy: SendBy): Promise<Written> {
+  async write(target: RepositoryTarget, wanted: Prepared, sendBy: SendBy): Promise<Written> {
     const { github } = this.#parts
     const { body } = wanted.body as CommentBody
     const [route, place] =
@@ -99,13 +146,16 @@ export class CommentChannel implements Channel {
     return (await github.call(target, writtenForm, route, { ...place, body }, sendBy)).data
   }
 
-  async look({ target, mayBeAnother, ...rest }: LookRequest, sendBy: SendBy): Promise<Sight> {
+  async look(
+    { target, mayBeAnother, ...rest }: LookRequest<RepositoryTarget>,
+    sendBy: SendBy,
+  ): Promise<LookResult> {
     const { prepared: wanted, since } = rest
     const { text } = wanted.body as CommentBody
     if (target.providerId !== null && since === null) {
       const found = await this.#get(target, sendBy)
-      if (found !== null) return { standing: [standing(found, text)], unverified: false }
-      if (mayBeAnother !== true) return { standing: [], unverified: false }
+      if (found !== null) return { found: [standing(found, text)], unverified: false }
+      if (mayBeAnother !== true) return { found: [], unverified: false }
       return await this.look({ ...rest, target: { ...target, providerId: null } }, sendBy)
     }
     const { providerId } = target
@@ -115,17 +165,17 @@ export class CommentChannel implements Channel {
     const known = providerId === null || isListed ? null : await this.#get(target, sendBy)
     const ours = [...(known === null ? [] : [known]), ...listed.ours]
     return {
-      standing: ours.sort((a, b) => a.id - b.id).map((comment) => standing(comment, text)),
+      found: ours.sort((a, b) => a.id - b.id).map((comment) => standing(comment, text)),
       // Where one of ours stands there is nothing to make anew, whatever else somebody wrote.
       unverified: listed.unverified && ours.length === 0,
     }
   }
 
-  placeIsThere(target: Target, sendBy: SendBy): Promise<boolean> {
+  placeIsThere(target: RepositoryTarget, sendBy: SendBy): Promise<boolean> {
     return threadIsThere(this.#parts.github, target, sendBy)
   }
 
-  async ownershipOf(claim: OwnershipClaim, sendBy: SendBy): Promise<Ownership> {
+  async ownershipOf(claim: OwnershipClaim<RepositoryTarget>, sendBy: SendBy): Promise<Ownership> {
     const { target, providerId } = claim
     const comment = await this.#get({ ...target, providerId }, sendBy)
     if (comment === null) return 'absent'
@@ -135,18 +185,18 @@ export class CommentChannel implements Channel {
     return ownerByMarker(comment.body ?? '', target, await this.#parts.markerKeys())
   }
 
-  async remove(target: Target, providerId: string, sendBy: SendBy): Promise<void> {
+  async remove(target: RepositoryTarget, providerId: string, sendBy: SendBy): Promise<void> {
     const place = { comment_id: providerId }
     await unlessGone(this.#parts.github.call(target, z.unknown(), `DELETE ${byId}`, place, sendBy))
   }
 
-  async #get(target: Target, sendBy: SendBy): Promise<Comment | null> {
+  async #get(target: RepositoryTarget, sendBy: SendBy): Promise<Comment | null> {
     const place = { comment_id: target.providerId }
     const asked = this.#parts.github.call(target, commentForm, `GET ${byId}`, place, sendBy)
     return (await unlessGone(asked))?.data ?? null
   }
 
-  async #list(target: Target, since: number | null, sendBy: SendBy) {
+  async #list(target: RepositoryTarget, since: number | null, sendBy: SendBy) {
     const { github, markerKeys } = this.#parts
     const [keys, authors] = await Promise.all([markerKeys(), this.#parts.authors()])
     const theirSince = sinceOf(github, since)
@@ -169,7 +219,7 @@ export class CommentChannel implements Channel {
   }
 }
 
-function standing({ id, html_url, body }: Comment, text: string): Standing {
+function standing({ id, html_url, body }: Comment, text: string): FoundOutput {
   const current = withoutMarker(body ?? '') === withoutMarker(text)
   return { providerId: String(id), url: html_url ?? null, current }
 }

@@ -5,6 +5,7 @@
  * cannot be removed.
  */
 import { z } from 'zod'
+import type { ChannelDeclaration } from '../domain/outbox/channel-declaration.ts'
 import type {
   Channel,
   LookRequest,
@@ -13,8 +14,7 @@ import type {
   Prepared,
   ReviewComment,
   SendBy,
-  Sight,
-  Target,
+  LookResult,
   Written,
 } from '../channel.ts'
 import { authorForm, isByUs } from './authors.ts'
@@ -22,7 +22,8 @@ import { cutBody } from './cut-body.ts'
 import { eachPage } from './each-page.ts'
 import type { ImageHosts } from './inert-prose.ts'
 import { judgeMarker, ownerByMarker, withMarker, withoutMarker } from './marker.ts'
-import type { ChannelParts } from './parts.ts'
+import { onGitHub } from './on-github.ts'
+import type { ChannelParts, RepositoryTarget } from './parts.ts'
 import {
   bodyMax,
   contentOf,
@@ -49,17 +50,37 @@ interface ReviewBody extends Record<string, unknown> {
   readonly review: { readonly body: string }
 }
 
-export class ReviewChannel implements Channel {
-  readonly name = 'github-review'
-  readonly kind = 'message'
-  readonly looksBeforeResend = 2
+/** One that was handed in cannot be removed, so no copy is looked for. */
+const reviewDeclaration = {
+  ...onGitHub,
+  name: 'github-review',
+  kind: 'message',
+  place: 'thread',
+  replacedBy: 'edit',
+  keptCopy: null,
+  looksFirst: true,
+  inDoubt: { policy: 'confirm', looks: 2 },
+  progressWritesMax: null,
+  peopleCanRemove: false,
+  notifiesPeople: true,
+  givesBack: false,
+  isAllowedByDefault: true,
+  output: {},
+  showsWork: () => false,
+  rightFor: ({ event }) =>
+    event === 'COMMENT' ? null : { kind: 'decision', value: String(event) },
+} as const satisfies ChannelDeclaration
+
+export class ReviewChannel implements Channel<RepositoryTarget> {
+  static readonly declaration = reviewDeclaration
+  readonly declaration = reviewDeclaration
   readonly #parts: ChannelParts
 
   constructor(parts: ChannelParts) {
     this.#parts = parts
   }
 
-  async prepare(target: Target, given: unknown): Promise<Prepared> {
+  async prepare(target: RepositoryTarget, given: unknown): Promise<Prepared> {
     threadOf(target)
     const { imageHosts } = this.#parts
     const keys = await this.#parts.markerKeys()
@@ -77,7 +98,7 @@ export class ReviewChannel implements Channel {
     return prepared({ text, review }, { text, ...rest })
   }
 
-  async write(target: Target, wanted: Prepared, sendBy: SendBy): Promise<Written> {
+  async write(target: RepositoryTarget, wanted: Prepared, sendBy: SendBy): Promise<Written> {
     const { review } = wanted.body as ReviewBody
     const place = { pull_number: threadOf(target) }
     const { providerId } = target
@@ -89,7 +110,10 @@ export class ReviewChannel implements Channel {
   }
 
   /** Always by listing: the list has no `since`, and a review is looked for when its id is lost. */
-  async look({ target, prepared: wanted }: LookRequest, sendBy: SendBy): Promise<Sight> {
+  async look(
+    { target, prepared: wanted }: LookRequest<RepositoryTarget>,
+    sendBy: SendBy,
+  ): Promise<LookResult> {
     const { github, markerKeys } = this.#parts
     const { text } = wanted.body as ReviewBody
     const [keys, authors] = await Promise.all([markerKeys(), this.#parts.authors()])
@@ -104,13 +128,13 @@ export class ReviewChannel implements Channel {
         if (verdict !== 'verified') continue
         const current = withoutMarker(body ?? '') === withoutMarker(text)
         const standing = [{ providerId: String(id), url: html_url ?? null, current }]
-        return { standing, unverified: false }
+        return { found: standing, unverified: false }
       }
     }
-    return { standing: [], unverified }
+    return { found: [], unverified }
   }
 
-  async ownershipOf(claim: OwnershipClaim, sendBy: SendBy): Promise<Ownership> {
+  async ownershipOf(claim: OwnershipClaim<RepositoryTarget>, sendBy: SendBy): Promise<Ownership> {
     const { target, providerId } = claim
     const { github, authors, markerKeys } = this.#parts
     const place = { pull_number: threadOf(target), review_id: providerId }
@@ -121,7 +145,7 @@ export class ReviewChannel implements Channel {
     return ownerByMarker(found.data.body ?? '', target, await markerKeys())
   }
 
-  placeIsThere(target: Target, sendBy: SendBy): Promise<boolean> {
+  placeIsThere(target: RepositoryTarget, sendBy: SendBy): Promise<boolean> {
     return threadIsThere(this.#parts.github, target, sendBy)
   }
 }

@@ -6,6 +6,8 @@
  * newest of its context, by whomever: a status that somebody else put over ours is not current.
  */
 import { z } from 'zod'
+import { endedWell, endedWithoutResult, statusOf } from '../domain/outbox/status-words.ts'
+import type { ChannelDeclaration, Content } from '../domain/outbox/channel-declaration.ts'
 import type {
   Channel,
   LookRequest,
@@ -13,12 +15,12 @@ import type {
   OwnershipClaim,
   Prepared,
   SendBy,
-  Sight,
-  Target,
+  LookResult,
   Written,
 } from '../channel.ts'
 import { eachPage } from './each-page.ts'
-import type { ChannelParts } from './parts.ts'
+import { onGitHub } from './on-github.ts'
+import type { ChannelParts, RepositoryTarget } from './parts.ts'
 import { commitIsThere, contentOf, plainLine, prepared, shaOf, sinceOf } from './parts.ts'
 import { publishedUrl } from './published-url.ts'
 import { statusContent } from './stored-contents.ts'
@@ -48,17 +50,71 @@ interface StatusBody extends Record<string, unknown> {
   readonly target_url: string | null
 }
 
-export class StatusChannel implements Channel {
-  readonly name = 'github-status'
-  readonly kind = 'state'
-  readonly looksBeforeResend = 1
+/** Of the 1,000 that GitHub takes per commit and context; the last ones are for how it ended. */
+const progressStatusesMax = 950
+
+/** Every status is a new one. Pull requests share commits, and so a status. */
+const statusDeclaration = {
+  ...onGitHub,
+  name: 'github-status',
+  kind: 'state',
+  place: 'commit',
+  replacedBy: 'create',
+  keptCopy: null,
+  looksFirst: false,
+  inDoubt: { policy: 'confirm', looks: 1 },
+  progressWritesMax: progressStatusesMax,
+  peopleCanRemove: false,
+  notifiesPeople: false,
+  givesBack: true,
+  isAllowedByDefault: false,
+  output: {
+    targetOf: ({ run, repositoryId, content }) =>
+      statusTarget(repositoryId, run.headSha ?? '', contextIn(content)),
+  },
+  showsWork: (content) => content['state'] === 'pending',
+  closed: (content, run) => {
+    const { state, description } = statusOf(run)
+    const left = { state: 'error', description: endedWithoutResult }
+    return { ...content, ...(endedWell(run) ? left : { state, description }) }
+  },
+  titleOf: contextIn,
+  rightFor: (content) => ({ kind: 'context', value: contextIn(content) }),
+  announcement: {
+    name: 'status',
+    of: (run, repositoryId) => {
+      const { statusContext, headSha } = run
+      if (statusContext === null || headSha === null) return null
+      return {
+        target: statusTarget(repositoryId, headSha, statusContext),
+        markerText: `${run.type}\n${run.pair}\nstatus`,
+        thread: run.pr,
+        sha: headSha,
+        content: { context: statusContext, ...statusOf(run), targetUrl: run.targetUrl },
+      }
+    },
+  },
+} as const satisfies ChannelDeclaration
+
+function contextIn(content: Content): string {
+  return String(content['context'])
+}
+
+/** GitHub takes contexts that differ in case for one. */
+function statusTarget(repositoryId: string, sha: string, context: string): string {
+  return `status ${repositoryId} ${sha} ${context.toLowerCase()}`
+}
+
+export class StatusChannel implements Channel<RepositoryTarget> {
+  static readonly declaration = statusDeclaration
+  readonly declaration = statusDeclaration
   readonly #parts: ChannelParts
 
   constructor(parts: ChannelParts) {
     this.#parts = parts
   }
 
-  async prepare(target: Target, given: unknown): Promise<Prepared> {
+  async prepare(target: RepositoryTarget, given: unknown): Promise<Prepared> {
     shaOf(target)
     const { context, state, description, targetUrl } = contentOf(statusContent, given)
     const said = plainLine(description, descriptionMax)
@@ -71,13 +127,16 @@ export class StatusChannel implements Channel {
     return prepared(body)
   }
 
-  async write(target: Target, { body }: Prepared, sendBy: SendBy): Promise<Written> {
+  async write(target: RepositoryTarget, { body }: Prepared, sendBy: SendBy): Promise<Written> {
     const route = 'POST /repos/{owner}/{repo}/statuses/{sha}'
     const given = { ...body, sha: shaOf(target) }
     return (await this.#parts.github.call(target, writtenStatus, route, given, sendBy)).data
   }
 
-  async look({ target, prepared: wanted, since }: LookRequest, sendBy: SendBy): Promise<Sight> {
+  async look(
+    { target, prepared: wanted, since }: LookRequest<RepositoryTarget>,
+    sendBy: SendBy,
+  ): Promise<LookResult> {
     const body = wanted.body as StatusBody
     const { userIds } = await this.#parts.authors()
     let isCovered = false
@@ -92,13 +151,13 @@ export class StatusChannel implements Channel {
       const atWork = status.state === 'pending'
       const shown = !isCovered && { hash: hashOf(status, body) }
       const standing = [{ providerId: String(status.id), url: null, current, atWork, ...shown }]
-      return { standing, unverified: false }
+      return { found: standing, unverified: false }
     }
-    return { standing: [], unverified: false }
+    return { found: [], unverified: false }
   }
 
   /** A status has no address of its own; its context is this delivery's, or it is another's. */
-  async ownershipOf(claim: OwnershipClaim, sendBy: SendBy): Promise<Ownership> {
+  async ownershipOf(claim: OwnershipClaim<RepositoryTarget>, sendBy: SendBy): Promise<Ownership> {
     const { target, providerId, content } = claim
     const { userIds } = await this.#parts.authors()
     for await (const status of this.#newestFirst(target, null, sendBy)) {
@@ -110,12 +169,12 @@ export class StatusChannel implements Channel {
     return 'absent'
   }
 
-  placeIsThere(target: Target, sendBy: SendBy): Promise<boolean> {
+  placeIsThere(target: RepositoryTarget, sendBy: SendBy): Promise<boolean> {
     return commitIsThere(this.#parts.github, target, sendBy)
   }
 
   /** With `since`, only what can be of the attempt in question: later, above the last we know. */
-  async *#newestFirst(target: Target, since: number | null, sendBy: SendBy) {
+  async *#newestFirst(target: RepositoryTarget, since: number | null, sendBy: SendBy) {
     const { github } = this.#parts
     const asked = { ref: shaOf(target) }
     const route = 'GET /repos/{owner}/{repo}/commits/{ref}/statuses'

@@ -7,7 +7,7 @@
  * be tried from many places over the same stretch of text.
  */
 import { entity, entityText, punctuation } from '../shown-text.ts'
-import { zeroWidth } from './fences.ts'
+import { zeroWidth } from './code-blocks.ts'
 import {
   absoluteUrl,
   destinationOf,

@@ -1,5 +1,5 @@
 /** Words of prose from outside that notify nobody and refer to no issue. */
-import { zeroWidth } from './fences.ts'
+import { zeroWidth } from './code-blocks.ts'
 
 /** After a letter or digit it is an address, not a mention. */
 export const mentionStart = /(?<![A-Za-z0-9])@(?![\s\u200b])/g

@@ -13,7 +13,8 @@
  * they go on verifying in the store that wrote them.
  */
 import { createHmac } from 'node:crypto'
-import type { Ownership, Target } from '../channel.ts'
+import type { Ownership } from '../channel.ts'
+import type { RepositoryTarget } from './parts.ts'
 import { sameHash } from '../secrets.ts'
 
 export interface MarkerKey {
@@ -28,7 +29,10 @@ export interface MarkerKeys {
 }
 
 /** What a marker is signed over. */
-export type Marked = Pick<Target, 'repoGithubId' | 'ownRepositoryIds' | 'thread' | 'markerKey'>
+export type Marked = Pick<
+  RepositoryTarget,
+  'repoGithubId' | 'ownRepositoryIds' | 'thread' | 'markerKey'
+>
 
 /** `unverified`: it names this delivery, but no key of ours signed it. `other`: of no concern. */
 export type MarkerVerdict = 'verified' | 'unverified' | 'other'

@@ -19,6 +19,12 @@ export interface ChannelParts {
   readonly imageHosts?: ImageHosts | undefined
 }
 
+/** In a repository that is known by GitHub's id. */
+export interface RepositoryTarget extends Target {
+  readonly repo: string
+  readonly repoGithubId: number
+}
+
 /** GitHub takes 65,536 of something; what it counts is not said, so we stay below by any count. */
 export const bodyMax = 65_000
 
@@ -100,7 +106,7 @@ const anyObject = z.looseObject({})
 
 export function threadIsThere(
   github: GitHubCalls,
-  target: Target,
+  target: RepositoryTarget,
   sendBy: SendBy,
 ): Promise<boolean> {
   const route = 'GET /repos/{owner}/{repo}/issues/{issue_number}'
@@ -110,7 +116,7 @@ export function threadIsThere(
 /** By its combined status, which is small and asks for no right that we do not need anyway. */
 export function commitIsThere(
   github: GitHubCalls,
-  target: Target,
+  target: RepositoryTarget,
   sendBy: SendBy,
 ): Promise<boolean> {
   const route = 'GET /repos/{owner}/{repo}/commits/{ref}/status'

@@ -12,7 +12,7 @@
 import { hideSecrets } from '../hide-secrets.ts'
 import { withoutInvisible } from '../invisible-text.ts'
 import { wholeUpTo } from './cut-body.ts'
-import { fencedLines, isBlank, zeroWidth, type Line } from './fences.ts'
+import { linesWithCode, isBlank, zeroWidth, type Line } from './code-blocks.ts'
 import type { ImageHosts } from './inert-prose.ts'
 import { inertProse, noImages, withoutCommand, withoutComment } from './inert-prose.ts'
 import { referenceStart } from './inert-words.ts'
@@ -28,7 +28,7 @@ export function safeText(text: string, imageHosts = noImages): string {
     .replace(/^(?:[ \t]*\n)+/, '')
     .trimEnd()
   const tamed = new TamedText(imageHosts)
-  for (const line of fencedLines(written)) tamed.add(line)
+  for (const line of linesWithCode(written)) tamed.add(line)
   return tamed.end()
 }
 

@@ -1,12 +1,8 @@
 /** Deliveries on the wire: what has to be sent, its state, and how each attempt ended. */
 import { z } from 'zod'
 import { givenContents } from '../channels/contents.ts'
-import {
-  attemptOutcomes,
-  deliveryStatuses,
-  deliveryWaits,
-  githubChannels,
-} from '../domain/outbox/delivery.ts'
+import { githubChannels } from '../channels/github-channels.ts'
+import { attemptOutcomes, deliveryStatuses, deliveryWaits } from '../domain/outbox/delivery.ts'
 import { listOf, paging, time } from './answers.ts'
 import { id, leaseToken, line, text } from './fields.ts'
 import { pickedBy } from './forms.ts'
@@ -149,7 +145,7 @@ const deliveryFields = {
     ),
   name: z.string().describe('`anchor`, `status`, `check`, or what its run called it.'),
   target: z.string().describe('What it is about: `acme/widgets#5`, or a commit and its context.'),
-  run_id: z.string().describe('The run that publishes it.'),
+  run_id: optionalText.describe('The run that publishes it; null for a message without a run.'),
   task_id: optionalText.describe('Always null so far.'),
   round: z.int().describe('The round of the run.'),
   version: z

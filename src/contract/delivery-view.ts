@@ -1,7 +1,8 @@
 /** Deliveries, their tries and the budgets they are paid from, as the wire shows them. */
+import { channelsByName } from '../channels/github-channels.ts'
 import type { Budget, BudgetLimits } from '../domain/outbox/budget.ts'
 import { useOf } from '../domain/outbox/budget.ts'
-import type { Attempt, Delivery } from '../domain/outbox/delivery.ts'
+import type { DeliveryAttempt, Delivery } from '../domain/outbox/delivery.ts'
 import { waitOf } from '../domain/outbox/delivery.ts'
 import { targetText } from '../domain/outbox/target-text.ts'
 import type { Paged, Store, StorePart } from '../store.ts'
@@ -11,7 +12,7 @@ import { maybeTime, timeView } from './answers.ts'
 type DeliveryStore = StorePart<{ repositories: 'names' }> & Pick<Store, 'now'>
 
 export async function deliveryPage(store: DeliveryStore, page: Paged<Delivery>) {
-  const names = await store.repositories.names(page.items.map((item) => item.repositoryId))
+  const names = await namesOf(store, page.items)
   const now = store.now()
   return {
     items: page.items.map((item) => deliveryView(item, names, now)),
@@ -20,13 +21,21 @@ export async function deliveryPage(store: DeliveryStore, page: Paged<Delivery>) 
 }
 
 export async function oneDelivery(store: DeliveryStore, item: Delivery): Promise<DeliveryView> {
-  return deliveryView(item, await store.repositories.names([item.repositoryId]), store.now())
+  return deliveryView(item, await namesOf(store, [item]), store.now())
+}
+
+function namesOf(
+  store: DeliveryStore,
+  items: readonly Delivery[],
+): Promise<ReadonlyMap<string, string>> {
+  const ids = items.map(({ repositoryId }) => repositoryId).filter((id) => id !== null)
+  return store.repositories.names(ids)
 }
 
 export async function deliveryWithAttempts(
   store: DeliveryStore,
   item: Delivery,
-  attempts: readonly Attempt[],
+  attempts: readonly DeliveryAttempt[],
 ): Promise<DeliveryWithAttemptsView> {
   return {
     ...(await oneDelivery(store, item)),
@@ -40,14 +49,17 @@ function deliveryView(
   names: ReadonlyMap<string, string>,
   now: number,
 ): DeliveryView {
-  const { memo } = item
-  const appointments = memo.settle ?? memo.scan
+  const { protocol } = item
+  const appointments = protocol.settle ?? protocol.scan
+  const { repositoryId } = item
+  const repo =
+    repositoryId === null ? null : (names.get(repositoryId) ?? 'a repository that is gone')
   return {
     id: item.id,
     channel: item.channel,
     kind: item.kind,
     name: item.name,
-    target: targetText(item, names.get(item.repositoryId) ?? 'a repository that is gone'),
+    target: targetText(item, channelsByName.of(item.channel), repo),
     run_id: item.runId,
     task_id: null,
     round: item.round,
@@ -59,8 +71,8 @@ function deliveryView(
     due_at: maybeTime(item.wait === 'order' ? null : item.dueAt),
     tries: item.tries,
     error: troubleView(item),
-    in_doubt: memo.doubt !== undefined || memo.lost !== undefined,
-    settling: memo.unsettled === true || appointments !== undefined,
+    in_doubt: protocol.doubt !== undefined || protocol.lost !== undefined,
+    settling: protocol.unsettled === true || appointments !== undefined,
     provider_message_id: item.providerId,
     url: item.providerUrl,
     created_at: timeView(item.createdAt),
@@ -75,7 +87,7 @@ function troubleView({ errorCode, errorText }: Pick<Delivery, 'errorCode' | 'err
   return errorCode === null ? null : { code: errorCode, text: errorText }
 }
 
-function attemptView(attempt: Attempt): DeliveryWithAttemptsView['attempts'][number] {
+function attemptView(attempt: DeliveryAttempt): DeliveryWithAttemptsView['attempts'][number] {
   return {
     id: attempt.id,
     action: attempt.action,

@@ -7,7 +7,7 @@
  * because of it that would not have been sent later anyway.
  */
 import type { Budget } from './outbox/budget.ts'
-import type { Delivery, Memo } from './outbox/delivery.ts'
+import type { Delivery, ProtocolState } from './outbox/delivery.ts'
 import type { PublishingRules } from './outbox/schedule.ts'
 import type { Run } from './run.ts'
 
@@ -40,7 +40,7 @@ export function deliveryAfterSetBack(
   rules: PublishingRules,
 ): Delivery {
   const { now } = setBack
-  const memo = memoAfterSetBack(delivery.memo, setBack, rules)
+  const protocol = protocolAfterSetBack(delivery.protocol, setBack, rules)
   return changed(delivery, {
     dueAt: atMost(delivery.dueAt, now + waitMsMaxOf(delivery, rules)),
     leasedUntil: atMost(delivery.leasedUntil, now + rules.deliveryLeaseMs),
@@ -50,7 +50,7 @@ export function deliveryAfterSetBack(
     waitsSince: atMost(delivery.waitsSince, now),
     sentAt: atMost(delivery.sentAt, now),
     shownSince: atMost(delivery.shownSince, now),
-    memo,
+    protocol,
   })
 }
 
@@ -60,14 +60,18 @@ function waitMsMaxOf({ wait, kind }: Delivery, { deadlineMs }: PublishingRules):
   return wait === 'order' ? deadlineMs[kind] : lookAgainMs
 }
 
-function memoAfterSetBack(memo: Memo, { now, byMs }: SetBack, rules: PublishingRules): Memo {
-  const { scan, settle, doubt } = memo
+function protocolAfterSetBack(
+  protocol: ProtocolState,
+  { now, byMs }: SetBack,
+  rules: PublishingRules,
+): ProtocolState {
+  const { scan, settle, doubt } = protocol
   const last = now + Math.max(...rules.scanAfterMs, ...rules.settleAfterMs)
   const isOff = [scan, settle].some((appointment) => (appointment?.at ?? 0) > last)
   const isAhead = doubt !== undefined && doubt.since > now
-  if (!isOff && !isAhead) return memo
+  if (!isOff && !isAhead) return protocol
   return {
-    ...memo,
+    ...protocol,
     ...(scan !== undefined && { scan: { ...scan, at: Math.min(scan.at, last) } }),
     ...(settle !== undefined && { settle: { ...settle, at: Math.min(settle.at, last) } }),
     // What is looked for from too late a moment on is not found, and made twice.

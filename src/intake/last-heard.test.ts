@@ -1,5 +1,6 @@
 // Goal: what was last heard of a pull request is its own, whoever has its repository's name by now;
 // and what an event merely carried along does not count as heard.
+import { githubDeclarations } from '../channels/github-channels.ts'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { systemClock } from '../clock.ts'
 import { systemRandom } from '../random.ts'
@@ -13,7 +14,13 @@ import { laneOf, makesHead, readEvent, threadLane, type WebhookEvent } from './w
 
 const seams = { clock: systemClock, random: systemRandom, scheduler: systemScheduler }
 let store: Store
-beforeEach(() => void (store = openSqlite({ path: ':memory:', exclusive: false }, seams)))
+beforeEach(
+  () =>
+    void (store = openSqlite(
+      { path: ':memory:', exclusive: false },
+      { ...seams, channels: githubDeclarations },
+    )),
+)
 afterEach(() => store.close())
 
 interface Told {

@@ -4,13 +4,13 @@
  * Method: its tables are compared with the schemas that the calls are checked by: names, what is
  * required, defaults, and the values of what is one of several.
  */
+import { githubChannels } from '../channels/github-channels.ts'
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { givenContents, lineComment } from '../channels/contents.ts'
-import { githubChannels } from '../domain/outbox/delivery.ts'
 import type { LossCode } from '../domain/hold.ts'
 import { callSchemas } from './requests.ts'
 

@@ -1,7 +1,7 @@
 /** What callers of the library say, checked by the same fields as every other door. */
 import { z } from 'zod'
 import { givenContents } from '../channels/contents.ts'
-import { githubChannels, type ChannelName } from '../domain/outbox/delivery.ts'
+import { githubChannels, type ChannelName } from '../channels/github-channels.ts'
 import { readPullRequestKey } from '../domain/pair.ts'
 import { outcomes, verdicts } from '../domain/run.ts'
 import { InvalidInputError } from '../errors.ts'

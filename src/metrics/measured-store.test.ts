@@ -1,3 +1,4 @@
+import { githubDeclarations } from '../channels/github-channels.ts'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { openWorld, type World } from '../../test/conformance/world.ts'
 import { TestSubject } from '../../test/conformance/test-subject.ts'
@@ -21,7 +22,10 @@ beforeEach(async () => {
     storeAnswered: (verb) => void timed.push(verb),
   }
   world = await openWorld(async (seams) => {
-    const store = openSqlite({ path: ':memory:', exclusive: true }, seams)
+    const store = openSqlite(
+      { path: ':memory:', exclusive: true },
+      { ...seams, channels: githubDeclarations },
+    )
     return { store: measuredStore(store, metrics, seams.clock), close: () => store.close() }
   })
 })

@@ -54,7 +54,10 @@ export async function checkReach(
   if (within === 'run') await checkRun(store, limits, id)
   if (within !== 'delivery') return
   const delivery = await store.outbox.delivery(id)
-  if (delivery !== null) await checkRun(store, limits, delivery.runId)
+  if (delivery === null) return
+  // A delivery without a run is within nobody's limits.
+  if (delivery.runId === null) throw tooWide(limits)
+  await checkRun(store, limits, delivery.runId)
 }
 
 function checkScope({ scopes, within }: Reach, caller: Caller, id: unknown): void {

@@ -1,31 +1,16 @@
 /**
- * Whether GitHub lets us in, and as whom. Where it does not (the credentials are refused, the App
- * is not installed, we asked too much), nothing was sent and nothing has failed: whoever is refused
- * is blocked in the store, where it can be seen and lifted, and what is to be published waits.
+ * Whether GitHub lets us in, and as whom, for all channels to it. Where it does not (the
+ * credentials are refused, the App is not installed, we asked too much), nothing was sent and
+ * nothing has failed: whoever is refused is blocked in the store, where it can be seen and lifted,
+ * and what is to be published waits.
  */
+import type { ActingPlace, Admission, Entry, ShutOut } from '../channel.ts'
 import type { Clock } from '../clock.ts'
 import type { GitHubCalls, RepositoryRef } from '../github.ts'
 import { isGitHubError } from '../github/errors.ts'
 import type { OutboxStore } from '../store/outbox-store.ts'
 import type { Store } from '../store.ts'
 import type { OwnAuthors } from './own-authors.ts'
-
-/** `until`: nothing is asked under these credentials before then. */
-export type Entry = { readonly identity: string } | { readonly until: number }
-
-/** `not_now`: GitHub could not say whether it knows us. Null: it does, or that is not the point. */
-export type ShutOut = { readonly until: number } | 'not_now' | null
-
-export interface Admission {
-  /** Whoever we act as there, by the repository's name: known before GitHub is asked anything. */
-  accountOf(repository: RepositoryRef): string
-  /** As whom we last acted for that account; null when this process has not asked yet. */
-  lastIdentityOf(account: string): string | null
-  /** Rejects when it cannot be found out now. */
-  enter(repository: RepositoryRef): Promise<Entry>
-  /** What an error of a later call, made under that identity, says about it. */
-  shutOut(error: unknown, repository: RepositoryRef, identity: string): Promise<ShutOut>
-}
 
 export interface AdmissionParts {
   readonly github: Pick<GitHubCalls, 'identityOf' | 'ownIdentity'>
@@ -59,15 +44,16 @@ class StoredAdmission implements Admission {
     this.#refused = new Set([this.#own])
   }
 
-  accountOf({ repo }: RepositoryRef): string {
-    return `${this.#own}:${(repo.split('/')[0] ?? '').toLowerCase()}`
+  accountOf({ repo }: ActingPlace): string {
+    return `${this.#own}:${(repo?.split('/')[0] ?? '').toLowerCase()}`
   }
 
   lastIdentityOf(account: string): string | null {
     return this.#identities.get(account) ?? null
   }
 
-  async enter(repository: RepositoryRef): Promise<Entry> {
+  async enter(place: ActingPlace): Promise<Entry> {
+    const repository = repositoryOf(place)
     const { authors, github } = this.#parts
     const refusedUntil =
       (await this.#stillRefused(this.#own)) ?? (await this.#stillRefused(this.#at(repository)))
@@ -75,7 +61,7 @@ class StoredAdmission implements Admission {
     try {
       await authors.learn()
       const identity = await github.identityOf(repository)
-      this.#identities.set(this.accountOf(repository), identity)
+      this.#identities.set(this.accountOf(place), identity)
       return { identity }
     } catch (error) {
       const until = await this.#turnedAway(error, repository)
@@ -84,7 +70,8 @@ class StoredAdmission implements Admission {
     }
   }
 
-  async shutOut(error: unknown, repository: RepositoryRef, identity: string): Promise<ShutOut> {
+  async shutOut(error: unknown, place: ActingPlace, identity: string): Promise<ShutOut> {
+    const repository = repositoryOf(place)
     const { authors } = this.#parts
     if (isGitHubError(error, 'not_installed')) {
       return { until: await this.#refuse(this.#at(repository), 'not_installed') }
@@ -138,4 +125,9 @@ class StoredAdmission implements Admission {
     if (until === null) this.#refused.delete(identity)
     return until
   }
+}
+
+/** GitHub's channels are asked about no other places. */
+function repositoryOf({ repo, repoGithubId }: ActingPlace): RepositoryRef {
+  return { repo: repo ?? '', repoGithubId }
 }

@@ -5,7 +5,6 @@
  */
 import { ConflictError, deliveryNotFound } from '../errors.ts'
 import type { Channel, Ownership } from '../channel.ts'
-import { GitHubError } from '../github/errors.ts'
 import type { PlacedDelivery } from '../store/outbox-store.ts'
 import type { Store } from '../store.ts'
 import type { OwnAuthors } from './own-authors.ts'
@@ -33,28 +32,32 @@ export function createIsOurs(parts: OwnershipParts): CheckIsOurs {
     if (channel === undefined) throw notChecked('this program has no such channel')
     try {
       await authors.learn()
-      const known = await withId(parts, placed)
-      const target = targetOf(known, known.repoGithubId)
+      const target = targetOf(await withId(parts, placed, channel))
       const content: unknown = JSON.parse(placed.delivery.content)
-      const found = await channel.ownershipOf({ target, providerId, content }, Infinity)
+      const found = await channel.ownershipOf?.({ target, providerId, content }, Infinity)
+      if (found === undefined) throw notChecked('nobody can look at what this channel publishes')
       if (found !== 'ours') throw notOurs(placed, providerId, found)
     } catch (error) {
-      if (error instanceof GitHubError) throw notChecked(error.message)
-      throw error
+      const failure = channel.declaration.failureOf(error)
+      throw failure === null ? error : notChecked(failure.trouble.text)
     }
   }
 }
 
-async function withId({ store, places }: OwnershipParts, placed: PlacedDelivery) {
-  if (placed.repoGithubId === null || placed.toldName !== null) {
-    const finding = await places.learn(placed)
+async function withId(
+  { store, places }: OwnershipParts,
+  placed: PlacedDelivery,
+  { declaration }: Channel,
+): Promise<PlacedDelivery> {
+  if (placed.delivery.repositoryId === null) return placed
+  if (placed.repoGithubId === null || placed.unverifiedName !== null) {
+    const finding = await places.learn(placed, declaration)
     if (finding.what === 'look_failed') throw notChecked(finding.trouble.text)
   }
   const now = await store.outbox.placed(placed.delivery.id)
-  const repoGithubId = now?.repoGithubId ?? null
-  if (now === null || repoGithubId === null || now.toldName !== null)
+  if (now === null || now.repoGithubId === null || now.unverifiedName !== null)
     throw notChecked('GitHub asked us to wait')
-  return { ...now, repoGithubId }
+  return now
 }
 
 const reasons: Readonly<Record<Exclude<Ownership, 'ours'>, string>> = {
@@ -79,7 +82,8 @@ function notOurs(
   providerId: string,
   found: Exclude<Ownership, 'ours'>,
 ): ConflictError {
-  const place = delivery.thread === null ? repo : `${repo}#${delivery.thread}`
+  const { thread, address } = delivery
+  const place = repo === null ? address : thread === null ? repo : `${repo}#${thread}`
   return new ConflictError(
     'not_ours',
     `${providerId} cannot be taken for delivery ${delivery.id} in ${place}: ${reasons[found]}`,

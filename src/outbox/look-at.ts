@@ -2,23 +2,22 @@
  * One look at GitHub: whether what we sent without an answer is there, whether what we know of
  * still stands, whether there are two.
  */
-import type { Sight } from '../channel.ts'
-import type { Move } from '../domain/outbox/move.ts'
+import type { LookResult } from '../channel.ts'
+import type { NextStep } from '../domain/outbox/next-step.ts'
 import type { Finding } from '../domain/outbox/outcome.ts'
 import { queueName } from '../domain/outbox/queue.ts'
-import type { LookFailure } from './outcome-of.ts'
+import { looksOf, type LookFailure } from './outcome-of.ts'
 import { record, type PublishingJob, type PublishingParts } from './publishing-parts.ts'
-import { failureOf, takeTurn } from './take-turn.ts'
+import { admissionOf, failureOf, takeTurn } from './take-turn.ts'
 
-type Look = Exclude<Move['what'], 'write' | 'remove' | 'rest' | 'save'>
+type Look = Exclude<NextStep['what'], 'write' | 'remove' | 'nothing' | 'save' | 'resend' | 'hold'>
 
 export function lookAt(
   parts: PublishingParts,
   job: PublishingJob,
   { what }: { readonly what: Look },
 ): Promise<void> {
-  const { leased, target } = job
-  return takeTurn(parts, leased, target, (identity) => lookAs(parts, job, what, identity))
+  return takeTurn(parts, job, job.target, (identity) => lookAs(parts, job, what, identity))
 }
 
 async function lookAs(
@@ -36,21 +35,33 @@ async function lookAs(
   }
   try {
     const since = sinceOf(parts, job, what)
-    const mayBeAnother = what === 'settle' && leased.delivery.memo.restored !== undefined
-    const sight = await channel.look({ target, prepared, since, mayBeAnother }, job.lookBy)
+    const mayBeAnother = what === 'settle' && leased.delivery.protocol.restored !== undefined
+    if (channel.look === undefined) {
+      await record(parts, leased, cannotLook)
+      return
+    }
+    const seen = await channel.look({ target, prepared, since, mayBeAnother }, job.lookBy)
     const isTurn = leased.fromQueue === queueName(identity, leased.delivery.channel)
-    await record(parts, leased, await findingOf(job, what, sight, isTurn))
+    await record(parts, leased, await findingOf(job, what, seen, isTurn))
   } catch (error) {
-    const shut = await parts.admission.shutOut(error, job.target, identity)
+    const shut = await admissionOf(channel).shutOut(error, job.target, identity)
     const isShut = shut !== null && shut !== 'not_now'
     const failed: LookFailure = isShut
       ? { what: 'look_limited', until: shut.until }
-      : failureOf(parts, leased, error)
+      : failureOf(parts, job, error)
     if (failed.what === 'look_limited' && !isShut) {
       await store.outbox.blockIdentity(identity, failed.until, 'rate_limited', 'publisher')
     }
     await record(parts, leased, failed)
   }
+}
+
+/** Its declaration asks for what the channel cannot do. */
+const cannotLook: LookFailure = {
+  what: 'look_failed',
+  trouble: { code: 'cannot_look', text: 'nobody can look at what this channel publishes' },
+  after: null,
+  permanent: true,
 }
 
 /** Where the id is known it is asked for; what may be there without our knowledge is listed. */
@@ -62,8 +73,8 @@ function sinceOf(
   const since =
     what === 'scan'
       ? delivery.createdAt
-      : what === 'confirm' && delivery.memo.doubt?.action === 'create'
-        ? delivery.memo.doubt.since
+      : what === 'confirm' && delivery.protocol.doubt?.action === 'create'
+        ? delivery.protocol.doubt.since
         : null
   return since === null ? null : since - store.now() + clock.wallMs()
 }
@@ -71,22 +82,22 @@ function sinceOf(
 async function findingOf(
   { channel, target, prepared, lookBy }: PublishingJob,
   what: Look,
-  { standing, unverified }: Sight,
+  { found, unverified }: LookResult,
   isTurn: boolean,
 ): Promise<Finding> {
   switch (what) {
     case 'scan':
-      return { what: 'scanned', standing }
+      return { what: 'scanned', found }
     case 'settle':
-      return { what: 'settled', standing }
+      return { what: 'settled', found }
     case 'examine': {
-      const there = standing.length > 0
-      const placeIsThere = there || (await channel.placeIsThere(target, lookBy))
+      const there = found.length > 0
+      const placeIsThere = there || (await channel.placeIsThere?.(target, lookBy)) === true
       return { what: 'examined', there, placeIsThere }
     }
     default: {
-      const looks = channel.looksBeforeResend
-      return { what: 'looked', standing, unverified, hash: prepared.hash, looks, isTurn }
+      const looks = looksOf(channel.declaration)
+      return { what: 'looked', found, unverified, hash: prepared.hash, looks, isTurn }
     }
   }
 }

@@ -1,5 +1,5 @@
 /** Publishing, put together: the channels, who we are on GitHub, and the publisher over them. */
-import { createGitHubChannels } from '../channels/create-channels.ts'
+import { createGitHubChannels } from '../channels/github-channels.ts'
 import type { Clock } from '../clock.ts'
 import type { BudgetLimits } from '../domain/outbox/budget.ts'
 import { SetupError } from '../errors.ts'
@@ -42,7 +42,8 @@ export function openIsOurs(options: IsOursOptions): CheckIsOurs {
 function publishingParts(options: IsOursOptions & Pick<OpenOutboxOptions, 'imageHosts'>) {
   const { store, github, clock } = options
   const authors = createOwnAuthors(github, store.outbox, clock)
-  const channels = createGitHubChannels({
+  const admission = createAdmission({ github, authors, store, clock })
+  const parts = {
     github,
     imageHosts: new Set(options.imageHosts),
     authors: () => authors.all(),
@@ -52,10 +53,10 @@ function publishingParts(options: IsOursOptions & Pick<OpenOutboxOptions, 'image
       if (current === undefined) throw noMarkerKey()
       return { current, all }
     },
-  })
-  const admission = createAdmission({ github, authors, store, clock })
+  }
+  const channels = createGitHubChannels(parts, admission)
   const places = createPlaces({ github, admission, store, clock })
-  return { channels, authors, admission, places }
+  return { channels, authors, places }
 }
 
 function noMarkerKey(): SetupError {

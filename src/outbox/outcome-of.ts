@@ -1,18 +1,17 @@
 /**
- * What an error of the connection means for the attempt it ended. Told apart by its kind alone:
- * whether anything can have been done, whether it may be tried again, and when.
+ * What an error of a channel's connection means for the attempt it ended: whether anything can have
+ * been done, whether it may be tried again, and when. The channel says what kind of error it is.
  */
+import type { ChannelDeclaration } from '../domain/outbox/channel-declaration.ts'
 import type { AttemptAction, Delivery } from '../domain/outbox/delivery.ts'
-import type { AttemptEnd, Finding, Trouble } from '../domain/outbox/outcome.ts'
+import type { AttemptEnd, Finding, SendFailure, Trouble } from '../domain/outbox/outcome.ts'
 import type { PublishingRules } from '../domain/outbox/schedule.ts'
 import { isFresh } from '../domain/outbox/schedule.ts'
-import { GitHubError } from '../github/errors.ts'
 
 export interface Setting {
   readonly delivery: Delivery
+  readonly channel: ChannelDeclaration
   readonly action: AttemptAction
-  /** How often an unanswered create is looked for before it is sent again. */
-  readonly looks: 1 | 2
   /** By the store's clock. */
   readonly now: number
   /** From our clock to the store's. */
@@ -20,84 +19,85 @@ export interface Setting {
   readonly rules: PublishingRules
 }
 
+/** Where nobody says how long a limit lasts. */
+const limitMs = 60_000
+
 export function endOfError(error: unknown, setting: Setting): AttemptEnd {
-  const trouble = troubleOf(error)
-  const looks = setting.action === 'create' ? setting.looks : 1
-  if (!(error instanceof GitHubError)) return { what: 'in_doubt', trouble, after: null, looks }
-  const after = error.until === null ? null : setting.toStoreTime(error.until)
-  switch (error.kind) {
+  const looks = setting.action === 'create' ? looksOf(setting.channel) : 1
+  const failure = setting.channel.failureOf(error)
+  if (failure === null) {
+    return { what: 'in_doubt', trouble: unexpected(error), after: null, looks }
+  }
+  const { trouble } = failure
+  const after = failure.until === null ? null : setting.toStoreTime(failure.until)
+  switch (failure.kind) {
     case 'too_late':
       return { what: 'not_sent' }
-    case 'network':
-    case 'redirected':
+    case 'not_done':
       return { what: 'retry', trouble, after }
     case 'unanswered':
       return { what: 'in_doubt', trouble, after, looks }
-    case 'rate_limited':
-      return { what: 'rate_limited', trouble, until: after ?? setting.now + 60_000 }
-    case 'not_found':
-    case 'gone':
+    case 'limited':
+      return { what: 'rate_limited', trouble, until: after ?? setting.now + limitMs }
+    case 'missing':
       if (canBeLost(setting)) return { what: 'gone', trouble }
-      return refusal(trouble, setting)
-    default:
-      if (error.unclear && isWords(setting)) return { what: 'unclear', trouble }
-      return refusal(trouble, setting)
+      return refusal(failure, setting)
+    case 'refused':
+      if (failure.unclear === true && setting.channel.notifiesPeople) {
+        return { what: 'unclear', trouble }
+      }
+      return refusal(failure, setting)
   }
 }
 
-/** What people are notified of: GitHub limits how fast it may come. */
-function isWords({ delivery: { channel } }: Setting): boolean {
-  return channel === 'github-comment' || channel === 'github-review'
+/** How often an unanswered create is looked for before it is sent again. */
+export function looksOf({ inDoubt }: ChannelDeclaration): 1 | 2 {
+  return inDoubt.policy === 'confirm' ? inDoubt.looks : 1
 }
 
-/** What stands under an id of ours may have been removed; whether it was has to be looked at. */
-function canBeLost({ delivery, action }: Setting): boolean {
-  return action === 'edit' && delivery.providerId !== null && delivery.channel !== 'github-label'
+/** What is there under an id of ours may have been removed; whether it was has to be looked at. */
+function canBeLost({ delivery, channel, action }: Setting): boolean {
+  return action === 'edit' && delivery.providerId !== null && channel.replacedBy !== 'set'
 }
 
-function refusal(trouble: Trouble, setting: Setting): AttemptEnd {
-  return mayBeHidden(trouble, setting)
+function refusal(failure: SendFailure, setting: Setting): AttemptEnd {
+  const { trouble } = failure
+  return isUnseen(failure, setting)
     ? { what: 'retry', trouble, after: null }
     : { what: 'permanent', trouble }
 }
 
-/** GitHub may not see a commit yet that it has just told us of. */
-function mayBeHidden(
-  { code }: Trouble,
-  { delivery, now, rules }: Pick<Setting, 'delivery' | 'now' | 'rules'>,
+/** The other side may not see a commit yet that it has just told us of. */
+function isUnseen(
+  { mayBeUnseen }: SendFailure,
+  { delivery, channel, now, rules }: Omit<Setting, 'action'>,
 ): boolean {
-  const hidden = code === 'not_found' || code === 'invalid'
-  const onCommit = delivery.channel === 'github-status' || delivery.channel === 'github-check'
-  return hidden && onCommit && isFresh(delivery, now, rules)
+  return mayBeUnseen === true && channel.place === 'commit' && isFresh(delivery, now, rules)
 }
 
 export type LookFailure = Extract<Finding, { what: 'look_failed' | 'look_limited' }>
 
-export function failureOfLook(
-  error: unknown,
-  setting: Omit<Setting, 'action' | 'looks'>,
-): LookFailure {
-  const { now, toStoreTime } = setting
-  const trouble = troubleOf(error)
-  if (!(error instanceof GitHubError)) {
-    return { what: 'look_failed', trouble, after: null, permanent: false }
-  }
-  const after = error.until === null ? null : toStoreTime(error.until)
-  if (error.kind === 'rate_limited') return { what: 'look_limited', until: after ?? now + 60_000 }
+const passing: readonly SendFailure['kind'][] = ['too_late', 'not_done', 'unanswered']
+
+export function failureOfLook(error: unknown, setting: Omit<Setting, 'action'>): LookFailure {
+  const { channel, now, toStoreTime } = setting
+  const failure = channel.failureOf(error)
+  if (failure === null) return brokenOff(error)
+  const { kind, trouble, until } = failure
+  const after = until === null ? null : toStoreTime(until)
+  if (kind === 'limited') return { what: 'look_limited', until: after ?? now + limitMs }
   // A read that is refused once more later has lost nothing; its deadline ends that.
-  const passing = ['network', 'unanswered', 'redirected', 'too_late', 'conflict', 'unauthorized']
-  const permanent = !passing.includes(error.kind) && !mayBeHidden(trouble, setting)
-  return { what: 'look_failed', trouble, after, permanent }
+  const passes = passing.includes(kind) || failure.mayPass === true
+  return { what: 'look_failed', trouble, after, permanent: !passes && !isUnseen(failure, setting) }
 }
 
 /** What broke off before anything was asked is our own fault: tried again, but not for ever. */
 export function brokenOff(error: unknown): Extract<LookFailure, { what: 'look_failed' }> {
-  return { what: 'look_failed', trouble: troubleOf(error), after: null, permanent: false }
+  return { what: 'look_failed', trouble: unexpected(error), after: null, permanent: false }
 }
 
 /** In our own words: an error's message never carries the other side's. */
-function troubleOf(error: unknown): Trouble {
-  if (error instanceof GitHubError) return { code: error.kind, text: error.message }
+function unexpected(error: unknown): Trouble {
   const name = error instanceof Error ? error.name : 'unknown'
   return { code: 'unexpected', text: `it broke off unexpectedly (${name})` }
 }

@@ -7,19 +7,23 @@
  * What is to be done about a delivery is decided anew after that, because two rows of ours may have
  * turned out to be one repository.
  */
+import type { Admission } from '../channel.ts'
 import type { Clock } from '../clock.ts'
+import type { ChannelDeclaration } from '../domain/outbox/channel-declaration.ts'
 import type { Finding } from '../domain/outbox/outcome.ts'
 import type { GitHubCalls } from '../github.ts'
 import { isGitHubError } from '../github/errors.ts'
 import { learnRename } from '../learn-rename.ts'
 import type { PlacedDelivery } from '../store/outbox-store.ts'
 import type { Store } from '../store.ts'
-import type { Admission } from './admission.ts'
 import { failureOfLook } from './outcome-of.ts'
 
 export interface Places {
-  learn(leased: Pick<PlacedDelivery, 'repo' | 'toldName' | 'delivery'>): Promise<Finding>
+  /** Only for what is about a repository. */
+  learn(placed: ToBePlaced, channel: ChannelDeclaration): Promise<Finding>
 }
+
+export type ToBePlaced = Pick<PlacedDelivery, 'repo' | 'unverifiedName' | 'delivery'>
 
 interface PlacesParts {
   readonly github: Pick<GitHubCalls, 'repositoryNamed'>
@@ -37,7 +41,7 @@ export function createPlaces(parts: PlacesParts): Places {
   const toStoreTime = (ourMs: number): number => ourMs - clock.wallMs() + store.now()
 
   async function learnNow(repo: string, told: number | null): Promise<Learnt> {
-    const place = { repo, repoGithubId: null }
+    const place = { repo, repoGithubId: null, address: null }
     const entry = await admission.enter(place)
     if ('until' in entry) return { until: entry.until }
     const { identity } = entry
@@ -72,20 +76,20 @@ export function createPlaces(parts: PlacesParts): Places {
   }
 
   return {
-    async learn({ repo, toldName, delivery }) {
+    async learn({ repo, unverifiedName, delivery }, channel) {
       try {
         // Another of the repository's may have learnt it since this one was taken.
         const placed = await store.outbox.placed(delivery.id)
         const told = placed?.repoGithubId ?? null
-        if (told !== null && placed?.toldName === null) return { what: 'place_learnt' }
-        const name = placed?.toldName ?? toldName ?? repo
+        if (told !== null && placed?.unverifiedName === null) return { what: 'place_learnt' }
+        const name = placed?.unverifiedName ?? unverifiedName ?? repo ?? ''
         const learnt = await learnOnce(name, told)
         if ('until' in learnt) return { what: 'look_limited', until: learnt.until }
         if (told === null || told === learnt.githubId) return { what: 'place_learnt' }
         return wrongRepository(name, told, learnt.githubId)
       } catch (error) {
         const { rules } = store.outbox
-        return failureOfLook(error, { delivery, now: store.now(), toStoreTime, rules })
+        return failureOfLook(error, { delivery, channel, now: store.now(), toStoreTime, rules })
       }
     },
   }

@@ -9,8 +9,8 @@
  * lease and the target read again.
  */
 import type { Channel, Prepared, Target } from '../channel.ts'
-import type { Move } from '../domain/outbox/move.ts'
-import { nextMove } from '../domain/outbox/move.ts'
+import type { NextStep } from '../domain/outbox/next-step.ts'
+import { nextStep } from '../domain/outbox/next-step.ts'
 import type { Finding } from '../domain/outbox/outcome.ts'
 import { InvalidInputError, StoreContendedError, StoreUnavailableError } from '../errors.ts'
 import type { LeasedDelivery } from '../store/outbox-store.ts'
@@ -37,15 +37,15 @@ export async function publishOne(
     await record(parts, leased, finding)
     return
   }
-  const { repoGithubId, toldName } = leased
-  if (repoGithubId === null || toldName !== null) {
-    const place = { repo: toldName ?? leased.repo, repoGithubId: null }
-    await takeTurn(parts, leased, place, async () => {
-      await record(parts, leased, await parts.places.learn(leased))
+  if (isUnplaced(leased)) {
+    const repo = leased.unverifiedName ?? leased.repo
+    const place = { repo, repoGithubId: null, address: null }
+    await takeTurn(parts, { leased, channel }, place, async () => {
+      await record(parts, leased, await parts.places.learn(leased, channel.declaration))
     })
     return
   }
-  const target = targetOf(leased, repoGithubId)
+  const target = targetOf(leased)
   const found = await prepare(parts, channel, target, leased)
   if (found === null) return
   if ('what' in found) {
@@ -53,22 +53,30 @@ export async function publishOne(
     return
   }
   const job: PublishingJob = { leased, delivery, channel, target, prepared: found, sendBy, lookBy }
-  const move = nextMove(delivery, await threadIsOld(parts, leased), store.now())
-  await make(parts, job, move)
+  const isOld = await threadIsOld(parts, leased)
+  await take(parts, job, nextStep(delivery, channel.declaration, isOld, store.now()))
 }
 
-function make(parts: PublishingParts, job: PublishingJob, move: Move): Promise<void> {
-  switch (move.what) {
+function take(parts: PublishingParts, job: PublishingJob, step: NextStep): Promise<void> {
+  switch (step.what) {
     case 'write':
-      return write(parts, job, move.action)
+      return write(parts, job, step.action)
     case 'remove':
-      return remove(parts, job, move.providerId)
-    case 'rest':
+      return remove(parts, job, step.providerId)
+    case 'nothing':
     case 'save':
-      return record(parts, job.leased, { what: move.what })
+    case 'resend':
+    case 'hold':
+      return record(parts, job.leased, { what: step.what })
     default:
-      return lookAt(parts, job, move)
+      return lookAt(parts, job, step)
   }
+}
+
+/** Where its repository is, by GitHub's id, has to be learnt first. */
+function isUnplaced({ delivery, repoGithubId, unverifiedName }: LeasedDelivery): boolean {
+  if (delivery.repositoryId === null) return false
+  return repoGithubId === null || unverifiedName !== null
 }
 
 type Unprepared = Extract<Finding, { what: 'invalid' | 'look_failed' | 'unprepared' }>

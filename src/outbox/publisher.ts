@@ -8,14 +8,14 @@
 import { SetupError } from '../errors.ts'
 import type { LeasedDelivery } from '../store/outbox-store.ts'
 import type { Cancel } from '../scheduler.ts'
-import { Hands } from './hands.ts'
+import { Slots } from './slots.ts'
 import { createOneAtATime } from './one-at-a-time.ts'
 import { publishOne } from './publish-one.ts'
 import type { PublishingParts } from './publishing-parts.ts'
 
 const errorPauseMs = 1000
 
-export interface PublisherOptions extends Omit<PublishingParts, 'hands' | 'carefully'> {
+export interface PublisherOptions extends Omit<PublishingParts, 'slots' | 'carefully'> {
   /** How many are in hand at once. */
   readonly atOnceMax?: number
 }
@@ -40,7 +40,7 @@ export function createPublisher(options: PublisherOptions): Publisher {
 
 class StorePublisher implements Publisher {
   readonly #options: PublisherOptions
-  readonly #hands: Hands
+  readonly #slots: Slots
   readonly #carefully = createOneAtATime()
   readonly #inHand = new Set<Promise<void>>()
   #state: 'new' | 'started' | 'stopped' = 'new'
@@ -52,7 +52,7 @@ class StorePublisher implements Publisher {
 
   constructor(options: PublisherOptions) {
     this.#options = options
-    this.#hands = new Hands(options.atOnceMax)
+    this.#slots = new Slots(options.atOnceMax)
   }
 
   start(): void {
@@ -96,7 +96,7 @@ class StorePublisher implements Publisher {
       if (waitMs > 0) return waitMs
       // The lease is counted from before it was asked for: ours ends before the store's.
       const leasedAtMs = clock.monotonicMs()
-      const room = this.#hands.room()
+      const room = this.#slots.room()
       if (room === null) return pollMs
       const leased = await store.outbox.lease(room)
       for (const one of leased) this.#take(one, leasedAtMs)
@@ -121,8 +121,8 @@ class StorePublisher implements Publisher {
     const { requestTimeoutMs, leaseMarginMs, deliveryLeaseMs } = this.#options.store.outbox.rules
     const lookBy = leasedAtMs + deliveryLeaseMs - leaseMarginMs
     const sendBy = lookBy - requestTimeoutMs
-    const release = this.#hands.take(leased)
-    const parts = { ...this.#options, hands: this.#hands, carefully: this.#carefully }
+    const release = this.#slots.take(leased)
+    const parts = { ...this.#options, slots: this.#slots, carefully: this.#carefully }
     const done = publishOne(parts, leased, { sendBy, lookBy })
       .catch((error: unknown) => {
         const told = { err: error, delivery_id: leased.delivery.id }

@@ -9,8 +9,7 @@ import type { Metrics } from '../metrics.ts'
 import type { LeasedDelivery } from '../store/outbox-store.ts'
 import type { Scheduler } from '../scheduler.ts'
 import type { Store } from '../store.ts'
-import type { Admission } from './admission.ts'
-import type { Hands } from './hands.ts'
+import type { Slots } from './slots.ts'
 import type { OneAtATime } from './one-at-a-time.ts'
 import type { Places } from './places.ts'
 
@@ -18,8 +17,7 @@ export interface PublishingParts {
   readonly store: Store
   readonly channels: ReadonlyMap<string, Channel>
   readonly places: Places
-  readonly admission: Admission
-  readonly hands: Hands
+  readonly slots: Slots
   /** For preparations that may end the process: only one of them can have done it. */
   readonly carefully: OneAtATime
   readonly limits: BudgetLimits

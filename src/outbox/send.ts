@@ -2,11 +2,11 @@
  * One request that writes: its attempt and its write from the budget are stored before it leaves,
  * its outcome after it. What is not to be sent now goes back to where it waits.
  */
-import type { Prepared } from '../channel.ts'
-import type { Attempt, AttemptAction, Delivery } from '../domain/outbox/delivery.ts'
+import type { Channel, Prepared } from '../channel.ts'
+import type { ChannelDeclaration } from '../domain/outbox/channel-declaration.ts'
+import type { DeliveryAttempt, AttemptAction, Delivery } from '../domain/outbox/delivery.ts'
 import type { AttemptEnd } from '../domain/outbox/outcome.ts'
 import { queueName, wasJustSought } from '../domain/outbox/queue.ts'
-import { GitHubError } from '../github/errors.ts'
 import { delay } from '../scheduler.ts'
 import { endOfError } from './outcome-of.ts'
 import {
@@ -15,9 +15,9 @@ import {
   type PublishingJob,
   type PublishingParts,
 } from './publishing-parts.ts'
-import { takeTurn } from './take-turn.ts'
+import { admissionOf, takeTurn } from './take-turn.ts'
 
-/** Only what was just looked for waits so long in hand: behind a queue its look would grow old. */
+/** Only what was just looked for waits so long in its slot: in a queue its look would grow old. */
 const shortWaitMs = 1500
 
 export async function write(
@@ -26,7 +26,7 @@ export async function write(
   action: 'create' | 'edit',
 ): Promise<void> {
   const { leased, delivery, channel, target, prepared, sendBy } = job
-  if (stillShows(delivery, prepared)) {
+  if (stillShows(delivery, channel, prepared)) {
     await record(parts, leased, { what: 'unchanged', hash: prepared.hash })
     return
   }
@@ -49,10 +49,15 @@ export function remove(
   })
 }
 
-/** People set and take off labels as they like: what a new claim wants is said anew. */
-function stillShows({ channel, memo, ...sent }: Delivery, { hash }: Prepared): boolean {
-  const mayHaveChanged = channel === 'github-label' && sent.sentFence !== sent.versionFence
-  return sent.sentHash === hash && memo.unsettled !== true && !mayHaveChanged
+/** What people set as well may have changed: what a new claim wants is said anew. */
+function stillShows(
+  { protocol, ...sent }: Delivery,
+  { declaration }: Channel,
+  { hash }: Prepared,
+): boolean {
+  const isShared = declaration.replacedBy === 'set'
+  const mayHaveChanged = isShared && sent.sentFence !== sent.versionFence
+  return sent.sentHash === hash && protocol.unsettled !== true && !mayHaveChanged
 }
 
 function attempt(
@@ -62,7 +67,7 @@ function attempt(
   removes: string | null,
   send: () => Promise<AttemptEnd>,
 ): Promise<void> {
-  return takeTurn(parts, job.leased, job.target, async (identity) => {
+  return takeTurn(parts, job, job.target, async (identity) => {
     const begun = await begin(parts, job, action, removes, identity)
     if (begun !== null) await carryOut(parts, job, begun, identity, send)
   })
@@ -71,19 +76,19 @@ function attempt(
 async function carryOut(
   parts: PublishingParts,
   job: PublishingJob,
-  begun: Attempt,
+  begun: DeliveryAttempt,
   identity: string,
   send: () => Promise<AttemptEnd>,
 ): Promise<void> {
   const { store, metrics } = parts
   const { leased, delivery, channel } = job
   const { action } = begun
-  const answered = await answerOf(send, async (error) => {
-    const shut = await parts.admission.shutOut(error, job.target, identity)
+  const answered = await answerOf(send, channel.declaration, async (error) => {
+    const shut = await admissionOf(channel).shutOut(error, job.target, identity)
     const end = endOfError(error, {
       delivery,
       action,
-      looks: channel.looksBeforeResend,
+      channel: channel.declaration,
       now: store.now(),
       toStoreTime: toStoreTime(parts),
       rules: store.outbox.rules,
@@ -104,7 +109,7 @@ async function carryOut(
   if (answered.end.what === 'sent' && recorded === 'recorded' && action !== 'remove') {
     metrics.published(delivery.channel, Math.max(0, store.now() - delivery.changedAt))
   }
-  tell(parts, job, action, answered.end)
+  logOutcome(parts, job, action, answered.end)
 }
 
 interface Answered {
@@ -116,18 +121,19 @@ interface Answered {
 
 async function answerOf(
   send: () => Promise<AttemptEnd>,
+  { failureOf }: ChannelDeclaration,
   endOf: (error: unknown) => Promise<AttemptEnd>,
 ): Promise<Answered> {
   try {
     const nothing = { httpStatus: null, requestId: null, githubRequestId: null }
     return { end: await send(), ...nothing }
   } catch (error) {
-    const facts = error instanceof GitHubError ? error : null
+    const facts = failureOf(error)
     return {
       end: await endOf(error),
-      httpStatus: facts?.status ?? null,
+      httpStatus: facts?.httpStatus ?? null,
       requestId: facts?.requestId ?? null,
-      githubRequestId: facts?.githubRequestId ?? null,
+      githubRequestId: facts?.providerRequestId ?? null,
     }
   }
 }
@@ -139,7 +145,7 @@ async function begin(
   action: AttemptAction,
   removes: string | null,
   identity: string,
-): Promise<Attempt | null> {
+): Promise<DeliveryAttempt | null> {
   const { store, limits, scheduler, clock } = parts
   const { versionFence, versionSeq, channel } = delivery
   const sought = wasJustSought(delivery)
@@ -167,15 +173,15 @@ async function begin(
   }
 }
 
-function tell(
+function logOutcome(
   { log }: PublishingParts,
   { delivery }: PublishingJob,
   action: string,
   end: AttemptEnd,
 ): void {
   const { id, channel, runId, name } = delivery
-  const told = { delivery_id: id, run_id: runId, channel, name, action, outcome: end.what }
-  if (end.what === 'sent') log.info(told, 'published')
-  else if (end.what === 'permanent') log.warn({ ...told, ...end.trouble }, 'could not publish')
-  else log.info({ ...told, ...('trouble' in end && end.trouble) }, 'not published yet')
+  const facts = { delivery_id: id, run_id: runId, channel, name, action, outcome: end.what }
+  if (end.what === 'sent') log.info(facts, 'published')
+  else if (end.what === 'permanent') log.warn({ ...facts, ...end.trouble }, 'could not publish')
+  else log.info({ ...facts, ...('trouble' in end && end.trouble) }, 'not published yet')
 }

@@ -1,9 +1,10 @@
 /**
- * Before anything is asked of GitHub: whose a delivery is, and whether that party has a hand left
- * for it. Whoever has its share in hand already stands in its queue, and leaves the hand to others.
+ * Before anything is asked of the other side: whose a delivery is, and whether that party has a
+ * slot left for it. Whoever has its share of slots already waits in its queue, and leaves the slot
+ * to others.
  *
- * What must hold: the party is known before the first question, which may hang. Until GitHub has
- * said as whom we act, it is the account of the repository's name.
+ * What must hold: the party is known before the first question, which may hang. Until the other
+ * side has said as whom we act, it is the account that the channel names.
  */
 import {
   entryQueue,
@@ -13,28 +14,35 @@ import {
   queueName,
   repairQueue,
 } from '../domain/outbox/queue.ts'
-import type { RepositoryRef } from '../github.ts'
+import type { ActingPlace, Admission, Channel } from '../channel.ts'
 import type { LeasedDelivery } from '../store/outbox-store.ts'
-import type { Release } from './hands.ts'
+import type { Release } from './slots.ts'
 import type { LookFailure } from './outcome-of.ts'
 import { failureOfLook } from './outcome-of.ts'
-import { record, toStoreTime, type PublishingParts } from './publishing-parts.ts'
+import {
+  record,
+  toStoreTime,
+  type PublishingJob,
+  type PublishingParts,
+} from './publishing-parts.ts'
 
 type Work = (identity: string) => Promise<void>
 
 /** Where it is not done now, that has been recorded. */
 export async function takeTurn(
   parts: PublishingParts,
-  leased: LeasedDelivery,
-  place: RepositoryRef,
+  { leased, channel }: Pick<PublishingJob, 'leased' | 'channel'>,
+  place: ActingPlace,
   work: Work,
 ): Promise<void> {
-  const { admission, hands } = parts
+  const { slots } = parts
+  const admission = admissionOf(channel)
+  const entrance = { channel, admission, place }
   const account = admission.accountOf(place)
   if (isRepair(leased.delivery)) {
     const queue = repairQueue(account)
-    await withShare(parts, leased, { queue, release: hands.shareOf(queue) }, async () => {
-      const identity = await identityOf(parts, leased, place)
+    await withShare(parts, leased, { queue, release: slots.shareOf(queue) }, async () => {
+      const identity = await identityOf(parts, leased, entrance)
       if (identity !== null) await work(identity)
     })
     return
@@ -42,9 +50,9 @@ export async function takeTurn(
   const known = admission.lastIdentityOf(account)
   const queue = entryQueue(account)
   const share =
-    known === null ? { queue, release: hands.shareOf(queue) } : shareOf(parts, leased, known)
+    known === null ? { queue, release: slots.shareOf(queue) } : shareOf(parts, leased, known)
   const identity = await withShare(parts, leased, share, async () => {
-    const present = await identityOf(parts, leased, place)
+    const present = await identityOf(parts, leased, entrance)
     if (present !== null && present === known) await work(present)
     return present
   })
@@ -52,22 +60,41 @@ export async function takeTurn(
   await withShare(parts, leased, shareOf(parts, leased, identity), () => work(identity))
 }
 
+interface Entrance {
+  readonly channel: Channel
+  readonly admission: Admission
+  readonly place: ActingPlace
+}
+
+/** Where nobody has to be asked, the identity is what the channel declares. */
+export function admissionOf({ admission, declaration }: Channel): Admission {
+  if (admission !== undefined) return admission
+  const identityAt = (place: ActingPlace): string =>
+    declaration.identityOf?.(place) ?? declaration.name
+  return {
+    accountOf: identityAt,
+    lastIdentityOf: (account) => account,
+    enter: (place) => Promise.resolve({ identity: identityAt(place) }),
+    shutOut: () => Promise.resolve(null),
+  }
+}
+
 interface Share {
-  /** Where it stands when there is no hand for it. */
+  /** Where it waits when there is no slot for it. */
   readonly queue: string
   readonly release: Release | null
 }
 
 function shareOf(
-  { hands }: PublishingParts,
+  { slots }: PublishingParts,
   { delivery }: LeasedDelivery,
   identity: string,
 ): Share {
   const { channel } = delivery
-  return { queue: queueName(identity, channel), release: hands.share(identity, delivery) }
+  return { queue: queueName(identity, channel), release: slots.share(identity, delivery) }
 }
 
-/** Null when there is no hand for it; then that has been recorded. */
+/** Null when there is no slot for it; then that has been recorded. */
 async function withShare<T>(
   parts: PublishingParts,
   leased: LeasedDelivery,
@@ -86,13 +113,13 @@ async function withShare<T>(
 }
 
 /**
- * Where it has an identity's queue, it stays in it. Another process may lack another hand for it
+ * Where it has an identity's queue, it stays in it. Another process may lack another slot for it
  * than this one; each of them would put it into its own queue, and take it from the other's.
  */
-function waitsIn({ hands }: PublishingParts, { fromQueue }: LeasedDelivery, queue: string): string {
+function waitsIn({ slots }: PublishingParts, { fromQueue }: LeasedDelivery, queue: string): string {
   if (fromQueue === null || fromQueue === queue || isRepairQueue(queue)) return queue
   if (isEntryQueue(fromQueue) || isRepairQueue(fromQueue)) return queue
-  hands.passOver(fromQueue, queue)
+  slots.passOver(fromQueue, queue)
   return fromQueue
 }
 
@@ -100,24 +127,25 @@ function waitsIn({ hands }: PublishingParts, { fromQueue }: LeasedDelivery, queu
 async function identityOf(
   parts: PublishingParts,
   leased: LeasedDelivery,
-  place: RepositoryRef,
+  { channel, admission, place }: Entrance,
 ): Promise<string | null> {
   try {
-    const entry = await parts.admission.enter(place)
+    const entry = await admission.enter(place)
     if ('identity' in entry) return entry.identity
     await record(parts, leased, { what: 'look_limited', until: entry.until })
   } catch (error) {
-    await record(parts, leased, failureOf(parts, leased, error))
+    await record(parts, leased, failureOf(parts, { leased, channel }, error))
   }
   return null
 }
 
 export function failureOf(
   parts: PublishingParts,
-  { delivery }: LeasedDelivery,
+  { leased: { delivery }, channel }: Pick<PublishingJob, 'leased' | 'channel'>,
   error: unknown,
 ): LookFailure {
   const now = parts.store.now()
   const { rules } = parts.store.outbox
-  return failureOfLook(error, { delivery, now, toStoreTime: toStoreTime(parts), rules })
+  const setting = { delivery, channel: channel.declaration, now, rules }
+  return failureOfLook(error, { ...setting, toStoreTime: toStoreTime(parts) })
 }

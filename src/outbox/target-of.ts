@@ -2,11 +2,13 @@
 import type { Target } from '../channel.ts'
 import type { PlacedDelivery } from '../store/outbox-store.ts'
 
-export function targetOf(
-  { delivery, repo, ownRepositoryIds }: PlacedDelivery,
-  repoGithubId: number,
-): Target {
-  const { id, thread, sha, name, markerKey, providerId } = delivery
+export function targetOf({
+  delivery,
+  repo,
+  repoGithubId,
+  ownRepositoryIds,
+}: PlacedDelivery): Target {
+  const { id, thread, sha, address, name, markerKey, providerId } = delivery
   return {
     deliveryId: id,
     repo,
@@ -14,9 +16,10 @@ export function targetOf(
     ownRepositoryIds,
     thread,
     sha,
+    address,
     name,
     markerKey,
-    laterKeys: delivery.memo.restored?.laterKeys ?? [],
+    laterKeys: delivery.protocol.restored?.laterKeys ?? [],
     providerId,
   }
 }

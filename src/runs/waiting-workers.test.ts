@@ -1,4 +1,5 @@
 // Goal: workers that wait cost one look together, also with limited tokens, which all should have.
+import { githubDeclarations } from '../channels/github-channels.ts'
 import { pino } from 'pino'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { pullRequestClaim } from '../../test/conformance/claims.ts'
@@ -16,7 +17,13 @@ import { createRuns } from './create-runs.ts'
 const seams = { clock: systemClock, random: systemRandom, scheduler: systemScheduler }
 const types = withTypeDefaults({})
 let store: Store
-beforeEach(() => void (store = openSqlite({ path: ':memory:', exclusive: false }, seams)))
+beforeEach(
+  () =>
+    void (store = openSqlite(
+      { path: ':memory:', exclusive: false },
+      { ...seams, channels: githubDeclarations },
+    )),
+)
 afterEach(() => store.close())
 
 /** Twenty workers that wait, each with a token of these limits; a test lets time pass. */

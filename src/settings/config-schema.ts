@@ -4,7 +4,7 @@
  */
 import { z } from 'zod'
 import type { Config, When } from '../config.ts'
-import { githubChannels } from '../domain/outbox/delivery.ts'
+import { githubChannels } from '../channels/github-channels.ts'
 import { roles } from '../domain/role.ts'
 import { onNewerChoices } from '../domain/run.ts'
 import { closedObject } from './closed-object.ts'
@@ -18,7 +18,7 @@ const wholeNumber = (min: number, max: number) => {
   return z.number(message).int(message).min(min, message).max(max, message)
 }
 const text = z.string('must be a text').regex(/^[^\p{Cc}]{1,200}$/u, 'must be a text of one line')
-const oneOf = <const T extends string>(values: readonly [T, ...T[]]) =>
+const oneOf = <const T extends string>(values: readonly T[]) =>
   z.enum(values, `must be one of ${values.join(', ')}`)
 const list = <T extends z.ZodType>(item: T) => z.array(item, 'must be a list')
 const callback = <T>() => z.custom<T>((value) => typeof value === 'function', 'must be a function')

@@ -1,7 +1,7 @@
 /** From the configuration to what a type's runs may publish, and what is wrong with it. */
 import type { PublishConfig } from '../config.ts'
-import type { ChannelName } from '../domain/outbox/delivery.ts'
-import { contextKey, defaultRights, isReserved } from '../domain/outbox/publish-rights.ts'
+import { defaultRights } from '../channels/github-channels.ts'
+import { contextKey, isReserved } from '../domain/outbox/publish-rights.ts'
 import type { PublishRights } from '../domain/outbox/publish-rights.ts'
 import type { PublishSettings, RunTypeSettings, Settings } from './settings.ts'
 
@@ -11,7 +11,7 @@ import type { PublishSettings, RunTypeSettings, Settings } from './settings.ts'
  */
 export function publishSettings(config: PublishConfig = {}): PublishSettings {
   const { contexts = [], labels = [], approve = false } = config
-  const named: ChannelName[] = [
+  const named: string[] = [
     ...defaultRights.channels,
     ...(contexts.length > 0 ? (['github-status', 'github-check'] as const) : []),
     ...(labels.length > 0 ? (['github-label'] as const) : []),

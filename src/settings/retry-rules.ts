@@ -1,6 +1,6 @@
 /** From the retries that a config file sets per channel to the rules the outbox goes by. */
 import type { ChannelConfig, RetryConfig } from '../config.ts'
-import { githubChannels } from '../domain/outbox/delivery.ts'
+import { githubChannels } from '../channels/github-channels.ts'
 import {
   defaultPublishing,
   type PublishingRules,

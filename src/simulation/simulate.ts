@@ -1,4 +1,5 @@
 /** Many seeds, one after the other, in one database that is emptied between them. */
+import { githubDeclarations } from '../channels/github-channels.ts'
 import type { Clock } from '../clock.ts'
 import { openSharedMemory, type SharedMemory } from '../open-store.ts'
 import type { Scheduler } from '../scheduler.ts'
@@ -79,7 +80,12 @@ export function openLab(): Lab {
     afterInBackground: (ms, task) => time.after(ms, task),
   }
   const random = new SeededRandom(0)
-  const memory: SharedMemory = openSharedMemory({ clock, scheduler, random })
+  const memory: SharedMemory = openSharedMemory({
+    clock,
+    scheduler,
+    random,
+    channels: githubDeclarations,
+  })
   const waitFor = async (done: Promise<void>): Promise<void> => {
     await time.pass(10)
     await done

@@ -2,9 +2,8 @@
  * Workers of the simulated world: they take runs from whichever node answers, report, publish and
  * end them; or fall silent, come back too late, ignore that they were stopped, say things twice.
  */
-import type { ChannelName } from '../domain/outbox/delivery.ts'
+import { allRights, type ChannelName } from '../channels/github-channels.ts'
 import type { Outcome } from '../domain/run.ts'
-import { allRights } from '../domain/outbox/publish-rights.ts'
 import { ConflictError } from '../errors.ts'
 import { delay } from '../scheduler.ts'
 import { hashLeaseToken } from '../secrets.ts'

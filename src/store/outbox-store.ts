@@ -5,9 +5,8 @@
  * As with every verb of the store: one transaction with its audit rows.
  */
 import type {
-  Attempt,
+  DeliveryAttempt,
   AttemptAction,
-  ChannelName,
   Delivery,
   DeliveryStatus,
   DeliveryWait,
@@ -51,11 +50,14 @@ export interface OutboxStore {
   /** Something of a run's own, once per name and round. */
   publish(request: PublishRequest, once: Once | null): Promise<PublishAnswer>
 
+  /** A message that is no run's, once per channel, address and key. */
+  send(request: MessageRequest): Promise<PublishAnswer>
+
   delivery(id: string): Promise<Delivery | null>
   /** The message of the same run that has to be sent before it; null when there is none. */
   messageBefore(delivery: Pick<Delivery, 'runId' | 'line'>): Promise<Delivery | null>
   placed(id: string): Promise<PlacedDelivery | null>
-  attemptsOf(deliveryId: string): Promise<readonly Attempt[]>
+  attemptsOf(deliveryId: string): Promise<readonly DeliveryAttempt[]>
   list(filter: DeliveryFilter, page: Page): Promise<Paged<Delivery>>
   /** GitHub's id and address of the runs' anchor comments, by run id. */
   anchorsOf(runs: readonly AnchorOf[]): Promise<ReadonlyMap<string, AnchorPlace>>
@@ -156,12 +158,12 @@ export interface LeasedDelivery extends PlacedDelivery {
 /** With what is known of its place. */
 export interface PlacedDelivery {
   readonly delivery: Delivery
-  /** As last heard. */
-  readonly repo: string
+  /** As last heard; null where it is about none. */
+  readonly repo: string | null
   /** Null until it is learnt, which has to be before anything is written there. */
   readonly repoGithubId: number | null
   /** The name its run was claimed under, while only a caller has said that it has this id. */
-  readonly toldName: string | null
+  readonly unverifiedName: string | null
   /** Our own ids of the repository: the present one, and those that were merged into it. */
   readonly ownRepositoryIds: readonly string[]
   /** When the thread was opened; null when nobody has said. */
@@ -191,13 +193,13 @@ export interface BeginRequest {
 }
 
 export type BeginAnswer =
-  | { readonly result: 'begun'; readonly attempt: Attempt }
+  | { readonly result: 'begun'; readonly attempt: DeliveryAttempt }
   /** Nothing was taken and the delivery still is ours: ask again, or give it back. */
   | { readonly result: 'budget'; readonly until: number; readonly why: BudgetWait }
   | { readonly result: 'changed' | 'lost' }
 
 export interface AttemptReport {
-  readonly attempt: Attempt
+  readonly attempt: DeliveryAttempt
   readonly end: AttemptEnd
   readonly identity: string
   readonly httpStatus: number | null
@@ -211,11 +213,20 @@ export interface PublishRequest {
   readonly leaseHash: string | null
   readonly actor: string
   readonly name: string
-  readonly channel: ChannelName
+  readonly channel: string
   /** In the channel's stored form. */
   readonly content: Readonly<Record<string, unknown>>
   /** What runs of a type may publish: the configuration of whoever serves the request. */
   readonly rightsOf: (type: string) => PublishRights
+}
+
+/** A message that is no run's, to an address. */
+export interface MessageRequest {
+  readonly channel: string
+  readonly address: string
+  /** The same in every repeat: a message is sent once per channel, address and key. */
+  readonly key: string
+  readonly content: Readonly<Record<string, unknown>>
 }
 
 export interface PublishAnswer {
@@ -264,7 +275,7 @@ export interface OutboxBacklog {
 }
 
 export interface LingeringDelivery {
-  readonly runId: string
+  readonly runId: string | null
   readonly deliveryId: string
   readonly channel: string
   readonly status: DeliveryStatus

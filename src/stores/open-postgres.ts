@@ -36,7 +36,10 @@ export const sessionOptions = Object.entries(sessionSettings)
   .map(([name, value]) => `-c ${name}=${value}`)
   .join(' ')
 
-export async function openPostgresDriver(url: string, seams: StoreSeams): Promise<PostgresDriver> {
+export async function openPostgresDriver(
+  url: string,
+  seams: Omit<StoreSeams, 'channels'>,
+): Promise<PostgresDriver> {
   const config = {
     connectionString: url,
     application_name: 'holdfast',

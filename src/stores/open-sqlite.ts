@@ -1,5 +1,6 @@
 /** Opens a SQLite store: the file (or memory), its schema, the driver. */
 import type { Clock } from '../clock.ts'
+import type { ChannelDeclaration } from '../domain/outbox/channel-declaration.ts'
 import type { PublishingRules } from '../domain/outbox/schedule.ts'
 import type { Random } from '../random.ts'
 import type { Scheduler } from '../scheduler.ts'
@@ -17,6 +18,7 @@ export interface StoreSeams {
   readonly onTogether?: OnTogether
   readonly onRepeat?: OnRepeat
   readonly publishing?: PublishingRules | undefined
+  readonly channels: readonly ChannelDeclaration[]
 }
 
 export interface SqliteOptions {
@@ -26,7 +28,10 @@ export interface SqliteOptions {
   readonly exclusive: boolean
 }
 
-export function openSqliteDriver(options: SqliteOptions, seams: StoreSeams): SqliteDriver {
+export function openSqliteDriver(
+  options: SqliteOptions,
+  seams: Omit<StoreSeams, 'channels'>,
+): SqliteDriver {
   const migrations = loadMigrations('sqlite')
   const prepare = (db: Parameters<typeof migrateSqlite>[0]): void => {
     migrateSqlite(db, migrations, seams.clock.wallMs())

@@ -17,7 +17,7 @@ export interface StoreLine {
 }
 
 export interface SharedMemory {
-  open(line: StoreLine, seams: StoreSeams): Store
+  open(line: StoreLine, seams: Omit<StoreSeams, 'channels'>): Store
   /** What is committed, read past every line. */
   select(text: string, params?: Sql['params']): Promise<readonly Row[]>
   /** As new: making another costs more than all that a simulated hour does with it. */
@@ -33,9 +33,10 @@ export interface SharedMemory {
 export type MemoryCopy = ReadonlyMap<string, readonly Row[]>
 
 export function openSharedMemory(seams: StoreSeams): SharedMemory {
+  const { channels } = seams
   const driver = remembering(openSqliteDriver({ path: ':memory:', exclusive: false }, seams))
   return {
-    open: (line, own) => new SqlStore(lined(driver, line), own),
+    open: (line, own) => new SqlStore(lined(driver, line), { ...own, channels }),
     select: (text, params = []) => driver.select({ text, params }),
     empty: () => driver.transact(deleteAll),
     copy: () => driver.read(readAll),

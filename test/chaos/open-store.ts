@@ -1,4 +1,5 @@
 /** Opens either store by its parts: a child that loaded the whole program would be slow. */
+import { githubDeclarations } from '../../src/channels/github-channels.ts'
 import { systemClock } from '../../src/clock.ts'
 import { systemRandom } from '../../src/random.ts'
 import { systemScheduler } from '../../src/scheduler.ts'
@@ -19,7 +20,11 @@ export async function openDriver(database: Database, exclusive = false): Promise
 }
 
 export const storeOver = (driver: Driver): SqlStore =>
-  new SqlStore(driver, { random: systemRandom, scheduler: systemScheduler })
+  new SqlStore(driver, {
+    random: systemRandom,
+    scheduler: systemScheduler,
+    channels: githubDeclarations,
+  })
 
 export async function openStore(database: Database, exclusive = false): Promise<SqlStore> {
   return storeOver(await openDriver(database, exclusive))

@@ -5,9 +5,9 @@
  * Method: two stores on one PostgreSQL database; a statement of one of them is held at a gate while
  * the other goes on.
  */
+import { allRights } from '../../src/channels/github-channels.ts'
 import pg from 'pg'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { allRights } from '../../src/domain/outbox/publish-rights.ts'
 import type { Store } from '../../src/store.ts'
 import { completion, holderOf } from '../conformance/claims.ts'
 import { announced, contentOf, OutboxHand, sentEnd } from '../conformance/outbox/outbox-hand.ts'

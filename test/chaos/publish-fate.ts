@@ -9,7 +9,7 @@
 import { writeSync } from 'node:fs'
 import { flushCompileCache } from 'node:module'
 import type { Delivery } from '../../src/domain/outbox/delivery.ts'
-import { Hands } from '../../src/outbox/hands.ts'
+import { Slots } from '../../src/outbox/slots.ts'
 import type { Driver } from '../../src/stores/driver.ts'
 import { PostgresDriver } from '../../src/stores/drivers/postgres.ts'
 import { SqliteDriver } from '../../src/stores/drivers/sqlite.ts'
@@ -207,7 +207,7 @@ function tellBeforeCommit() {
 }
 
 if (process.env['PUBLISH_UNSHARED'] !== undefined) {
-  Hands.prototype.share = () => () => undefined
+  Slots.prototype.share = () => () => undefined
 }
 const given = process.env['PUBLISH_FATE']
 if (given !== undefined) {

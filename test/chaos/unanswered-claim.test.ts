@@ -5,6 +5,7 @@
  * Method: a real PostgreSQL behind a relay that goes away with the answer to a COMMIT. While it is
  * away, timers fire at once.
  */
+import { githubDeclarations } from '../../src/channels/github-channels.ts'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { systemClock } from '../../src/clock.ts'
 import { StoreUnavailableError } from '../../src/errors.ts'
@@ -97,7 +98,7 @@ it('one that was let through by failing open keeps others out while that lease l
 
 it('a claim that is repeated with its Idempotency-Key gets the lost lease', async () => {
   const store = await openPostgres(relay.url(database.url), {
-    ...{ clock: systemClock, random: systemRandom, scheduler },
+    ...{ clock: systemClock, random: systemRandom, scheduler, channels: githubDeclarations },
   })
   const once = onceOf('the caller’s key')
   const names = { repo: 'acme/w', pr: 8, head: 'a' }

@@ -6,6 +6,11 @@
  * the store opens and carried on by this machine's monotonic clock. Moving both wall and monotonic
  * time therefore moves either store; tests speak of times relative to `store.now()` only.
  */
+import {
+  unknownChannel,
+  type ChannelDeclaration,
+} from '../../src/domain/outbox/channel-declaration.ts'
+import { githubDeclarations } from '../../src/channels/github-channels.ts'
 import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest'
 import type { Clock } from '../../src/clock.ts'
 import type { Scheduler } from '../../src/scheduler.ts'
@@ -66,8 +71,15 @@ const stillScheduler: Scheduler = {
   afterInBackground: () => () => undefined,
 }
 
+/** A channel to addresses that nobody serves: what is sent there waits. */
+export const letters: ChannelDeclaration = {
+  ...unknownChannel('letters'),
+  place: 'address',
+}
+
 export function seamsWith(clock: Clock): StoreSeams {
-  return { clock, random: seededChance(), scheduler: stillScheduler }
+  const channels = [...githubDeclarations, letters]
+  return { clock, random: seededChance(), scheduler: stillScheduler, channels }
 }
 
 export async function openWorld(open: OpenStore): Promise<World> {

@@ -1,7 +1,7 @@
 /** A stand-in for the outbox behind the HTTP door: one delivery with one try, and one budget. */
 import { newBudget, type Budget } from '../../src/domain/outbox/budget.ts'
 import { defaultPublishing } from '../../src/domain/outbox/schedule.ts'
-import type { Attempt, Delivery } from '../../src/domain/outbox/delivery.ts'
+import type { DeliveryAttempt, Delivery } from '../../src/domain/outbox/delivery.ts'
 import { NotFoundError } from '../../src/errors.ts'
 import type { HttpStore } from '../../src/http/deps.ts'
 import type { Once } from '../../src/store.ts'
@@ -21,6 +21,7 @@ export const theDelivery: Delivery = {
   subjectId: 'sub_1',
   repositoryId: 'rep_1',
   thread: 5,
+  address: null,
   sha: 'b'.repeat(40),
   markerKey: 'key',
   round: 1,
@@ -52,7 +53,7 @@ export const theDelivery: Delivery = {
   providerId: '41',
   providerUrl: 'https://github.test/acme/widgets/commit/b',
   coalesced: 0,
-  memo: {},
+  protocol: {},
   errorCode: 'network',
   errorText: 'the connection never opened',
   createdAt: startedAt - 6000,
@@ -60,7 +61,7 @@ export const theDelivery: Delivery = {
   closedAt: null,
 }
 
-export const theAttempt: Attempt = {
+export const theAttempt: DeliveryAttempt = {
   id: 'att_1',
   deliveryId: theDeliveryId,
   action: 'create',

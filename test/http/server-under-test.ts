@@ -1,4 +1,5 @@
 /** A server over the fakes, with a token of each scope and a log that tests can read. */
+import { defaultRights } from '../../src/channels/github-channels.ts'
 import { once } from 'node:events'
 import { Agent, request, type IncomingHttpHeaders, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -8,7 +9,6 @@ import { pino } from 'pino'
 import type { App } from '../../src/http/app.ts'
 import { problem, type Problem } from '../../src/contract.ts'
 import type { HttpDeps } from '../../src/http/deps.ts'
-import { defaultRights } from '../../src/domain/outbox/publish-rights.ts'
 import { CatchUpNotes } from '../../src/intake/catch-up-report.ts'
 import { tokenToucher } from '../../src/http/access/token-touch.ts'
 import { FailedAccess } from '../../src/http/access/failed-access.ts'

@@ -3,9 +3,9 @@
  * Method: the real run service over a store in memory; nothing is faked but time, which stands
  * still.
  */
+import { defaultRights, githubDeclarations } from '../../src/channels/github-channels.ts'
 import { pino } from 'pino'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { defaultRights } from '../../src/domain/outbox/publish-rights.ts'
 import { unannounced } from '../../src/domain/run.ts'
 import { createAuditFeed } from '../../src/audit/feed.ts'
 import type { App } from '../../src/http/app.ts'
@@ -40,7 +40,10 @@ beforeEach(() => {
   const clock = { wallMs: () => startedAt, monotonicMs: () => 0 }
   const log = pino({ level: 'silent' })
   const seams = { clock, random: seededChance(), scheduler: systemScheduler }
-  const store = openSqlite({ path: ':memory:', exclusive: true }, seams)
+  const store = openSqlite(
+    { path: ':memory:', exclusive: true },
+    { ...seams, channels: githubDeclarations },
+  )
   const policyOf = (_type: string, kind: 'pull_request' | 'job') =>
     ({
       announcement: unannounced,

@@ -3,6 +3,7 @@
  * Method: a repository is renamed, its name is taken by another, and a late event of the first one
  * brings the name back, at another node; each node knows only what it heard of itself.
  */
+import { githubDeclarations } from '../../src/channels/github-channels.ts'
 import { pino } from 'pino'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { systemClock } from '../../src/clock.ts'
@@ -27,7 +28,10 @@ const types = withTypeDefaults({
 let store: Store
 
 beforeEach(() => {
-  store = openSqlite({ path: ':memory:', exclusive: false }, seams)
+  store = openSqlite(
+    { path: ':memory:', exclusive: false },
+    { ...seams, channels: githubDeclarations },
+  )
 })
 
 afterEach(() => store.close())

@@ -4,6 +4,7 @@
  * Method: each interleaving that once broke a rule, played with the real store, channels and
  * publisher against the simulated GitHub.
  */
+import { channelsByName } from '../../src/channels/github-channels.ts'
 import { afterEach, describe, expect, it } from 'vitest'
 import { afterExamination } from '../../src/domain/outbox/look.ts'
 import { defaultPublishing } from '../../src/domain/outbox/schedule.ts'
@@ -225,7 +226,7 @@ describe('an outcome closes only the version it was for', () => {
 
   it.each([
     { what: 'unchanged', hash: 'h' },
-    { what: 'rest' },
+    { what: 'nothing' },
     { what: 'save' },
     { what: 'invalid', trouble: { code: 'invalid_content', text: 'never' } },
     { what: 'budget', until: Date.UTC(2027, 0, 1), queue: null },
@@ -291,7 +292,10 @@ describe('tries no more than it should', () => {
     const told = afterExamination(
       refused,
       { what: 'examined', there: true, placeIsThere: true },
-      { now: refused.deadlineAt, rules: defaultPublishing, jitter: 0 },
+      {
+        ...{ now: refused.deadlineAt, rules: defaultPublishing, jitter: 0 },
+        channel: channelsByName.of(refused.channel),
+      },
     )
     expect(told.delivery).toMatchObject({ status: 'FAILED', reason: 'deadline', dueAt: null })
   })

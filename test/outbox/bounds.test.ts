@@ -31,7 +31,7 @@ it('a sent comment that cannot be read is left alone after its deadline', async 
   await time.pass(3 * hour)
   expect(github.requests.length - before).toBe(0)
   const anchor = await world.delivery('anchor')
-  expect(anchor).toMatchObject({ status: 'SENT', dueAt: null, memo: { unsettled: true } })
+  expect(anchor).toMatchObject({ status: 'SENT', dueAt: null, protocol: { unsettled: true } })
   const { store, now } = world
   const { items } = await now(
     store.audit.list({ type: 'delivery.settled' }, { limit: 10, cursor: null }),

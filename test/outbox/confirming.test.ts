@@ -117,8 +117,8 @@ describe('a comment', () => {
   it('without an id is looked for by the next version, not made again', async () => {
     const { claimed, anchor } = await claimLocked()
     await here.now(here.store.outbox.confirm(anchor.id, null, 'operator', null))
-    const { memo } = (await here.delivery('anchor'))!
-    expect(memo.doubt).toMatchObject({ action: 'create' })
+    const { protocol } = (await here.delivery('anchor'))!
+    expect(protocol.doubt).toMatchObject({ action: 'create' })
     await here.complete(claimed, 'The result.')
     await here.time.pass(minute)
     const [looked] = here.github.requests.filter(({ path }) => path.endsWith('/issues/5/comments'))

@@ -5,10 +5,10 @@
  */
 import { pino } from 'pino'
 import { afterEach, expect, it } from 'vitest'
-import type { Channel } from '../../src/channel.ts'
+import type { Admission, Channel } from '../../src/channel.ts'
+import { channelsByName } from '../../src/channels/github-channels.ts'
 import { StoreUnavailableError } from '../../src/errors.ts'
-import type { Admission } from '../../src/outbox/admission.ts'
-import { Hands } from '../../src/outbox/hands.ts'
+import { Slots } from '../../src/outbox/slots.ts'
 import { createOneAtATime } from '../../src/outbox/one-at-a-time.ts'
 import { publishOne } from '../../src/outbox/publish-one.ts'
 import type { PublishingParts } from '../../src/outbox/publishing-parts.ts'
@@ -24,12 +24,13 @@ const never = (): Promise<never> => new Promise(() => undefined)
 async function step(
   here: World,
   prepare: () => Promise<unknown>,
-  given: Partial<PublishingParts> = {},
+  { admission, ...given }: Partial<PublishingParts> & Pick<Channel, 'admission'> = {},
 ): Promise<boolean> {
   const { store, time } = here
   const [leased] = await here.now(store.outbox.lease({ limit: 1, progressMax: 1 }))
   if (leased === undefined) return false
-  const channel = { prepare } as unknown as Channel
+  const declaration = channelsByName.of(leased.delivery.channel)
+  const channel = { declaration, prepare, admission } as unknown as Channel
   const parts = {
     store,
     clock: time,
@@ -68,7 +69,7 @@ it.each([
   const here = await opened()
   for (const preparations of [1, 2]) {
     expect(await step(here, prepare)).toBe(true)
-    const waiting = { status: 'PENDING', errorCode: code, memo: { preparations } }
+    const waiting = { status: 'PENDING', errorCode: code, protocol: { preparations } }
     expect(await here.delivery('status')).toMatchObject(waiting)
   }
   await step(here, prepare)
@@ -98,21 +99,24 @@ it('one that was in hand when another took the process with it goes on', async (
   }
   here.startPublisher()
   await here.time.pass(5 * second)
-  expect(await here.delivery('status')).toMatchObject({ status: 'SENT', memo: { looked: true } })
-  expect((await here.delivery('status'))?.memo).not.toHaveProperty('preparations')
+  expect(await here.delivery('status')).toMatchObject({
+    status: 'SENT',
+    protocol: { looked: true },
+  })
+  expect((await here.delivery('status'))?.protocol).not.toHaveProperty('preparations')
 })
 
 it('a store that cannot be asked is not the fault of the delivery', async () => {
   const here = await opened()
   await step(here, () => Promise.reject(new StoreUnavailableError('store', 'away')))
   expect(await here.delivery('status')).toMatchObject({ status: 'PENDING', tries: 1 })
-  expect((await here.delivery('status'))?.memo).not.toHaveProperty('preparations')
+  expect((await here.delivery('status'))?.protocol).not.toHaveProperty('preparations')
 })
 
 it('one that was prepared is not blamed for what ends the process after that', async () => {
   const here = await opened()
   const admission = { accountOf: () => 'a', lastIdentityOf: () => 'a', enter: never }
-  const lost = () => ({ admission: admission as unknown as Admission, hands: new Hands() })
+  const lost = () => ({ admission: admission as unknown as Admission, slots: new Slots() })
   const prepare = () => Promise.resolve({ hash: 'h', body: {} })
   for (let n = 0; n < 6; n += 1) expect(await step(here, prepare, lost())).toBe(true)
   expect(await here.delivery('status')).toMatchObject({ status: 'PENDING' })

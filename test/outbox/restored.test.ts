@@ -72,8 +72,8 @@ describe('a restored store', () => {
     expect(anchors(restored)).toHaveLength(1)
     expect(anchors(restored)[0]).toContain('The result.')
     expect(checks(restored).map(({ conclusion }) => conclusion)).toEqual(['success', 'success'])
-    for (const { memo, dueAt } of await restored.deliveries()) {
-      expect(memo).not.toHaveProperty('restored')
+    for (const { protocol, dueAt } of await restored.deliveries()) {
+      expect(protocol).not.toHaveProperty('restored')
       expect(dueAt).toBeNull()
     }
   })
@@ -270,7 +270,7 @@ describe('a restored store', () => {
     expect(states).toEqual(['pending'])
     const looked = (await restored.deliveries()).find(({ name }) => name === 'status')
     expect(looked).toMatchObject({ status: 'SENT', dueAt: null })
-    expect(looked?.memo).not.toHaveProperty('restored')
+    expect(looked?.protocol).not.toHaveProperty('restored')
   })
 
   it('makes a new check run where the one it finds is completed', async () => {

@@ -1,22 +1,31 @@
 /** Deliveries and attempts with everything filled in, so that a test names what it is about. */
-import type { Attempt, Delivery } from '../../src/domain/outbox/delivery.ts'
-import type { Desire } from '../../src/domain/outbox/announce.ts'
+import { channelsByName } from '../../src/channels/github-channels.ts'
+import type { DeliveryAttempt, Delivery } from '../../src/domain/outbox/delivery.ts'
+import type { WantedOutput } from '../../src/domain/outbox/announce.ts'
 import type { Circumstances } from '../../src/domain/outbox/outcome.ts'
-import { revise, type Wish } from '../../src/domain/outbox/revise.ts'
+import { revise, type RunOutput } from '../../src/domain/outbox/revise.ts'
 import { defaultPublishing } from '../../src/domain/outbox/schedule.ts'
 import type { Run } from '../../src/domain/run.ts'
 
 export const now = Date.UTC(2026, 5, 1, 12)
 export const rules = defaultPublishing
-export const around: Circumstances = { now, rules, jitter: 0 }
+/** For a comment; what is on another channel has its own. */
+export const around: Circumstances = {
+  ...{ now, rules, jitter: 0 },
+  channel: channelsByName.of('github-comment'),
+}
+export const aroundOf = ({ channel }: Pick<Delivery, 'channel'>): Circumstances => ({
+  ...around,
+  channel: channelsByName.of(channel),
+})
 
 export const aRun = (over: Partial<Run> = {}): Run =>
   ({ id: 'run_1', subjectId: 'sub_1', round: 1, claimFence: 10, fence: 10, ...over }) as Run
 
-export function aWish(desire: Partial<Desire> = {}, run: Run = aRun()): Wish {
+export function aRunOutput(wanted: Partial<WantedOutput> = {}, run: Run = aRun()): RunOutput {
   return {
-    desire: {
-      channel: 'github-comment',
+    wanted: {
+      channel: channelsByName.of('github-comment'),
       kind: 'state',
       name: 'anchor',
       target: 'anchor subject sub_1',
@@ -28,7 +37,7 @@ export function aWish(desire: Partial<Desire> = {}, run: Run = aRun()): Wish {
       announces: true,
       claim: 'take',
       closesOnly: false,
-      ...desire,
+      ...wanted,
     },
     run,
     repositoryId: 'rep_1',
@@ -37,8 +46,11 @@ export function aWish(desire: Partial<Desire> = {}, run: Run = aRun()): Wish {
 }
 
 /** As a first claim makes it. */
-export function aDelivery(over: Partial<Delivery> = {}, wish: Wish = aWish()): Delivery {
-  const made = revise(null, wish, () => 'del_1', now, rules)
+export function aDelivery(
+  over: Partial<Delivery> = {},
+  output: RunOutput = aRunOutput(),
+): Delivery {
+  const made = revise(null, output, () => 'del_1', now, rules)
   if (made === null) throw new Error('it makes nothing')
   return { ...made.delivery, rev: 1, ...over }
 }
@@ -49,11 +61,11 @@ export const aSentOne = (over: Partial<Delivery> = {}): Delivery =>
     ...{ status: 'SENT', wait: null, dueAt: null, closedAt: now, announcedFence: 10 },
     ...{ sentFence: 10, sentSeq: 1, sentHash: 'first', sentAt: now, shownSince: now },
     ...{ providerId: '100', providerUrl: 'http://gh/100' },
-    memo: { looked: true, showsWork: true },
+    protocol: { looked: true, showsWork: true },
     ...over,
   })
 
-export const anAttempt = (over: Partial<Attempt> = {}): Attempt => ({
+export const anAttempt = (over: Partial<DeliveryAttempt> = {}): DeliveryAttempt => ({
   id: 'att_1',
   deliveryId: 'del_1',
   action: 'create',

@@ -3,10 +3,10 @@
  * channels and publisher, and the simulated GitHub at the other end of the connection, which
  * counts.
  */
+import { githubDeclarations } from '../../src/channels/github-channels.ts'
+import { allRights, type ChannelName } from '../../src/channels/github-channels.ts'
 import { pino } from 'pino'
 import { beforeEach } from 'vitest'
-import type { ChannelName } from '../../src/domain/outbox/delivery.ts'
-import { allRights } from '../../src/domain/outbox/publish-rights.ts'
 import type { PublishingRules } from '../../src/domain/outbox/schedule.ts'
 import { defaultPublishing } from '../../src/domain/outbox/schedule.ts'
 import type { BudgetLimits } from '../../src/domain/outbox/budget.ts'
@@ -98,7 +98,7 @@ export async function openWorld(options: WorldOptions = {}) {
   const github = options.beside?.github ?? newGitHub(time, options)
   const publishing = { ...defaultPublishing, pollMs: 5 * second, ...options.rules }
   const file = { path: options.path ?? ':memory:', exclusive: false }
-  const store = openSqlite(file, { ...seams, publishing })
+  const store = openSqlite(file, { ...seams, publishing, channels: githubDeclarations })
   await withTime(time, store.upkeep.recordMode('live'))
   await time.pass(second)
   const isOld = options.youngThread === false

@@ -2,6 +2,7 @@
  * Goal: a test gets a database as if it were new, whatever the test before it left in it.
  * Method: rows, a foreign key, a number that was drawn and a connection that is still open.
  */
+import { githubDeclarations } from '../../src/channels/github-channels.ts'
 import pg from 'pg'
 import { expect, it } from 'vitest'
 import { systemSeams } from '../../src/open-store.ts'
@@ -27,7 +28,7 @@ async function look(url: string): Promise<unknown> {
 it('a database that was used is given out as it was first', async () => {
   const first = await migratedDatabase()
   const before = await look(first.url)
-  const store = await openPostgres(first.url, systemSeams)
+  const store = await openPostgres(first.url, { ...systemSeams, channels: githubDeclarations })
   await store.runs.claim(jobClaim('a-key', 'a-job'), null)
   await store.close()
   expect(await look(first.url)).not.toEqual(before)

@@ -5,6 +5,7 @@
  *
  * What must hold: nobody is connected to it, or it could not be cloned.
  */
+import { githubDeclarations } from '../../src/channels/github-channels.ts'
 import pg from 'pg'
 import { systemSeams } from '../../src/open-store.ts'
 import { openPostgres } from '../../src/stores/open-postgres.ts'
@@ -50,7 +51,7 @@ END $$;`
 /** Answers its name. */
 export async function makeMigratedTemplate(clusterUrl: string): Promise<string> {
   const { name, url } = await createDatabase(clusterUrl)
-  const store = await openPostgres(url, systemSeams)
+  const store = await openPostgres(url, { ...systemSeams, channels: githubDeclarations })
   await store.close()
   await execute(url, ownWayBack)
   return name

@@ -3,7 +3,6 @@
  * delivery lends its name where it is known; a row that stands alone says as much as it carries.
  */
 import type { AuditRow, AuditType } from '../../domain/audit.ts'
-import { checkAgain } from '../../domain/outbox/check-again.ts'
 import type { Delivery } from '../../domain/outbox/delivery.ts'
 import {
   actorWords,
@@ -108,12 +107,14 @@ export function deliveryName({ channel, name, content, sha }: NamedDelivery): st
       return `the label ${fieldOf(content, 'label') ?? outside(name, 100)}`
     case 'github-review':
       return `the review ${outside(name, 100)}`
+    default:
+      return `the message ${outside(name, 100)}`
   }
 }
 
 /** The result of an earlier run was covered by another's check run, and was said once more. */
 const checkWord = (name: string): string =>
-  name === checkAgain ? 'the repeated check run' : 'the check run'
+  name === 'check again' ? 'the repeated check run' : 'the check run'
 
 const channelNames: Readonly<Record<string, string>> = {
   'github-comment': 'a comment',

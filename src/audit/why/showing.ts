@@ -107,14 +107,14 @@ function beforeWords(delivery: Delivery, known: Known): string {
   return known.messagesBefore.has(delivery.id) ? `${name}, an earlier message of its run` : name
 }
 
-function doubtWords({ memo }: Delivery, why: string): string {
-  return memo.lost === undefined
+function doubtWords({ protocol }: Delivery, why: string): string {
+  return protocol.lost === undefined
     ? `nobody knows whether it arrived${why}`
     : `GitHub says that it is gone${why}`
 }
 
-function afterLook({ memo }: Delivery): string {
-  return memo.lost === undefined
+function afterLook({ protocol }: Delivery): string {
+  return protocol.lost === undefined
     ? 'it is sent again only if it is not there'
     : 'it is made once more if it is not there'
 }

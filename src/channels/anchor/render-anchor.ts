@@ -6,9 +6,9 @@
  * the summary.
  */
 import type { AnchorView, PastRun, PhaseLine } from '../../domain/outbox/anchor-view.ts'
-import { ownReasonOf, skipReasonOf, standingOf } from '../../domain/outbox/standing.ts'
+import { ownReasonOf, skipReasonOf, shownStateOf } from '../../domain/outbox/shown-state.ts'
 import { wordsOf } from '../../domain/outbox/words/words-of.ts'
-import type { Standing, Words } from '../../domain/outbox/words/words.ts'
+import type { ShownState, Words } from '../../domain/outbox/words/words.ts'
 import { cutBody } from '../cut-body.ts'
 import type { ImageHosts } from '../inert-prose.ts'
 import { safeLine, safeText } from '../safe-text.ts'
@@ -29,7 +29,7 @@ const pastMax = 10
 const pastUnfolded = 3
 const shaShown = 7
 
-const emojis: Readonly<Record<Standing, string>> = {
+const emojis: Readonly<Record<ShownState, string>> = {
   queued: '🕓',
   running: '⏳',
   waiting: '✋',
@@ -65,9 +65,9 @@ export function renderAnchor(view: AnchorView, options: AnchorOptions = {}): str
 const joined = (parts: readonly string[]): string =>
   parts.filter((part) => part !== '').join('\n\n')
 
-function headline(view: AnchorView, { standing }: Words): string {
-  const stands = standingOf(view)
-  return `### ${emojis[stands]} ${safeLine(view.type, 64)}: ${standing[stands]}`
+function headline(view: AnchorView, { state }: Words): string {
+  const shown = shownStateOf(view)
+  return `### ${emojis[shown]} ${safeLine(view.type, 64)}: ${state[shown]}`
 }
 
 /** One line. GitHub makes links of commits by itself, but not inside code. */

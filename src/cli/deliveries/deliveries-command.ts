@@ -1,7 +1,8 @@
 /** `holdfast deliveries`: what is published, what is not yet, and what a person decides there. */
 import { listAction } from '../output/list-action.ts'
 import type { Command } from 'commander'
-import { deliveryStatuses, deliveryWaits, githubChannels } from '../../domain/outbox/delivery.ts'
+import { githubChannels } from '../../channels/github-channels.ts'
+import { deliveryStatuses, deliveryWaits } from '../../domain/outbox/delivery.ts'
 import { confirmBody, deliveriesQuery, retryManyBody, skipBody } from '../../contract.ts'
 import { addConnectionFlags, type Parsed } from '../connection/connection.ts'
 import {

@@ -1,6 +1,6 @@
 // Goal: whoever looks at a delivery reads what people see on GitHub, for every channel there is.
 import { expect, test } from 'vitest'
-import { githubChannels } from '../../domain/outbox/delivery.ts'
+import { githubChannels } from '../../channels/github-channels.ts'
 import { paintFor } from '../output/paint.ts'
 import { previewLines } from './delivery-preview.ts'
 

@@ -4,12 +4,14 @@ import {
   aDelivery,
   anAttempt,
   around,
+  aroundOf,
   aSentOne,
   now,
 } from '../../../test/outbox/sample-delivery.ts'
-import { afterAttempt, afterFinding, afterLateEnd, afterTakeover } from './advance.ts'
+import { afterAttempt, afterFinding } from './advance.ts'
+import { afterLateEnd, afterTakeover } from './interrupted.ts'
 import type { Delivery } from './delivery.ts'
-import { nextMove } from './move.ts'
+import { nextStep } from './next-step.ts'
 import type { AttemptEnd } from './outcome.ts'
 
 const trouble = { code: 'trouble', text: 'what went wrong' }
@@ -17,7 +19,7 @@ const sent: AttemptEnd = { what: 'sent', providerId: '7', url: 'http://gh/7', ha
 const leased = (over: Partial<Delivery> = {}): Delivery =>
   aDelivery({ leaseId: 'req_1', leasedUntil: now + 9000, attemptId: 'att_1', ...over })
 const end = (how: AttemptEnd, delivery = leased(), attempt = anAttempt()) =>
-  afterAttempt(delivery, attempt, how, around)
+  afterAttempt(delivery, attempt, how, aroundOf(delivery))
 const types = ({ audits }: { readonly audits: readonly { readonly type: string }[] }) =>
   audits.map(({ type }) => type)
 
@@ -38,11 +40,11 @@ it('whatever an attempt comes to, nobody holds the delivery afterwards', () => {
 
 describe('sent', () => {
   it('closes the version it carried', () => {
-    const told = end(sent)
-    expect(told.delivery).toMatchObject({
+    const change = end(sent)
+    expect(change.delivery).toMatchObject({
       ...{ status: 'SENT', providerId: '7', sentSeq: 1, sentHash: 'h', dueAt: null },
     })
-    expect(types(told)).toEqual(['delivery.sent', 'run.anchor.created'])
+    expect(types(change)).toEqual(['delivery.sent', 'run.anchor.created'])
   })
 
   it('of an older version leaves the newer one open, as progress of what stands now', () => {
@@ -56,22 +58,22 @@ describe('sent', () => {
   })
 
   it('after doubt is read again, and a create looked for a second one', () => {
-    const { delivery } = end(sent, leased({ memo: { unsettled: true } }))
-    expect(delivery.memo).toMatchObject({
+    const { delivery } = end(sent, leased({ protocol: { unsettled: true } }))
+    expect(delivery.protocol).toMatchObject({
       ...{ unsettled: true, settle: { step: 0, at: now + 15_000 } },
       scan: { step: 0, at: now + 60_000 },
     })
     expect(delivery).toMatchObject({ status: 'SENT', dueAt: now + 15_000 })
     const edit = anAttempt({ action: 'edit' })
     expect(
-      end(sent, leased({ memo: { unsettled: true } }), edit).delivery.memo.scan,
+      end(sent, leased({ protocol: { unsettled: true } }), edit).delivery.protocol.scan,
     ).toBeUndefined()
   })
 
   it('says whether work shows there, until it is closed', () => {
-    expect(end(sent).delivery.memo.showsWork).toBe(true)
-    const closing = leased({ final: true, announces: false, memo: { showsWork: true } })
-    expect(end(sent, closing).delivery.memo.showsWork).toBeUndefined()
+    expect(end(sent).delivery.protocol.showsWork).toBe(true)
+    const closing = leased({ final: true, announces: false, protocol: { showsWork: true } })
+    expect(end(sent, closing).delivery.protocol.showsWork).toBeUndefined()
   })
 })
 
@@ -83,38 +85,38 @@ describe('not sent', () => {
     { what: 'unclear', trouble },
   ]
   it.each(puttingOff)('what was looked for is looked for once more when $what', (how) => {
-    const looked = leased({ memo: { looked: true, unsettled: true, sought: doubt } })
+    const looked = leased({ protocol: { looked: true, unsettled: true, sought: doubt } })
     const { delivery } = end(how, looked)
-    expect(delivery.memo).toMatchObject({ doubt, unsettled: true })
-    expect(delivery.memo.sought).toBeUndefined()
-    expect(nextMove(delivery, false, now)).toEqual({ what: 'confirm' })
-    expect(end(sent, looked).delivery.memo.sought).toBeUndefined()
+    expect(delivery.protocol).toMatchObject({ doubt, unsettled: true })
+    expect(delivery.protocol.sought).toBeUndefined()
+    expect(nextStep(delivery, around.channel, false, now)).toEqual({ what: 'confirm' })
+    expect(end(sent, looked).delivery.protocol.sought).toBeUndefined()
   })
 
   it('what was looked for is looked for once more when its budget is used up', () => {
-    const looked = leased({ memo: { sought: doubt } })
+    const looked = leased({ protocol: { sought: doubt } })
     const finding = { what: 'budget', until: now + 60_000, queue: null } as const
-    expect(afterFinding(looked, finding, around).delivery.memo.doubt).toEqual(doubt)
+    expect(afterFinding(looked, finding, around).delivery.protocol.doubt).toEqual(doubt)
   })
 
-  it('tried again after 1, 2 and 4 seconds, never before it was told', () => {
+  it('tried again after 1, 2 and 4 seconds, never before it was change', () => {
     const waits = [0, 1, 2].map((tries) => {
       const { delivery } = end({ what: 'retry', trouble, after: null }, leased({ tries }))
       return Number(delivery.dueAt) - now
     })
     expect(waits).toEqual([1000, 2000, 4000])
-    const told = end({ what: 'retry', trouble, after: now + 90_000 })
-    expect(told.delivery).toMatchObject({ wait: 'backoff', tries: 1, dueAt: now + 90_000 })
-    expect(types(told)).toEqual(['delivery.retry_scheduled'])
+    const change = end({ what: 'retry', trouble, after: now + 90_000 })
+    expect(change.delivery).toMatchObject({ wait: 'backoff', tries: 1, dueAt: now + 90_000 })
+    expect(types(change)).toEqual(['delivery.retry_scheduled'])
   })
 
   it('past its deadline it is FAILED, and never cut short', () => {
-    const told = end(
+    const change = end(
       { what: 'retry', trouble, after: now + 90_000 },
       leased({ deadlineAt: now + 60_000 }),
     )
-    expect(told.delivery).toMatchObject({ status: 'FAILED', reason: 'deadline' })
-    expect(types(told)).toEqual(['delivery.failed'])
+    expect(change.delivery).toMatchObject({ status: 'FAILED', reason: 'deadline' })
+    expect(types(change)).toEqual(['delivery.failed'])
   })
 
   it('refused: FAILED at once, with the reason; a newer version is still tried', () => {
@@ -133,10 +135,10 @@ describe('not sent', () => {
 
   it('too late to leave: again after a pause, and not beyond its deadline', () => {
     const sought = { action: 'create', since: now, looks: 2 } as const
-    const { delivery } = end({ what: 'not_sent' }, leased({ memo: { sought } }))
+    const { delivery } = end({ what: 'not_sent' }, leased({ protocol: { sought } }))
     expect(delivery).toMatchObject({ status: 'PENDING', tries: 1, dueAt: now + 1000 })
     // Nothing was sent; what was looked for before is looked for once more.
-    expect(delivery.memo).toEqual({ doubt: sought })
+    expect(delivery.protocol).toEqual({ doubt: sought })
     const late = end({ what: 'not_sent' }, leased({ deadlineAt: now })).delivery
     expect(late).toMatchObject({ status: 'FAILED', reason: 'deadline', errorCode: 'too_late' })
   })
@@ -147,23 +149,23 @@ describe('in doubt', () => {
     const how = { what: 'in_doubt', trouble, after: null, looks: 2 } as const
     const first = end(how).delivery
     expect(first).toMatchObject({ wait: 'in_doubt', dueAt: now })
-    expect(first.memo).toMatchObject({
+    expect(first.protocol).toMatchObject({
       ...{ unsettled: true, doubt: { action: 'create', since: now - 500, looks: 0 } },
     })
     const again = end(how, { ...first, attemptId: 'att_2' }, anAttempt({ startedAt: now })).delivery
-    expect(again.memo.doubt?.since).toBe(now - 500)
+    expect(again.protocol.doubt?.since).toBe(now - 500)
   })
 
   it('is what a lost holder leaves', () => {
-    const told = afterTakeover(leased(), anAttempt(), around)
-    expect(told.delivery).toMatchObject({ wait: 'in_doubt', errorCode: 'holder_lost' })
-    expect(types(told)).toEqual(['delivery.in_doubt'])
+    const change = afterTakeover(leased(), anAttempt(), around)
+    expect(change.delivery).toMatchObject({ wait: 'in_doubt', errorCode: 'holder_lost' })
+    expect(types(change)).toEqual(['delivery.in_doubt'])
   })
 
   it('a lost removal of a closed one leaves it closed', () => {
     const { delivery } = afterTakeover(aSentOne(), anAttempt({ action: 'remove' }), around)
     expect(delivery.status).toBe('SENT')
-    expect(delivery.memo.doubt).toBeUndefined()
+    expect(delivery.protocol.doubt).toBeUndefined()
   })
 
   it('a late outcome changes nothing but that the target is read again', () => {
@@ -171,10 +173,10 @@ describe('in doubt', () => {
     expect(late).toEqual({
       ...aSentOne(),
       dueAt: now + 15_000,
-      memo: { ...aSentOne().memo, unsettled: true, settle: { step: 0, at: now + 15_000 } },
+      protocol: { ...aSentOne().protocol, unsettled: true, settle: { step: 0, at: now + 15_000 } },
     })
     const created = afterLateEnd(aSentOne(), anAttempt({ action: 'create' }), around)
-    expect(created.memo.scan).toBeDefined()
+    expect(created.protocol.scan).toBeDefined()
   })
 })
 
@@ -185,22 +187,22 @@ it('an edit of what is not there any more is examined, not made anew', () => {
     anAttempt({ action: 'edit' }),
   )
   expect(delivery).toMatchObject({ wait: 'in_doubt', providerId: '100', dueAt: now })
-  expect(delivery.memo.lost).toEqual({ looks: 0 })
+  expect(delivery.protocol.lost).toEqual({ looks: 0 })
 })
 
 it('unchanged content closes the version without a request', () => {
-  const told = afterFinding(leased({ versionSeq: 2 }), { what: 'unchanged', hash: 'h' }, around)
-  expect(told.delivery).toMatchObject({ status: 'SENT', sentSeq: 2, announcedFence: 10 })
-  expect(types(told)).toEqual(['delivery.coalesced'])
+  const change = afterFinding(leased({ versionSeq: 2 }), { what: 'unchanged', hash: 'h' }, around)
+  expect(change.delivery).toMatchObject({ status: 'SENT', sentSeq: 2, announcedFence: 10 })
+  expect(types(change)).toEqual(['delivery.coalesced'])
 })
 
 it('a removed copy is off the list; the next one is due at once', () => {
   const removal = anAttempt({ action: 'remove', providerId: '101' })
-  const doubled = aSentOne({ memo: { surplus: ['101', '102'] } })
-  const told = end({ ...sent, providerId: null }, doubled, removal)
-  expect(told.delivery).toMatchObject({ status: 'SENT', dueAt: now, providerId: '100' })
-  expect(told.delivery.memo.surplus).toEqual(['102'])
-  expect(types(told)).toEqual(['run.anchor.deduplicated'])
+  const doubled = aSentOne({ protocol: { surplus: ['101', '102'] } })
+  const change = end({ ...sent, providerId: null }, doubled, removal)
+  expect(change.delivery).toMatchObject({ status: 'SENT', dueAt: now, providerId: '100' })
+  expect(change.delivery.protocol.surplus).toEqual(['102'])
+  expect(types(change)).toEqual(['run.anchor.deduplicated'])
   const check = { ...doubled, name: 'check', channel: 'github-check' } as const
   expect(types(end({ ...sent, providerId: null }, check, removal))).toEqual([
     'delivery.deduplicated',
@@ -211,10 +213,10 @@ describe('what follows a closed one up', () => {
   const failed = { what: 'look_failed', trouble, after: null, permanent: false } as const
 
   it('has time of its own, though the deadline of the version is near', () => {
-    const { delivery } = end(sent, leased({ memo: { unsettled: true }, deadlineAt: now + 1 }))
-    expect(delivery).toMatchObject({ status: 'SENT', memo: { settle: { step: 0 } } })
+    const { delivery } = end(sent, leased({ protocol: { unsettled: true }, deadlineAt: now + 1 }))
+    expect(delivery).toMatchObject({ status: 'SENT', protocol: { settle: { step: 0 } } })
     const after = afterFinding(delivery, failed, { ...around, now: now + 20_000 }).delivery
-    expect(after).toMatchObject({ memo: { settle: { step: 0 } }, tries: 1 })
+    expect(after).toMatchObject({ protocol: { settle: { step: 0 } }, tries: 1 })
     expect(after.dueAt).toBeGreaterThan(now + 20_000)
   })
 
@@ -225,15 +227,15 @@ describe('what follows a closed one up', () => {
   })
 
   it('gets no more of it by failing', () => {
-    const { delivery } = end(sent, leased({ memo: { unsettled: true }, deadlineAt: now + 1 }))
+    const { delivery } = end(sent, leased({ protocol: { unsettled: true }, deadlineAt: now + 1 }))
     const { deadlineAt } = afterFinding(delivery, failed, { ...around, now: now + 9000 }).delivery
     expect(deadlineAt).toBe(delivery.deadlineAt)
   })
 
   it('ends, and with it what a restore had to find out', () => {
-    const memo = { settle: { step: 2, at: now }, restored: { laterKeys: ['k'] } }
-    const over = aSentOne({ deadlineAt: now, memo })
-    expect(afterFinding(over, failed, around).delivery).toMatchObject({ dueAt: null, memo: {} })
-    expect(afterFinding(over, failed, around).delivery.memo).toEqual({})
+    const protocol = { settle: { step: 2, at: now }, restored: { laterKeys: ['k'] } }
+    const over = aSentOne({ deadlineAt: now, protocol })
+    expect(afterFinding(over, failed, around).delivery).toMatchObject({ dueAt: null, protocol: {} })
+    expect(afterFinding(over, failed, around).delivery.protocol).toEqual({})
   })
 })

@@ -3,10 +3,9 @@
  * the lease under which the step was made is still the delivery's.
  */
 import type { AuditDraft } from '../audit.ts'
-import type { Attempt, Delivery } from './delivery.ts'
+import type { DeliveryAttempt, Delivery } from './delivery.ts'
 import { isOpen } from './delivery.ts'
 import {
-  canStandTwice,
   close,
   counted,
   free,
@@ -17,11 +16,20 @@ import {
   withoutPreparations,
   withShown,
 } from './follow-up.ts'
-import { afterExamination, afterLook, afterScan, afterSettle, withSettling } from './look.ts'
+import {
+  afterExamination,
+  afterLook,
+  afterScan,
+  afterSettle,
+  holdInDoubt,
+  sendUnconfirmed,
+  withSettling,
+} from './look.ts'
+import { doubtful } from './interrupted.ts'
 import { priorityToSend } from './priority.ts'
 import { inQueue } from './queue.ts'
-import type { AttemptEnd, Circumstances, Finding, Told, Trouble } from './outcome.ts'
-import { tell } from './outcome.ts'
+import type { AttemptEnd, Circumstances, Finding, DeliveryChange, Trouble } from './outcome.ts'
+import { auditOf } from './outcome.ts'
 import { backoffMs, retryRulesOf, scanAt, settleAt, showAt } from './schedule.ts'
 import {
   askAgainLater,
@@ -40,24 +48,37 @@ import {
 
 export function afterAttempt(
   leased: Delivery,
-  attempt: Attempt,
+  attempt: DeliveryAttempt,
   end: AttemptEnd,
   around: Circumstances,
-): Told {
+): DeliveryChange {
   return inTime(leased, ended(leased, attempt, end, around), around)
 }
 
 const tooLate: Trouble = { code: 'too_late', text: 'the request could not leave in time' }
 
-export function afterFinding(leased: Delivery, finding: Finding, around: Circumstances): Told {
+export function afterFinding(
+  leased: Delivery,
+  finding: Finding,
+  around: Circumstances,
+): DeliveryChange {
   return inTime(leased, found(leased, finding, around), around)
 }
 
-function inTime(before: Delivery, told: Told, { now, rules }: Circumstances): Told {
-  return { ...told, delivery: withTimeLeft(before, told.delivery, now, rules) }
+function inTime(
+  before: Delivery,
+  change: DeliveryChange,
+  { now, rules }: Circumstances,
+): DeliveryChange {
+  return { ...change, delivery: withTimeLeft(before, change.delivery, now, rules) }
 }
 
-function ended(leased: Delivery, attempt: Attempt, end: AttemptEnd, around: Circumstances): Told {
+function ended(
+  leased: Delivery,
+  attempt: DeliveryAttempt,
+  end: AttemptEnd,
+  around: Circumstances,
+): DeliveryChange {
   const delivery = withoutPreparations(free(leased))
   switch (end.what) {
     case 'sent':
@@ -85,7 +106,7 @@ function ended(leased: Delivery, attempt: Attempt, end: AttemptEnd, around: Circ
   }
 }
 
-function found(leased: Delivery, finding: Finding, around: Circumstances): Told {
+function found(leased: Delivery, finding: Finding, around: Circumstances): DeliveryChange {
   const prepared = finding.what !== 'unprepared'
   const delivery = prepared ? withoutPreparations(free(leased)) : free(leased)
   const { now } = around
@@ -97,9 +118,9 @@ function found(leased: Delivery, finding: Finding, around: Circumstances): Told 
     case 'examined':
       return afterExamination(delivery, finding, around)
     case 'scanned':
-      return afterScan(delivery, finding.standing, around)
+      return afterScan(delivery, finding.found, around)
     case 'settled':
-      return afterSettle(delivery, finding.standing, around)
+      return afterSettle(delivery, finding.found, around)
     case 'look_failed':
       return finding.permanent && isOpen(delivery)
         ? giveUp(delivery, finding.trouble, around)
@@ -114,9 +135,13 @@ function found(leased: Delivery, finding: Finding, around: Circumstances): Told 
       return waitOut(inQueue(doubtedAgain(delivery), finding.queue), finding.until, around)
     case 'crowded':
       return standInLine(doubtedAgain(delivery), finding.queue, now)
+    case 'resend':
+      return sendUnconfirmed(delivery, around)
+    case 'hold':
+      return holdInDoubt(delivery)
     case 'save':
       return saveForTheEnd(delivery, now)
-    case 'rest':
+    case 'nothing':
       return { delivery: withDue({ ...delivery, dueAt: null }, now), audits: [] }
     case 'place_learnt':
       return { delivery: { ...delivery, dueAt: now }, audits: [] }
@@ -125,61 +150,12 @@ function found(leased: Delivery, finding: Finding, around: Circumstances): Told 
   }
 }
 
-/**
- * Whoever had it is gone, and what it did is not known: a crash, or a lease that ran out. The late
- * outcome, should it come, changes nothing any more.
- */
-export function afterTakeover(delivery: Delivery, attempt: Attempt, around: Circumstances): Told {
-  const trouble = { code: 'holder_lost', text: 'whoever sent it was lost before its answer' }
-  const { action, startedAt } = attempt
-  if (!isOpen(delivery)) {
-    // Should it ever be taken up again, what may have come of this is looked for first.
-    const memo = action === 'remove' ? delivery.memo : doubtful(delivery, action, startedAt)
-    return { delivery: unsettled({ ...delivery, memo }, action === 'create', around), audits: [] }
-  }
-  return {
-    delivery: {
-      ...delivery,
-      wait: 'in_doubt',
-      memo: withFailedSend({ ...delivery, memo: doubtful(delivery, action, startedAt) }).memo,
-      errorCode: trouble.code,
-      errorText: trouble.text,
-    },
-    audits: [tell(delivery, 'delivery.in_doubt', { ...trouble, action, attempt_id: attempt.id })],
-  }
-}
-
-/** The outcome of somebody who had lost the lease: what stands there has to be looked at again. */
-export function afterLateEnd(
-  delivery: Delivery,
-  attempt: Attempt,
-  around: Circumstances,
-): Delivery {
-  return unsettled(delivery, attempt.action === 'create', around)
-}
-
-/** Something may still arrive there: it is read again, and searched where it may stand twice. */
-export function unsettled(
-  delivery: Delivery,
-  mayBeTwo: boolean,
-  { now, rules }: Circumstances,
-): Delivery {
-  const marked = { ...delivery.memo, unsettled: true as const }
-  const scan = mayBeTwo && canStandTwice(delivery) ? { step: 0, at: now + 1000 } : null
-  const scanned = scan === null ? marked : withAppointment(marked, 'scan', scan)
-  if (isOpen(delivery)) return { ...delivery, memo: scanned }
-  const at = settleAt(0, now, rules)
-  const settle = delivery.kind === 'state' && at !== null ? { step: 0, at } : null
-  const memo = settle === null ? scanned : withAppointment(scanned, 'settle', settle)
-  return withTimeLeft(delivery, withDue({ ...delivery, memo }, now), now, rules)
-}
-
 function afterSent(
   delivery: Delivery,
-  attempt: Attempt,
+  attempt: DeliveryAttempt,
   end: Extract<AttemptEnd, { what: 'sent' }>,
   around: Circumstances,
-): Told {
+): DeliveryChange {
   const { now, rules } = around
   const { versionFence, versionSeq, action } = attempt
   const sent: Delivery = {
@@ -195,80 +171,84 @@ function afterSent(
     tries: 0,
     errorCode: null,
     errorText: null,
-    memo: counted(delivery, afterSuccess(delivery, action, around)),
+    protocol: counted(around.channel, afterSuccess(delivery, action, around)),
   }
   const isNewest = delivery.versionFence === versionFence && delivery.versionSeq === versionSeq
-  const told = isNewest
-    ? close({ ...sent, memo: withShown(sent, sent.memo) }, 'SENT', null, now)
+  const change = isNewest
+    ? close({ ...sent, protocol: withShown(sent, sent.protocol) }, 'SENT', null, now)
     : {
         ...sent,
         wait: 'due' as const,
         priority: priorityToSend(sent),
         dueAt: showAt(sent, now, rules),
       }
-  return { delivery: told, audits: sentAudits(delivery, sent, attempt) }
+  return { delivery: change, audits: sentAudits(delivery, sent, attempt) }
 }
 
 /** A target that may get a late write is read again; one that may stand twice is searched. */
 function afterSuccess(
   delivery: Delivery,
-  action: Attempt['action'],
-  { now, rules }: Circumstances,
-): Delivery['memo'] {
+  action: DeliveryAttempt['action'],
+  { now, rules, channel }: Circumstances,
+): Delivery['protocol'] {
   const {
     doubt: _doubt,
     sought: _sought,
     lost: _lost,
     recreatedFrom: _from,
     ...known
-  } = delivery.memo
-  const { failedSends: _sends, unclear: _unclear, ...memo } = known
-  if (!settles({ memo })) return { ...memo, looked: true }
+  } = delivery.protocol
+  const { failedSends: _sends, unclear: _unclear, ...protocol } = known
+  if (!settles({ protocol })) return { ...protocol, looked: true }
   const at = settleAt(0, now, rules)
   const settle = delivery.kind === 'state' && at !== null ? { step: 0, at } : null
-  const settled = withAppointment({ ...memo, looked: true }, 'settle', settle)
+  const settled = withAppointment({ ...protocol, looked: true }, 'settle', settle)
   const scan = scanAt(0, now, rules)
-  const searches = action === 'create' && canStandTwice(delivery) && scan !== null
+  const searches = action === 'create' && channel.keptCopy !== null && scan !== null
   return searches ? withAppointment(settled, 'scan', { step: 0, at: scan }) : settled
 }
 
-function sentAudits(before: Delivery, sent: Delivery, attempt: Attempt): AuditDraft[] {
+function sentAudits(before: Delivery, sent: Delivery, attempt: DeliveryAttempt): AuditDraft[] {
   const { providerId, providerUrl } = sent
   const version = { fence: attempt.versionFence, seq: attempt.versionSeq }
   const facts = { action: attempt.action, attempt_id: attempt.id, version, provider_id: providerId }
-  const audits = [tell(before, 'delivery.sent', { channel: before.channel, ...facts })]
+  const audits = [auditOf(before, 'delivery.sent', { channel: before.channel, ...facts })]
   if (before.coalesced > 0) {
-    audits.push(tell(before, 'delivery.coalesced', { versions: before.coalesced }))
+    audits.push(auditOf(before, 'delivery.coalesced', { versions: before.coalesced }))
   }
   if (before.name !== 'anchor') return audits
   const shown = { comment_id: providerId, url: providerUrl }
-  if (attempt.action === 'edit') audits.push(tell(before, 'run.service_message.updated', shown))
-  else if (before.memo.recreatedFrom === undefined) {
-    audits.push(tell(before, 'run.anchor.created', shown))
+  if (attempt.action === 'edit') audits.push(auditOf(before, 'run.service_message.updated', shown))
+  else if (before.protocol.recreatedFrom === undefined) {
+    audits.push(auditOf(before, 'run.anchor.created', shown))
   } else {
-    const data = { old_id: before.memo.recreatedFrom, new_id: providerId, reason: 'deleted' }
-    audits.push(tell(before, 'run.anchor.recreated', data))
+    const data = { old_id: before.protocol.recreatedFrom, new_id: providerId, reason: 'deleted' }
+    audits.push(auditOf(before, 'run.anchor.recreated', data))
   }
   return audits
 }
 
-function afterRemoval(delivery: Delivery, attempt: Attempt, { now }: Circumstances): Told {
-  const { surplus = [], ...rest } = delivery.memo
+function afterRemoval(
+  delivery: Delivery,
+  attempt: DeliveryAttempt,
+  { now }: Circumstances,
+): DeliveryChange {
+  const { surplus = [], ...rest } = delivery.protocol
   const left = surplus.filter((id) => id !== attempt.providerId)
-  const memo = left.length === 0 ? rest : { ...rest, surplus: left }
+  const protocol = left.length === 0 ? rest : { ...rest, surplus: left }
   const data = { kept: delivery.providerId, removed: attempt.providerId }
-  const told = withDue({ ...delivery, tries: 0, memo }, now)
+  const change = withDue({ ...delivery, tries: 0, protocol }, now)
   const type = delivery.name === 'anchor' ? 'run.anchor.deduplicated' : 'delivery.deduplicated'
-  return { delivery: told, audits: [tell(delivery, type, data)] }
+  return { delivery: change, audits: [auditOf(delivery, type, data)] }
 }
 
 /** It was refused for what the attempt carried; something newer has not been tried yet. */
 function refused(
   delivery: Delivery,
-  attempt: Attempt,
+  attempt: DeliveryAttempt,
   trouble: Trouble,
   around: Circumstances,
-): Told {
+): DeliveryChange {
   if (!isOpen(delivery) || carries(attempt, delivery)) return giveUp(delivery, trouble, around)
   const { code, text } = trouble
   const known = { ...withoutFollowUps(delivery), errorCode: code, errorText: text }
@@ -278,7 +258,10 @@ function refused(
   return { delivery: { ...next, dueAt: Math.max(next.dueAt ?? now, soonest) }, audits: [] }
 }
 
-const carries = ({ action, versionFence, versionSeq }: Attempt, delivery: Delivery): boolean =>
+const carries = (
+  { action, versionFence, versionSeq }: DeliveryAttempt,
+  delivery: Delivery,
+): boolean =>
   action !== 'remove' &&
   delivery.versionFence === versionFence &&
   delivery.versionSeq === versionSeq
@@ -292,10 +275,10 @@ function overtaken(delivery: Delivery, { now, rules }: Circumstances): Delivery 
 
 function putInDoubt(
   delivery: Delivery,
-  attempt: Attempt,
+  attempt: DeliveryAttempt,
   end: Extract<AttemptEnd, { what: 'in_doubt' }>,
   { now, jitter, rules }: Circumstances,
-): Told {
+): DeliveryChange {
   const { trouble, after } = end
   const { code, text } = trouble
   const tries = delivery.tries + 1
@@ -305,18 +288,21 @@ function putInDoubt(
   const known = { ...delivery, tries, dueAt, errorCode: code, errorText: text }
   const { action, startedAt } = attempt
   const audits = [
-    tell(delivery, 'delivery.in_doubt', { ...trouble, action, attempt_id: attempt.id }),
+    auditOf(delivery, 'delivery.in_doubt', { ...trouble, action, attempt_id: attempt.id }),
   ]
   if (!isOpen(delivery)) {
     const ends = dueAt > delivery.deadlineAt ? endFollowUps(delivery, trouble) : null
     return ends ?? { delivery: known, audits }
   }
-  const { memo } = withFailedSend({ ...delivery, memo: doubtful(delivery, action, startedAt) })
+  const { protocol } = withFailedSend({
+    ...delivery,
+    protocol: doubtful(delivery, action, startedAt),
+  })
   if (dueAt > delivery.deadlineAt) {
-    const failed = pastDeadline({ ...delivery, memo }, trouble, now)
+    const failed = pastDeadline({ ...delivery, protocol }, trouble, now)
     return { ...failed, audits: [...audits, ...failed.audits] }
   }
-  return { delivery: { ...known, wait: 'in_doubt', memo }, audits }
+  return { delivery: { ...known, wait: 'in_doubt', protocol }, audits }
 }
 
 /**
@@ -324,36 +310,35 @@ function putInDoubt(
  * it is looked for once more.
  */
 function doubtedAgain(delivery: Delivery): Delivery {
-  const { sought, ...memo } = delivery.memo
+  const { sought, ...protocol } = delivery.protocol
   if (sought === undefined) return delivery
   const { isTurn: _over, ...doubt } = sought
-  return { ...delivery, memo: { ...memo, doubt } }
+  return { ...delivery, protocol: { ...protocol, doubt } }
 }
 
-/** The oldest attempt that nobody answered is the one to look for. */
-function doubtful(delivery: Delivery, action: Attempt['action'], since: number): Delivery['memo'] {
-  const { memo } = delivery
-  const doubt = { action, since: memo.doubt?.since ?? since, looks: 0 }
-  return { ...memo, unsettled: true, doubt }
-}
-
-function suspectLoss(delivery: Delivery, trouble: Trouble, { now }: Circumstances): Told {
+function suspectLoss(delivery: Delivery, trouble: Trouble, { now }: Circumstances): DeliveryChange {
   const { code, text } = trouble
-  const memo = { ...delivery.memo, lost: { looks: 0 } }
-  const suspected: Delivery = { ...delivery, memo, errorCode: code, errorText: text, dueAt: now }
+  const protocol = { ...delivery.protocol, lost: { looks: 0 } }
+  const suspected: Delivery = {
+    ...delivery,
+    protocol,
+    errorCode: code,
+    errorText: text,
+    dueAt: now,
+  }
   return { delivery: isOpen(delivery) ? { ...suspected, wait: 'in_doubt' } : suspected, audits: [] }
 }
 
-function saveForTheEnd(delivery: Delivery, now: number): Told {
-  const data = { reason: 'status_limit', writes: delivery.memo.writes ?? 0 }
+function saveForTheEnd(delivery: Delivery, now: number): DeliveryChange {
+  const data = { reason: 'status_limit', writes: delivery.protocol.writes ?? 0 }
   return {
     delivery: close(delivery, 'SKIPPED', 'status_limit', now),
-    audits: [tell(delivery, 'delivery.skipped', data)],
+    audits: [auditOf(delivery, 'delivery.skipped', data)],
   }
 }
 
-function closeUnchanged(delivery: Delivery, hash: string, around: Circumstances): Told {
-  const { versionFence, versionSeq, memo } = delivery
+function closeUnchanged(delivery: Delivery, hash: string, around: Circumstances): DeliveryChange {
+  const { versionFence, versionSeq, protocol } = delivery
   const shown: Delivery = {
     ...delivery,
     announcedFence: versionFence,
@@ -361,9 +346,12 @@ function closeUnchanged(delivery: Delivery, hash: string, around: Circumstances)
     sentSeq: versionSeq,
     sentHash: hash,
     coalesced: 0,
-    memo: withShown(delivery, memo.settle === undefined ? withSettling(delivery, around) : memo),
+    protocol: withShown(
+      delivery,
+      protocol.settle === undefined ? withSettling(delivery, around) : protocol,
+    ),
   }
   const data = { versions: delivery.coalesced + 1, why: 'unchanged' }
-  const audits = [tell(delivery, 'delivery.coalesced', data)]
+  const audits = [auditOf(delivery, 'delivery.coalesced', data)]
   return { delivery: close(shown, 'SENT', null, around.now), audits }
 }

@@ -29,15 +29,6 @@ export const deliveryWaits = [
 ] as const
 export type DeliveryWait = (typeof deliveryWaits)[number]
 
-export const githubChannels = [
-  'github-comment',
-  'github-status',
-  'github-check',
-  'github-label',
-  'github-review',
-] as const
-export type ChannelName = (typeof githubChannels)[number]
-
 export type DeliveryKind = 'state' | 'message'
 
 export interface Delivery {
@@ -45,17 +36,21 @@ export interface Delivery {
   /** Raised by every write; the store's compare-and-set. */
   readonly rev: number
   readonly kind: DeliveryKind
-  readonly channel: ChannelName
+  /** By name: a newer program on this store may have channels that this one has not. */
+  readonly channel: string
   /** What it is about; unique. */
   readonly target: string
   /** `anchor`, `status`, `check`, or the name a run gave its own output. */
   readonly name: string
-  readonly runId: string
-  readonly subjectId: string
-  readonly repositoryId: string
+  /** The run that speaks, its subject and its repository; null where nothing of it is a run's. */
+  readonly runId: string | null
+  readonly subjectId: string | null
+  readonly repositoryId: string | null
   /** The pull request or issue. */
   readonly thread: number | null
   readonly sha: string | null
+  /** Where a message goes that is for a person or a program. */
+  readonly address: string | null
   /** What a marker names: the same for the same thing, whichever store computes it. */
   readonly markerKey: string
   readonly round: number
@@ -100,12 +95,12 @@ export interface Delivery {
   readonly sentAt: number | null
   /** When this claim was first shown: the older, the rarer its progress is. */
   readonly shownSince: number | null
-  /** GitHub's id of the comment, status, check run or review. */
+  /** The other side's id of it. */
   readonly providerId: string | null
   readonly providerUrl: string | null
   /** Versions that were replaced before they were sent, since the last one that was. */
   readonly coalesced: number
-  readonly memo: Memo
+  readonly protocol: ProtocolState
   readonly errorCode: string | null
   readonly errorText: string | null
   readonly createdAt: number
@@ -114,15 +109,15 @@ export interface Delivery {
   readonly closedAt: number | null
 }
 
-/** What the protocol has to remember between two steps. Nothing is ever looked up by it. */
-export interface Memo {
+/** What the publish protocol remembers between two steps. Nothing is ever looked up by it. */
+export interface ProtocolState {
   /** An attempt ended without an answer. */
   readonly doubt?: Doubt
   /** A doubt that was looked for and not found; doubted again if the next send is put off. */
   readonly sought?: Sought
   /** While it is looked at: it is a further message of its run, and will wait as one again. */
   readonly further?: true
-  /** GitHub said that what we edit is gone; how often we have seen it since. */
+  /** What we edit is said to be gone; how often we have seen it since. */
   readonly lost?: { readonly looks: number }
   /** Something may still arrive late: an equal content is not proof enough. */
   readonly unsettled?: true
@@ -141,7 +136,7 @@ export interface Memo {
   readonly recreatedFence?: number
   readonly recreatedFrom?: string
   readonly removedFence?: number
-  /** How often a commit status was written: GitHub takes so many and no more. */
+  /** How often it was written, where the other side takes so many and no more. */
   readonly writes?: number
   /** The claim whose run is shown again, because its successor showed nothing. */
   readonly givenBack?: number
@@ -149,7 +144,7 @@ export interface Memo {
   readonly saidThere?: readonly Said[]
   /** How often it was sent to no avail, looks not counted. */
   readonly failedSends?: number
-  /** How often GitHub refused it and did not say why. */
+  /** How often it was refused without a reason. */
   readonly unclear?: number
   /** How often it could not be prepared, or whoever prepared it did not come back. */
   readonly preparations?: number
@@ -192,7 +187,7 @@ export const attemptOutcomes = [
 export type AttemptOutcome = (typeof attemptOutcomes)[number]
 
 /** One try, stored before the request leaves: a crash leaves evidence. */
-export interface Attempt {
+export interface DeliveryAttempt {
   readonly id: string
   readonly deliveryId: string
   readonly action: AttemptAction

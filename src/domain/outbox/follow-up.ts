@@ -2,7 +2,8 @@
  * How a delivery closes, and what there is still to do about it after that: copies to remove, a
  * second one to look for, a late write to find.
  */
-import type { Appointment, Delivery, DeliveryStatus, Memo } from './delivery.ts'
+import type { ChannelDeclaration } from './channel-declaration.ts'
+import type { Appointment, Delivery, DeliveryStatus, ProtocolState } from './delivery.ts'
 import { isOpen } from './delivery.ts'
 import { priorities } from './priority.ts'
 import { deadlineFor, type PublishingRules } from './schedule.ts'
@@ -36,13 +37,13 @@ export function free(delivery: Delivery): Delivery {
 
 /** It has been prepared: whatever kept it from that is over. */
 export function withoutPreparations(delivery: Delivery): Delivery {
-  const { preparations: _over, ...memo } = delivery.memo
-  return { ...delivery, memo }
+  const { preparations: _over, ...protocol } = delivery.protocol
+  return { ...delivery, protocol }
 }
 
 /** As if it had never been tried. */
-export function untried(memo: Memo): Memo {
-  const { failedSends: _sends, unclear: _unclear, preparations: _preparations, ...rest } = memo
+export function untried(protocol: ProtocolState): ProtocolState {
+  const { failedSends: _sends, unclear: _unclear, preparations: _preparations, ...rest } = protocol
   return rest
 }
 
@@ -56,7 +57,7 @@ export function letGo(delivery: Delivery): Delivery {
 /** A closed one is due for what is left to do about it. */
 export function withDue(delivery: Delivery, now: number): Delivery {
   if (isOpen(delivery)) return delivery
-  const { surplus, scan, settle } = delivery.memo
+  const { surplus, scan, settle } = delivery.protocol
   const times = [
     ...(surplus !== undefined && surplus.length > 0 ? [now] : []),
     ...[scan, settle].flatMap((appointment) => appointment?.at ?? []),
@@ -65,8 +66,8 @@ export function withDue(delivery: Delivery, now: number): Delivery {
 }
 
 /** Something that was sent may come late, now or before the store was restored. */
-export function settles({ memo }: Pick<Delivery, 'memo'>): boolean {
-  return memo.unsettled === true || memo.restored !== undefined
+export function settles({ protocol }: Pick<Delivery, 'protocol'>): boolean {
+  return protocol.unsettled === true || protocol.restored !== undefined
 }
 
 /**
@@ -79,7 +80,7 @@ export function withTimeLeft(
   now: number,
   rules: PublishingRules,
 ): Delivery {
-  const [was, is] = [before, after].map(({ memo: { surplus, scan, settle } }) =>
+  const [was, is] = [before, after].map(({ protocol: { surplus, scan, settle } }) =>
     JSON.stringify([surplus, scan, settle]),
   )
   const isNew = isOpen(before) || was !== is
@@ -88,28 +89,26 @@ export function withTimeLeft(
   return { ...after, deadlineAt }
 }
 
-/** A second check run shows instead of the first, and stays under way for ever. */
-export function canStandTwice({ channel }: Pick<Delivery, 'channel'>): boolean {
-  return channel === 'github-comment' || channel === 'github-check'
-}
-
 /** Its newest version stands there. */
-export function withShown({ announces }: Delivery, memo: Memo): Memo {
-  const { showsWork: _before, ...rest } = memo
+export function withShown({ announces }: Delivery, protocol: ProtocolState): ProtocolState {
+  const { showsWork: _before, ...rest } = protocol
   return announces ? { ...rest, showsWork: true } : rest
 }
 
-/** One more stands there: GitHub takes so many statuses of a commit and context, and no more. */
-export function counted({ channel }: Delivery, memo: Memo): Memo {
-  return channel === 'github-status' ? { ...memo, writes: (memo.writes ?? 0) + 1 } : memo
+/** One more was written, where the other side takes so many of a target and no more. */
+export function counted(
+  { progressWritesMax }: Pick<ChannelDeclaration, 'progressWritesMax'>,
+  protocol: ProtocolState,
+): ProtocolState {
+  return progressWritesMax === null ? protocol : { ...protocol, writes: (protocol.writes ?? 0) + 1 }
 }
 
 /** Null drops the appointment. */
 export function withAppointment(
-  memo: Memo,
+  protocol: ProtocolState,
   key: 'scan' | 'settle',
   appointment: Appointment | null,
-): Memo {
-  const { [key]: _dropped, ...rest } = memo
+): ProtocolState {
+  const { [key]: _dropped, ...rest } = protocol
   return appointment === null ? rest : { ...rest, [key]: appointment }
 }

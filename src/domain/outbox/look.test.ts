@@ -1,44 +1,57 @@
 /** Goal: what a look at GitHub means: found, absent, gone, doubled, settled. */
 import { describe, expect, it } from 'vitest'
-import { aDelivery, around, aSentOne, now } from '../../../test/outbox/sample-delivery.ts'
+import { aDelivery, around, aroundOf, aSentOne, now } from '../../../test/outbox/sample-delivery.ts'
 import type { Delivery } from './delivery.ts'
 import { afterExamination, afterLook, afterScan, afterSettle } from './look.ts'
-import type { Seen } from './outcome.ts'
+import type { FoundOutput } from './outcome.ts'
 
-const seen = (providerId: string, current = true): Seen => ({ providerId, url: null, current })
+const seen = (providerId: string, current = true): FoundOutput => ({
+  providerId,
+  url: null,
+  current,
+})
 const types = ({ audits }: { readonly audits: readonly { readonly type: string }[] }) =>
   audits.map(({ type }) => type)
 
 describe('a look for what we may have sent', () => {
   const doubt = { action: 'create', since: now - 900, looks: 0 } as const
   const doubtful = (over: Partial<Delivery> = {}) =>
-    aDelivery({ wait: 'in_doubt', tries: 1, memo: { doubt, unsettled: true }, ...over })
-  const look = (standing: readonly Seen[], delivery = doubtful(), unverified = false) =>
-    afterLook(delivery, { what: 'looked', standing, unverified, hash: 'h', looks: 2 }, around)
+    aDelivery({ wait: 'in_doubt', tries: 1, protocol: { doubt, unsettled: true }, ...over })
+  const look = (found: readonly FoundOutput[], delivery = doubtful(), unverified = false) =>
+    afterLook(
+      delivery,
+      { what: 'looked', found, unverified, hash: 'h', looks: 2 },
+      aroundOf(delivery),
+    )
 
   it('found as it should be: it is sent, adopted, and read again later', () => {
-    const told = look([seen('7')])
-    expect(told.delivery).toMatchObject({
+    const change = look([seen('7')])
+    expect(change.delivery).toMatchObject({
       ...{ status: 'SENT', providerId: '7', sentFence: 10, sentSeq: 1, sentHash: 'h' },
-      memo: { unsettled: true, settle: { step: 0, at: now + 15_000 } },
+      protocol: { unsettled: true, settle: { step: 0, at: now + 15_000 } },
     })
-    expect(told.delivery.memo.doubt).toBeUndefined()
-    expect(types(told)).toEqual(['delivery.confirmed', 'run.anchor.adopted'])
+    expect(change.delivery.protocol.doubt).toBeUndefined()
+    expect(types(change)).toEqual(['delivery.confirmed', 'run.anchor.adopted'])
   })
 
   it('a check run that came late is closed, and the completed one stays as it is', () => {
     const check = aSentOne({ channel: 'github-check', name: 'check', providerId: '7' })
     const late = { ...seen('9', false), atWork: true }
-    const { delivery } = afterScan(check, [late, { ...seen('7'), atWork: false }], around)
+    const { delivery } = afterScan(check, [late, { ...seen('7'), atWork: false }], aroundOf(check))
     expect(delivery).toMatchObject({ status: 'PENDING', providerId: '9', dueAt: now })
-    expect(delivery.memo.surplus).toBeUndefined()
+    expect(delivery.protocol.surplus).toBeUndefined()
   })
 
   it('found as it should be by a first look: it is sent, and the audit says why', () => {
-    const check = { channel: 'github-check', name: 'check', providerId: null, memo: {} } as const
-    const told = look([seen('7')], aDelivery(check))
-    expect(told.delivery).toMatchObject({ status: 'SENT', providerId: '7' })
-    expect(types(told)).toEqual(['delivery.confirmed'])
+    const check = {
+      channel: 'github-check',
+      name: 'check',
+      providerId: null,
+      protocol: {},
+    } as const
+    const change = look([seen('7')], aDelivery(check))
+    expect(change.delivery).toMatchObject({ status: 'SENT', providerId: '7' })
+    expect(types(change)).toEqual(['delivery.confirmed'])
     expect(types(look([seen('7', false)], aDelivery(check)))).toEqual([])
   })
 
@@ -48,40 +61,40 @@ describe('a look for what we may have sent', () => {
   })
 
   it('found twice: the first is kept, the others are to be removed', () => {
-    expect(look([seen('7'), seen('9')]).delivery.memo.surplus).toEqual(['9'])
+    expect(look([seen('7'), seen('9')]).delivery.protocol.surplus).toEqual(['9'])
   })
 
   it('absent: looked for again after the delay, and only then sent again', () => {
     const once = look([]).delivery
     expect(once).toMatchObject({ wait: 'in_doubt', dueAt: now + 5000 })
-    expect(once.memo.doubt?.looks).toBe(1)
+    expect(once.protocol.doubt?.looks).toBe(1)
     const twice = look([], once).delivery
-    expect(twice).toMatchObject({ wait: 'due', dueAt: now, memo: { looked: true } })
-    expect(twice.memo.sought).toEqual({ ...doubt, looks: 1 })
-    expect(twice.memo.doubt).toBeUndefined()
+    expect(twice).toMatchObject({ wait: 'due', dueAt: now, protocol: { looked: true } })
+    expect(twice.protocol.sought).toEqual({ ...doubt, looks: 1 })
+    expect(twice.protocol.doubt).toBeUndefined()
     // It may still turn up: the target is not settled by this.
-    expect(twice.memo.unsettled).toBe(true)
+    expect(twice.protocol.unsettled).toBe(true)
   })
 
   it('by our author but signed by none of our keys: held for a person', () => {
-    const told = look([], doubtful(), true)
-    expect(told.delivery).toMatchObject({ status: 'PENDING', wait: 'held', dueAt: null })
-    expect(types(told)).toEqual(['delivery.in_doubt'])
+    const change = look([], doubtful(), true)
+    expect(change.delivery).toMatchObject({ status: 'PENDING', wait: 'held', dueAt: null })
+    expect(types(change)).toEqual(['delivery.in_doubt'])
   })
 
   it('an edit that nobody answered, of what is not there: it may be lost', () => {
-    const memo = { doubt: { ...doubt, action: 'edit' } as const, unsettled: true as const }
-    const { delivery } = look([], doubtful({ providerId: '7', memo }))
-    expect(delivery.memo).toMatchObject({ lost: { looks: 0 } })
+    const protocol = { doubt: { ...doubt, action: 'edit' } as const, unsettled: true as const }
+    const { delivery } = look([], doubtful({ providerId: '7', protocol }))
+    expect(delivery.protocol).toMatchObject({ lost: { looks: 0 } })
     expect(delivery.providerId).toBe('7')
   })
 })
 
 describe('what may be lost', () => {
-  const suspected = (memo: Delivery['memo'] = {}) =>
+  const suspected = (protocol: Delivery['protocol'] = {}) =>
     aSentOne({
       ...{ status: 'PENDING', closedAt: null, wait: 'in_doubt' },
-      memo: { lost: { looks: 0 }, ...memo },
+      protocol: { lost: { looks: 0 }, ...protocol },
     })
   const examine = (delivery: Delivery, there: boolean, placeIsThere = true) =>
     afterExamination(delivery, { what: 'examined', there, placeIsThere }, around)
@@ -89,50 +102,50 @@ describe('what may be lost', () => {
   it('gone twice, a delay apart, is made anew, once in a round', () => {
     const once = examine(suspected(), false).delivery
     expect(once).toMatchObject({ dueAt: now + 5000, providerId: '100' })
-    const told = examine(once, false)
-    expect(told.delivery).toMatchObject({
+    const change = examine(once, false)
+    expect(change.delivery).toMatchObject({
       ...{ status: 'PENDING', wait: 'due', providerId: null, sentHash: null },
-      memo: { recreatedFence: 10, recreatedFrom: '100' },
+      protocol: { recreatedFence: 10, recreatedFrom: '100' },
     })
-    expect(types(told)).toEqual(['run.anchor.lost'])
+    expect(types(change)).toEqual(['run.anchor.lost'])
   })
 
   it('gone again in the same round: a person wants it gone', () => {
-    const told = examine(suspected({ lost: { looks: 1 }, recreatedFence: 10 }), false)
-    expect(told.delivery).toMatchObject({ status: 'SKIPPED', reason: 'anchor_removed' })
-    expect(types(told)).toEqual(['run.anchor.lost', 'delivery.skipped'])
+    const change = examine(suspected({ lost: { looks: 1 }, recreatedFence: 10 }), false)
+    expect(change.delivery).toMatchObject({ status: 'SKIPPED', reason: 'anchor_removed' })
+    expect(types(change)).toEqual(['run.anchor.lost', 'delivery.skipped'])
     const earlier = examine(suspected({ lost: { looks: 1 }, recreatedFence: 9 }), false)
     expect(earlier.delivery.status).toBe('PENDING')
   })
 
   it('with its thread out of sight is FAILED, and nothing is made', () => {
-    const told = examine(suspected({ lost: { looks: 1 } }), false, false)
-    expect(told.delivery).toMatchObject({ status: 'FAILED', reason: 'not_found' })
-    expect(told.delivery.providerId).toBe('100')
+    const change = examine(suspected({ lost: { looks: 1 } }), false, false)
+    expect(change.delivery).toMatchObject({ status: 'FAILED', reason: 'not_found' })
+    expect(change.delivery.providerId).toBe('100')
   })
 
   it('there after all is edited again, later', () => {
     const { delivery } = examine(suspected(), true)
     expect(delivery).toMatchObject({ wait: 'backoff', tries: 1, providerId: '100' })
-    expect(delivery.memo.lost).toBeUndefined()
+    expect(delivery.protocol.lost).toBeUndefined()
   })
 })
 
 describe('a scan for a second one', () => {
-  const scanned = aSentOne({ memo: { scan: { step: 0, at: now }, unsettled: true } })
+  const scanned = aSentOne({ protocol: { scan: { step: 0, at: now }, unsettled: true } })
 
   it('finds one: looks once more, then no more', () => {
     const first = afterScan(scanned, [seen('100')], around).delivery
-    expect(first.memo.scan).toEqual({ step: 1, at: now + 15 * 60_000 })
+    expect(first.protocol.scan).toEqual({ step: 1, at: now + 15 * 60_000 })
     const last = afterScan(first, [seen('100')], around).delivery
-    expect(last.memo.scan).toBeUndefined()
+    expect(last.protocol.scan).toBeUndefined()
     expect(last.status).toBe('SENT')
   })
 
   it('finds two: the lower is brought up to date first, then the other goes', () => {
     const { delivery } = afterScan(scanned, [seen('90', false), seen('100')], around)
     expect(delivery).toMatchObject({ status: 'PENDING', providerId: '90', dueAt: now })
-    expect(delivery.memo.surplus).toEqual(['100'])
+    expect(delivery.protocol.surplus).toEqual(['100'])
     const current = afterScan(scanned, [seen('90'), seen('100')], around).delivery
     expect(current).toMatchObject({ status: 'SENT', providerId: '90', dueAt: now })
   })
@@ -140,56 +153,56 @@ describe('a scan for a second one', () => {
   it('finds a check run at work that came late: it shows instead, and is the one to close', () => {
     const check = { ...scanned, channel: 'github-check' as const }
     const [late, known] = [seen('120', false), seen('100')]
-    const standing = [
+    const found = [
       { ...late, atWork: true },
       { ...known, atWork: false },
     ]
-    const { delivery } = afterScan(check, standing, around)
+    const { delivery } = afterScan(check, found, aroundOf(check))
     expect(delivery).toMatchObject({ status: 'PENDING', providerId: '120', dueAt: now })
-    expect(delivery.memo.surplus).toBeUndefined()
+    expect(delivery.protocol.surplus).toBeUndefined()
   })
 })
 
 describe('settling', () => {
   const unsettled = (step: number, over: Partial<Delivery> = {}) =>
-    aSentOne({ memo: { unsettled: true, settle: { step, at: now } }, ...over })
+    aSentOne({ protocol: { unsettled: true, settle: { step, at: now } }, ...over })
 
   it('read three times as it should be: nothing late is to be feared', () => {
     const once = afterSettle(unsettled(0), [seen('100')], { ...around, now: now + 15_000 })
-    expect(once.delivery.memo.settle).toEqual({ step: 1, at: now + 120_000 })
-    expect(once.delivery.memo.unsettled).toBe(true)
+    expect(once.delivery.protocol.settle).toEqual({ step: 1, at: now + 120_000 })
+    expect(once.delivery.protocol.unsettled).toBe(true)
     const twice = afterSettle(once.delivery, [seen('100')], { ...around, now: now + 120_000 })
-    expect(twice.delivery.memo.settle).toEqual({ step: 2, at: now + 900_000 })
+    expect(twice.delivery.protocol.settle).toEqual({ step: 2, at: now + 900_000 })
     const thrice = afterSettle(twice.delivery, [seen('100')], { ...around, now: now + 900_000 })
-    expect(thrice.delivery.memo.unsettled).toBeUndefined()
+    expect(thrice.delivery.protocol.unsettled).toBeUndefined()
     expect(thrice.delivery).toMatchObject({ status: 'SENT', dueAt: null })
     expect(types(thrice)).toEqual(['delivery.settled'])
   })
 
   it('overwritten by something late: sent once more, although nothing changed', () => {
-    const told = afterSettle(unsettled(0), [seen('100', false)], around)
-    expect(told.delivery).toMatchObject({
+    const change = afterSettle(unsettled(0), [seen('100', false)], around)
+    expect(change.delivery).toMatchObject({
       ...{ status: 'PENDING', wait: 'due', dueAt: now, sentHash: null, versionSeq: 1 },
     })
-    expect(types(told)).toEqual(['delivery.retry_scheduled'])
+    expect(types(change)).toEqual(['delivery.retry_scheduled'])
   })
 
   it('a comment that is gone is examined before it is made anew', () => {
     const { delivery } = afterSettle(unsettled(0), [], around)
     expect(delivery).toMatchObject({ status: 'PENDING', wait: 'in_doubt', providerId: '100' })
-    expect(delivery.memo.lost).toEqual({ looks: 1 })
+    expect(delivery.protocol.lost).toEqual({ looks: 1 })
     expect(delivery.dueAt).toBe(now + around.rules.confirmDelayMs)
   })
 
   it('after a restore, a removed comment stays away; a status missing from a list is sent', () => {
     const restored = { laterKeys: [] }
-    const memo = { unsettled: true as const, restored, settle: { step: 0, at: now } }
-    const comment = afterSettle(unsettled(0, { memo, final: true }), [], around)
+    const protocol = { unsettled: true as const, restored, settle: { step: 0, at: now } }
+    const comment = afterSettle(unsettled(0, { protocol, final: true }), [], around)
     expect(comment.delivery).toMatchObject({ status: 'SENT', dueAt: null })
     const status = { channel: 'github-status', name: 'status', final: true } as const
-    const told = afterSettle(unsettled(0, { memo, ...status }), [], around)
-    expect(told.delivery).toMatchObject({ status: 'PENDING', wait: 'due', dueAt: now })
-    expect(types(told)).toEqual(['delivery.retry_scheduled'])
+    const change = afterSettle(unsettled(0, { protocol, ...status }), [], aroundOf(status))
+    expect(change.delivery).toMatchObject({ status: 'PENDING', wait: 'due', dueAt: now })
+    expect(types(change)).toEqual(['delivery.retry_scheduled'])
   })
 
   it('does not take up again what was given up', () => {
@@ -200,9 +213,9 @@ describe('settling', () => {
 })
 
 it('reads that settle keep their distance though the clock was set ahead', () => {
-  const memo = { settle: { step: 0, at: now }, unsettled: true as const }
-  const sent = aSentOne({ sentAt: now - 2 * 3_600_000, memo })
+  const protocol = { settle: { step: 0, at: now }, unsettled: true as const }
+  const sent = aSentOne({ sentAt: now - 2 * 3_600_000, protocol })
   const [first = 0, second = 0] = around.rules.settleAfterMs
   const { delivery } = afterSettle(sent, [seen('100')], around)
-  expect(delivery.memo.settle).toEqual({ step: 1, at: now + second - first })
+  expect(delivery.protocol.settle).toEqual({ step: 1, at: now + second - first })
 })

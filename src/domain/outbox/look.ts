@@ -1,8 +1,7 @@
 /** What a look at the other side means for a delivery: confirm, lost anchor, scan, settle. */
 import type { AuditDraft } from '../audit.ts'
-import type { AttemptAction, Delivery } from './delivery.ts'
+import type { AttemptAction, Delivery, Doubt } from './delivery.ts'
 import {
-  canStandTwice,
   close,
   counted,
   reopen,
@@ -11,8 +10,8 @@ import {
   withDue,
   withShown,
 } from './follow-up.ts'
-import type { Circumstances, Finding, Seen, Told } from './outcome.ts'
-import { tell } from './outcome.ts'
+import type { Circumstances, DeliveryChange, Finding, FoundOutput, Trouble } from './outcome.ts'
+import { auditOf } from './outcome.ts'
 import { isUnsaid } from './restored.ts'
 import { backoffMs, retryRulesOf, scanAt, settleAt } from './schedule.ts'
 import { exhausted, isExhausted } from './setback.ts'
@@ -26,18 +25,18 @@ export function afterLook(
   delivery: Delivery,
   look: Extract<Finding, { what: 'looked' }>,
   around: Circumstances,
-): Told {
+): DeliveryChange {
   const { now } = around
-  if (look.unverified) return hold(delivery)
-  const [kept, ...copies] = look.standing
+  if (look.unverified) return hold(delivery, unsigned)
+  const [kept, ...copies] = look.found
   if (kept !== undefined) return adopt(delivery, kept, inTheWay(copies), look.hash, around)
-  const { doubt, ...memo } = delivery.memo
+  const { doubt, ...protocol } = delivery.protocol
   if (doubt === undefined) {
-    const looked = { ...delivery, memo: { ...memo, looked: true as const } }
+    const looked = { ...delivery, protocol: { ...protocol, looked: true as const } }
     return { delivery: { ...looked, wait: 'due', dueAt: now }, audits: [] }
   }
-  // A label that is not there has not been set yet; nobody need have taken it off.
-  if (doubt.action === 'edit' && delivery.channel !== 'github-label') return missed(delivery, now)
+  // A value that is not there has not been set yet; nobody need have taken it off.
+  if (doubt.action === 'edit' && around.channel.replacedBy !== 'set') return missed(delivery, now)
   const looks = doubt.looks + 1
   if (looks < look.looks) {
     const { rules, jitter } = around
@@ -45,21 +44,43 @@ export function afterLook(
       rules.confirmDelayMs,
       backoffMs(delivery.tries, jitter, retryRulesOf(delivery, rules)),
     )
-    const again = { ...delivery, memo: { ...memo, doubt: { ...doubt, looks } } }
+    const again = { ...delivery, protocol: { ...protocol, doubt: { ...doubt, looks } } }
     // A first failure is looked for after the set delay; only further ones take longer.
     const dueAt = now + (delivery.tries <= 1 ? rules.confirmDelayMs : waitMs)
     return { delivery: { ...again, dueAt }, audits: [] }
   }
-  if (isExhausted(delivery, around.rules)) return exhausted(delivery, notThere, around)
-  // Not there, however long we looked: it may be sent again.
-  const sought = { ...doubt, ...(look.isTurn === true && { isTurn: true as const }) }
-  const sent = { ...delivery, memo: { ...memo, looked: true as const, sought } }
-  const known = searched(sent, doubt.action, around)
-  return { delivery: { ...known, wait: 'due', dueAt: now }, audits: [] }
+  return sendAgain(delivery, doubt, look.isTurn === true, around)
 }
 
-/** A check run that is completed stays as it ended: it says of no work that it goes on. */
-function inTheWay(copies: readonly Seen[]): readonly Seen[] {
+/** Not there, however long we looked: it may be sent again. */
+function sendAgain(
+  delivery: Delivery,
+  doubt: Doubt,
+  isTurn: boolean,
+  around: Circumstances,
+): DeliveryChange {
+  if (isExhausted(delivery, around.rules)) return exhausted(delivery, notThere, around)
+  const { doubt: _looked, ...protocol } = delivery.protocol
+  const sought = { ...doubt, ...(isTurn && { isTurn: true as const }) }
+  const sent = { ...delivery, protocol: { ...protocol, looked: true as const, sought } }
+  const known = searched(sent, doubt.action, around)
+  return { delivery: { ...known, wait: 'due', dueAt: around.now }, audits: [] }
+}
+
+/** Its channel cannot be looked at, and has it sent again without an answer. */
+export function sendUnconfirmed(delivery: Delivery, around: Circumstances): DeliveryChange {
+  const { doubt } = delivery.protocol
+  if (doubt === undefined) return { delivery: { ...delivery, dueAt: around.now }, audits: [] }
+  return sendAgain(delivery, doubt, false, around)
+}
+
+/** Its channel cannot be looked at: a person says whether it arrived. */
+export function holdInDoubt(delivery: Delivery): DeliveryChange {
+  return hold(delivery, { code: 'in_doubt', text: 'it may have arrived; nobody can look' })
+}
+
+/** One that is completed stays as it ended: it says of no work that it goes on. */
+function inTheWay(copies: readonly FoundOutput[]): readonly FoundOutput[] {
   return copies.filter(({ atWork }) => atWork !== false)
 }
 
@@ -69,18 +90,18 @@ const notThere = { code: 'not_there', text: 'it was looked for and is not there'
 function searched(
   delivery: Delivery,
   action: AttemptAction,
-  { now, rules }: Circumstances,
+  { now, rules, channel }: Circumstances,
 ): Delivery {
   const at = scanAt(0, now, rules)
-  if (action !== 'create' || !canStandTwice(delivery) || at === null) return delivery
-  return { ...delivery, memo: withAppointment(delivery.memo, 'scan', { step: 0, at }) }
+  if (action !== 'create' || channel.keptCopy === null || at === null) return delivery
+  return { ...delivery, protocol: withAppointment(delivery.protocol, 'scan', { step: 0, at }) }
 }
 
 /** An edit nobody answered, and what it was to edit is not there. */
-function missed(delivery: Delivery, now: number): Told {
-  const { doubt: _doubt, ...memo } = delivery.memo
+function missed(delivery: Delivery, now: number): DeliveryChange {
+  const { doubt: _doubt, ...protocol } = delivery.protocol
   return {
-    delivery: { ...delivery, memo: { ...memo, lost: { looks: 0 } }, dueAt: now },
+    delivery: { ...delivery, protocol: { ...protocol, lost: { looks: 0 } }, dueAt: now },
     audits: [],
   }
 }
@@ -89,28 +110,30 @@ function missed(delivery: Delivery, now: number): Told {
 export const unverifiedMarker = 'unverified_marker'
 
 /** Somebody wrote our key under our name, and no key of ours signed it: a person has to look. */
-function hold(delivery: Delivery): Told {
-  const data = { code: unverifiedMarker, text: 'a comment of ours has a marker nobody signed' }
+const unsigned = { code: unverifiedMarker, text: 'a comment of ours has a marker nobody signed' }
+
+function hold(delivery: Delivery, { code, text }: Trouble): DeliveryChange {
   const held: Delivery = {
     ...delivery,
     wait: 'held',
     dueAt: null,
-    errorCode: data.code,
-    errorText: data.text,
+    errorCode: code,
+    errorText: text,
   }
-  return { delivery: held, audits: [tell(delivery, 'delivery.in_doubt', data)] }
+  return { delivery: held, audits: [auditOf(delivery, 'delivery.in_doubt', { code, text })] }
 }
 
 function adopt(
   delivery: Delivery,
-  kept: Seen,
-  copies: readonly Seen[],
+  kept: FoundOutput,
+  copies: readonly FoundOutput[],
   hash: string,
   around: Circumstances,
-): Told {
+): DeliveryChange {
   const { now } = around
-  const { doubt, sought: _sought, lost: _lost, ...memo } = delivery.memo
-  const found = delivery.providerId === kept.providerId ? memo : counted(delivery, memo)
+  const { doubt, sought: _sought, lost: _lost, ...protocol } = delivery.protocol
+  const found =
+    delivery.providerId === kept.providerId ? protocol : counted(around.channel, protocol)
   const surplus = copies.map(({ providerId }) => providerId)
   const known: Delivery = {
     ...delivery,
@@ -119,12 +142,16 @@ function adopt(
     announcedFence: delivery.versionFence,
     // The look may have been for an older version: what stands there may be the newer one's words.
     sentHash: kept.hash ?? delivery.sentHash,
-    memo: { ...found, looked: true, ...(surplus.length > 0 && { surplus }) },
+    protocol: { ...found, looked: true, ...(surplus.length > 0 && { surplus }) },
   }
   const audits = adoptAudits(delivery, kept, doubt !== undefined)
   if (!kept.current && doubt !== undefined && isExhausted(delivery, around.rules)) {
-    const told = exhausted(known, { code: 'not_current', text: 'it shows something older' }, around)
-    return { ...told, audits: [...audits, ...told.audits] }
+    const change = exhausted(
+      known,
+      { code: 'not_current', text: 'it shows something older' },
+      around,
+    )
+    return { ...change, audits: [...audits, ...change.audits] }
   }
   if (!kept.current) return { delivery: { ...known, wait: 'due', dueAt: now }, audits }
   const { versionFence, versionSeq } = delivery
@@ -138,24 +165,27 @@ function adopt(
     coalesced: 0,
     errorCode: null,
     errorText: null,
-    memo: withShown(known, withoutSends(withSettling(known, around))),
+    protocol: withShown(known, withoutSends(withSettling(known, around))),
   }
   return { delivery: close(shown, 'SENT', null, now), audits }
 }
 
-function withoutSends(memo: Delivery['memo']): Delivery['memo'] {
-  const { failedSends: _sends, unclear: _unclear, ...rest } = memo
+function withoutSends(protocol: Delivery['protocol']): Delivery['protocol'] {
+  const { failedSends: _sends, unclear: _unclear, ...rest } = protocol
   return rest
 }
 
 /** What may come late, now or since a restore, is read again. */
-export function withSettling(delivery: Delivery, { now, rules }: Circumstances): Delivery['memo'] {
+export function withSettling(
+  delivery: Delivery,
+  { now, rules }: Circumstances,
+): Delivery['protocol'] {
   const at = settleAt(0, now, rules)
   const isRead = settles(delivery) && delivery.kind === 'state' && at !== null
-  return isRead ? withAppointment(delivery.memo, 'settle', { step: 0, at }) : delivery.memo
+  return isRead ? withAppointment(delivery.protocol, 'settle', { step: 0, at }) : delivery.protocol
 }
 
-function adoptAudits(delivery: Delivery, kept: Seen, wasInDoubt: boolean): AuditDraft[] {
+function adoptAudits(delivery: Delivery, kept: FoundOutput, wasInDoubt: boolean): AuditDraft[] {
   const data = { provider_id: kept.providerId, current: kept.current }
   const isNew = delivery.providerId !== kept.providerId
   const isAdopted = isNew && delivery.name === 'anchor'
@@ -163,8 +193,8 @@ function adoptAudits(delivery: Delivery, kept: Seen, wasInDoubt: boolean): Audit
   const isConfirmed = wasInDoubt || (kept.current && !isAdopted)
   const adopted = { comment_id: kept.providerId, url: kept.url, old_id: delivery.providerId }
   return [
-    ...(isConfirmed ? [tell(delivery, 'delivery.confirmed', data)] : []),
-    ...(isAdopted ? [tell(delivery, 'run.anchor.adopted', adopted)] : []),
+    ...(isConfirmed ? [auditOf(delivery, 'delivery.confirmed', data)] : []),
+    ...(isAdopted ? [auditOf(delivery, 'run.anchor.adopted', adopted)] : []),
   ]
 }
 
@@ -173,157 +203,168 @@ export function afterExamination(
   delivery: Delivery,
   { there, placeIsThere }: Extract<Finding, { what: 'examined' }>,
   { now, rules, jitter }: Circumstances,
-): Told {
-  const { lost, ...memo } = delivery.memo
+): DeliveryChange {
+  const { lost, ...protocol } = delivery.protocol
   if (there) {
     const tries = delivery.tries + 1
     const dueAt = now + backoffMs(tries, jitter, retryRulesOf(delivery, rules))
-    if (dueAt > delivery.deadlineAt) return neverEdited({ ...delivery, memo }, now)
-    return { delivery: { ...delivery, memo, tries, wait: 'backoff', dueAt }, audits: [] }
+    if (dueAt > delivery.deadlineAt) return neverEdited({ ...delivery, protocol }, now)
+    return { delivery: { ...delivery, protocol, tries, wait: 'backoff', dueAt }, audits: [] }
   }
   if (!placeIsThere) {
     const data = { reason: 'not_found', text: 'neither it nor its thread can be seen' }
-    const failed = close({ ...delivery, memo, errorCode: 'not_found' }, 'FAILED', 'not_found', now)
-    return { delivery: failed, audits: [tell(delivery, 'delivery.failed', data)] }
+    const failed = close(
+      { ...delivery, protocol, errorCode: 'not_found' },
+      'FAILED',
+      'not_found',
+      now,
+    )
+    return { delivery: failed, audits: [auditOf(delivery, 'delivery.failed', data)] }
   }
   const looks = (lost?.looks ?? 0) + 1
   if (looks < looksBeforeLost) {
     const dueAt = now + rules.confirmDelayMs
-    return { delivery: { ...delivery, memo: { ...memo, lost: { looks } }, dueAt }, audits: [] }
+    return {
+      delivery: { ...delivery, protocol: { ...protocol, lost: { looks } }, dueAt },
+      audits: [],
+    }
   }
-  return isLost({ ...delivery, memo }, now)
+  return isLost({ ...delivery, protocol }, now)
 }
 
 /** It is there, and yet GitHub says of every edit that it is not: we may not change it. */
-function neverEdited(delivery: Delivery, now: number): Told {
+function neverEdited(delivery: Delivery, now: number): DeliveryChange {
   const data = { reason: 'deadline', code: delivery.errorCode, text: delivery.errorText }
   return {
     delivery: close(delivery, 'FAILED', 'deadline', now),
-    audits: [tell(delivery, 'delivery.failed', data)],
+    audits: [auditOf(delivery, 'delivery.failed', data)],
   }
 }
 
-function isLost(delivery: Delivery, now: number): Told {
-  const { providerId, versionFence, memo } = delivery
+function isLost(delivery: Delivery, now: number): DeliveryChange {
+  const { providerId, versionFence, protocol } = delivery
   const lost =
     delivery.name === 'anchor'
-      ? [tell(delivery, 'run.anchor.lost', { comment_id: providerId })]
+      ? [auditOf(delivery, 'run.anchor.lost', { comment_id: providerId })]
       : []
   const without = { ...delivery, providerId: null, providerUrl: null, sentHash: null }
-  if (memo.recreatedFence === versionFence) {
-    const gone = { ...without, memo: { ...memo, removedFence: versionFence } }
+  if (protocol.recreatedFence === versionFence) {
+    const gone = { ...without, protocol: { ...protocol, removedFence: versionFence } }
     const data = { reason: 'anchor_removed', comment_id: providerId }
     return {
       delivery: close(gone, 'SKIPPED', 'anchor_removed', now),
-      audits: [...lost, tell(delivery, 'delivery.skipped', data)],
+      audits: [...lost, auditOf(delivery, 'delivery.skipped', data)],
     }
   }
   const recreated = providerId === null ? {} : { recreatedFrom: providerId }
-  const known = { ...memo, looked: true as const, recreatedFence: versionFence, ...recreated }
-  return { delivery: reopen({ ...without, memo: known }, now), audits: lost }
+  const known = { ...protocol, looked: true as const, recreatedFence: versionFence, ...recreated }
+  return { delivery: reopen({ ...without, protocol: known }, now), audits: lost }
 }
 
 /** Rule 6: of two the lower id is kept and brought up to date, then the other removed. */
 export function afterScan(
   delivery: Delivery,
-  standing: readonly Seen[],
+  found: readonly FoundOutput[],
   { now, rules }: Circumstances,
-): Told {
-  const [kept, ...others] = standing
+): DeliveryChange {
+  const [kept, ...others] = found
   const copies = inTheWay(others)
-  const step = (delivery.memo.scan?.step ?? 0) + 1
+  const step = (delivery.protocol.scan?.step ?? 0) + 1
   const at = scanAt(step, now, rules)
-  const memo = withAppointment(delivery.memo, 'scan', at === null ? null : { step, at })
-  // A newer check run shows instead of the one that we know, though that is completed.
+  const protocol = withAppointment(delivery.protocol, 'scan', at === null ? null : { step, at })
+  // A newer one shows instead of the one that we know, though that is completed.
   const isAnother = others.length > 0 && kept?.providerId !== delivery.providerId
   if (kept === undefined || (copies.length === 0 && !isAnother)) {
-    return { delivery: withDue({ ...delivery, memo }, now), audits: [] }
+    return { delivery: withDue({ ...delivery, protocol }, now), audits: [] }
   }
   const surplus = copies.map(({ providerId }) => providerId)
-  const found: Delivery = {
+  const known: Delivery = {
     ...delivery,
     providerId: kept.providerId,
     providerUrl: kept.url ?? delivery.providerUrl,
-    memo: { ...memo, ...(surplus.length > 0 && { surplus }) },
+    protocol: { ...protocol, ...(surplus.length > 0 && { surplus }) },
   }
   if (kept.current || delivery.kind === 'message') {
-    return { delivery: withDue(found, now), audits: [] }
+    return { delivery: withDue(known, now), audits: [] }
   }
-  return { delivery: reopened(found, now), audits: [] }
+  return { delivery: reopened(known, now), audits: [] }
 }
 
 /** Read twice after the last success, it shows the newest version: nothing late is to be feared. */
 export function afterSettle(
   delivery: Delivery,
-  standing: readonly Seen[],
-  { now, rules }: Circumstances,
-): Told {
-  if (isGivenUp(delivery)) return afterReading(delivery, standing, now)
-  const shown = standing.at(-1)
-  const wasReadAgain = delivery.memo.restored !== undefined
-  const mayBeRemoved = shown === undefined && wasReadAgain && canBeRemoved(delivery)
+  found: readonly FoundOutput[],
+  { now, rules, channel }: Circumstances,
+): DeliveryChange {
+  if (isGivenUp(delivery)) return afterReading(delivery, found, now)
+  const shown = found.at(-1)
+  const wasReadAgain = delivery.protocol.restored !== undefined
+  const mayBeRemoved = shown === undefined && wasReadAgain && channel.peopleCanRemove
   if (mayBeRemoved && delivery.final) return settled(delivery, false, now)
-  if (shown === undefined && delivery.channel === 'github-comment') {
-    const lost = { ...delivery.memo, lost: { looks: 1 } }
-    const memo = withAppointment(lost, 'settle', null)
-    const gone = { ...reopened({ ...delivery, memo }, now), wait: 'in_doubt' as const }
+  const isLostThere = channel.peopleCanRemove && channel.replacedBy === 'edit'
+  if (shown === undefined && isLostThere) {
+    const lost = { ...delivery.protocol, lost: { looks: 1 } }
+    const protocol = withAppointment(lost, 'settle', null)
+    const gone = { ...reopened({ ...delivery, protocol }, now), wait: 'in_doubt' as const }
     return { delivery: { ...gone, dueAt: now + rules.confirmDelayMs }, audits: [] }
   }
-  const rewrites = (delivery.memo.rewrites ?? 0) + 1
+  const rewrites = (delivery.protocol.rewrites ?? 0) + 1
   if (shown?.current !== true && rewrites <= rewritesMax) {
-    const memo = { ...withAppointment(delivery.memo, 'settle', null), rewrites }
+    const protocol = { ...withAppointment(delivery.protocol, 'settle', null), rewrites }
     const data = { code: 'not_shown', text: 'it does not show the newest version' }
     return {
-      delivery: reopened({ ...delivery, ...standingId(delivery, shown), memo }, now),
-      audits: [tell(delivery, 'delivery.retry_scheduled', data)],
+      delivery: reopened({ ...delivery, ...foundId(delivery, shown), protocol }, now),
+      audits: [auditOf(delivery, 'delivery.retry_scheduled', data)],
     }
   }
-  const step = (delivery.memo.settle?.step ?? 0) + 1
+  const step = (delivery.protocol.settle?.step ?? 0) + 1
   const at = settleAt(step, delivery.sentAt ?? now, rules)
   // Not all at once after a clock that was set ahead: what comes late comes by GitHub's time.
   const { [step - 1]: before = 0, [step]: next = 0 } = rules.settleAfterMs
   const pauseMs = next - before
   if (at !== null && shown?.current === true) {
-    const memo = withAppointment(delivery.memo, 'settle', { step, at: Math.max(at, now + pauseMs) })
-    return { delivery: withDue({ ...delivery, memo }, now), audits: [] }
+    const protocol = withAppointment(delivery.protocol, 'settle', {
+      step,
+      at: Math.max(at, now + pauseMs),
+    })
+    return { delivery: withDue({ ...delivery, protocol }, now), audits: [] }
   }
   return settled(delivery, shown?.current === true, now)
 }
 
-/** By a person. A status and a check run stay for good: a list without them is not up to date. */
-function canBeRemoved({ channel }: Delivery): boolean {
-  return channel === 'github-comment' || channel === 'github-label'
-}
-
 /** Given up, it stays so; but what a restored store finds at work there is closed. */
-function afterReading(delivery: Delivery, standing: readonly Seen[], now: number): Told {
-  const { restored, ...memo } = withAppointment(delivery.memo, 'settle', null)
-  const shown = standing.find(({ atWork, current }) => atWork ?? !current)
+function afterReading(
+  delivery: Delivery,
+  found: readonly FoundOutput[],
+  now: number,
+): DeliveryChange {
+  const { restored, ...protocol } = withAppointment(delivery.protocol, 'settle', null)
+  const shown = found.find(({ atWork, current }) => atWork ?? !current)
   if (restored === undefined || !isUnsaid(delivery) || shown === undefined) {
-    return { delivery: withDue({ ...delivery, memo }, now), audits: [] }
+    return { delivery: withDue({ ...delivery, protocol }, now), audits: [] }
   }
   const { providerId, url: providerUrl } = shown
   const data = { code: 'not_shown', text: 'it shows work under way' }
   return {
-    delivery: sendAnew({ ...delivery, memo, providerId, providerUrl }, now),
-    audits: [tell(delivery, 'delivery.retry_scheduled', data)],
+    delivery: sendAnew({ ...delivery, protocol, providerId, providerUrl }, now),
+    audits: [auditOf(delivery, 'delivery.retry_scheduled', data)],
   }
 }
 
 /** After a restore it may be another one that shows: a later round's, which nobody would close. */
-function standingId(delivery: Delivery, shown: Seen | undefined): Partial<Delivery> {
-  if (shown === undefined || delivery.memo.restored === undefined) return {}
+function foundId(delivery: Delivery, shown: FoundOutput | undefined): Partial<Delivery> {
+  if (shown === undefined || delivery.protocol.restored === undefined) return {}
   return { providerId: shown.providerId, providerUrl: shown.url ?? delivery.providerUrl }
 }
 
 /** What was removed while nobody knew of it stays away: whoever removed it saw how it ended. */
-function settled(delivery: Delivery, shows: boolean, now: number): Told {
-  const cleared = withAppointment(delivery.memo, 'settle', null)
-  const { unsettled: _unsettled, rewrites: _rewrites, restored: _restored, ...memo } = cleared
+function settled(delivery: Delivery, shows: boolean, now: number): DeliveryChange {
+  const cleared = withAppointment(delivery.protocol, 'settle', null)
+  const { unsettled: _unsettled, rewrites: _rewrites, restored: _restored, ...protocol } = cleared
   const data = { provider_id: delivery.providerId, shows }
   return {
-    delivery: withDue({ ...delivery, memo }, now),
-    audits: [tell(delivery, 'delivery.settled', data)],
+    delivery: withDue({ ...delivery, protocol }, now),
+    audits: [auditOf(delivery, 'delivery.settled', data)],
   }
 }
 

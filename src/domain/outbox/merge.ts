@@ -1,13 +1,14 @@
 /**
  * Two deliveries turned out to have one target, because two names were one repository. The newer
- * version stands; whatever the other one may have left on GitHub is the standing one's to find.
+ * version is kept; whatever the other one may have left on GitHub is the kept one's to find.
  */
-import { unsettled } from './advance.ts'
-import type { Attempt, Delivery } from './delivery.ts'
+import { unsettled } from './interrupted.ts'
+import type { ChannelDeclaration } from './channel-declaration.ts'
+import type { Delivery, DeliveryAttempt } from './delivery.ts'
 import { isOpen } from './delivery.ts'
-import { canStandTwice, close, free, letGo, reopen, settles, withDue } from './follow-up.ts'
+import { close, free, letGo, reopen, settles, withDue } from './follow-up.ts'
 import type { Circumstances } from './outcome.ts'
-import { isOwnStatus, saidIn, withSaid } from './said-there.ts'
+import { isGivenBack, saidIn, withSaid } from './said-there.ts'
 
 export interface Merged {
   readonly winner: Delivery
@@ -18,13 +19,14 @@ export interface Merged {
 export function mergeDeliveries(
   winner: Delivery,
   loser: Delivery,
-  underWay: Attempt | null,
+  underWay: DeliveryAttempt | null,
   around: Circumstances,
 ): Merged {
   const { now } = around
   const closed = close(free(loser), 'SKIPPED', 'target_taken', now)
   const target = `${winner.target}${copyMark(loser)}`
-  const one = heardToo({ ...winner, ...oneOfTwo(winner, loser, now) }, loser)
+  const { channel } = around
+  const one = heardToo({ ...winner, ...oneOfTwo(winner, loser, around) }, loser, channel)
   const since = createdUnanswered(loser, underWay)
   const opened = saysItsEnd(outOfHand(winner, one, now), loser, since, now)
   const kept = withDue(closesToo(opened, loser), now)
@@ -33,9 +35,9 @@ export function mergeDeliveries(
       since !== null
         ? inDoubtToo(kept, since, around)
         : settles(loser)
-          ? unsettled(kept, loser.memo.scan !== undefined, around)
+          ? unsettled(kept, loser.protocol.scan !== undefined, around)
           : kept,
-    loser: { ...closed, announces: false, memo: {}, dueAt: null, target },
+    loser: { ...closed, announces: false, protocol: {}, dueAt: null, target },
   }
 }
 
@@ -48,21 +50,21 @@ export function givenUpTarget(delivery: Pick<Delivery, 'id' | 'target'>): string
 }
 
 /** What the loser shows as under way is the winner's to close, even if it never shows its own. */
-function closesToo(winner: Delivery, { memo }: Delivery): Delivery {
+function closesToo(winner: Delivery, { protocol }: Delivery): Delivery {
   const isShown = winner.announcedFence === winner.versionFence
-  if (memo.showsWork !== true || isShown) return winner
-  return { ...winner, memo: { ...winner.memo, showsWork: true } }
+  if (protocol.showsWork !== true || isShown) return winner
+  return { ...winner, protocol: { ...winner.protocol, showsWork: true } }
 }
 
 /** It ended unshown, and said nothing. Where the other may stand as under way, its end is said. */
 function saysItsEnd(
   winner: Delivery,
-  { memo }: Delivery,
+  { protocol }: Delivery,
   createdSince: number | null,
   now: number,
 ): Delivery {
   const isSilent = winner.status === 'SKIPPED' && winner.reason === 'never_announced'
-  if (!isSilent || (memo.showsWork !== true && createdSince === null)) return winner
+  if (!isSilent || (protocol.showsWork !== true && createdSince === null)) return winner
   return reopen(winner, now)
 }
 
@@ -76,38 +78,45 @@ function outOfHand(before: Delivery, merged: Delivery, now: number): Delivery {
 }
 
 /** What others said at the loser's place, and it itself, may have to be shown again. */
-function heardToo(winner: Delivery, loser: Delivery): Delivery {
-  if (!isOwnStatus(winner)) return winner
-  const said = [...(loser.memo.saidThere ?? []), saidIn(loser)]
+function heardToo(winner: Delivery, loser: Delivery, channel: ChannelDeclaration): Delivery {
+  if (!isGivenBack(channel, winner)) return winner
+  const said = [...(loser.protocol.saidThere ?? []), saidIn(loser)]
   const others = said.filter(({ runId }) => runId !== winner.runId)
-  return { ...winner, memo: others.reduce(withSaid, winner.memo) }
+  return { ...winner, protocol: others.reduce(withSaid, winner.protocol) }
 }
 
-function oneOfTwo(winner: Delivery, loser: Delivery, now: number): Partial<Delivery> {
-  if (winner.channel === 'github-comment') return oneComment(winner, loser, now)
-  // GitHub shows the last one said: as long as it is the loser's, it is not said again.
-  if (winner.channel === 'github-status') return { sentHash: winner.sentHash ?? loser.sentHash }
-  const isTaken = winner.channel === 'github-check' && winner.providerId === null
+function oneOfTwo(
+  winner: Delivery,
+  loser: Delivery,
+  { channel, now }: Circumstances,
+): Partial<Delivery> {
+  if (channel.keptCopy === 'oldest') return oldestOfTwo(winner, loser, now)
+  // The last one said shows: as long as it is the loser's, it is not said again.
+  if (channel.replacedBy === 'create') return { sentHash: winner.sentHash ?? loser.sentHash }
+  const isTaken = channel.keptCopy === 'newest' && winner.providerId === null
   const { providerId, providerUrl } = loser
   return isTaken ? { providerId, providerUrl, sentHash: null } : {}
 }
 
 /** Rule 6: of two comments the lower id stays, and is brought up to date before the other goes. */
-function oneComment(winner: Delivery, loser: Delivery, now: number): Partial<Delivery> {
+function oldestOfTwo(winner: Delivery, loser: Delivery, now: number): Partial<Delivery> {
   if (loser.providerId === null) return {}
   const ids = [winner.providerId, loser.providerId].filter((id) => id !== null)
   const [lower = loser.providerId, ...copies] = ids.toSorted((a, b) => Number(a) - Number(b))
-  const surplus = [...copies, ...(winner.memo.surplus ?? []), ...(loser.memo.surplus ?? [])]
-  const memo = surplus.length === 0 ? winner.memo : { ...winner.memo, surplus }
-  const kept = { providerId: lower, sentHash: null, memo }
+  const surplus = [...copies, ...(winner.protocol.surplus ?? []), ...(loser.protocol.surplus ?? [])]
+  const protocol = surplus.length === 0 ? winner.protocol : { ...winner.protocol, surplus }
+  const kept = { providerId: lower, sentHash: null, protocol }
   if (lower === winner.providerId || winner.status !== 'SENT') return kept
   return reopen({ ...winner, ...kept }, now)
 }
 
 /** When the loser began a create that nobody has answered. */
-function createdUnanswered({ memo }: Delivery, underWay: Attempt | null): number | null {
+function createdUnanswered(
+  { protocol }: Delivery,
+  underWay: DeliveryAttempt | null,
+): number | null {
   const times = [
-    ...(memo.doubt?.action === 'create' ? [memo.doubt.since] : []),
+    ...(protocol.doubt?.action === 'create' ? [protocol.doubt.since] : []),
     ...(underWay?.action === 'create' ? [underWay.startedAt] : []),
   ]
   return times.length === 0 ? null : Math.min(...times)
@@ -122,15 +131,16 @@ function inDoubtToo(winner: Delivery, since: number, around: Circumstances): Del
   const older = { ...winner, createdAt: Math.min(winner.createdAt, since) }
   const searched = unsettled(older, true, around)
   const creates = isOpen(winner) && winner.providerId === null && winner.wait !== 'held'
-  const looksFirst = canStandTwice(winner) || winner.channel === 'github-status'
+  const { channel } = around
+  const looksFirst = channel.keptCopy !== null || channel.replacedBy === 'create'
   if (!creates || winner.attemptId !== null || !looksFirst) return searched
-  const { doubt } = searched.memo
+  const { doubt } = searched.protocol
   const oldest = Math.min(doubt?.since ?? since, since)
   return {
     // Whoever is about to create it has to look instead.
     ...free(searched),
     wait: 'in_doubt',
     dueAt: around.now,
-    memo: { ...searched.memo, doubt: { action: 'create', since: oldest, looks: 0 } },
+    protocol: { ...searched.protocol, doubt: { action: 'create', since: oldest, looks: 0 } },
   }
 }

@@ -14,41 +14,48 @@ export function sendAgain(delivery: Delivery, now: number, rules: PublishingRule
   const wanted = { changedAt: now, deadlineAt, tries: 0 }
   if (isOpen(delivery) && isLeased(delivery, now)) return { ...delivery, ...wanted }
   if (delivery.wait === 'order') return { ...delivery, ...wanted, dueAt: deadlineAt }
-  const { doubt: _doubt, lost: _lost, removedFence: _removed, ...memo } = untried(delivery.memo)
+  const {
+    doubt: _doubt,
+    lost: _lost,
+    removedFence: _removed,
+    ...protocol
+  } = untried(delivery.protocol)
   return {
     ...reopen(letGo(delivery), now),
     // What was under way when it was closed is looked for once its time is over.
     dueAt: Math.max(now, delivery.attemptId === null ? now : (delivery.leasedUntil ?? now)),
     ...wanted,
     // The operator has looked: what stands there, if anything, is not what has to be sent.
-    memo:
-      delivery.wait === 'held' ? { ...memo, looked: true, unsettled: true } : keptDoubt(delivery),
+    protocol:
+      delivery.wait === 'held'
+        ? { ...protocol, looked: true, unsettled: true }
+        : keptDoubt(delivery),
   }
 }
 
 /** Only a person's look at a held one ends a doubt; else we still look for ourselves. */
-function keptDoubt({ memo, attemptId }: Delivery): Delivery['memo'] {
-  const { removedFence: _removed, recreatedFence: _recreated, ...rest } = untried(memo)
+function keptDoubt({ protocol, attemptId }: Delivery): Delivery['protocol'] {
+  const { removedFence: _removed, recreatedFence: _recreated, ...rest } = untried(protocol)
   return attemptId === null ? rest : { ...rest, unsettled: true }
 }
 
 /** What stands there already still has to be closed when the run ends. */
 export function leaveIt(delivery: Delivery, reason: string, now: number): Delivery {
-  const announces = delivery.announces && delivery.memo.showsWork === true
+  const announces = delivery.announces && delivery.protocol.showsWork === true
   return { ...close(letGo(delivery), 'SKIPPED', reason, now), announces }
 }
 
 export function hasArrived(delivery: Delivery, providerId: string | null, now: number): Delivery {
-  const { doubt, lost: _lost, ...rest } = delivery.memo
+  const { doubt, lost: _lost, ...rest } = delivery.protocol
   const { versionFence, versionSeq } = delivery
   // As long as nobody knows which one it is, the next version has to look for it.
   const isKnown = (providerId ?? delivery.providerId) !== null
   const sought = doubt ?? ({ action: 'create', since: delivery.createdAt, looks: 0 } as const)
-  const memo = isKnown ? rest : { ...rest, doubt: sought }
+  const protocol = isKnown ? rest : { ...rest, doubt: sought }
   return close(
     {
       ...letGo(delivery),
-      memo: withShown(delivery, memo),
+      protocol: withShown(delivery, protocol),
       providerId: providerId ?? delivery.providerId,
       announcedFence: versionFence,
       sentFence: versionFence,
@@ -73,15 +80,15 @@ export function maySendAgain(delivery: Delivery): boolean {
 /** A key came that may verify what stands there: it is looked at again, and held again if not. */
 export function afterKeysCame(delivery: Delivery, now: number, rules: PublishingRules): Delivery {
   // What was sent without an answer is still in doubt; what is from before our time, not looked at.
-  const { looked: _looked, ...memo } = delivery.memo
+  const { looked: _looked, ...protocol } = delivery.protocol
   return {
     ...delivery,
-    wait: memo.doubt === undefined ? 'due' : 'in_doubt',
+    wait: protocol.doubt === undefined ? 'due' : 'in_doubt',
     dueAt: now,
     tries: 0,
     deadlineAt: deadlineFor(delivery.kind, now, rules),
     errorCode: null,
     errorText: null,
-    memo,
+    protocol,
   }
 }

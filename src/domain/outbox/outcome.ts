@@ -1,14 +1,17 @@
-/** What a step can come to: the words between whoever talks to GitHub and whoever decides. */
+/** What a step can come to: the words between whoever sends and whoever decides. */
 import type { AuditDraft, AuditType } from '../audit.ts'
+import type { ChannelDeclaration } from './channel-declaration.ts'
 import type { Delivery } from './delivery.ts'
 import type { PublishingRules } from './schedule.ts'
 
-export interface Told {
+export interface DeliveryChange {
   readonly delivery: Delivery
   readonly audits: readonly AuditDraft[]
 }
 
 export interface Circumstances {
+  /** Of the delivery's channel. */
+  readonly channel: ChannelDeclaration
   readonly now: number
   readonly rules: PublishingRules
   /** In [0, 1). */
@@ -21,7 +24,34 @@ export interface Trouble {
   readonly text: string
 }
 
-export interface Seen {
+/**
+ * What an error of a channel's connection means, whatever the other side calls it:
+ * - `too_late`: its time was over before it left. Nothing was sent.
+ * - `not_done`: certainly nothing was done; it may be sent again.
+ * - `unanswered`: it may have been done.
+ * - `limited`: nothing was done, and nothing may be sent before `until`.
+ * - `missing`: what was to be changed, or its place, is not there.
+ * - `refused`: it was refused as it is.
+ */
+export interface SendFailure {
+  readonly kind: 'too_late' | 'not_done' | 'unanswered' | 'limited' | 'missing' | 'refused'
+  readonly trouble: Trouble
+  /** Not before this, by our clock; null where the other side asks for no wait. */
+  readonly until: number | null
+  /** Refused without a reason: it may have come too fast. */
+  readonly unclear?: boolean
+  /** The place may not be visible yet, if it is new. */
+  readonly mayBeUnseen?: boolean
+  /** A read that was refused like this may succeed later. */
+  readonly mayPass?: boolean
+  /** For the attempt's record. */
+  readonly httpStatus?: number | null
+  readonly requestId?: string | null
+  readonly providerRequestId?: string | null
+}
+
+/** One of ours that was found at the target. */
+export interface FoundOutput {
   readonly providerId: string
   readonly url: string | null
   readonly current: boolean
@@ -65,11 +95,11 @@ export type AttemptEnd =
 
 /** What a step without an attempt found out. */
 export type Finding =
-  /** What would be sent is what stands there. */
+  /** What would be sent is what is there. */
   | { readonly what: 'unchanged'; readonly hash: string }
   | {
       readonly what: 'looked'
-      readonly standing: readonly Seen[]
+      readonly found: readonly FoundOutput[]
       readonly unverified: boolean
       readonly hash: string
       /** How many looks an unanswered one is worth. */
@@ -78,8 +108,8 @@ export type Finding =
       readonly isTurn?: boolean
     }
   | { readonly what: 'examined'; readonly there: boolean; readonly placeIsThere: boolean }
-  | { readonly what: 'scanned'; readonly standing: readonly Seen[] }
-  | { readonly what: 'settled'; readonly standing: readonly Seen[] }
+  | { readonly what: 'scanned'; readonly found: readonly FoundOutput[] }
+  | { readonly what: 'settled'; readonly found: readonly FoundOutput[] }
   /** The look itself came to nothing; `permanent`: it never will. */
   | {
       readonly what: 'look_failed'
@@ -92,13 +122,15 @@ export type Finding =
   | { readonly what: 'invalid'; readonly trouble: Trouble }
   /** It could not be made ready to be sent, or not in time. */
   | { readonly what: 'unprepared'; readonly trouble: Trouble; readonly counted: boolean }
-  /** `queue`: where it stands until then; null when GitHub has the identity blocked. */
+  /** `queue`: where it waits until then; null when the identity is blocked. */
   | { readonly what: 'budget'; readonly until: number; readonly queue: string | null }
-  /** Its identity has enough in hand: it stands in that queue until there is a hand for it. */
+  /** Its identity has its share of slots: it waits in that queue until one is free. */
   | { readonly what: 'crowded'; readonly queue: string }
+  /** It may have arrived, and its channel cannot be looked at: what its policy says. */
+  | { readonly what: 'resend' | 'hold' }
   /** What is left of a limited number is kept for more important ones. */
   | { readonly what: 'save' }
-  | { readonly what: 'rest' }
+  | { readonly what: 'nothing' }
   /** Something about its place was learnt: what to do next is decided anew, at once. */
   | { readonly what: 'place_learnt' }
   /** A newer version came meanwhile: nothing that was found out holds for that one. */
@@ -111,7 +143,7 @@ export function ofAnEarlierVersion(finding: Finding): Finding {
     case 'scanned':
       return {
         ...finding,
-        standing: finding.standing.map((seen) => ({ ...seen, current: false })),
+        found: finding.found.map((seen) => ({ ...seen, current: false })),
       }
     case 'look_failed':
       return { ...finding, permanent: false }
@@ -125,7 +157,7 @@ export function ofAnEarlierVersion(finding: Finding): Finding {
   }
 }
 
-export function tell(
+export function auditOf(
   { id, runId }: Delivery,
   type: AuditType,
   data: AuditDraft['data'],

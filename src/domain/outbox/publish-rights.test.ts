@@ -1,8 +1,7 @@
+import { allRights, channelsByName, defaultRights } from '../../channels/github-channels.ts'
 import { describe, expect, it } from 'vitest'
 import {
-  allRights,
   contextKey,
-  defaultRights,
   isReserved,
   publishRefusal,
   type Publication,
@@ -13,12 +12,21 @@ const run = { type: 'review', statusContext: 'acme/review', checkName: 'acme/rev
 const refused = (publication: Publication, rights: Partial<PublishRights> = {}) =>
   publishRefusal(publication, run, { ...defaultRights, ...rights })?.code ?? null
 const status = (context: string): Publication => ({
-  channel: 'github-status',
+  channel: channelsByName.of('github-status'),
   content: { context },
 })
-const check = (name: string): Publication => ({ channel: 'github-check', content: { name } })
-const label = (name: string): Publication => ({ channel: 'github-label', content: { label: name } })
-const review = (event: string): Publication => ({ channel: 'github-review', content: { event } })
+const check = (name: string): Publication => ({
+  channel: channelsByName.of('github-check'),
+  content: { name },
+})
+const label = (name: string): Publication => ({
+  channel: channelsByName.of('github-label'),
+  content: { label: name },
+})
+const review = (event: string): Publication => ({
+  channel: channelsByName.of('github-review'),
+  content: { event },
+})
 
 describe('a context', () => {
   it.each([
@@ -79,7 +87,9 @@ describe('a context', () => {
 
 describe('what a run may publish', () => {
   it('by default is a comment and a review that only comments', () => {
-    expect(refused({ channel: 'github-comment', content: { body: 'x' } })).toBeNull()
+    expect(
+      refused({ channel: channelsByName.of('github-comment'), content: { body: 'x' } }),
+    ).toBeNull()
     expect(refused(review('COMMENT'))).toBeNull()
     const others = [status('ci/x'), check('ci/x'), label('x'), review('APPROVE')]
     for (const other of [...others, review('REQUEST_CHANGES')]) {

@@ -6,11 +6,11 @@
  * allowed explicitly it may not do, apart from comments and reviews that neither approve nor block.
  */
 import type { Announcement } from '../run.ts'
-import { githubChannels, type ChannelName } from './delivery.ts'
+import type { ChannelDeclaration, Content, NeededRight } from './channel-declaration.ts'
 import { shapeOf } from './lookalikes.ts'
 
 export interface PublishRights {
-  readonly channels: readonly ChannelName[]
+  readonly channels: readonly string[]
   /** Contexts of statuses and names of check runs; one that ends in `*` allows every such start. */
   readonly contexts: readonly string[]
   /** The same for labels. */
@@ -21,21 +21,26 @@ export interface PublishRights {
   readonly reserved: readonly string[]
 }
 
-export const defaultRights: PublishRights = {
-  channels: ['github-comment', 'github-review'],
-  contexts: [],
-  labels: [],
-  approve: false,
-  reserved: [],
+export function defaultRightsOn(channels: readonly ChannelDeclaration[]): PublishRights {
+  const allowed = channels.filter(({ isAllowedByDefault }) => isAllowedByDefault)
+  return {
+    channels: allowed.map(({ name }) => name),
+    contexts: [],
+    labels: [],
+    approve: false,
+    reserved: [],
+  }
 }
 
 /** For whoever asks for nothing but what its own program decides: everything but reserved names. */
-export const allRights: PublishRights = {
-  channels: githubChannels,
-  contexts: ['*'],
-  labels: ['*'],
-  approve: true,
-  reserved: [],
+export function allRightsOn(channels: readonly ChannelDeclaration[]): PublishRights {
+  return {
+    channels: channels.map(({ name }) => name),
+    contexts: ['*'],
+    labels: ['*'],
+    approve: true,
+    reserved: [],
+  }
 }
 
 /** Types that nobody configured show their result under names of this form. */
@@ -69,8 +74,8 @@ export interface PublishRefusal {
 }
 
 export interface Publication {
-  readonly channel: ChannelName
-  readonly content: Readonly<Record<string, unknown>>
+  readonly channel: ChannelDeclaration
+  readonly content: Content
 }
 
 export type Publishing = Pick<Announcement, 'statusContext' | 'checkName'> & {
@@ -83,29 +88,32 @@ export function publishRefusal(
   run: Publishing,
   rights: PublishRights,
 ): PublishRefusal | null {
-  const context = contextOf(channel, content)
-  if (context !== null) {
-    const own = [run.statusContext, run.checkName].filter((name) => name !== null)
-    if (isReserved(context, [...own, ...rights.reserved])) return reservedContext(context)
-  }
-  if (context !== null && !isListed(context, rights.contexts)) {
-    return notAllowed(run, `under ${quoted(context)}`, `contexts: [${quoted(context)}]`)
-  }
-  const label = channel === 'github-label' ? String(content['label']) : null
-  if (label !== null && !isListed(label, rights.labels)) {
-    return notAllowed(run, `the label ${quoted(label)}`, `labels: [${quoted(label)}]`)
-  }
-  const event = channel === 'github-review' ? String(content['event']) : 'COMMENT'
-  if (event !== 'COMMENT' && !rights.approve) {
-    return notAllowed(run, `a review that says ${event}`, 'approve: true')
-  }
-  if (rights.channels.includes(channel)) return null
-  return notAllowed(run, `on ${channel}`, `channels: ['${channel}']`)
+  const needed = channel.rightFor?.(content) ?? null
+  const refusal = needed === null ? null : refusalOf(needed, run, rights)
+  if (refusal !== null) return refusal
+  if (rights.channels.includes(channel.name)) return null
+  return notAllowed(run, `on ${channel.name}`, `channels: ['${channel.name}']`)
 }
 
-function contextOf(channel: ChannelName, content: Publication['content']): string | null {
-  if (channel === 'github-status') return String(content['context'])
-  return channel === 'github-check' ? String(content['name']) : null
+function refusalOf(
+  { kind, value }: NeededRight,
+  run: Publishing,
+  rights: PublishRights,
+): PublishRefusal | null {
+  switch (kind) {
+    case 'context': {
+      const own = [run.statusContext, run.checkName].filter((name) => name !== null)
+      if (isReserved(value, [...own, ...rights.reserved])) return reservedContext(value)
+      if (isListed(value, rights.contexts)) return null
+      return notAllowed(run, `under ${quoted(value)}`, `contexts: [${quoted(value)}]`)
+    }
+    case 'label':
+      if (isListed(value, rights.labels)) return null
+      return notAllowed(run, `the label ${quoted(value)}`, `labels: [${quoted(value)}]`)
+    case 'decision':
+      if (rights.approve) return null
+      return notAllowed(run, `a review that says ${value}`, 'approve: true')
+  }
 }
 
 /** GitHub tells neither contexts nor labels apart by case. */

@@ -44,7 +44,7 @@ export function isRepair(delivery: Delivery): boolean {
  * further messages only the one whose turn it was: else all that a run had waiting when its store
  * was restored would go before everybody.
  */
-export function wasJustSought({ memo: { sought }, priority }: Delivery): boolean {
+export function wasJustSought({ protocol: { sought }, priority }: Delivery): boolean {
   return sought !== undefined && (priority !== priorities.further || sought.isTurn === true)
 }
 
@@ -54,19 +54,21 @@ export function lineUp(delivery: Delivery): Delivery {
   const waitsSince = isOpen(delivery) || queue !== null ? delivery.waitsSince : null
   const priority = priorityOf(delivery)
   const turn = isFurther(delivery) ? delivery.turn : null
-  return { ...delivery, queue, waitsSince, turn, priority, memo: memoOf(delivery) }
+  return { ...delivery, queue, waitsSince, turn, priority, protocol: protocolOf(delivery) }
 }
 
 function isFurther(delivery: Delivery): boolean {
-  const { priority, memo } = delivery
+  const { priority, protocol } = delivery
   if (!isOpen(delivery)) return false
-  return priority === priorities.repair ? memo.further === true : priority === priorities.further
+  return priority === priorities.repair
+    ? protocol.further === true
+    : priority === priorities.further
 }
 
 /** For as long as it is looked at, its priority does not say it. */
-function memoOf(delivery: Delivery): Delivery['memo'] {
-  const { further: _before, ...memo } = delivery.memo
-  return isRepair(delivery) && isFurther(delivery) ? { ...memo, further: true } : memo
+function protocolOf(delivery: Delivery): Delivery['protocol'] {
+  const { further: _before, ...protocol } = delivery.protocol
+  return isRepair(delivery) && isFurther(delivery) ? { ...protocol, further: true } : protocol
 }
 
 function belongs(delivery: Delivery): boolean {

@@ -1,12 +1,13 @@
 // Goal: whoever is refused is told so in the language of the run, whichever way that is spelled.
 import { expect, test } from 'vitest'
+import { channelsByName } from '../../channels/github-channels.ts'
 import type { Run } from '../run.ts'
-import { refusalDesire } from './refusal.ts'
+import { refusalOutput } from './refusal.ts'
 
 const comment = { id: 7, writtenAt: Date.UTC(2026, 5, 1, 12), author: 'octocat' }
 const said = (locale: string): unknown => {
   const run = { locale, type: 'review', subject: 'pr-5', pr: 5, headSha: 'a'.repeat(40) } as Run
-  return refusalDesire(run, 'rep_1', comment).content
+  return refusalOutput(run, 'rep_1', comment, channelsByName)!.content
 }
 
 test.each([

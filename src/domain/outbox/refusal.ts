@@ -4,7 +4,8 @@
  */
 import type { Run } from '../run.ts'
 import { localeOf } from './anchor-view.ts'
-import type { Desire } from './announce.ts'
+import type { WantedOutput } from './announce.ts'
+import type { KnownChannels } from './channel-declaration.ts'
 import { wordsOf } from './words/words-of.ts'
 
 export const headNewerThanComment = 'head-newer-than-comment'
@@ -20,13 +21,21 @@ export function refusalTarget(repositoryId: string, { id }: AskingComment): stri
   return `refusal ${repositoryId} comment ${id}`
 }
 
-export function refusalDesire(run: Run, repositoryId: string, comment: AskingComment): Desire {
+/** Null where no channel has words for a thread. */
+export function refusalOutput(
+  run: Run,
+  repositoryId: string,
+  comment: AskingComment,
+  channels: KnownChannels,
+): WantedOutput | null {
+  const channel = channels.all.find((each) => each.wordsOf !== undefined)
+  if (channel?.wordsOf === undefined) return null
   const words = wordsOf(localeOf(run.locale))
   const author = comment.author.replaceAll(/[^\w[\]-]/g, '')
   const time = new Date(comment.writtenAt).toISOString().slice(11, 19)
   const body = words.headNewer(run.type, run.headSha?.slice(0, 7) ?? '', author, `${time} UTC`)
   return {
-    channel: 'github-comment',
+    channel,
     kind: 'message',
     // With a space in it: what a run publishes itself cannot have this name.
     name: `refusal ${comment.id}`,
@@ -34,7 +43,7 @@ export function refusalDesire(run: Run, repositoryId: string, comment: AskingCom
     markerText: `refusal\n${run.subject}\ncomment ${comment.id}`,
     thread: run.pr,
     sha: null,
-    content: { form: 'text', body },
+    content: channel.wordsOf(body),
     final: true,
     announces: false,
     claim: 'take',

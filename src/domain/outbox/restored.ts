@@ -7,35 +7,42 @@
  * may stand there already, at work for ever, or come late.
  */
 import type { Run } from '../run.ts'
-import { isOpen, type Delivery, type Memo, type Restored } from './delivery.ts'
-import { canStandTwice, free, withAppointment, withDue } from './follow-up.ts'
-import { actionOf } from './move.ts'
+import { isOpen, type Delivery, type ProtocolState, type Restored } from './delivery.ts'
+import { free, withAppointment, withDue } from './follow-up.ts'
+import { isAnnouncement } from './announce.ts'
+import type { ChannelDeclaration } from './channel-declaration.ts'
+import { actionOf } from './next-step.ts'
 import type { PublishingRules } from './schedule.ts'
 import { deadlineFor, scanAt } from './schedule.ts'
 
-export function afterRestore(delivery: Delivery, now: number, rules: PublishingRules): Delivery {
-  const { looked: _looked, ...memo } = delivery.memo
-  // A status that is wanted again may have been said again: nothing else looks before it is sent.
-  const isStatus = delivery.channel === 'github-status' && memo.doubt === undefined
+export function afterRestore(
+  delivery: Delivery,
+  channel: ChannelDeclaration,
+  now: number,
+  rules: PublishingRules,
+): Delivery {
+  const { looked: _looked, ...protocol } = delivery.protocol
+  // What is created each time may have been said again: nothing else looks before it is sent.
+  const isCreated = channel.replacedBy === 'create' && protocol.doubt === undefined
   // Of one that was said before, the newest is what shows, be it the one we know.
-  const action = isStatus && delivery.providerId !== null ? 'edit' : 'create'
+  const action = isCreated && delivery.providerId !== null ? 'edit' : 'create'
   const doubt = { action, since: delivery.createdAt, looks: 0 } as const
   const unsettled = {
     ...delivery,
-    memo: {
-      ...memo,
+    protocol: {
+      ...protocol,
       ...(delivery.status === 'SKIPPED' && { showsWork: true as const }),
-      // Once it is said anew, equal words count again: every status is one more for all to see.
-      ...(isStatus ? { doubt, restored: { laterKeys: [] } } : { unsettled: true as const }),
+      // Once it is said anew, equal words count again: each is one more for all to see.
+      ...(isCreated ? { doubt, restored: { laterKeys: [] } } : { unsettled: true as const }),
     },
-    sentHash: isStatus ? null : delivery.sentHash,
+    sentHash: isCreated ? null : delivery.sentHash,
   }
-  if (!isOpen(delivery) || actionOf(delivery) !== 'create') return unsettled
-  const searched = { ...unsettled, memo: withSearch(unsettled, now, rules) }
-  if (delivery.wait === 'held' || memo.doubt !== undefined) return searched
+  if (!isOpen(delivery) || actionOf(delivery, channel) !== 'create') return unsettled
+  const searched = { ...unsettled, protocol: withSearch(unsettled, channel, now, rules) }
+  if (delivery.wait === 'held' || protocol.doubt !== undefined) return searched
   // Each is looked for by itself, whatever was published before it.
   const alone = { ...takenBack(searched, now), line: null }
-  return { ...alone, wait: 'in_doubt', memo: { ...searched.memo, doubt } }
+  return { ...alone, wait: 'in_doubt', protocol: { ...searched.protocol, doubt } }
 }
 
 /**
@@ -49,18 +56,23 @@ function takenBack(delivery: Delivery, now: number): Delivery {
 }
 
 /** Of two that were sent, the one that is found may be the second; the first may come yet. */
-function withSearch(delivery: Delivery, now: number, rules: PublishingRules): Memo {
+function withSearch(
+  delivery: Delivery,
+  channel: ChannelDeclaration,
+  now: number,
+  rules: PublishingRules,
+): ProtocolState {
   const at = scanAt(0, now, rules)
-  if (!canStandTwice(delivery) || at === null) return delivery.memo
-  return withAppointment(delivery.memo, 'scan', { step: 0, at })
+  if (channel.keptCopy === null || at === null) return delivery.protocol
+  return withAppointment(delivery.protocol, 'scan', { step: 0, at })
 }
 
 /**
- * What was shown, and what would have been the first word there. People set and take off labels as
- * they like: what they did since stays.
+ * What was shown, and what would have been the first word there. What people set as well stays as
+ * they have set it since.
  */
-export function isReadAgain(delivery: Delivery): boolean {
-  if (delivery.kind !== 'state' || delivery.channel === 'github-label') return false
+export function isReadAgain(delivery: Delivery, { replacedBy }: ChannelDeclaration): boolean {
+  if (delivery.kind !== 'state' || replacedBy === 'set') return false
   return delivery.status === 'SENT' || isUnsaid(delivery)
 }
 
@@ -77,9 +89,9 @@ export function readAgain(
 ): Delivery {
   // Its last step: one read is enough, for nothing is on its way.
   const step = Math.max(0, rules.settleAfterMs.length - 1)
-  const memo = withAppointment({ ...delivery.memo, restored }, 'settle', { step, at })
+  const protocol = withAppointment({ ...delivery.protocol, restored }, 'settle', { step, at })
   const deadlineAt = Math.max(delivery.deadlineAt, deadlineFor(delivery.kind, at, rules))
-  return withDue({ ...delivery, deadlineAt, memo }, at)
+  return withDue({ ...delivery, deadlineAt, protocol }, at)
 }
 
 /** For so long what was forgotten comes back by itself: GitHub keeps its record of events. */
@@ -100,21 +112,27 @@ export function mayBeForgotten(
 /** A first version: what stands there is found before it is said again, and closed in the end. */
 export function afterForgetting(
   delivery: Delivery,
-  { run: { lastEventAt }, forgotten }: Forgettable,
+  { run: { lastEventAt }, wanted: { channel }, forgotten }: Forgettable,
   now: number,
   rules: PublishingRules,
 ): Delivery {
   if (forgotten === undefined) return delivery
-  const restored = delivery.name === 'check' ? forgotten : { laterKeys: [] }
-  const memo = { ...withSearch(delivery, now, rules), showsWork: true, restored } as const
+  const hasLater = channel.covering !== undefined && isAnnouncement(channel, delivery)
+  const restored = hasLater ? forgotten : { laterKeys: [] }
+  const protocol = {
+    ...withSearch(delivery, channel, now, rules),
+    showsWork: true,
+    restored,
+  } as const
   // The others are looked for anyway, on a thread that is older than the restore.
-  if (delivery.channel !== 'github-status') return { ...delivery, memo }
+  if (channel.replacedBy !== 'create') return { ...delivery, protocol }
   const since = (lastEventAt ?? delivery.createdAt - comesBackMs) - aheadMs
   const doubt = { action: 'create', since, looks: 0 } as const
-  return { ...delivery, wait: 'in_doubt', memo: { ...memo, doubt } }
+  return { ...delivery, wait: 'in_doubt', protocol: { ...protocol, doubt } }
 }
 
 interface Forgettable {
   readonly run: Pick<Run, 'lastEventAt'>
+  readonly wanted: { readonly channel: ChannelDeclaration }
   readonly forgotten?: Restored
 }

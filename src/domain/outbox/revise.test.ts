@@ -1,23 +1,23 @@
-/** Goal: a newer wish is the next version, an older one is nobody's; and when it is shown. */
+/** Goal: what a newer claim wants is the next version, and shown when it should be. */
 import { describe, expect, it } from 'vitest'
 import {
   aDelivery,
   aRun,
   aSentOne,
-  aWish,
+  aRunOutput,
   now,
   rules,
 } from '../../../test/outbox/sample-delivery.ts'
 import type { Delivery } from './delivery.ts'
-import { revise, type Wish } from './revise.ts'
+import { revise, type RunOutput } from './revise.ts'
 
-const next = (standing: Delivery | null, wish: Wish, at = now) =>
-  revise(standing, wish, () => 'del_2', at, rules)
+const next = (existing: Delivery | null, output: RunOutput, at = now) =>
+  revise(existing, output, () => 'del_2', at, rules)
 const words = (text: string) => ({ content: { words: text } })
 
 describe('where nothing stands', () => {
   it('a claim makes the first version, due at once', () => {
-    expect(next(null, aWish())?.delivery).toMatchObject({
+    expect(next(null, aRunOutput())?.delivery).toMatchObject({
       ...{ id: 'del_2', versionFence: 10, versionSeq: 1, status: 'PENDING', dueAt: now },
       ...{ priority: 0, announcedFence: null, rev: 0 },
     })
@@ -25,30 +25,30 @@ describe('where nothing stands', () => {
 
   it.each([
     ['keeps', { claim: 'keep' }],
-    ['takes what stands', { claim: 'take-standing' }],
+    ['takes what stands', { claim: 'take-existing' }],
     ['only closes', { closesOnly: true }],
-  ] as const)('one that only %s makes nothing', (_name, desire) => {
-    expect(next(null, aWish(desire))).toBeNull()
+  ] as const)('one that only %s makes nothing', (_name, wanted) => {
+    expect(next(null, aRunOutput(wanted))).toBeNull()
   })
 })
 
 describe('where something stands', () => {
   it('a lower claim changes nothing, whatever it wants', () => {
-    const standing = aSentOne({ versionFence: 20 })
-    for (const claim of ['take', 'take-standing', 'keep'] as const) {
-      expect(next(standing, aWish({ claim, ...words('old') }))).toBeNull()
+    const existing = aSentOne({ versionFence: 20 })
+    for (const claim of ['take', 'take-existing', 'keep'] as const) {
+      expect(next(existing, aRunOutput({ claim, ...words('old') }))).toBeNull()
     }
   })
 
   it('the same again is no new version; another ending of it is', () => {
-    const standing = aSentOne()
-    expect(next(standing, aWish())).toBeNull()
-    expect(next(standing, aWish({ final: true }))?.delivery.versionSeq).toBe(2)
+    const existing = aSentOne()
+    expect(next(existing, aRunOutput())).toBeNull()
+    expect(next(existing, aRunOutput({ final: true }))?.delivery.versionSeq).toBe(2)
   })
 
   it('a higher claim takes it over with the place it has, and tells whose it was', () => {
     const newer = aRun({ id: 'run_2', claimFence: 20, round: 3 })
-    const taken = next(aSentOne(), aWish(words('second'), newer))
+    const taken = next(aSentOne(), aRunOutput(words('second'), newer))
     expect(taken?.delivery).toMatchObject({
       ...{ id: 'del_1', runId: 'run_2', versionFence: 20, versionSeq: 2, round: 3 },
       ...{ providerId: '100', status: 'PENDING', dueAt: now, priority: 0, shownSince: null },
@@ -60,32 +60,32 @@ describe('where something stands', () => {
 
   it('one that takes only what stands takes nothing that was never made', () => {
     const newer = aRun({ id: 'run_2', claimFence: 20 })
-    const wish = aWish({ claim: 'take-standing', ...words('second') }, newer)
-    expect(next(aDelivery(), wish)).toBeNull()
-    expect(next(aSentOne(), wish)).not.toBeNull()
+    const output = aRunOutput({ claim: 'take-existing', ...words('second') }, newer)
+    expect(next(aDelivery(), output)).toBeNull()
+    expect(next(aSentOne(), output)).not.toBeNull()
   })
 
   it('FAILED and SKIPPED are opened by a newer version', () => {
     for (const status of ['FAILED', 'SKIPPED'] as const) {
-      const standing = aSentOne({ status, reason: 'why' })
-      const { delivery } = next(standing, aWish({ ...words('end'), final: true }))!
+      const existing = aSentOne({ status, reason: 'why' })
+      const { delivery } = next(existing, aRunOutput({ ...words('end'), final: true }))!
       expect(delivery).toMatchObject({ status: 'PENDING', reason: null, closedAt: null })
     }
   })
 
   it('what a person removed twice is not shown in this round any more', () => {
-    const standing = aSentOne({ memo: { removedFence: 10 } })
-    expect(next(standing, aWish(words('more')))?.delivery).toMatchObject({
+    const existing = aSentOne({ protocol: { removedFence: 10 } })
+    expect(next(existing, aRunOutput(words('more')))?.delivery).toMatchObject({
       ...{ status: 'SKIPPED', reason: 'anchor_removed', versionSeq: 2 },
     })
     const newer = aRun({ id: 'run_2', claimFence: 20 })
-    expect(next(standing, aWish(words('more'), newer))?.delivery.status).toBe('PENDING')
+    expect(next(existing, aRunOutput(words('more'), newer))?.delivery.status).toBe('PENDING')
   })
 })
 
 describe('when it is shown', () => {
-  const progress = aWish(words('progress'))
-  const end = aWish({ ...words('end'), final: true })
+  const progress = aRunOutput(words('progress'))
+  const end = aRunOutput({ ...words('end'), final: true })
 
   it('progress waits for its window, how it ended does not', () => {
     expect(next(aSentOne(), progress, now + 500)?.delivery).toMatchObject({
@@ -130,9 +130,9 @@ describe('when it is shown', () => {
   })
 
   it('is tried and prepared as often as any other, whatever became of the one before', () => {
-    const memo = { failedSends: 3, unclear: 2, preparations: 3 }
-    const failed = aDelivery({ status: 'FAILED', wait: null, closedAt: now, memo })
-    expect(next(failed, end)?.delivery.memo).toEqual({})
+    const protocol = { failedSends: 3, unclear: 2, preparations: 3 }
+    const failed = aDelivery({ status: 'FAILED', wait: null, closedAt: now, protocol })
+    expect(next(failed, end)?.delivery.protocol).toEqual({})
   })
 
   it('versions that were replaced unsent are counted', () => {
@@ -144,7 +144,12 @@ describe('when it is shown', () => {
 })
 
 describe('one that only closes', () => {
-  const closing = aWish({ ...words('called off'), final: true, announces: false, closesOnly: true })
+  const closing = aRunOutput({
+    ...words('called off'),
+    final: true,
+    announces: false,
+    closesOnly: true,
+  })
 
   it('closes nothing where nothing was on its way, and whoever was about to send is told', () => {
     const revision = next(aDelivery({ leaseId: 'req_1', leasedUntil: now + 1 }), closing)
@@ -159,10 +164,10 @@ describe('one that only closes', () => {
     ['that may be on its way', aDelivery({ announcedFence: 10, attemptId: 'att_1' })],
     [
       'that an earlier claim left at work',
-      aDelivery({ announcedFence: 5, memo: { showsWork: true } }),
+      aDelivery({ announcedFence: 5, protocol: { showsWork: true } }),
     ],
-  ])('closes one %s', (_name, standing) => {
-    expect(next(standing, closing)?.delivery).toMatchObject({
+  ])('closes one %s', (_name, existing) => {
+    expect(next(existing, closing)?.delivery).toMatchObject({
       ...{ status: 'PENDING', final: true, announces: false, versionSeq: 2 },
     })
   })

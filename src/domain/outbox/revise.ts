@@ -1,13 +1,12 @@
 /**
- * How a wish becomes a delivery, or the next version of one. A lower claim never changes what a
- * higher one has taken; an equal content is no new version.
+ * How a wanted output becomes a delivery, or the next version of one. A lower claim never changes
+ * what a higher one has taken; an equal content is no new version.
  */
 import type { AuditDraft } from '../audit.ts'
 import type { Run } from '../run.ts'
-import type { AnchorView } from './anchor-view.ts'
-import { anchorView } from './anchor-view.ts'
-import type { Desire } from './announce.ts'
-import type { Delivery, Memo, Restored } from './delivery.ts'
+import type { WantedOutput } from './announce.ts'
+import type { Content } from './channel-declaration.ts'
+import type { Delivery, Restored } from './delivery.ts'
 import { isLeased, isOpen } from './delivery.ts'
 import { close, free, settles, untried } from './follow-up.ts'
 import { priorities, priorityToSend } from './priority.ts'
@@ -16,9 +15,9 @@ import { afterTaking } from './said-there.ts'
 import type { PublishingRules } from './schedule.ts'
 import { deadlineFor, showAt, windowMs } from './schedule.ts'
 
-/** Whose wish it is: the run, and the fence of the claim it speaks under. */
-export interface Wish {
-  readonly desire: Desire
+/** What a run wants to show: the run has the fence of the claim it speaks under. */
+export interface RunOutput {
+  readonly wanted: WantedOutput
   readonly run: Run
   readonly repositoryId: string
   readonly markerKey: string
@@ -33,55 +32,56 @@ export interface Revision {
 
 /** Null when nothing has to be written. */
 export function revise(
-  standing: Delivery | null,
-  wish: Wish,
+  existing: Delivery | null,
+  output: RunOutput,
   newId: () => string,
   now: number,
   rules: PublishingRules,
 ): Revision | null {
-  const { desire } = wish
-  if (standing === null) {
-    const makes = desire.claim === 'take' && !desire.closesOnly
+  const { wanted: wanted } = output
+  if (existing === null) {
+    const makes = wanted.claim === 'take' && !wanted.closesOnly
     if (!makes) return null
-    const first = begin(wish, newId(), now, rules)
-    return { delivery: afterForgetting(first, wish, now, rules), audits: [] }
+    const first = begin(output, newId(), now, rules)
+    return { delivery: afterForgetting(first, output, now, rules), audits: [] }
   }
-  const fence = fenceOn(standing, wish.run)
-  if (fence < standing.versionFence) return null
-  const holds = fence === standing.versionFence
-  if (!holds && desire.claim === 'keep') return null
-  if (!holds && desire.claim === 'take-standing' && standing.providerId === null) return null
-  const run = { ...wish.run, claimFence: fence }
-  const owned = { ...wish, run }
-  const content = contentOf(owned, standing)
-  if (holds && desire.closesOnly && neverAnnounced(standing)) {
-    return closeUnannounced(standing, owned, content, now)
+  const fence = fenceOn(existing, output.run)
+  if (fence < existing.versionFence) return null
+  const holds = fence === existing.versionFence
+  if (!holds && wanted.claim === 'keep') return null
+  if (!holds && wanted.claim === 'take-existing' && existing.providerId === null) return null
+  const run = { ...output.run, claimFence: fence }
+  const owned = { ...output, run }
+  const content = contentOf(owned, existing)
+  if (holds && wanted.closesOnly && neverAnnounced(existing)) {
+    return closeUnannounced(existing, owned, content, now)
   }
-  if (holds && content === standing.content && desire.final === standing.final) return null
-  const next = nextVersion(standing, owned, content, now, rules)
-  const revised = holds ? next : { ...next, memo: afterTaking(standing, next) }
+  if (holds && content === existing.content && wanted.final === existing.final) return null
+  const next = nextVersion(existing, owned, content, now, rules)
+  const taken = () => ({ ...next, protocol: afterTaking(wanted.channel, existing, next) })
+  const revised = holds ? next : taken()
   return {
-    delivery: holds && standing.memo.removedFence === fence ? removed(revised, now) : reopen(),
-    audits: holds ? [] : takenOver(standing, run),
+    delivery: holds && existing.protocol.removedFence === fence ? removed(revised, now) : reopen(),
+    audits: holds ? [] : takenOver(existing, run),
   }
 
   function reopen(): Delivery {
-    return { ...revised, ...whenToShow(standing ?? revised, revised, now, rules) }
+    return { ...revised, ...whenToShow(existing ?? revised, revised, now, rules) }
   }
 }
 
 /** A run that is shown again speaks under the claim that had taken its place. */
-function fenceOn({ memo, versionFence }: Delivery, { claimFence }: Run): number {
-  return memo.givenBack === claimFence ? versionFence : claimFence
+function fenceOn({ protocol, versionFence }: Delivery, { claimFence }: Run): number {
+  return protocol.givenBack === claimFence ? versionFence : claimFence
 }
 
 /** A newer claim has this place: what this run says is not shown there. */
-export function isTaken(standing: Delivery, run: Run): boolean {
-  return fenceOn(standing, run) < standing.versionFence
+export function isTaken(existing: Delivery, run: Run): boolean {
+  return fenceOn(existing, run) < existing.versionFence
 }
 
 /** Said by a run whose place is taken; `shown` is whose it is. */
-export function targetTaken(delivery: Delivery, run: Run, shown: string): AuditDraft {
+export function targetTaken(delivery: Delivery, run: Run, shown: string | null): AuditDraft {
   const data = { target: delivery.target, state: run.state, shown_run_id: shown }
   const about = { runId: run.id, deliveryId: delivery.id, data }
   return { type: 'delivery.target_taken', actor: 'system', ...about }
@@ -92,110 +92,110 @@ export function targetTaken(delivery: Delivery, run: Run, shown: string): AuditD
  * only grows: a write of the owner that is still under way must not count as newer.
  */
 export function giveBack(
-  standing: Delivery,
-  wish: Wish,
+  existing: Delivery,
+  output: RunOutput,
   now: number,
   rules: PublishingRules,
 ): Delivery {
-  const { claimFence } = wish.run
-  const owned = { ...wish, run: { ...wish.run, claimFence: standing.versionFence } }
-  const next = nextVersion(standing, owned, contentOf(owned, standing), now, rules)
-  const memo = { ...next.memo, givenBack: claimFence }
-  const revised = { ...next, memo, shownSince: null, markerKey: wish.markerKey }
-  return { ...revised, ...whenToShow(standing, revised, now, rules) }
+  const { claimFence } = output.run
+  const owned = { ...output, run: { ...output.run, claimFence: existing.versionFence } }
+  const next = nextVersion(existing, owned, contentOf(owned, existing), now, rules)
+  const protocol = { ...next.protocol, givenBack: claimFence }
+  const revised = { ...next, protocol, shownSince: null, markerKey: output.markerKey }
+  return { ...revised, ...whenToShow(existing, revised, now, rules) }
 }
 
 /**
  * Nothing of this claim was on its way, nor is an earlier one's left open: nothing to close. Where
  * an earlier one may still arrive late, its "under way" would stay: there the end is said.
  */
-function neverAnnounced({ announcedFence, versionFence, attemptId, memo }: Delivery): boolean {
+function neverAnnounced({ announcedFence, versionFence, attemptId, protocol }: Delivery): boolean {
   const isUnshown = announcedFence !== versionFence && attemptId === null
-  return isUnshown && memo.showsWork !== true && !settles({ memo })
+  return isUnshown && protocol.showsWork !== true && !settles({ protocol })
 }
 
 /** Its content is how it ended all the same: should an operator want it sent, that is what is. */
 function closeUnannounced(
   before: Delivery,
-  { run }: Wish,
+  { run }: RunOutput,
   content: string,
   now: number,
 ): Revision | null {
   // Another version, so that whoever is about to send the last one finds it changed.
   const versionSeq = before.versionSeq + 1
-  const standing = { ...before, content, announces: false, final: true, versionSeq }
-  if (!isOpen(before)) return before.announces ? { delivery: standing, audits: [] } : null
-  const delivery = close(free(standing), 'SKIPPED', 'never_announced', now)
-  const data = { reason: 'never_announced', target: standing.target }
+  const existing = { ...before, content, announces: false, final: true, versionSeq }
+  if (!isOpen(before)) return before.announces ? { delivery: existing, audits: [] } : null
+  const delivery = close(free(existing), 'SKIPPED', 'never_announced', now)
+  const data = { reason: 'never_announced', target: existing.target }
   return {
     delivery,
     audits: [
-      { type: 'delivery.skipped', actor: 'system', runId: run.id, deliveryId: standing.id, data },
+      { type: 'delivery.skipped', actor: 'system', runId: run.id, deliveryId: existing.id, data },
     ],
   }
 }
 
-function begin(wish: Wish, id: string, now: number, rules: PublishingRules): Delivery {
-  const { desire, run, repositoryId, markerKey } = wish
+function begin(output: RunOutput, id: string, now: number, rules: PublishingRules): Delivery {
+  const { wanted: wanted, run, repositoryId, markerKey } = output
   return {
     ...blank,
     id,
-    kind: desire.kind,
-    channel: desire.channel,
-    target: desire.target,
-    name: desire.name,
+    kind: wanted.kind,
+    channel: wanted.channel.name,
+    target: wanted.target,
+    name: wanted.name,
     runId: run.id,
     subjectId: run.subjectId,
     repositoryId,
-    thread: desire.thread,
-    sha: desire.sha,
+    thread: wanted.thread,
+    sha: wanted.sha,
     markerKey,
     round: run.round,
     versionFence: run.claimFence,
     versionSeq: 1,
-    content: contentOf(wish, null),
-    final: desire.final,
-    announces: desire.announces,
+    content: contentOf(output, null),
+    final: wanted.final,
+    announces: wanted.announces,
     dueAt: now,
-    deadlineAt: deadlineFor(desire.kind, now, rules),
+    deadlineAt: deadlineFor(wanted.kind, now, rules),
     createdAt: now,
     changedAt: now,
   }
 }
 
 function nextVersion(
-  standing: Delivery,
-  wish: Wish,
+  existing: Delivery,
+  output: RunOutput,
   content: string,
   now: number,
   rules: PublishingRules,
 ): Delivery {
-  const { desire, run } = wish
-  const { versionFence } = standing
-  const { givenBack, ...known } = untried(standing.memo)
+  const { wanted: wanted, run } = output
+  const { versionFence } = existing
+  const { givenBack, ...known } = untried(existing.protocol)
   const stays = givenBack !== undefined && run.claimFence === versionFence
-  const memo = stays ? { ...known, givenBack } : known
+  const protocol = stays ? { ...known, givenBack } : known
   return {
-    ...standing,
-    memo,
-    name: desire.name,
+    ...existing,
+    protocol,
+    name: wanted.name,
     runId: run.id,
     subjectId: run.subjectId,
-    thread: desire.thread,
+    thread: wanted.thread,
     round: run.round,
     versionFence: run.claimFence,
-    versionSeq: standing.versionSeq + 1,
+    versionSeq: existing.versionSeq + 1,
     content,
-    final: desire.final,
-    announces: desire.announces,
+    final: wanted.final,
+    announces: wanted.announces,
     status: 'PENDING',
     reason: null,
     wait: 'due',
     closedAt: null,
-    deadlineAt: deadlineFor(standing.kind, now, rules),
+    deadlineAt: deadlineFor(existing.kind, now, rules),
     changedAt: now,
-    shownSince: run.claimFence === versionFence ? standing.shownSince : null,
-    coalesced: isOpen(standing) && standing.attemptId === null ? standing.coalesced + 1 : 0,
+    shownSince: run.claimFence === versionFence ? existing.shownSince : null,
+    coalesced: isOpen(existing) && existing.attemptId === null ? existing.coalesced + 1 : 0,
   }
 }
 
@@ -243,46 +243,72 @@ function removed(delivery: Delivery, now: number): Delivery {
   return close(delivery, 'SKIPPED', 'anchor_removed', now)
 }
 
-function contentOf({ desire, run }: Wish, standing: Delivery | null): string {
-  if (desire.content !== 'anchor') return JSON.stringify(desire.content)
-  const before = standing === null ? null : viewOf(standing)
-  return JSON.stringify({ form: 'anchor', view: anchorView(run, before) })
+function contentOf({ wanted, run }: RunOutput, existing: Delivery | null): string {
+  if (typeof wanted.content !== 'function') return JSON.stringify(wanted.content)
+  const before = existing === null ? null : (JSON.parse(existing.content) as Content)
+  return JSON.stringify(wanted.content(run, before))
 }
 
-function viewOf({ content }: Delivery): AnchorView | null {
-  return (JSON.parse(content) as { readonly view?: AnchorView }).view ?? null
-}
-
-function takenOver(standing: Delivery, run: Run): AuditDraft[] {
-  if (standing.name !== 'anchor' || standing.runId === run.id) return []
+function takenOver(existing: Delivery, run: Run): AuditDraft[] {
+  if (existing.name !== 'anchor' || existing.runId === run.id) return []
   // Nothing was there yet to be taken over.
-  if (standing.providerId === null) return []
-  const data = { from_run_id: standing.runId, comment_id: standing.providerId }
+  if (existing.providerId === null) return []
+  const data = { from_run_id: existing.runId, comment_id: existing.providerId }
   return [
     {
       type: 'run.anchor.taken_over',
       actor: 'system',
       runId: run.id,
-      deliveryId: standing.id,
+      deliveryId: existing.id,
       data,
     },
   ]
 }
 
-const noMemo: Memo = {}
+/** A message that is no run's: to an address, once. */
+export interface NewMessage {
+  readonly channel: string
+  readonly target: string
+  readonly name: string
+  readonly address: string
+  readonly markerKey: string
+  readonly content: Content
+}
+
+export function messageTo(
+  { content, ...message }: NewMessage,
+  id: string,
+  now: number,
+  rules: PublishingRules,
+): Delivery {
+  return {
+    ...blank,
+    ...message,
+    id,
+    kind: 'message',
+    versionSeq: 1,
+    content: JSON.stringify(content),
+    final: true,
+    dueAt: now,
+    deadlineAt: deadlineFor('message', now, rules),
+    createdAt: now,
+    changedAt: now,
+  }
+}
 
 const blank: Delivery = {
   id: '',
   rev: 0,
   kind: 'state',
-  channel: 'github-comment',
+  channel: '',
   target: '',
   name: '',
-  runId: '',
-  subjectId: '',
-  repositoryId: '',
+  runId: null,
+  subjectId: null,
+  repositoryId: null,
   thread: null,
   sha: null,
+  address: null,
   markerKey: '',
   round: 1,
   versionFence: 0,
@@ -313,7 +339,7 @@ const blank: Delivery = {
   providerId: null,
   providerUrl: null,
   coalesced: 0,
-  memo: noMemo,
+  protocol: {},
   errorCode: null,
   errorText: null,
   createdAt: 0,

@@ -5,13 +5,14 @@
  */
 import type { Run } from '../run.ts'
 import { isActive } from '../run.ts'
-import type { Desire } from './announce.ts'
-import type { Delivery, Memo } from './delivery.ts'
-import { closedContent } from './left-open.ts'
+import type { WantedOutput } from './announce.ts'
+import { isAnnouncement } from './announce.ts'
+import type { ChannelDeclaration, Content } from './channel-declaration.ts'
+import type { Delivery, ProtocolState } from './delivery.ts'
 
 /** What a run said at a place that another one has now. */
 export interface Said {
-  readonly runId: string
+  readonly runId: string | null
   readonly claimFence: number
   readonly name: string
   readonly thread: number | null
@@ -25,45 +26,52 @@ export interface Said {
 /** The oldest are forgotten. */
 const keptMax = 10
 
-/** The status that shows the run itself is made from the run at any time: nothing to remember. */
-export function isOwnStatus({ channel, name }: Pick<Delivery, 'channel' | 'name'>): boolean {
-  return channel === 'github-status' && name !== 'status'
+/** What shows the run itself is made from the run at any time: nothing to remember. */
+export function isGivenBack(
+  channel: ChannelDeclaration,
+  delivery: Pick<Delivery, 'name'>,
+): boolean {
+  return channel.givesBack && !isAnnouncement(channel, delivery)
 }
 
 export function hasResult(run: Run): boolean {
   return isActive(run) || run.state === 'succeeded' || run.state === 'failed'
 }
 
-export function saidBy(run: Run, { desire, markerKey }: SaidWish): Said {
-  const { name, thread, final, announces } = desire
-  const content = JSON.stringify(desire.content)
+export function saidBy(run: Run, { wanted, markerKey }: SaidOutput): Said {
+  const { name, thread, final, announces } = wanted
+  const content = JSON.stringify(wanted.content)
   const { id: runId, claimFence } = run
   return { runId, claimFence, name, thread, markerKey, content, final, announces }
 }
-interface SaidWish {
-  readonly desire: Desire
+interface SaidOutput {
+  readonly wanted: WantedOutput
   readonly markerKey: string
 }
 
 /** What stands there, for when another run takes the place. */
-export function saidIn(standing: Delivery): Said {
-  const { runId, name, thread, markerKey, content, final, announces, memo } = standing
-  const claimFence = memo.givenBack ?? standing.versionFence
+export function saidIn(existing: Delivery): Said {
+  const { runId, name, thread, markerKey, content, final, announces, protocol } = existing
+  const claimFence = protocol.givenBack ?? existing.versionFence
   return { runId, claimFence, name, thread, markerKey, content, final, announces }
 }
 
 /** Of each run the last word, the newest claim first. */
-export function withSaid(memo: Memo, said: Said): Memo {
-  const others = (memo.saidThere ?? []).filter(({ runId }) => runId !== said.runId)
+export function withSaid(protocol: ProtocolState, said: Said): ProtocolState {
+  const others = (protocol.saidThere ?? []).filter(({ runId }) => runId !== said.runId)
   const kept = [said, ...others].toSorted((a, b) => b.claimFence - a.claimFence)
-  return { ...memo, saidThere: kept.slice(0, keptMax) }
+  return { ...protocol, saidThere: kept.slice(0, keptMax) }
 }
 
 /** The place has been taken by this run: what it said before is not another's. */
-export function afterTaking(standing: Delivery, taken: Delivery): Memo {
-  if (!isOwnStatus(standing) || standing.runId === taken.runId) return taken.memo
-  const { saidThere = [], ...memo } = withSaid(taken.memo, saidIn(standing))
-  return { ...memo, saidThere: saidThere.filter(({ runId }) => runId !== taken.runId) }
+export function afterTaking(
+  channel: ChannelDeclaration,
+  existing: Delivery,
+  taken: Delivery,
+): ProtocolState {
+  if (!isGivenBack(channel, existing) || existing.runId === taken.runId) return taken.protocol
+  const { saidThere = [], ...protocol } = withSaid(taken.protocol, saidIn(existing))
+  return { ...protocol, saidThere: saidThere.filter(({ runId }) => runId !== taken.runId) }
 }
 
 export interface NextShown {
@@ -73,8 +81,8 @@ export interface NextShown {
 }
 
 /** The newest of the others whose run goes on or has a result; one that began anew says it anew. */
-export function nextShown({ memo }: Delivery, runs: readonly Run[]): NextShown | null {
-  const { saidThere = [] } = memo
+export function nextShown({ protocol }: Delivery, runs: readonly Run[]): NextShown | null {
+  const { saidThere = [] } = protocol
   for (const [at, said] of saidThere.entries()) {
     const run = runs.find(
       ({ id, claimFence }) => id === said.runId && claimFence === said.claimFence,
@@ -85,15 +93,17 @@ export function nextShown({ memo }: Delivery, runs: readonly Run[]): NextShown |
 }
 
 /** What a run that has the place again wants to show there; its end may have come meanwhile. */
-export function desireAgain(standing: Delivery, { said, run }: NextShown, now: number): Desire {
+export function outputShownAgain(
+  channel: ChannelDeclaration,
+  { kind, target, sha }: Delivery,
+  { said, run }: NextShown,
+  now: number,
+): WantedOutput {
   const wasLeftOpen = said.announces && !isActive(run)
-  const { channel, kind, target, sha } = standing
-  const content = wasLeftOpen
-    ? closedContent({ channel, content: said.content }, run, now)
-    : (JSON.parse(said.content) as Readonly<Record<string, unknown>>)
+  const content = JSON.parse(said.content) as Content
   return {
     ...{ channel, kind, target, sha, name: said.name, thread: said.thread, markerText: '' },
-    content,
+    content: wasLeftOpen ? (channel.closed?.(content, run, now) ?? content) : content,
     final: said.final || wasLeftOpen,
     announces: said.announces && !wasLeftOpen,
     claim: 'keep',

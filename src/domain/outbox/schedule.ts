@@ -1,5 +1,5 @@
 /** When things are tried, shown and looked at again. All times are milliseconds. */
-import type { ChannelName, Delivery } from './delivery.ts'
+import type { Delivery } from './delivery.ts'
 
 export interface PublishingRules {
   /** Smallest gap between two edits of one target; 0 is off. */
@@ -14,7 +14,7 @@ export interface PublishingRules {
   readonly leaseMarginMs: number
   /** Waits before the next try, for channels that have none of their own. */
   readonly retry: RetryRules
-  readonly retryOf: Readonly<Partial<Record<ChannelName, RetryRules>>>
+  readonly retryOf: Readonly<Record<string, RetryRules>>
   /** GitHub refused it and did not say why: how often it is tried again, and when. */
   readonly unclearAfterMs: readonly number[]
   /** A preparation that takes longer has failed. */

@@ -6,8 +6,8 @@
 import type { Delivery } from './delivery.ts'
 import { isOpen } from './delivery.ts'
 import { close } from './follow-up.ts'
-import type { Circumstances, Told, Trouble } from './outcome.ts'
-import { tell } from './outcome.ts'
+import type { Circumstances, DeliveryChange, Trouble } from './outcome.ts'
+import { auditOf } from './outcome.ts'
 import { inQueue } from './queue.ts'
 import { backoffMs, lastDeadlineOf, retryRulesOf, type PublishingRules } from './schedule.ts'
 
@@ -17,7 +17,7 @@ export function sendLater(
   trouble: Trouble,
   after: number | null,
   around: Circumstances,
-): Told {
+): DeliveryChange {
   const counted = withFailedSend(delivery)
   return isExhausted(counted, around.rules)
     ? exhausted(counted, trouble, around)
@@ -25,17 +25,23 @@ export function sendLater(
 }
 
 export function withFailedSend(delivery: Delivery): Delivery {
-  const { memo } = delivery
-  return { ...delivery, memo: { ...memo, failedSends: (memo.failedSends ?? 0) + 1 } }
+  const { protocol } = delivery
+  return { ...delivery, protocol: { ...protocol, failedSends: (protocol.failedSends ?? 0) + 1 } }
 }
 
 /** It was sent again as often as its channel's setting allows. */
 export function isExhausted(delivery: Delivery, rules: PublishingRules): boolean {
   const { retriesMax } = retryRulesOf(delivery, rules)
-  return isOpen(delivery) && retriesMax !== null && (delivery.memo.failedSends ?? 0) > retriesMax
+  return (
+    isOpen(delivery) && retriesMax !== null && (delivery.protocol.failedSends ?? 0) > retriesMax
+  )
 }
 
-export function exhausted(delivery: Delivery, { text }: Trouble, around: Circumstances): Told {
+export function exhausted(
+  delivery: Delivery,
+  { text }: Trouble,
+  around: Circumstances,
+): DeliveryChange {
   return giveUp(delivery, { code: 'retries_exhausted', text }, around)
 }
 
@@ -44,7 +50,7 @@ export function retryLater(
   trouble: Trouble,
   after: number | null,
   { now, jitter, rules }: Circumstances,
-): Told {
+): DeliveryChange {
   const tries = delivery.tries + 1
   const waitMs = backoffMs(tries, jitter, retryRulesOf(delivery, rules))
   const dueAt = Math.max(now + waitMs, after ?? 0)
@@ -53,7 +59,9 @@ export function retryLater(
   const wait = isOpen(delivery) ? 'backoff' : null
   return {
     delivery: { ...delivery, tries, wait, dueAt, errorCode: code, errorText: text },
-    audits: [tell(delivery, 'delivery.retry_scheduled', { ...trouble, tries, at: isoTime(dueAt) })],
+    audits: [
+      auditOf(delivery, 'delivery.retry_scheduled', { ...trouble, tries, at: isoTime(dueAt) }),
+    ],
   }
 }
 
@@ -63,10 +71,10 @@ export function lookLater(
   trouble: Trouble,
   after: number | null,
   around: Circumstances,
-): Told {
-  const told = retryLater(delivery, trouble, after, around)
+): DeliveryChange {
+  const change = retryLater(delivery, trouble, after, around)
   const { wait } = delivery
-  return isOpen(told.delivery) ? { ...told, delivery: { ...told.delivery, wait } } : told
+  return isOpen(change.delivery) ? { ...change, delivery: { ...change.delivery, wait } } : change
 }
 
 /** Null when it was refused like that often enough to believe it. */
@@ -74,26 +82,28 @@ export function askAgainLater(
   delivery: Delivery,
   trouble: Trouble,
   { now, rules }: Circumstances,
-): Told | null {
-  const unclear = (delivery.memo.unclear ?? 0) + 1
+): DeliveryChange | null {
+  const unclear = (delivery.protocol.unclear ?? 0) + 1
   const waitMs = rules.unclearAfterMs[unclear - 1]
   if (waitMs === undefined || !isOpen(delivery)) return null
   const tries = delivery.tries + 1
   const dueAt = now + waitMs
   if (dueAt > delivery.deadlineAt) return pastDeadline(delivery, trouble, now)
   const { code, text } = trouble
-  const memo = { ...delivery.memo, unclear }
+  const protocol = { ...delivery.protocol, unclear }
   return {
     delivery: {
       ...delivery,
-      memo,
+      protocol,
       tries,
       wait: 'backoff',
       dueAt,
       errorCode: code,
       errorText: text,
     },
-    audits: [tell(delivery, 'delivery.retry_scheduled', { ...trouble, tries, at: isoTime(dueAt) })],
+    audits: [
+      auditOf(delivery, 'delivery.retry_scheduled', { ...trouble, tries, at: isoTime(dueAt) }),
+    ],
   }
 }
 
@@ -103,35 +113,39 @@ export function prepareLater(
   trouble: Trouble,
   counted: boolean,
   around: Circumstances,
-): Told {
-  const preparations = (delivery.memo.preparations ?? 0) + (counted ? 0 : 1)
-  const known = { ...delivery, memo: { ...delivery.memo, preparations } }
+): DeliveryChange {
+  const preparations = (delivery.protocol.preparations ?? 0) + (counted ? 0 : 1)
+  const known = { ...delivery, protocol: { ...delivery.protocol, preparations } }
   if (preparations >= around.rules.preparationsMax) return giveUp(known, trouble, around)
   return lookLater(known, trouble, null, around)
 }
 
-export function pastDeadline(delivery: Delivery, trouble: Trouble, now: number): Told {
+export function pastDeadline(delivery: Delivery, trouble: Trouble, now: number): DeliveryChange {
   const { code, text } = trouble
   if (!isOpen(delivery)) return endFollowUps(delivery, trouble)
   const failed = close({ ...delivery, errorCode: code, errorText: text }, 'FAILED', 'deadline', now)
   return {
     delivery: failed,
-    audits: [tell(delivery, 'delivery.failed', { reason: 'deadline', ...trouble })],
+    audits: [auditOf(delivery, 'delivery.failed', { reason: 'deadline', ...trouble })],
   }
 }
 
 /** Nobody can be asked any more: what stands there stays as it was last known to be. */
-export function endFollowUps(delivery: Delivery, trouble: Trouble): Told {
+export function endFollowUps(delivery: Delivery, trouble: Trouble): DeliveryChange {
   const { code, text } = trouble
   const known = { ...withoutFollowUps(delivery), errorCode: code, errorText: text }
   const data = { reason: 'deadline', ...trouble, provider_id: delivery.providerId, shows: null }
   return {
     delivery: { ...known, tries: 0, dueAt: null },
-    audits: [tell(delivery, 'delivery.settled', data)],
+    audits: [auditOf(delivery, 'delivery.settled', data)],
   }
 }
 
-export function giveUp(delivery: Delivery, trouble: Trouble, { now }: Circumstances): Told {
+export function giveUp(
+  delivery: Delivery,
+  trouble: Trouble,
+  { now }: Circumstances,
+): DeliveryChange {
   const { code, text } = trouble
   const known = { ...delivery, errorCode: code, errorText: text }
   // A closed one that cannot be followed up stays what it is.
@@ -140,22 +154,26 @@ export function giveUp(delivery: Delivery, trouble: Trouble, { now }: Circumstan
   }
   return {
     delivery: close(known, 'FAILED', code, now),
-    audits: [tell(delivery, 'delivery.failed', { reason: code, text })],
+    audits: [auditOf(delivery, 'delivery.failed', { reason: code, text })],
   }
 }
 
 export function withoutFollowUps(delivery: Delivery): Delivery {
-  const { scan: _scan, settle: _settle, surplus: _surplus, ...rest } = delivery.memo
+  const { scan: _scan, settle: _settle, surplus: _surplus, ...rest } = delivery.protocol
   // What a restore had to find out is not found out any more: a later loss is a loss.
-  const { restored: _restored, ...memo } = rest
-  return { ...delivery, memo }
+  const { restored: _restored, ...protocol } = rest
+  return { ...delivery, protocol }
 }
 
 /**
  * The identity is blocked, not this delivery: that costs no try. The deadline of an open one waits
  * too, but not for ever; what follows a closed one up ends with its deadline.
  */
-export function waitOut(delivery: Delivery, until: number, { now, rules }: Circumstances): Told {
+export function waitOut(
+  delivery: Delivery,
+  until: number,
+  { now, rules }: Circumstances,
+): DeliveryChange {
   const { wait, deadlineAt } = delivery
   if (!isOpen(delivery)) {
     if (until > deadlineAt) return endFollowUps(delivery, blocked)
@@ -173,7 +191,7 @@ export function waitOut(delivery: Delivery, until: number, { now, rules }: Circu
 }
 
 /** A closed one cannot stand in a queue: it comes back in a moment. */
-export function standInLine(delivery: Delivery, queue: string, now: number): Told {
+export function standInLine(delivery: Delivery, queue: string, now: number): DeliveryChange {
   const wait = isOpen(delivery) && delivery.wait !== 'in_doubt' ? 'budget' : delivery.wait
   return { delivery: { ...inQueue(delivery, queue), wait, dueAt: now }, audits: [] }
 }

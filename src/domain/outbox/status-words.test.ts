@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { runStates, verdicts, type Run } from '../run.ts'
-import { showsResult } from './standing.ts'
+import { showsResult } from './shown-state.ts'
 import { checkOf, statusOf } from './status-words.ts'
 import { ownReasons } from './words/words.ts'
 import { plural } from './words/ru.ts'

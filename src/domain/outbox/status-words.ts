@@ -7,9 +7,9 @@
 import type { Run } from '../run.ts'
 import { isActive } from '../run.ts'
 import { localeOf } from './anchor-view.ts'
-import { ownReasonOf, skipReasonOf, standingOf } from './standing.ts'
+import { ownReasonOf, skipReasonOf, shownStateOf } from './shown-state.ts'
 import { wordsOf } from './words/words-of.ts'
-import type { Standing, Words } from './words/words.ts'
+import type { ShownState, Words } from './words/words.ts'
 
 export interface StatusWord {
   readonly state: 'pending' | 'success' | 'failure' | 'error'
@@ -32,7 +32,7 @@ interface Shown {
   readonly conclusion: Conclusion | null
 }
 
-const shownAs: Readonly<Record<Standing, Shown>> = {
+const shownAs: Readonly<Record<ShownState, Shown>> = {
   queued: { state: 'pending', conclusion: null },
   running: { state: 'pending', conclusion: null },
   waiting: { state: 'pending', conclusion: null },
@@ -49,12 +49,20 @@ const shownAs: Readonly<Record<Standing, Shown>> = {
 }
 
 export function statusOf(run: Run): StatusWord {
-  return { state: shownAs[standingOf(run)].state, description: descriptionOf(run) }
+  return { state: shownAs[shownStateOf(run)].state, description: descriptionOf(run) }
+}
+
+/** What is said of an output that a run left "under way" though the run itself went well. */
+export const endedWithoutResult = 'Ended without a result'
+
+/** It did not say that what it left open came out well. */
+export function endedWell({ state }: Pick<Run, 'state'>): boolean {
+  return state === 'succeeded' || state === 'skipped'
 }
 
 export function checkOf(run: Run): CheckWord {
   const title = descriptionOf(run)
-  const { conclusion } = shownAs[standingOf(run)]
+  const { conclusion } = shownAs[shownStateOf(run)]
   return {
     status: conclusion === null ? 'in_progress' : 'completed',
     conclusion,
@@ -65,8 +73,8 @@ export function checkOf(run: Run): CheckWord {
 
 function descriptionOf(run: Run): string {
   const words = wordsOf(localeOf(run.locale))
-  const standing = standingOf(run)
-  switch (standing) {
+  const shown = shownStateOf(run)
+  switch (shown) {
     case 'queued':
     case 'running':
     case 'waiting':

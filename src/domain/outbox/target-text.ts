@@ -1,22 +1,27 @@
 /** What a delivery is about, as people write it. */
+import type { ChannelDeclaration, Content } from './channel-declaration.ts'
 import type { Delivery } from './delivery.ts'
 
-/** `acme/widgets#5`, `acme/widgets#5 needs-work`, `acme/widgets@9c1185a holdfast/review` */
+/**
+ * `acme/widgets#5`, `acme/widgets#5 needs-work`, `acme/widgets@9c1185a holdfast/review`, or an
+ * address. `repo` is null where it is about no repository.
+ */
 export function targetText(
-  { channel, sha, thread, content }: Pick<Delivery, 'channel' | 'sha' | 'thread' | 'content'>,
-  repo: string,
+  { sha, thread, address, content }: Aimed,
+  { place, titleOf }: Pick<ChannelDeclaration, 'place' | 'titleOf'>,
+  repo: string | null,
 ): string {
-  const given = JSON.parse(content) as Readonly<Record<string, unknown>>
-  const onThread = thread === null ? repo : `${repo}#${thread}`
-  const onCommit = sha === null ? repo : `${repo}@${sha.slice(0, 7)}`
-  switch (channel) {
-    case 'github-status':
-      return `${onCommit} ${String(given['context'])}`
-    case 'github-check':
-      return `${onCommit} ${String(given['name'])}`
-    case 'github-label':
-      return `${onThread} ${String(given['label'])}`
-    default:
-      return onThread
-  }
+  const title = titleOf?.(JSON.parse(content) as Content)
+  const parts = [repo === null ? address : repo + markOf(place, sha, thread), title]
+  return parts.filter((part) => part !== null && part !== undefined).join(' ')
+}
+type Aimed = Pick<Delivery, 'sha' | 'thread' | 'address' | 'content'>
+
+function markOf(
+  place: ChannelDeclaration['place'],
+  sha: string | null,
+  thread: number | null,
+): string {
+  if (place === 'commit') return sha === null ? '' : `@${sha.slice(0, 7)}`
+  return thread === null ? '' : `#${thread}`
 }

@@ -2,6 +2,7 @@
  * The PostgreSQL driver against a real server: what it repeats, what a cut connection leads to, and
  * that its clock is the server's whatever this machine's says.
  */
+import { githubDeclarations } from '../../channels/github-channels.ts'
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { claimOf } from '../../../test/chaos/claims.ts'
@@ -314,7 +315,12 @@ describe('the clock', () => {
   it("lets nobody take a lease before it ends, however the nodes' clocks differ", async () => {
     const nodes = await Promise.all([openNode(-60_000), openNode(60_000)])
     const [slow, fast] = nodes.map(
-      ({ node }) => new SqlStore(node, { random: systemRandom, scheduler: systemScheduler }),
+      ({ node }) =>
+        new SqlStore(node, {
+          random: systemRandom,
+          scheduler: systemScheduler,
+          channels: githubDeclarations,
+        }),
     )
     const claim = (secret: string) =>
       claimOf({ pr: 1, head: 'a', secret, leaseMs: 700, actor: secret, now: slow!.now() })

@@ -1,3 +1,4 @@
+import { githubDeclarations } from '../../channels/github-channels.ts'
 import {
   mkdtempSync,
   readdirSync,
@@ -22,7 +23,7 @@ let path = ''
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'holdfast-backup-'))
   path = join(folder, 'holdfast.db')
-  await openSqlite({ path, exclusive: false }, seams).close()
+  await openSqlite({ path, exclusive: false }, { ...seams, channels: githubDeclarations }).close()
 })
 
 const copyTo = (
@@ -81,7 +82,10 @@ describe('a copy', () => {
 
   test('can be opened in the place of the database', async () => {
     await copyTo('copy.db')
-    const store = openSqlite({ path: join(folder, 'copy.db'), exclusive: true }, seams)
+    const store = openSqlite(
+      { path: join(folder, 'copy.db'), exclusive: true },
+      { ...seams, channels: githubDeclarations },
+    )
     await store.ping()
     await store.close()
   })
@@ -89,7 +93,7 @@ describe('a copy', () => {
 
 describe('a copy that is started on', () => {
   test('knows that it was restored, once; the database it was made of does not', async () => {
-    const first = openSqlite({ path, exclusive: true }, seams)
+    const first = openSqlite({ path, exclusive: true }, { ...seams, channels: githubDeclarations })
     await first.upkeep.recordMode('live')
     const startedAt = await first.upkeep.firstStartedAt()
     await copyTo('copy.db')
@@ -97,7 +101,10 @@ describe('a copy that is started on', () => {
     expect(await first.outbox.knowsSince()).toBe(startedAt)
     expect(await first.outbox.restoreNote()).toBeNull()
     await first.close()
-    const copy = openSqlite({ path: join(folder, 'copy.db'), exclusive: true }, seams)
+    const copy = openSqlite(
+      { path: join(folder, 'copy.db'), exclusive: true },
+      { ...seams, channels: githubDeclarations },
+    )
     await copy.upkeep.recordMode('live')
     const restoredAt = await copy.outbox.knowsSince()
     expect(await copy.outbox.restoreNote()).toMatchObject({ restoredAt, open: 0, shown: 0 })

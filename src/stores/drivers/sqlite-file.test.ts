@@ -2,6 +2,7 @@
  * What is refused at the path of a SQLite store, and that it is left as it was, byte for byte: a
  * foreign file, a damaged one, a log without its database; and who may hold a file.
  */
+import { githubDeclarations } from '../../channels/github-channels.ts'
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import {
@@ -48,14 +49,14 @@ afterEach(async () => {
 })
 
 function openStore(exclusive = false): SqlStore {
-  const store = openSqlite({ path, exclusive }, seams)
+  const store = openSqlite({ path, exclusive }, { ...seams, channels: githubDeclarations })
   open.push(store)
   return store
 }
 
 /** A store with enough in it to have pages of every kind. */
 async function makeStore(): Promise<void> {
-  const store = openSqlite({ path, exclusive: false }, seams)
+  const store = openSqlite({ path, exclusive: false }, { ...seams, channels: githubDeclarations })
   const name = 'a token '.repeat(10)
   const token = { scope: 'admin', name, userId: null, secret: 's', actor: 'test' }
   await Promise.all(Array.from({ length: 300 }, () => store.tokens.create(token, null)))

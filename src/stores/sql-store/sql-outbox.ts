@@ -1,6 +1,6 @@
 /** The outbox's verbs. */
 import type { Budget } from '../../domain/outbox/budget.ts'
-import type { Attempt, Delivery } from '../../domain/outbox/delivery.ts'
+import type { DeliveryAttempt, Delivery } from '../../domain/outbox/delivery.ts'
 import type { Finding } from '../../domain/outbox/outcome.ts'
 import type { PublishingRules } from '../../domain/outbox/schedule.ts'
 import { StoreContendedError } from '../../errors.ts'
@@ -40,8 +40,9 @@ import {
   skipDelivery,
 } from '../verbs/outbox/operate-delivery.ts'
 import { closeRest, publishOwn, targetTakenError } from '../verbs/outbox/own-output.ts'
-import { authors, knowsSince, learnAuthor } from '../verbs/outbox/publisher-identity.ts'
 import type { VerbRunner } from './verb-runner.ts'
+import { sendMessage } from '../verbs/outbox/send-message.ts'
+import { authors, knowsSince, learnAuthor } from '../verbs/outbox/publisher-identity.ts'
 
 /** There is no note while somebody else has begun anew. */
 const notingsMax = 5
@@ -114,8 +115,12 @@ export class SqlOutbox implements port.OutboxStore {
   async publish(request: port.PublishRequest, once: Once | null): Promise<port.PublishAnswer> {
     const said = await this.#runner.once(once, () => publishOwn(this.#context, request))
     // What a refused status says was kept: so the refusal follows the commit.
-    if (said.isTaken) throw targetTakenError(said.delivery)
+    if (said.isTaken) throw targetTakenError(this.#context, said.delivery)
     return said
+  }
+
+  send(request: port.MessageRequest): Promise<port.PublishAnswer> {
+    return this.#runner.transact(() => sendMessage(this.#context, request))
   }
 
   delivery(id: string): Promise<Delivery | null> {
@@ -123,7 +128,9 @@ export class SqlOutbox implements port.OutboxStore {
   }
 
   async messageBefore({ runId, line }: Pick<Delivery, 'runId' | 'line'>): Promise<Delivery | null> {
-    return line === null ? null : await this.#runner.read(() => beforeInLine(runId, line))
+    return line === null || runId === null
+      ? null
+      : await this.#runner.read(() => beforeInLine(runId, line))
   }
 
   placed(id: string): Promise<port.PlacedDelivery | null> {
@@ -133,7 +140,7 @@ export class SqlOutbox implements port.OutboxStore {
     })
   }
 
-  attemptsOf(deliveryId: string): Promise<readonly Attempt[]> {
+  attemptsOf(deliveryId: string): Promise<readonly DeliveryAttempt[]> {
     return this.#runner.read(() =>
       selectAttempts(sql`delivery_id = ${deliveryId} ORDER BY id DESC LIMIT 100`),
     )

@@ -1,5 +1,6 @@
 /** The one SQL implementation of the store, over any driver: its nouns, put together. */
 import type { PublishingRules } from '../../domain/outbox/schedule.ts'
+import { knownChannels, type ChannelDeclaration } from '../../domain/outbox/channel-declaration.ts'
 import { defaultPublishing } from '../../domain/outbox/schedule.ts'
 import { makeId } from '../../ids.ts'
 import type { Random } from '../../random.ts'
@@ -30,6 +31,8 @@ export interface SqlStoreOptions {
   readonly scheduler: Scheduler
   readonly onTogether?: OnTogether | undefined
   readonly publishing?: PublishingRules | undefined
+  /** What runs are announced on, and what may be published. */
+  readonly channels: readonly ChannelDeclaration[]
 }
 
 export class SqlStore implements Store {
@@ -84,7 +87,7 @@ export class SqlStore implements Store {
 function contextOf(
   driver: Driver,
   presence: Presence,
-  { random, publishing }: SqlStoreOptions,
+  { random, publishing, channels }: SqlStoreOptions,
 ): VerbContext {
   return {
     dialect: driver.dialect,
@@ -94,6 +97,7 @@ function contextOf(
     newId: (prefix) => makeId(prefix, driver.now(), random),
     jitter: () => random.below(1000) / 1000,
     publishing: publishing ?? defaultPublishing,
+    channels: knownChannels(channels),
     newMarkerKey: () => ({
       id: random.bytes(4).toString('hex'),
       secret: random.bytes(32).toString('base64url'),

@@ -1,5 +1,5 @@
 /** Tables `delivery` and `delivery_attempt`. Every write checks and raises `rev`. */
-import type { Attempt, Delivery } from '../../domain/outbox/delivery.ts'
+import type { DeliveryAttempt, Delivery } from '../../domain/outbox/delivery.ts'
 import type { QueueHead } from '../../domain/outbox/queue.ts'
 import { priorities } from '../../domain/outbox/priority.ts'
 import { lineUp } from '../../domain/outbox/queue.ts'
@@ -21,6 +21,7 @@ const delivery = table<Delivery>(
     'repositoryId',
     'thread',
     'sha',
+    'address',
     'markerKey',
     'round',
     'versionFence',
@@ -51,17 +52,17 @@ const delivery = table<Delivery>(
     'providerId',
     'providerUrl',
     'coalesced',
-    'memo',
+    'protocol',
     'errorCode',
     'errorText',
     'createdAt',
     'changedAt',
     'closedAt',
   ],
-  { flags: ['final', 'announces'], json: ['memo'] },
+  { flags: ['final', 'announces'], json: ['protocol'] },
 )
 
-const attempt = table<Attempt>(
+const attempt = table<DeliveryAttempt>(
   [
     'id',
     'deliveryId',
@@ -268,25 +269,25 @@ function* updateDelivery(item: Delivery): Verb<void> {
   if (written.length === 0) throw new LostRace('a delivery changed since it was read')
 }
 
-export function* selectAttempts(rest: Sql): Verb<Attempt[]> {
+export function* selectAttempts(rest: Sql): Verb<DeliveryAttempt[]> {
   const rows = yield sql`SELECT ${attempt.columns} FROM delivery_attempt WHERE ${rest}`
   return rows.map((row) => attempt.decode(row))
 }
 
-export function* insertAttempt(item: Attempt): Verb<void> {
+export function* insertAttempt(item: DeliveryAttempt): Verb<void> {
   yield sql`INSERT INTO delivery_attempt (${attempt.columns})
     VALUES (${join(attempt.encode(item))})`
 }
 
 /** False when it has an outcome already: the first one stands. */
-export function* writeOutcome(item: Attempt): Verb<boolean> {
+export function* writeOutcome(item: DeliveryAttempt): Verb<boolean> {
   const written = yield sql`UPDATE delivery_attempt SET ${attempt.assign(item)}
     WHERE id = ${item.id} AND outcome IS NULL RETURNING id`
   return written.length > 0
 }
 
 /** What really came of one that was taken for lost. */
-export function* keepLateOutcome(item: Attempt): Verb<void> {
+export function* keepLateOutcome(item: DeliveryAttempt): Verb<void> {
   yield sql`UPDATE delivery_attempt SET ${attempt.assign(item)}
     WHERE id = ${item.id}`
 }

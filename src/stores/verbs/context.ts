@@ -1,4 +1,6 @@
 /** What a verb may use besides its input: the store's clock, new ids, the dialect's fragments. */
+import type { KnownChannels } from '../../domain/outbox/channel-declaration.ts'
+import type { Delivery } from '../../domain/outbox/delivery.ts'
 import type { Circumstances } from '../../domain/outbox/outcome.ts'
 import type { PublishingRules } from '../../domain/outbox/schedule.ts'
 import type { Moment, Run } from '../../domain/run.ts'
@@ -23,12 +25,17 @@ export interface VerbContext {
   /** In [0, 1): spreads what would otherwise happen at once. */
   jitter(): number
   readonly publishing: PublishingRules
+  readonly channels: KnownChannels
   newMarkerKey(): NewMarkerKey
 }
 
-/** When and by which rules the outbox decides. */
-export function circumstancesOf(context: VerbContext): Circumstances {
-  return { now: context.now(), rules: context.publishing, jitter: context.jitter() }
+/** When and by which rules the outbox decides about a delivery. */
+export function circumstancesOf(
+  context: VerbContext,
+  { channel }: Pick<Delivery, 'channel'>,
+): Circumstances {
+  const { publishing: rules, channels } = context
+  return { channel: channels.of(channel), now: context.now(), rules, jitter: context.jitter() }
 }
 
 export interface LockedRun {

@@ -3,6 +3,7 @@
  * on from what it has seen gets the late commit too, once.
  * Method: transactions held open by hand, and many writers and followers over two stores.
  */
+import { githubDeclarations } from '../../../src/channels/github-channels.ts'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { AuditRow } from '../../../src/domain/audit.ts'
@@ -35,7 +36,10 @@ const insert = async (client: pg.Client, actor: string): Promise<number> => {
 
 beforeAll(async () => {
   database = await freshDatabase()
-  stores = [await openPostgres(database.url, seams), await openPostgres(database.url, seams)]
+  stores = [
+    await openPostgres(database.url, { ...seams, channels: githubDeclarations }),
+    await openPostgres(database.url, { ...seams, channels: githubDeclarations }),
+  ]
 })
 afterAll(async () => {
   await Promise.all([...clients, ...stores].map((one) => ('end' in one ? one.end() : one.close())))

@@ -3,10 +3,10 @@
  * follows and when, and a command that would be accepted.
  * Method: deliveries are led through their states by the store's own verbs; nothing is sent.
  */
+import { allRights } from '../../../src/channels/github-channels.ts'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { explain, type Why } from '../../../src/audit/why.ts'
 import type { Delivery } from '../../../src/domain/outbox/delivery.ts'
-import { allRights } from '../../../src/domain/outbox/publish-rights.ts'
 import type { AttemptEnd, Finding } from '../../../src/domain/outbox/outcome.ts'
 import type { ClaimAnswer } from '../../../src/store.ts'
 import { completion, holderOf, policy, pullRequestClaim, sha, unique } from '../claims.ts'
@@ -113,11 +113,11 @@ export function whyDeliveries(open: OpenStore): void {
     async function sendAndRead(waitMs: number, read: () => Finding): Promise<void> {
       await step(() => ({ what: 'in_doubt', trouble: lost, after: null, looks: 1 }))
       for (let again = 0; again < 20; again += 1) {
-        await step((name, { status, wait, memo }) => {
-          const isDue = memo.settle !== undefined && memo.settle.at <= world.store.now()
-          if (status === 'SENT') return isDue ? read() : { what: 'scanned', standing: [] }
+        await step((name, { status, wait, protocol }) => {
+          const isDue = protocol.settle !== undefined && protocol.settle.at <= world.store.now()
+          if (status === 'SENT') return isDue ? read() : { what: 'scanned', found: [] }
           if (wait !== 'in_doubt') return sent(name)
-          return { what: 'looked', standing: [], unverified: false, hash: '', looks: 1 }
+          return { what: 'looked', found: [], unverified: false, hash: '', looks: 1 }
         })
         world.clock.move(waitMs)
       }
@@ -129,7 +129,7 @@ export function whyDeliveries(open: OpenStore): void {
     }
 
     it('is not said to be shown where it was found changed, until it is sent again', async () => {
-      await sendAndRead(minute, () => ({ what: 'settled', standing: [changed] }))
+      await sendAndRead(minute, () => ({ what: 'settled', found: [changed] }))
       for (const headline of await headlines()) {
         expect(headline).toContain('The comment (https://github.test/anchor) was sent, but GitHub')
         expect(headline).toContain('GitHub does not show it like that')
@@ -151,8 +151,8 @@ export function whyDeliveries(open: OpenStore): void {
     })
 
     it('is said to be shown where it was found as it should be', async () => {
-      const standing = [{ ...changed, current: true }]
-      await sendAndRead(minute, () => ({ what: 'settled', standing }))
+      const found = [{ ...changed, current: true }]
+      await sendAndRead(minute, () => ({ what: 'settled', found }))
       const [ofRun, ofDelivery] = await headlines()
       expect(ofRun).toContain('GitHub shows the comment')
       expect(ofDelivery).toContain('The comment is shown on GitHub')
@@ -264,7 +264,7 @@ export function whyDeliveries(open: OpenStore): void {
   it('held: what a person can say about it, and each is accepted', async () => {
     const lost = { code: 'unanswered', text: 'the answer never came' }
     await step(() => ({ what: 'in_doubt', trouble: lost, after: null, looks: 2 }))
-    await step(() => ({ what: 'looked', standing: [], unverified: true, hash: '', looks: 2 }))
+    await step(() => ({ what: 'looked', found: [], unverified: true, hash: '', looks: 2 }))
     const { id } = await deliveryCalled('anchor')
     const { headline, awaiting, actions } = await ask()
     expect(headline).toContain('it is held until a person decides')

@@ -1,4 +1,5 @@
 /** What the suite needs to know of each channel: two contents, and where to see them on GitHub. */
+import { type ChannelName } from '../../../src/channels/github-channels.ts'
 import type {
   CheckContent,
   CommentContent,
@@ -6,9 +7,9 @@ import type {
   ReviewContent,
   StatusContent,
 } from '../../../src/channel.ts'
-import type { ChannelName } from '../../../src/domain/outbox/delivery.ts'
-import type { GitHubSimulator } from '../../../src/simulator/index.ts'
-import { repo, sha, thread, type Identity } from './channel-world.ts'
+import type { Fault, GitHubSimulator } from '../../../src/simulator/index.ts'
+import { ChannelWorld, repo, sha, thread, type Identity, type Way } from './channel-world.ts'
+import { limitSeconds, type ChannelFault, type ChannelUnderTest } from './channel.suite.ts'
 
 export interface ChannelCase {
   readonly name: ChannelName
@@ -125,3 +126,42 @@ export const channelCases: readonly ChannelCase[] = [
     shows: { first: 'One remark.', second: 'Two remarks.' },
   },
 ]
+
+const faultsOf = ({ faults }: GitHubSimulator): Readonly<Record<ChannelFault, () => Fault>> => ({
+  lostAnswer: () => faults.lostAnswer(),
+  badGateway: () => faults.badGateway(),
+  brokenJson: () => faults.brokenJson(),
+  lostRequest: () => faults.reset(),
+  limit: () => faults.secondaryLimit({ retryAfterSeconds: limitSeconds }),
+  refusal: () => faults.refuse(403),
+})
+
+export function faultOf(github: GitHubSimulator, fault: ChannelFault): Fault {
+  return faultsOf(github)[fault]()
+}
+
+/** A channel to GitHub as any other. */
+export function asAnyChannel(the: ChannelCase, identity: Identity, way: Way): ChannelUnderTest {
+  return {
+    title: `${the.name} as ${identity}, ${way}`,
+    first: the.first,
+    second: the.second,
+    wrong: the.wrong,
+    shows: the.shows,
+    async open() {
+      const world = await ChannelWorld.open(identity, { way })
+      const { github, clock } = world
+      return {
+        channel: world.channel(the.name),
+        clock,
+        target: (given = {}) => world.target(given),
+        there: () => the.there(github),
+        writes: () => github.count(the.route),
+        asked: () => github.requests.length,
+        play: (fault) =>
+          void github.faults.add({ on: { route: the.route }, fault: faultOf(github, fault) }),
+        close: () => world.close(),
+      }
+    },
+  }
+}

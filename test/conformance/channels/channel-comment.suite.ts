@@ -57,8 +57,8 @@ export function exerciseComments(identity: Identity): void {
       expect(body.length).toBeLessThanOrEqual(65_000)
       expect(body).toMatch(/<!-- holdfast:result review base-b{40}:head-a{40} base-/)
       expect(body).toContain(`${pairOf(9)} -->`)
-      const { standing } = await world.look(name, { form: 'anchor', view }, {}, 0)
-      expect(standing).toMatchObject([{ providerId, current: true }])
+      const { found } = await world.look(name, { form: 'anchor', view }, {}, 0)
+      expect(found).toMatchObject([{ providerId, current: true }])
     })
 
     it('of a run that has not its form are refused by field', async () => {
@@ -82,19 +82,19 @@ export function exerciseComments(identity: Identity): void {
     it('that a person deleted are not there', async () => {
       const { providerId } = await world.write(name, hello)
       world.github.deleteCommentAs('octocat', Number(providerId))
-      const sight = await world.look(name, hello, { providerId })
-      expect(sight).toEqual({ standing: [], unverified: false })
+      const seen = await world.look(name, hello, { providerId })
+      expect(seen).toEqual({ found: [], unverified: false })
       const edit = rejectionOf(world.write(name, hello, { providerId }))
       expect(await edit).toMatchObject({ kind: 'not_found' })
-      expect(await world.channel(name).placeIsThere(world.target(), inTime)).toBe(true)
+      expect(await world.channel(name).placeIsThere!(world.target(), inTime)).toBe(true)
     })
 
     it('that a person edited stay ours, and are not current', async () => {
       const { providerId } = await world.write(name, hello)
       world.github.editCommentAs('octocat', Number(providerId), 'Goodbye')
       for (const since of [null, 0]) {
-        const { standing } = await world.look(name, hello, { providerId }, since)
-        expect(standing).toMatchObject([{ providerId, current: false }])
+        const { found } = await world.look(name, hello, { providerId }, since)
+        expect(found).toMatchObject([{ providerId, current: false }])
       }
     })
 
@@ -102,8 +102,8 @@ export function exerciseComments(identity: Identity): void {
       await world.write(name, hello)
       world.clock.pass(60 * minute)
       const since = world.clock.wall
-      expect((await world.look(name, hello, {}, since)).standing).toEqual([])
-      expect((await world.look(name, hello, {}, since - 51 * minute)).standing).toHaveLength(1)
+      expect((await world.look(name, hello, {}, since)).found).toEqual([])
+      expect((await world.look(name, hello, {}, since - 51 * minute)).found).toHaveLength(1)
       const [asked] = world.github.requests.filter(({ route }) => route === list)
       const told = new Date(since - 10 * minute).toISOString().replace('.000', '')
       expect(asked!.query['since']).toBe(told)
@@ -115,14 +115,14 @@ export function exerciseComments(identity: Identity): void {
       const since = world.clock.wall
       const { providerId } = await world.write(name, hello)
       world.clock.pass(5000)
-      const { standing } = await world.look(name, hello, {}, since)
-      expect(standing).toMatchObject([{ providerId, current: true }])
+      const { found } = await world.look(name, hello, {}, since)
+      expect(found).toMatchObject([{ providerId, current: true }])
     })
 
     it('are all listed when the time in question has not come', async () => {
       const { providerId } = await world.write(name, hello)
-      const { standing } = await world.look(name, hello, {}, world.clock.wall + 90 * minute)
-      expect(standing).toMatchObject([{ providerId }])
+      const { found } = await world.look(name, hello, {}, world.clock.wall + 90 * minute)
+      expect(found).toMatchObject([{ providerId }])
     })
 
     it('of which there are two are both seen, the older first, however old it is', async () => {
@@ -130,8 +130,8 @@ export function exerciseComments(identity: Identity): void {
       world.clock.pass(60 * minute)
       const second = await world.write(name, comment('Hello again'))
       const known = { providerId: first.providerId }
-      const { standing } = await world.look(name, hello, known, world.clock.wall)
-      expect(standing).toMatchObject([
+      const { found } = await world.look(name, hello, known, world.clock.wall)
+      expect(found).toMatchObject([
         { providerId: first.providerId, current: true },
         { providerId: second.providerId, current: false },
       ])

@@ -16,8 +16,8 @@ export function exerciseKinds(): void {
       const name = 'github-status'
       const since = () => world.clock.wall
       const current = async (given = {}, at: number | null = null, content = status()) => {
-        const { standing } = await world.look(name, content, given, at)
-        return standing.map((each) => each.current)
+        const { found } = await world.look(name, content, given, at)
+        return found.map((each) => each.current)
       }
 
       it('is cut to 140 by any way of counting, on one line', async () => {
@@ -108,17 +108,17 @@ export function exerciseKinds(): void {
 
       it('is ours by App and key, not by its name', async () => {
         await world.write(name, check(), { markerKey: 'other' })
-        expect((await world.look(name, check())).standing).toEqual([])
+        expect((await world.look(name, check())).found).toEqual([])
         await world.write(name, check())
         world.authors = { ...world.authors, appIds: new Set([13]) }
-        expect((await world.look(name, check())).standing).toEqual([])
+        expect((await world.look(name, check())).found).toEqual([])
       })
 
       it('of which there are two is the newer, and the other can be closed', async () => {
         const older = await world.write(name, check())
         const newer = await world.write(name, check())
-        const { standing } = await world.look(name, check(), {}, 0)
-        expect(standing.map(({ providerId }) => providerId)).toEqual([
+        const { found } = await world.look(name, check(), {}, 0)
+        expect(found.map(({ providerId }) => providerId)).toEqual([
           newer.providerId,
           older.providerId,
         ])
@@ -155,7 +155,7 @@ export function exerciseKinds(): void {
 
       it('that is not there is off already', async () => {
         expect(await world.write(name, gone)).toEqual({ providerId: 'reviewed', url: null })
-        expect((await world.look(name, gone)).standing).toMatchObject([{ current: true }])
+        expect((await world.look(name, gone)).found).toMatchObject([{ current: true }])
       })
 
       it('of a thread that cannot be seen is not off', async () => {
@@ -168,8 +168,8 @@ export function exerciseKinds(): void {
 
       it('is one in whichever case it is written', async () => {
         await world.write(name, label({ label: 'Reviewed' }))
-        expect((await world.look(name, label())).standing).toMatchObject([{ current: true }])
-        expect((await world.look(name, gone)).standing).toMatchObject([{ current: false }])
+        expect((await world.look(name, label())).found).toMatchObject([{ current: true }])
+        expect((await world.look(name, gone)).found).toMatchObject([{ current: false }])
       })
 
       it.each(['.', '..', ' .. '])(
@@ -209,7 +209,7 @@ export function exerciseKinds(): void {
       it('of which there are two is the older one, for neither can be removed', async () => {
         const { providerId } = await world.write(name, review())
         await world.write(name, review())
-        expect((await world.look(name, review())).standing).toMatchObject([{ providerId }])
+        expect((await world.look(name, review())).found).toMatchObject([{ providerId }])
         expect('remove' in world.channel(name)).toBe(false)
       })
     })

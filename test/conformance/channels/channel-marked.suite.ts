@@ -25,34 +25,34 @@ export function exerciseMarked(the: ChannelCase, identity: Identity): void {
 
     it('not by a marker that somebody else copied', async () => {
       await world.write(the.name, the.first)
-      const [ours] = await find().then(({ standing }) => standing)
+      const [ours] = await find().then(({ found }) => found)
       await world.writeAsStranger(the.name, the.first)
       world.github.commentAs('mallory', repo, thread, bodies()[0]!)
       expect(bodies().at(-1)).toBe(bodies()[0])
-      expect(await find()).toEqual({ standing: [ours], unverified: false })
+      expect(await find()).toEqual({ found: [ours], unverified: false })
     })
 
     it('not when only a stranger has written one', async () => {
       await world.writeAsStranger(the.name, the.first)
-      expect(await find()).toEqual({ standing: [], unverified: false })
+      expect(await find()).toEqual({ found: [], unverified: false })
     })
 
     it('nor by our author alone, or by a part of its key', async () => {
       await world.write(the.name, the.first, { markerKey: 'a1b2c3:anchor2' })
       await world.write(the.name, the.first, { markerKey: 'a1b2c3' })
-      expect(await find()).toEqual({ standing: [], unverified: false })
+      expect(await find()).toEqual({ found: [], unverified: false })
     })
 
     it('also by a key of the past', async () => {
       const { providerId } = await world.write(the.name, the.first)
       world.keys = { current: secondKey, all: [firstKey, secondKey] }
-      expect((await find()).standing).toMatchObject([{ providerId, current: true }])
+      expect((await find()).found).toMatchObject([{ providerId, current: true }])
     })
 
     it('but held when no key of ours verifies it', async () => {
       await world.write(the.name, the.first)
       world.keys = { current: secondKey, all: [secondKey] }
-      expect(await find()).toEqual({ standing: [], unverified: true })
+      expect(await find()).toEqual({ found: [], unverified: true })
     })
 
     it('on whichever page it is', async () => {
@@ -61,7 +61,7 @@ export function exerciseMarked(the: ChannelCase, identity: Identity): void {
       const { providerId } = await world.write(the.name, the.first)
       for (let n = 120; n < 250; n += 1) await world.write(the.name, the.first, other(n))
       const before = world.github.requests.length
-      expect((await find()).standing).toMatchObject([{ providerId, current: true }])
+      expect((await find()).found).toMatchObject([{ providerId, current: true }])
       const pages = world.github.requests.slice(before).length
       expect(pages).toBe(the.name === 'github-review' ? 2 : 3)
     })
@@ -74,8 +74,8 @@ export function exerciseMarked(the: ChannelCase, identity: Identity): void {
       expect(body!.length).toBeGreaterThan(60_000)
       expect(body).toMatch(/<!-- holdfast:1 [^>]+ -->$/)
       expect(body!.isWellFormed()).toBe(true)
-      const { standing } = await world.look(the.name, content(long))
-      expect(standing).toMatchObject([{ providerId, current: true }])
+      const { found } = await world.look(the.name, content(long))
+      expect(found).toMatchObject([{ providerId, current: true }])
     })
 
     it('though its text tries to be another, to end the marker or to call people', async () => {
@@ -96,15 +96,15 @@ export function exerciseMarked(the: ChannelCase, identity: Identity): void {
       expect(written.match(/<!--/g)).toHaveLength(1)
       expect(written.match(/-->\s*$/g)).toHaveLength(1)
       expect(written).not.toMatch(/(^|\s)@\w/)
-      const { standing } = await world.look(the.name, content(hostile))
-      expect(standing).toMatchObject([{ providerId, current: true }])
-      expect((await world.look(the.name, the.first, victim)).standing).toHaveLength(1)
+      const { found } = await world.look(the.name, content(hostile))
+      expect(found).toMatchObject([{ providerId, current: true }])
+      expect((await world.look(the.name, the.first, victim)).found).toHaveLength(1)
     })
 
     it('and is never known by a login that somebody took over', async () => {
       world.authors = { userIds: new Set([999_999]), appIds: new Set([999_999]) }
       await world.write(the.name, the.first)
-      expect(await find()).toEqual({ standing: [], unverified: false })
+      expect(await find()).toEqual({ found: [], unverified: false })
     })
   })
 }

@@ -2,11 +2,11 @@
  * The real channels over the real client, before a simulated GitHub: as an App or as a user. Time
  * stands still unless a test moves it, and the simulator counts what it received.
  */
-import type { Channel, Prepared, Sight, Target, Written } from '../../../src/channel.ts'
+import { type ChannelName } from '../../../src/channels/github-channels.ts'
+import type { Channel, Prepared, LookResult, Target, Written } from '../../../src/channel.ts'
 import type { Authors } from '../../../src/channels/authors.ts'
-import { createGitHubChannels } from '../../../src/channels/create-channels.ts'
+import { createGitHubChannels } from '../../../src/channels/github-channels.ts'
 import type { MarkerKey, MarkerKeys } from '../../../src/channels/marker.ts'
-import type { ChannelName } from '../../../src/domain/outbox/delivery.ts'
 import {
   createGitHubSimulator,
   serveSimulator,
@@ -35,8 +35,8 @@ export class ChannelWorld {
   readonly github: GitHubSimulator
   readonly clock: HandClock
   readonly renamed: [number, string][] = []
-  readonly #channels: ReadonlyMap<ChannelName, Channel>
-  readonly #strangers: ReadonlyMap<ChannelName, Channel>
+  readonly #channels: ReadonlyMap<string, Channel>
+  readonly #strangers: ReadonlyMap<string, Channel>
   keys: MarkerKeys = { current: firstKey, all: [firstKey] }
   authors: Authors = { userIds: new Set(), appIds: new Set() }
   readonly close: () => Promise<void>
@@ -113,6 +113,7 @@ export class ChannelWorld {
       ownRepositoryIds: ['rep_1'],
       thread,
       sha,
+      address: null,
       name: 'anchor',
       markerKey: 'a1b2c3:anchor',
       laterKeys: [],
@@ -149,9 +150,9 @@ export class ChannelWorld {
     given: Partial<Target> = {},
     since: number | null = null,
     sendBy = inTime,
-  ): Promise<Sight> {
+  ): Promise<LookResult> {
     const target = this.target(given)
     const prepared = await this.prepare(name, content, target)
-    return await this.channel(name).look({ target, prepared, since }, sendBy)
+    return await this.channel(name).look!({ target, prepared, since }, sendBy)
   }
 }

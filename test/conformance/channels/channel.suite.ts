@@ -1,201 +1,160 @@
 /**
- * What every channel must do, whatever it publishes. The simulated GitHub is asked what it
- * received: a channel's own word does not count.
+ * What every channel must do, whatever it publishes and to whom. The other side is asked what it
+ * received: a channel's own word does not count. The channel under test is a parameter: one to
+ * GitHub, or any other.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { GitHubErrorKind } from '../../../src/github/errors.ts'
+import type { Channel, Prepared, Target, Written } from '../../../src/channel.ts'
+import type { SendFailure } from '../../../src/domain/outbox/outcome.ts'
 import { rejectionOf } from '../../github/github-under-test.ts'
-import type { ChannelCase } from './channel-cases.ts'
-import {
-  ChannelWorld,
-  repo,
-  baseSha,
-  inTime,
-  secondKey,
-  sha,
-  thread,
-  firstKey,
-  type Identity,
-  type Way,
-} from './channel-world.ts'
 
-export function exerciseChannel(the: ChannelCase, identity: Identity, way: Way): void {
-  describe(`${the.name} as ${identity}, ${way}`, () => {
-    let world: ChannelWorld
+/** Far ahead of all that a test lets pass. */
+const inTime = 1_000_000_000
+
+/** Those of the first three have it done, and their answer is lost. */
+export type ChannelFault =
+  'lostAnswer' | 'badGateway' | 'brokenJson' | 'lostRequest' | 'limit' | 'refusal'
+
+/** How long the fault `limit` asks to wait. */
+export const limitSeconds = 72
+
+export interface ChannelUnderTest {
+  readonly title: string
+  readonly first: unknown
+  readonly second: unknown
+  /** No content of this channel. */
+  readonly wrong: unknown
+  readonly shows: { readonly first: string }
+  open(): Promise<OpenedChannel>
+}
+
+export interface OpenedChannel {
+  readonly channel: Channel
+  readonly clock: { readonly wall: number; pass(ms: number): void }
+  target(given?: Partial<Target>): Target
+  /** What is there, oldest first: its id as we record it, and what shows of it. */
+  there(): readonly { readonly id: string; readonly shows: string }[]
+  /** Requests that make it. */
+  writes(): number
+  /** Requests of all kinds. */
+  asked(): number
+  /** The next request that makes it goes wrong like this. */
+  play(fault: ChannelFault): void
+  close(): Promise<void>
+}
+
+export function exerciseChannel(the: ChannelUnderTest): void {
+  describe(`${the.title}, as any channel`, () => {
+    let world: OpenedChannel
     beforeEach(async () => {
-      world = await ChannelWorld.open(identity, { way })
+      world = await the.open()
     })
     afterEach(() => world.close())
 
-    const there = () => the.there(world.github)
-    const add = (fault: Parameters<ChannelWorld['github']['faults']['add']>[0]['fault']) =>
-      world.github.faults.add({ on: { route: the.route }, fault })
+    const prepare = (content: unknown, target = world.target()): Promise<Prepared> =>
+      world.channel.prepare(target, content)
+    const write = async (content: unknown, sendBy = inTime): Promise<Written> =>
+      await world.channel.write(world.target(), await prepare(content), sendBy)
+    const failureOf = async (asked: Promise<unknown>): Promise<SendFailure | null> =>
+      world.channel.declaration.failureOf(await rejectionOf(asked))
+    const look = async (given: Partial<Target>, since: number | null, sendBy = inTime) => {
+      const request = { target: world.target(given), prepared: await prepare(the.first), since }
+      return await world.channel.look?.(request, sendBy)
+    }
+
+    it('declares what it can do, and nothing else', () => {
+      const { declaration, admission, ...can } = world.channel
+      expect(declaration.inDoubt.policy === 'confirm').toBe(can.look !== undefined)
+      expect(declaration.looksFirst && can.look === undefined).toBe(false)
+      expect(declaration.keptCopy !== null).toBe(can.remove !== undefined)
+      if (declaration.identityOf !== null) expect(admission).toBeUndefined()
+    })
 
     it('writes what is wanted and says where it is', async () => {
-      const { providerId } = await world.write(the.name, the.first)
-      expect(there()).toEqual([{ id: providerId, shows: the.shows.first }])
-      const { standing, unverified } = await world.look(the.name, the.first, { providerId })
-      expect(standing).toMatchObject([{ providerId, current: true }])
-      expect(unverified).toBe(false)
-    })
-
-    it(`asked again with its id, it ${the.again}`, async () => {
-      const { providerId } = await world.write(the.name, the.first)
-      const second = await world.write(the.name, the.second, { providerId })
-      const { first, second: last } = the.shows
-      expect(there().map(({ shows }) => shows)).toEqual(
-        the.again === 'adds' ? [first, last] : [last],
-      )
-      expect(there().at(-1)!.id).toBe(second.providerId)
-      expect(second.providerId === providerId).toBe(the.again !== 'adds')
-    })
-
-    it('sees whether what stands there is what is wanted', async () => {
-      const { providerId } = await world.write(the.name, the.first)
-      const wanted =
-        the.name === 'github-label' ? { ...(the.first as object), present: false } : the.second
-      const { standing } = await world.look(the.name, wanted, { providerId })
-      expect(standing).toMatchObject([{ providerId, current: false }])
-    })
-
-    it('sees nothing where nothing of it is', async () => {
-      expect(await world.look(the.name, the.first)).toEqual({ standing: [], unverified: false })
+      const { providerId } = await write(the.first)
+      expect(world.there()).toEqual([{ id: providerId, shows: the.shows.first }])
+      const seen = await look({ providerId }, null)
+      if (seen === undefined) return
+      expect(seen.found).toMatchObject([{ providerId, current: true }])
+      expect(seen.unverified).toBe(false)
     })
 
     it.each(['lostAnswer', 'badGateway', 'brokenJson'] as const)(
-      'finds what it wrote when the answer was lost (%s)',
+      'tells that it may have been done when the answer was lost (%s), and finds it',
       async (fault) => {
         const since = world.clock.wall
-        add(world.github.faults[fault]())
-        const error = await rejectionOf(world.write(the.name, the.first))
-        expect(error).toMatchObject({ kind: 'unanswered' })
-        const [made] = there()
+        world.play(fault)
+        expect(await failureOf(write(the.first))).toMatchObject({ kind: 'unanswered' })
+        const [made] = world.there()
+        expect(made?.shows).toBe(the.shows.first)
         world.clock.pass(1000)
-        const { standing } = await world.look(the.name, the.first, {}, since)
-        expect(standing).toMatchObject([{ providerId: made!.id, current: true }])
-        expect(world.github.count(the.route)).toBe(1)
+        const seen = await look({}, since)
+        if (seen !== undefined) {
+          expect(seen.found).toMatchObject([{ providerId: made!.id, current: true }])
+        }
+        expect(world.writes()).toBe(1)
       },
     )
 
-    it('finds nothing when the request was lost', async () => {
+    it('tells the same when the request was lost, and finds nothing', async () => {
       const since = world.clock.wall
-      add(world.github.faults.reset())
-      const error = await rejectionOf(world.write(the.name, the.first))
-      expect(error).toMatchObject({ kind: 'unanswered' })
-      expect((await world.look(the.name, the.first, {}, since)).standing).toEqual([])
+      world.play('lostRequest')
+      expect(await failureOf(write(the.first))).toMatchObject({ kind: 'unanswered' })
+      expect(world.there()).toEqual([])
+      expect((await look({}, since))?.found ?? []).toEqual([])
     })
 
     it('does not send what cannot leave in time', async () => {
-      await world.write(the.name, the.first)
+      await write(the.first)
       world.clock.pass(10)
-      const before = world.github.requests.length
-      for (const asked of [
-        world.write(the.name, the.first, {}, 9),
-        world.look(the.name, the.first, {}, null, 9),
-        world.channel(the.name).placeIsThere(world.target(), 9),
-      ]) {
-        expect(await rejectionOf(asked)).toMatchObject({ kind: 'too_late' })
-      }
-      expect(world.github.requests).toHaveLength(before)
+      const before = world.asked()
+      const late = [
+        () => write(the.first, 9),
+        ...(world.channel.look === undefined ? [] : [() => look({}, null, 9)]),
+        ...(world.channel.placeIsThere === undefined
+          ? []
+          : [() => world.channel.placeIsThere!(world.target(), 9)]),
+      ]
+      for (const ask of late) expect(await failureOf(ask())).toMatchObject({ kind: 'too_late' })
+      expect(world.asked()).toBe(before)
     })
 
     it('tells a limit, with until when, and sends nothing after it', async () => {
-      add(world.github.faults.secondaryLimit({ retryAfterSeconds: 72 }))
-      const error = await rejectionOf(world.write(the.name, the.first))
-      expect(error).toMatchObject({ kind: 'rate_limited', until: world.clock.wall + 72_000 })
-      expect(world.github.count(the.route)).toBe(1)
-      expect(there()).toEqual([])
+      world.play('limit')
+      const until = world.clock.wall + limitSeconds * 1000
+      expect(await failureOf(write(the.first))).toMatchObject({ kind: 'limited', until })
+      expect(world.writes()).toBe(1)
+      expect(world.there()).toEqual([])
     })
 
-    it.each<[number, GitHubErrorKind]>([
-      [403, 'forbidden'],
-      [404, 'not_found'],
-      [410, 'gone'],
-      [422, 'invalid'],
-      [503, 'unanswered'],
-    ])('tells a %i as %s, after one request', async (answer, kind) => {
-      add(world.github.faults.refuse(answer))
-      expect(await rejectionOf(world.write(the.name, the.first))).toMatchObject({ kind })
-      expect(world.github.count(the.route)).toBe(1)
+    it('tells a refusal for good, after one request', async () => {
+      world.play('refusal')
+      expect(await failureOf(write(the.first))).toMatchObject({ kind: 'refused' })
+      expect(world.writes()).toBe(1)
+      expect(world.there()).toEqual([])
     })
 
-    it('tells a connection that never opened from one that was lost', async () => {
-      add(world.github.faults.refused())
-      const error = await rejectionOf(world.write(the.name, the.first))
-      const kind = way === 'over HTTP' ? 'unanswered' : 'network'
-      expect(error).toMatchObject({ kind })
+    it('takes no error for its own that is not its connection’s', () => {
+      expect(world.channel.declaration.failureOf(new TypeError('a bug of ours'))).toBeNull()
     })
 
-    // Only an App can make itself another.
-    if (identity === 'app') {
-      it('renews a token that ran out, and writes once', async () => {
-        await world.look(the.name, the.first)
-        world.github.expireTokens()
-        await world.write(the.name, the.first)
-        expect(there()).toHaveLength(1)
-        expect(world.github.count(the.route)).toBe(2)
-      })
-    }
-
-    it('writes and looks by the id of the repository, whoever has its name', async () => {
-      const { id } = world.github.repository(repo)
-      world.github.rename(repo, 'acme/gadgets')
-      world.github.addRepository(repo)
-      world.github.addPull(repo, { number: thread, headSha: sha, baseSha })
-      const { providerId } = await world.write(the.name, the.first, { repoGithubId: id })
-      const { standing } = await world.look(the.name, the.first, { repoGithubId: id }, 0)
-      expect(standing).toMatchObject([{ providerId, current: true }])
-      const newer = world.github.repository(repo).id
-      const place = { repoGithubId: newer }
-      expect((await world.look(the.name, the.first, place, 0)).standing).toEqual([])
-    })
-
-    it('knows its own from what is not there, somebody else’s or another delivery’s', async () => {
-      const whose = (providerId: string, given = {}) => {
-        const claim = { target: world.target(given), providerId, content: the.first }
-        return world.channel(the.name).ownershipOf(claim, inTime)
-      }
-      const { providerId } = await world.write(the.name, the.first)
-      expect(await whose(providerId)).toBe('ours')
-      expect(await whose('1')).toBe('absent')
-      const isMarked = the.name !== 'github-status' && the.name !== 'github-label'
-      if (isMarked) expect(await whose(providerId, { markerKey: 'other' })).toBe('another')
-      // Only an App writes check runs, and a label is anybody's.
-      if (the.name === 'github-check' || the.name === 'github-label') return
-      const theirs = await world.writeAsStranger(the.name, the.first)
-      expect(await whose(theirs.providerId)).toBe('foreign')
-    })
-
-    it('knows a place that is there from one that is not', async () => {
-      const isThere = (given = {}) => world.channel(the.name).placeIsThere(world.target(given), 1e9)
-      expect(await isThere()).toBe(true)
-      world.github.restrict(repo)
-      expect(await isThere()).toBe(false)
-      // By now the App has forgotten where it is installed, and does not find out.
-      expect(await isThere()).toBe(false)
-      world.github.allow(repo)
-      const onCommit = the.name === 'github-status' || the.name === 'github-check'
-      if (!onCommit) expect(await isThere({ thread: 6 })).toBe(false)
-    })
-
-    it('refuses what is no content of it before anything is asked', async () => {
-      const before = world.github.requests.length
+    it('refuses what is no content of it, or has no place, before anything is asked', async () => {
+      const before = world.asked()
       for (const content of [the.wrong, null, 'text', {}]) {
-        const error = await rejectionOf(world.prepare(the.name, content))
+        const error = await rejectionOf(prepare(content))
         expect(error).toMatchObject({ code: 'invalid_content' })
       }
-      const nowhere = world.target({ thread: null, sha: null })
-      const error = await rejectionOf(world.prepare(the.name, the.first, nowhere))
+      const nowhere = world.target({ thread: null, sha: null, address: null })
+      const error = await rejectionOf(prepare(the.first, nowhere))
       expect(error).toMatchObject({ code: 'invalid_content' })
-      expect(world.github.requests).toHaveLength(before)
+      expect(world.asked()).toBe(before)
     })
 
-    it('tells two contents apart, and a new key is no other content', async () => {
-      const { hash } = await world.prepare(the.name, the.first)
-      world.keys = { current: secondKey, all: [firstKey, secondKey] }
-      expect((await world.prepare(the.name, the.first)).hash).toBe(hash)
-      const same = the.first === the.second || the.again === 'nothing'
-      expect((await world.prepare(the.name, the.second)).hash === hash).toBe(same)
+    it('tells two contents apart', async () => {
+      const { hash } = await prepare(the.first)
+      expect((await prepare(the.first)).hash).toBe(hash)
+      const isSame = JSON.stringify(the.first) === JSON.stringify(the.second)
+      expect((await prepare(the.second)).hash === hash).toBe(isSame)
     })
   })
 }

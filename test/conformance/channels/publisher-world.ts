@@ -1,27 +1,22 @@
 /**
- * The whole way out in one process: a real store, the real publisher and channels as an App, and a
- * simulated GitHub, with time in the test's hand. A publisher can be made to die at a step; another
- * one comes after it.
+ * The whole way out in one process: a real store, the real publisher, and whoever is at the other
+ * end, with time in the test's hand. A publisher can be made to die at a step; another one comes
+ * after it.
  */
 import { pino } from 'pino'
-import { openOutbox } from '../../../src/outbox/open-outbox.ts'
-import { noMetrics } from '../../../src/metrics.ts'
+import type { Clock } from '../../../src/clock.ts'
+import type { BudgetLimits } from '../../../src/domain/outbox/budget.ts'
+import type { ChannelDeclaration } from '../../../src/domain/outbox/channel-declaration.ts'
+import type { Delivery } from '../../../src/domain/outbox/delivery.ts'
+import type { Log } from '../../../src/log.ts'
+import { noMetrics, type Metrics } from '../../../src/metrics.ts'
+import type { Publisher } from '../../../src/outbox/publisher.ts'
+import type { Scheduler } from '../../../src/scheduler.ts'
+import type { Store } from '../../../src/store.ts'
 import type { OutboxStore } from '../../../src/store/outbox-store.ts'
-import type { Announcement } from '../../../src/domain/run.ts'
-import type { ChannelName, Delivery } from '../../../src/domain/outbox/delivery.ts'
-import { allRights } from '../../../src/domain/outbox/publish-rights.ts'
-import { createGitHubSimulator, type GitHubSimulator } from '../../../src/simulator/index.ts'
-import type { ClaimAnswer, Store } from '../../../src/store.ts'
-import {
-  appCredentials,
-  appKeyPem,
-  clientOf,
-  HandScheduler,
-} from '../../github/github-under-test.ts'
-import { repo, sha, thread } from './channel-world.ts'
-import { holderOf, policy, pullRequestClaim } from '../claims.ts'
+import { HandScheduler } from '../../github/github-under-test.ts'
 import { noLimits, OutboxHand } from '../outbox/outbox-hand.ts'
-import { openWorld, second, type OpenStore, type World } from '../world.ts'
+import { openWorld, second, TestClock, type OpenStore, type World } from '../world.ts'
 
 /** Longer than anybody holds a delivery. */
 const leaseOverMs = 21 * second
@@ -31,29 +26,45 @@ const turnsMax = 200
 /** What a dead one does: it neither goes on nor fails. */
 const never = <T>(): Promise<T> => new Promise<T>(() => undefined)
 
-export class PublisherWorld {
-  readonly github: GitHubSimulator
+/** Whom it is published to, and how one process does that. */
+export interface OtherSide {
+  readonly channels: readonly ChannelDeclaration[]
+  publisher(parts: PublisherParts): Publisher
+}
+
+export interface PublisherParts {
+  readonly store: Store
+  readonly clock: Clock
+  readonly scheduler: Scheduler
+  readonly limits: BudgetLimits
+  readonly metrics: Metrics
+  readonly log: Log
+}
+
+/** Made with the clock of its world. */
+export type MakeSide<S extends OtherSide> = (clock: Clock) => S
+
+export class PublisherWorld<S extends OtherSide = OtherSide> {
+  readonly side: S
   readonly #world: World
   /** What went wrong that nobody expected. */
   readonly errors: string[] = []
   readonly #log = pino({ level: 'error' }, { write: (line: string) => void this.errors.push(line) })
 
-  private constructor(world: World) {
+  private constructor(world: World, side: S) {
     this.#world = world
-    const app = { id: 12, slug: 'holdfast-bot', privateKey: appKeyPem }
-    this.github = createGitHubSimulator({ clock: world.clock, app })
-    this.github.addRepository(repo)
-    this.github.addPull(repo, { number: thread, headSha: sha, baseSha: 'b'.repeat(40) })
+    this.side = side
   }
 
-  static async open(open: OpenStore): Promise<PublisherWorld> {
-    const world = await openWorld(open)
+  static async open<S extends OtherSide>(
+    open: OpenStore,
+    makeSide: MakeSide<S>,
+  ): Promise<PublisherWorld<S>> {
+    const { channels } = makeSide(new TestClock())
+    const world = await openWorld((seams) => open({ ...seams, channels }))
     // As a server does when it starts: from now on the store knows of what it made.
     await world.store.upkeep.recordMode('live')
-    const made = new PublisherWorld(world)
-    // As an event does: what is due can be written at once.
-    await world.store.repositories.learn(repo, made.github.repository(repo).id, 'now', 'test')
-    return made
+    return new PublisherWorld(world, makeSide(world.clock))
   }
 
   close(): Promise<void> {
@@ -62,29 +73,6 @@ export class PublisherWorld {
 
   get store(): Store {
     return this.#world.store
-  }
-
-  async claim(announcement: Announcement): Promise<ClaimAnswer> {
-    const names = { repo, pr: thread, head: 'the head' }
-    // Younger than the store: nothing has to be looked for before the first write.
-    const threadCreatedAt = this.store.now() + second
-    const over = { headSha: sha, threadCreatedAt, policy: { ...policy, announcement } }
-    return await this.store.runs.claim(pullRequestClaim(names, over), null)
-  }
-
-  async publish(held: ClaimAnswer, channel: ChannelName, content: object): Promise<void> {
-    const { runId, leaseHash, actor } = holderOf(held)
-    const stored = content as Readonly<Record<string, unknown>>
-    const wish = {
-      runId,
-      leaseHash,
-      actor,
-      name: 'the-one',
-      channel,
-      content: stored,
-      rightsOf: () => allRights,
-    }
-    await this.store.outbox.publish(wish, null)
   }
 
   /** The one delivery there is. */
@@ -101,9 +89,8 @@ export class PublisherWorld {
 
   /** A publisher takes what is due and ends when that is done. */
   async turn(store: Store = this.store): Promise<void> {
-    const publisher = openOutbox({
+    const publisher = this.side.publisher({
       store,
-      github: this.#client(),
       limits: noLimits,
       clock: this.#world.clock,
       scheduler: new HandScheduler(),
@@ -160,11 +147,5 @@ export class PublisherWorld {
       await this.turn()
     }
     clock.move(until - store.now())
-  }
-
-  #client() {
-    const { clock } = this.#world
-    const options = { clock, fetch: this.github.fetch, credentials: appCredentials }
-    return clientOf('https://api.github.test', options).github
   }
 }

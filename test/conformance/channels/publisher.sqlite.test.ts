@@ -1,8 +1,12 @@
 /** The conformance suite of publishing on SQLite, in memory. */
 import { openSqlite } from '../../../src/stores/open-sqlite.ts'
+import type { OpenStore } from '../world.ts'
+import { gitHubCases } from './publisher-github.ts'
 import { exercisePublishing } from './publisher.suite.ts'
 
-exercisePublishing('SQLite', async (seams) => {
+const openInMemory: OpenStore = async (seams) => {
   const store = openSqlite({ path: ':memory:', exclusive: true }, seams)
   return { store, close: () => store.close() }
-})
+}
+
+exercisePublishing('SQLite', openInMemory, gitHubCases)

@@ -1,69 +1,71 @@
 /**
  * What must come of publishing on every channel, whatever goes wrong on the way: once, in the end,
- * or failed and visible. The simulated GitHub is asked what it received and what stands there.
+ * or failed and visible. The other side is asked what it received and what is there. The channel
+ * under test is a parameter: one to GitHub, or any other.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { ChannelName } from '../../../src/domain/outbox/delivery.ts'
-import { unannounced } from '../../../src/domain/run.ts'
-import type { Fault, GitHubSimulator } from '../../../src/simulator/index.ts'
-import { channelCases } from './channel-cases.ts'
-import { PublisherWorld } from './publisher-world.ts'
+import type { InDoubtPolicy } from '../../../src/domain/outbox/channel-declaration.ts'
 import { hour, minute, second, type OpenStore } from '../world.ts'
+import { limitSeconds, type ChannelFault } from './channel.suite.ts'
+import type { OtherSide, PublisherWorld } from './publisher-world.ts'
 
-interface PublishedCase {
+export interface PublishedCase<S extends OtherSide> {
   readonly title: string
-  /** Wants it published, as a run does. */
-  want(world: PublisherWorld): Promise<void>
-  readonly route: string
-  there(github: GitHubSimulator): readonly { readonly id: string }[]
-  /** What a second one is: removed again, impossible, or there to stay, as GitHub has it. */
+  readonly inDoubt: InDoubtPolicy['policy']
+  open(open: OpenStore): Promise<PublisherWorld<S>>
+  /** Wants it published. */
+  want(world: PublisherWorld<S>): Promise<void>
+  /** Requests that make it. */
+  asked(side: S): number
+  there(side: S): readonly { readonly id: string }[]
+  /** `delay`: the request is held back, and done when it is let go. */
+  play(side: S, fault: ChannelFault | 'delay'): PlayedFault
+  /** What a second one is: removed again, impossible, or there to stay. */
   readonly copies: 'removed' | 'none' | 'stay'
 }
 
-const copiesOf: Record<ChannelName, PublishedCase['copies']> = {
-  'github-comment': 'removed',
-  'github-label': 'none',
-  'github-status': 'stay',
-  'github-check': 'stay',
-  'github-review': 'stay',
+export interface PlayedFault {
+  readonly hits: number
+  release(): void
 }
 
-const ownOutput = channelCases.map((each): PublishedCase => ({
-  title: each.name,
-  want: async (world) =>
-    world.publish(await world.claim(unannounced), each.name, each.first as object),
-  route: each.route,
-  there: (github) => each.there(github),
-  copies: copiesOf[each.name],
-}))
-const [comments] = ownOutput
-const anchor: PublishedCase = {
-  ...comments!,
-  title: 'the anchor',
-  want: async (world) => {
-    await world.claim({ ...unannounced, anchorPer: 'subject' })
-  },
-}
-
-export function exercisePublishing(name: string, open: OpenStore): void {
-  for (const each of [anchor, ...ownOutput]) {
-    describe(`publishing ${each.title}, on ${name}`, () => exercise(each, open))
+export function exercisePublishing<S extends OtherSide>(
+  database: string,
+  open: OpenStore,
+  cases: readonly PublishedCase<S>[],
+): void {
+  for (const each of cases) {
+    describe(`publishing ${each.title}, on ${database}`, () => exercise(each, open))
   }
 }
 
-function exercise(the: PublishedCase, open: OpenStore): void {
-  let world: PublisherWorld
+function exercise<S extends OtherSide>(the: PublishedCase<S>, open: OpenStore): void {
+  let world: PublisherWorld<S>
   beforeEach(async () => {
-    world = await PublisherWorld.open(open)
+    world = await the.open(open)
   })
   afterEach(async () => {
     await world.close()
     expect(world.errors).toEqual([])
   })
 
-  const there = () => the.there(world.github)
-  const asked = () => world.github.count(the.route)
-  const play = (fault: Fault) => world.github.faults.add({ on: { route: the.route }, fault })
+  const there = () => the.there(world.side)
+  const asked = () => the.asked(world.side)
+  const play = (fault: ChannelFault | 'delay') => the.play(world.side, fault)
+  /** Where nobody can look, what was sent is sent again, under the same id. */
+  const sentTwice = the.inDoubt === 'resend' ? 2 : 1
+
+  /** Where nobody can look and it must not be sent again, a person decides. */
+  async function decide(what: 'it arrived' | 'it did not'): Promise<void> {
+    if (the.inDoubt !== 'hold') return
+    const { id, ...held } = await world.delivery()
+    expect(held).toMatchObject({ status: 'PENDING', wait: 'held' })
+    expect(await world.told(id)).toContain('delivery.in_doubt')
+    const { outbox } = world.store
+    if (what === 'it did not') await outbox.retry(id, 'an operator', null)
+    else await outbox.confirm(id, there()[0]!.id, 'an operator', null)
+    await world.pass(minute)
+  }
 
   async function expectPublishedOnce(requests = 1): Promise<void> {
     const delivery = await world.delivery()
@@ -77,7 +79,7 @@ function exercise(the: PublishedCase, open: OpenStore): void {
     expect(asked()).toBe(requests)
   }
 
-  it('asks GitHub once, however often it is wanted', async () => {
+  it('asks once, however often it is wanted', async () => {
     await the.want(world)
     await world.pass(minute)
     await the.want(world).catch(() => undefined)
@@ -100,6 +102,7 @@ function exercise(the: PublishedCase, open: OpenStore): void {
     expect(asked()).toBe(0)
     world.leaseOver()
     await world.pass(minute)
+    await decide('it did not')
     await expectPublishedOnce()
   })
 
@@ -109,35 +112,39 @@ function exercise(the: PublishedCase, open: OpenStore): void {
     expect(there()).toHaveLength(1)
     world.leaseOver()
     await world.pass(minute)
-    await expectPublishedOnce()
+    await decide('it arrived')
+    await expectPublishedOnce(sentTwice)
   })
 
   it.each(['lostAnswer', 'badGateway', 'brokenJson'] as const)(
     'when the answer is lost (%s)',
     async (fault) => {
-      play(world.github.faults[fault]())
+      play(fault)
       await the.want(world)
       await world.pass(minute)
-      await expectPublishedOnce()
+      await decide('it arrived')
+      await expectPublishedOnce(sentTwice)
       const { id } = await world.delivery()
       expect(await world.told(id)).toContain('delivery.in_doubt')
     },
   )
 
   it('when the request is lost', async () => {
-    play(world.github.faults.reset())
+    play('lostRequest')
     await the.want(world)
     await world.pass(minute)
+    await decide('it did not')
     await expectPublishedOnce(2)
   })
 
   it('when a request of somebody who lost the lease arrives after the next one’s', async () => {
-    const held = play(world.github.faults.delayedCommit())
+    const held = play('delay')
     await the.want(world)
     const late = world.turn()
     await expect.poll(() => held.hits).toBe(1)
     world.leaseOver()
     await world.pass(minute)
+    await decide('it did not')
     expect(await world.delivery()).toMatchObject({ status: 'SENT', providerId: there()[0]?.id })
     const [mine] = there()
     held.release()
@@ -155,9 +162,9 @@ function exercise(the: PublishedCase, open: OpenStore): void {
   })
 
   it('not before a limit is over, and that costs no try', async () => {
-    play(world.github.faults.secondaryLimit({ retryAfterSeconds: 72 }))
+    play('limit')
     await the.want(world)
-    await world.pass(71 * second)
+    await world.pass((limitSeconds - 1) * second)
     expect(asked()).toBe(1)
     expect(await world.delivery()).toMatchObject({ status: 'PENDING', wait: 'budget', tries: 0 })
     await world.pass(2 * second)
@@ -165,7 +172,7 @@ function exercise(the: PublishedCase, open: OpenStore): void {
   })
 
   it('never where it is refused for good, until an operator says so', async () => {
-    play(world.github.faults.refuse(403))
+    play('refusal')
     await the.want(world)
     await world.pass(hour)
     const { id, ...failed } = await world.delivery()

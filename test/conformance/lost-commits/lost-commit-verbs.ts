@@ -2,8 +2,8 @@
  * Every verb of the store that writes, each with what must be there before it: `ask` is called
  * around the one call whose COMMIT is lost. A name may have a case behind its comma.
  */
+import { allRights } from '../../../src/channels/github-channels.ts'
 import type { Once, Store } from '../../../src/store.ts'
-import { allRights } from '../../../src/domain/outbox/publish-rights.ts'
 import { unannounced, type Run } from '../../../src/domain/run.ts'
 import { completion, holderOf, leaseRequest, policy, pullRequestClaim } from '../claims.ts'
 import { announced, OutboxHand, sentEnd } from '../outbox/outbox-hand.ts'
@@ -257,8 +257,8 @@ const outboxVerbs: Scenarios = {
     const leased = await hand.leaseNamed('status')
     const attempt = await hand.begun(leased)
     const answer = await ask(() => hand.end(leased, attempt, sentEnd()))
-    const { status, memo } = (await store.outbox.delivery(leased.delivery.id))!
-    return [answer, status, memo.unsettled]
+    const { status, protocol } = (await store.outbox.delivery(leased.delivery.id))!
+    return [answer, status, protocol.unsettled]
   },
   'outbox.record': async (store, ask) => {
     const { hand } = await oneDue(store)
@@ -271,8 +271,8 @@ const outboxVerbs: Scenarios = {
     const { hand } = await oneDue(store)
     const leased = await hand.leaseNamed('status')
     const answer = await ask(() => store.outbox.notePreparation(leased.hold, 'begins'))
-    const { memo } = (await store.outbox.delivery(leased.delivery.id))!
-    return [answer, memo.preparations]
+    const { protocol } = (await store.outbox.delivery(leased.delivery.id))!
+    return [answer, protocol.preparations]
   },
   'outbox.takeOverLeases': async (store, ask) => {
     const { hand } = await oneDue(store)
@@ -298,6 +298,12 @@ const outboxVerbs: Scenarios = {
     const { already } = await ask(() => store.outbox.publish({ ...output, ...said }, null))
     const { items } = await store.outbox.list({ runId }, { limit: 10, cursor: null })
     return [already, items.map(({ name }) => name)]
+  },
+  'outbox.send': async (store, ask) => {
+    const message = { channel: 'letters', address: 'ann', key: `note ${nextPull()}` }
+    const { already } = await ask(() => store.outbox.send({ ...message, content: {} }))
+    const { items } = await store.outbox.list({ channel: 'letters' }, { limit: 100, cursor: null })
+    return [already, items.filter(({ name }) => name === message.key).length]
   },
   'outbox.retry': async (store, ask) => {
     const delivery = await failed(store)

@@ -5,6 +5,8 @@
  * with the connection cut before its COMMIT arrives, and cut before the answer does. What is
  * answered and what the audit tells must be equal in all three.
  */
+import { letters } from '../world.ts'
+import { githubDeclarations } from '../../../src/channels/github-channels.ts'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { systemClock } from '../../../src/clock.ts'
@@ -40,7 +42,10 @@ beforeAll(async () => {
     losses.map(async (loss) => {
       const [relay, database] = await Promise.all([startRelay(), freshDatabase()])
       relay.aim(database.url)
-      const store = await openPostgres(relay.url(database.url), seams)
+      const store = await openPostgres(relay.url(database.url), {
+        ...seams,
+        channels: [...githubDeclarations, letters],
+      })
       return { loss, relay, database, store }
     }),
   )

@@ -3,9 +3,9 @@
  * notes the rest, and closing goes on in bites until nothing is left, whoever does it, and whoever
  * dies in between.
  */
+import { allRights } from '../../../src/channels/github-channels.ts'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import type { Delivery } from '../../../src/domain/outbox/delivery.ts'
-import { allRights } from '../../../src/domain/outbox/publish-rights.ts'
 import type { ClaimAnswer } from '../../../src/store.ts'
 import { completion, holderOf, pullRequestClaim, unique } from '../claims.ts'
 import { contentOf, OutboxHand } from './outbox-hand.ts'

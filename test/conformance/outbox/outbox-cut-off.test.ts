@@ -4,8 +4,8 @@
  * Method: each verb is cut off at its first statement, then at its second, and so on until it gets
  * through; what the store shows must be as before until then, and the audit must tell of it after.
  */
+import { allRights } from '../../../src/channels/github-channels.ts'
 import { describe, expect, it } from 'vitest'
-import { allRights } from '../../../src/domain/outbox/publish-rights.ts'
 import type { ClaimAnswer } from '../../../src/store.ts'
 import { eitherDatabase, useCutOffStore } from '../cut-off-store.ts'
 import { completion, holderOf } from '../claims.ts'

@@ -2,11 +2,11 @@
  * Goal: a run that publishes very much delays itself, and no other run of its identity: neither in
  * the queue, nor by using up all that the identity may write.
  */
+import { allRights } from '../../../src/channels/github-channels.ts'
 import { expect, it } from 'vitest'
 import type { BudgetLimits } from '../../../src/domain/outbox/budget.ts'
 import { priorities } from '../../../src/domain/outbox/priority.ts'
 import { queueName, wasJustSought } from '../../../src/domain/outbox/queue.ts'
-import { allRights } from '../../../src/domain/outbox/publish-rights.ts'
 import type { Announcement } from '../../../src/domain/run.ts'
 import type { BeginAnswer, LeasedDelivery } from '../../../src/store/outbox-store.ts'
 import type { ClaimAnswer } from '../../../src/store.ts'
@@ -164,7 +164,7 @@ export function fairness(open: OpenStore): void {
   /** As a look on GitHub ends that finds nothing. */
   async function lookFor(leased: LeasedDelivery): Promise<void> {
     const isTurn = leased.fromQueue === queueName(identity, leased.delivery.channel)
-    const nothingThere = { standing: [], unverified: false, hash: 'h', looks: 1, isTurn } as const
+    const nothingThere = { found: [], unverified: false, hash: 'h', looks: 1, isTurn } as const
     await outbox().record(leased.hold, { what: 'looked', ...nothingThere })
   }
 

@@ -2,9 +2,10 @@
  * A publisher's hand on a store, without a GitHub: takes what is due, begins attempts, and says how
  * they ended, as a test wants it.
  */
+import { channelsByName } from '../../../src/channels/github-channels.ts'
 import type { BudgetLimits } from '../../../src/domain/outbox/budget.ts'
-import type { Attempt, Delivery } from '../../../src/domain/outbox/delivery.ts'
-import { actionOf } from '../../../src/domain/outbox/move.ts'
+import type { DeliveryAttempt, Delivery } from '../../../src/domain/outbox/delivery.ts'
+import { actionOf } from '../../../src/domain/outbox/next-step.ts'
 import type { AttemptEnd } from '../../../src/domain/outbox/outcome.ts'
 import type { Announcement } from '../../../src/domain/run.ts'
 import type { BeginAnswer, BeginRequest, LeasedDelivery } from '../../../src/store/outbox-store.ts'
@@ -81,7 +82,7 @@ export class OutboxHand {
     const { versionFence, versionSeq } = delivery
     return this.store.outbox.beginAttempt({
       hold,
-      action: actionOf(delivery),
+      action: actionOf(delivery, channelsByName.of(delivery.channel)),
       versionFence,
       versionSeq,
       providerId: null,
@@ -92,13 +93,17 @@ export class OutboxHand {
     })
   }
 
-  async begun(leased: LeasedDelivery): Promise<Attempt> {
+  async begun(leased: LeasedDelivery): Promise<DeliveryAttempt> {
     const answer = await this.begin(leased)
     if (answer.result !== 'begun') throw new Error(`not begun: ${answer.result}`)
     return answer.attempt
   }
 
-  end({ hold }: LeasedDelivery, attempt: Attempt, end: AttemptEnd): Promise<'recorded' | 'late'> {
+  end(
+    { hold }: LeasedDelivery,
+    attempt: DeliveryAttempt,
+    end: AttemptEnd,
+  ): Promise<'recorded' | 'late'> {
     const facts = { httpStatus: null, requestId: null, githubRequestId: null }
     return this.store.outbox.endAttempt(hold, { attempt, end, identity, ...facts })
   }

@@ -2,8 +2,8 @@
  * Goal: two runs of one pair of commits, claimed under two names of a repository, show one result
  * each once the names turn out to be one: statuses, check runs and comments are not doubled.
  */
+import { allRights } from '../../../src/channels/github-channels.ts'
 import { expect, it } from 'vitest'
-import { allRights } from '../../../src/domain/outbox/publish-rights.ts'
 import type { Announcement } from '../../../src/domain/run.ts'
 import type { ClaimAnswer } from '../../../src/store.ts'
 import { completion, holderOf, pullRequestClaim, unique } from '../claims.ts'
@@ -38,13 +38,13 @@ export function mergingOfOnePair(open: OpenStore): void {
     const { left, right, claim, merge } = await onePair()
     const held = await claim(left, true)
     await hand.send(await hand.leaseNamed('status'), noAnswer)
-    const { memo } = await hand.named(held.run!.id, 'status')
+    const { protocol } = await hand.named(held.run!.id, 'status')
     await claim(right, false)
     await merge()
     const { items } = await outbox().list({ runId: held.run!.id }, page)
     const standing = items.find(({ name, reason }) => name === 'status' && reason === null)
     expect(standing).toMatchObject({ status: 'PENDING', wait: 'in_doubt' })
-    expect(standing?.memo.doubt).toEqual({ ...memo.doubt, looks: 0 })
+    expect(standing?.protocol.doubt).toEqual({ ...protocol.doubt, looks: 0 })
   })
 
   it('the run that is under way goes on showing it', async () => {
@@ -103,8 +103,8 @@ export function mergingOfOnePair(open: OpenStore): void {
     await merge()
     const given = { status: 'SKIPPED', reason: 'target_taken', providerId: null }
     expect(await hand.named(waiting.run!.id, 'check')).toMatchObject(given)
-    const memo = { unsettled: true, scan: { step: 0 } }
-    expect(await hand.named(held.run!.id, 'check')).toMatchObject({ providerId, memo })
+    const protocol = { unsettled: true, scan: { step: 0 } }
+    expect(await hand.named(held.run!.id, 'check')).toMatchObject({ providerId, protocol })
   })
 
   it('two that are over share the check run that is there', async () => {
@@ -146,8 +146,8 @@ export function mergingOfOnePair(open: OpenStore): void {
     await world.store.runs.complete(completion(held), null)
     const { hold, delivery } = await hand.leaseNamed('check')
     expect(delivery).toMatchObject({ runId: held.run!.id, markerKey: first.markerKey })
-    const standing = [{ providerId: first.providerId!, url: null, current: false, atWork: false }]
-    const seen = { what: 'looked', standing, unverified: false, hash: 'h', looks: 2 } as const
+    const found = [{ providerId: first.providerId!, url: null, current: false, atWork: false }]
+    const seen = { what: 'looked', found, unverified: false, hash: 'h', looks: 2 } as const
     await outbox().record(hold, seen)
     expect(await hand.named(held.run!.id, 'check')).toMatchObject({ providerId: null })
     expect(await hand.named(failed.run!.id, 'check')).toEqual(first)
@@ -173,8 +173,8 @@ export function mergingOfOnePair(open: OpenStore): void {
     await merge()
     const { hold, delivery } = await hand.leaseNamed('own')
     expect(delivery).toMatchObject({ runId: other.run!.id, markerKey: first.markerKey })
-    const standing = [{ providerId: first.providerId!, url: null, current: false }]
-    const seen = { what: 'looked', standing, unverified: false, hash: 'h', looks: 2 } as const
+    const found = [{ providerId: first.providerId!, url: null, current: false }]
+    const seen = { what: 'looked', found, unverified: false, hash: 'h', looks: 2 } as const
     await outbox().record(hold, seen)
     expect(await hand.named(other.run!.id, 'own')).toMatchObject({ providerId: null })
   })

@@ -2,8 +2,8 @@
  * Goal: two names turn out to be one repository while a create is unanswered: what may have been
  * made is looked for by the delivery that stays, and by nobody else.
  */
+import { allRights } from '../../../src/channels/github-channels.ts'
 import { expect, it } from 'vitest'
-import { allRights } from '../../../src/domain/outbox/publish-rights.ts'
 import { defaultPublishing } from '../../../src/domain/outbox/schedule.ts'
 import { holderOf, pullRequestClaim, unique } from '../claims.ts'
 import { announced, noAnswer, sentEnd } from './outbox-hand.ts'
@@ -45,8 +45,8 @@ export function merging(open: OpenStore): void {
     await merge()
     const { standing } = await anchors()
     expect(standing).toMatchObject({ status: 'PENDING', wait: 'in_doubt', providerId: null })
-    expect(standing.memo.doubt).toEqual({ ...since?.memo.doubt, looks: 0 })
-    expect(standing.memo).toMatchObject({ unsettled: true, scan: { step: 0 } })
+    expect(standing.protocol.doubt).toEqual({ ...since?.protocol.doubt, looks: 0 })
+    expect(standing.protocol).toMatchObject({ unsettled: true, scan: { step: 0 } })
   })
 
   it('the one that gave up its place is not sent, skipped or confirmed by hand', async () => {
@@ -71,7 +71,7 @@ export function merging(open: OpenStore): void {
     await hand.send(await hand.leaseNamed('anchor'), sentEnd())
     await merge()
     const { standing, given } = await anchors()
-    expect(standing.memo).toMatchObject({ unsettled: true, scan: { step: 0 } })
+    expect(standing.protocol).toMatchObject({ unsettled: true, scan: { step: 0 } })
     expect(standing.dueAt).not.toBeNull()
     expect(standing.createdAt).toBeLessThanOrEqual(given.createdAt)
   })
@@ -86,8 +86,8 @@ export function merging(open: OpenStore): void {
     expect((await anchors()).standing).toMatchObject({ wait: 'in_doubt' })
     expect(await hand.end(leased, attempt, sentEnd())).toBe('late')
     const { standing, given } = await anchors()
-    expect(given).toMatchObject({ memo: {}, dueAt: null })
-    expect(standing.memo).toMatchObject({ unsettled: true, scan: { step: 0 } })
+    expect(given).toMatchObject({ protocol: {}, dueAt: null })
+    expect(standing.protocol).toMatchObject({ unsettled: true, scan: { step: 0 } })
   })
 
   it('whoever creates the newer one meanwhile does not decide which comment it is', async () => {
@@ -101,11 +101,11 @@ export function merging(open: OpenStore): void {
     expect(await hand.end(leased, attempt, sentEnd({ providerId: '105' }))).toBe('late')
     const { standing } = await anchors()
     expect(standing).toMatchObject({ status: 'PENDING', providerId: '100' })
-    expect(standing.memo).toMatchObject({ unsettled: true, scan: { step: 0 } })
+    expect(standing.protocol).toMatchObject({ unsettled: true, scan: { step: 0 } })
     world.clock.move(defaultPublishing.deliveryLeaseMs)
     expect((await hand.leaseNamed('anchor')).delivery).toMatchObject({
       wait: 'in_doubt',
-      memo: { doubt: { action: 'create' } },
+      protocol: { doubt: { action: 'create' } },
     })
   })
 
@@ -125,7 +125,7 @@ export function merging(open: OpenStore): void {
     await merge()
     expect(await hand.end(leased, attempt, sentEnd({ providerId: '105' }))).toBe('late')
     const { standing } = await anchors()
-    expect(standing).toMatchObject({ providerId: '100', memo: { surplus: ['105'] } })
+    expect(standing).toMatchObject({ providerId: '100', protocol: { surplus: ['105'] } })
   })
 
   it('whoever is about to create it finds that it is there', async () => {
@@ -171,7 +171,7 @@ export function merging(open: OpenStore): void {
     await hand.send(await hand.leaseNamed('anchor'), noAnswer)
     await merge()
     const { standing, given } = await anchors()
-    expect(standing.memo.doubt).toMatchObject({ action: 'create' })
+    expect(standing.protocol.doubt).toMatchObject({ action: 'create' })
     expect(standing.providerId).toBe(given.providerId)
     world.clock.move(day)
     const again = await hand.leaseNamed('anchor')

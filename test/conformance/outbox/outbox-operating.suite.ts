@@ -2,9 +2,13 @@
  * Goal: what a run publishes itself goes out once per name and round; operators can send again,
  * leave or confirm; upkeep keeps what is open and lets go of what is not.
  */
+import {
+  allRights,
+  defaultRights,
+  type ChannelName,
+} from '../../../src/channels/github-channels.ts'
 import { describe, expect, it } from 'vitest'
-import type { ChannelName, Delivery } from '../../../src/domain/outbox/delivery.ts'
-import { allRights, defaultRights } from '../../../src/domain/outbox/publish-rights.ts'
+import type { Delivery } from '../../../src/domain/outbox/delivery.ts'
 import type { PublishRequest } from '../../../src/store/outbox-store.ts'
 import { purgeAll, purgeLimits } from '../../../src/runs/purge.ts'
 import type { ClaimAnswer } from '../../../src/store.ts'
@@ -225,7 +229,7 @@ export function operating(open: OpenStore): void {
       const [one, two] = [await failed(), await failed()]
       expect(await outbox().retryMany({ channel: 'github-comment' }, 'ann', null)).toBe(0)
       expect(await outbox().retryMany({ status: 'SKIPPED' }, 'ann', null)).toBe(0)
-      expect(await outbox().retryMany({ runId: one.runId }, 'ann', null)).toBe(1)
+      expect(await outbox().retryMany({ runId: one.runId! }, 'ann', null)).toBe(1)
       expect(await outbox().retryMany({}, 'ann', null)).toBe(1)
       for (const { id } of [one, two]) {
         expect(await now(id)).toMatchObject({ status: 'PENDING', wait: 'due' })
@@ -255,7 +259,7 @@ export function operating(open: OpenStore): void {
       const { id } = await hand.named(run!.id, 'anchor')
       const confirmed = await outbox().confirm(id, '99', 'ann', null)
       expect(confirmed).toMatchObject({ status: 'SENT', providerId: '99' })
-      expect(confirmed.memo.doubt).toBeUndefined()
+      expect(confirmed.protocol.doubt).toBeUndefined()
       expect(await outbox().confirm(id, '98', 'ann', null)).toMatchObject({ providerId: '99' })
       expect((await hand.told(id)).filter((type) => type.startsWith('operator.'))).toEqual([
         'operator.delivery_confirmed',
@@ -302,13 +306,13 @@ export function operating(open: OpenStore): void {
       await subject.complete(held)
       const [status] = (await hand.lease()).filter(({ delivery }) => delivery.name === 'status')
       await hand.send(status!, noAnswer)
-      const standing = [{ providerId: '5', url: null, current: true }]
+      const found = [{ providerId: '5', url: null, current: true }]
       await outbox().takeOverLeases()
       for (const leased of await hand.lease()) {
         if (leased.delivery.name !== 'status') await hand.send(leased)
         else {
           const hash = 'h'
-          const seen = { what: 'looked', standing, unverified: false, hash, looks: 1 } as const
+          const seen = { what: 'looked', found, unverified: false, hash, looks: 1 } as const
           await outbox().record(leased.hold, seen)
         }
       }
@@ -349,7 +353,7 @@ export function operating(open: OpenStore): void {
           .toSorted((a, b) => a - b)[0]
           ?.toString(),
       )
-      expect(anchor?.memo.surplus).toHaveLength(1)
+      expect(anchor?.protocol.surplus).toHaveLength(1)
       expect(run).not.toBeNull()
       const taken = items.filter(({ reason }) => reason === 'target_taken')
       expect(taken.length).toBeGreaterThanOrEqual(1)

@@ -2,10 +2,10 @@
  * Goal: the messages of one run leave in the order in which they were published. One that is not
  * about to be sent is not waited for, and none is ever left waiting for nobody.
  */
+import { allRights } from '../../../src/channels/github-channels.ts'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import type { Delivery } from '../../../src/domain/outbox/delivery.ts'
 import type { AttemptEnd } from '../../../src/domain/outbox/outcome.ts'
-import { allRights } from '../../../src/domain/outbox/publish-rights.ts'
 import { defaultPublishing } from '../../../src/domain/outbox/schedule.ts'
 import type { Announcement } from '../../../src/domain/run.ts'
 import type { LeasedDelivery } from '../../../src/store/outbox-store.ts'
@@ -155,7 +155,7 @@ export function messageOrder(open: OpenStore): void {
     const [c1] = await hand.lease()
     await hand.send(c1!, noAnswer)
     const [again] = await hand.lease()
-    const found = { what: 'looked', standing: [], unverified: true, hash: 'h', looks: 2 } as const
+    const found = { what: 'looked', found: [], unverified: true, hash: 'h', looks: 2 } as const
     await outbox().record(again!.hold, found)
     expect(await sendAll()).toEqual(['c2', 'c3'])
     await outbox().retry(c1!.delivery.id, 'ann', null)
@@ -176,9 +176,9 @@ export function messageOrder(open: OpenStore): void {
     await hand.begun((await hand.lease())[0]!)
     world.clock.move(defaultPublishing.deliveryLeaseMs)
     const [c1] = await hand.lease()
-    const standing = [{ providerId: '7', url: null, current: true }]
-    const found = { what: 'looked', standing, unverified: false, hash: 'h', looks: 2 } as const
-    await outbox().record(c1!.hold, found)
+    const found = [{ providerId: '7', url: null, current: true }]
+    const looked = { what: 'looked', found, unverified: false, hash: 'h', looks: 2 } as const
+    await outbox().record(c1!.hold, looked)
     expect(await sendAll()).toEqual(['c2'])
   })
 

@@ -4,6 +4,7 @@
  * Method: the very statements of the verbs are explained on both databases, over many deliveries
  * that are done: each must go along an index, and read nothing that it then leaves out.
  */
+import { channelsByName } from '../../../src/channels/github-channels.ts'
 import { afterAll, describe, expect, it } from 'vitest'
 import type { Delivery } from '../../../src/domain/outbox/delivery.ts'
 import type { Run } from '../../../src/domain/run.ts'
@@ -26,7 +27,7 @@ import {
 } from '../../../src/stores/tables/delivery-table.ts'
 import { selectOthersAt, selectWithCheckAt } from '../../../src/stores/tables/run-table.ts'
 import { firstUnclosed, selectUnclosed } from '../../../src/stores/tables/unclosed-run-table.ts'
-import { checksOf } from '../../../src/stores/verbs/outbox/check-again.ts'
+import { announcementsOf } from '../../../src/stores/verbs/outbox/repeat-covered.ts'
 import type { VerbContext } from '../../../src/stores/verbs/context.ts'
 import {
   leaseDeliveries,
@@ -48,7 +49,11 @@ const placeless = { repositoryId: 'rep_7', subjectId: 'sub_7', runId: 'run_7' } 
 const page = { limit: 10, cursor: null }
 
 const contextAt = (now: number): VerbContext =>
-  ({ now: () => now, dialect: { lockFree: () => raw('') } }) as unknown as VerbContext
+  ({
+    now: () => now,
+    dialect: { lockFree: () => raw('') },
+    channels: channelsByName,
+  }) as unknown as VerbContext
 
 function statements(): [string, Sql][] {
   const context = contextAt(history)
@@ -84,7 +89,10 @@ function statements(): [string, Sql][] {
     'how far it is closed': selectUnclosed('run_7'),
     'other runs on a commit': selectOthersAt('rep_7', 'sha 7', 'run_7'),
     'runs with a check on a commit': selectWithCheckAt('rep_7', 'sha 7', 'holdfast/review'),
-    'the check runs of runs': checksOf(['run_7', 'run_8']),
+    'the check runs of runs': announcementsOf(channelsByName.of('github-check'), [
+      'run_7',
+      'run_8',
+    ]),
     'the tries of one': selectAttempts(sql`delivery_id = ${'del_7'} ORDER BY id DESC LIMIT 100`),
   })
 }
@@ -93,7 +101,7 @@ function statements(): [string, Sql][] {
 const columns = `id, rev, kind, channel, target, name, run_id, subject_id, repository_id,
   marker_key, round,
   version_fence, version_seq, content, final, announces, status, reason, priority, tries,
-  deadline_at, coalesced, memo, created_at, changed_at, closed_at, wait, due_at`
+  deadline_at, coalesced, protocol, created_at, changed_at, closed_at, wait, due_at`
 const row = `'del_' || i, 1, 'state',
   CASE i % 500 WHEN 0 THEN 'github-label' ELSE 'github-status' END,
   'target ' || i, 'status', 'run_' || i, 's' || i, 'r', 'k', 1, i, 1, '{}', 1,
@@ -124,7 +132,7 @@ const tryColumns = 'id, delivery_id, action, version_fence, version_seq, started
 
 it('counting what is open reads nothing of what it says', () => {
   const asked = statementsOf({ backlog: outboxBacklog(history) }).map(([, { text }]) => text)
-  for (const text of asked) expect(text).not.toMatch(/\b(content|memo|error_text)\b/)
+  for (const text of asked) expect(text).not.toMatch(/\b(content|protocol|error_text)\b/)
 })
 
 describe('SQLite', () => {

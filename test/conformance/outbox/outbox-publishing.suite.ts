@@ -39,7 +39,7 @@ export function publishing(open: OpenStore): void {
       expect(await hand.lease()).toEqual([])
       move(1)
       const second = await hand.leaseNamed('status')
-      expect(second.delivery).toMatchObject({ wait: 'due', memo: {} })
+      expect(second.delivery).toMatchObject({ wait: 'due', protocol: {} })
       expect(await hand.begin(first)).toEqual({ result: 'lost' })
       expect(await outbox().record(first.hold, { what: 'save' })).toBe('lost')
       expect((await now(first.delivery.id)).leaseId).toBe(second.hold.leaseId)
@@ -67,7 +67,7 @@ export function publishing(open: OpenStore): void {
       await hand.begun(dead)
       expect(await outbox().takeOverLeases()).toBe(1)
       const next = await hand.leaseNamed('status')
-      expect(next.delivery).toMatchObject({ wait: 'in_doubt', memo: { doubt: { looks: 0 } } })
+      expect(next.delivery).toMatchObject({ wait: 'in_doubt', protocol: { doubt: { looks: 0 } } })
       expect(await outbox().takeOverLeases()).toBe(1)
     })
   })
@@ -121,7 +121,7 @@ export function publishing(open: OpenStore): void {
       const { id } = leased.delivery
       expect(await now(id)).toMatchObject({
         ...{ status: 'PENDING', wait: 'in_doubt', tries: 1 },
-        memo: { doubt: { action: 'create', looks: 0 }, unsettled: true },
+        protocol: { doubt: { action: 'create', looks: 0 }, unsettled: true },
       })
       expect(await attempts(id)).toMatchObject([{ outcome: 'in_doubt', errorCode: 'unanswered' }])
       expect(await hand.told(id)).toEqual(['delivery.in_doubt'])
@@ -134,14 +134,14 @@ export function publishing(open: OpenStore): void {
       move(defaultPublishing.deliveryLeaseMs)
       const next = await hand.leaseNamed('status')
       const { id } = next.delivery
-      expect(next.delivery).toMatchObject({ wait: 'in_doubt', memo: { unsettled: true } })
+      expect(next.delivery).toMatchObject({ wait: 'in_doubt', protocol: { unsettled: true } })
       expect(await attempts(id)).toMatchObject([{ outcome: 'in_doubt', errorCode: 'holder_lost' }])
       const before = await now(id)
       expect(await hand.end(zombie, attempt, sentEnd({ providerId: '9' }))).toBe('late')
       expect(await attempts(id)).toMatchObject([{ outcome: 'sent', late: true, providerId: '9' }])
       const after = await now(id)
       expect(after).toEqual({ ...before, rev: after.rev })
-      const seen = { what: 'looked', standing: [], unverified: false, hash: 'h', looks: 1 } as const
+      const seen = { what: 'looked', found: [], unverified: false, hash: 'h', looks: 1 } as const
       expect(await outbox().record(next.hold, seen)).toBe('recorded')
       expect(await now(id)).toMatchObject({ status: 'PENDING', wait: 'due' })
     })
@@ -153,13 +153,17 @@ export function publishing(open: OpenStore): void {
       move(defaultPublishing.deliveryLeaseMs)
       const next = await hand.leaseNamed('status')
       const { id, versionFence, versionSeq } = next.delivery
-      const standing = [{ providerId: '5', url: null, current: true }]
-      const seen = { what: 'looked', standing, unverified: false, hash: 'h', looks: 1 } as const
+      const found = [{ providerId: '5', url: null, current: true }]
+      const seen = { what: 'looked', found, unverified: false, hash: 'h', looks: 1 } as const
       await outbox().record(next.hold, seen)
       expect(await now(id)).toMatchObject({ status: 'SENT', providerId: '5' })
       await hand.end(zombie, attempt, sentEnd({ providerId: '6' }))
       const after = await now(id)
-      expect(after).toMatchObject({ status: 'SENT', providerId: '5', memo: { unsettled: true } })
+      expect(after).toMatchObject({
+        status: 'SENT',
+        providerId: '5',
+        protocol: { unsettled: true },
+      })
       expect(after.dueAt).toBeGreaterThan(world.store.now())
       expect(after).toMatchObject({ versionFence, versionSeq })
     })

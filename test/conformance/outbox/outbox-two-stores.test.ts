@@ -3,8 +3,8 @@
  * holder, an identity has one budget, and what one of them leaves the other takes up.
  * Method: two stores over one database; on SQLite over one file.
  */
+import { allRights } from '../../../src/channels/github-channels.ts'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { allRights } from '../../../src/domain/outbox/publish-rights.ts'
 import { defaultPublishing } from '../../../src/domain/outbox/schedule.ts'
 import type { Announcement } from '../../../src/domain/run.ts'
 import type { BeginAnswer } from '../../../src/store/outbox-store.ts'
@@ -94,8 +94,8 @@ describe.each(sharedDatabases)('two publishers on one %s database', (_name, make
     const [next] = await hands[1].lease()
     expect(next?.delivery).toMatchObject({ wait: 'in_doubt', attemptId: null })
     expect(await hands[0].end(zombie!, attempt, sentEnd())).toBe('late')
-    const standing = [{ providerId: '5', url: null, current: true }]
-    const seen = { what: 'looked', standing, unverified: false, hash: 'h', looks: 1 } as const
+    const found = [{ providerId: '5', url: null, current: true }]
+    const seen = { what: 'looked', found, unverified: false, hash: 'h', looks: 1 } as const
     expect(await hands[1].store.outbox.record(next!.hold, seen)).toBe('recorded')
   })
 

@@ -3,9 +3,9 @@
  * transaction, and lets nothing be sent before it is through.
  * Method: more deliveries are open than one bite takes; the noting is cut off at some statement.
  */
+import { allRights } from '../../../src/channels/github-channels.ts'
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { Delivery } from '../../../src/domain/outbox/delivery.ts'
-import { allRights } from '../../../src/domain/outbox/publish-rights.ts'
 import type { Driver } from '../../../src/stores/driver.ts'
 import { holderOf } from '../claims.ts'
 import { eitherDatabase, useCutOffStore } from '../cut-off-store.ts'
@@ -98,6 +98,8 @@ describe.each(eitherDatabase)('noting a restore on %s', (_name, openDriver) => {
         expect(delivery.wait).toBe('in_doubt')
       }
     }
-    expect((await all()).filter(({ memo }) => memo.restored !== undefined)).toHaveLength(open)
+    expect((await all()).filter(({ protocol }) => protocol.restored !== undefined)).toHaveLength(
+      open,
+    )
   })
 })

@@ -26,10 +26,10 @@ export function restoring(open: OpenStore): void {
       'check in_doubt',
       'status in_doubt',
     ])
-    for (const { name, memo, createdAt } of found) {
+    for (const { name, protocol, createdAt } of found) {
       const doubt = { action: 'create', since: createdAt, looks: 0 }
       const settles = name === 'status' ? { restored: { laterKeys: [] } } : { unsettled: true }
-      expect(memo).toMatchObject({ ...settles, doubt })
+      expect(protocol).toMatchObject({ ...settles, doubt })
     }
     const { items } = await world.store.audit.list({ deliveryId: found[0]!.id }, page)
     expect(items[0]).toMatchObject({
@@ -64,8 +64,8 @@ export function restoring(open: OpenStore): void {
     const again = (await hand.lease()).map(({ delivery }) => delivery.name)
     expect(again).not.toContain('anchor')
     expect(await hand.end(leased, attempt, sentEnd())).toBe('recorded')
-    const { status, wait, memo } = await hand.named(run.id, 'anchor')
-    expect({ status, wait, doubt: memo.doubt }).toEqual({
+    const { status, wait, protocol } = await hand.named(run.id, 'anchor')
+    expect({ status, wait, doubt: protocol.doubt }).toEqual({
       status: 'SENT',
       wait: null,
       doubt: undefined,
@@ -110,7 +110,7 @@ export function restoring(open: OpenStore): void {
     const reads = newestFirst.map(({ dueAt }) => (dueAt ?? 0) - world.store.now())
     expect(reads).toEqual([second, 2 * second, 3 * second])
     const check = found.find(({ name }) => name === 'check')
-    expect(check?.memo.restored?.laterKeys).toHaveLength(5)
+    expect(check?.protocol.restored?.laterKeys).toHaveLength(5)
   })
 
   it('only the last round looks for the check runs of later ones', async () => {
@@ -125,7 +125,7 @@ export function restoring(open: OpenStore): void {
       const { items } = await world.store.outbox.list({ runId: first.run!.id }, page)
       const checks = items.filter(({ name }) => name === 'check')
       const inOrder = checks.toSorted((a, b) => a.round - b.round)
-      return inOrder.map(({ memo }) => (memo.restored?.laterKeys.length ?? 0) > 0)
+      return inOrder.map(({ protocol }) => (protocol.restored?.laterKeys.length ?? 0) > 0)
     }
     await world.store.outbox.noteRestore()
     await world.store.upkeep.beat()
@@ -142,12 +142,12 @@ export function restoring(open: OpenStore): void {
     await hand.publish()
     await world.store.outbox.noteRestore()
     const anchor = await hand.named(run.id, 'anchor')
-    expect(anchor).toMatchObject({ status: 'SENT', memo: { unsettled: true } })
-    expect(anchor.memo.doubt).toBeUndefined()
+    expect(anchor).toMatchObject({ status: 'SENT', protocol: { unsettled: true } })
+    expect(anchor.protocol.doubt).toBeUndefined()
     const unshown = await hand.named(ended.id, 'anchor')
-    const memo = { unsettled: true, showsWork: true }
-    expect(unshown).toMatchObject({ status: 'SKIPPED', memo })
-    expect(unshown.dueAt).toBe(unshown.memo.settle?.at)
+    const protocol = { unsettled: true, showsWork: true }
+    expect(unshown).toMatchObject({ status: 'SKIPPED', protocol })
+    expect(unshown.dueAt).toBe(unshown.protocol.settle?.at)
   })
 
   it('a status that is wanted anew may have been said since the copy: it is in doubt', async () => {
@@ -159,7 +159,7 @@ export function restoring(open: OpenStore): void {
     await world.store.outbox.noteRestore()
     const again = await subject.claim('a', { rerun: true, headMaking: false })
     const status = await hand.named(again.run!.id, 'status')
-    expect(status).toMatchObject({ status: 'PENDING', memo: { doubt: { action: 'edit' } } })
+    expect(status).toMatchObject({ status: 'PENDING', protocol: { doubt: { action: 'edit' } } })
   })
 
   it('what is claimed again after a restore may stand there already: its end is said', async () => {

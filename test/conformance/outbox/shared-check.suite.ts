@@ -78,8 +78,8 @@ export function sharedCheck(open: OpenStore): void {
     expect(Object.keys(await hand.of(idOf(five))).toSorted()).toEqual(['check', 'status'])
     world.clock.move(hour)
     const again = await hand.leaseNamed('check')
-    const standing = [{ providerId: '9000', url: null, current: true, atWork: false }]
-    const seen = { what: 'looked', standing, unverified: false, hash: 'h', looks: 2 } as const
+    const found = [{ providerId: '9000', url: null, current: true, atWork: false }]
+    const seen = { what: 'looked', found, unverified: false, hash: 'h', looks: 2 } as const
     await world.store.outbox.record(again.hold, seen)
     expect(await hand.named(idOf(five), 'check again')).toMatchObject({ status: 'PENDING' })
   })

@@ -3,8 +3,8 @@
  * of their own. The newer run has it; one that ends without a result hides no other's, what the
  * other says meanwhile is kept, and nothing is dropped unsaid.
  */
+import { allRights } from '../../../src/channels/github-channels.ts'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { allRights } from '../../../src/domain/outbox/publish-rights.ts'
 import type { ClaimAnswer } from '../../../src/store.ts'
 import { holderOf, pullRequestClaim, sha, unique } from '../claims.ts'
 import { sentEnd } from './outbox-hand.ts'

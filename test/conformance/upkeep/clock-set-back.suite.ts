@@ -70,10 +70,10 @@ export function clockSetBack(open: OpenStore): void {
     await hand.send(anchor, noAnswer)
     await setBack()
     const now = world.store.now()
-    const { dueAt, deadlineAt, memo } = await hand.named(run!.id, 'anchor')
+    const { dueAt, deadlineAt, protocol } = await hand.named(run!.id, 'anchor')
     expect(dueAt).toBeLessThanOrEqual(now + minute)
     expect(deadlineAt).toBeLessThanOrEqual(now + 7 * day)
-    expect(memo.doubt!.since).toBeLessThanOrEqual(now)
+    expect(protocol.doubt!.since).toBeLessThanOrEqual(now)
   })
 
   it('a block is as long as it was meant to be', async () => {

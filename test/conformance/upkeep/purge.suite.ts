@@ -2,8 +2,8 @@
  * Goal: what is past its retention goes, and nothing else: no active run, no subject within a year,
  * and no memory of which key is current.
  */
+import { allRights } from '../../../src/channels/github-channels.ts'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { allRights } from '../../../src/domain/outbox/publish-rights.ts'
 import type { Run } from '../../../src/domain/run.ts'
 import { purgeAll, purgeLimits } from '../../../src/runs/purge.ts'
 import { unique } from '../claims.ts'

@@ -41,9 +41,9 @@ function settledRecord({ outbox }: Store, fromStep: number): OutboxStore['record
   return async (hold, finding) => {
     if (finding.what !== 'settled') return await outbox.record(hold, finding)
     const delivery = await outbox.delivery(hold.deliveryId)
-    if ((delivery?.memo.settle?.step ?? 0) < fromStep) return await outbox.record(hold, finding)
-    const standing = [{ providerId: '1', url: null, current: true }]
-    return await outbox.record(hold, { ...finding, standing })
+    if ((delivery?.protocol.settle?.step ?? 0) < fromStep) return await outbox.record(hold, finding)
+    const found = [{ providerId: '1', url: null, current: true }]
+    return await outbox.record(hold, { ...finding, found })
   }
 }
 

@@ -53,8 +53,8 @@ function forgetfulLease({ outbox }: Store): OutboxStore['lease'] {
 }
 
 function withoutDoubt(leased: LeasedDelivery): LeasedDelivery {
-  const { doubt: _doubt, ...memo } = leased.delivery.memo
-  return { ...leased, delivery: { ...leased.delivery, memo } }
+  const { doubt: _doubt, ...protocol } = leased.delivery.protocol
+  return { ...leased, delivery: { ...leased.delivery, protocol } }
 }
 
 /** Whoever was too late is believed nevertheless: what it sent is what stands. */

@@ -3,7 +3,7 @@ import { twoLargest } from './two-largest.ts'
 import type { Words } from './words.ts'
 
 export const english: Words = {
-  standing: {
+  state: {
     queued: 'waiting for a worker',
     running: 'running',
     waiting: 'waiting for a person',

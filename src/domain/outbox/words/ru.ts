@@ -3,7 +3,7 @@ import { twoLargest } from './two-largest.ts'
 import type { Words } from './words.ts'
 
 export const russian: Words = {
-  standing: {
+  state: {
     queued: 'ожидает исполнителя',
     running: 'выполняется',
     waiting: 'ожидает ответа человека',

@@ -17,7 +17,7 @@ export const ownReasons = [
 export type OwnReason = (typeof ownReasons)[number]
 
 /** How a run stands, as people would tell it. */
-export type Standing =
+export type ShownState =
   | 'queued'
   | 'running'
   | 'waiting'
@@ -41,7 +41,7 @@ export interface Duration {
 
 export interface Words {
   /** After the type's name and a colon. */
-  readonly standing: Readonly<Record<Standing, string>>
+  readonly state: Readonly<Record<ShownState, string>>
   /** Whole sentences. */
   readonly reason: Readonly<Record<OwnReason | 'superseded' | 'filtered', string>>
   /** A comment that asked for work was not followed. */

@@ -6,7 +6,7 @@
 import type { Claim } from '../../../domain/claim.ts'
 import { newRun, withTrigger } from '../../../domain/new-run.ts'
 import type { AskingComment } from '../../../domain/outbox/refusal.ts'
-import { headNewerThanComment, refusalDesire } from '../../../domain/outbox/refusal.ts'
+import { headNewerThanComment, refusalOutput } from '../../../domain/outbox/refusal.ts'
 import { revise } from '../../../domain/outbox/revise.ts'
 import type { Run } from '../../../domain/run.ts'
 import { end } from '../../../domain/run.ts'
@@ -61,10 +61,11 @@ function* say(
   repositoryId: string,
   comment: AskingComment,
 ): Verb<void> {
-  const desire = refusalDesire(run, repositoryId, comment)
-  const said = yield* deliveriesAt([desire.target])
+  const wanted = refusalOutput(run, repositoryId, comment, context.channels)
+  if (wanted === null) return
+  const said = yield* deliveriesAt([wanted.target])
   if (said.size > 0) return
-  const wish = { desire, run, repositoryId, markerKey: markerKeyOf(desire.markerText) }
-  const next = revise(null, wish, () => context.newId('del'), context.now(), context.publishing)
+  const output = { wanted, run, repositoryId, markerKey: markerKeyOf(wanted.markerText) }
+  const next = revise(null, output, () => context.newId('del'), context.now(), context.publishing)
   if (next !== null) yield* storeDeliveries(context, [next.delivery])
 }

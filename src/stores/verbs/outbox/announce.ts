@@ -2,10 +2,10 @@
  * What a change of a run means for what GitHub shows, written in the change's own transaction.
  * Order of locks: subjects, then runs, then deliveries.
  */
-import { desiresOf, type Desire } from '../../../domain/outbox/announce.ts'
+import { wantedOutputsOf, type WantedOutput } from '../../../domain/outbox/announce.ts'
 import type { Delivery } from '../../../domain/outbox/delivery.ts'
 import { mayBeForgotten } from '../../../domain/outbox/restored.ts'
-import type { Revision, Wish } from '../../../domain/outbox/revise.ts'
+import type { Revision, RunOutput } from '../../../domain/outbox/revise.ts'
 import { giveBack, isTaken, revise, targetTaken } from '../../../domain/outbox/revise.ts'
 import { hasResult } from '../../../domain/outbox/said-there.ts'
 import type { Run } from '../../../domain/run.ts'
@@ -16,9 +16,9 @@ import type { Verb } from '../../sql.ts'
 import { insertAudits } from '../../tables/audit-table.ts'
 import { deliveriesAt } from '../../tables/delivery-table.ts'
 import { selectOthersAt } from '../../tables/run-table.ts'
-import { sayCoveredChecks } from './check-again.ts'
+import { repeatUnannounced } from './repeat-covered.ts'
 import type { VerbContext } from '../context.ts'
-import { laterCheckKeys, leaveToNextRound } from './later-checks.ts'
+import { laterKeysOf, leaveToNextRound } from './later-rounds.ts'
 import { closeOwnOutput } from './own-output.ts'
 import { storeDeliveries } from './store-deliveries.ts'
 
@@ -42,7 +42,7 @@ export function* announce(context: VerbContext, changes: readonly Change[]): Ver
     context,
     ended.map(({ run }) => run).filter(({ repo }) => repo !== null),
   )
-  yield* sayCoveredChecks(context, shown)
+  yield* repeatUnannounced(context, shown)
 }
 
 /** Answers what Holdfast itself shows of them, without what they published. */
@@ -50,44 +50,44 @@ export function* announceState(
   context: VerbContext,
   changes: readonly Change[],
 ): Verb<readonly Delivery[]> {
-  const wishes = changes.flatMap(({ run, repositoryId, began, isSame = false }) =>
-    desiresOf(run, repositoryId, began).map((desire) => ({
-      ...wishOf(desire, run, repositoryId),
+  const outputs = changes.flatMap(({ run, repositoryId, began, isSame = false }) =>
+    wantedOutputsOf(run, repositoryId, began, context.channels).map((wanted) => ({
+      ...outputOf(wanted, run, repositoryId),
       isSame,
       ...forgottenOf(context, run),
     })),
   )
-  if (wishes.length === 0) return []
+  if (outputs.length === 0) return []
   if (context.restoredAt() !== null) {
     yield* leaveToNextRound(
       context,
       changes.filter(({ began }) => began).map(({ run }) => run),
     )
   }
-  const targets = [...new Set(wishes.map(({ desire }) => desire.target))]
-  const standing = yield* deliveriesAt(targets)
+  const targets = [...new Set(outputs.map(({ wanted: wanted }) => wanted.target))]
+  const existing = yield* deliveriesAt(targets)
   const revised = new Map<string, Revision>()
   const now = context.now()
-  for (const wish of wishes) {
-    const { target } = wish.desire
+  for (const output of outputs) {
+    const { target } = output.wanted
     const before = revised.get(target)
-    const found = before?.delivery ?? standing.get(target) ?? null
+    const found = before?.delivery ?? existing.get(target) ?? null
     const next =
-      found !== null && isTaken(found, wish.run)
-        ? dropped(found, wish)
-        : revise(found, wish, () => context.newId('del'), now, context.publishing)
+      found !== null && isTaken(found, output.run)
+        ? dropped(found, output)
+        : revise(found, output, () => context.newId('del'), now, context.publishing)
     if (next !== null) revised.set(target, following(before, next))
     const shown = revised.get(target)?.delivery ?? found
-    const back = shown === null ? null : yield* shownAgain(context, shown, wish)
+    const back = shown === null ? null : yield* shownAgain(context, shown, output)
     if (back !== null) revised.set(target, following(revised.get(target), back))
   }
   return yield* store(context, [...revised.values()])
 }
 
 /** What a restored store may have forgotten of it. */
-function forgottenOf(context: VerbContext, run: Run): Pick<Wish, 'forgotten'> {
+function forgottenOf(context: VerbContext, run: Run): Pick<RunOutput, 'forgotten'> {
   if (!mayBeForgotten(run, context.restoredAt(), context.now())) return {}
-  return { forgotten: { laterKeys: laterCheckKeys(run) } }
+  return { forgotten: { laterKeys: laterKeysOf(context, run) } }
 }
 
 function following(before: Revision | undefined, next: Revision): Revision {
@@ -103,32 +103,37 @@ function following(before: Revision | undefined, next: Revision): Revision {
  * The delivery is written all the same: whoever is about to show this run again, because the owner
  * has ended, must find that it has changed.
  */
-function dropped(standing: Delivery, { run, isSame }: Wish & Pick<Change, 'isSame'>): Revision {
-  const audits = isSame === true ? [] : [targetTaken(standing, run, standing.runId)]
-  return { delivery: standing, audits }
+function dropped(
+  existing: Delivery,
+  { run, isSame }: RunOutput & Pick<Change, 'isSame'>,
+): Revision {
+  const audits = isSame === true ? [] : [targetTaken(existing, run, existing.runId)]
+  return { delivery: existing, audits }
 }
 
 /** Two pull requests can share a commit: one that ends without a result hides no other's. */
 function* shownAgain(
   context: VerbContext,
   shown: Delivery,
-  { desire, run, repositoryId }: Wish,
+  { wanted: wanted, run, repositoryId }: RunOutput,
 ): Verb<Revision | null> {
-  const isShared = desire.channel === 'github-status' && desire.sha !== null
-  if (hasResult(run) || !isShared || shown.runId !== run.id) return null
-  const others = yield* selectOthersAt(repositoryId, desire.sha, run.id)
+  const { sha, channel } = wanted
+  if (hasResult(run) || !channel.givesBack || sha === null || shown.runId !== run.id) return null
+  const others = yield* selectOthersAt(repositoryId, sha, run.id)
   for (const other of others) {
-    const its = desiresOf(other, repositoryId, false).find(({ target }) => target === desire.target)
+    const its = wantedOutputsOf(other, repositoryId, false, context.channels).find(
+      ({ target }) => target === wanted.target,
+    )
     if (its === undefined) continue
-    const wish = wishOf(its, other, repositoryId)
-    const delivery = giveBack(shown, wish, context.now(), context.publishing)
+    const output = outputOf(its, other, repositoryId)
+    const delivery = giveBack(shown, output, context.now(), context.publishing)
     return { delivery, audits: [targetTaken(shown, run, other.id)] }
   }
   return null
 }
 
-function wishOf(desire: Desire, run: Run, repositoryId: string): Wish {
-  return { desire, run, repositoryId, markerKey: markerKeyOf(desire.markerText) }
+function outputOf(wanted: WantedOutput, run: Run, repositoryId: string): RunOutput {
+  return { wanted: wanted, run, repositoryId, markerKey: markerKeyOf(wanted.markerText) }
 }
 
 /** The same round goes on: with another holder, or waiting for one; `isSame`: it only reported. */

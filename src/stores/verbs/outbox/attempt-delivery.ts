@@ -3,10 +3,11 @@
  * outcome. An outcome that comes after the lease was taken over is kept as `late`: it changes
  * nothing but that the target counts as unsettled.
  */
-import { afterAttempt, afterFinding, afterLateEnd } from '../../../domain/outbox/advance.ts'
+import { afterAttempt, afterFinding } from '../../../domain/outbox/advance.ts'
+import { afterLateEnd } from '../../../domain/outbox/interrupted.ts'
 import type { WriteKind } from '../../../domain/outbox/budget.ts'
 import { takeWrite } from '../../../domain/outbox/budget.ts'
-import type { Attempt, Delivery } from '../../../domain/outbox/delivery.ts'
+import type { DeliveryAttempt, Delivery } from '../../../domain/outbox/delivery.ts'
 import { isOpen } from '../../../domain/outbox/delivery.ts'
 import { withoutPreparations, withShown } from '../../../domain/outbox/follow-up.ts'
 import { givenUpTarget } from '../../../domain/outbox/merge.ts'
@@ -34,7 +35,7 @@ import {
   writeOutcome,
 } from '../../tables/delivery-table.ts'
 import { blockIdentity } from './budgets.ts'
-import { sayCheckAgain } from './check-again.ts'
+import { repeatCovered } from './repeat-covered.ts'
 import type { VerbContext } from '../context.ts'
 import { circumstancesOf } from '../context.ts'
 import { storeDeliveries } from './store-deliveries.ts'
@@ -65,11 +66,11 @@ export function* beginAttempt(context: VerbContext, request: BeginRequest): Verb
   yield* insertAttempt(attempt)
   const announcedFence = action === 'remove' ? delivery.announcedFence : versionFence
   // From here on it may be seen; what may be seen at work has to be closed.
-  const { memo: known } = withoutPreparations(delivery)
-  const memo = delivery.announces ? withShown(delivery, known) : known
+  const { protocol: known } = withoutPreparations(delivery)
+  const protocol = delivery.announces ? withShown(delivery, known) : known
   // A message has one version and keeps its turn, however often it is tried.
   const begun = { ...delivery, attemptId: attempt.id, waitsSince: null }
-  yield* storeDeliveries(context, [{ ...begun, announcedFence, memo }])
+  yield* storeDeliveries(context, [{ ...begun, announcedFence, protocol }])
   return { result: 'begun', attempt }
 }
 
@@ -83,7 +84,7 @@ function* isBehind(delivery: Delivery, identity: string): Verb<boolean> {
   return false
 }
 
-function newAttempt(id: string, request: BeginRequest, now: number): Attempt {
+function newAttempt(id: string, request: BeginRequest, now: number): DeliveryAttempt {
   const { action, versionFence, versionSeq, providerId, hold } = request
   return {
     id,
@@ -124,14 +125,19 @@ export function* endAttempt(
     yield* keepLate(context, delivery, report)
     return 'late'
   }
-  const told = afterAttempt(delivery, report.attempt, report.end, circumstancesOf(context))
-  yield* storeDeliveries(context, [told.delivery])
-  yield* insertAudits(told.audits, now)
-  yield* sayCheckAgain(context, delivery, told.delivery)
+  const change = afterAttempt(
+    delivery,
+    report.attempt,
+    report.end,
+    circumstancesOf(context, delivery),
+  )
+  yield* storeDeliveries(context, [change.delivery])
+  yield* insertAudits(change.audits, now)
+  yield* repeatCovered(context, delivery, change.delivery)
   return 'recorded'
 }
 
-/** Its attempt is told as in doubt already; what really came of it is kept beside that. */
+/** Its attempt is recorded as in doubt already; what really came of it is kept beside that. */
 function* keepLate(
   context: VerbContext,
   delivery: Delivery | null,
@@ -141,20 +147,20 @@ function* keepLate(
   yield* keepLateOutcome(endedAttempt(report, true, now))
   const mayHaveWritten = report.end.what === 'sent' || report.end.what === 'in_doubt'
   if (delivery === null || !mayHaveWritten) return
-  const concerned = yield* standingFor(delivery)
+  const concerned = yield* ownerOf(delivery)
   yield* storeDeliveries(context, [
-    afterLateEnd(concerned, report.attempt, circumstancesOf(context)),
+    afterLateEnd(concerned, report.attempt, circumstancesOf(context, concerned)),
   ])
 }
 
 /** One that gave up its target has nothing to look after: whoever has the target does. */
-function* standingFor(delivery: Delivery): Verb<Delivery> {
+function* ownerOf(delivery: Delivery): Verb<Delivery> {
   const target = givenUpTarget(delivery)
   if (target === null) return delivery
   return (yield* deliveriesAt([target])).get(target) ?? delivery
 }
 
-function endedAttempt(report: AttemptReport, late: boolean, now: number): Attempt {
+function endedAttempt(report: AttemptReport, late: boolean, now: number): DeliveryAttempt {
   const { attempt, end, httpStatus, requestId, githubRequestId } = report
   const trouble = 'trouble' in end ? end.trouble : null
   return {
@@ -171,7 +177,7 @@ function endedAttempt(report: AttemptReport, late: boolean, now: number): Attemp
   }
 }
 
-function outcomeOf({ what }: AttemptEnd): Attempt['outcome'] {
+function outcomeOf({ what }: AttemptEnd): DeliveryAttempt['outcome'] {
   if (what === 'gone') return 'permanent'
   return what === 'unclear' ? 'retry' : what
 }
@@ -187,18 +193,19 @@ export function* recordFinding(
   if (delivery === null || !isHeld(delivery, hold)) return 'lost'
   const { versionFence, versionSeq } = hold
   const isNewest = delivery.versionFence === versionFence && delivery.versionSeq === versionSeq
-  const own = yield* withoutThoseOfOthers(delivery, finding)
+  const around = circumstancesOf(context, delivery)
+  const own = yield* withoutThoseOfOthers(delivery, around.channel, finding)
   const about = isNewest ? own : ofAnEarlierVersion(own)
-  const told = afterFinding(delivery, about, circumstancesOf(context))
-  yield* storeDeliveries(context, [yield* inTurn(told.delivery)])
-  yield* insertAudits(told.audits, context.now())
-  yield* sayCheckAgain(context, delivery, told.delivery)
+  const change = afterFinding(delivery, about, around)
+  yield* storeDeliveries(context, [yield* inTurn(change.delivery)])
+  yield* insertAudits(change.audits, context.now())
+  yield* repeatCovered(context, delivery, change.delivery)
   return 'recorded'
 }
 
 function* inTurn(delivery: Delivery): Verb<Delivery> {
   const { queue, runId } = delivery
-  if (queue === null || !needsTurn(delivery)) return delivery
+  if (queue === null || runId === null || !needsTurn(delivery)) return delivery
   const turn = turnOf(yield* firstTurn(queue), yield* lastTurnOf(runId, queue))
   return { ...delivery, turn }
 }
@@ -211,8 +218,8 @@ export function* notePreparation(
 ): Verb<'recorded' | 'lost'> {
   const delivery = yield* selectDelivery(hold.deliveryId)
   if (delivery === null || !isHeld(delivery, hold)) return 'lost'
-  const preparations = (delivery.memo.preparations ?? 0) + 1
-  const begun = { ...delivery, memo: { ...delivery.memo, preparations } }
+  const preparations = (delivery.protocol.preparations ?? 0) + 1
+  const begun = { ...delivery, protocol: { ...delivery.protocol, preparations } }
   yield* storeDeliveries(context, [when === 'begins' ? begun : withoutPreparations(delivery)])
   return 'recorded'
 }

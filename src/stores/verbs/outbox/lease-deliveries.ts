@@ -2,8 +2,9 @@
  * Who publishes what: a due delivery is one holder's for as long as a request may take and a bit.
  * Whoever finds an attempt without an outcome takes it over as in doubt.
  */
-import type { Attempt, Delivery } from '../../../domain/outbox/delivery.ts'
-import { afterFinding, afterTakeover } from '../../../domain/outbox/advance.ts'
+import type { DeliveryAttempt, Delivery } from '../../../domain/outbox/delivery.ts'
+import { afterFinding } from '../../../domain/outbox/advance.ts'
+import { afterTakeover } from '../../../domain/outbox/interrupted.ts'
 import { letGoOn } from '../../../domain/outbox/message-line.ts'
 import type { Pace, QueueHead } from '../../../domain/outbox/queue.ts'
 import { priorities } from '../../../domain/outbox/priority.ts'
@@ -160,17 +161,17 @@ function* dueOf(context: VerbContext, priority: number, room: number): Verb<stri
 }
 
 /** Nobody came back from preparing it, as often as that may happen. */
-function isUnpreparable({ publishing }: VerbContext, { memo }: Delivery): boolean {
-  return (memo.preparations ?? 0) >= publishing.preparationsMax
+function isUnpreparable({ publishing }: VerbContext, { protocol }: Delivery): boolean {
+  return (protocol.preparations ?? 0) >= publishing.preparationsMax
 }
 
 function* giveUp(context: VerbContext, delivery: Delivery): Verb<void> {
   const text = 'whoever prepared it was lost each time'
   const finding = { what: 'unprepared', trouble: { code: 'preparation_lost', text } } as const
-  const around = circumstancesOf(context)
-  const told = afterFinding(delivery, { ...finding, counted: true }, around)
-  yield* storeDeliveries(context, [told.delivery])
-  yield* insertAudits(told.audits, around.now)
+  const around = circumstancesOf(context, delivery)
+  const change = afterFinding(delivery, { ...finding, counted: true }, around)
+  yield* storeDeliveries(context, [change.delivery])
+  yield* insertAudits(change.audits, around.now)
 }
 
 function* takeOver(context: VerbContext, delivery: Delivery): Verb<Delivery> {
@@ -178,36 +179,36 @@ function* takeOver(context: VerbContext, delivery: Delivery): Verb<Delivery> {
   const [attempt] = yield* selectAttempts(sql`id = ${delivery.attemptId}`)
   if (attempt === undefined) return delivery
   yield* writeOutcome(lost(attempt, now))
-  const told = afterTakeover(delivery, attempt, circumstancesOf(context))
-  yield* insertAudits(told.audits, now)
-  return told.delivery
+  const change = afterTakeover(delivery, attempt, circumstancesOf(context, delivery))
+  yield* insertAudits(change.audits, now)
+  return change.delivery
 }
 
-function lost(attempt: Attempt, now: number): Attempt {
+function lost(attempt: DeliveryAttempt, now: number): DeliveryAttempt {
   const errorText = 'whoever sent it was lost before its answer'
   return { ...attempt, endedAt: now, outcome: 'in_doubt', errorCode: 'holder_lost', errorText }
 }
 
 export function* withPlaces(deliveries: readonly Delivery[]): Verb<PlacedDelivery[]> {
   if (deliveries.length === 0) return []
-  const repositoryIds = padded([...new Set(deliveries.map((item) => item.repositoryId))])
+  const repositoryIds = padded(idsOf(deliveries.map((item) => item.repositoryId)))
   const repositories = yield sql`SELECT id, name, github_id FROM repository
     WHERE id IN (${join(repositoryIds)})`
   const former = yield sql`SELECT id, merged_into FROM repository
     WHERE merged_into IN (${join(repositoryIds)})`
   const subjects = yield sql`SELECT id, thread_created_at FROM subject
-    WHERE id IN (${join(padded([...new Set(deliveries.map((item) => item.subjectId))]))})`
-  const told = yield* unverifiedNamesOf(deliveries.map(({ runId }) => runId))
+    WHERE id IN (${join(padded(idsOf(deliveries.map((item) => item.subjectId))))})`
+  const unverified = yield* unverifiedNamesOf(idsOf(deliveries.map(({ runId }) => runId)))
   return deliveries.map((delivery) => {
     const repository = repositories.find((row) => row['id'] === delivery.repositoryId)
     const subject = subjects.find((row) => row['id'] === delivery.subjectId)
     return {
       delivery,
-      repo: (repository?.['name'] ?? '') as string,
+      repo: delivery.repositoryId === null ? null : ((repository?.['name'] ?? '') as string),
       repoGithubId: (repository?.['github_id'] ?? null) as number | null,
-      toldName: told.get(delivery.runId) ?? null,
+      unverifiedName: unverified.get(delivery.runId ?? '') ?? null,
       ownRepositoryIds: [
-        delivery.repositoryId,
+        ...(delivery.repositoryId === null ? [] : [delivery.repositoryId]),
         ...former
           .filter((row) => row['merged_into'] === delivery.repositoryId)
           .map((row) => row['id'] as string),
@@ -215,6 +216,12 @@ export function* withPlaces(deliveries: readonly Delivery[]): Verb<PlacedDeliver
       threadCreatedAt: (subject?.['thread_created_at'] ?? null) as number | null,
     }
   })
+}
+
+/** Of those that have one; never empty, which PostgreSQL does not take for a list. */
+function idsOf(ids: readonly (string | null)[]): string[] {
+  const given = new Set(ids.filter((id) => id !== null))
+  return given.size === 0 ? [''] : [...given]
 }
 
 function holdOf({ id, leaseId, versionFence, versionSeq }: Delivery): DeliveryHold {

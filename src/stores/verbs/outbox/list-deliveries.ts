@@ -37,7 +37,7 @@ export function* listDeliveries(
     if (within.types !== null) where.push(ofRunType(within))
   }
   const inOrder = sql`${join(where, ' AND ')} ORDER BY id DESC`
-  const large = ['content', 'memo', 'error_text']
+  const large = ['content', 'protocol', 'error_text']
   const count = yield* rowsToRead({ table: raw('delivery'), large, inOrder, limit: page.limit })
   const found = yield* selectDeliveries(sql`${inOrder} LIMIT ${count}`)
   return cutPage(found, page, (delivery) => delivery)

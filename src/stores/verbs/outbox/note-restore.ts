@@ -2,8 +2,9 @@
  * A copy of a store was put in its place: what happened since the copy is not in it. So all that
  * may have changed since is noted, in bites, before anything is published.
  */
+import { isAnnouncement } from '../../../domain/outbox/announce.ts'
 import { isOpen, type Delivery, type Restored } from '../../../domain/outbox/delivery.ts'
-import { tell } from '../../../domain/outbox/outcome.ts'
+import { auditOf } from '../../../domain/outbox/outcome.ts'
 import { afterRestore, isReadAgain, readAgain } from '../../../domain/outbox/restored.ts'
 import type { Run } from '../../../domain/run.ts'
 import type { RestoreNote } from '../../../store/outbox-store.ts'
@@ -14,7 +15,7 @@ import { insertAudits } from '../../tables/audit-table.ts'
 import { selectDeliveries } from '../../tables/delivery-table.ts'
 import { selectRuns } from '../../tables/run-table.ts'
 import type { VerbContext } from '../context.ts'
-import { laterCheckKeys } from './later-checks.ts'
+import { laterKeysOf } from './later-rounds.ts'
 import { readState, writeState } from '../../tables/state-table.ts'
 import { storeDeliveries } from './store-deliveries.ts'
 
@@ -85,14 +86,16 @@ export function* noteBite(context: VerbContext): Verb<boolean> {
   if (row === undefined) return false
   const noting = JSON.parse(row['value'] as string) as Noting
   const found = yield* nextToNote(noting)
-  const runs = yield* runsOf(found)
+  const runs = yield* runsOf(found.filter((each) => hasLaterRounds(context, each)))
   const { restoredAt } = noting
+  const isRead = (one: Delivery) => isReadAgain(one, context.channels.of(one.channel))
   let { readAt } = noting
   const doubted = found.map((delivery) => {
-    const known = afterRestore(delivery, restoredAt, context.publishing)
-    if (!isReadAgain(delivery)) return known
+    const channel = context.channels.of(delivery.channel)
+    const known = afterRestore(delivery, channel, restoredAt, context.publishing)
+    if (!isRead(delivery)) return known
     readAt += readEveryMs
-    const restored = restoredOf(delivery, runs.get(delivery.runId))
+    const restored = restoredOf(context, delivery, runs.get(delivery.runId ?? ''))
     return readAgain(known, readAt, restored, context.publishing)
   })
   yield* storeDeliveries(context, doubted)
@@ -100,7 +103,10 @@ export function* noteBite(context: VerbContext): Verb<boolean> {
     doubted
       .filter((item, i) => item.wait === 'in_doubt' && found[i]?.wait !== 'in_doubt')
       .map((item) =>
-        tell(item, 'delivery.in_doubt', { reason: 'restored', text: 'the database was restored' }),
+        auditOf(item, 'delivery.in_doubt', {
+          reason: 'restored',
+          text: 'the database was restored',
+        }),
       ),
     context.now(),
   )
@@ -110,7 +116,7 @@ export function* noteBite(context: VerbContext): Verb<boolean> {
     before,
     readAt,
     open: (noting.open ?? 0) + found.filter(isOpen).length,
-    shown: (noting.shown ?? 0) + found.filter(isReadAgain).length,
+    shown: (noting.shown ?? 0) + found.filter(isRead).length,
   })
   return true
 }
@@ -139,15 +145,21 @@ export function* nextToNote(noting: Noting): Verb<readonly Delivery[]> {
     ORDER BY id DESC LIMIT ${biteMax}`)
 }
 
+/** Announcements of later rounds may cover it. */
+function hasLaterRounds({ channels }: VerbContext, delivery: Delivery): boolean {
+  const channel = channels.of(delivery.channel)
+  return channel.covering !== undefined && isAnnouncement(channel, delivery)
+}
+
 function* runsOf(deliveries: readonly Delivery[]): Verb<ReadonlyMap<string, Run>> {
-  const ids = deliveries.filter(({ name }) => name === 'check').map(({ runId }) => runId)
+  const ids = deliveries.map(({ runId }) => runId).filter((runId) => runId !== null)
   if (ids.length === 0) return new Map()
   const runs = yield* selectRuns(sql`id IN (${join(padded([...new Set(ids)]))})`)
   return new Map(runs.map((run) => [run.id, run]))
 }
 
-/** Every round has a check run of its own. A later one that the copy knows of is none to close. */
-function restoredOf({ name, round }: Delivery, run: Run | undefined): Restored {
-  const isLast = name === 'check' && round === run?.round
-  return { laterKeys: isLast ? laterCheckKeys(run) : [] }
+/** Every round has its own. A later one that the copy knows of is none to close. */
+function restoredOf(context: VerbContext, delivery: Delivery, run: Run | undefined): Restored {
+  const isLast = hasLaterRounds(context, delivery) && delivery.round === run?.round
+  return { laterKeys: isLast ? laterKeysOf(context, run) : [] }
 }

@@ -12,7 +12,7 @@ import { insertAudits } from '../../tables/audit-table.ts'
 import { selectDeliveries, selectDelivery } from '../../tables/delivery-table.ts'
 import { storeUnclosed } from '../../tables/unclosed-run-table.ts'
 import { announceState } from './announce.ts'
-import { sayCheckAgain } from './check-again.ts'
+import { repeatCovered } from './repeat-covered.ts'
 import type { VerbContext } from '../context.ts'
 import { lockRun } from '../context.ts'
 import { enterLine, storeDeliveries } from './store-deliveries.ts'
@@ -95,7 +95,7 @@ export function* confirmDelivery(
     was: delivery,
     data: { provider_id: providerId },
   })
-  yield* sayCheckAgain(context, delivery, confirmed)
+  yield* repeatCovered(context, delivery, confirmed)
   return confirmed
 }
 

@@ -3,17 +3,16 @@
  * name is refused; a state may be said anew. What shows work under way is closed with the run.
  */
 import { isDeepStrictEqual } from 'node:util'
-import { closedContent } from '../../../domain/outbox/left-open.ts'
-import type { Desire } from '../../../domain/outbox/announce.ts'
-import { statusTarget } from '../../../domain/outbox/announce.ts'
-import type { ChannelName, Delivery } from '../../../domain/outbox/delivery.ts'
+import type { WantedOutput } from '../../../domain/outbox/announce.ts'
+import type { ChannelDeclaration, Content } from '../../../domain/outbox/channel-declaration.ts'
+import type { Delivery } from '../../../domain/outbox/delivery.ts'
 import { publishRefusal, type PublishRights } from '../../../domain/outbox/publish-rights.ts'
-import type { Revision, Wish } from '../../../domain/outbox/revise.ts'
+import type { Revision, RunOutput } from '../../../domain/outbox/revise.ts'
 import { giveBack, isTaken, revise, targetTaken } from '../../../domain/outbox/revise.ts'
 import {
-  desireAgain,
   hasResult,
-  isOwnStatus,
+  outputShownAgain,
+  isGivenBack,
   nextShown,
   saidBy,
   withSaid,
@@ -48,23 +47,31 @@ export function* publishOwn(context: VerbContext, request: PublishRequest): Verb
   const { run, subject } = yield* lockRun(context, request.runId)
   if (request.leaseHash !== null) checkHolder(run, request.leaseHash, context.now())
   const rights = yield* rightsAt(request.rightsOf(run.type), run, subject.scope)
-  const refusal = publishRefusal(request, run, rights)
+  const channel = context.channels.of(request.channel)
+  const refusal = publishRefusal({ channel, content: request.content }, run, rights)
   if (refusal !== null) throw new ForbiddenError(refusal.code, refusal.message, refusal)
-  const desire = desireOf(request, run, subject.scope)
+  const wanted = wantedOf(request, channel, run, subject.scope)
   const named = yield* selectNamed(run.id, request.name, run.round)
-  if (named !== null) refuseOther(named, desire, request)
-  const standing = named ?? (yield* deliveriesAt([desire.target])).get(desire.target) ?? null
-  const wish = {
-    desire,
+  if (named !== null) refuseOther(named, wanted, request)
+  const existing = named ?? (yield* deliveriesAt([wanted.target])).get(wanted.target) ?? null
+  const output = {
+    wanted,
     run,
     repositoryId: subject.scope,
-    markerKey: ownMarkerKey(run, desire.markerText),
+    markerKey: ownMarkerKey(run, wanted.markerText),
   }
-  if (standing !== null && isTaken(standing, run)) return yield* sayAtTaken(context, standing, wish)
-  const next = revise(standing, wish, () => context.newId('del'), context.now(), context.publishing)
+  if (existing !== null && isTaken(existing, run))
+    return yield* sayAtTaken(context, existing, output)
+  const next = revise(
+    existing,
+    output,
+    () => context.newId('del'),
+    context.now(),
+    context.publishing,
+  )
   if (next === null) {
-    if (standing === null) throw new ConflictError('not_published', 'there is nothing to publish')
-    return { delivery: standing, already: true, isTaken: false }
+    if (existing === null) throw new ConflictError('not_published', 'there is nothing to publish')
+    return { delivery: existing, already: true, isTaken: false }
   }
   // The subject's lock orders what a run publishes.
   const delivery = yield* enterLine(context, next.delivery)
@@ -86,21 +93,25 @@ function* rightsAt(
  * A newer run has the place. A status is kept for when that one ends without a result; where it
  * has already, this one is shown at once.
  */
-function* sayAtTaken(context: VerbContext, standing: Delivery, wish: Wish): Verb<PublishedOwn> {
-  if (!isOwnStatus(standing)) throw targetTakenError(standing)
+function* sayAtTaken(
+  context: VerbContext,
+  existing: Delivery,
+  output: RunOutput,
+): Verb<PublishedOwn> {
+  if (!isGivenBack(output.wanted.channel, existing)) throw targetTakenError(context, existing)
   const { keepUnchanged } = context.dialect
-  const [owner] = yield* selectRunsUnchanged([standing.runId], keepUnchanged)
+  const [owner] = yield* selectRunsUnchanged([existing.runId ?? ''], keepUnchanged)
   if (owner !== undefined && !hasResult(owner)) {
-    const delivery = giveBack(standing, wish, context.now(), context.publishing)
-    const audits = [targetTaken(standing, owner, wish.run.id)]
+    const delivery = giveBack(existing, output, context.now(), context.publishing)
+    const audits = [targetTaken(existing, owner, output.run.id)]
     const stored = yield* store(context, { delivery, audits })
     return { delivery: stored, already: false, isTaken: false }
   }
-  const said = saidBy(wish.run, wish)
-  const before = standing.memo.saidThere?.find(({ runId }) => runId === said.runId)
-  if (isDeepStrictEqual(before, said)) return { delivery: standing, already: true, isTaken: true }
-  const delivery = { ...standing, memo: withSaid(standing.memo, said) }
-  const audits = [targetTaken(standing, wish.run, standing.runId)]
+  const said = saidBy(output.run, output)
+  const before = existing.protocol.saidThere?.find(({ runId }) => runId === said.runId)
+  if (isDeepStrictEqual(before, said)) return { delivery: existing, already: true, isTaken: true }
+  const delivery = { ...existing, protocol: withSaid(existing.protocol, said) }
+  const audits = [targetTaken(existing, output.run, existing.runId)]
   const stored = yield* store(context, { delivery, audits })
   return { delivery: stored, already: false, isTaken: true }
 }
@@ -111,40 +122,49 @@ function* store(context: VerbContext, { delivery, audits }: Revision): Verb<Deli
   return stored ?? delivery
 }
 
-const stateChannels: readonly ChannelName[] = ['github-status', 'github-check', 'github-label']
-
-function desireOf(request: PublishRequest, run: Run, repositoryId: string): Desire {
-  const { channel, name, content } = request
-  const kind = stateChannels.includes(channel) ? 'state' : 'message'
-  const { thread, sha } = placeOf(request, run)
+function wantedOf(
+  { name, content }: PublishRequest,
+  channel: ChannelDeclaration,
+  run: Run,
+  repositoryId: string,
+): WantedOutput {
+  const { targetOf } = channel.output
+  const own = `message ${run.id} ${run.round} ${name}`
   return {
     channel,
-    kind,
+    kind: channel.kind,
     name,
-    target: targetOf(request, run, repositoryId, thread),
-    markerText: ownMarkerText(request, run),
-    thread,
-    sha,
+    target: targetOf?.({ run, repositoryId, name, content }) ?? own,
+    markerText: ownMarkerText(channel, name, run),
+    ...placeOf(channel, run),
     content,
-    final: !showsWork(channel, content),
-    announces: showsWork(channel, content),
+    final: !channel.showsWork(content),
+    announces: channel.showsWork(content),
     claim: 'take',
     closesOnly: false,
   }
 }
 
-/** Check runs of several pull requests stand in one list; what is on a thread is only its own. */
-function ownMarkerText({ channel, name }: PublishRequest, run: Run): string {
-  const subject = channel === 'github-check' ? `${run.subject}\n` : ''
-  return `${run.type}\n${subject}${run.pair}\n${channel} ${name} ${run.round}`
+function ownMarkerText(channel: ChannelDeclaration, name: string, run: Run): string {
+  const subject = channel.output.markerNamesSubject === true ? `${run.subject}\n` : ''
+  return `${run.type}\n${subject}${run.pair}\n${channel.name} ${name} ${run.round}`
 }
 
-function placeOf({ channel }: PublishRequest, run: Run): Pick<Desire, 'thread' | 'sha'> {
-  if (run.repo === null) throw noPlace('a repository')
-  const needsSha = channel === 'github-status' || channel === 'github-check'
-  if (needsSha && run.headSha === null) throw noPlace('a commit')
-  if (!needsSha && run.pr === null) throw noPlace('a pull request')
-  return { thread: run.pr, sha: needsSha ? run.headSha : null }
+function placeOf({ place }: ChannelDeclaration, run: Run): Pick<WantedOutput, 'thread' | 'sha'> {
+  switch (place) {
+    case 'commit':
+      if (run.repo === null) throw noPlace('a repository')
+      if (run.headSha === null) throw noPlace('a commit')
+      return { thread: run.pr, sha: run.headSha }
+    case 'thread':
+      if (run.repo === null) throw noPlace('a repository')
+      if (run.pr === null) throw noPlace('a pull request')
+      return { thread: run.pr, sha: null }
+    case 'address':
+      throw noPlace('somebody with an address')
+    case 'none':
+      return { thread: null, sha: null }
+  }
 }
 
 function noPlace(what: string): InvalidInputError {
@@ -153,33 +173,9 @@ function noPlace(what: string): InvalidInputError {
   })
 }
 
-function targetOf(
-  { channel, name, content }: PublishRequest,
-  run: Run,
-  repositoryId: string,
-  thread: number | null,
-): string {
-  switch (channel) {
-    case 'github-status':
-      return statusTarget(repositoryId, run.headSha ?? '', String(content['context']))
-    case 'github-check':
-      return `check ${run.id} ${run.round} ${name}`
-    case 'github-label':
-      return `label ${repositoryId} ${thread ?? 0} ${String(content['label']).toLowerCase()}`
-    default:
-      return `message ${run.id} ${run.round} ${name}`
-  }
-}
-
-/** Left like this it would say for ever that something is under way. */
-function showsWork(channel: ChannelName, content: PublishRequest['content']): boolean {
-  if (channel === 'github-status') return content['state'] === 'pending'
-  return channel === 'github-check' && content['status'] !== 'completed'
-}
-
-function refuseOther(named: Delivery, desire: Desire, request: PublishRequest): void {
-  const sameTarget = named.channel === desire.channel && named.target === desire.target
-  const isMessage = desire.kind === 'message'
+function refuseOther(named: Delivery, wanted: WantedOutput, request: PublishRequest): void {
+  const sameTarget = named.channel === wanted.channel.name && named.target === wanted.target
+  const isMessage = wanted.kind === 'message'
   if (sameTarget && (!isMessage || named.content === JSON.stringify(request.content))) return
   throw new ConflictError(
     'content_differs',
@@ -188,10 +184,13 @@ function refuseOther(named: Delivery, desire: Desire, request: PublishRequest): 
   )
 }
 
-export function targetTakenError(standing: Delivery): ConflictError {
-  const { target } = standing
+export function targetTakenError(
+  { channels }: Pick<VerbContext, 'channels'>,
+  existing: Delivery,
+): ConflictError {
+  const { target, channel } = existing
   return new ConflictError('target_taken', `a newer run publishes there now: ${target}`, {
-    hint: isOwnStatus(standing)
+    hint: isGivenBack(channels.of(channel), existing)
       ? 'It is kept, and shown if that run is cancelled, superseded or skipped.'
       : 'Stop: nothing of this run is shown there any more.',
   })
@@ -215,7 +214,7 @@ export function* closeOwnOutput(context: VerbContext, runs: readonly Run[]): Ver
     const { last, next } = yield* closeBite(context, ended, these, mayGiveBack)
     if (next === null) continue
     // In the order of their ids: of the runs before it everything was closed.
-    const left = [...ended.keys()].filter((runId) => runId >= next.runId)
+    const left = [...ended.keys()].filter((runId) => runId >= (next.runId ?? ''))
     const closedTo = (runId: string): string => (runId === last?.runId ? last.id : '')
     yield* storeUnclosed(left.map((runId) => ({ runId, closedTo: closedTo(runId) })))
   }
@@ -256,58 +255,80 @@ function* closeBite(
   mayGiveBack: boolean,
 ): Verb<Bite> {
   const leftOpenOnly = mayGiveBack
-    ? sql`(announces = 1 OR (channel = 'github-status' AND name <> 'status'))`
+    ? sql`(${join([sql`announces = 1`, ...givenBackBy(context)], ' OR ')})`
     : sql`announces = 1`
   const found = yield* selectDeliveries(
     sql`${which} AND ${leftOpenOnly} ORDER BY run_id, id LIMIT ${biteMax + 1}`,
   )
   const bite = found.slice(0, biteMax)
   const now = context.now()
-  for (const standing of bite) {
-    const run = ended.get(standing.runId)
+  for (const existing of bite) {
+    const run = ended.get(existing.runId ?? '')
     if (run === undefined) continue
-    const back = yield* givenBack(context, standing, run)
-    const next = back ?? (standing.announces ? leftOpen(context, standing, run, now) : null)
+    const back = yield* givenBack(context, existing, run)
+    const next = back ?? (existing.announces ? leftOpen(context, existing, run, now) : null)
     if (next !== null) yield* store(context, next)
   }
   return { last: bite.at(-1) ?? null, next: found[biteMax] ?? null }
+}
+
+/** What a run publishes itself where another may have to be shown again. */
+function givenBackBy({ channels }: VerbContext): Sql[] {
+  return channels.all
+    .filter(({ givesBack }) => givesBack)
+    .map(({ name, announcement }) =>
+      announcement === undefined
+        ? sql`channel = ${name}`
+        : sql`(channel = ${name} AND name <> ${announcement.name})`,
+    )
 }
 
 /**
  * Whoever gets it back must not end unheard meanwhile: its end finds the place by its own id, and
  * waits for this transaction.
  */
-function* givenBack(context: VerbContext, standing: Delivery, run: Run): Verb<Revision | null> {
-  const others = (standing.memo.saidThere ?? []).map(({ runId }) => runId)
-  if (hasResult(run) || others.length === 0) return null
+function* givenBack(context: VerbContext, existing: Delivery, run: Run): Verb<Revision | null> {
+  const { saidThere = [] } = existing.protocol
+  const others = saidThere.map(({ runId }) => runId).filter((runId) => runId !== null)
+  const { repositoryId } = existing
+  if (hasResult(run) || others.length === 0 || repositoryId === null) return null
   const runs = yield* selectRunsUnchanged(others, context.dialect.keepUnchanged)
-  const next = nextShown(standing, runs)
+  const next = nextShown(existing, runs)
   if (next === null) return null
   const now = context.now()
-  const { repositoryId } = standing
   const { markerKey } = next.said
-  const wish = { desire: desireAgain(standing, next, now), run: next.run, repositoryId, markerKey }
-  const shown = giveBack(standing, wish, now, context.publishing)
-  const delivery = { ...shown, memo: { ...shown.memo, saidThere: next.later } }
-  return { delivery, audits: [targetTaken(standing, run, next.run.id)] }
+  const channel = context.channels.of(existing.channel)
+  const output = {
+    wanted: outputShownAgain(channel, existing, next, now),
+    run: next.run,
+    repositoryId,
+    markerKey,
+  }
+  const shown = giveBack(existing, output, now, context.publishing)
+  const delivery = { ...shown, protocol: { ...shown.protocol, saidThere: next.later } }
+  return { delivery, audits: [targetTaken(existing, run, next.run.id)] }
 }
 
 function leftOpen(
   context: VerbContext,
-  standing: Delivery,
+  existing: Delivery,
   run: Run,
   now: number,
 ): Revision | null {
-  const desire: Desire = {
-    ...standing,
+  const channel = context.channels.of(existing.channel)
+  const { repositoryId, markerKey, versionFence } = existing
+  // Whoever knows the channel closes it: the reconciler finds it again.
+  if (channel.closed === undefined || repositoryId === null) return null
+  const wanted: WantedOutput = {
+    ...existing,
+    channel,
     markerText: '',
-    content: closedContent(standing, run, now),
+    content: channel.closed(JSON.parse(existing.content) as Content, run, now),
     final: true,
     announces: false,
     claim: 'keep',
     closesOnly: run.state === 'superseded' || run.state === 'cancelled',
   }
-  const { repositoryId, markerKey, versionFence } = standing
-  const wish = { desire, run: { ...run, claimFence: versionFence }, repositoryId, markerKey }
-  return revise(standing, wish, () => standing.id, now, context.publishing)
+  const output = { wanted, run: { ...run, claimFence: versionFence }, repositoryId, markerKey }
+  return revise(existing, output, () => existing.id, now, context.publishing)
 }

@@ -41,7 +41,7 @@ function* letNextGo(context: VerbContext, runId: string): Verb<void> {
  */
 export function* enterLine(context: VerbContext, delivery: Delivery): Verb<Delivery> {
   const { kind, runId, id, line } = delivery
-  if (kind !== 'message') return delivery
+  if (kind !== 'message' || runId === null) return delivery
   const isFurther = yield* hasMessageWaiting(runId, id)
   const priority = isFurther ? priorities.further : priorities.first
   if (line !== null) return { ...delivery, priority }

@@ -3,6 +3,7 @@
  * check runs and for what they publish themselves. What is known to be another delivery's is not
  * this one's, whatever its key says.
  */
+import type { ChannelDeclaration } from '../../../domain/outbox/channel-declaration.ts'
 import type { Delivery } from '../../../domain/outbox/delivery.ts'
 import { givenUpTarget } from '../../../domain/outbox/merge.ts'
 import type { Finding } from '../../../domain/outbox/outcome.ts'
@@ -10,9 +11,14 @@ import type { Verb } from '../../sql.ts'
 import { join, padded, sql } from '../../sql.ts'
 import { selectDeliveries } from '../../tables/delivery-table.ts'
 
-export function* withoutThoseOfOthers(delivery: Delivery, finding: Finding): Verb<Finding> {
-  if (!isKnownByKey(delivery) || !('standing' in finding)) return finding
-  const ids = finding.standing.map(({ providerId }) => providerId)
+export function* withoutThoseOfOthers(
+  delivery: Delivery,
+  channel: ChannelDeclaration,
+  finding: Finding,
+): Verb<Finding> {
+  if (delivery.subjectId === null || !isKnownByKey(delivery, channel) || !('found' in finding))
+    return finding
+  const ids = finding.found.map(({ providerId }) => providerId)
   const unknown = ids.filter((providerId) => providerId !== delivery.providerId)
   if (unknown.length === 0) return finding
   const known = yield* selectDeliveries(sql`subject_id = ${delivery.subjectId}
@@ -22,11 +28,11 @@ export function* withoutThoseOfOthers(delivery: Delivery, finding: Finding): Ver
   const taken = new Set(others.map(({ providerId }) => providerId))
   return {
     ...finding,
-    standing: finding.standing.filter(({ providerId }) => !taken.has(providerId)),
+    found: finding.found.filter(({ providerId }) => !taken.has(providerId)),
   }
 }
 
-/** A status and a label are known by their place, and there is one anchor of each. */
-function isKnownByKey({ channel, name }: Delivery): boolean {
-  return channel !== 'github-status' && channel !== 'github-label' && name !== 'anchor'
+/** Others are known by their place, and there is one anchor of each. */
+function isKnownByKey({ name }: Delivery, { replacedBy }: ChannelDeclaration): boolean {
+  return replacedBy === 'edit' && name !== 'anchor'
 }

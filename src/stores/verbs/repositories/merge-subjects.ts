@@ -20,7 +20,7 @@ import { selectRun, selectRuns, writeRuns } from '../../tables/run-table.ts'
 import { lockSubject, writeSubjects } from '../../tables/subject-table.ts'
 import { announce } from '../outbox/announce.ts'
 import { begunAgain } from '../runs/begun-again.ts'
-import { sayCheckAgainAt } from '../outbox/check-again.ts'
+import { repeatCoveredAt } from '../outbox/repeat-covered.ts'
 import type { VerbContext } from '../context.ts'
 import { mergeCopies, reassignDeliveries, type Copy } from './reassign-deliveries.ts'
 import { firstCheckMs } from '../runs/take-head-check.ts'
@@ -91,7 +91,7 @@ function* showWinners(context: VerbContext, copies: readonly Copy[]): Verb<void>
     const winner = yield* selectRun(winnerId)
     if (winner === null) continue
     const { scope: repositoryId, headSha: sha, checkName } = winner
-    yield* sayCheckAgainAt(context, { repositoryId, sha, checkName })
+    yield* repeatCoveredAt(context, { repositoryId, sha, checkName })
   }
 }
 

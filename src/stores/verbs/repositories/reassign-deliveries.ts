@@ -4,7 +4,8 @@
  * one made, or may have made, is a copy, and copies are removed. Two runs of one pair of commits
  * have one check run, and one comment where each run has its own.
  */
-import { statusTarget } from '../../../domain/outbox/announce.ts'
+import { isAnnouncement } from '../../../domain/outbox/announce.ts'
+import type { ChannelDeclaration } from '../../../domain/outbox/channel-declaration.ts'
 import type { Delivery } from '../../../domain/outbox/delivery.ts'
 import { isNewer, isOpen } from '../../../domain/outbox/delivery.ts'
 import { mergeDeliveries } from '../../../domain/outbox/merge.ts'
@@ -24,10 +25,10 @@ export function* reassignDeliveries(
   kept: ReadonlyMap<string, string>,
 ): Verb<void> {
   const strays = yield* selectDeliveries(sql`repository_id = ${fromId} ORDER BY id`)
-  const moved = strays.map((stray) => movedTo(stray, intoId, kept))
-  const standing = yield* deliveriesAt([...new Set(moved.map(({ target }) => target))])
+  const moved = strays.map((stray) => reassigned(stray, intoId, kept))
+  const existing = yield* deliveriesAt([...new Set(moved.map(({ target }) => target))])
   for (const [i, stray] of moved.entries()) {
-    const other = standing.get(stray.target)
+    const other = existing.get(stray.target)
     if (other === undefined || other.id === strays[i]?.id) yield* storeDeliveries(context, [stray])
     else if (isNewer(stray, other)) yield* putTogether(context, other, stray)
     else yield* putTogether(context, stray, other)
@@ -39,10 +40,15 @@ export function* mergeCopies(context: VerbContext, copies: readonly Copy[]): Ver
   for (const { copyId, winnerId } of copies) {
     const given = yield* selectDeliveries(sql`run_id = ${copyId} ORDER BY id`)
     const targetOf = ({ target }: Delivery): string => target.replace(copyId, winnerId)
-    const standing = yield* deliveriesAt(given.map(targetOf))
+    const existing = yield* deliveriesAt(given.map(targetOf))
     for (const copy of given) {
-      const twin = standing.get(targetOf(copy))
-      if (twin === undefined || twin.id === copy.id || !isOneWith(copy, twin)) continue
+      const twin = existing.get(targetOf(copy))
+      if (
+        twin === undefined ||
+        twin.id === copy.id ||
+        !isOneWith(context.channels.of(copy.channel), copy, twin)
+      )
+        continue
       yield* putTogether(context, copy, twin)
     }
   }
@@ -58,42 +64,51 @@ export interface Copy {
  * two that are still to be made under one key, one is. One that may have been made is searched for
  * by its twin: a look of its own would find the twin's.
  */
-function isOneWith(copy: Delivery, twin: Delivery): boolean {
-  const { channel, announces, providerId, attemptId, memo } = copy
-  const mayBeThere = providerId !== null || attemptId !== null || memo.doubt !== undefined
-  if (!mayBeThere) return copy.name === 'check' && isOpen(copy)
-  if (channel === 'github-check' && providerId === null) return announces || copy.name === 'check'
+function isOneWith(channel: ChannelDeclaration, copy: Delivery, twin: Delivery): boolean {
+  const { announces, providerId, attemptId, protocol } = copy
+  const hasRounds = channel.covering !== undefined
+  const isOfRun = hasRounds && isAnnouncement(channel, copy)
+  const mayBeThere = providerId !== null || attemptId !== null || protocol.doubt !== undefined
+  if (!mayBeThere) return isOfRun && isOpen(copy)
+  if (hasRounds && providerId === null) return announces || isOfRun
   // Completed, it can only be completed otherwise.
-  const isOpenThere = memo.showsWork === true && attemptId === null && memo.doubt === undefined
-  const goesOn = announces || (copy.name === 'check' && (isOpenThere || !twin.announces))
-  if (channel === 'github-check') return goesOn && twin.providerId === null
+  const isOpenThere =
+    protocol.showsWork === true && attemptId === null && protocol.doubt === undefined
+  const goesOn = announces || (isOfRun && (isOpenThere || !twin.announces))
+  if (hasRounds) return goesOn && twin.providerId === null
   return copy.name === 'anchor'
 }
 
-function movedTo(
+function reassigned(
   stray: Delivery,
   repositoryId: string,
   kept: ReadonlyMap<string, string>,
 ): Delivery {
-  const subjectId = kept.get(stray.subjectId) ?? stray.subjectId
-  const moved = { ...stray, repositoryId, subjectId }
-  if (stray.target === `anchor subject ${stray.subjectId}`) {
-    return { ...moved, target: `anchor subject ${subjectId}` }
+  const subjectId = kept.get(stray.subjectId ?? '') ?? stray.subjectId
+  return {
+    ...stray,
+    repositoryId,
+    subjectId,
+    target: reassignedTarget(stray, repositoryId, subjectId),
   }
-  const [what, , ...rest] = stray.target.split(' ')
-  if (what === 'status') {
-    const [sha = '', ...context] = rest
-    return { ...moved, target: statusTarget(repositoryId, sha, context.join(' ')) }
-  }
-  const namesPlace = what === 'label' || what === 'refusal'
-  return namesPlace ? { ...moved, target: [what, repositoryId, ...rest].join(' ') } : moved
 }
 
-/** `newer` stands, whichever of them has the target now. */
+/** A target names its place second: the repository, or as `subject` the subject. */
+function reassignedTarget(
+  { target, repositoryId: from, subjectId: of }: Delivery,
+  repositoryId: string,
+  subjectId: string | null,
+): string {
+  if (of !== null && target === `anchor subject ${of}`) return `anchor subject ${subjectId ?? of}`
+  const [what, place, ...rest] = target.split(' ')
+  return place === from ? [what, repositoryId, ...rest].join(' ') : target
+}
+
+/** `newer` is kept, whichever of them has the target now. */
 function* putTogether(context: VerbContext, older: Delivery, newer: Delivery): Verb<void> {
   const [underWay] =
     older.attemptId === null ? [] : yield* selectAttempts(sql`id = ${older.attemptId}`)
-  const around = circumstancesOf(context)
+  const around = circumstancesOf(context, newer)
   const { winner, loser } = mergeDeliveries(newer, older, underWay ?? null, around)
   // It gives up the target before the other takes it.
   yield* storeDeliveries(context, [loser])

@@ -27,7 +27,7 @@ const perQueueMax = 2
 
 export type Release = () => void
 
-export class Hands {
+export class Slots {
   readonly #max: number
   readonly #byParty = new Map<string, number>()
   #taken = 0

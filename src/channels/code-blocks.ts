@@ -42,7 +42,7 @@ export function isBlank(line: string): boolean {
   return line.trim() === '' && !otherBlank.test(line)
 }
 
-export function fencedLines(text: string): readonly Line[] {
+export function linesWithCode(text: string): readonly Line[] {
   const lines: Line[] = []
   let open: Open | null = null
   for (const written of text.split('\n').flatMap(ownLine)) {

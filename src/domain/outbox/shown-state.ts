@@ -3,22 +3,22 @@
  * status and the check run all ask here, so that they never disagree.
  */
 import type { Run, Verdict } from '../run.ts'
-import { ownReasons, type OwnReason, type Standing } from './words/words.ts'
+import { ownReasons, type OwnReason, type ShownState } from './words/words.ts'
 
 type Ended = Pick<Run, 'state' | 'verdict' | 'errorCode'>
 
-const standingByVerdict = {
+const stateByVerdict = {
   success: 'passed',
   failure: 'refused',
   neutral: 'neutral',
-} as const satisfies Record<Verdict, Standing>
+} as const satisfies Record<Verdict, ShownState>
 
-export function standingOf(run: Ended): Standing {
+export function shownStateOf(run: Ended): ShownState {
   switch (run.state) {
     case 'pending':
       return 'queued'
     case 'succeeded':
-      return standingByVerdict[run.verdict ?? 'success']
+      return stateByVerdict[run.verdict ?? 'success']
     case 'failed':
       return failureOf(run.errorCode)
     default:
@@ -26,17 +26,17 @@ export function standingOf(run: Ended): Standing {
   }
 }
 
-const withoutResult: readonly Standing[] = [
+const withoutResult: readonly ShownState[] = [
   ...(['queued', 'running', 'waiting'] as const),
   ...(['timed_out', 'lost', 'no_worker', 'cancelled', 'superseded'] as const),
 ]
 
 /** It has ended and says how the work came out, rather than that it was cut short. */
 export function showsResult(run: Ended): boolean {
-  return !withoutResult.includes(standingOf(run))
+  return !withoutResult.includes(shownStateOf(run))
 }
 
-function failureOf(code: string | null): Standing {
+function failureOf(code: string | null): ShownState {
   if (code === 'timeout') return 'timed_out'
   if (code === 'no_worker') return 'no_worker'
   return code === 'worker_lost' || code === 'attempts_exhausted' ? 'lost' : 'failed'

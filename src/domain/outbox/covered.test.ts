@@ -1,9 +1,16 @@
 /** Goal: a result is said once more exactly where another check run has covered it. */
 import { describe, expect, it } from 'vitest'
 import { aRun, aSentOne } from '../../../test/outbox/sample-delivery.ts'
+import { channelsByName } from '../../channels/github-channels.ts'
 import type { Run } from '../run.ts'
-import { coveredBy, mayCover, shownOf } from './check-again.ts'
+import { coveredBy, mayCover, shownOf } from './covered.ts'
 import type { Delivery } from './delivery.ts'
+
+const channel = channelsByName.of('github-check')
+const covered = (shown: Run, known: readonly Delivery[]) =>
+  coveredBy(channel.covering!, shown, known)
+const covers = (before: Delivery, after: Delivery) =>
+  mayCover(channelsByName.of(after.channel), before, after)
 
 const five = aRun({ id: 'run_5', round: 2, state: 'succeeded', checkName: 'review' })
 const check = (run: Pick<Run, 'id' | 'round'>, id: string | null, over: Partial<Delivery> = {}) =>
@@ -19,42 +26,42 @@ const other = (id: string | null) => check({ id: 'run_6', round: 1 }, id)
 
 describe('a result', () => {
   it('is covered by the newest check run, if that is another run’s', () => {
-    expect(coveredBy(five, [own, other('10')])).toBe('10')
-    expect(coveredBy(five, [own, other('8')])).toBeNull()
-    expect(coveredBy(five, [own, other(null)])).toBeNull()
+    expect(covered(five, [own, other('10')])).toBe('10')
+    expect(covered(five, [own, other('8')])).toBeNull()
+    expect(covered(five, [own, other(null)])).toBeNull()
   })
 
   it('is covered by one of an earlier round', () => {
-    expect(coveredBy(five, [own, check({ id: 'run_5', round: 1 }, '10')])).toBe('10')
+    expect(covered(five, [own, check({ id: 'run_5', round: 1 }, '10')])).toBe('10')
   })
 
   it('is not covered where it was said once more since', () => {
     const again = check(five, '11', { name: 'check again', target: 'check-again run_5' })
-    expect(coveredBy(five, [own, other('10'), again])).toBeNull()
-    expect(coveredBy(five, [own, again, other('12')])).toBe('12')
+    expect(covered(five, [own, other('10'), again])).toBeNull()
+    expect(covered(five, [own, again, other('12')])).toBe('12')
   })
 
   it('is not known to be covered while something of its own is to be sent', () => {
     const open = { status: 'PENDING', name: 'check again', target: 'check-again run_5' } as const
-    expect(coveredBy(five, [own, other('10'), check(five, null, open)])).toBeNull()
-    expect(coveredBy(five, [check(five, '9', { status: 'PENDING' }), other('10')])).toBeNull()
+    expect(covered(five, [own, other('10'), check(five, null, open)])).toBeNull()
+    expect(covered(five, [check(five, '9', { status: 'PENDING' }), other('10')])).toBeNull()
   })
 
   it('that was never said is not said once more', () => {
-    expect(coveredBy(five, [check(five, '9', { status: 'FAILED' }), other('10')])).toBeNull()
-    expect(coveredBy(five, [other('10')])).toBeNull()
+    expect(covered(five, [check(five, '9', { status: 'FAILED' }), other('10')])).toBeNull()
+    expect(covered(five, [other('10')])).toBeNull()
   })
 })
 
 it('work under way says nothing once more', () => {
-  expect(coveredBy({ ...five, state: 'running' }, [own, other('10')])).toBeNull()
+  expect(covered({ ...five, state: 'running' }, [own, other('10')])).toBeNull()
 })
 
 it('an end without a result is covered by a result, and not by another such end', () => {
   const cancelled: Run = { ...five, state: 'cancelled' }
-  expect(coveredBy(cancelled, [own, other('10')])).toBeNull()
+  expect(covered(cancelled, [own, other('10')])).toBeNull()
   const passed = check({ id: 'run_5', round: 1 }, '10', { content: '{"conclusion":"success"}' })
-  expect(coveredBy(cancelled, [own, passed])).toBe('10')
+  expect(covered(cancelled, [own, passed])).toBe('10')
 })
 
 it('of the runs of a commit the newest with a result or at work counts, else the newest', () => {
@@ -68,10 +75,10 @@ it('of the runs of a commit the newest with a result or at work counts, else the
 
 it('only a check run of a run that is sent, or found to be another one, may cover', () => {
   const before = { ...own, status: 'PENDING' } as const
-  expect(mayCover(before, own)).toBe(true)
-  expect(mayCover(own, own)).toBe(false)
-  expect(mayCover(own, { ...own, providerId: '12' })).toBe(true)
-  expect(mayCover(before, { ...own, final: false })).toBe(false)
-  expect(mayCover(before, { ...own, status: 'FAILED' })).toBe(false)
-  expect(mayCover(before, { ...own, name: 'lint' })).toBe(false)
+  expect(covers(before, own)).toBe(true)
+  expect(covers(own, own)).toBe(false)
+  expect(covers(own, { ...own, providerId: '12' })).toBe(true)
+  expect(covers(before, { ...own, final: false })).toBe(false)
+  expect(covers(before, { ...own, status: 'FAILED' })).toBe(false)
+  expect(covers(before, { ...own, name: 'lint' })).toBe(false)
 })

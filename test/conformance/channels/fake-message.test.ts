@@ -1,0 +1,267 @@
+/**
+ * Goal: a channel that is not GitHub's needs nothing but its own file.
+ * Method: a made-up messenger with an address and no repository, run or subject is declared here,
+ * with both policies for what cannot be looked at, and passes the suites of any channel and of
+ * publishing. Neither the domain nor a store nor the publisher knows its name.
+ */
+import { createHash } from 'node:crypto'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { Channel, Target } from '../../../src/channel.ts'
+import { githubDeclarations } from '../../../src/channels/github-channels.ts'
+import type { Clock } from '../../../src/clock.ts'
+import type { ChannelDeclaration } from '../../../src/domain/outbox/channel-declaration.ts'
+import type { SendFailure } from '../../../src/domain/outbox/outcome.ts'
+import { InvalidInputError } from '../../../src/errors.ts'
+import { createPublisher } from '../../../src/outbox/publisher.ts'
+import { openSqlite } from '../../../src/stores/open-sqlite.ts'
+import { HandClock, rejectionOf } from '../../github/github-under-test.ts'
+import { openOnPostgres } from '../open-on-postgres.ts'
+import { hour, minute, second, type OpenStore } from '../world.ts'
+import { exerciseChannel, limitSeconds, type ChannelFault } from './channel.suite.ts'
+import { PublisherWorld, type OtherSide, type PublisherParts } from './publisher-world.ts'
+import { exercisePublishing, type PublishedCase } from './publisher.suite.ts'
+
+type Policy = 'resend' | 'hold'
+const policies: readonly Policy[] = ['resend', 'hold']
+
+class PigeonError extends Error {
+  readonly failure: SendFailure
+  constructor(kind: SendFailure['kind'], until: number | null = null) {
+    super(kind)
+    const code = kind === 'refused' ? 'forbidden' : kind
+    this.failure = { kind, until, trouble: { code, text: `the loft said ${kind}` } }
+  }
+}
+
+const declarationOf = (policy: Policy): ChannelDeclaration => ({
+  name: 'pigeon',
+  kind: 'message',
+  place: 'address',
+  replacedBy: 'edit',
+  keptCopy: null,
+  looksFirst: false,
+  inDoubt: { policy },
+  progressWritesMax: null,
+  peopleCanRemove: false,
+  notifiesPeople: true,
+  givesBack: false,
+  isAllowedByDefault: false,
+  // Whoever flies for one loft is limited together.
+  identityOf: ({ address }) => `pigeon:${address?.split('/')[0] ?? ''}`,
+  failureOf: (error) => (error instanceof PigeonError ? error.failure : null),
+  output: {},
+  showsWork: () => false,
+})
+
+interface Letter {
+  readonly id: string
+  readonly shows: string
+  readonly to: string
+}
+
+/** The other side: it keeps one letter of each delivery, however often it is sent. */
+class Lofts {
+  readonly letters: Letter[] = []
+  requests: string[] = []
+  readonly #faults: { readonly fault: ChannelFault | 'delay'; readonly open: Promise<void> }[] = []
+  readonly #clock: Clock
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  play(fault: ChannelFault | 'delay') {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#faults.push({ fault, open: promise })
+    const before = this.requests.length
+    const hits = () => Math.min(1, this.requests.length - before)
+    return {
+      get hits() {
+        return hits()
+      },
+      release: () => resolve(),
+    }
+  }
+
+  async receive(deliveryId: string, to: string, text: string): Promise<string> {
+    this.requests.push(to)
+    const { fault, open } = this.#faults.shift() ?? {}
+    if (fault === 'delay') await open
+    if (fault === 'lostRequest') throw new PigeonError('unanswered')
+    if (fault === 'refusal') throw new PigeonError('refused')
+    if (fault === 'limit') {
+      throw new PigeonError('limited', this.#clock.wallMs() + limitSeconds * second)
+    }
+    const id = `letter ${deliveryId}`
+    if (!this.letters.some((letter) => letter.id === id)) this.letters.push({ id, shows: text, to })
+    if (fault !== undefined && fault !== 'delay') throw new PigeonError('unanswered')
+    return id
+  }
+}
+
+function pigeons(declaration: ChannelDeclaration, lofts: Lofts, clock: Clock): Channel {
+  const addressOf = ({ address }: Target): string => {
+    if (address !== null) return address
+    throw new InvalidInputError('invalid_content', 'address', 'there is nowhere to fly to')
+  }
+  return {
+    declaration,
+    prepare: async (target, content) => {
+      addressOf(target)
+      const text = (content as { readonly text?: unknown } | null)?.text
+      if (typeof text !== 'string') {
+        throw new InvalidInputError('invalid_content', 'text', 'must be a text')
+      }
+      return { hash: createHash('sha256').update(text).digest('hex'), body: { text } }
+    },
+    write: async (target, { body }, sendBy) => {
+      if (clock.monotonicMs() > sendBy) throw new PigeonError('too_late')
+      const { deliveryId } = target
+      const id = await lofts.receive(deliveryId, addressOf(target), String(body['text']))
+      return { providerId: id, url: null }
+    },
+  }
+}
+
+interface PigeonSide extends OtherSide {
+  readonly lofts: Lofts
+}
+
+const nowhereToLearn = { learn: () => Promise.reject(new Error('it has no repository')) }
+
+const sideOf =
+  (policy: Policy, knows = true) =>
+  (clock: Clock): PigeonSide => {
+    const lofts = new Lofts(clock)
+    const declaration = declarationOf(policy)
+    const channels = new Map(knows ? [['pigeon', pigeons(declaration, lofts, clock)]] : [])
+    return {
+      lofts,
+      channels: [declaration],
+      publisher: (parts: PublisherParts) =>
+        createPublisher({ ...parts, channels, places: nowhereToLearn }),
+    }
+  }
+
+const message = (address: string, text = 'Hello') => ({
+  ...{ channel: 'pigeon', address, key: 'the-one', content: { text } },
+})
+
+const published = (policy: Policy): PublishedCase<PigeonSide> => ({
+  title: `a message that nobody can look at (${policy})`,
+  inDoubt: policy,
+  open: (open) => PublisherWorld.open(open, sideOf(policy)),
+  want: async ({ store }) => {
+    await store.outbox.send(message('north/ann'))
+  },
+  asked: ({ lofts }) => lofts.requests.length,
+  there: ({ lofts }) => lofts.letters,
+  play: ({ lofts }, fault) => lofts.play(fault),
+  copies: 'none',
+})
+
+const openInMemory: OpenStore = async (seams) => {
+  const store = openSqlite({ path: ':memory:', exclusive: true }, seams)
+  return { store, close: () => store.close() }
+}
+
+const target = (given: Partial<Target> = {}): Target => ({
+  ...{ deliveryId: 'del_1', repo: null, repoGithubId: null, ownRepositoryIds: [] },
+  ...{ thread: null, sha: null, address: 'north/ann', name: 'the-one', markerKey: 'k' },
+  ...{ laterKeys: [], providerId: null, ...given },
+})
+
+for (const policy of policies) {
+  exerciseChannel({
+    title: `a fake messenger (${policy})`,
+    first: { text: 'Hello' },
+    second: { text: 'Hello again' },
+    wrong: { text: 7 },
+    shows: { first: 'Hello' },
+    async open() {
+      const clock = new HandClock()
+      const lofts = new Lofts(clock)
+      return {
+        channel: pigeons(declarationOf(policy), lofts, clock),
+        clock,
+        target,
+        there: () => lofts.letters.map(({ id, shows }) => ({ id, shows })),
+        writes: () => lofts.requests.length,
+        asked: () => lofts.requests.length,
+        play: (fault) => void lofts.play(fault),
+        close: async () => undefined,
+      }
+    },
+  })
+}
+
+exercisePublishing('SQLite', openInMemory, policies.map(published))
+exercisePublishing('PostgreSQL', openOnPostgres, policies.map(published))
+
+describe('a message to an address', () => {
+  let world: PublisherWorld<PigeonSide>
+  beforeEach(async () => {
+    world = await PublisherWorld.open(openInMemory, sideOf('resend'))
+  })
+  afterEach(() => world.close())
+
+  it('is no run’s, and has neither subject nor repository', async () => {
+    const { delivery, already } = await world.store.outbox.send(message('north/ann'))
+    expect(already).toBe(false)
+    const nobody = { runId: null, subjectId: null, repositoryId: null, address: 'north/ann' }
+    expect(delivery).toMatchObject({ kind: 'message', ...nobody })
+    await world.pass(minute)
+    expect(world.side.lofts.letters).toMatchObject([{ to: 'north/ann', shows: 'Hello' }])
+    const backlog = await world.store.outbox.backlog()
+    expect(backlog).toMatchObject({ oldestAt: null, failed: 0 })
+  })
+
+  it('is the same one when it is wanted again, and no other under its key', async () => {
+    const first = await world.store.outbox.send(message('north/ann'))
+    const again = await world.store.outbox.send(message('north/ann'))
+    expect(again).toMatchObject({ already: true, delivery: { id: first.delivery.id } })
+    const other = rejectionOf(world.store.outbox.send(message('north/ann', 'Goodbye')))
+    expect(await other).toMatchObject({ code: 'content_differs' })
+    await world.store.outbox.send(message('north/bob', 'Goodbye'))
+    await world.pass(minute)
+    expect(world.side.lofts.letters.map(({ to }) => to).toSorted()).toEqual([
+      'north/ann',
+      'north/bob',
+    ])
+  })
+
+  it('waits for a limit of its own identity, and for nobody else’s', async () => {
+    const { lofts } = world.side
+    await world.store.outbox.send(message('north/ann'))
+    lofts.play('limit')
+    await world.turn()
+    await world.store.outbox.send(message('north/bob'))
+    await world.store.outbox.send(message('south/eve'))
+    await world.pass((limitSeconds - 1) * second)
+    expect(lofts.letters.map(({ to }) => to)).toEqual(['south/eve'])
+    const budgets = await world.store.outbox.budgets()
+    const blocked = budgets.filter(({ blockedUntil }) => blockedUntil !== null)
+    expect(blocked.map(({ identity }) => identity)).toEqual(['pigeon:north'])
+    await world.pass(minute)
+    expect(lofts.letters).toHaveLength(3)
+  })
+
+  it('is refused on a channel that has no addresses', async () => {
+    const wrong = { ...message('north/ann'), channel: 'github-comment' }
+    expect(await rejectionOf(world.store.outbox.send(wrong))).toMatchObject({ code: 'no_place' })
+  })
+})
+
+it('a process that does not know a channel keeps its messages for one that does', async () => {
+  const withBoth: OpenStore = (seams) =>
+    openInMemory({ ...seams, channels: [...githubDeclarations, declarationOf('hold')] })
+  const world = await PublisherWorld.open(withBoth, sideOf('hold', false))
+  const { delivery } = await world.store.outbox.send(message('north/ann'))
+  await world.pass(hour)
+  const kept = await world.store.outbox.delivery(delivery.id)
+  expect(kept).toMatchObject({ status: 'PENDING', errorCode: 'no_channel' })
+  const skipped = await world.store.outbox.skip(delivery.id, 'not any more', 'ann', null)
+  expect(skipped.status).toBe('SKIPPED')
+  expect(world.errors).toEqual([])
+  await world.close()
+})
