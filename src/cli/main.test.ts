@@ -80,9 +80,9 @@ describe('the program', () => {
   })
 
   test.each([
-    [['serve', '--prot', '1'], {}, 2, 'the nearest right one is --port'],
+    [['serve', '--prot', '1'], {}, 2, 'Did you mean "--port"?'],
     [['serve'], { HOLDFAST_PORT: 'abc' }, 2, 'HOLDFAST_PORT (from the environment) is "abc"'],
-    [['serve'], { HOLDFAST_PROT: '1' }, 2, 'the nearest right one is HOLDFAST_PORT'],
+    [['serve'], { HOLDFAST_PROT: '1' }, 2, 'Did you mean "HOLDFAST_PORT"?'],
     [['serve', '--config', 'broken.ts'], {}, 2, 'runs.review.onNewer is "never" but must be'],
     [['token', 'create', '--scope', 'god'], {}, 2, '--scope must be'],
     [

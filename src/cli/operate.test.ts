@@ -125,8 +125,8 @@ describe('runs', () => {
     [['cancel', 'run_nope'], 1, 'there is no run run_nope', 'holdfast runs'],
     [['rerun', 'run_nope'], 1, 'there is no run run_nope', 'holdfast runs'],
     [['show', '../tokens'], 2, 'An id has 1 to 100 letters', ''],
-    [['show'], 2, 'holdfast runs show needs <id>', '--help'],
-    [['shwo'], 2, 'shwo is no command; the nearest right one is: holdfast runs show', ''],
+    [['show'], 2, 'Missing argument: holdfast runs show <id>', '--help'],
+    [['shwo'], 2, 'Unknown command "shwo". Did you mean "show"?', ''],
     [['--state', 'broken'], 2, '--state must be pending, running', ''],
     [['--pr', 'x'], 2, '--pr must be a', ''],
     [['--head-sha', 'abc'], 2, '--head-sha must be a full sha', ''],
@@ -258,7 +258,7 @@ describe('why', () => {
     [['nonsense'], 2, 'must be owner/repo#5'],
     [[' '], 2, 'Ask about something'],
     [['run_nope'], 1, 'there is no run run_nope'],
-    [[], 2, 'holdfast why needs <query>'],
+    [[], 2, 'Missing argument: holdfast why <query>'],
   ])('%j ends with %i', async (argv, code, message) => {
     const done = await at.command('why', ...argv)
     expect(done).toMatchObject({ code, stdout: '' })

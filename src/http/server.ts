@@ -233,7 +233,7 @@ function readRequests(server: FastifyInstance): void {
 function refuseUnasked(request: FastifyRequest): void {
   const { schema, config } = request.routeOptions
   if (config.access === 'public') return
-  const message = 'is not known here'
+  const message = 'is not a known field'
   if (schema?.querystring === undefined) {
     const names = Object.keys(request.query as object)
     if (names.length > 0)

@@ -23,7 +23,7 @@ describe('a claim that is wrong', () => {
     const refusal = refusalOf(() => checkClaim(given as unknown as RunClaim))
     expect(refusal.message).toBe(
       'checkAndClaimRun: prNumber must be a positive whole number; headSha is required; ' +
-        'head_sha is not known here; did you mean headSha?',
+        'head_sha is not a known field. Did you mean "headSha"?',
     )
     expect(refusal.field).toBe('prNumber')
   })
@@ -93,12 +93,9 @@ describe('an option that does not exist', () => {
   const config = { databaseUrl: 'sqlite::memory:' }
 
   test.each([
-    [{ onStoreErorr: 'open' }, 'onStoreErorr is not known here; did you mean onStoreError?'],
-    [{ githb: { token: 'x' } }, 'githb is not known here; did you mean github?'],
-    [
-      { github: { tokn: 'x' } },
-      'github has the unknown field "tokn"; the nearest right one is token',
-    ],
+    [{ onStoreErorr: 'open' }, 'onStoreErorr is not a known field. Did you mean "onStoreError"?'],
+    [{ githb: { token: 'x' } }, 'githb is not a known field. Did you mean "github"?'],
+    [{ github: { tokn: 'x' } }, 'github has the unknown field "tokn". Did you mean "token"?'],
   ])('of openHoldfast is refused: %j', async (options, told) => {
     await expect(openHoldfast(config, options as object)).rejects.toThrow(`openHoldfast: ${told}`)
   })
@@ -108,21 +105,21 @@ describe('an option that does not exist', () => {
     const whole = { ...claim, headSha: 'a'.repeat(40), eventAt: new Date(0) }
     const options: object = { onStoreEror: 'open' }
     await expect(holdfast.checkAndClaimRun(whole, options)).rejects.toThrow(
-      'checkAndClaimRun: onStoreEror is not known here; did you mean onStoreError?',
+      'checkAndClaimRun: onStoreEror is not a known field. Did you mean "onStoreError"?',
     )
     const gate = await holdfast.checkAndClaimRun(whole)
     const refusals = [
-      ['complete', () => gate.complete({ sumary: 'x' } as Completion), 'did you mean summary?'],
+      ['complete', () => gate.complete({ sumary: 'x' } as Completion), 'Did you mean "summary"?'],
       [
         'report',
         () => holdfast.reportRunStatus(gate.runKey, 'x', { tpye: 'a' } as object),
-        'type?',
+        '"type"?',
       ],
-      ['publish', () => gate.publish('a', { chanel: 'github-label' } as never), 'channel?'],
+      ['publish', () => gate.publish('a', { chanel: 'github-label' } as never), '"channel"?'],
       [
         'publish of a channel',
         () => gate.publish('a', { channel: 'github-comment', bdoy: 'x' } as never),
-        'publish: body is required; bdoy is not known here; did you mean body?',
+        'publish: body is required; bdoy is not a known field. Did you mean "body"?',
       ],
       ['publish nothing', () => gate.publish('a', undefined as never), 'publish: the argument'],
       [

@@ -7,6 +7,7 @@ import type { Config, When } from '../config.ts'
 import { githubChannels } from '../domain/outbox/delivery.ts'
 import { roles } from '../domain/role.ts'
 import { onNewerChoices } from '../domain/run.ts'
+import { didYouMean } from '../validation/nearest.ts'
 import { closedObject } from './closed-object.ts'
 import { eventFilter } from './event-filter.ts'
 import { channelsToCome, notAvailable } from './not-available.ts'
@@ -19,20 +20,26 @@ const wholeNumber = (min: number, max: number) => {
 }
 const text = z.string('must be a text').regex(/^[^\p{Cc}]{1,200}$/u, 'must be a text of one line')
 const oneOf = <const T extends string>(values: readonly [T, ...T[]]) =>
-  z.enum(values, `must be one of ${values.join(', ')}`)
+  z.enum(values, {
+    error: ({ input }) => {
+      const meant = typeof input === 'string' ? didYouMean(input, values) : ''
+      const allowed = `must be one of ${values.join(', ')}`
+      return meant === '' ? allowed : `${allowed}. ${meant}`
+    },
+  })
 const list = <T extends z.ZodType>(item: T) => z.array(item, 'must be a list')
 const callback = <T>() => z.custom<T>((value) => typeof value === 'function', 'must be a function')
 const yesOrNo = z.boolean('must be true or false')
 
 const typeName = /^[a-z][a-z0-9._-]{0,63}$/
 const wrongTypeName =
-  'is no name for a run type: it must be a lower-case letter, then up to 63 of a-z, 0-9, dot, ' +
+  'is not a valid name for a run type. Use a lower-case letter, then up to 63 of a-z, 0-9, dot, ' +
   'underscore or hyphen'
 
 const execution = z.literal('remote', {
   error: ({ input }) =>
     typeof input === 'function' || typeof input === 'object'
-      ? "must be 'remote': this version does not execute runs itself, workers lease them over HTTP"
+      ? "must be 'remote': this version does not execute runs itself. Workers lease them over HTTP"
       : "must be 'remote'",
 })
 
@@ -111,7 +118,7 @@ const retry = closedObject({
 
 const channel = closedObject({ retry: retry.optional() }, notAvailable)
 
-/** `elsewhere` says where a setting belongs that may not stand here; null when it may. */
+/** `elsewhere` says where a setting belongs that is not allowed here; null when it is. */
 function schemaWith(elsewhere: (key: string, entry: Option) => string | null): z.ZodType<Config> {
   const plainSettings: Record<string, z.ZodType> = {}
   const otherKeys = new Map<string, string>(notAvailable)
@@ -137,7 +144,7 @@ function schemaWith(elsewhere: (key: string, entry: Option) => string | null): z
 export const configSchema = schemaWith((_key, entry) => {
   if (entry.secret !== 'whole') return null
   const file = hasFile(entry) ? ` or ${entry.env}_FILE` : ''
-  return `a secret that belongs in the environment: ${entry.env}${file}`
+  return `a secret. Set it in the environment instead: ${entry.env}${file}`
 })
 
 const credentials = new Set(['githubToken', 'githubAppId', 'githubPrivateKey'])
@@ -158,7 +165,7 @@ function pickSchema<T extends z.ZodType>(pick: (value: unknown) => T) {
   })
 }
 
-/** What is wrong below a place, as it was told there. */
+/** What is wrong below a place, in the words used there. */
 function handOn(
   issues: readonly z.core.$ZodIssue[],
   context: z.core.$RefinementCtx,

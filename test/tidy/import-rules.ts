@@ -70,7 +70,7 @@ const directions: readonly Direction[] = [
     // How a misspelt option is told is no behaviour that is tested here.
     only: [
       ...['src/simulator/', 'src/clock.ts', 'src/random.ts', 'src/scheduler.ts', 'node:'],
-      'src/validation/near-name.ts',
+      'src/validation/nearest.ts',
     ],
     fix: 'the simulator must not share the mistakes of what it tests: it knows nothing of it',
   },
