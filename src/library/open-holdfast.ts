@@ -94,7 +94,7 @@ async function open(config: Config, options: OpenOptions): Promise<Holdfast> {
 
 /** Without a log it is a warning of the process, as whoever opens would else have heard of it. */
 function warnOfStore(error: StoreUnavailableError, log: Log | undefined): void {
-  const message = `openHoldfast: ${error.message}; gates let work through without a claim`
+  const message = `openHoldfast: ${error.message}; until then, work is let through without a claim`
   if (log === undefined) process.emitWarning(message, { code: storeWarningCode })
   else log.error({ err: error, code: storeWarningCode }, message)
 }
@@ -136,7 +136,7 @@ class EmbeddedHoldfast implements Holdfast {
       // Contended means that somebody is at this very subject: no reason to open.
       const contended = error instanceof StoreContendedError
       if (!contended && !(error instanceof StoreUnavailableError)) throw error
-      seams.log.error({ err: error }, 'the store could not decide at the gate')
+      seams.log.error({ err: error }, 'Could not ask the database whether to process this event')
       return this.#storeError(checked, contended ? 'closed' : choice)
     }
   }

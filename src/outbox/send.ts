@@ -175,7 +175,7 @@ function tell(
 ): void {
   const { id, channel, runId, name } = delivery
   const told = { delivery_id: id, run_id: runId, channel, name, action, outcome: end.what }
-  if (end.what === 'sent') log.info(told, 'published')
-  else if (end.what === 'permanent') log.warn({ ...told, ...end.trouble }, 'could not publish')
-  else log.info({ ...told, ...('trouble' in end && end.trouble) }, 'not published yet')
+  if (end.what === 'sent') log.info(told, 'Published')
+  else if (end.what === 'permanent') log.warn({ ...told, ...end.trouble }, 'Could not publish')
+  else log.info({ ...told, ...('trouble' in end && end.trouble) }, 'Not published yet')
 }

@@ -40,7 +40,7 @@ export function secretsHelp(): string {
     .filter(([, entry]) => !hasFlag(entry))
     .map(([, entry]) => `  ${entry.env.padEnd(22)} ${entry.summary}`)
   return [
-    'Secrets come from the environment only, each also as a file named by NAME_FILE:',
+    'Secrets are set in the environment only, or as the path of a file in NAME_FILE:',
     ...rows,
   ].join('\n')
 }
