@@ -139,7 +139,7 @@ describe('on a Node that is too old', () => {
     if (manifest !== undefined) writeFileSync(join(modules, 'node', 'package.json'), manifest)
     const { status, stderr } = runOld(join(cwd, 'bin', 'holdfast.mjs'), ['--help'])
     expect(status).toBe(1)
-    expect(stderr).toContain('Node 24 or newer is needed and this is v20.1.0')
+    expect(stderr).toContain('Holdfast needs Node 24 or newer, but this is v20.1.0')
   })
 })
 
@@ -148,7 +148,7 @@ describe('a server', () => {
     const { child, url, exit, stderr } = await serve()
     const admin = readFileSync(join(cwd, 'data', 'admin-token'), 'utf8').trim()
     expect(stderr()).toContain(admin)
-    expect(stderr()).toContain('sandbox: no GitHub credentials')
+    expect(stderr()).toContain('Reason: no GitHub credentials')
     expect(statSync(join(cwd, 'data')).mode & 0o777).toBe(0o700)
     expect(statSync(join(cwd, 'data', 'holdfast.db')).mode & 0o777).toBe(0o600)
 

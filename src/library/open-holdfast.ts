@@ -163,7 +163,8 @@ class EmbeddedHoldfast implements Holdfast {
     output: RunClaim | string,
     of: { readonly type?: string } = {},
   ): Promise<PublishedOutput> {
-    return await this.#parts.outputs.check(checkOutputKey(output, of))
+    const type = typeof output === 'string' ? this.#typeMeant(output, of.type) : of.type
+    return await this.#parts.outputs.check(checkOutputKey(output, { ...of, ...(type && { type }) }))
   }
 
   async reportRunStatus(
@@ -171,7 +172,8 @@ class EmbeddedHoldfast implements Holdfast {
     status: string,
     of: { readonly type?: string } = {},
   ): Promise<void> {
-    const { type, status: text } = checkReport('reportRunStatus', status, of)
+    const { type: named, status: text } = checkReport('reportRunStatus', status, of)
+    const type = this.#typeMeant(runKey, named)
     const key = heldKey(type, runKey)
     this.#checkOpen()
     const lease = this.#granted.meantBy(key, runKey, 'report()')
@@ -183,13 +185,19 @@ class EmbeddedHoldfast implements Holdfast {
 
   async completeRun(runKey: string, completion: Completion = {}): Promise<PublicRun | null> {
     const checked = checkCompletion('completeRun', completion)
-    const { type } = checked
+    const type = this.#typeMeant(runKey, checked.type)
     const key = heldKey(type, runKey)
     this.#checkOpen()
     const lease = this.#granted.meantBy(key, runKey, 'complete()')
     if (lease !== undefined) return await this.#complete(key, lease, checked)
     if (this.#granted.endUnclaimed(key)) return null
     throw notHeld('completeRun', { runKey, type }, this.#granted.typesOf(runKey))
+  }
+
+  /** The type that the caller names, else the only one that the run key was claimed with here. */
+  #typeMeant(runKey: string, named: string | undefined): string {
+    const [claimed, ...others] = this.#granted.typesOf(runKey)
+    return named ?? (claimed !== undefined && others.length === 0 ? claimed : 'review')
   }
 
   async purgeOldRuns(retentionDays: number = retentionDaysDefault): Promise<number> {

@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { describe, expect, test, vi } from 'vitest'
 import { InvalidInputError } from '../errors.ts'
 import { openHoldfast } from './open-holdfast.ts'
-import { checkClaim, checkCompletion, type Completion, type RunClaim } from './requests.ts'
+import { checkClaim, checkCompletion, checkOutput } from './requests.ts'
+import type { Completion, Output, RunClaim } from './requests.ts'
 
 const refusalOf = (check: () => unknown): InvalidInputError => {
   try {
@@ -166,4 +167,35 @@ test('without a configuration all is as by default, and no config file is read',
     cwd.mockRestore()
     rmSync(folder, { recursive: true })
   }
+})
+
+describe('what a run publishes', () => {
+  const status = { channel: 'github-status', context: 'ci', state: 'success' } as const
+  const url = 'https://ci.example/1'
+
+  test('is spelt in camelCase, also in a list, and stored as over HTTP', () => {
+    expect(checkOutput('a', { ...status, targetUrl: url }).content).toMatchObject({
+      targetUrl: url,
+    })
+    const comments = [{ path: 'a.ts', line: 3, startLine: 1, body: 'Hm.' }]
+    const review = { channel: 'github-review', body: 'x', comments } as const
+    expect(checkOutput('b', review).content).toMatchObject({ comments: [{ startLine: 1 }] })
+  })
+
+  test.each([
+    [{ ...status, targetUrl: 'ftp://a' }, 'targetUrl', 'must be an http or https URL'],
+    [{ ...status, targetUr: url }, 'targetUr', 'is not a known field. Did you mean "targetUrl"?'],
+    [
+      {
+        channel: 'github-review',
+        body: 'x',
+        comments: [{ path: 'a', line: 3, startLine: 5, body: 'y' }],
+      },
+      'comments.0.startLine',
+      'must be before line; leave it out for a single line',
+    ],
+  ])('is refused in the same spelling: %j', (output, field, told) => {
+    const refusal = refusalOf(() => checkOutput('a', output as Output))
+    expect(refusal).toMatchObject({ field, message: `gate.publish: ${field} ${told}` })
+  })
 })

@@ -63,8 +63,8 @@ describe('the kind of module', () => {
     write('holdfast.config.ts', importing)
     write('port.ts', 'export const port: number = 7004\n')
     expect(load()).toMatchObject({ port: 7004, stderr: '' })
-    write('port.ts', "throw new Error('no port')\n")
-    expect(load().problems?.[0]).toMatch(/Error: no port \(.*a b é#%\/port\.ts:1\)$/)
+    write('port.ts', "export const port = 1\nthrow new Error('no port')\n")
+    expect(load().problems?.[0]).toMatch(/Error: no port \(.*a b é#%\/port\.ts:2\)$/)
   })
 
   it('finds this package where the project has none installed', () => {
@@ -133,7 +133,6 @@ describe('a file that does not run', () => {
   it.each([
     ["import { port } from './port'\nexport default { port }", "Write the file's ending"],
     ['enum A { b }\nexport default {}', 'no enum, namespace or parameter property'],
-    ['module.exports = {}', 'use import and export default'],
     ["const fs = require('node:fs')\nexport default {}", 'use import and export default'],
     ['export const port = 1', 'Write: export default defineConfig({ ... })'],
   ])('%j is told what to write instead', (text, hint) => {
