@@ -192,7 +192,7 @@ describe('a server', () => {
     })
     expect(status).toBe(3)
     expect(stderr).toBe(
-      'holdfast: Nothing listens at 127.0.0.1:9 (ECONNREFUSED); the database is "x"\n' +
+      'holdfast: No server listens at 127.0.0.1:9 (ECONNREFUSED); the database is "x"\n' +
         '  Is PostgreSQL running there? Check HOLDFAST_DATABASE_URL.\n',
     )
   })

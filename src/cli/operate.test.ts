@@ -293,7 +293,7 @@ describe('the database', () => {
     expect(applied[0]).toEqual({ version: 1, name: 'ledger' })
     expect((await at.command('runs', '--data-dir', 'elsewhere')).code).toBe(3)
     const made = await at.command('migrate', '--data-dir', 'elsewhere')
-    expect(made.stdout).toContain('went from schema 0 to')
+    expect(made.stdout).toContain('was updated from schema 0 to')
     expect((await at.command('runs', '--data-dir', 'elsewhere')).code).toBe(0)
   })
 
@@ -331,7 +331,9 @@ describe('the database', () => {
     writeFileSync(join(at.world.cwd, 'holdfast.config.ts'), config)
     at.world.terminal.watched = true
     const { stdout, stderr } = await at.command('purge')
-    expect(stdout).toBe('Removed 1 run. Kept: finished ones for 3 days, superseded ones for 3.\n')
+    expect(stdout).toBe(
+      'Removed 1 run. Finished runs are kept for 3 days, superseded runs for 3 days.\n',
+    )
     expect(stderr).toBe('\r\x1b[2KRemoved 1 run …\r\x1b[2K')
     expect(await at.store.runs.get(String(run?.id))).toBeNull()
   })

@@ -78,7 +78,7 @@ describe('wrong usage', () => {
     world.env = { HOLDFAST_PROT: '1' }
     expect(await world.run('serve', '--port', 'x')).toBe(2)
     expect(world.stderr).toMatch(
-      /^holdfast: 2 things are wrong:\n {2}- Unknown setting HOLDFAST_PROT.*\n {2}- --port.*\n$/,
+      /^holdfast: 2 problems:\n {2}- Unknown setting HOLDFAST_PROT.*\n {2}- --port.*\n$/,
     )
   })
 })

@@ -208,7 +208,7 @@ describe('what it says', () => {
   ])('two run types may not share a context: %s', async (types) => {
     const { message } = await errorOf(loadText(`export default { runs: { ${types} } }`))
     expect(message).toContain('runs.b.status.context is')
-    expect(message).toContain('which runs.a has as well')
+    expect(message).toContain('which runs.a has too')
   })
 })
 
@@ -244,8 +244,8 @@ describe('all that is wrong is told at once', () => {
     'runs.a.on.pull_request[1] is 1',
     'runs.a.on.push is "x"',
     'runs.b.status has the unknown key "chekc"',
-    'runs.b.status.context is "holdfast/a", which runs.a has as well',
-    'runs.c.publish.contexts has "holdfast/own", which is kept',
+    'runs.b.status.context is "holdfast/a", which runs.a has too',
+    'runs.c.publish.contexts has "holdfast/own", which is reserved',
     'runs.c.publish.contexts[1] is 5',
     'runs.c.publish.labels is "x"',
     'runs.d is 5',

@@ -251,6 +251,6 @@ describe('what runs may publish', () => {
     const types = `a: { publish: ${publish} }, b: { status: { context: 'acme/b' } }`
     const { message } = await errorOf(loadText(`export default { runs: { ${types} } }`))
     expect(message).toContain('runs.a.publish.contexts has')
-    expect(message).toContain('kept for the result of a run type')
+    expect(message).toContain('reserved for the result of a run type')
   })
 })

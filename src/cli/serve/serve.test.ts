@@ -349,7 +349,7 @@ describe('a server that cannot come up', () => {
     const world = new FakeWorld()
     writeFileSync(join(world.cwd, 'data'), '')
     expect(await world.run('serve')).toBe(1)
-    expect(world.stderr).toContain('The data folder')
+    expect(world.stderr).toContain('the data folder')
     expect(world.stderr).toContain('HOLDFAST_DATA_DIR')
   })
 
