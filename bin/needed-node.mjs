@@ -1,4 +1,4 @@
-// Which Node Holdfast needs, and what to tell who has an older one. Runs on any Node with modules,
+// Which Node Holdfast needs, and the message where it is older. Runs on any Node with modules,
 // so that an old one gets a clear message instead of the name of something it does not know;
 // therefore plain JavaScript without anything recent.
 const majorNeeded = 24
@@ -9,15 +9,15 @@ export function isNewEnough(version) {
 
 export function oldNodeText() {
   return (
-    'holdfast: Node ' +
+    'Holdfast needs Node ' +
     majorNeeded +
-    ' or newer is needed and this is ' +
+    ' or newer, but this is ' +
     process.version +
     ' (' +
     process.execPath +
-    ').\n  Install it from https://nodejs.org/download (with nvm: nvm install ' +
+    ').\n  Install it from https://nodejs.org/download, or with nvm: nvm install ' +
     majorNeeded +
-    '); in a clone of Holdfast, npm ci installs one.'
+    '\n  In a clone of Holdfast, npm ci installs it.'
   )
 }
 

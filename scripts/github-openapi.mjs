@@ -1,13 +1,14 @@
 /**
  * `node scripts/github-openapi.mjs`: run by hand, when GitHub's description of its API has changed.
  * Cuts what the simulator answers and sends out of that description and writes it to
- * test/simulator/github-openapi.json. The whole is 400 MB unpacked, so it is fetched into a
- * temporary folder and never a dependency. What only people read is left out; the forms stay as
- * they are.
+ * test/simulator/github-openapi.json; writes the names of all webhook events and their actions to
+ * src/settings/github-events.ts. The whole is 400 MB unpacked, so it is fetched into a temporary
+ * folder and never a dependency. What only people read is left out; the forms stay as they are.
  */
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { format, resolveConfig } from 'prettier'
 import { root, runChild } from './child.mjs'
 import { fail } from './setup.mjs'
 
@@ -87,6 +88,10 @@ const text = print(slice)
 writeFileSync(join(root, 'test', 'simulator', 'github-openapi.json'), text)
 console.log(`${version}: ${operations.length} operations, ${text.length} bytes`)
 
+const events = actionsByEvent()
+writeFileSync(join(root, 'src', 'settings', 'github-events.ts'), await printEvents(events))
+console.log(`${Object.keys(events).length} webhook events`)
+
 /** One file of the package, without unpacking the rest. */
 async function fetchDescription() {
   const folder = mkdtempSync(join(tmpdir(), 'github-openapi-'))
@@ -144,6 +149,38 @@ function cutWebhook(name) {
   const found = description['x-webhooks'][name]
   if (found === undefined) fail(`GitHub describes no webhook ${name}`)
   return { post: bare({ requestBody: jsonOf(found.post.requestBody) }) }
+}
+
+/** A webhook's id is its event and, behind a slash, its action. */
+function actionsByEvent() {
+  const events = {}
+  for (const { post } of Object.values(description['x-webhooks'])) {
+    const name = post.operationId.split('/')[0].replaceAll('-', '_')
+    const found = actionsIn(post.requestBody.content['application/json'].schema)
+    events[name] = [...new Set([...(events[name] ?? []), ...found])].toSorted()
+  }
+  return Object.fromEntries(Object.entries(events).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+}
+
+/** Some payloads are one of several forms, each with the same action. */
+function actionsIn(schema) {
+  const form = '$ref' in schema ? partAt(schema.$ref) : schema
+  const action = form.properties?.action ?? {}
+  const own = ('$ref' in action ? partAt(action.$ref) : action).enum ?? []
+  const forms = [...(form.oneOf ?? []), ...(form.anyOf ?? []), ...(form.allOf ?? [])]
+  return [...own, ...forms.flatMap(actionsIn)]
+}
+
+async function printEvents(actions) {
+  const text = `/**
+ * GitHub's webhook events with their actions; none where an event has no action. Made by
+ * \`node scripts/github-openapi.mjs\` from GitHub's description of its API. A test compares it with
+ * GitHub's examples.
+ */
+export const githubEvents: Readonly<Record<string, readonly string[]>> = ${JSON.stringify(actions)}
+`
+  const path = join(root, 'src', 'settings', 'github-events.ts')
+  return await format(text, { ...(await resolveConfig(path)), filepath: path })
 }
 
 /** GitHub answers in other forms too, to those who ask for them. */

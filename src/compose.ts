@@ -16,7 +16,7 @@ import { FailedAccess } from './http/access/failed-access.ts'
 import { hostCheck } from './http/access/host-check.ts'
 import { tokenToucher } from './http/access/token-touch.ts'
 import { TokenWatch } from './http/access/token-watch.ts'
-import { createHttpServer } from './http/server.ts'
+import { createHttpServer, listenOn } from './http/server.ts'
 import type { CatchUpReport } from './intake/catch-up-report.ts'
 import { learnRename } from './learn-rename.ts'
 import type { Log } from './log.ts'
@@ -108,7 +108,7 @@ export async function compose(settings: Settings, options: ComposeOptions): Prom
   const onAsked = (kind: string): void => metrics.githubAsked(kind)
   const onRenamed = (githubId: number, newName: string, nameUntilNow: string): void => {
     learnRename(store, githubId, newName, nameUntilNow, 'github').catch((error: unknown) => {
-      log.warn({ err: error, repo: newName }, 'could not learn a repository’s new name')
+      log.warn({ err: error, repo: newName }, 'Could not store the new name of a repository')
     })
   }
   const { requestTimeoutMs } = store.outbox.rules
@@ -136,7 +136,7 @@ export async function compose(settings: Settings, options: ComposeOptions): Prom
     restoreNote: () => store.outbox.restoreNote(),
     async listen() {
       await node.prepare()
-      await http.listen({ host: settings.host, port: settings.port })
+      await listenOn(http, { host: settings.host, port: settings.port })
       await node.start()
       return { url: urlOf(http.server.address() as AddressInfo) }
     },
@@ -257,16 +257,17 @@ async function openServedStore(settings: Settings, options: OpenStoreOptions): P
 async function refuseOtherMode(store: Store, settings: Settings): Promise<void> {
   const mode = await store.upkeep.recordMode(settings.mode)
   if (mode === settings.mode) return
-  const remedy =
-    mode === 'sandbox'
-      ? 'Use another HOLDFAST_DATABASE_URL or HOLDFAST_DATA_DIR for the live store.'
-      : 'Give the GitHub credentials and GITHUB_WEBHOOK_SECRET it was used with, or another store.'
+  if (mode === 'sandbox') {
+    const message = 'This database is a sandbox, but the settings are for the real GitHub'
+    throw new SetupError('store_mode', message, {
+      hint: 'Use a new database: set another HOLDFAST_DATA_DIR or HOLDFAST_DATABASE_URL.',
+    })
+  }
   throw new SetupError(
     'store_mode',
-    `this store is ${mode}, but the settings say ${settings.mode}`,
-    {
-      hint: remedy,
-    },
+    'This database was used with the real GitHub, but the settings are for a sandbox: GitHub ' +
+      'credentials or GITHUB_WEBHOOK_SECRET are not set',
+    { hint: 'Set them, or use a new database for the sandbox: --data-dir ./sandbox.' },
   )
 }
 

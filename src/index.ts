@@ -1,5 +1,18 @@
 /** What `import … from 'holdfast'` gives. */
-export { defineConfig, type Config } from './config.ts'
+export { defineConfig } from './config.ts'
+export type {
+  ChannelConfig,
+  Config,
+  EventFilter,
+  IncomingEvent,
+  PublishConfig,
+  RetentionConfig,
+  RetryConfig,
+  RunTypeConfig,
+  When,
+} from './config.ts'
+export type { ClaimReason } from './domain/claim.ts'
+export type { Outcome, RunState, Verdict } from './domain/run.ts'
 export {
   ConflictError,
   ForbiddenError,
@@ -11,6 +24,8 @@ export {
   StoreContendedError,
   StoreUnavailableError,
 } from './errors.ts'
+export type { Log } from './log.ts'
+export type { LeaseView } from './runs/runs.ts'
 export type { PublishedOutput } from './library/find-output.ts'
 export type { GitHubAccess } from './library/github-access.ts'
 export type { Gate, GateOptions, Holdfast, PublicRun, Published } from './library/holdfast.ts'

@@ -57,7 +57,9 @@ export async function openStore(
     onTogether: (kind: 'group' | 'batch', count: number) => metrics.committedTogether(kind, count),
     onRepeat: (what: 'again' | 'given_up', cause: unknown) => {
       metrics.storeRepeated(what)
-      if (what === 'given_up') log?.warn({ err: cause }, 'the store gave up a change: contended')
+      if (what === 'given_up') {
+        log?.warn({ err: cause }, 'Gave up a change: others held the same rows for too long')
+      }
     },
     publishing: { ...defaultPublishing, ...definedRules(settings), ...options.publishing },
     channels: options.channels ?? githubDeclarations,

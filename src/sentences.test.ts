@@ -14,8 +14,8 @@ describe('a sentence', () => {
 })
 
 it('clauses stand side by side, and a question ends where it ends', () => {
-  expect(clauses(['bdoy is not known here; did you mean body?', 'a is 1', 'b is 2'])).toBe(
-    'bdoy is not known here; did you mean body? a is 1; b is 2',
+  expect(clauses(['bdoy is not a known field. Did you mean "body"?', 'a is 1', 'b is 2'])).toBe(
+    'bdoy is not a known field. Did you mean "body"? a is 1; b is 2',
   )
   expect(clauses(['a is 1'])).toBe('a is 1')
   expect(clauses([])).toBe('')

@@ -5,9 +5,10 @@
  */
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, globSync, mkdtempSync, readdirSync } from 'node:fs'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
 import ts from 'typescript'
@@ -60,15 +61,33 @@ function write(name: string, text: string): string {
 
 describe('the package', () => {
   it('has what it needs to run and nothing else', () => {
-    const top = ['CHANGELOG.md', 'LICENSE', 'README.md', 'SECURITY.md']
-    const rest = ['bin', 'dist', 'docs', 'index.mjs', 'package.json', 'simulator.mjs', 'sql']
+    const pages = ['ARCHITECTURE', 'CHANGELOG', 'CONTRIBUTING', 'README', 'SECURITY']
+    const top = [...pages.map((name) => `${name}.md`), 'LICENSE'].toSorted()
+    const folders = ['bin', 'dist', 'docs', 'examples', 'sql']
+    const rest = [...folders, 'index.mjs', 'package.json', 'simulator.mjs'].toSorted()
     expect(readdirSync(installed()).toSorted()).toEqual([...top, ...rest])
-    const files = readdirSync(installed(), { recursive: true, encoding: 'utf8' })
+    const all = readdirSync(installed(), { recursive: true, encoding: 'utf8' })
+    const files = all.filter((file) => !file.startsWith('examples/'))
+    expect(all.filter((file) => file.includes('.test.'))).toEqual([])
     expect(files.filter((file) => /\.test\.|(?<!\.d)\.ts$/.test(file))).toEqual([])
     for (const dialect of ['sqlite', 'postgres']) {
       const migrations = readdirSync(join(clone, 'sql', dialect)).filter((f) => /^\d/.test(f))
       expect(readdirSync(installed('sql', dialect))).toEqual(migrations)
     }
+  })
+
+  it('has every file that its pages link to', () => {
+    const pages = globSync(['*.md', 'docs/**/*.md'], { cwd: installed() })
+    const missing = pages.flatMap((page) => {
+      const text = readFileSync(installed(page), 'utf8').replaceAll(/```.*?```/gs, '')
+      const links = [...text.matchAll(/\]\(([^)#\s]+)[^)]*\)/g)].map(([, link = '']) => link)
+      return links
+        .filter((link) => !/^[a-z]+:/.test(link))
+        .filter((link) => !existsSync(join(dirname(installed(page)), link)))
+        .map((link) => `${page}: ${link}`)
+    })
+    expect(pages.length).toBeGreaterThan(10)
+    expect(missing).toEqual([])
   })
 
   it('asks for every package that it imports and for no other', () => {
@@ -109,7 +128,14 @@ describe('the library', () => {
 
   it('has types that hold in a strict project, its dependencies included', async () => {
     const bot = `import { defineConfig, openHoldfast } from 'holdfast'
+      import type { ConflictError, Gate, IncomingEvent, Output } from 'holdfast'
+      import type { RunTypeConfig, When } from 'holdfast'
       import { createGitHubSimulator } from 'holdfast/simulator'
+      export const when: When = (event: IncomingEvent) => event.sender !== 'me' || 'my own'
+      export const review: RunTypeConfig = { when }
+      export const status: Output =
+        { channel: 'github-status', context: 'a', state: 'success', targetUrl: 'https://a.b' }
+      export const lost = (gate: Gate, error: ConflictError) => gate.signal.aborted || error.code
       ${claim}`
     const wrong = `// @ts-expect-error: there is no such option
       defineConfig({ prot: 1 })

@@ -140,7 +140,9 @@ class StoreAuditFeed implements AuditFeed {
         for (const wake of [...this.#waiting]) wake()
       }
     } catch (error) {
-      if (!this.#isAway) this.#options.log.warn({ err: error }, 'could not follow the audit')
+      if (!this.#isAway) {
+        this.#options.log.warn({ err: error }, 'Could not read new audit events; trying again')
+      }
       this.#isAway = true
     }
     this.#cancelLook = null

@@ -22,6 +22,6 @@ export function createAuditPlacer(options: AuditPlacerOptions): BackgroundLoop {
     scheduler,
     everyMs,
     pass: () => store.audit.number(),
-    onError: (error) => log.warn({ err: error }, 'could not put the audit in order'),
+    onError: (error) => log.warn({ err: error }, 'Could not number the audit events; trying again'),
   })
 }

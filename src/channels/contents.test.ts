@@ -64,7 +64,7 @@ describe('what is refused', () => {
     ['github-comment', {}, 'body is required'],
     ['github-comment', { body: ' \n' }, 'body must not be empty'],
     ['github-comment', { body: 'a\0b' }, 'body must not contain NUL'],
-    ['github-comment', { body: 'a', text: 'b' }, 'text is not known here'],
+    ['github-comment', { body: 'a', text: 'b' }, 'text is not a known field'],
     ['github-comment', 'Hi', 'content must be an object'],
     ['github-status', { context: 'ci', state: 'done' }, 'state must be pending, success'],
     ['github-status', { context: 'a\nb', state: 'error' }, 'context must be one line'],

@@ -1,6 +1,6 @@
 /**
- * How a command that did not work ends: one clear message with its remedy, never a stack trace,
- * and the exit code that tells scripts what kind of failure it was.
+ * How a command that failed ends: one clear message with its remedy, never a stack trace, and the
+ * exit code that tells scripts what kind of failure it was.
  */
 import { problemKindOf } from '../contract/problems.ts'
 import { HoldfastError } from '../errors.ts'
@@ -18,7 +18,7 @@ export class UsageError extends HoldfastError {
 /** A server did not answer. */
 export class UnreachableError extends HoldfastError {}
 
-/** A server answered that it will not do it; `code` is the problem's. */
+/** A server refused; `code` is the problem's. */
 export class RefusedError extends HoldfastError {}
 
 /** Gives a refusal the remedy that this command knows, whoever refused; by the refusal's code. */
@@ -47,7 +47,7 @@ export function failureText(error: unknown): string {
   const told =
     problems.length === 1
       ? `holdfast: ${String(problems[0])}\n`
-      : `holdfast: ${problems.length} things are wrong:\n${list}`
+      : `holdfast: ${problems.length} problems:\n${list}`
   const hint = error instanceof HoldfastError ? error.hint : undefined
   return hint === undefined ? told : `${told}  ${hint}\n`
 }
@@ -55,5 +55,5 @@ export function failureText(error: unknown): string {
 function messageOf(error: unknown): string {
   if (error instanceof Error && error.message !== '') return error.message
   const code = (error as NodeJS.ErrnoException | null)?.code
-  return code === undefined ? 'something failed without saying what' : `failed with ${code}`
+  return code === undefined ? 'an unknown error' : `failed with ${code}`
 }

@@ -80,9 +80,9 @@ describe('the program', () => {
   })
 
   test.each([
-    [['serve', '--prot', '1'], {}, 2, 'the nearest right one is --port'],
+    [['serve', '--prot', '1'], {}, 2, 'Did you mean "--port"?'],
     [['serve'], { HOLDFAST_PORT: 'abc' }, 2, 'HOLDFAST_PORT (from the environment) is "abc"'],
-    [['serve'], { HOLDFAST_PROT: '1' }, 2, 'the nearest right one is HOLDFAST_PORT'],
+    [['serve'], { HOLDFAST_PROT: '1' }, 2, 'Did you mean "HOLDFAST_PORT"?'],
     [['serve', '--config', 'broken.ts'], {}, 2, 'runs.review.onNewer is "never" but must be'],
     [['token', 'create', '--scope', 'god'], {}, 2, '--scope must be'],
     [
@@ -139,7 +139,7 @@ describe('on a Node that is too old', () => {
     if (manifest !== undefined) writeFileSync(join(modules, 'node', 'package.json'), manifest)
     const { status, stderr } = runOld(join(cwd, 'bin', 'holdfast.mjs'), ['--help'])
     expect(status).toBe(1)
-    expect(stderr).toContain('Node 24 or newer is needed and this is v20.1.0')
+    expect(stderr).toContain('Holdfast needs Node 24 or newer, but this is v20.1.0')
   })
 })
 
@@ -148,7 +148,7 @@ describe('a server', () => {
     const { child, url, exit, stderr } = await serve()
     const admin = readFileSync(join(cwd, 'data', 'admin-token'), 'utf8').trim()
     expect(stderr()).toContain(admin)
-    expect(stderr()).toContain('sandbox: no GitHub credentials')
+    expect(stderr()).toContain('Reason: no GitHub credentials')
     expect(statSync(join(cwd, 'data')).mode & 0o777).toBe(0o700)
     expect(statSync(join(cwd, 'data', 'holdfast.db')).mode & 0o777).toBe(0o600)
 
@@ -192,7 +192,7 @@ describe('a server', () => {
     })
     expect(status).toBe(3)
     expect(stderr).toBe(
-      'holdfast: Nothing listens at 127.0.0.1:9 (ECONNREFUSED); the database is "x"\n' +
+      'holdfast: No server listens at 127.0.0.1:9 (ECONNREFUSED); the database is "x"\n' +
         '  Is PostgreSQL running there? Check HOLDFAST_DATABASE_URL.\n',
     )
   })

@@ -125,8 +125,8 @@ describe('runs', () => {
     [['cancel', 'run_nope'], 1, 'there is no run run_nope', 'holdfast runs'],
     [['rerun', 'run_nope'], 1, 'there is no run run_nope', 'holdfast runs'],
     [['show', '../tokens'], 2, 'An id has 1 to 100 letters', ''],
-    [['show'], 2, 'holdfast runs show needs <id>', '--help'],
-    [['shwo'], 2, 'shwo is no command; the nearest right one is: holdfast runs show', ''],
+    [['show'], 2, 'Missing argument: holdfast runs show <id>', '--help'],
+    [['shwo'], 2, 'Unknown command "shwo". Did you mean "show"?', ''],
     [['--state', 'broken'], 2, '--state must be pending, running', ''],
     [['--pr', 'x'], 2, '--pr must be a', ''],
     [['--head-sha', 'abc'], 2, '--head-sha must be a full sha', ''],
@@ -258,7 +258,7 @@ describe('why', () => {
     [['nonsense'], 2, 'must be owner/repo#5'],
     [[' '], 2, 'Ask about something'],
     [['run_nope'], 1, 'there is no run run_nope'],
-    [[], 2, 'holdfast why needs <query>'],
+    [[], 2, 'Missing argument: holdfast why <query>'],
   ])('%j ends with %i', async (argv, code, message) => {
     const done = await at.command('why', ...argv)
     expect(done).toMatchObject({ code, stdout: '' })
@@ -293,7 +293,7 @@ describe('the database', () => {
     expect(applied[0]).toEqual({ version: 1, name: 'ledger' })
     expect((await at.command('runs', '--data-dir', 'elsewhere')).code).toBe(3)
     const made = await at.command('migrate', '--data-dir', 'elsewhere')
-    expect(made.stdout).toContain('went from schema 0 to')
+    expect(made.stdout).toContain('was updated from schema 0 to')
     expect((await at.command('runs', '--data-dir', 'elsewhere')).code).toBe(0)
   })
 
@@ -331,7 +331,9 @@ describe('the database', () => {
     writeFileSync(join(at.world.cwd, 'holdfast.config.ts'), config)
     at.world.terminal.watched = true
     const { stdout, stderr } = await at.command('purge')
-    expect(stdout).toBe('Removed 1 run. Kept: finished ones for 3 days, superseded ones for 3.\n')
+    expect(stdout).toBe(
+      'Removed 1 run. Finished runs are kept for 3 days, superseded runs for 3 days.\n',
+    )
     expect(stderr).toBe('\r\x1b[2KRemoved 1 run …\r\x1b[2K')
     expect(await at.store.runs.get(String(run?.id))).toBeNull()
   })

@@ -40,20 +40,22 @@ describe('help', () => {
 
 describe('wrong usage', () => {
   test.each([
-    ['sevre', 'sevre is no command; the nearest right one is: holdfast serve'],
-    ['delivery', 'delivery is no command; the nearest right one is: holdfast deliveries'],
-    ['token creat', 'creat is no command; the nearest right one is: holdfast token create'],
-    ['serve --prot 1', '--prot is no option of holdfast serve; the nearest right one is --port'],
-    ['serve --prot=1', '--prot is no option of holdfast serve; the nearest right one is --port'],
-    ['serve --lease 5', 'the nearest right one is --lease-ms'],
-    ['serve --nowork', 'the nearest right one is --no-work'],
-    ['serve -p', '-p is no option of holdfast serve'],
-    ['--prot 1 serve', 'the nearest right one is --port of holdfast serve'],
-    ['--versoin', 'the nearest right one is --version'],
-    ['token --scop read', 'the nearest right one is --scope of holdfast token create'],
-    ['token create --scop read', 'the nearest right one is --scope'],
+    ['whyy', 'Unknown command "whyy". Did you mean "why"?'],
+    ['sevre', 'Unknown command "sevre". Did you mean "serve"?'],
+    ['delivery', 'Unknown command "delivery". Did you mean "deliveries"?'],
+    ['token creat', 'Unknown command "creat". Did you mean "create"?'],
+    ['foo', 'Unknown command "foo". Commands: serve, runs,'],
+    ['serve --prot 1', 'Unknown option "--prot". Did you mean "--port"?'],
+    ['serve --prot=1', 'Unknown option "--prot". Did you mean "--port"?'],
+    ['serve --lease 5', 'Did you mean "--lease-ms"?'],
+    ['serve --nowork', 'Did you mean "--no-work"?'],
+    ['serve -p', 'Unknown option "-p"\n'],
+    ['--prot 1 serve', 'Did you mean "--port" of "holdfast serve"?'],
+    ['--versoin', 'Did you mean "--version"?'],
+    ['token --scop read', 'Did you mean "--scope" of "holdfast token create"?'],
+    ['token create --scop read', 'Did you mean "--scope"?'],
     ['serve --port', '--port needs a value'],
-    ['serve now', 'holdfast serve was given an argument too many'],
+    ['serve now', 'Too many arguments for "holdfast serve"'],
     ['serve --admin-token=hunter2', 'Set HOLDFAST_ADMIN_TOKEN or HOLDFAST_ADMIN_TOKEN_FILE'],
     ['serve --github-token hunter2', 'Set GITHUB_TOKEN or GITHUB_TOKEN_FILE'],
     ['serve --github-webhook-secret hunter2', 'Set GITHUB_WEBHOOK_SECRET or'],
@@ -76,7 +78,7 @@ describe('wrong usage', () => {
     world.env = { HOLDFAST_PROT: '1' }
     expect(await world.run('serve', '--port', 'x')).toBe(2)
     expect(world.stderr).toMatch(
-      /^holdfast: 2 things are wrong:\n {2}- HOLDFAST_PROT.*\n {2}- --port.*\n$/,
+      /^holdfast: 2 problems:\n {2}- Unknown setting HOLDFAST_PROT.*\n {2}- --port.*\n$/,
     )
   })
 })

@@ -39,6 +39,19 @@ describe('streams', () => {
     expect(streamTerminal(stdout, stderr, {})).toMatchObject({ columns: used, watched: true })
   })
 
+  test.each([
+    [false, {}, 'json'],
+    [false, { FORCE_COLOR: '1' }, 'json'],
+    [true, {}, 'coloured'],
+    [true, { NO_COLOR: '1' }, 'plain'],
+    [true, { NO_COLOR: '1', FORCE_COLOR: '1' }, 'coloured'],
+    [true, { FORCE_COLOR: '0' }, 'plain'],
+    [true, { TERM: 'dumb' }, 'plain'],
+  ])('standard error that is a terminal (%s) with %o has a log that is %s', (isTTY, env, style) => {
+    const { stdout, stderr } = streams({ isTTY })
+    expect(streamTerminal(stdout, stderr, env).logStyle).toBe(style)
+  })
+
   test('a reader that has seen enough is told of, and is no failure', () => {
     const { stdout, stderr } = streams({})
     const { gone } = streamTerminal(stdout, stderr, {})

@@ -13,6 +13,8 @@ export interface Terminal {
   readonly colour: boolean
   /** Whether somebody watches standard error: progress is for nobody else. */
   readonly watched: boolean
+  /** How the log is written to standard error: JSON for programs, else for people. */
+  readonly logStyle: 'json' | 'plain' | 'coloured'
   /** Aborts when nobody reads standard output any more. */
   readonly gone: AbortSignal
 }
@@ -40,11 +42,18 @@ export function streamTerminal(stdout: Stream, stderr: Stream, env: Environment)
     columns: shown ? stdout.columns || columnsUsual : null,
     colour: wantsColour(shown, env),
     watched: stderr.isTTY === true && env['TERM'] !== 'dumb',
+    logStyle: logStyle(stderr.isTTY === true, env),
     gone: gone.signal,
   }
 }
 
-/** FORCE_COLOR, then NO_COLOR, then what standard output is. An empty one says nothing. */
+/** Colour is never forced into JSON: whoever reads that is a program. */
+function logStyle(isTerminal: boolean, env: Environment): Terminal['logStyle'] {
+  if (!isTerminal) return 'json'
+  return wantsColour(true, env) ? 'coloured' : 'plain'
+}
+
+/** FORCE_COLOR, then NO_COLOR, then what the stream is. An empty one says nothing. */
 export function wantsColour(isTerminal: boolean, env: Environment): boolean {
   const force = env['FORCE_COLOR'] ?? ''
   if (force !== '') return force !== '0' && force !== 'false'

@@ -1,10 +1,10 @@
 /**
- * Turns the parser's complaints into ours: an unknown option or command names the nearest right
- * one, looking also in the commands above and below. A value is never repeated, because it may be
- * a secret somebody gave to the wrong flag.
+ * Turns the parser's errors into ours: an unknown option or command gets a suggestion, which may
+ * also come from the commands above and below. A value is never repeated, because it may be a
+ * secret that somebody gave to the wrong option.
  */
 import type { Command, CommanderError } from 'commander'
-import { nearest } from '../settings/nearest.ts'
+import { didYouMean, nearest } from '../validation/nearest.ts'
 import { UsageError } from './failure.ts'
 import { secretBehindFlag } from './serve/setting-flags.ts'
 
@@ -20,10 +20,10 @@ export function usageError(error: CommanderError, command: Command): UsageError 
     case 'commander.optionMissingArgument':
       return new UsageError(`${flagIn(quoted)} needs a value`, hint)
     case 'commander.missingArgument':
-      return new UsageError(`${name} needs <${quoted}>`, hint)
+      return new UsageError(`Missing argument: ${name} <${quoted}>`, hint)
     case 'commander.excessArguments':
       if (standsForParent(command)) return unknownCommand(command.args[0] ?? '', command.parent)
-      return new UsageError(`${name} was given an argument too many`, hint)
+      return new UsageError(`Too many arguments for "${name}"`, hint)
     default:
       return new UsageError(error.message.replace(/^error: /, ''), hint)
   }
@@ -32,12 +32,10 @@ export function usageError(error: CommanderError, command: Command): UsageError 
 function unknownCommand(given: string, command: Command): UsageError {
   const name = fullName(command)
   const names = command.commands.map((child) => child.name())
-  const right = nearest(given, names)
   // What is longer than any name may be anything, also a secret.
-  const told = /^[\w-]{1,20}$/.test(given) ? given : 'What was given'
-  const meant =
-    right === null ? `known are ${names.join(', ')}` : `the nearest right one is: ${name} ${right}`
-  return new UsageError(`${told} is no command; ${meant}`, `See: ${name} --help`)
+  const shown = /^[\w-]{1,20}$/.test(given) ? ` ${JSON.stringify(given)}` : ''
+  const meant = didYouMean(given, names) || `Commands: ${names.join(', ')}`
+  return new UsageError(`Unknown command${shown}. ${meant}`, `See: ${name} --help`)
 }
 
 /** `holdfast runs` lists, so that a misspelt command after it reaches the list as an argument. */
@@ -49,20 +47,19 @@ function unknownOption(flag: string, command: Command): UsageError {
   const hint = `See: ${fullName(command)} --help`
   const secret = secretBehindFlag(flag)
   if (secret !== null) {
-    const message = `${flag} is no option, because everybody on a machine can read command lines`
-    return new UsageError(message, `Set ${secret} or ${secret}_FILE in the environment.`)
+    const message = `${flag} is not an option: every user of a machine can read command lines`
+    return new UsageError(message, `Set ${secret} or ${secret}_FILE in the environment instead.`)
   }
   const places = new Map<string, string>()
   for (const place of [...aboveAndSelf(command), ...below(command)]) {
-    const elsewhere = below(command).includes(place) ? ` of ${fullName(place)}` : ''
+    const elsewhere = below(command).includes(place) ? ` of "${fullName(place)}"` : ''
     for (const { long } of place.createHelp().visibleOptions(place)) {
-      if (long && !places.has(long)) places.set(long, `${long}${elsewhere}`)
+      if (long && !places.has(long)) places.set(long, `"${long}"${elsewhere}`)
     }
   }
   const right = nearest(flag, [...places.keys()])
-  const suggestion =
-    right === null ? '' : `; the nearest right one is ${places.get(right) ?? right}`
-  return new UsageError(`${flag} is no option of ${fullName(command)}${suggestion}`, hint)
+  const meant = right === null ? '' : `. Did you mean ${places.get(right) ?? ''}?`
+  return new UsageError(`Unknown option "${flag}"${meant}`, hint)
 }
 
 function flagIn(quoted: string): string {

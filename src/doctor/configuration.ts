@@ -1,6 +1,7 @@
 /** Settings: what was read, whether it is live, and how people get in. */
 import { fine, problem, warning, type Finding } from '../domain/finding.ts'
-import { options, secretLengthMin } from '../settings/options.ts'
+import { secretLengthMin } from '../settings/options/limits.ts'
+import { options } from '../settings/options.ts'
 import type { Settings } from '../settings/settings.ts'
 import type { SettingsError } from '../settings/settings-error.ts'
 

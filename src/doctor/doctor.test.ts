@@ -246,7 +246,7 @@ describe('files', () => {
     chmodSync(file, 0o640)
     expect((await findings({ env })).of('store.file')).toMatchObject({
       level: 'problem',
-      remedy: `Close it: chmod 600 ${file}`,
+      remedy: `Run: chmod 600 ${file}`,
     })
   })
 

@@ -49,7 +49,7 @@ describe('every request', () => {
           ms: 0,
           kind: 'gone',
         },
-        'asked GitHub',
+        'Request to GitHub',
       ],
     ])
   })

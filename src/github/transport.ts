@@ -95,7 +95,7 @@ export function createTransport(options: TransportOptions): Transport {
     const [method, template] = route.split(' ')
     const asked = { method, route: template, status: facts.status, ms }
     const ids = { requestId, githubRequestId: facts.githubRequestId }
-    log.debug({ ...ids, ...asked, ...('kind' in read && { kind: read.kind }) }, 'asked GitHub')
+    log.debug({ ...ids, ...asked, ...('kind' in read && { kind: read.kind }) }, 'Request to GitHub')
     if (answer === null || 'kind' in read) throw new GitHubError(read as Trouble, facts)
     const answered = { ...Object.fromEntries(answer.headers), 'x-request-id': requestId }
     return { status: answer.status, headers: answered, data: read.data }

@@ -82,10 +82,25 @@ export function createHttpServer(deps: HttpDeps): App {
   return server.withTypeProvider<ZodTypeProvider>()
 }
 
+/** Without Fastify's own line: that a server is ready is announced once, when all of it is. */
+export async function listenOn(
+  server: Pick<FastifyInstance, 'log' | 'listen'>,
+  address: { readonly host: string; readonly port: number },
+): Promise<void> {
+  const { level } = server.log
+  server.log.level = 'warn'
+  try {
+    await server.listen(address)
+  } finally {
+    server.log.level = level
+  }
+}
+
 function createServer(deps: HttpDeps): FastifyInstance {
   const makeRequestId = requestIds(deps.clock, deps.random)
   return Fastify({
-    loggerInstance: deps.log,
+    // Its own: see listenOn.
+    loggerInstance: deps.log.child({}),
     logController: new LogController({
       disableRequestLogging: true,
       requestIdLogLabel: 'request_id',
@@ -134,7 +149,7 @@ function tellOfRequests(server: FastifyInstance, { clock, metrics }: HttpDeps): 
     const took = clock.monotonicMs() - (arrivals.get(request) ?? clock.monotonicMs())
     const route = request.routeOptions.url ?? null
     const ms = Math.round(took)
-    request.log.info({ ...logContext(request), method, route, status, ms }, 'request')
+    request.log.info({ ...logContext(request), method, route, status, ms }, 'Request')
     // A stream takes as long as its reader likes.
     const type = String(reply.getHeader('content-type'))
     if (!type.startsWith('text/event-stream')) {
@@ -235,7 +250,7 @@ function readRequests(server: FastifyInstance): void {
 function refuseUnasked(request: FastifyRequest): void {
   const { schema, config } = request.routeOptions
   if (config.access === 'public') return
-  const message = 'is not known here'
+  const message = 'is not a known field'
   if (schema?.querystring === undefined) {
     const names = Object.keys(request.query as object)
     if (names.length > 0)

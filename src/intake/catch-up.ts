@@ -63,8 +63,9 @@ export function createCatchUp(options: CatchUpOptions): CatchUp {
     const report = notes.report()
     const { ingested, reconciled, skipped } = report
     if (!notes.isWhole)
-      log.warn({ ...report }, 'caught up in part; "skipped" names what is missing')
-    else if (ingested + reconciled > 0 || skipped.length > 0) log.info({ ...report }, 'caught up')
+      log.warn({ ...report }, 'Checked for missed webhooks, but not all: see "skipped"')
+    else if (parts !== null && (ingested + reconciled > 0 || skipped.length > 0))
+      log.info({ ...report }, 'Checked for missed webhooks')
     return report
   }
 
@@ -89,7 +90,8 @@ export function createCatchUp(options: CatchUpOptions): CatchUp {
       latest = pass()
       await latest
     },
-    onError: (error) => log.error({ err: error }, 'could not catch up with GitHub'),
+    onError: (error) =>
+      log.error({ err: error }, 'Could not check for missed webhooks; trying again'),
   })
   return {
     start: () => loop.start(),

@@ -41,9 +41,9 @@ it('is asked again until it is known, and then no more', async () => {
   expect(watching.current()).toBe(app)
   expect(left).toHaveLength(1)
   expect(said).toEqual([
-    'could not ask GitHub who we are',
-    'GitHub refuses our credentials; see: holdfast doctor',
-    'known to GitHub as',
+    'Could not ask GitHub which account the credentials belong to',
+    'GitHub rejects the credentials. To see what is wrong: holdfast doctor',
+    'Signed in to GitHub',
   ])
 })
 

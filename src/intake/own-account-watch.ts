@@ -52,8 +52,9 @@ export function watchOwnAccount({
         if (account !== null || github === null) return
         account = await github.ownAccount()
         isRefused = account === null
-        if (account === null) log.warn('GitHub refuses our credentials; see: holdfast doctor')
-        else log.info({ login: account.login, kind: account.kind }, 'known to GitHub as')
+        if (account === null)
+          log.warn('GitHub rejects the credentials. To see what is wrong: holdfast doctor')
+        else log.info({ login: account.login, kind: account.kind }, 'Signed in to GitHub')
       } finally {
         endLook()
       }
@@ -61,7 +62,7 @@ export function watchOwnAccount({
     onError: (error) => {
       // What GitHub answered says all there is; only a fault of our own needs its stack.
       const told = error instanceof GitHubError ? { reason: error.message } : { err: error }
-      log.warn(told, 'could not ask GitHub who we are')
+      log.warn(told, 'Could not ask GitHub which account the credentials belong to')
     },
   })
   return {

@@ -94,7 +94,8 @@ export class Processor {
       scheduler: options.scheduler,
       everyMs: sweepEveryMs,
       pass: () => this.#sweep(),
-      onError: (error) => options.log.error({ err: error }, 'could not look into the inbox'),
+      onError: (error) =>
+        options.log.error({ err: error }, 'Could not read the inbox; trying again'),
     })
   }
 
@@ -255,7 +256,7 @@ export class Processor {
     const { id, webhookId, state, decision, reason } = entry
     const run_ids = entry.outcomes.flatMap(({ runIds }) => runIds)
     const about = { inbox_id: id, webhook_id: webhookId, run_ids, state, decision, reason, lagMs }
-    log.info(about, 'webhook processed')
+    log.info(about, 'Webhook processed')
   }
 
   async #postpone(entry: InboxEntry, routes: readonly TypeRoute[], error: unknown): Promise<void> {
@@ -284,7 +285,7 @@ export class Processor {
     const { log, metrics } = this.#options
     metrics.inboxPutOff(why)
     const about = { err: error, inbox_id: id, webhook_id: webhookId, why, tries: tries + 1 }
-    log.warn(about, 'webhook not processed yet')
+    log.warn(about, 'Webhook not processed yet; trying again')
   }
 }
 

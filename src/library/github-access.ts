@@ -7,7 +7,7 @@ import { SetupError } from '../errors.ts'
 import type { GitHubConnection } from '../github.ts'
 import type { Log } from '../log.ts'
 import type { Seams } from '../open-store.ts'
-import { meantWords } from '../settings/nearest.ts'
+import { didYouMeanOrAll } from '../validation/nearest.ts'
 import { options, type OptionKey } from '../settings/options.ts'
 import type { Settings } from '../settings/settings.ts'
 
@@ -38,8 +38,8 @@ function checkAccess(given: unknown) {
   const [unknown] = Object.keys(others)
   if (unknown !== undefined) {
     const fields = ['token', 'appId', 'privateKey']
-    const meant = meantWords(unknown, fields)
-    throw badAccess(`has the unknown field ${JSON.stringify(unknown)}; ${meant}`)
+    const meant = didYouMeanOrAll(unknown, fields, 'Known fields')
+    throw badAccess(`has the unknown field ${JSON.stringify(unknown)}. ${meant}`)
   }
   const isApp = appId !== undefined || privateKey !== undefined
   if (isApp === (token !== undefined)) {

@@ -8,11 +8,11 @@ import { githubChannels } from '../channels/github-channels.ts'
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, test } from 'vitest'
 import { z } from 'zod'
 import { givenContents, lineComment } from '../channels/contents.ts'
 import type { LossCode } from '../domain/hold.ts'
-import { callSchemas } from './requests.ts'
+import { callSchemas, camelName } from './requests.ts'
 
 const guide = readFileSync(new URL('../../docs/guides/library.md', import.meta.url), 'utf8')
 
@@ -53,7 +53,8 @@ const tables: readonly (readonly [string, z.ZodObject])[] = [
 ]
 
 describe.each(tables)('the table behind %s', (start, schema) => {
-  const shape: Readonly<Record<string, z.ZodType>> = schema.shape
+  const fields = Object.entries<z.ZodType>(schema.shape)
+  const shape = Object.fromEntries(fields.map(([name, form]) => [camelName(name), form]))
   const rows = tableBehind(start)
 
   it('has every field, and no other', () => {
@@ -74,6 +75,12 @@ describe.each(tables)('the table behind %s', (start, schema) => {
     const values = form instanceof z.ZodEnum ? form.options : []
     expect(values.filter((value) => !type.includes(`'${String(value)}'`))).toEqual([])
   })
+})
+
+test.each(['holdfast.config.mts', 'bot.mts'])('shows %s as it is in examples/bot', (name) => {
+  const file = readFileSync(new URL(`../../examples/bot/${name}`, import.meta.url), 'utf8')
+  const withoutHead = file.replace(/^\/\*\*.*?\*\/\n/s, '')
+  expect(guide).toContain(`\`\`\`ts\n${withoutHead}\`\`\``)
 })
 
 describe('the table of conflicts', () => {

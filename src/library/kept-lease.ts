@@ -122,7 +122,7 @@ export class KeptLease {
           this.lose(error)
           return
         }
-        log.warn({ err: error, run_id: runId }, 'could not renew a lease; trying again')
+        log.warn({ err: error, run_id: runId }, 'Could not renew the lease of a run; trying again')
         await delay(scheduler, Math.min(waitMs, retryMs), signal)
       }
     }

@@ -1,4 +1,4 @@
-/** What is said of a run key that means no work of this instance, under the type that was named. */
+/** The error for a run key that names no work of this instance, or none of the type named. */
 import { ConflictError } from '../errors.ts'
 
 interface Call {
@@ -10,15 +10,11 @@ interface Call {
 const calls = {
   completeRun: {
     withType: (type) => `completeRun(runKey, ${type})`,
-    hint:
-      'Complete a run where it was claimed, once, before close(), and name its type if that is ' +
-      "not review: { type: 'docs' }.",
+    hint: 'Complete a run in the instance that claimed it, before close().',
   },
   reportRunStatus: {
     withType: (type) => `reportRunStatus(runKey, status, ${type})`,
-    hint:
-      'Report on a run where it was claimed, before it is completed, and name its type if that ' +
-      "is not review: { type: 'docs' }.",
+    hint: 'Report on a run in the instance that claimed it, before it is completed.',
   },
 } as const satisfies Readonly<Record<string, Call>>
 
@@ -31,10 +27,10 @@ export function notHeld(
   const { withType, hint } = calls[call]
   const others = types.filter((other) => other !== type)
   if (others.length === 0) {
-    const message = `${runKey} is not held by this instance`
+    const message = `This instance does not hold a run with the key ${runKey}`
     return new ConflictError('lease_lost', message, { hint })
   }
-  const message = `${runKey} was let through here as ${others.join(' and ')}, not as ${type}`
+  const message = `${runKey} was claimed here with the type ${others.join(' and ')}, not ${type}`
   const remedies = others.map((other) => withType(`{ type: '${other}' }`))
   return new ConflictError('lease_lost', message, {
     hint: `Name the type: ${remedies.join(' or ')}.`,

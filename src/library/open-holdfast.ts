@@ -97,7 +97,7 @@ async function open(config: Config, options: OpenOptions): Promise<Holdfast> {
 
 /** Without a log it is a warning of the process, as whoever opens would else have heard of it. */
 function warnOfStore(error: StoreUnavailableError, log: Log | undefined): void {
-  const message = `openHoldfast: ${error.message}; gates let work through without a claim`
+  const message = `openHoldfast: ${error.message}; until then, work is let through without a claim`
   if (log === undefined) process.emitWarning(message, { code: storeWarningCode })
   else log.error({ err: error, code: storeWarningCode }, message)
 }
@@ -139,7 +139,7 @@ class EmbeddedHoldfast implements Holdfast {
       // Contended means that somebody is at this very subject: no reason to open.
       const contended = error instanceof StoreContendedError
       if (!contended && !(error instanceof StoreUnavailableError)) throw error
-      seams.log.error({ err: error }, 'the store could not decide at the gate')
+      seams.log.error({ err: error }, 'Could not ask the database whether to process this event')
       return this.#storeError(checked, contended ? 'closed' : choice)
     }
   }
@@ -166,7 +166,8 @@ class EmbeddedHoldfast implements Holdfast {
     output: RunClaim | string,
     of: { readonly type?: string } = {},
   ): Promise<PublishedOutput> {
-    return await this.#parts.outputs.check(checkOutputKey(output, of))
+    const type = typeof output === 'string' ? this.#typeMeant(output, of.type) : of.type
+    return await this.#parts.outputs.check(checkOutputKey(output, { ...of, ...(type && { type }) }))
   }
 
   async reportRunStatus(
@@ -174,7 +175,8 @@ class EmbeddedHoldfast implements Holdfast {
     status: string,
     of: { readonly type?: string } = {},
   ): Promise<void> {
-    const { type, status: text } = checkReport('reportRunStatus', status, of)
+    const { type: named, status: text } = checkReport('reportRunStatus', status, of)
+    const type = this.#typeMeant(runKey, named)
     const key = heldKey(type, runKey)
     this.#checkOpen()
     const lease = this.#granted.meantBy(key, runKey, 'report()')
@@ -186,13 +188,19 @@ class EmbeddedHoldfast implements Holdfast {
 
   async completeRun(runKey: string, completion: Completion = {}): Promise<PublicRun | null> {
     const checked = checkCompletion('completeRun', completion)
-    const { type } = checked
+    const type = this.#typeMeant(runKey, checked.type)
     const key = heldKey(type, runKey)
     this.#checkOpen()
     const lease = this.#granted.meantBy(key, runKey, 'complete()')
     if (lease !== undefined) return await this.#complete(key, lease, checked)
     if (this.#granted.endUnclaimed(key)) return null
     throw notHeld('completeRun', { runKey, type }, this.#granted.typesOf(runKey))
+  }
+
+  /** The type that the caller names, else the only one that the run key was claimed with here. */
+  #typeMeant(runKey: string, named: string | undefined): string {
+    const [claimed, ...others] = this.#granted.typesOf(runKey)
+    return named ?? (claimed !== undefined && others.length === 0 ? claimed : 'review')
   }
 
   async purgeOldRuns(retentionDays: number = retentionDaysDefault): Promise<number> {

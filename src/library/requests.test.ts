@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { describe, expect, test, vi } from 'vitest'
 import { InvalidInputError } from '../errors.ts'
 import { openHoldfast } from './open-holdfast.ts'
-import { checkClaim, checkCompletion, type Completion, type RunClaim } from './requests.ts'
+import { checkClaim, checkCompletion, checkOutput } from './requests.ts'
+import type { Completion, Output, RunClaim } from './requests.ts'
 
 const refusalOf = (check: () => unknown): InvalidInputError => {
   try {
@@ -23,7 +24,7 @@ describe('a claim that is wrong', () => {
     const refusal = refusalOf(() => checkClaim(given as unknown as RunClaim))
     expect(refusal.message).toBe(
       'checkAndClaimRun: prNumber must be a positive whole number; headSha is required; ' +
-        'head_sha is not known here; did you mean headSha?',
+        'head_sha is not a known field. Did you mean "headSha"?',
     )
     expect(refusal.field).toBe('prNumber')
   })
@@ -93,12 +94,9 @@ describe('an option that does not exist', () => {
   const config = { databaseUrl: 'sqlite::memory:' }
 
   test.each([
-    [{ onStoreErorr: 'open' }, 'onStoreErorr is not known here; did you mean onStoreError?'],
-    [{ githb: { token: 'x' } }, 'githb is not known here; did you mean github?'],
-    [
-      { github: { tokn: 'x' } },
-      'github has the unknown field "tokn"; the nearest right one is token',
-    ],
+    [{ onStoreErorr: 'open' }, 'onStoreErorr is not a known field. Did you mean "onStoreError"?'],
+    [{ githb: { token: 'x' } }, 'githb is not a known field. Did you mean "github"?'],
+    [{ github: { tokn: 'x' } }, 'github has the unknown field "tokn". Did you mean "token"?'],
   ])('of openHoldfast is refused: %j', async (options, told) => {
     await expect(openHoldfast(config, options as object)).rejects.toThrow(`openHoldfast: ${told}`)
   })
@@ -108,21 +106,21 @@ describe('an option that does not exist', () => {
     const whole = { ...claim, headSha: 'a'.repeat(40), eventAt: new Date(0) }
     const options: object = { onStoreEror: 'open' }
     await expect(holdfast.checkAndClaimRun(whole, options)).rejects.toThrow(
-      'checkAndClaimRun: onStoreEror is not known here; did you mean onStoreError?',
+      'checkAndClaimRun: onStoreEror is not a known field. Did you mean "onStoreError"?',
     )
     const gate = await holdfast.checkAndClaimRun(whole)
     const refusals = [
-      ['complete', () => gate.complete({ sumary: 'x' } as Completion), 'did you mean summary?'],
+      ['complete', () => gate.complete({ sumary: 'x' } as Completion), 'Did you mean "summary"?'],
       [
         'report',
         () => holdfast.reportRunStatus(gate.runKey, 'x', { tpye: 'a' } as object),
-        'type?',
+        '"type"?',
       ],
-      ['publish', () => gate.publish('a', { chanel: 'github-label' } as never), 'channel?'],
+      ['publish', () => gate.publish('a', { chanel: 'github-label' } as never), '"channel"?'],
       [
         'publish of a channel',
         () => gate.publish('a', { channel: 'github-comment', bdoy: 'x' } as never),
-        'publish: body is required; bdoy is not known here; did you mean body?',
+        'publish: body is required; bdoy is not a known field. Did you mean "body"?',
       ],
       ['publish nothing', () => gate.publish('a', undefined as never), 'publish: the argument'],
       [
@@ -169,4 +167,33 @@ test('without a configuration all is as by default, and no config file is read',
     cwd.mockRestore()
     rmSync(folder, { recursive: true })
   }
+})
+
+describe('what a run publishes', () => {
+  const status = { channel: 'github-status', context: 'ci', state: 'success' } as const
+  const url = 'https://ci.example/1'
+
+  test('is spelt in camelCase, also in a list, and handed on as over HTTP', () => {
+    expect(checkOutput('a', { ...status, targetUrl: url })).toMatchObject({ target_url: url })
+    const comments = [{ path: 'a.ts', line: 3, startLine: 1, body: 'Hm.' }]
+    const review = { channel: 'github-review', body: 'x', comments } as const
+    expect(checkOutput('b', review)).toMatchObject({ comments: [{ start_line: 1 }] })
+  })
+
+  test.each([
+    [{ ...status, targetUrl: 'ftp://a' }, 'targetUrl', 'must be an http or https URL'],
+    [{ ...status, targetUr: url }, 'targetUr', 'is not a known field. Did you mean "targetUrl"?'],
+    [
+      {
+        channel: 'github-review',
+        body: 'x',
+        comments: [{ path: 'a', line: 3, startLine: 5, body: 'y' }],
+      },
+      'comments.0.startLine',
+      'must be before line; leave it out for a single line',
+    ],
+  ])('is refused in the same spelling: %j', (output, field, told) => {
+    const refusal = refusalOf(() => checkOutput('a', output as Output))
+    expect(refusal).toMatchObject({ field, message: `gate.publish: ${field} ${told}` })
+  })
 })

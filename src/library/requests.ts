@@ -1,6 +1,6 @@
 /** What callers of the library say, checked by the same fields as every other door. */
 import { z } from 'zod'
-import { givenContents } from '../channels/contents.ts'
+import { givenContents, lineComment } from '../channels/contents.ts'
 import { githubChannels, type ChannelName } from '../channels/github-channels.ts'
 import { readPullRequestKey } from '../domain/pair.ts'
 import { outcomes, verdicts } from '../domain/run.ts'
@@ -47,14 +47,14 @@ const completionSchema = z.strictObject({
   targetUrl: field.httpUrl.optional(),
   result: field.anyJson.optional(),
   error: z.strictObject({ code: field.errorCode, text: field.text(20_000) }).optional(),
-  /** Default: `review`. */
-  type: field.runType.default('review'),
+  /** Default: the type that was claimed. */
+  type: field.runType.optional(),
 })
 
 const reportSchema = z.strictObject({
   status: statusText,
-  /** Default: `review`. */
-  type: field.runType.default('review'),
+  /** Default: the type that was claimed. */
+  type: field.runType.optional(),
 })
 
 const gateOptionsSchema = z.strictObject({ onStoreError: z.enum(['open', 'closed']).optional() })
@@ -123,17 +123,56 @@ export function checkOutputKey(
   throw new InvalidInputError('invalid_value', 'runKey', message, { hint })
 }
 
-/** What a run publishes of its own, by channel; the fields are those of the HTTP API. */
+/** What a run publishes of its own, by channel: the fields of the HTTP API, in camelCase. */
 export type Output = {
-  readonly [C in ChannelName]: { readonly channel: C } & z.input<(typeof givenContents)[C]>
+  readonly [C in ChannelName]: { readonly channel: C } & CamelCase<
+    z.input<(typeof givenContents)[C]>
+  >
 }[ChannelName]
+
+type CamelName<K> = K extends `${infer First}_${infer More}`
+  ? `${First}${Capitalize<CamelName<More>>}`
+  : K
+
+type CamelCase<T> = T extends readonly (infer Item)[]
+  ? readonly CamelCase<Item>[]
+  : T extends object
+    ? { readonly [K in keyof T as CamelName<K>]: CamelCase<T[K]> }
+    : T
+
+/** The fields that the wire spells otherwise, by their name here. */
+const wireNames: ReadonlyMap<string, string> = new Map(
+  [...contentFields, ...fieldsAt(lineComment, [])]
+    .filter((name) => name.includes('_'))
+    .map((name) => [camelName(name), name]),
+)
+
+export function camelName(name: string): string {
+  return name.replaceAll(/_([a-z])/g, (_all, letter: string) => letter.toUpperCase())
+}
+
+/** Content in the spelling of the wire. What is no field of any channel stays as it was given. */
+function asOnTheWire(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(asOnTheWire)
+  if (typeof value !== 'object' || value === null) return value
+  const entries = Object.entries(value)
+  return Object.fromEntries(
+    entries.map(([name, inner]) => [wireNames.get(name) ?? name, asOnTheWire(inner)]),
+  )
+}
+
+/** A refusal in the spelling of the caller. */
+function asGiven(text: string): string {
+  return [...wireNames].reduce((told, [given, wire]) => told.replaceAll(wire, given), text)
+}
 
 export function checkOutput(name: string, output: Output): OwnDeliveryBody {
   const call = 'gate.publish'
   check(call, outputNameSchema, { name })
-  const given = (output as Output | undefined)?.channel ?? ''
-  if (!Object.hasOwn(givenContents, given)) check(call, outputSchema, output)
-  const { channel, ...content } = output
+  const named = (output as Output | undefined)?.channel ?? ''
+  if (!Object.hasOwn(givenContents, named)) check(call, outputSchema, asOnTheWire(output))
+  const { channel, ...given } = output
+  const content = asOnTheWire(given) as object
   const checked = check(call, givenContents[channel], content, 'invalid_content')
   return { ...checked, channel } as OwnDeliveryBody
 }
@@ -146,7 +185,7 @@ export function checkReport(
   return check(call, reportSchema, { ...check(call, typeSchema, of), status })
 }
 
-/** All that is wrong at once, so that a caller mends it in one go; `field` is the first. */
+/** All that is wrong at once, so that a caller fixes it in one go; `field` is the first. */
 function check<T extends z.ZodType>(
   call: string,
   schema: T,
@@ -156,8 +195,8 @@ function check<T extends z.ZodType>(
   const parsed = schema.safeParse(value)
   if (parsed.success) return parsed.data
   const found = findingsOf(schema, parsed.error.issues, value).map(({ path, message }) => ({
-    field: path.map(String).join('.') || 'the argument',
-    message,
+    field: asGiven(path.map(String).join('.')) || 'the argument',
+    message: asGiven(message),
   }))
   const told = clauses(found.map(({ field, message }) => `${field} ${message}`))
   throw new InvalidInputError(code, found[0]?.field ?? '', `${call}: ${told}`)

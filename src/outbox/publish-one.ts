@@ -118,7 +118,7 @@ async function prepareNow(
     if (error instanceof InvalidInputError) {
       return { what: 'invalid', trouble: { code: error.code, text: error.message } }
     }
-    log.error({ err: error, delivery_id: delivery.id }, 'a delivery could not be prepared')
+    log.error({ err: error, delivery_id: delivery.id }, 'Could not prepare a delivery')
     const { trouble } = brokenOff(error)
     if (error instanceof StoreUnavailableError || error instanceof StoreContendedError) {
       return { what: 'look_failed', trouble, after: null, permanent: false }

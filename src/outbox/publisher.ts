@@ -104,7 +104,7 @@ class StorePublisher implements Publisher {
       this.#found = leased.length > 0
       return waited && !this.#found ? await this.#nothingForMs() : pollMs
     } catch (error) {
-      log.error({ err: error }, 'could not look for what has to be published')
+      log.error({ err: error }, 'Could not read which deliveries are due; trying again')
       return errorPauseMs
     }
   }
@@ -126,7 +126,10 @@ class StorePublisher implements Publisher {
     const done = publishOne(parts, leased, { sendBy, lookBy })
       .catch((error: unknown) => {
         const told = { err: error, delivery_id: leased.delivery.id }
-        this.#options.log.error(told, 'a delivery broke off; it is due again with its lease')
+        this.#options.log.error(
+          told,
+          'Publishing a delivery was interrupted; it is tried again when its lease ends',
+        )
       })
       .then(() => {
         this.#inHand.delete(done)

@@ -46,7 +46,7 @@ export async function record(
 ): Promise<void> {
   const result = await store.outbox.record(hold, finding)
   const told = { delivery_id: delivery.id, found: finding.what, result }
-  log.debug(told, 'looked after a delivery')
+  log.debug(told, 'Checked a delivery on GitHub')
 }
 
 export function toStoreTime({ store, clock }: PublishingParts) {

@@ -57,7 +57,7 @@ it('closes what was forgotten, bite after bite', async () => {
   forgotten = 250
   await reconciler().kick()
   expect(forgotten).toBe(0)
-  expect(lines).toEqual(['warn closed what ended runs had left announced on GitHub'])
+  expect(lines).toEqual(['warn Closed what ended runs still showed as in progress on GitHub'])
 })
 
 it('goes on closing what ended runs had too much of, without a word', async () => {
@@ -91,11 +91,12 @@ it('tells once of what waits too long, of what was given up, and that it is over
   await passes()
   backlog = nothing
   await passes()
-  const remedy = '; holdfast doctor says how to mend it'
+  const remedy = '. To see how to fix it: holdfast doctor'
+  const attention = 'warn Publishing needs attention'
   expect(lines).toEqual([
-    `warn something waits too long to be published${remedy}`,
-    `warn something waits too long to be published, 2 deliveries were given up${remedy}`,
-    'info nothing waits too long to be published any more',
+    `${attention}: deliveries have waited too long${remedy}`,
+    `${attention}: deliveries have waited too long, 2 deliveries failed${remedy}`,
+    'info Publishing is no longer behind',
   ])
 })
 
@@ -110,7 +111,7 @@ it('goes on after a pass that failed', async () => {
   backlog = { ...nothing, failed: 1 }
   await loop.kick()
   expect(lines.map((line) => line.slice(0, 24))).toEqual([
-    'error could not reconcil',
-    'warn 1 delivery was give',
+    'error Could not check fo',
+    'warn Publishing needs at',
   ])
 })

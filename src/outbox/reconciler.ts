@@ -38,7 +38,7 @@ export function createReconciler({ store, scheduler, log }: ReconcilerOptions): 
       runs += closed
       if (closed < biteMax) break
     }
-    if (runs > 0) log.warn({ runs }, 'closed what ended runs had left announced on GitHub')
+    if (runs > 0) log.warn({ runs }, 'Closed what ended runs still showed as in progress on GitHub')
   }
 
   /** What is left after these bites is for the next pass. */
@@ -54,7 +54,7 @@ export function createReconciler({ store, scheduler, log }: ReconcilerOptions): 
     if (found === told) return
     told = found
     if (found === noTrouble) {
-      log.info({}, 'nothing waits too long to be published any more')
+      log.info({}, 'Publishing is no longer behind')
       return
     }
     const { open, oldestAt, failed, unreported, unreportedCount } = backlog
@@ -65,7 +65,7 @@ export function createReconciler({ store, scheduler, log }: ReconcilerOptions): 
       unreported_runs: unreportedCount,
       oldest_unreported: unreported.map(({ runId, deliveryId }) => ({ runId, deliveryId })),
     }
-    log.warn(about, `${found}; holdfast doctor says how to mend it`)
+    log.warn(about, `Publishing needs attention: ${found}. To see how to fix it: holdfast doctor`)
   }
 
   return backgroundLoop({
@@ -76,7 +76,8 @@ export function createReconciler({ store, scheduler, log }: ReconcilerOptions): 
       await closeRest()
       await tellTrouble()
     },
-    onError: (error) => log.error({ err: error }, 'could not reconcile what is to be published'),
+    onError: (error) =>
+      log.error({ err: error }, 'Could not check for overdue deliveries; trying again'),
   })
 }
 
@@ -87,10 +88,8 @@ function troubleIn({ oldestAt, failed, unreported }: OutboxBacklog, now: number)
   const isOld = oldestAt !== null && now - oldestAt > longMs
   const late = unreported.filter(({ since }) => now - since > longMs).length
   return [
-    ...(isOld ? ['something waits too long to be published'] : []),
-    ...(failed > 0
-      ? [`${failed === 1 ? '1 delivery was' : `${failed} deliveries were`} given up`]
-      : []),
-    ...(late > 0 ? ['runs have ended that GitHub still shows at work'] : []),
+    ...(isOld ? ['deliveries have waited too long'] : []),
+    ...(failed > 0 ? [`${failed === 1 ? '1 delivery' : `${failed} deliveries`} failed`] : []),
+    ...(late > 0 ? ['GitHub still shows ended runs as in progress'] : []),
   ].join(', ')
 }

@@ -181,7 +181,7 @@ function logOutcome(
 ): void {
   const { id, channel, runId, name } = delivery
   const facts = { delivery_id: id, run_id: runId, channel, name, action, outcome: end.what }
-  if (end.what === 'sent') log.info(facts, 'published')
-  else if (end.what === 'permanent') log.warn({ ...facts, ...end.trouble }, 'could not publish')
-  else log.info({ ...facts, ...('trouble' in end && end.trouble) }, 'not published yet')
+  if (end.what === 'sent') log.info(facts, 'Published')
+  else if (end.what === 'permanent') log.warn({ ...facts, ...end.trouble }, 'Could not publish')
+  else log.info({ ...facts, ...('trouble' in end && end.trouble) }, 'Not published yet')
 }

@@ -94,7 +94,10 @@ class StoreRuns implements RunsService {
               this.#bell.ring(run.type)
             },
             onError: (error, run) =>
-              log.warn({ err: error, run_id: run.id }, 'could not ask which head is the head'),
+              log.warn(
+                { err: error, run_id: run.id },
+                'Could not ask GitHub which commit is the newest head',
+              ),
           })
   }
 

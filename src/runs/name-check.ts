@@ -92,7 +92,7 @@ export class NameCheck {
     } catch (error) {
       if (error instanceof StoreUnavailableError || error instanceof StoreContendedError)
         throw error
-      log.warn({ err: error, repo: name }, 'could not ask GitHub which repository has a name')
+      log.warn({ err: error, repo: name }, 'Could not ask GitHub which repository has this name')
       return null
     }
   }

@@ -21,6 +21,6 @@ export function createPulse({ store, scheduler, log }: PulseOptions): Background
     scheduler,
     everyMs,
     pass: () => store.upkeep.beat(),
-    onError: (error) => log.warn({ err: error }, 'the store did not answer a beat'),
+    onError: (error) => log.warn({ err: error }, 'The database does not answer; trying again'),
   })
 }

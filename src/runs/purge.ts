@@ -60,8 +60,9 @@ export function createPurger({ store, scheduler, log, retention }: PurgerOptions
     everyMs: hourMs,
     pass: async () => {
       const runs = await purgeAll(store, purgeLimits(retention), 'purge')
-      if (runs > 0) log.info({ runs }, 'purged runs past their retention')
+      if (runs > 0) log.info({ runs }, 'Removed runs past their retention')
     },
-    onError: (error) => log.error({ err: error }, 'could not purge'),
+    onError: (error) =>
+      log.error({ err: error }, 'Could not remove runs past their retention; trying again'),
   })
 }

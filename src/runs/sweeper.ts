@@ -31,7 +31,10 @@ export function createSweeper(options: SweeperOptions): BackgroundLoop {
 
   async function sweepOne(runId: string): Promise<Run | null> {
     const run = await store.runs.sweep(runId)
-    if (run !== null) log.info({ run_id: runId, state: run.state, code: run.errorCode }, 'swept')
+    if (run !== null) {
+      const about = { run_id: runId, state: run.state, code: run.errorCode }
+      log.info(about, 'Ended or released a run without an active worker')
+    }
     return run
   }
 
@@ -54,7 +57,10 @@ export function createSweeper(options: SweeperOptions): BackgroundLoop {
           return
         }
         failing.add(due[i] ?? '')
-        log.error({ err: result.reason as unknown, run_id: due[i] }, 'could not sweep a run')
+        log.error(
+          { err: result.reason as unknown, run_id: due[i] },
+          'Could not check a run without an active worker',
+        )
       })
       if (swept.length > 0) options.onSwept(swept)
       if (due.length < biteMax) return
@@ -65,6 +71,7 @@ export function createSweeper(options: SweeperOptions): BackgroundLoop {
     scheduler,
     everyMs,
     pass,
-    onError: (error) => log.error({ err: error }, 'the sweeper could not finish a pass'),
+    onError: (error) =>
+      log.error({ err: error }, 'Could not check for runs without an active worker; trying again'),
   })
 }

@@ -48,16 +48,16 @@ describe('what it says', () => {
     ['42', 'the default export is 42 but must be an object'],
     ['null', 'the default export is null but must be an object'],
     ['[]', 'the default export is a list but must be an object'],
-    ['{ prot: 1 }', 'the default export has the unknown key "prot"; the nearest right one is port'],
+    ['{ prot: 1 }', 'the default export has the unknown key "prot". Did you mean "port"?'],
     [
       "{ adminToken: 'hunter2' }",
-      'the default export sets adminToken, a secret that belongs in the environment: ' +
+      'the default export sets adminToken, a secret. Set it in the environment instead: ' +
         'HOLDFAST_ADMIN_TOKEN or HOLDFAST_ADMIN_TOKEN_FILE',
     ],
     ['{ runs: [] }', 'runs is a list but must be an object'],
     [
       '{ runs: { Review: {} } }',
-      'runs.Review is no name for a run type: it must be a lower-case letter, then',
+      'runs.Review is not a valid name for a run type. Use a lower-case letter, then',
     ],
     ['{ runs: { review: 1 } }', 'runs.review is 1 but must be an object'],
     [
@@ -65,8 +65,18 @@ describe('what it says', () => {
       'runs.review.onNewer is "x" but must be one of supersede, queue, skip',
     ],
     [
+      "{ runs: { review: { onNewer: 'supercede' } } }",
+      'runs.review.onNewer is "supercede" but must be one of supersede, queue, skip. ' +
+        'Did you mean "supersede"?',
+    ],
+    [
+      "{ runs: { review: { publish: { channels: ['github-coment'] } } } }",
+      'runs.review.publish.channels[0] is "github-coment" but must be one of github-comment, ' +
+        'github-status, github-check, github-label, github-review. Did you mean "github-comment"?',
+    ],
+    [
       '{ runs: { review: { timeout: 1 } } }',
-      'runs.review has the unknown key "timeout"; the nearest right one is timeoutMs',
+      'runs.review has the unknown key "timeout". Did you mean "timeoutMs"?',
     ],
     [
       '{ runs: { review: { timeoutMs: 1.5 } } }',
@@ -91,32 +101,41 @@ describe('what it says', () => {
       '{ runs: { review: { on: { push: [1] } } } }',
       'runs.review.on.push[0] is 1 but must be a text',
     ],
-    ["{ runs: { review: { on: { 'a b': [] } } } }", 'runs.review.on.a b is no GitHub event name'],
+    ["{ runs: { review: { on: { 'a b': [] } } } }", 'runs.review.on.a b is not a GitHub event'],
     [
       "{ runs: { review: { on: { pull_requests: ['opened'] } } } }",
-      'runs.review.on.pull_requests is no event that starts runs; the nearest right one is ' +
-        'pull_request',
+      'runs.review.on.pull_requests is not a GitHub event. Did you mean "pull_request"?',
+    ],
+    [
+      "{ runs: { review: { on: { deploys: ['opened'] } } } }",
+      'runs.review.on.deploys is not a GitHub event. Events that start runs: check_run,',
     ],
     [
       "{ runs: { review: { on: { pull_request: ['opened', 'sync'] } } } }",
-      'runs.review.on.pull_request[1] "sync" is no action of pull_request; known are assigned,',
+      'runs.review.on.pull_request[1] "sync" is not an action of pull_request. Actions: assigned,',
     ],
     [
       "{ runs: { review: { rerunOn: { pull_request: ['open'] } } } }",
-      'runs.review.rerunOn.pull_request[0] "open" is no action of pull_request; the nearest ' +
-        'right one is opened',
+      'runs.review.rerunOn.pull_request[0] "open" is not an action of pull_request. Did you mean ' +
+        '"opened"?',
+    ],
+    [
+      "{ runs: { review: { on: { pull_request: ['openend'] } } } }",
+      'runs.review.on.pull_request[0] "openend" is not an action of pull_request. Did you mean ' +
+        '"opened"?',
     ],
     [
       "{ runs: { review: { on: { issues: ['opened'] } } } }",
-      'runs.review.on.issues is not supported in this version: only pull requests, checks and',
+      'runs.review.on.issues cannot start a run in this version. Events that start runs: ',
     ],
     [
       "{ runs: { review: { on: { release: ['published'] } } } }",
-      'runs.review.on.release is no event that starts runs; known are check_run, check_suite,',
+      'runs.review.on.release cannot start a run in this version. Events that start runs: ',
     ],
     [
       "{ runs: { review: { on: { push: ['created'] } } } }",
-      'runs.review.on.push[0] "created" has no actions on GitHub; write an empty list: push: []',
+      'runs.review.on.push[0] "created" is not an action of push, which has none. Write an empty ' +
+        'list: push: []',
     ],
     [
       '{ channels: { slack: {} } }',
@@ -124,11 +143,11 @@ describe('what it says', () => {
     ],
     [
       '{ channels: { github_status: {} } }',
-      'channels has the unknown key "github_status"; the nearest right one is github-status',
+      'channels has the unknown key "github_status". Did you mean "github-status"?',
     ],
     [
       '{ webhookSecret: 1 }',
-      'the default export has the unknown key "webhookSecret"; known are host, port,',
+      'the default export has the unknown key "webhookSecret". Known keys: host, port,',
     ],
     ["{ runs: { review: { run: 'local' } } }", `runs.review.run is "local" but must be 'remote'`],
     [
@@ -162,7 +181,7 @@ describe('what it says', () => {
       "{ runs: { review: { status: { context: '' } } } }",
       'runs.review.status.context is "" but must be',
     ],
-    ["{ channels: { 'a b': {} } }", 'channels has the unknown key "a b"; known are github-'],
+    ["{ channels: { 'a b': {} } }", 'channels has the unknown key "a b". Known keys: github-'],
     [
       '{ retention: { inboxDays: 3 } }',
       'retention.inboxDays is 3 but must be a whole number from 4',
@@ -189,7 +208,7 @@ describe('what it says', () => {
   ])('two run types may not share a context: %s', async (types) => {
     const { message } = await errorOf(loadText(`export default { runs: { ${types} } }`))
     expect(message).toContain('runs.b.status.context is')
-    expect(message).toContain('which runs.a has as well')
+    expect(message).toContain('which runs.a has too')
   })
 })
 
@@ -216,17 +235,17 @@ describe('all that is wrong is told at once', () => {
     'leaseMs',
     'retention.inboxDays is 3',
     'retention.finishedDays is 0',
-    'runs.Wrong is no name for a run type',
+    'runs.Wrong is not a valid name for a run type',
     'runs.Wrong.attempts is 0',
     'runs.a.onNewer is "x"',
     'runs.a.attempts is 0',
-    'runs.a.on.pushes is no event',
-    'runs.a.on.pull_request[0] "open" is no action',
+    'runs.a.on.pushes is not a GitHub event',
+    'runs.a.on.pull_request[0] "open" is not an action',
     'runs.a.on.pull_request[1] is 1',
     'runs.a.on.push is "x"',
     'runs.b.status has the unknown key "chekc"',
-    'runs.b.status.context is "holdfast/a", which runs.a has as well',
-    'runs.c.publish.contexts has "holdfast/own", which is kept',
+    'runs.b.status.context is "holdfast/a", which runs.a has too',
+    'runs.c.publish.contexts has "holdfast/own", which is reserved',
     'runs.c.publish.contexts[1] is 5',
     'runs.c.publish.labels is "x"',
     'runs.d is 5',

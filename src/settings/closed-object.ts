@@ -1,9 +1,9 @@
 /**
- * Objects of the config file that know all their keys: an unknown one is an error that names the
- * nearest right one, and so is a key that exists but may only come from the environment.
+ * Objects of the config file that know all their keys. An unknown key is an error with a
+ * suggestion, and so is a key that exists but may only come from the environment.
  */
 import { z } from 'zod'
-import { meantWords } from './nearest.ts'
+import { didYouMeanOrAll } from '../validation/nearest.ts'
 
 /**
  * `elsewhere` says for keys that are not allowed here where they belong. The message has a line for
@@ -29,5 +29,5 @@ function unknownKey(
 ): string {
   const place = elsewhere.get(key)
   if (place !== undefined) return place
-  return `has the unknown key ${JSON.stringify(key)}; ${meantWords(key, known)}`
+  return `has the unknown key ${JSON.stringify(key)}. ${didYouMeanOrAll(key, known, 'Known keys')}`
 }

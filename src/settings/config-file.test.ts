@@ -43,7 +43,7 @@ describe('the file', () => {
 
   test.each([
     ['missing.ts', 'does not exist'],
-    ['.', 'is no file'],
+    ['.', 'is not a file'],
     ['other.ts/holdfast.config.ts', 'cannot be read (ENOTDIR)'],
   ])('named %s is refused because it %s', async (name, why) => {
     writeFileSync(join(cwd, 'other.ts'), '')
@@ -53,12 +53,12 @@ describe('the file', () => {
 
   test('may not be a folder', async () => {
     mkdirSync(path)
-    expect((await errorOf(load())).message).toContain('is no file')
+    expect((await errorOf(load())).message).toContain('is not a file')
   })
 
   test.each([
     ["throw new Error('no database here')", 'Error: no database here'],
-    ["throw 'text'", 'it threw no error'],
+    ["throw 'text'", 'it threw something that is not an Error'],
     ['export default {', ''],
     ["import 'not-a-package-of-anybody'", 'not-a-package-of-anybody'],
   ])('that says %j could not be run', async (text, why) => {
@@ -251,6 +251,6 @@ describe('what runs may publish', () => {
     const types = `a: { publish: ${publish} }, b: { status: { context: 'acme/b' } }`
     const { message } = await errorOf(loadText(`export default { runs: { ${types} } }`))
     expect(message).toContain('runs.a.publish.contexts has')
-    expect(message).toContain('kept for the result of a run type')
+    expect(message).toContain('reserved for the result of a run type')
   })
 })

@@ -1,12 +1,12 @@
 /**
  * Finds, runs and checks the config file. It is the user's program: it may throw, export the wrong
- * thing or be misspelt, and each of that is told with the file's path. What is wrong is handed
- * back, so that it is told together with what is wrong elsewhere.
+ * thing or have a misspelt name, and each problem names the file. Problems are returned, so that
+ * they are reported together with those of other sources.
  */
 import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { checkConfig, type CheckedConfig } from './check-config.ts'
-import { importConfig, importFailure } from './import-config.ts'
+import { importConfig } from './import-config.ts'
 import { SettingsError } from './settings-error.ts'
 
 /** The names that are looked for; only one of them may be there. */
@@ -38,7 +38,7 @@ async function findFile(cwd: string): Promise<string | null> {
   }
   if (found.length > 1) {
     throw new SettingsError([
-      `${found.join(' and ')} are both in ${cwd}; remove one of them, or name the right one with ` +
+      `Both ${found.join(' and ')} are in ${cwd}. Remove one of them, or name the right one with ` +
         '--config',
     ])
   }
@@ -48,7 +48,7 @@ async function findFile(cwd: string): Promise<string | null> {
 async function isFile(path: string, required: boolean): Promise<boolean> {
   try {
     if ((await stat(path)).isFile()) return true
-    throw new SettingsError([`The config file ${path} is no file`])
+    throw new SettingsError([`The config file ${path} is not a file`])
   } catch (error) {
     if (error instanceof SettingsError) throw error
     const code = (error as NodeJS.ErrnoException).code
@@ -59,14 +59,10 @@ async function isFile(path: string, required: boolean): Promise<boolean> {
 }
 
 async function importDefault(path: string): Promise<unknown> {
-  const module = await importConfig(path).catch((error: unknown) => {
-    throw new SettingsError([
-      `The config file ${path} could not be run: ${importFailure(error, path)}`,
-    ])
-  })
+  const module = await importConfig(path)
   if (module.default === undefined) {
     throw new SettingsError([`The config file ${path} has no default export`], {
-      hint: 'It has to say: export default defineConfig({ ... })',
+      hint: 'Write: export default defineConfig({ ... })',
     })
   }
   return module.default

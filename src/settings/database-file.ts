@@ -32,14 +32,14 @@ async function unsafeFile(path: string, checksModes: boolean): Promise<UnsafeFil
   const found = await orNull(lstat(path))
   if (found?.isSymbolicLink() === true) {
     return {
-      told: `${path} is a symbolic link, which is not followed`,
-      remedy: 'Put the file itself there, or name the place the link leads to.',
+      told: `${path} is a symbolic link. For safety it is not followed`,
+      remedy: 'Put the file itself there, or set the path that the link leads to.',
     }
   }
   if (found === null || !checksModes || (found.mode & 0o077) === 0) return null
   return {
     told: `${path} has mode ${modeText(found.mode)}, so other users of this machine can open it`,
-    remedy: `Close it: chmod 600 ${path}`,
+    remedy: `Run: chmod 600 ${path}`,
   }
 }
 
@@ -49,9 +49,9 @@ async function openFolder(folder: string): Promise<UnsafeFile | null> {
   if (found === null || (found.mode & 0o022) === 0) return null
   return {
     told:
-      `The database's folder ${folder} has mode ${modeText(found.mode)}, so other users of this ` +
-      'machine can put files there that the database would use',
-    remedy: `Close it: chmod go-w ${folder}. Or keep the database in a folder of its own.`,
+      `The folder of the database, ${folder}, has mode ${modeText(found.mode)}, so other users ` +
+      'of this machine can put files there that the database would use',
+    remedy: `Run: chmod go-w ${folder}. Or put the database in a folder of its own.`,
   }
 }
 

@@ -16,10 +16,15 @@ describe('names', () => {
     ['HOLDFAST_LEASE', 'HOLDFAST_LEASE_MS'],
     ['HOLDFAST_PORT_FILE', 'HOLDFAST_PORT'],
     ['HOLDFAST_ADMIN_TOKN_FILE', 'HOLDFAST_ADMIN_TOKEN_FILE'],
-    ['HOLDFAST_', 'HOLDFAST_HOST'],
   ])('the unknown %s is answered with %s', (wrong, right) => {
     expect(read({ [wrong]: 'secret-value' }).problems).toEqual([
-      `${wrong} in the environment is no setting; the nearest right one is ${right}`,
+      `Unknown setting ${wrong} in the environment. Did you mean "${right}"?`,
+    ])
+  })
+
+  test('one that is near to none is answered with where they are listed', () => {
+    expect(read({ HOLDFAST_TEST: 'x' }).problems).toEqual([
+      'Unknown setting HOLDFAST_TEST in the environment. docs/reference/settings.md lists them all',
     ])
   })
 
@@ -58,10 +63,10 @@ describe('names', () => {
 describe('empty values', () => {
   test.each(['', '  '])('a HOLDFAST_ variable of %j is an error', (text) => {
     expect(read({ HOLDFAST_HOST: text }).problems).toEqual([
-      'HOLDFAST_HOST is empty; give it a value or unset it',
+      'HOLDFAST_HOST is empty. Give it a value or unset it',
     ])
     expect(read({ HOLDFAST_ADMIN_TOKEN_FILE: text }).problems).toEqual([
-      'HOLDFAST_ADMIN_TOKEN_FILE is empty; name a file or unset it',
+      'HOLDFAST_ADMIN_TOKEN_FILE is empty. Give it the path of a file or unset it',
     ])
   })
 
@@ -88,7 +93,7 @@ describe('secrets in files', () => {
     ['.', 'cannot be read (EISDIR)'],
   ])('the file %j is refused because it %s', (name, why) => {
     expect(read({ GITHUB_TOKEN_FILE: name }).problems).toEqual([
-      `GITHUB_TOKEN_FILE names ${join(folder, name)}, which ${why}`,
+      `GITHUB_TOKEN_FILE is ${join(folder, name)}, which ${why}`,
     ])
   })
 
@@ -98,7 +103,7 @@ describe('secrets in files', () => {
       HOLDFAST_ADMIN_TOKEN_FILE: 'token',
     })
     expect(problems).toEqual([
-      'HOLDFAST_ADMIN_TOKEN and HOLDFAST_ADMIN_TOKEN_FILE are both given; give only one of them',
+      'HOLDFAST_ADMIN_TOKEN and HOLDFAST_ADMIN_TOKEN_FILE are both set. Set only one of them',
     ])
   })
 

@@ -1,18 +1,18 @@
 /**
  * Settings from the environment. Names that begin with HOLDFAST_ are ours, so an unknown or empty
  * one is a mistake and an error; other names (GITHUB_TOKEN and the like) are shared with other
- * programs, so there an empty one counts as not set and unknown ones are none of our business.
+ * programs, so there an empty one counts as not set and unknown ones are not looked at.
  */
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { nearest } from './nearest.ts'
+import { didYouMean } from '../validation/nearest.ts'
 import { unavailableVariables } from './not-available.ts'
 import { hasFile } from './option.ts'
 import { optionEntries, type OptionKey } from './options.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** A text and where it came from, in words that finish "PORT, …, must be". */
+/** A text and where it came from, in words for brackets: "PORT (from the environment)". */
 export interface FoundText {
   readonly text: string
   readonly source: string
@@ -60,10 +60,11 @@ export function readVariable(
   const direct = givenText(env, name)
   const file = mayBeFile ? givenText(env, `${name}_FILE`) : null
   if (direct !== null && file !== null) {
-    return { problem: `${name} and ${name}_FILE are both given; give only one of them` }
+    return { problem: `${name} and ${name}_FILE are both set. Set only one of them` }
   }
-  if (direct === '') return { problem: `${name} is empty; give it a value or unset it` }
-  if (file === '') return { problem: `${name}_FILE is empty; name a file or unset it` }
+  if (direct === '') return { problem: `${name} is empty. Give it a value or unset it` }
+  if (file === '')
+    return { problem: `${name}_FILE is empty. Give it the path of a file or unset it` }
   if (direct !== null) return { found: { text: direct, source: 'from the environment' } }
   return file === null ? { found: null } : readSecretFile(`${name}_FILE`, resolve(cwd, file))
 }
@@ -81,9 +82,9 @@ function readSecretFile(name: string, path: string): VariableAnswer {
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code
     const why = code === 'ENOENT' ? 'does not exist' : `cannot be read (${String(code)})`
-    return { problem: `${name} names ${path}, which ${why}` }
+    return { problem: `${name} is ${path}, which ${why}` }
   }
-  if (text === '') return { problem: `${name} names ${path}, which is empty` }
+  if (text === '') return { problem: `${name} is ${path}, which is empty` }
   return { found: { text, source: `from the file ${path}` } }
 }
 
@@ -100,11 +101,10 @@ function unknownNames(env: Environment): string[] {
       if (instead !== undefined) {
         return `${name} is set, but this version does not support it: ${instead}. Unset it`
       }
-      const right = nearest(name, settingNames)
-      const meant =
-        right === null
-          ? 'docs/reference/settings.md lists all settings'
-          : `the nearest right one is ${right}`
-      return `${name} in the environment is no setting; ${meant}`
+      // Only secrets can be given as files.
+      const plain = name.replace(/_FILE$/, '')
+      const typed = settingNames.includes(plain) ? plain : name
+      const meant = didYouMean(typed, settingNames) || 'docs/reference/settings.md lists them all'
+      return `Unknown setting ${name} in the environment. ${meant}`
     })
 }

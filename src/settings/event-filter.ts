@@ -1,63 +1,42 @@
 /**
- * Which GitHub events and actions a run type can listen to. A misspelt one would never come, and
- * nobody would learn why nothing starts: it is refused when the configuration is loaded.
+ * Which GitHub events and actions a run type can listen to. A misspelt one would never arrive, and
+ * nobody would learn why nothing starts, so it is an error when the configuration is loaded.
  */
 import { z } from 'zod'
 import type { EventFilter } from '../config.ts'
-import { meantWords } from './nearest.ts'
+import { didYouMean, didYouMeanOrAll } from '../validation/nearest.ts'
+import { githubEvents } from './github-events.ts'
 
-/** GitHub's actions of each event that can start a run; none where the event has no action. */
-const actionsOf: Readonly<Record<string, readonly string[]>> = {
-  check_run: ['completed', 'created', 'requested_action', 'rerequested'],
-  check_suite: ['completed', 'requested', 'rerequested'],
-  issue_comment: ['created', 'deleted', 'edited', 'pinned', 'unpinned'],
-  pull_request: [
-    'assigned',
-    'auto_merge_disabled',
-    'auto_merge_enabled',
-    'closed',
-    'converted_to_draft',
-    'demilestoned',
-    'dequeued',
-    'edited',
-    'enqueued',
-    'labeled',
-    'locked',
-    'milestoned',
-    'opened',
-    'ready_for_review',
-    'reopened',
-    'review_request_removed',
-    'review_requested',
-    'synchronize',
-    'unassigned',
-    'unlabeled',
-    'unlocked',
-  ],
-  pull_request_review: ['dismissed', 'edited', 'submitted'],
-  pull_request_review_comment: ['created', 'deleted', 'edited'],
-  pull_request_review_thread: ['resolved', 'unresolved'],
-  push: [],
-}
+/** The events that can start a run. */
+const startingEvents = [
+  'check_run',
+  'check_suite',
+  'issue_comment',
+  'pull_request',
+  'pull_request_review',
+  'pull_request_review_comment',
+  'pull_request_review_thread',
+  'push',
+]
 
-const events = Object.keys(actionsOf)
 const eventName = /^[a-z0-9_]{1,64}$/
 
 /** The message, read after the path of the event; null when it is right. */
 function wrongEvent(name: string): string | null {
-  if (Object.hasOwn(actionsOf, name)) return null
-  if (name === 'issues') {
-    return 'is not supported in this version: only pull requests, checks and pushes start runs'
-  }
-  if (!eventName.test(name)) return 'is no GitHub event name'
-  return `is no event that starts runs; ${meantWords(name, events)}`
+  if (startingEvents.includes(name)) return null
+  const usable = `Events that start runs: ${startingEvents.join(', ')}`
+  if (Object.hasOwn(githubEvents, name)) return `cannot start a run in this version. ${usable}`
+  if (!eventName.test(name)) return 'is not a GitHub event'
+  return `is not a GitHub event. ${didYouMean(name, startingEvents) || usable}`
 }
 
 function wrongAction(event: string, action: string): string | null {
-  const actions = actionsOf[event] ?? []
+  const actions = githubEvents[event] ?? []
   if (actions.includes(action)) return null
-  if (actions.length === 0) return `has no actions on GitHub; write an empty list: ${event}: []`
-  return `is no action of ${event}; ${meantWords(action, actions)}`
+  if (actions.length === 0) {
+    return `is not an action of ${event}, which has none. Write an empty list: ${event}: []`
+  }
+  return `is not an action of ${event}. ${didYouMeanOrAll(action, actions, 'Actions')}`
 }
 
 /** Checked by hand: zod's own checks come first, and one that fails would hide the names. */
@@ -85,8 +64,8 @@ function wrongIn(event: string, actions: unknown): readonly Wrong[] {
   const inside = actions.flatMap((action: unknown, at) => {
     const message = typeof action === 'string' ? null : 'must be a text'
     const named = wrong === null && message === null ? wrongAction(event, String(action)) : null
-    const told = named === null ? message : `${JSON.stringify(action)} ${named}`
-    return told === null ? [] : [{ path: [event, at], message: told }]
+    const wrongText = named === null ? message : `${JSON.stringify(action)} ${named}`
+    return wrongText === null ? [] : [{ path: [event, at], message: wrongText }]
   })
   return [...own, ...inside]
 }

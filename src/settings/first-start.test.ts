@@ -134,7 +134,7 @@ describe('what an earlier start left', () => {
     const error: unknown = await start().catch((reason: unknown) => reason)
     expect(error).toBeInstanceOf(SetupError)
     expect((error as SetupError).message).toContain('admin-token is empty')
-    expect((error as SetupError).hint).toContain('Delete it to have a new one made')
+    expect((error as SetupError).hint).toContain('Delete it: then a new secret is made')
     expect(keptText('admin-token')).toBe(text)
   })
 
@@ -159,7 +159,7 @@ describe('what an earlier start left', () => {
     writeFileSync(dataDir, '')
     const error: unknown = await start().catch((reason: unknown) => reason)
     expect(error).toBeInstanceOf(SetupError)
-    expect((error as SetupError).message).toContain(`The data folder ${dataDir} could not be made`)
+    expect((error as SetupError).message).toContain(`Could not make the data folder ${dataDir}`)
     expect((error as SetupError).hint).toContain('HOLDFAST_DATA_DIR')
   })
 
@@ -183,7 +183,7 @@ describe('what an earlier start left', () => {
       const short = 'hunter2-hunter2'
       const error: unknown = await start({ [name]: short }).catch((reason: unknown) => reason)
       expect(error).toBeInstanceOf(SettingsError)
-      expect((error as SettingsError).message).toContain(`${name} has fewer than 16 characters`)
+      expect((error as SettingsError).message).toContain(`${name} is shorter than 16 characters`)
       expect((error as SettingsError).message).not.toContain(short)
       await start({ [name]: `${short}-` })
     },
@@ -261,14 +261,14 @@ describe('a database file', () => {
 
 describe('a folder that is not there', () => {
   test.each([
-    [{ HOLDFAST_DATA_DIR: '/proc/holdfast/data' }, 'The data folder /proc/holdfast/data'],
+    [{ HOLDFAST_DATA_DIR: '/proc/holdfast/data' }, 'the data folder /proc/holdfast/data'],
     [
       { HOLDFAST_DATABASE_URL: 'sqlite:/proc/holdfast/x.db' },
-      "The database's folder /proc/holdfast",
+      'the folder of the database, /proc/holdfast',
     ],
   ])('is refused at once, also where Node itself would try for ever (%o)', async (env, named) => {
     if (process.platform !== 'linux') return
-    await expect(start(env)).rejects.toThrow(`${named} could not be made`)
+    await expect(start(env)).rejects.toThrow(`Could not make ${named}`)
   })
 
   test('is made with its parents, for the owner alone', async () => {

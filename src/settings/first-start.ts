@@ -11,7 +11,8 @@ import { makeSecret } from '../secrets.ts'
 import { unsafeDatabaseFile } from './database-file.ts'
 import { keepSecret, markShown, type KeptSecret } from './kept-secret.ts'
 import { makeFolder } from './make-folder.ts'
-import { options, secretLengthMin } from './options.ts'
+import { secretLengthMin } from './options/limits.ts'
+import { options } from './options.ts'
 import { secretFileNames } from './secret-files.ts'
 import type { Settings } from './settings.ts'
 import { SettingsError } from './settings-error.ts'
@@ -77,7 +78,7 @@ export async function makeDatabaseFolder(settings: Settings): Promise<void> {
   if (database.path === ':memory:') return
   const folder = dirname(database.path)
   if (folder !== dataDir) {
-    await orRefuse(folder, `The database's folder ${folder}`, options.databaseUrl.env)
+    await orRefuse(folder, `the folder of the database, ${folder}`, options.databaseUrl.env)
   }
   const unsafe = await unsafeDatabaseFile(settings)
   if (unsafe !== null) throw new SetupError('database_file', unsafe.told, { hint: unsafe.remedy })
@@ -85,7 +86,7 @@ export async function makeDatabaseFolder(settings: Settings): Promise<void> {
 
 /** Only ours to read, also when it was there before: the database and secrets are in it. */
 async function makeDataFolder(path: string): Promise<void> {
-  await orRefuse(path, `The data folder ${path}`, options.dataDir.env)
+  await orRefuse(path, `the data folder ${path}`, options.dataDir.env)
   await refuseOpenFolder(path)
 }
 
@@ -93,8 +94,8 @@ async function orRefuse(path: string, named: string, setting: string): Promise<v
   try {
     await makeFolder(path)
   } catch (error) {
-    throw new SetupError('data_folder', `${named} could not be made: ${(error as Error).message}`, {
-      hint: `Make it for Holdfast's user, or choose another with ${setting}.`,
+    throw new SetupError('data_folder', `Could not make ${named}: ${(error as Error).message}`, {
+      hint: `Give the user of Holdfast access there, or choose another place with ${setting}.`,
       cause: error,
     })
   }
@@ -108,8 +109,8 @@ async function refuseOpenFolder(path: string): Promise<void> {
   throw new SetupError(
     'data_folder_open',
     `The data folder ${path} has mode 0${(mode & 0o777).toString(8)}, so other users of this ` +
-      'machine can look into it',
-    { hint: `Close it: chmod 700 ${path}. Replace its secrets if somebody may have read them.` },
+      'machine can read it',
+    { hint: `Run: chmod 700 ${path}. Replace its secrets if somebody may have read them.` },
   )
 }
 
@@ -121,15 +122,15 @@ function refuseWrongSecrets({ adminToken, githubWebhookSecrets, database }: Sett
     ...(githubWebhookSecrets.some(isShort) ? [options.githubWebhookSecrets.env] : []),
   ]
   const problems = [
-    ...(isMissing ? [`${options.adminToken.env} is required with PostgreSQL`] : []),
+    ...(isMissing ? [`${options.adminToken.env} is required with PostgreSQL, but not set`] : []),
     ...short.map(
-      (name) => `${name} has fewer than ${secretLengthMin} characters and can be guessed`,
+      (name) => `${name} is shorter than ${secretLengthMin} characters, so it can be guessed`,
     ),
   ]
   if (problems.length === 0) return
   throw new SettingsError(problems, {
     hint: isMissing
-      ? 'Every machine on one database needs the same: openssl rand -base64 32'
-      : 'Make a better one: openssl rand -base64 32',
+      ? 'Make one, and set it on every machine: openssl rand -base64 32'
+      : 'Make a longer one: openssl rand -base64 32',
   })
 }

@@ -46,8 +46,8 @@ export async function keepSecret(options: KeepSecretOptions): Promise<KeptSecret
     return { path, unshown: true, ...kept }
   } catch (error) {
     if (error instanceof SetupError) throw error
-    throw new SetupError('secret_file', `${path} could not be used: ${(error as Error).message}`, {
-      hint: `Give Holdfast's user access to ${options.folder}, or set ${options.setting}.`,
+    throw new SetupError('secret_file', `Could not use ${path}: ${(error as Error).message}`, {
+      hint: `Give the user of Holdfast access to ${options.folder}, or set ${options.setting}.`,
       cause: error,
     })
   }
@@ -93,9 +93,13 @@ async function openKept(path: string): Promise<FileHandle | null> {
   } catch (error) {
     if (isCode(error, 'ENOENT')) return null
     if (!isCode(error, 'ELOOP')) throw error
-    throw new SetupError('secret_file', `${path} is a symbolic link, which is not followed`, {
-      hint: 'Put the file itself there, or remove the link to have a new secret made.',
-    })
+    throw new SetupError(
+      'secret_file',
+      `${path} is a symbolic link. For safety it is not followed`,
+      {
+        hint: 'Put the file itself there, or remove the link: then a new secret is made.',
+      },
+    )
   }
 }
 
@@ -106,8 +110,8 @@ async function readSecret(
 ): Promise<Pick<KeptSecret, 'value' | 'warning'>> {
   const value = (await file.readFile('utf8')).trim()
   if (value === '') {
-    throw new SetupError('secret_file', `${path} is empty, so there is no secret in it`, {
-      hint: `Delete it to have a new one made, or set ${options.setting}.`,
+    throw new SetupError('secret_file', `${path} is empty, but must contain a secret`, {
+      hint: `Delete it: then a new secret is made. Or set ${options.setting}.`,
     })
   }
   return { value, warning: await closeToOthers(file, path) }
@@ -120,8 +124,8 @@ async function closeToOthers(file: FileHandle, path: string): Promise<string | n
   if ((mode & 0o077) === 0) return null
   await file.chmod(0o600)
   return (
-    `${path} had mode 0${mode.toString(8)}, so others could read the secret in it; ` +
-    'it has mode 0600 now. Replace the secret if others use this machine.'
+    `${path} had mode 0${mode.toString(8)}, so other users could read the secret in it. ` +
+    'It has mode 0600 now. Replace the secret if others use this machine.'
   )
 }
 

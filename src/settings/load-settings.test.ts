@@ -232,7 +232,7 @@ describe('other values', () => {
 
   test.each(['adminToken', 'prot', 'work'])('%s is no flag', async (key) => {
     const [problem] = await problemsOf({ flags: { [key]: 'hunter2' } })
-    expect(problem).toMatch(key === 'prot' ? /the nearest right one is --port/ : /known are --/)
+    expect(problem).toMatch(key === 'prot' ? /Did you mean "--port"\?/ : /Options: --/)
     expect(problem).not.toContain('hunter2')
   })
 })
@@ -259,10 +259,10 @@ describe('the mode', () => {
   })
 
   test.each([
-    [{ GITHUB_APP_ID: '12' }, 'GITHUB_APP_ID is given without GITHUB_PRIVATE_KEY'],
-    [{ GITHUB_PRIVATE_KEY: pem }, 'GITHUB_PRIVATE_KEY is given without GITHUB_APP_ID'],
+    [{ GITHUB_APP_ID: '12' }, 'GITHUB_APP_ID is set, but GITHUB_PRIVATE_KEY'],
+    [{ GITHUB_PRIVATE_KEY: pem }, 'GITHUB_PRIVATE_KEY is set, but GITHUB_APP_ID'],
   ])('half an App is an error (%o)', async (env, message) => {
-    expect(await problemsOf({ env })).toEqual([`${message}; a GitHub App needs both`])
+    expect(await problemsOf({ env })).toEqual([`${message} is not. A GitHub App needs both`])
   })
 
   test('a wrong App id is one problem, not two', async () => {

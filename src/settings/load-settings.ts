@@ -1,7 +1,7 @@
 /**
- * Puts the settings together: flag, then environment, then config file, then default. A value that
- * is given and wrong is an error wherever it stands, also when a stronger source overrides it, and
- * never gives way to a default. All problems are told at once.
+ * Puts the settings together: flag, then environment, then config file, then default. An invalid
+ * value is an error wherever it is, also when a stronger source overrides it, and is never replaced
+ * by a default. All problems are reported at once.
  */
 import { resolve } from 'node:path'
 import type { Config } from '../config.ts'
@@ -11,7 +11,7 @@ import { loadConfigFile, type LoadedConfig } from './config-file.ts'
 import { readEnvironment, type Environment, type FoundText } from './environment.ts'
 import { freezeDeep } from './freeze-deep.ts'
 import { isLoopbackName } from './loopback.ts'
-import { meantWords } from './nearest.ts'
+import { didYouMean, didYouMeanOrAll } from '../validation/nearest.ts'
 import { flagOf, hasFlag, type Option } from './option.ts'
 import { optionEntries, options, type OptionKey, type OptionValues } from './options.ts'
 import { contextProblems } from './publish-rights.ts'
@@ -93,7 +93,8 @@ function readFlags(flags: NonNullable<SettingsSources['flags']>): FoundFlags {
     if (text === undefined) continue
     const right = known.find((name) => name === key)
     if (right === undefined) {
-      problems.push(`${flagOf(key)} is no flag; ${meantWords(flagOf(key), known.map(flagOf))}`)
+      const meant = didYouMeanOrAll(flagOf(key), known.map(flagOf), 'Options')
+      problems.push(`Unknown option ${JSON.stringify(flagOf(key))}. ${meant}`)
     } else {
       found.set(right, { text: text.trim(), source: 'from the command line' })
     }
@@ -127,12 +128,15 @@ function badValue(name: string, source: string | null, entry: Option, value: unk
   const shown = entry.kind.mayShow ? ` is ${shownValue(value)} but` : ''
   const unit = entry.unit === null ? '' : ` (${entry.unit})`
   const from = source === null ? '' : ` (${source})`
-  return `${name}${from}${shown} must be ${entry.kind.allowed}${unit}`
+  const { choices = [] } = entry.kind
+  const meant = typeof value === 'string' ? didYouMean(value, choices) : ''
+  const told = `${name}${from}${shown} must be ${entry.kind.allowed}${unit}`
+  return meant === '' ? told : `${told}. ${meant}`
 }
 
 /**
- * Half an App is a mistake, not a wish for the sandbox. What was given and could not be read is
- * told of already.
+ * Half an App is a mistake, not a choice of the sandbox. A key file that could not be read is
+ * reported already.
  */
 function appProblems(values: Readonly<Record<string, unknown>>, env: Environment): string[] {
   const { githubAppId, githubPrivateKey } = options
@@ -143,10 +147,10 @@ function appProblems(values: Readonly<Record<string, unknown>>, env: Environment
   const [given, missing] = hasId
     ? [githubAppId.env, githubPrivateKey.env]
     : [githubPrivateKey.env, githubAppId.env]
-  return [`${given} is given without ${missing}; a GitHub App needs both`]
+  return [`${given} is set, but ${missing} is not. A GitHub App needs both`]
 }
 
-/** The credentials go there: whoever is on the way could read them. */
+/** The credentials are sent there: whoever is on the way could read them. */
 function plainApiProblems(
   { githubApiUrl }: Readonly<Record<string, unknown>>,
   hasEnvironment: boolean,
@@ -157,7 +161,7 @@ function plainApiProblems(
   const name = hasEnvironment ? options.githubApiUrl.env : `${embedder}: githubApiUrl`
   return [
     `${name} is ${githubApiUrl}, which would send the GitHub credentials ` +
-      'unencrypted to another machine; use https',
+      'unencrypted to another machine. Use https',
   ]
 }
 

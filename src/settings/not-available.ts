@@ -1,16 +1,16 @@
 /**
- * Configuration that this version has no part for. It is refused when it is loaded: accepted in
- * silence, it would leave runs waiting for something that never comes.
+ * Configuration that this version does not support. It is an error: if it were ignored, runs would
+ * wait for something that never comes.
  */
 const remedies: Readonly<Record<string, string>> = {
-  concurrency: 'workers decide how many runs they lease',
-  tasks: 'only runs are configured so far',
-  notify: 'only GitHub is published to',
-  inDoubt: 'on GitHub Holdfast looks before it sends again',
-  queueUrl: 'jobs are handed out from the database itself, and no Redis is needed',
-  telegramApiUrl: 'only GitHub is published to',
-  slackApiUrl: 'only GitHub is published to',
-  mailFrom: 'only GitHub is published to',
+  concurrency: 'each worker decides how many runs it leases',
+  tasks: 'it has only runs',
+  notify: 'it publishes only on GitHub',
+  inDoubt: "if GitHub's answer is lost, Holdfast always checks before it sends again",
+  queueUrl: 'it needs no Redis, workers get their runs from the database',
+  telegramApiUrl: 'it publishes only on GitHub',
+  slackApiUrl: 'it publishes only on GitHub',
+  mailFrom: 'it publishes only on GitHub',
 }
 
 /** By key, the message that is read after the place where the key was found. */
@@ -26,8 +26,8 @@ export const notAvailable: ReadonlyMap<string, string> = new Map(
 export const channelsToCome: ReadonlyMap<string, string> = new Map(
   ['telegram', 'slack', 'email', 'webhook'].map((name) => [
     name,
-    `has the channel ${JSON.stringify(name)}, which this version does not support: only GitHub ` +
-      'is published to. Remove it',
+    `has the channel ${JSON.stringify(name)}, which this version does not support: it ` +
+      'publishes only on GitHub. Remove it',
   ]),
 )
 

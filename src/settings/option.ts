@@ -1,11 +1,8 @@
 /**
- * What is known of one setting. The table of them (options.ts) is the only place a setting is
- * written down: parsing, help, errors and the reference page are all made from it.
+ * What is known of one setting. The tables in options/ are the only place where a setting is
+ * written down: parsing, help, errors and the reference page are all made from them.
  */
 import type { ValueKind } from './value-kind.ts'
-
-export const optionGroups = ['Server', 'Storage', 'Access', 'Runs', 'Publishing', 'GitHub'] as const
-export type OptionGroup = (typeof optionGroups)[number]
 
 export type Secrecy = 'no' | 'password' | 'whole'
 
@@ -14,17 +11,16 @@ export interface Option<
   D extends string | number | null = string | number | null,
   S extends Secrecy = Secrecy,
 > {
-  readonly group: OptionGroup
   readonly env: string
   readonly kind: ValueKind<T>
   /** Null when there is none. */
   readonly unit: string | null
   readonly default: D
-  /** How the default is told when it is not simply its value. */
+  /** The default in words, when it is not simply its value. */
   readonly defaultText?: string
   /** One line for `--help`. */
   readonly summary: string
-  /** What one gives up by moving it, or needs to know before setting it. */
+  /** What changes with it, or what to know before setting it: whole sentences. */
   readonly trade: string
   /**
    * `whole`: no flag and no config key, because a command line and a repository are read by many.

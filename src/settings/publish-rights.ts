@@ -51,7 +51,7 @@ function sharedContexts(runs: Readonly<Record<string, RunTypeSettings>>, where: 
     else {
       problems.push(
         `${where}: runs.${name}.status.context is ${JSON.stringify(statusContext)}, ` +
-          `which runs.${owner} has as well; every run type needs its own`,
+          `which runs.${owner} has too. Every run type needs its own`,
       )
     }
   }
@@ -68,8 +68,8 @@ function reservedContexts(
       .filter((context) => isReserved(context, reserved))
       .map(
         (context) =>
-          `${where}: runs.${name}.publish.contexts has ${JSON.stringify(context)}, which is kept ` +
-          'for the result of a run type; choose another name',
+          `${where}: runs.${name}.publish.contexts has ${JSON.stringify(context)}, which is ` +
+          'reserved for the result of a run type. Choose another name',
       ),
   )
 }

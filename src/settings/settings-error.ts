@@ -1,6 +1,6 @@
 /**
- * What is wrong with the settings, all of it at once, so that a person mends everything in one go.
- * A problem names the setting, where its value came from and what is allowed; never a secret.
+ * Everything that is wrong with the settings, so that a person can fix all of it at once. A problem
+ * names the setting, where its value came from and what is allowed; never a secret.
  */
 import { SetupError } from '../errors.ts'
 

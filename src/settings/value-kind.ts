@@ -8,6 +8,8 @@ import { z } from 'zod'
 
 export interface ValueKind<T> {
   readonly allowed: string
+  /** Where the value is one of a few. */
+  readonly choices?: readonly string[]
   /** False where a value may hold a password, so that no error repeats it. */
   readonly mayShow: boolean
   readonly fromText: z.ZodType<T>
@@ -51,7 +53,8 @@ export function line(allowed: string, pattern = /^.+$/): ValueKind<string> {
 }
 
 export function choice<const T extends string>(values: readonly T[]): ValueKind<T> {
-  return textKind(`one of ${values.join(', ')}`, true, z.enum(values as readonly [T, ...T[]]))
+  const kind = textKind(`one of ${values.join(', ')}`, true, z.enum(values as readonly [T, ...T[]]))
+  return { ...kind, choices: values }
 }
 
 /** An address with one of the schemes; kept without its trailing slash so that paths can follow. */

@@ -32,15 +32,15 @@ test.each([
   [{ ...right, error: { code: 5 } }, ['error.code must be a string (shape)']],
   [
     { ...right, error: { code: '', cod: '' } },
-    ['error.cod is not known here; did you mean code? (shape)'],
+    ['error.cod is not a known field. Did you mean "code"? (shape)'],
   ],
   [{ ...right, inner: { lease_ms: 1.5 } }, ['inner.lease_ms must be a whole number (shape)']],
   [
     { ...right, inner: { lease_ms: 1, leaseMs: 1 } },
-    ['inner.leaseMs is not known here; did you mean lease_ms? (shape)'],
+    ['inner.leaseMs is not a known field. Did you mean "lease_ms"? (shape)'],
   ],
-  [{ ...right, headSha: 'a' }, ['headSha is not known here; did you mean head_sha? (shape)']],
-  [{ ...right, colour: 'a' }, ['colour is not known here (shape)']],
+  [{ ...right, headSha: 'a' }, ['headSha is not a known field. Did you mean "head_sha"? (shape)']],
+  [{ ...right, colour: 'a' }, ['colour is not a known field (shape)']],
 ])('%j is told as %j', (data, expected) => {
   expect(told(data)).toEqual(expected)
 })

@@ -4,7 +4,7 @@
  */
 import type { z } from 'zod'
 import { fieldsAt } from './fields-at.ts'
-import { unknownMessage } from './near-name.ts'
+import { didYouMean, unknownField } from './nearest.ts'
 
 /** A value can be wrong in a hundred thousand places. */
 const unknownKeysMax = 20
@@ -36,7 +36,7 @@ function flatten(schema: z.ZodType, issue: Issue, data: unknown): readonly Findi
     case 'unrecognized_keys':
       return issue.keys.slice(0, unknownKeysMax).map((key) => ({
         path: [...path, key],
-        message: unknownMessage(key, fieldsAt(schema, path)),
+        message: unknownField(key, fieldsAt(schema, path)),
         shape: true,
       }))
     case 'invalid_type': {
@@ -45,7 +45,9 @@ function flatten(schema: z.ZodType, issue: Issue, data: unknown): readonly Findi
       return [{ path, message, shape: true }]
     }
     case 'invalid_value': {
-      const message = `must be ${listed(issue.values.map(String))}`
+      const values = issue.values.map(String)
+      const meant = typeof value === 'string' ? didYouMean(value, values) : ''
+      const message = [`must be ${listed(values)}`, meant].filter(Boolean).join('. ')
       return [{ path, message, shape: typeof value !== 'string' }]
     }
     case 'invalid_union':

@@ -3,7 +3,7 @@
  * Method: real processes, because the test runner loads TypeScript in its own way.
  */
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -21,14 +21,15 @@ const loader = pathToFileURL('src/settings/load-settings.ts').href
 const program = `
   import { loadSettings } from '${loader}'
   const sources = { env: {}, cwd: process.cwd(), config: process.argv[1] }
-  const answer = await loadSettings(sources).catch(({ problems }) => ({ problems }))
-  const { port, configFile, problems } = answer
-  console.log(JSON.stringify({ port, configFile, problems }))`
+  const answer = await loadSettings(sources).catch(({ problems, hint }) => ({ problems, hint }))
+  const { port, configFile, problems, hint } = answer
+  console.log(JSON.stringify({ port, configFile, problems, hint }))`
 
 interface Loaded {
   readonly port?: number
   readonly configFile?: string
   readonly problems?: readonly string[]
+  readonly hint?: string
 }
 
 /** What the folder's settings are, or what is wrong with them, as a process of its own finds. */
@@ -55,6 +56,24 @@ describe('the kind of module', () => {
     expect(load()).toEqual({ port: 7001, configFile, stderr: '' })
   })
 
+  it('does not depend on there being a package.json, nor on what the folder is called', () => {
+    const odd = join(folder, 'a b é#%')
+    mkdirSync(odd)
+    folder = odd
+    write('holdfast.config.ts', importing)
+    write('port.ts', 'export const port: number = 7004\n')
+    expect(load()).toMatchObject({ port: 7004, stderr: '' })
+    write('port.ts', "export const port = 1\nthrow new Error('no port')\n")
+    expect(load().problems?.[0]).toMatch(/Error: no port \(.*a b é#%\/port\.ts:2\)$/)
+  })
+
+  it('finds this package where the project has none installed', () => {
+    const text =
+      "import { defineConfig } from 'holdfast'\nexport default defineConfig({ port: 7005 })\n"
+    write('holdfast.config.ts', text)
+    expect(load()).toMatchObject({ port: 7005, stderr: '' })
+  })
+
   it('of what a package brings stays what the package says', () => {
     write('package.json', '{ "type": "commonjs" }')
     write('holdfast.config.ts', "import port from './port.cjs'\nexport default { port }\n")
@@ -73,8 +92,8 @@ describe('the name', () => {
     write('holdfast.config.ts', 'export default { port: 1 }')
     write('holdfast.config.mts', 'export default { port: 2 }')
     expect(load().problems).toEqual([
-      `holdfast.config.ts and holdfast.config.mts are both in ${folder}; ` +
-        'remove one of them, or name the right one with --config',
+      `Both holdfast.config.ts and holdfast.config.mts are in ${folder}. ` +
+        'Remove one of them, or name the right one with --config',
     ])
     expect(load('holdfast.config.ts').port).toBe(1)
   })
@@ -109,5 +128,17 @@ describe('a file that does not run', () => {
     write('holdfast.config.ts', "import './missing.ts'\nexport default {}")
     expect(load().problems).toEqual([expect.stringContaining(join(folder, 'missing.ts'))])
     expect(load().problems).toEqual([expect.not.stringMatching(/:\d+\)/)])
+  })
+
+  it.each([
+    ["import { port } from './port'\nexport default { port }", "Write the file's ending"],
+    ['enum A { b }\nexport default {}', 'no enum, namespace or parameter property'],
+    ["const fs = require('node:fs')\nexport default {}", 'use import and export default'],
+    ['export const port = 1', 'Write: export default defineConfig({ ... })'],
+  ])('%j is told what to write instead', (text, hint) => {
+    write('package.json', '{ "type": "commonjs" }')
+    write('holdfast.config.ts', text)
+    write('port.ts', 'export const port: number = 7001\n')
+    expect(load().hint).toContain(hint)
   })
 })

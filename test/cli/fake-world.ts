@@ -46,6 +46,7 @@ export class FakeWorld implements World {
     columns: null as number | null,
     colour: false,
     watched: false,
+    logStyle: 'json' as World['terminal']['logStyle'],
     gone: this.#gone.signal,
   }
   readonly scheduler = {

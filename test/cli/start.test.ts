@@ -85,14 +85,14 @@ describe('what is loaded', () => {
 describe('an older Node', () => {
   const version = "Object.defineProperty(process, 'version', { value: 'v20.20.2' })"
   const old = ['--import', `data:text/javascript,${encodeURIComponent(version)}`]
-  const needed = 'Node 24 or newer is needed and this is v20.20.2'
+  const needed = 'Holdfast needs Node 24 or newer, but this is v20.20.2'
 
   it.each(['index.mjs', 'simulator.mjs'])(
     'is refused by %s with what to do, before anything else is loaded',
     (entry) => {
       const { status, stderr } = run([...old, resolve(entry)])
       expect(status).toBe(1)
-      expect(stderr).toContain(`Error: holdfast: ${needed}`)
+      expect(stderr).toContain(`Error: ${needed}`)
       expect(stderr).toContain('https://nodejs.org/download')
       expect(loadedBy(...old, resolve(entry)).parts).toEqual([])
     },

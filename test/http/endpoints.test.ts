@@ -140,17 +140,17 @@ describe('a claim', () => {
     const { status, errors, detail } = problemOf(answer)
     expect(status).toBe(400)
     expect(detail).toBe(
-      'head_sha is required; headSha is not known here; did you mean head_sha? ' +
-        'colour is not known here.',
+      'head_sha is required; headSha is not a known field. Did you mean "head_sha"? ' +
+        'colour is not a known field.',
     )
     const alone = await post('/v1/runs', { ...aClaim, inptu: 1 })
     expect(problemOf(alone)).toMatchObject({
-      detail: 'inptu is not known here; did you mean input?',
+      detail: 'inptu is not a known field. Did you mean "input"?',
     })
     expect(errors).toEqual([
       { field: 'head_sha', message: 'is required' },
-      { field: 'headSha', message: 'is not known here; did you mean head_sha?' },
-      { field: 'colour', message: 'is not known here' },
+      { field: 'headSha', message: 'is not a known field. Did you mean "head_sha"?' },
+      { field: 'colour', message: 'is not a known field' },
     ])
   })
 
@@ -228,7 +228,7 @@ describe('an operator', () => {
     expect(answers.map((answer) => answer.statusCode)).toEqual([status, status, status])
     expect(problemOf(await post(url, { force: true }))).toMatchObject({
       status: 400,
-      errors: [{ field: 'force', message: 'is not known here' }],
+      errors: [{ field: 'force', message: 'is not a known field' }],
     })
   })
 

@@ -360,8 +360,8 @@ it('does not say that it caught up when GitHub refuses the credentials', async (
   })
   await start()
   const said = server.logged.map(({ msg, level }) => `${level} ${msg}`)
-  expect(said).not.toContain('30 caught up')
-  expect(said).toContain('40 caught up in part; "skipped" names what is missing')
+  expect(said).not.toContain('30 Checked for missed webhooks')
+  expect(said).toContain('40 Checked for missed webhooks, but not all: see "skipped"')
 })
 
 describe('from a terminal', () => {

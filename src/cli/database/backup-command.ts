@@ -15,19 +15,18 @@ export function addBackupCommand(program: Command, world: World): void {
     .command('backup <file>')
     .summary('copy a SQLite database while a server uses it')
     .description(
-      'Copies a SQLite database to a file: one moment of it, taken while a server goes on, read ' +
-        'through for damage before it appears under its name, with mode 0600. To restore, stop ' +
-        'the server and put the copy in the place of the database, without its -wal and -shm. ' +
-        'The files admin-token and webhook-secret of the data folder are not in it: for a ' +
-        'restore into another folder, copy them as well.',
+      'Copies a SQLite database to a file, also while a server uses it. The copy is checked for ' +
+        'damage and has mode 0600. To restore it, stop the server, replace the database with the ' +
+        'copy, and delete the -wal and -shm files beside it. The copy does not include the files ' +
+        'admin-token and webhook-secret of the data folder: copy them too.',
     )
-    .option('--force', 'replace the file when it is there')
+    .option('--force', 'replace the file if it exists')
     .option('--json', 'print {"file","bytes"}')
   addDatabaseFlags(backup)
     .addHelpText(
       'after',
       `
-PostgreSQL has a tool of its own: pg_dump --schema=holdfast.
+For PostgreSQL use: pg_dump --schema=holdfast
 
 Examples:
   holdfast backup holdfast-$(date +%F).db
@@ -51,7 +50,7 @@ Examples:
         progress.end()
         if (parsed['json'] === true) return printJson(world.terminal, { file: target, bytes })
         world.terminal.out(
-          `${target} is a whole copy (${sizeText(bytes)}), checked.\n` +
+          `Backup written and verified (${sizeText(bytes)}): ${target}\n` +
             notInItText(presentSecretFiles(settings)),
         )
       } finally {
@@ -63,11 +62,11 @@ Examples:
 /** They hold secrets, and a copy is often kept where more people can read: they are only named. */
 function notInItText(files: readonly string[]): string {
   if (files.length === 0) return ''
-  return `Not in it: ${files.join(', ')}. Copy ${files.length === 1 ? 'it' : 'them'} as well.\n`
+  return `Not included: ${files.join(', ')}. Copy ${files.length === 1 ? 'it' : 'them'} too.\n`
 }
 
 function progressText(share: number): string {
-  return share < 1 ? `Copying … ${Math.floor(share * 100)} %` : 'Checking the copy …'
+  return share < 1 ? `Copying … ${Math.floor(share * 100)} %` : 'Verifying the copy …'
 }
 
 export function sizeText(bytes: number): string {
@@ -86,9 +85,9 @@ function usePgDump(address: string, file: string): SetupError {
   }
   const dump = 'pg_dump --format=custom --schema=holdfast'
   const command = `${dump} --file=${quoted(file)} ${quoted(url.href)}`
-  return new SetupError('backup_postgres', 'A PostgreSQL database is copied by its own tool', {
-    hint: `Run: ${command}\n  It asks for the password, or takes it from PGPASSWORD or ~/.pgpass.`,
-  })
+  const password = 'It asks for the password, or reads it from PGPASSWORD or ~/.pgpass.'
+  const message = 'holdfast backup copies SQLite databases only, and this is PostgreSQL'
+  return new SetupError('backup_postgres', message, { hint: `Run: ${command}\n  ${password}` })
 }
 
 function quoted(text: string): string {

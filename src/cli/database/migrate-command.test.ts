@@ -32,9 +32,7 @@ describe('migrate --restored', () => {
     const { code, stdout, stderr } = await at.command('migrate', '--restored', '--json')
     const told = { restored: true, open: 0, shown: 0 }
     expect({ code, ...(JSON.parse(stdout) as object) }).toMatchObject({ code: 0, ...told })
-    expect(stderr).toMatch(
-      /^Warning: If it was restored .* active on it, or on what .* \d+ s ago.* stop it/,
-    )
+    expect(stderr).toMatch(/^WARNING: A server was active \d+ s ago.* stop it/)
   })
 
   test('is refused where there is no database, and makes none', async () => {
@@ -45,7 +43,9 @@ describe('migrate --restored', () => {
       'elsewhere',
     )
     expect({ code, stdout }).toEqual({ code: 3, stdout: '' })
-    expect(stderr).toMatch(/There is no database .*elsewhere.*\n.*Put the copy there first/)
+    expect(stderr).toMatch(
+      /There is no Holdfast database at .*elsewhere.*\n.*Put the copy there first/,
+    )
     expect(existsSync(join(at.world.cwd, 'elsewhere'))).toBe(false)
   })
 
@@ -76,5 +76,5 @@ test('a backup says which files of the data folder are not in it', async () => {
   mkdirSync(dataDir, { recursive: true })
   writeFileSync(join(dataDir, 'admin-token'), 'x')
   const { stdout } = await at.command('backup', 'two.db')
-  expect(stdout).toContain(`Not in it: ${join(dataDir, 'admin-token')}. Copy it as well.`)
+  expect(stdout).toContain(`Not included: ${join(dataDir, 'admin-token')}. Copy it too.`)
 })

@@ -1,4 +1,4 @@
-/** `holdfast migrate`: brings the database's schema up to date, or tells what that would do. */
+/** `holdfast migrate`: updates the database's schema, or prints what that would do. */
 import type { Command } from 'commander'
 import type { DatabaseLook } from '../../domain/database-look.ts'
 import { isActive } from '../../domain/served.ts'
@@ -19,15 +19,18 @@ import type { World } from '../world.ts'
 export function addMigrateCommand(program: Command, world: World): void {
   const migrate = program
     .command('migrate')
-    .summary("bring the database's schema up to date")
+    .summary("update the database's schema")
     .description(
-      'Brings the schema of the database up to date, in one transaction, and says from which ' +
-        'version to which. A server does the same when it starts; this does it beforehand. A ' +
-        'database that is not there is made. After pg_restore, give --restored before the first ' +
-        'start; a copy made by holdfast backup says so itself.',
+      'Updates the schema of the database in one transaction and prints the old and the new ' +
+        'version. A server does the same when it starts. A database that does not exist is ' +
+        'created. After pg_restore, run this with --restored before the first start. A copy made ' +
+        'by holdfast backup needs no --restored.',
     )
-    .option('--dry-run', 'only tell what would be applied')
-    .option('--restored', 'say that the database was restored: what is open is looked for first')
+    .option('--dry-run', 'only print what would be applied')
+    .option(
+      '--restored',
+      'the database was restored from a copy: check GitHub before sending again',
+    )
     .option(
       '--json',
       'print {"from","to","applied":[…],"dry_run","restored"}; restored: "open","shown"',
@@ -48,7 +51,7 @@ Examples:
       const { schema } = await lookAt(world, settings)
       const restored = parsed['restored'] === true
       if (restored && dryRun) {
-        throw new UsageError('--dry-run changes nothing, so --restored does not go with it')
+        throw new UsageError('--dry-run and --restored cannot be used together')
       }
       if (restored && schema.version === 0) throw nothingRestored(settings)
       if (schema.missing.length > 0 && !dryRun) await apply(world, settings, schema.missing.length)
@@ -66,13 +69,11 @@ Examples:
     })
 }
 
-/** The empty one that would be made here is no copy of anything. */
+/** A new, empty database is not a restored one. */
 function nothingRestored(settings: Settings): UnreachableError {
-  const message = `There is no database of Holdfast's in ${describeDatabase(settings)}`
+  const message = `There is no Holdfast database at ${describeDatabase(settings)}`
   return new UnreachableError('store_missing', message, {
-    hint:
-      'Put the copy there first, under that name, or say where it is: --data-dir, ' +
-      '--database-url.',
+    hint: 'Put the copy there first, or say where it is: --data-dir PATH or --database-url URL.',
   })
 }
 
@@ -109,10 +110,10 @@ async function noteRestore(world: World, settings: Settings): Promise<RestoreNot
 }
 
 const activeText = (agoMs: number): string =>
-  'Warning: If it was restored while a server was running, a comment or a review may now be ' +
-  'there twice: what that server sent since the restore was not looked for first. A server was ' +
-  `active on it, or on what it was copied from, ${Math.max(0, Math.round(agoMs / 1000))} s ago. ` +
-  'If one runs on this database, stop it, give this command again, then start it.\n'
+  `WARNING: A server was active ${Math.max(0, Math.round(agoMs / 1000))} s ago, on this database ` +
+  'or on the one it was copied from. If a server was running during the restore, it may have ' +
+  'sent a comment or review twice. If one is running on this database now: stop it, run this ' +
+  'command again, then start it.\n'
 
 interface Migrated {
   readonly from: number
@@ -125,6 +126,6 @@ interface Migrated {
 function schemaText({ from, to, applied, dry_run: dryRun }: Migrated, database: string): string {
   if (applied.length === 0) return `${database} is up to date: schema ${from}.\n`
   const list = applied.map(({ version, name }) => `  ${String(version).padStart(4, '0')} ${name}\n`)
-  const would = dryRun ? 'would go' : 'went'
-  return `${database} ${would} from schema ${from} to ${to}:\n${list.join('')}`
+  const done = dryRun ? 'would be updated' : 'was updated'
+  return `${database} ${done} from schema ${from} to ${to}:\n${list.join('')}`
 }

@@ -12,11 +12,11 @@ export function addPurgeCommand(program: Command, world: World): void {
     .command('purge')
     .summary('remove what is past its retention')
     .description(
-      'Removes runs, audit events and the rest that are past the retention of the settings, in ' +
-        'small bites, also beside a running server. A server does the same at its start and ' +
-        'every hour. Never removes an active run.',
+      'Removes runs, audit events and webhooks that are older than the retention in the ' +
+        'settings. A server does the same at its start and every hour. This also works while a ' +
+        'server is running. Active runs are never removed.',
     )
-    .option('--json', 'print {"runs"}: how many runs were removed')
+    .option('--json', 'print {"runs"}: the number of runs removed')
   addDatabaseFlags(purge)
     .addHelpText(
       'after',
@@ -39,8 +39,8 @@ Examples:
         const { finishedDays, supersededDays } = settings.retention
         const keptDays = Math.min(finishedDays, supersededDays)
         world.terminal.out(
-          `Removed ${countText(runs)}. Kept: finished ones for ${finishedDays} days, ` +
-            `superseded ones for ${keptDays}.\n`,
+          `Removed ${countText(runs)}. Finished runs are kept for ${finishedDays} days, ` +
+            `superseded runs for ${keptDays} days.\n`,
         )
       } finally {
         progress.end()

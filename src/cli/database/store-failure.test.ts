@@ -15,16 +15,16 @@ describe('a PostgreSQL that cannot be used', () => {
   const url = 'postgres://me:hunter2@db.test:6543/ledger'
 
   test.each([
-    ['ECONNREFUSED', 'Nothing listens at db.test:6543', 'Is PostgreSQL running there?'],
+    ['ECONNREFUSED', 'No server listens at db.test:6543', 'Is PostgreSQL running there?'],
     ['ENOTFOUND', 'No machine named db.test was found', 'Is the name right'],
     ['ETIMEDOUT', 'db.test:6543 does not answer', 'firewall'],
     ['3D000', 'PostgreSQL at db.test:6543 has no database "ledger"', 'createdb ledger. '],
-    ['28P01', 'PostgreSQL at db.test:6543 refused the password of "me"', 'Correct the user'],
-    ['28000', 'PostgreSQL at db.test:6543 does not let "me" in', 'pg_hba.conf'],
-    ['42501', 'does not let "me" make its tables', 'GRANT CREATE ON DATABASE "ledger" TO "me"'],
+    ['28P01', 'PostgreSQL at db.test:6543 rejected the password of "me"', 'Correct the user'],
+    ['28000', 'PostgreSQL at db.test:6543 does not allow "me" to connect', 'pg_hba.conf'],
+    ['42501', 'does not allow "me" to create tables', 'GRANT CREATE ON DATABASE "ledger" TO "me"'],
     ['53300', 'has no connection left', 'max_connections'],
     ['57P03', 'is starting or stopping', 'Try again'],
-    ['XX000', 'PostgreSQL at db.test:6543 could not be used: odd', 'Is PostgreSQL running there?'],
+    ['XX000', 'Could not use PostgreSQL at db.test:6543: odd', 'Is PostgreSQL running there?'],
   ])('with %s names place, cause and remedy', (code, what, remedy) => {
     const text = told(url, coded(code, 'odd'))
     expect(text).toContain(`holdfast: `)
@@ -38,11 +38,9 @@ describe('a PostgreSQL that cannot be used', () => {
   test('that wants a password which nobody gave is not called away', () => {
     const said = 'SASL: SCRAM-SERVER-FIRST-MESSAGE: client password must be a string'
     const text = told('postgres://hf@db.test/ledger', new Error(said))
-    expect(text).toContain(
-      'PostgreSQL at db.test:5432 wants a password for "hf", and none was given',
-    )
+    expect(text).toContain('PostgreSQL at db.test:5432 needs a password for "hf", but none is set')
     expect(text).toMatch(
-      /Put it into HOLDFAST_DATABASE_URL .* or a file for HOLDFAST_DATABASE_URL_FILE/,
+      /Put it into HOLDFAST_DATABASE_URL .* or into a file, .* HOLDFAST_DATABASE_URL_FILE/,
     )
     expect(text).not.toMatch(/running there|SASL/)
   })
@@ -77,7 +75,7 @@ describe('a SQLite file that cannot be used', () => {
 
   test('is named with the remedy', () => {
     const text = failureText(storeFailure(coded('EACCES', 'permission denied'), sqlite, {}))
-    expect(text).toContain('/x/holdfast.db could not be opened: permission denied')
+    expect(text).toContain('Could not open the database /x/holdfast.db: permission denied')
     expect(text).toContain('HOLDFAST_DATABASE_URL')
   })
 

@@ -22,8 +22,8 @@ export function storeFailure(
   const code = (error as NodeJS.ErrnoException | null)?.code
   if (error instanceof HoldfastError || code === undefined) return error
   const why = error instanceof Error ? error.message : code
-  return new SetupError('store_unusable', `${database.path} could not be opened: ${why}`, {
-    hint: `Give Holdfast's user access to it, or name another with ${setting}.`,
+  return new SetupError('store_unusable', `Could not open the database ${database.path}: ${why}`, {
+    hint: `Give the user of Holdfast access to it, or choose another with ${setting}.`,
     cause: error,
   })
 }
@@ -68,7 +68,7 @@ function serverFailure(error: StoreUnavailableError, server: Server): StoreUnava
   const code = (cause as NodeJS.ErrnoException | undefined)?.code ?? ''
   const { what, remedy } = tellCode(code, server) ??
     missingPassword(cause, server) ?? {
-      what: `PostgreSQL at ${server.place} could not be used: ${causeText(cause, server)}`,
+      what: `Could not use PostgreSQL at ${server.place}: ${causeText(cause, server)}`,
       remedy: 'Is PostgreSQL running there?',
     }
   const coded = code === '' ? what : `${what} (${code})`
@@ -84,10 +84,10 @@ function missingPassword(cause: unknown, { place, user, password }: Server): Tol
   const isAsked = cause instanceof Error && /password must be a string/i.test(cause.message)
   if (!isAsked || password !== '') return null
   return {
-    what: `PostgreSQL at ${place} wants a password for "${user}", and none was given`,
+    what: `PostgreSQL at ${place} needs a password for "${user}", but none is set`,
     remedy:
       `Put it into ${setting} (postgres://USER:PASSWORD@HOST/NAME) ` +
-      `or a file for ${setting}_FILE.`,
+      `or into a file, and its path into ${setting}_FILE.`,
   }
 }
 
@@ -95,7 +95,7 @@ function tellCode(code: string, { place, host, name, user }: Server): Told | nul
   const server = `PostgreSQL at ${place}`
   switch (code) {
     case 'ECONNREFUSED':
-      return { what: `Nothing listens at ${place}`, remedy: 'Is PostgreSQL running there?' }
+      return { what: `No server listens at ${place}`, remedy: 'Is PostgreSQL running there?' }
     case 'ENOENT':
       return { what: `There is no socket in ${host}`, remedy: 'Is PostgreSQL running there?' }
     case 'ENOTFOUND':
@@ -114,27 +114,27 @@ function tellCode(code: string, { place, host, name, user }: Server): Told | nul
     case '3D000':
       return {
         what: `${server} has no database "${name}"`,
-        remedy: `Make it: createdb ${name}.`,
+        remedy: `Run: createdb ${name}.`,
       }
     case '28P01':
       return {
-        what: `${server} refused the password of "${user}"`,
+        what: `${server} rejected the password of "${user}"`,
         remedy: `Correct the user or the password in ${setting}.`,
       }
     case '28000':
       return {
-        what: `${server} does not let "${user}" in`,
-        remedy: 'Make the user (createuser), or let it in (pg_hba.conf).',
+        what: `${server} does not allow "${user}" to connect`,
+        remedy: 'Create the user (createuser), or allow it in pg_hba.conf.',
       }
     case '42501':
       return {
-        what: `${server} does not let "${user}" make its tables`,
-        remedy: `Allow it: GRANT CREATE ON DATABASE "${name}" TO "${user}".`,
+        what: `${server} does not allow "${user}" to create tables`,
+        remedy: `Run: GRANT CREATE ON DATABASE "${name}" TO "${user}".`,
       }
     case '53300':
       return {
         what: `${server} has no connection left`,
-        remedy: 'Raise its max_connections, or close other programs.',
+        remedy: 'Raise its max_connections, or stop other programs.',
       }
     case '57P03':
       return { what: `${server} is starting or stopping`, remedy: 'Try again in a moment.' }
@@ -144,6 +144,6 @@ function tellCode(code: string, { place, host, name, user }: Server): Told | nul
 }
 
 function causeText(cause: unknown, { password }: Server): string {
-  const text = cause instanceof Error && cause.message !== '' ? cause.message : 'it did not say why'
+  const text = cause instanceof Error && cause.message !== '' ? cause.message : 'it gave no reason'
   return password === '' ? text : text.replaceAll(password, '***')
 }

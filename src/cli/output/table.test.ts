@@ -32,6 +32,7 @@ function terminalOf(columns: number | null, colour = false) {
     columns,
     colour,
     watched: false,
+    logStyle: 'json' as const,
     gone: new AbortController().signal,
   }
   return { terminal, lines: () => text.replace(/\n$/, '').split('\n') }

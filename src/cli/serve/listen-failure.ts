@@ -9,18 +9,18 @@ export function listenFailure(error: unknown, { host, port }: Settings): unknown
     case 'EADDRINUSE':
       return told(
         `Port ${port} on ${host} is already in use`,
-        'Stop the program that uses it, or choose another: --port N (0 picks a free one).',
+        'Stop the program that uses it, or choose another port: --port N (0 picks a free one).',
       )
     case 'EACCES':
       return told(
-        `This user may not listen on port ${port}`,
+        `This user is not allowed to listen on port ${port}`,
         'Choose a port from 1024 up with --port N, and put a proxy in front of it.',
       )
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
       return told(
-        `${host} is no address of this machine`,
+        `${host} is not an address of this machine`,
         'Choose one with --host: 127.0.0.1 for this machine only, 0.0.0.0 for all networks.',
       )
     default:

@@ -1,17 +1,25 @@
-/** The program's log: JSON lines on standard error. What looks like a secret is cut out. */
+/**
+ * The program's log on standard error: readable on a terminal, JSON lines elsewhere. What looks
+ * like a secret is cut out of either.
+ */
 import { pino, type Logger } from 'pino'
-import { maskSecrets } from './mask-secrets.ts'
+import { paintFor } from '../output/paint.ts'
 import type { Terminal } from '../terminal.ts'
+import { readableLine } from './log-line.ts'
+import { maskSecrets } from './mask-secrets.ts'
 
 export type Log = Logger
 
 const secretFields = ['authorization', 'token', 'secret', 'password', 'adminToken', 'cookie']
 
-export function makeLog(level: string, terminal: Pick<Terminal, 'err'>): Log {
+export function makeLog(level: string, terminal: Pick<Terminal, 'err' | 'logStyle'>): Log {
   const paths = secretFields.flatMap((name) => [name, `*.${name}`, `*.*.${name}`])
+  const { logStyle } = terminal
+  const paint = paintFor(logStyle === 'coloured')
+  const shown = (line: string): string => (logStyle === 'json' ? line : readableLine(line, paint))
   return pino(
     { level, base: null, redact: { paths, censor } },
-    { write: (line: string) => terminal.err(maskSecrets(line)) },
+    { write: (line: string) => terminal.err(shown(maskSecrets(line))) },
   )
 }
 

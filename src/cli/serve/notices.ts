@@ -1,4 +1,7 @@
-/** What a server tells the person who starts it, in words rather than as log lines. */
+/**
+ * What a server says to the person who starts it, in words rather than as log lines. That it is
+ * ready is not said here: one line on standard output does, and programs wait for it.
+ */
 import type { OwnAccount } from '../../github.ts'
 import type { MadeSecret, ServerSecrets } from '../../settings/first-start.ts'
 import { describeDatabase } from '../../settings/describe-settings.ts'
@@ -10,10 +13,10 @@ import type { RunTypeSettings, Settings } from '../../settings/settings.ts'
 export function madeSecretsText(made: readonly MadeSecret[]): string {
   if (made.length === 0) return ''
   const rows = made.map(({ label, value, path }) => {
-    return `  ${label.padEnd(15)} ${value}\n` + `  ${''.padEnd(15)} kept in ${path}\n`
+    return `  ${label.padEnd(15)} ${value}\n` + `  ${''.padEnd(15)} saved in ${path}\n`
   })
   const rule = `${'-'.repeat(72)}\n`
-  return `${rule}Made at this first start and shown only now:\n\n${rows.join('\n')}${rule}`
+  return `${rule}New secrets, shown only this once:\n\n${rows.join('\n')}${rule}`
 }
 
 export interface StartedNotice {
@@ -32,13 +35,13 @@ export function startedText(notice: StartedNotice): string {
   const { adminTokenPath, unshown, warnings } = secrets
   const justShown = unshown.some(({ path }) => path === adminTokenPath)
   return [
-    `Holdfast ${version} is up.\n`,
+    `Holdfast ${version}\n`,
+    ...rows('mode', modeLines(notice)),
+    ...rows('database', [describeDatabase(settings)]),
+    ...(restored === null ? [] : rows('', [restored])),
     ...rows('API', [`${url}/docs`]),
     ...rows('webhooks', webhookLines(settings, url)),
     ...(justShown ? [] : rows('admin token', [adminTokenPlace(adminTokenPath)])),
-    ...rows('store', [describeDatabase(settings)]),
-    ...(restored === null ? [] : rows('', [restored])),
-    ...rows('mode', modeLines(notice)),
     ...rows('run types', [runTypes(settings)]),
     ...rows('next', nextSteps(settings)),
     ...[...warnings, ...openDoorWarnings(settings)].map((warning) => `WARNING: ${warning}\n`),
@@ -48,8 +51,8 @@ export function startedText(notice: StartedNotice): string {
 function openDoorWarnings({ host }: Settings): readonly string[] {
   if (isLoopbackName(host)) return []
   return [
-    `${options.host.env} is ${host}, so other machines reach this server, and it speaks plain ` +
-      'http: tokens can be read on the way. Put a proxy with TLS before it.',
+    `${options.host.env} is ${host}, so other machines can reach this server. It uses plain ` +
+      'http, so others can read the tokens on the way. Put a proxy with TLS in front of it.',
   ]
 }
 
@@ -58,17 +61,17 @@ function rows(label: string, lines: readonly string[]): readonly string[] {
 }
 
 function adminTokenPlace(path: string | null): string {
-  return path === null ? `as given by ${options.adminToken.env}` : `kept in ${path}`
+  return path === null ? `the value of ${options.adminToken.env}` : `in ${path}`
 }
 
-/** What to give GitHub as the address of the webhook: only one that GitHub can reach. */
+/** The address to enter on GitHub: only one that GitHub can reach. */
 function webhookLines({ mode, publicUrl }: Settings, url: string): readonly string[] {
   if (mode === 'sandbox') return [`${url}/webhooks/github`]
   if (publicUrl !== null && !isLoopback(publicUrl)) return [`${publicUrl}/webhooks/github`]
   const why = publicUrl === null ? 'is not set' : 'leads to this machine only'
   return [
-    `${options.publicUrl.env} ${why}, so GitHub has no address to send to.`,
-    'Set it to the address under which GitHub reaches this server.',
+    `${options.publicUrl.env} ${why}, so GitHub cannot send webhooks here.`,
+    'Set it to an address of this server that GitHub can reach.',
   ]
 }
 
@@ -80,36 +83,57 @@ function isLoopback(address: string): boolean {
 function runTypes({ runs }: Settings): string {
   const names = Object.keys(runs)
   return names.length === 0
-    ? 'none: only claims over HTTP start runs'
-    : names.map((name) => (listens(runs[name]) ? name : `${name} (only by claims)`)).join(', ')
+    ? 'none: webhooks start nothing, only claims over HTTP do'
+    : names.map((name) => (listens(runs[name]) ? name : `${name} (claims only)`)).join(', ')
 }
 
 const listens = (type: RunTypeSettings | undefined): boolean =>
   Object.keys({ ...type?.on, ...type?.rerunOn }).length > 0
 
 function nextSteps({ mode, runs }: Settings): readonly string[] {
-  const worker = 'Start a worker that leases runs: docs/guides/workers.md'
-  if (mode === 'live')
-    return ['Check credentials, permissions and webhook: holdfast doctor', worker]
+  const worker = 'Start a worker that does the work: docs/guides/workers.md'
+  if (mode === 'live') return ['Check that GitHub is set up right: holdfast doctor', worker]
   return Object.values(runs).some(listens)
-    ? ['Send a first webhook: README.md shows how', worker]
-    : ['Claim a first run: README.md shows how']
+    ? ['Send a test webhook: "Five minutes with curl" in README.md', worker]
+    : ['Claim a first run: docs/guides/workers.md']
 }
 
 function modeLines({ settings, account }: StartedNotice): readonly string[] {
   if (settings.mode === 'live') return liveLines(settings, account)
   const { githubToken, githubAppId, githubPrivateKey, githubWebhookSecrets } = options
-  const canAct = settings.githubToken !== null || settings.githubAppId !== null
-  const missing = canAct
-    ? `${githubWebhookSecrets.env} was not given`
-    : 'no GitHub credentials were given'
+  const missing =
+    credentialsOf(settings) === null
+      ? 'no GitHub credentials are set'
+      : `${githubWebhookSecrets.env} is not set`
   return [
-    `sandbox: ${missing}, so a simulated`,
-    'GitHub inside stands in for it: nothing leaves this machine.',
-    `To go live set ${githubWebhookSecrets.env} and either ${githubToken.env},`,
-    `or ${githubAppId.env} with ${githubPrivateKey.env}, and start on a new`,
-    'database: a store stays in the mode it began in.',
+    'sandbox: GitHub is simulated, and nothing leaves this machine.',
+    `Reason: ${missing}.`,
+    `To use the real GitHub, set ${githubWebhookSecrets.env} and either`,
+    `${githubToken.env}, or ${githubAppId.env} with ${githubPrivateKey.env}, and start`,
+    'with a new database: this one stays a sandbox.',
   ]
+}
+
+/** Which credentials are set; null when none are. */
+function credentialsOf({ githubToken, githubAppId }: Settings): string | null {
+  if (githubAppId !== null) return `${options.githubAppId.env} is`
+  return githubToken === null ? null : `${options.githubToken.env} is`
+}
+
+/**
+ * Before a new database is made in sandbox mode although there are credentials; null otherwise.
+ * A database stays in its mode, and whoever set credentials may have meant the real GitHub.
+ */
+export function sandboxForGoodWarning(settings: Settings): string | null {
+  const credentials = credentialsOf(settings)
+  if (settings.mode === 'live' || credentials === null) return null
+  const missing = options.githubWebhookSecrets.env
+  return (
+    `WARNING: ${credentials} set, but ${missing} is not, so GitHub is simulated (sandbox).\n` +
+    `  The new database ${describeDatabase(settings)} stays a sandbox.\n` +
+    `  To use the real GitHub instead: stop this, delete that database, set ${missing}\n` +
+    '  to the secret of your webhook on GitHub, and start again.\n'
+  )
 }
 
 function liveLines(
@@ -119,14 +143,12 @@ function liveLines(
   const credentials = githubAppId === null ? 'a token' : `App ${githubAppId}`
   if (account === 'refused') {
     return [
-      `live, but GitHub refuses the credentials (${credentials}): nothing is published.`,
-      'What is wrong with them: holdfast doctor',
+      `live, but GitHub rejects the credentials (${credentials}): nothing is published.`,
+      'To see what is wrong with them: holdfast doctor',
     ]
   }
   if (account === null) {
-    return [
-      `live: publishes on GitHub as the account of ${credentials}; GitHub has not named it yet`,
-    ]
+    return [`live: publishes on GitHub with ${credentials}; GitHub has not named the account yet`]
   }
   const login = `${account.login}${account.kind === 'app' ? '[bot]' : ''}`
   return [`live: publishes on GitHub as ${login} (${credentials})`]

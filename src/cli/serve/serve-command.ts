@@ -10,13 +10,13 @@ export function addServeCommand(
 ): void {
   const command = program
     .command('serve')
-    .summary('take webhooks and serve the HTTP API')
+    .summary('receive webhooks and serve the HTTP API')
     .description(
-      'Takes GitHub webhooks at /webhooks/github and makes runs of them, once each; serves the ' +
-        'HTTP API, through which workers in any language lease, finish and claim runs; shows ' +
-        'their progress and results on GitHub. It does not execute runs itself. Logs JSON to ' +
-        'standard error; once ready prints the address it listens on. Stops cleanly on SIGTERM ' +
-        'and SIGINT.',
+      'Receives GitHub webhooks at /webhooks/github and makes one run of each. Serves the HTTP ' +
+        'API, through which workers in any language claim, lease and finish runs. Shows their ' +
+        'progress and results on GitHub. Does not execute runs itself. Logs to standard error: ' +
+        'readable on a terminal, JSON otherwise. Once ready, prints the address it listens on ' +
+        'to standard output. Stops cleanly on SIGTERM and SIGINT.',
     )
     .option('--no-work', 'execute no runs in this process (this version never does)')
   addSettingFlags(command)

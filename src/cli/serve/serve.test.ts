@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { SetupError, StoreUnavailableError } from '../../errors.ts'
@@ -35,7 +35,7 @@ describe('a server that comes up', () => {
     expect(json.join()).not.toContain(String(webhookSecrets?.[0]))
     expect(world.stderr).toContain(`  admin token     ${String(adminToken)}\n`)
     expect(world.stderr).toContain(`  webhook secret  ${String(webhookSecrets?.[0])}\n`)
-    expect(world.stderr).toContain('shown only now')
+    expect(world.stderr).toContain('New secrets, shown only this once:')
     expect(world.stdout).not.toContain(String(adminToken))
 
     const again = new FakeWorld()
@@ -46,7 +46,7 @@ describe('a server that comes up', () => {
     await secondExit
     expect(again.composed?.options.adminToken).toBe(adminToken)
     expect(again.stderr).not.toContain(String(adminToken))
-    expect(again.stderr).toContain(`  admin token     kept in ${join(world.cwd, 'data')}`)
+    expect(again.stderr).toContain(`  admin token     in ${join(world.cwd, 'data')}`)
   })
 
   test('tells where the API is, what is chosen and, at the end, that it stopped', async () => {
@@ -58,7 +58,11 @@ describe('a server that comes up', () => {
     expect(world.stderr).toContain('  API             http://127.0.0.1:8787/docs\n')
     const log = world.stderr.split('\n').filter((line) => line.startsWith('{'))
     const lines = log.map((line) => JSON.parse(line) as { msg: string; settings?: object })
-    expect(lines.map(({ msg }) => msg)).toEqual(['started', 'stopping', 'stopped'])
+    expect(lines.map(({ msg }) => msg)).toEqual([
+      'Settings that are not the default',
+      'Stopping',
+      'Stopped',
+    ])
     expect(Object.keys(lines[0]?.settings ?? {}).sort()).toEqual([
       'dataDir',
       'database',
@@ -74,7 +78,7 @@ describe('a server that comes up', () => {
     const { world, exit } = await serving('--host', host)
     world.stop('SIGTERM')
     await exit
-    const warning = `WARNING: HOLDFAST_HOST is ${host}, so other machines reach this server`
+    const warning = `WARNING: HOLDFAST_HOST is ${host}, so other machines can reach this server`
     expect(world.stderr.includes(warning)).toBe(warns)
   })
 
@@ -86,8 +90,8 @@ describe('a server that comes up', () => {
   })
 
   test.each([
-    [{}, 'no GitHub credentials were given, so a simulated'],
-    [{ GITHUB_TOKEN: 't' }, 'GITHUB_WEBHOOK_SECRET was not given, so a simulated'],
+    [{}, 'no GitHub credentials are set.'],
+    [{ GITHUB_TOKEN: 't' }, 'GITHUB_WEBHOOK_SECRET is not set.'],
   ])('says in sandbox mode what is missing (%o)', async (env, told) => {
     const world = new FakeWorld()
     world.env = { ...env }
@@ -95,8 +99,48 @@ describe('a server that comes up', () => {
     await world.printed.promise
     world.stop('SIGTERM')
     await exit
-    expect(world.stderr).toContain(`  mode            sandbox: ${told}`)
-    expect(world.stderr).toContain('To go live set GITHUB_WEBHOOK_SECRET and either GITHUB_TOKEN')
+    expect(world.stderr).toContain('  mode            sandbox: GitHub is simulated')
+    expect(world.stderr).toContain(`                  Reason: ${told}\n`)
+    expect(world.stderr).toContain('To use the real GitHub, set GITHUB_WEBHOOK_SECRET and either')
+  })
+
+  test('warns of credentials without a webhook secret before a sandbox is made', async () => {
+    const world = new FakeWorld()
+    world.env = { GITHUB_TOKEN: 't' }
+    let before = ''
+    const { compose } = world
+    world.compose = (...args) => {
+      before = world.stderr
+      return compose(...args)
+    }
+    const exit = world.run('serve')
+    await world.printed.promise
+    world.stop('SIGTERM')
+    await exit
+    expect(before).toContain('WARNING: GITHUB_TOKEN is set, but GITHUB_WEBHOOK_SECRET is not')
+    expect(before).toContain(`sqlite:${join(world.cwd, 'data', 'holdfast.db')} stays a sandbox`)
+  })
+
+  test('does not warn of it again where the sandbox is there already', async () => {
+    const world = new FakeWorld()
+    world.env = { GITHUB_TOKEN: 't' }
+    mkdirSync(join(world.cwd, 'data'), { mode: 0o700 })
+    writeFileSync(join(world.cwd, 'data', 'holdfast.db'), '')
+    const exit = world.run('serve')
+    await world.printed.promise
+    world.stop('SIGTERM')
+    await exit
+    expect(world.stderr).not.toContain('WARNING')
+  })
+
+  test('says that it is ready exactly once', async () => {
+    const world = new FakeWorld()
+    const exit = world.run('serve')
+    await world.printed.promise
+    world.stop('SIGTERM')
+    await exit
+    const all = world.stdout + world.stderr
+    expect(all.match(/listening|is up|started|ready/gi)).toEqual(['listening'])
   })
 
   describe('on live credentials', () => {
@@ -162,10 +206,10 @@ describe('a server that comes up', () => {
     })
 
     test.each([
-      [{}, 'HOLDFAST_PUBLIC_URL is not set, so GitHub has no address to send to.'],
+      [{}, 'HOLDFAST_PUBLIC_URL is not set, so GitHub cannot send webhooks here.'],
       [
         { HOLDFAST_PUBLIC_URL: 'http://localhost:8787' },
-        'HOLDFAST_PUBLIC_URL leads to this machine only, so GitHub has no address to send to.',
+        'HOLDFAST_PUBLIC_URL leads to this machine only, so GitHub cannot send webhooks here.',
       ],
     ])('names no address that GitHub cannot reach (%o)', async (env, why) => {
       const told = await started(env)
@@ -176,7 +220,7 @@ describe('a server that comes up', () => {
     test('says that nothing is published while GitHub refuses us', async () => {
       const told = await started({}, 'refused')
       expect(told).toContain(
-        '  mode            live, but GitHub refuses the credentials (a token): ' +
+        '  mode            live, but GitHub rejects the credentials (a token): ' +
           'nothing is published.\n',
       )
       expect(told).not.toContain('publishes on GitHub')
@@ -184,8 +228,8 @@ describe('a server that comes up', () => {
 
     test('says when GitHub has not named the account', async () => {
       const told = await started({ HOLDFAST_ADMIN_TOKEN: 'an-admin-token-of-good-length' })
-      expect(told).toContain('as the account of a token; GitHub has not named it yet\n')
-      expect(told).toContain('as given by HOLDFAST_ADMIN_TOKEN\n')
+      expect(told).toContain('with a token; GitHub has not named the account yet\n')
+      expect(told).toContain('the value of HOLDFAST_ADMIN_TOKEN\n')
     })
   })
 
@@ -221,7 +265,7 @@ describe('stopping', () => {
     await world.closing.promise
     world.timers.get(20_000)?.()
     expect(await exit).toBe(1)
-    expect(world.stderr).toContain('not drained within 20000 ms (HOLDFAST_SHUTDOWN_MS)')
+    expect(world.stderr).toContain('still going on after 20000 ms (HOLDFAST_SHUTDOWN_MS)')
   })
 
   test('a signal while starting stops it once it is there', async () => {
@@ -254,9 +298,9 @@ describe('a server that cannot come up', () => {
 
   test.each([
     ['EADDRINUSE', 'Port 8787 on 127.0.0.1 is already in use', '--port N (0 picks a free one)'],
-    ['EACCES', 'This user may not listen on port 8787', '--port N'],
-    ['EADDRNOTAVAIL', '127.0.0.1 is no address of this machine', '--host'],
-    ['ENOTFOUND', '127.0.0.1 is no address of this machine', '--host'],
+    ['EACCES', 'This user is not allowed to listen on port 8787', '--port N'],
+    ['EADDRNOTAVAIL', '127.0.0.1 is not an address of this machine', '--host'],
+    ['ENOTFOUND', '127.0.0.1 is not an address of this machine', '--host'],
     ['ESTRANGE', 'listen ESTRANGE', ''],
   ])('because of %s says so and lets go', async (code, message, hint) => {
     const world = new FakeWorld()
@@ -305,7 +349,7 @@ describe('a server that cannot come up', () => {
     const world = new FakeWorld()
     writeFileSync(join(world.cwd, 'data'), '')
     expect(await world.run('serve')).toBe(1)
-    expect(world.stderr).toContain('The data folder')
+    expect(world.stderr).toContain('the data folder')
     expect(world.stderr).toContain('HOLDFAST_DATA_DIR')
   })
 

@@ -6,6 +6,7 @@
  *
  * Further signals change nothing while it drains: whoever wants it dead at once has SIGKILL.
  */
+import { existsSync } from 'node:fs'
 import { basename } from 'node:path'
 import type { App } from '../../compose.ts'
 import type { OwnAccount } from '../../github.ts'
@@ -16,7 +17,7 @@ import type { Settings } from '../../settings/settings.ts'
 import { exitCodes } from '../failure.ts'
 import { listenFailure } from './listen-failure.ts'
 import { makeLog, type Log } from './log.ts'
-import { madeSecretsText, startedText } from './notices.ts'
+import { madeSecretsText, sandboxForGoodWarning, startedText } from './notices.ts'
 import { newFilesWarning, restoredLine } from '../database/restore-words.ts'
 import { storeFailure } from '../database/store-failure.ts'
 import type { World } from '../world.ts'
@@ -40,7 +41,7 @@ export async function serve(world: World, request: ServeRequest): Promise<number
       world.terminal.out(`holdfast listening on ${first.url}\n`)
       await stop.signal
     }
-    log.info({ signal: await stop.signal }, 'stopping')
+    log.info({ signal: await stop.signal }, 'Stopping')
     return await drain({ world, log, shutdownMs: settings.shutdownMs }, async () =>
       (await starting).app.close(),
     )
@@ -54,12 +55,13 @@ interface Started {
   readonly url: string
 }
 
-/** What a person is told comes last: a refused start leaves its reason as the only words. */
+/** What a person is told comes last: a start that fails leaves its reason as the only words. */
 async function start(world: World, settings: Settings, log: Log): Promise<Started> {
   const secrets = await serverSecrets(settings, world.random)
   const { adminToken, webhookSecrets } = secrets
   const { clock, random, scheduler, version, terminal } = world
   const seams = { clock, random, scheduler }
+  if (await isNewDatabase(world, settings)) terminal.err(sandboxForGoodWarning(settings) ?? '')
   const composed = world.compose(settings, { ...seams, adminToken, webhookSecrets, log, version })
   const app = await composed.catch((error: unknown) => {
     throw storeFailure(error, settings, world.env)
@@ -77,12 +79,30 @@ async function start(world: World, settings: Settings, log: Log): Promise<Starte
     const told = { settings, secrets: { ...secrets, warnings }, version, url, account, restored }
     terminal.err(startedText(told))
     await secrets.markShown()
-    log.info({ version, url, settings: describeChanges(settings) }, 'started')
-    log.debug({ settings: describeSettings(settings) }, 'all settings')
+    // On a terminal the notice has just said what matters of it.
+    const level = terminal.logStyle === 'json' ? 'info' : 'debug'
+    log[level](
+      { version, settings: describeChanges(settings) },
+      'Settings that are not the default',
+    )
+    log.debug({ settings: describeSettings(settings) }, 'All settings')
     return { app, url }
   } catch (error) {
     await app.close()
     throw error
+  }
+}
+
+/** False where that cannot be found out: opening it will say why. */
+async function isNewDatabase(
+  { lookAtDatabase, clock }: World,
+  { database }: Settings,
+): Promise<boolean> {
+  if (database.kind === 'sqlite') return !existsSync(database.path)
+  try {
+    return (await lookAtDatabase(database, { clock, readThrough: false })).schema.version === 0
+  } catch {
+    return false
   }
 }
 
@@ -121,12 +141,12 @@ async function drain(
   const cancel = world.scheduler.after(shutdownMs, () => resolve('too long'))
   try {
     if ((await Promise.race([close(), tooLong])) !== 'too long') {
-      log.info('stopped')
+      log.info('Stopped')
       return exitCodes.fine
     }
     log.error(
-      `not drained within ${shutdownMs} ms (HOLDFAST_SHUTDOWN_MS); ` +
-        'what was in hand is left to its leases',
+      `Work was still going on after ${shutdownMs} ms (HOLDFAST_SHUTDOWN_MS), so it was cut off. ` +
+        'It is continued when its leases have ended',
     )
     return exitCodes.failed
   } finally {

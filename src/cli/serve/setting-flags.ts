@@ -2,17 +2,16 @@
  * The flags of settings, made from the table of settings: nothing about them is written twice.
  */
 import { Option as Flag, type Command } from 'commander'
-import { describeDefault, flagOf, hasFile, hasFlag, optionGroups } from '../../settings/option.ts'
-import { optionEntries, type OptionKey } from '../../settings/options.ts'
+import { describeDefault, flagOf, hasFile, hasFlag } from '../../settings/option.ts'
+import { optionEntries, optionGroups, type OptionKey } from '../../settings/options.ts'
 
 export function addSettingFlags(command: Command, only?: readonly OptionKey[]): Command {
   command.addOption(
     new Flag('--config <path>', 'config file (default: holdfast.config.ts or .mts, if present)'),
   )
-  for (const group of optionGroups) {
-    for (const [key, entry] of optionEntries) {
-      if (entry.group !== group || !hasFlag(entry)) continue
-      if (only !== undefined && !only.includes(key)) continue
+  for (const { name: group, entries } of optionGroups) {
+    for (const [key, entry] of entries) {
+      if (!hasFlag(entry) || (only !== undefined && !only.includes(key))) continue
       const unit = entry.unit === null ? '' : `${entry.unit}; `
       const facts = `${unit}${entry.env}; default ${describeDefault(entry)}`
       const told = `${entry.summary} (${facts})`
@@ -40,7 +39,7 @@ export function secretsHelp(): string {
     .filter(([, entry]) => !hasFlag(entry))
     .map(([, entry]) => `  ${entry.env.padEnd(22)} ${entry.summary}`)
   return [
-    'Secrets come from the environment only, each also as a file named by NAME_FILE:',
+    'Secrets are set in the environment only, or as the path of a file in NAME_FILE:',
     ...rows,
   ].join('\n')
 }

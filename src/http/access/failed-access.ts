@@ -101,11 +101,11 @@ export class FailedAccess {
   }
 
   async #tell(refusals: readonly Refusals[]): Promise<void> {
-    for (const each of refusals) this.#log.warn(each, 'refused wrong credentials')
+    for (const each of refusals) this.#log.warn(each, 'Rejected a wrong token or signature')
     try {
       await this.#store.tokens.noteRefusals(refusals)
     } catch (error) {
-      this.#log.error({ err: error }, 'could not audit refused credentials')
+      this.#log.error({ err: error }, 'Could not write rejected tokens and signatures to the audit')
     }
   }
 }

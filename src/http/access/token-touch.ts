@@ -25,7 +25,7 @@ export function tokenToucher(
     touchedAt.set(id, now)
     store.tokens.touch(id).catch((error: unknown) => {
       touchedAt.delete(id)
-      log.warn({ err: error, token_id: id }, 'could not note that a token was used')
+      log.warn({ err: error, token_id: id }, 'Could not record that a token was used')
     })
   }
 }

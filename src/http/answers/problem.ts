@@ -106,7 +106,7 @@ export function sendProblem(
 ): FastifyReply {
   const known = asProblem(error)
   if (known === null || known.status === 503) {
-    request.log.error({ ...logContext(request), err: error }, 'request failed')
+    request.log.error({ ...logContext(request), err: error }, 'Request failed')
   }
   const problem =
     known ??

@@ -36,7 +36,7 @@ export function healthRoutes(app: App, { store, readiness }: HttpDeps): void {
       try {
         await Promise.all([store.ping(), readiness?.()])
       } catch (error) {
-        request.log.warn({ err: error }, 'not ready')
+        request.log.warn({ err: error }, 'Not ready: the database or the queue does not answer')
         throw new HttpProblem(503, 'not_ready', 'The store or the queue does not answer now.', {
           headers: { 'retry-after': '1' },
         })

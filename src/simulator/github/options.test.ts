@@ -4,11 +4,17 @@ import { createGitHubSimulator } from './simulator.ts'
 const create = (options: object) => () => createGitHubSimulator(options)
 
 it.each<[object, string]>([
-  [{ acceptAnyTokens: true }, 'acceptAnyTokens is not known here; did you mean acceptAnyToken?'],
-  [{ whatever: 1 }, 'whatever is not known here'],
-  [{ limits: { perMinuet: 1 } }, 'limits.perMinuet is not known here; did you mean perMinute?'],
-  [{ app: { id: 1, slug: 'a', key: '' } }, 'app.key is not known here'],
-  [{ tokens: [{ token: 'a', name: 'b' }] }, 'tokens.0.name is not known here'],
+  [
+    { acceptAnyTokens: true },
+    'acceptAnyTokens is not a known field. Did you mean "acceptAnyToken"?',
+  ],
+  [{ whatever: 1 }, 'whatever is not a known field'],
+  [
+    { limits: { perMinuet: 1 } },
+    'limits.perMinuet is not a known field. Did you mean "perMinute"?',
+  ],
+  [{ app: { id: 1, slug: 'a', key: '' } }, 'app.key is not a known field'],
+  [{ tokens: [{ token: 'a', name: 'b' }] }, 'tokens.0.name is not a known field'],
   [{ tokens: { token: 'a', login: 'b' } }, 'tokens must be a list'],
   [{ limits: 5 }, 'limits must be an object'],
 ])('%j is refused: it would be left out in silence', (options, told) => {

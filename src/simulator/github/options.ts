@@ -5,7 +5,7 @@
 import type { Clock } from '../../clock.ts'
 import type { Random } from '../../random.ts'
 import type { Scheduler } from '../../scheduler.ts'
-import { unknownMessage } from '../../validation/near-name.ts'
+import { unknownField } from '../../validation/nearest.ts'
 import type { ContentLimits } from './rate-limit.ts'
 import type { Permissions } from './state/apps.ts'
 
@@ -102,5 +102,5 @@ function unknownIn(
   const known = Object.keys(names)
   return Object.keys(given)
     .filter((name) => !known.includes(name))
-    .map((name) => `${place === '' ? '' : `${place}.`}${name} ${unknownMessage(name, known)}`)
+    .map((name) => `${place === '' ? '' : `${place}.`}${name} ${unknownField(name, known)}`)
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { editDistance, nearest } from './nearest.ts'
+import { didYouMean, didYouMeanOrAll, editDistance, nearest, unknownField } from './nearest.ts'
 
 describe('the distance between two names', () => {
   test.each([
@@ -24,13 +24,17 @@ describe('the nearest name', () => {
     ['HOLDFAST_PROT', 'HOLDFAST_PORT'],
     ['HOLDFAST_DB_URL', 'HOLDFAST_DATABASE_URL'],
     ['holdfast_host', 'HOLDFAST_HOST'],
+    ['HOLDFAST_PUBLICURL', 'HOLDFAST_PUBLIC_URL'],
   ])('to %s is %s', (wrong, right) => {
     expect(nearest(wrong, names)).toBe(right)
   })
 
-  test.each(['x'.repeat(300), 'HOLDFAST_REDIS_URL', 'scm'])('to %s is none', (wrong) => {
-    expect(nearest(wrong, names)).toBeNull()
-  })
+  test.each(['x'.repeat(300), 'HOLDFAST_REDIS_URL', 'HOLDFAST_TEST', 'HOLDFAST_', 'scm'])(
+    'to %s is none',
+    (wrong) => {
+      expect(nearest(wrong, names)).toBeNull()
+    },
+  )
 
   test.each([
     ['webhookSecret', ['host', 'port']],
@@ -38,6 +42,8 @@ describe('the nearest name', () => {
     ['queue', ['runs', 'host']],
     ['phases', ['when', 'by']],
     ['notifications', ['retention']],
+    ['xy', ['by', 'on']],
+    ['foo', ['for', 'run']],
   ])('to %s is none of %j', (wrong, right) => {
     expect(nearest(wrong, right)).toBeNull()
   })
@@ -61,5 +67,20 @@ describe('the nearest name', () => {
 
   test('is none among none', () => {
     expect(nearest('port', [])).toBeNull()
+  })
+
+  test('does not depend on how words are joined', () => {
+    expect(nearest('headSha', ['head_sha', 'sha'])).toBe('head_sha')
+    expect(nearest('github_status', ['github-status'])).toBe('github-status')
+  })
+})
+
+describe('the words for it', () => {
+  test('are a question, or all names, or nothing', () => {
+    expect(didYouMean('prot', ['host', 'port'])).toBe('Did you mean "port"?')
+    expect(didYouMean('zzz', ['host', 'port'])).toBe('')
+    expect(didYouMeanOrAll('zzz', ['host', 'port'], 'Known keys')).toBe('Known keys: host, port')
+    expect(unknownField('colour', ['body'])).toBe('is not a known field')
+    expect(unknownField('bdoy', ['body'])).toBe('is not a known field. Did you mean "body"?')
   })
 })

@@ -1,0 +1,48 @@
+/**
+ * The kinds of value in a config file. Messages say what is wrong with the value, to be read after
+ * its path: "runs.review.onNewer must be …".
+ */
+import { z } from 'zod'
+import { didYouMean } from '../../validation/nearest.ts'
+
+export const wholeNumber = (min: number, max: number) => {
+  const message = `must be a whole number from ${min} to ${max}`
+  return z.number(message).int(message).min(min, message).max(max, message)
+}
+export const text = z
+  .string('must be a text')
+  .regex(/^[^\p{Cc}]{1,200}$/u, 'must be a text of one line')
+export const oneOf = <const T extends string>(values: readonly T[]) =>
+  z.enum(values, {
+    error: ({ input }) => {
+      const meant = typeof input === 'string' ? didYouMean(input, values) : ''
+      const allowed = `must be one of ${values.join(', ')}`
+      return meant === '' ? allowed : `${allowed}. ${meant}`
+    },
+  })
+export const list = <T extends z.ZodType>(item: T) => z.array(item, 'must be a list')
+export const callback = <T>() =>
+  z.custom<T>((value) => typeof value === 'function', 'must be a function')
+export const yesOrNo = z.boolean('must be true or false')
+
+/** Like a union, but the error is that of the one form the value tried to have. */
+export function pickSchema<T extends z.ZodType>(pick: (value: unknown) => T) {
+  return z.unknown().transform((value, context): z.output<T> => {
+    const parsed = pick(value).safeParse(value)
+    if (parsed.success) return parsed.data
+    handOn(parsed.error.issues, context, [])
+    return z.NEVER
+  })
+}
+
+/** What is wrong below a place, in the words used there. */
+export function handOn(
+  issues: readonly z.core.$ZodIssue[],
+  context: z.core.$RefinementCtx,
+  place: readonly PropertyKey[],
+): void {
+  for (const issue of issues) {
+    const path = [...place, ...issue.path]
+    context.issues.push({ ...issue, path, input: undefined })
+  }
+}
