@@ -6,6 +6,7 @@ export function auditView(row: AuditRow) {
   return {
     id: row.id,
     order: row.order,
+    cause_id: row.causeId,
     at: timeView(row.at),
     type: row.type,
     actor: row.actor,

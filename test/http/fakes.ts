@@ -364,6 +364,7 @@ function fakeRunReads(state: State, check: () => void): HttpStore['runs'] {
 
 const auditRow = (runId: string): AuditRow => ({
   id: 7,
+  causeId: 3,
   order: 7,
   at: startedAt,
   type: 'run.claimed',

@@ -33,6 +33,7 @@ export function aWish(desire: Partial<Desire> = {}, run: Run = aRun()): Wish {
     run,
     repositoryId: 'rep_1',
     markerKey: 'key',
+    causeId: 10,
   }
 }
 

@@ -107,6 +107,7 @@ const words: Readonly<Record<Exclude<AuditType, keyof typeof deliveryRowWords>, 
   'operator.keys_exported': (row) => `${atStart(actorWords(row.actor))} exported the marker keys`,
   'operator.keys_imported': (row) => `${atStart(actorWords(row.actor))} imported marker keys`,
   'operator.token_deleted': (row) => `${atStart(actorWords(row.actor))} revoked a token`,
+  'store.restored': () => 'the database was replaced by an older copy of it',
   'access.refused': (row) =>
     `${outside(textOf(row, 'address') ?? 'somebody', 60)} sent ${refusedWords(row)}`,
 }

@@ -22,6 +22,7 @@ const jargon = /\b(fence|CAS|lane|undefined|null|NaN)\b|\[object/
 
 const row = (over: Partial<AuditRow>): AuditRow => ({
   id: 7,
+  causeId: null,
   order: 7,
   at: 0,
   type: 'run.claimed',

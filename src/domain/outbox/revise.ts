@@ -22,6 +22,8 @@ export interface Wish {
   readonly run: Run
   readonly repositoryId: string
   readonly markerKey: string
+  /** The audit row that made the run want it. */
+  readonly causeId: number | null
   /** It may have been shown, and the store may have been restored since. */
   readonly forgotten?: Restored
 }
@@ -117,13 +119,13 @@ function neverAnnounced({ announcedFence, versionFence, attemptId, memo }: Deliv
 /** Its content is how it ended all the same: should an operator want it sent, that is what is. */
 function closeUnannounced(
   before: Delivery,
-  { run }: Wish,
+  { run, causeId }: Wish,
   content: string,
   now: number,
 ): Revision | null {
   // Another version, so that whoever is about to send the last one finds it changed.
   const versionSeq = before.versionSeq + 1
-  const standing = { ...before, content, announces: false, final: true, versionSeq }
+  const standing = { ...before, causeId, content, announces: false, final: true, versionSeq }
   if (!isOpen(before)) return before.announces ? { delivery: standing, audits: [] } : null
   const delivery = close(free(standing), 'SKIPPED', 'never_announced', now)
   const data = { reason: 'never_announced', target: standing.target }
@@ -136,7 +138,7 @@ function closeUnannounced(
 }
 
 function begin(wish: Wish, id: string, now: number, rules: PublishingRules): Delivery {
-  const { desire, run, repositoryId, markerKey } = wish
+  const { desire, run, repositoryId, markerKey, causeId } = wish
   return {
     ...blank,
     id,
@@ -153,6 +155,7 @@ function begin(wish: Wish, id: string, now: number, rules: PublishingRules): Del
     round: run.round,
     versionFence: run.claimFence,
     versionSeq: 1,
+    causeId,
     content: contentOf(wish, null),
     final: desire.final,
     announces: desire.announces,
@@ -170,7 +173,7 @@ function nextVersion(
   now: number,
   rules: PublishingRules,
 ): Delivery {
-  const { desire, run } = wish
+  const { desire, run, causeId } = wish
   const { versionFence } = standing
   const { givenBack, ...known } = untried(standing.memo)
   const stays = givenBack !== undefined && run.claimFence === versionFence
@@ -185,6 +188,7 @@ function nextVersion(
     round: run.round,
     versionFence: run.claimFence,
     versionSeq: standing.versionSeq + 1,
+    causeId,
     content,
     final: desire.final,
     announces: desire.announces,
@@ -287,6 +291,7 @@ const blank: Delivery = {
   round: 1,
   versionFence: 0,
   versionSeq: 0,
+  causeId: null,
   content: '{}',
   final: false,
   announces: false,

@@ -44,6 +44,13 @@ export const auditEvent = z
     order: z
       .int()
       .describe('Its place in the order of commits: what comes after you read is always above.'),
+    cause_id: z
+      .int()
+      .nullable()
+      .describe(
+        'The `id` of the event that led to it, which may be past its retention. Null when a ' +
+          'person, a program or the passing of time did.',
+      ),
     at: time.describe('When it happened, by the clock of the store.'),
     type: z.string().describe('What happened, such as `run.claimed`.'),
     actor: z.string().describe('Who did it: `admin`, `token:ID`, `run:ID`, `sweeper` and so on.'),

@@ -25,6 +25,7 @@ const delivery = table<Delivery>(
     'round',
     'versionFence',
     'versionSeq',
+    'causeId',
     'content',
     'final',
     'announces',

@@ -2,6 +2,7 @@
  * What a change of a run means for what GitHub shows, written in the change's own transaction.
  * Order of locks: subjects, then runs, then deliveries.
  */
+import type { AuditDraft } from '../../../domain/audit.ts'
 import { desiresOf, type Desire } from '../../../domain/outbox/announce.ts'
 import type { Delivery } from '../../../domain/outbox/delivery.ts'
 import { mayBeForgotten } from '../../../domain/outbox/restored.ts'
@@ -13,7 +14,7 @@ import { isActive } from '../../../domain/run.ts'
 import type { Subject } from '../../../domain/subject.ts'
 import { markerKeyOf } from '../../../marker-keys.ts'
 import type { Verb } from '../../sql.ts'
-import { insertAudits } from '../../tables/audit-table.ts'
+import { insertDecisions } from '../../tables/audit-table.ts'
 import { deliveriesAt } from '../../tables/delivery-table.ts'
 import { selectOthersAt } from '../../tables/run-table.ts'
 import { sayCoveredChecks } from './check-again.ts'
@@ -28,6 +29,8 @@ export interface Change {
   readonly repositoryId: string
   /** Its round begins with this change, or it has just become the subject's turn. */
   readonly began: boolean
+  /** The audit row that tells of the change. */
+  readonly causeId: number | null
   /** Its state is what it was: nothing is told where another run is shown in its place. */
   readonly isSame?: boolean
 }
@@ -40,7 +43,7 @@ export function* announce(context: VerbContext, changes: readonly Change[]): Ver
   const ended = changes.filter(({ run, isSame }) => !isActive(run) && isSame !== true)
   yield* closeOwnOutput(
     context,
-    ended.map(({ run }) => run).filter(({ repo }) => repo !== null),
+    ended.filter(({ run }) => run.repo !== null),
   )
   yield* sayCoveredChecks(context, shown)
 }
@@ -50,9 +53,9 @@ export function* announceState(
   context: VerbContext,
   changes: readonly Change[],
 ): Verb<readonly Delivery[]> {
-  const wishes = changes.flatMap(({ run, repositoryId, began, isSame = false }) =>
+  const wishes = changes.flatMap(({ run, repositoryId, began, causeId, isSame = false }) =>
     desiresOf(run, repositoryId, began).map((desire) => ({
-      ...wishOf(desire, run, repositoryId),
+      ...wishOf(desire, run, repositoryId, causeId),
       isSame,
       ...forgottenOf(context, run),
     })),
@@ -66,7 +69,7 @@ export function* announceState(
   }
   const targets = [...new Set(wishes.map(({ desire }) => desire.target))]
   const standing = yield* deliveriesAt(targets)
-  const revised = new Map<string, Revision>()
+  const revised = new Map<string, CausedRevision>()
   const now = context.now()
   for (const wish of wishes) {
     const { target } = wish.desire
@@ -76,10 +79,10 @@ export function* announceState(
       found !== null && isTaken(found, wish.run)
         ? dropped(found, wish)
         : revise(found, wish, () => context.newId('del'), now, context.publishing)
-    if (next !== null) revised.set(target, following(before, next))
+    if (next !== null) revised.set(target, following(before, next, wish.causeId))
     const shown = revised.get(target)?.delivery ?? found
     const back = shown === null ? null : yield* shownAgain(context, shown, wish)
-    if (back !== null) revised.set(target, following(revised.get(target), back))
+    if (back !== null) revised.set(target, following(revised.get(target), back, wish.causeId))
   }
   return yield* store(context, [...revised.values()])
 }
@@ -90,13 +93,24 @@ function forgottenOf(context: VerbContext, run: Run): Pick<Wish, 'forgotten'> {
   return { forgotten: { laterKeys: laterCheckKeys(run) } }
 }
 
-function following(before: Revision | undefined, next: Revision): Revision {
+/** What is told of one delivery, each with the change that led to it. */
+interface CausedRevision {
+  readonly delivery: Delivery
+  readonly told: readonly { readonly audit: AuditDraft; readonly causeId: number | null }[]
+}
+
+function following(
+  before: CausedRevision | undefined,
+  next: Revision,
+  causeId: number | null,
+): CausedRevision {
   // Given up and taken over in one go: it was not given up.
   const isTakenOver = next.delivery.status !== 'SKIPPED'
-  const told = (before?.audits ?? []).filter(({ type }) => {
-    return !isTakenOver || type !== 'delivery.skipped'
+  const told = (before?.told ?? []).filter(({ audit }) => {
+    return !isTakenOver || audit.type !== 'delivery.skipped'
   })
-  return { delivery: next.delivery, audits: [...told, ...next.audits] }
+  const added = next.audits.map((audit) => ({ audit, causeId }))
+  return { delivery: next.delivery, told: [...told, ...added] }
 }
 
 /**
@@ -112,7 +126,7 @@ function dropped(standing: Delivery, { run, isSame }: Wish & Pick<Change, 'isSam
 function* shownAgain(
   context: VerbContext,
   shown: Delivery,
-  { desire, run, repositoryId }: Wish,
+  { desire, run, repositoryId, causeId }: Wish,
 ): Verb<Revision | null> {
   const isShared = desire.channel === 'github-status' && desire.sha !== null
   if (hasResult(run) || !isShared || shown.runId !== run.id) return null
@@ -120,15 +134,15 @@ function* shownAgain(
   for (const other of others) {
     const its = desiresOf(other, repositoryId, false).find(({ target }) => target === desire.target)
     if (its === undefined) continue
-    const wish = wishOf(its, other, repositoryId)
+    const wish = wishOf(its, other, repositoryId, causeId)
     const delivery = giveBack(shown, wish, context.now(), context.publishing)
     return { delivery, audits: [targetTaken(shown, run, other.id)] }
   }
   return null
 }
 
-function wishOf(desire: Desire, run: Run, repositoryId: string): Wish {
-  return { desire, run, repositoryId, markerKey: markerKeyOf(desire.markerText) }
+function wishOf(desire: Desire, run: Run, repositoryId: string, causeId: number | null): Wish {
+  return { desire, run, repositoryId, markerKey: markerKeyOf(desire.markerText), causeId }
 }
 
 /** The same round goes on: with another holder, or waiting for one; `isSame`: it only reported. */
@@ -136,18 +150,24 @@ export function* announceAnew(
   context: VerbContext,
   { subject }: { readonly subject: Pick<Subject, 'scope'> },
   run: Run,
+  causeId: number | null,
   isSame = false,
 ): Verb<void> {
-  yield* announce(context, [{ run, repositoryId: subject.scope, began: false, isSame }])
+  const change = { run, repositoryId: subject.scope, began: false, causeId, isSame }
+  yield* announce(context, [change])
 }
 
-function* store(context: VerbContext, revisions: readonly Revision[]): Verb<readonly Delivery[]> {
+function* store(
+  context: VerbContext,
+  revisions: readonly CausedRevision[],
+): Verb<readonly Delivery[]> {
   const stored = yield* storeDeliveries(
     context,
     revisions.map(({ delivery }) => delivery),
   )
-  yield* insertAudits(
-    revisions.flatMap(({ audits }) => audits),
+  const told = revisions.flatMap((revision) => revision.told)
+  yield* insertDecisions(
+    told.map(({ audit, causeId }) => ({ drafts: [audit], causeId })),
     context.now(),
   )
   return stored

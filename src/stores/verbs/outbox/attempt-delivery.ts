@@ -21,7 +21,7 @@ import type {
   DeliveryHold,
 } from '../../../store/outbox-store.ts'
 import type { Verb } from '../../sql.ts'
-import { insertAudits } from '../../tables/audit-table.ts'
+import { insertDecision } from '../../tables/audit-table.ts'
 import { lockBudget, writeBudget } from '../../tables/budget-table.ts'
 import {
   insertAttempt,
@@ -110,9 +110,11 @@ export function* endAttempt(
   report: AttemptReport,
 ): Verb<'recorded' | 'late'> {
   const delivery = yield* selectDelivery(hold.deliveryId)
+  let causeId = delivery?.causeId ?? null
   if (report.end.what === 'rate_limited' && report.end.isKept !== true) {
     const { until, trouble } = report.end
-    yield* blockIdentity(context, report.identity, until, trouble.code, 'publisher')
+    const { identity } = report
+    causeId = yield* blockIdentity(context, identity, until, trouble.code, 'publisher', causeId)
   }
   const now = context.now()
   const inTime =
@@ -126,8 +128,8 @@ export function* endAttempt(
   }
   const told = afterAttempt(delivery, report.attempt, report.end, circumstancesOf(context))
   yield* storeDeliveries(context, [told.delivery])
-  yield* insertAudits(told.audits, now)
-  yield* sayCheckAgain(context, delivery, told.delivery)
+  const [toldId = causeId] = yield* insertDecision(told.audits, causeId, now)
+  yield* sayCheckAgain(context, delivery, told.delivery, toldId)
   return 'recorded'
 }
 
@@ -191,8 +193,9 @@ export function* recordFinding(
   const about = isNewest ? own : ofAnEarlierVersion(own)
   const told = afterFinding(delivery, about, circumstancesOf(context))
   yield* storeDeliveries(context, [yield* inTurn(told.delivery)])
-  yield* insertAudits(told.audits, context.now())
-  yield* sayCheckAgain(context, delivery, told.delivery)
+  const { causeId } = delivery
+  const [toldId = causeId] = yield* insertDecision(told.audits, causeId, context.now())
+  yield* sayCheckAgain(context, delivery, told.delivery, toldId)
   return 'recorded'
 }
 

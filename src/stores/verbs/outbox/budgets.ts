@@ -7,7 +7,7 @@ import { NotFoundError } from '../../../errors.ts'
 import type { Asker } from '../../../store/outbox-store.ts'
 import type { Verb } from '../../sql.ts'
 import { sql } from '../../sql.ts'
-import { insertAudits } from '../../tables/audit-table.ts'
+import { insertAudit } from '../../tables/audit-table.ts'
 import { isKnownIdentity, lockBudget, writeBudget } from '../../tables/budget-table.ts'
 import type { VerbContext } from '../context.ts'
 
@@ -17,12 +17,13 @@ export function* blockIdentity(
   until: number,
   reason: string,
   actor: Asker,
-): Verb<void> {
+  causeId: number | null = null,
+): Verb<number> {
   const budget = yield* lockBudget(identity, context.now())
   const now = context.now()
   yield* writeBudget(block(budget, until, reason, now))
   const data = { identity, until: new Date(until).toISOString(), reason }
-  yield* insertAudits([{ type: 'budget.blocked', actor, runId: null, data }], now)
+  return yield* insertAudit({ type: 'budget.blocked', actor, runId: null, data }, causeId, now)
 }
 
 /** Answers until when nothing is asked under it. */
@@ -38,7 +39,8 @@ export function* refuseIdentity(
   if (budget === before) return until
   yield* writeBudget(budget)
   const data = { identity, until: new Date(until).toISOString(), reason }
-  yield* insertAudits([{ type: 'budget.blocked', actor: 'publisher', runId: null, data }], now)
+  const audit = { type: 'budget.blocked', actor: 'publisher', runId: null, data } as const
+  yield* insertAudit(audit, null, now)
   return until
 }
 
@@ -67,6 +69,7 @@ export function* unblockIdentity(
     was_blocked_until: until === null ? null : new Date(until).toISOString(),
     reason: before.blockedReason,
   }
-  yield* insertAudits([{ type: 'operator.identity_unblocked', actor, runId: null, data }], now)
+  const audit = { type: 'operator.identity_unblocked', actor, runId: null, data } as const
+  yield* insertAudit(audit, null, now)
   return budget
 }

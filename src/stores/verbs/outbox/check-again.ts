@@ -28,10 +28,12 @@ export function* sayCheckAgain(
   context: VerbContext,
   before: Delivery,
   after: Delivery,
+  causeId: number | null,
 ): Verb<void> {
   if (!mayCover(before, after)) return
   const { repositoryId, sha } = after
-  yield* sayCheckAgainAt(context, { repositoryId, sha, checkName: checkNameOf(after) })
+  const place = { repositoryId, sha, checkName: checkNameOf(after) }
+  yield* sayCheckAgainAt(context, place, causeId)
 }
 
 /**
@@ -48,7 +50,8 @@ export function* sayCoveredChecks(
     const { repositoryId, sha } = one
     const checkName = checkNameOf(one)
     const runs = sha === null ? [] : yield* selectWithCheckAt(repositoryId, sha, checkName)
-    if (runs.length > 1) yield* sayCheckAgainAt(context, { repositoryId, sha, checkName })
+    if (runs.length < 2) continue
+    yield* sayCheckAgainAt(context, { repositoryId, sha, checkName }, one.causeId)
   }
 }
 
@@ -58,7 +61,12 @@ export interface CheckPlace {
   readonly checkName: string | null
 }
 
-export function* sayCheckAgainAt(context: VerbContext, place: CheckPlace): Verb<void> {
+/** `causeId`: the audit row of what may have covered it. */
+export function* sayCheckAgainAt(
+  context: VerbContext,
+  place: CheckPlace,
+  causeId: number | null,
+): Verb<void> {
   const { repositoryId, sha, checkName } = place
   if (sha === null || checkName === null) return
   yield* holdRepository(repositoryId)
@@ -70,7 +78,8 @@ export function* sayCheckAgainAt(context: VerbContext, place: CheckPlace): Verb<
   const desire = againDesire(shown, covering, context.now())
   // It was given up, or an operator skipped it.
   if ((yield* deliveriesAt([desire.target])).size > 0) return
-  const wish = { desire, run: shown, repositoryId, markerKey: markerKeyOf(desire.markerText) }
+  const markerKey = markerKeyOf(desire.markerText)
+  const wish = { desire, run: shown, repositoryId, markerKey, causeId }
   const made = revise(null, wish, () => context.newId('del'), context.now(), context.publishing)
   if (made !== null) yield* storeDeliveries(context, [made.delivery])
 }

@@ -24,7 +24,7 @@ import type {
 } from '../../../store/outbox-store.ts'
 import type { Verb } from '../../sql.ts'
 import { join, padded, sql } from '../../sql.ts'
-import { insertAudits } from '../../tables/audit-table.ts'
+import { insertDecision } from '../../tables/audit-table.ts'
 import { selectPaces } from '../../tables/budget-table.ts'
 import {
   selectAttempts,
@@ -170,7 +170,7 @@ function* giveUp(context: VerbContext, delivery: Delivery): Verb<void> {
   const around = circumstancesOf(context)
   const told = afterFinding(delivery, { ...finding, counted: true }, around)
   yield* storeDeliveries(context, [told.delivery])
-  yield* insertAudits(told.audits, around.now)
+  yield* insertDecision(told.audits, delivery.causeId, around.now)
 }
 
 function* takeOver(context: VerbContext, delivery: Delivery): Verb<Delivery> {
@@ -179,7 +179,7 @@ function* takeOver(context: VerbContext, delivery: Delivery): Verb<Delivery> {
   if (attempt === undefined) return delivery
   yield* writeOutcome(lost(attempt, now))
   const told = afterTakeover(delivery, attempt, circumstancesOf(context))
-  yield* insertAudits(told.audits, now)
+  yield* insertDecision(told.audits, delivery.causeId, now)
   return told.delivery
 }
 

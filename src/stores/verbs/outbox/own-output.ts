@@ -25,7 +25,7 @@ import { ownMarkerKey } from '../../../marker-keys.ts'
 import type { PublishAnswer, PublishRequest } from '../../../store/outbox-store.ts'
 import type { Sql, Verb } from '../../sql.ts'
 import { join, padded, sql } from '../../sql.ts'
-import { insertAudits } from '../../tables/audit-table.ts'
+import { insertAudits, lastEndOf } from '../../tables/audit-table.ts'
 import { deliveriesAt, selectDeliveries, selectNamed } from '../../tables/delivery-table.ts'
 import { selectContextsAt, selectRun, selectRunsUnchanged } from '../../tables/run-table.ts'
 import {
@@ -59,6 +59,7 @@ export function* publishOwn(context: VerbContext, request: PublishRequest): Verb
     run,
     repositoryId: subject.scope,
     markerKey: ownMarkerKey(run, desire.markerText),
+    causeId: run.fence,
   }
   if (standing !== null && isTaken(standing, run)) return yield* sayAtTaken(context, standing, wish)
   const next = revise(standing, wish, () => context.newId('del'), context.now(), context.publishing)
@@ -68,7 +69,7 @@ export function* publishOwn(context: VerbContext, request: PublishRequest): Verb
   }
   // The subject's lock orders what a run publishes.
   const delivery = yield* enterLine(context, next.delivery)
-  const stored = yield* store(context, { ...next, delivery })
+  const stored = yield* store(context, { ...next, delivery }, run.fence)
   return { delivery: stored, already: false, isTaken: false }
 }
 
@@ -93,7 +94,7 @@ function* sayAtTaken(context: VerbContext, standing: Delivery, wish: Wish): Verb
   if (owner !== undefined && !hasResult(owner)) {
     const delivery = giveBack(standing, wish, context.now(), context.publishing)
     const audits = [targetTaken(standing, owner, wish.run.id)]
-    const stored = yield* store(context, { delivery, audits })
+    const stored = yield* store(context, { delivery, audits }, wish.causeId)
     return { delivery: stored, already: false, isTaken: false }
   }
   const said = saidBy(wish.run, wish)
@@ -101,13 +102,17 @@ function* sayAtTaken(context: VerbContext, standing: Delivery, wish: Wish): Verb
   if (isDeepStrictEqual(before, said)) return { delivery: standing, already: true, isTaken: true }
   const delivery = { ...standing, memo: withSaid(standing.memo, said) }
   const audits = [targetTaken(standing, wish.run, standing.runId)]
-  const stored = yield* store(context, { delivery, audits })
+  const stored = yield* store(context, { delivery, audits }, wish.causeId)
   return { delivery: stored, already: false, isTaken: true }
 }
 
-function* store(context: VerbContext, { delivery, audits }: Revision): Verb<Delivery> {
+function* store(
+  context: VerbContext,
+  { delivery, audits }: Revision,
+  causeId: number | null,
+): Verb<Delivery> {
   const [stored] = yield* storeDeliveries(context, [delivery])
-  yield* insertAudits(audits, context.now())
+  yield* insertAudits(audits, causeId, context.now())
   return stored ?? delivery
 }
 
@@ -197,6 +202,12 @@ export function targetTakenError(standing: Delivery): ConflictError {
   })
 }
 
+interface EndedRun {
+  readonly run: Run
+  /** The audit row of its end. */
+  readonly causeId: number | null
+}
+
 /** How many one transaction closes: a run may publish thousands. */
 const biteMax = 200
 
@@ -205,10 +216,10 @@ const biteMax = 200
  * ended without a result is given back to whoever said something there before. What is too much
  * for this transaction is noted in it, and `closeRest` goes on from there.
  */
-export function* closeOwnOutput(context: VerbContext, runs: readonly Run[]): Verb<void> {
+export function* closeOwnOutput(context: VerbContext, runs: readonly EndedRun[]): Verb<void> {
   for (const mayGiveBack of [false, true]) {
     const ended = new Map(
-      runs.filter((run) => !hasResult(run) === mayGiveBack).map((run) => [run.id, run]),
+      runs.filter(({ run }) => !hasResult(run) === mayGiveBack).map((one) => [one.run.id, one]),
     )
     if (ended.size === 0) continue
     const these = sql`run_id IN (${join(padded([...ended.keys()]))})`
@@ -236,7 +247,8 @@ export function* closeRest(context: VerbContext): Verb<boolean> {
     return true
   }
   const rest = sql`run_id = ${runId} AND id > ${unclosed.closedTo}`
-  const { last, next } = yield* closeBite(context, new Map([[runId, run]]), rest, !hasResult(run))
+  const ended = new Map([[runId, { run, causeId: yield* lastEndOf(runId) }]])
+  const { last, next } = yield* closeBite(context, ended, rest, !hasResult(run))
   if (next === null || last === null) yield* forgetUnclosed(runId)
   else yield* storeUnclosed([{ runId, closedTo: last.id }])
   return true
@@ -251,7 +263,7 @@ interface Bite {
 
 function* closeBite(
   context: VerbContext,
-  ended: ReadonlyMap<string, Run>,
+  ended: ReadonlyMap<string, EndedRun>,
   which: Sql,
   mayGiveBack: boolean,
 ): Verb<Bite> {
@@ -264,11 +276,11 @@ function* closeBite(
   const bite = found.slice(0, biteMax)
   const now = context.now()
   for (const standing of bite) {
-    const run = ended.get(standing.runId)
-    if (run === undefined) continue
-    const back = yield* givenBack(context, standing, run)
-    const next = back ?? (standing.announces ? leftOpen(context, standing, run, now) : null)
-    if (next !== null) yield* store(context, next)
+    const one = ended.get(standing.runId)
+    if (one === undefined) continue
+    const back = yield* givenBack(context, standing, one)
+    const next = back ?? (standing.announces ? leftOpen(context, standing, one, now) : null)
+    if (next !== null) yield* store(context, next, one.causeId)
   }
   return { last: bite.at(-1) ?? null, next: found[biteMax] ?? null }
 }
@@ -277,7 +289,11 @@ function* closeBite(
  * Whoever gets it back must not end unheard meanwhile: its end finds the place by its own id, and
  * waits for this transaction.
  */
-function* givenBack(context: VerbContext, standing: Delivery, run: Run): Verb<Revision | null> {
+function* givenBack(
+  context: VerbContext,
+  standing: Delivery,
+  { run, causeId }: EndedRun,
+): Verb<Revision | null> {
   const others = (standing.memo.saidThere ?? []).map(({ runId }) => runId)
   if (hasResult(run) || others.length === 0) return null
   const runs = yield* selectRunsUnchanged(others, context.dialect.keepUnchanged)
@@ -286,7 +302,8 @@ function* givenBack(context: VerbContext, standing: Delivery, run: Run): Verb<Re
   const now = context.now()
   const { repositoryId } = standing
   const { markerKey } = next.said
-  const wish = { desire: desireAgain(standing, next, now), run: next.run, repositoryId, markerKey }
+  const desire = desireAgain(standing, next, now)
+  const wish = { desire, run: next.run, repositoryId, markerKey, causeId }
   const shown = giveBack(standing, wish, now, context.publishing)
   const delivery = { ...shown, memo: { ...shown.memo, saidThere: next.later } }
   return { delivery, audits: [targetTaken(standing, run, next.run.id)] }
@@ -295,7 +312,7 @@ function* givenBack(context: VerbContext, standing: Delivery, run: Run): Verb<Re
 function leftOpen(
   context: VerbContext,
   standing: Delivery,
-  run: Run,
+  { run, causeId }: EndedRun,
   now: number,
 ): Revision | null {
   const desire: Desire = {
@@ -308,6 +325,7 @@ function leftOpen(
     closesOnly: run.state === 'superseded' || run.state === 'cancelled',
   }
   const { repositoryId, markerKey, versionFence } = standing
-  const wish = { desire, run: { ...run, claimFence: versionFence }, repositoryId, markerKey }
+  const shown = { ...run, claimFence: versionFence }
+  const wish = { desire, run: shown, repositoryId, markerKey, causeId }
   return revise(standing, wish, () => standing.id, now, context.publishing)
 }
