@@ -320,6 +320,7 @@ function fakeStore(state: State): HttpStore {
       },
     },
     audit: {
+      get: async () => [],
       async list({ runId = theRunId, deliveryId }) {
         check()
         const row = auditRow(runId)

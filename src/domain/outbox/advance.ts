@@ -232,19 +232,27 @@ function afterSuccess(
   return searches ? withAppointment(settled, 'scan', { step: 0, at: scan }) : settled
 }
 
+/** What it says, where that is a word: `pending`, `success`. Nobody can read it later. */
+function stateOf({ content }: Delivery): { readonly state?: string } {
+  const { conclusion, state, status } = JSON.parse(content) as Readonly<Record<string, unknown>>
+  const word = [conclusion, state, status].find((value) => typeof value === 'string')
+  return word === undefined ? {} : { state: word }
+}
+
 function sentAudits(before: Delivery, sent: Delivery, attempt: Attempt): AuditDraft[] {
   const { providerId, providerUrl } = sent
   const version = { fence: attempt.versionFence, seq: attempt.versionSeq }
   const facts = { action: attempt.action, attempt_id: attempt.id, version, provider_id: providerId }
-  const audits = [tell(before, 'delivery.sent', { channel: before.channel, ...facts })]
+  const shown = { channel: before.channel, ...stateOf(before) }
+  const audits = [tell(before, 'delivery.sent', { ...shown, ...facts })]
   if (before.coalesced > 0) {
     audits.push(tell(before, 'delivery.coalesced', { versions: before.coalesced }))
   }
   if (before.name !== 'anchor') return audits
-  const shown = { comment_id: providerId, url: providerUrl }
-  if (attempt.action === 'edit') audits.push(tell(before, 'run.service_message.updated', shown))
+  const comment = { comment_id: providerId, url: providerUrl }
+  if (attempt.action === 'edit') audits.push(tell(before, 'run.service_message.updated', comment))
   else if (before.memo.recreatedFrom === undefined) {
-    audits.push(tell(before, 'run.anchor.created', shown))
+    audits.push(tell(before, 'run.anchor.created', comment))
   } else {
     const data = { old_id: before.memo.recreatedFrom, new_id: providerId, reason: 'deleted' }
     audits.push(tell(before, 'run.anchor.recreated', data))

@@ -15,6 +15,7 @@ export const whyQuery = z.strictObject({
 const storyEntry = z.strictObject({
   at: time.describe('When it happened.'),
   text: z.string().describe('One sentence: what happened, what was decided, and why.'),
+  depth: z.int().describe('1 when it follows from the last entry with 0 before it.'),
   type: z.string().describe('The audit type it tells of; `left_out` for what is not told.'),
   run_id: z.string().nullable().describe('The run it happened to.'),
   webhook_id: z.string().nullable().describe("GitHub's GUID of the delivery."),
@@ -26,7 +27,7 @@ const awaited = z.strictObject({
 })
 
 const action = z.strictObject({
-  text: z.string().describe('What a person can do as things stand.'),
+  text: z.string().describe('What a person can do now.'),
   command: z.string().nullable().describe('The command that does it; null where there is none.'),
 })
 
@@ -35,10 +36,10 @@ export const why = z
     query: z.string().describe('The question, as it was asked.'),
     kind: z.enum(['pull_request', 'run', 'webhook', 'delivery']).describe('What was asked about.'),
     subject: z.string().describe('What it is about, such as `acme/widgets#5`.'),
-    headline: z.string().describe('How things stand now.'),
-    story: z.array(storyEntry).describe('What happened, oldest first.'),
+    headline: z.string().describe('How things are now.'),
+    story: z.array(storyEntry).describe('What happened, cause before effect.'),
     awaiting: z.array(awaited).describe('What has to come next, and until when.'),
-    actions: z.array(action).describe('What would be accepted as things stand.'),
+    actions: z.array(action).describe('What would be accepted now.'),
     text: z.string().describe('All of it as plain text, for terminals and chats.'),
   })
   .register(z.globalRegistry, { id: 'Why' })

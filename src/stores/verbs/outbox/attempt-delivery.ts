@@ -114,7 +114,7 @@ export function* endAttempt(
   if (report.end.what === 'rate_limited' && report.end.isKept !== true) {
     const { until, trouble } = report.end
     const { identity } = report
-    causeId = yield* blockIdentity(context, identity, until, trouble.code, 'publisher', causeId)
+    causeId = yield* blockIdentity(context, identity, until, trouble.code, 'publisher', delivery)
   }
   const now = context.now()
   const inTime =

@@ -3,6 +3,7 @@
  * or does not let us in, and an operator lifts a block. All of it is seen in `holdfast budgets`.
  */
 import { block, refuse, unblock, type Budget } from '../../../domain/outbox/budget.ts'
+import type { Delivery } from '../../../domain/outbox/delivery.ts'
 import { NotFoundError } from '../../../errors.ts'
 import type { Asker } from '../../../store/outbox-store.ts'
 import type { Verb } from '../../sql.ts'
@@ -11,19 +12,22 @@ import { insertAudit } from '../../tables/audit-table.ts'
 import { isKnownIdentity, lockBudget, writeBudget } from '../../tables/budget-table.ts'
 import type { VerbContext } from '../context.ts'
 
+/** `met`: the delivery whose sending met the limit. Answers the audit row's id. */
 export function* blockIdentity(
   context: VerbContext,
   identity: string,
   until: number,
   reason: string,
   actor: Asker,
-  causeId: number | null = null,
+  met: Pick<Delivery, 'id' | 'runId' | 'causeId'> | null = null,
 ): Verb<number> {
   const budget = yield* lockBudget(identity, context.now())
   const now = context.now()
   yield* writeBudget(block(budget, until, reason, now))
   const data = { identity, until: new Date(until).toISOString(), reason }
-  return yield* insertAudit({ type: 'budget.blocked', actor, runId: null, data }, causeId, now)
+  const about = { runId: met?.runId ?? null, deliveryId: met?.id ?? null }
+  const audit = { type: 'budget.blocked', actor, ...about, data } as const
+  return yield* insertAudit(audit, met?.causeId ?? null, now)
 }
 
 /** Answers until when nothing is asked under it. */

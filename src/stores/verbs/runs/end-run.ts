@@ -18,6 +18,9 @@ import type { LockedRun, VerbContext } from '../context.ts'
 import { lockRun } from '../context.ts'
 import { checkHolder } from './hold-run.ts'
 
+/** Of what a holder said, in the audit. */
+const saidMax = 500
+
 export function* completeRun(context: VerbContext, request: CompleteRequest): Verb<Run> {
   const { run, subject } = yield* lockRun(context, request.runId)
   const { leaseHash } = request
@@ -31,6 +34,7 @@ export function* completeRun(context: VerbContext, request: CompleteRequest): Ve
     attempt,
     ...(verdict === null ? {} : { verdict }),
     ...(ended.errorCode === null ? {} : { code: ended.errorCode }),
+    ...saidOf(ended),
   }
   const audit = {
     type: `run.${request.outcome}`,
@@ -40,6 +44,14 @@ export function* completeRun(context: VerbContext, request: CompleteRequest): Ve
   } as const
   const completed = { ...ended, completedLeaseHash: leaseHash }
   return yield* storeEnd(context, { run, subject }, completed, audit, run.fence)
+}
+
+/** What its holder said of it, cut: the next round forgets it. */
+function saidOf({ state, errorText, summary }: Run): { readonly [name: string]: string } {
+  if (state !== 'failed') return {}
+  if (errorText !== null) return { text: errorText.slice(0, saidMax) }
+  const line = summary?.split('\n').find((one) => one.trim() !== '')
+  return line === undefined ? {} : { summary: line.trim().slice(0, saidMax) }
 }
 
 export function* cancelRun(context: VerbContext, runId: string, actor: string): Verb<Run> {
