@@ -12,6 +12,7 @@ CREATE TABLE audit (
   inbox_id text COLLATE "C",
   delivery_id text COLLATE "C",
   refused text COLLATE "C",
+  cause_id bigint,
   CONSTRAINT audit_pkey PRIMARY KEY (id)
 );
 
@@ -103,6 +104,7 @@ CREATE TABLE delivery (
   turn bigint,
   line bigint,
   address text COLLATE "C",
+  cause_id bigint,
   CONSTRAINT delivery_target_key UNIQUE (target),
   CONSTRAINT delivery_pkey PRIMARY KEY (id),
   CONSTRAINT delivery_closed_has_time CHECK (((closed_at IS NULL) = (status = 'PENDING'::text))),

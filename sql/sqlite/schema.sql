@@ -8,7 +8,7 @@ CREATE TABLE audit (
   actor TEXT NOT NULL,
   run_id TEXT,
   data TEXT NOT NULL
-, inbox_id TEXT, delivery_id TEXT, refused TEXT) STRICT;
+, inbox_id TEXT, delivery_id TEXT, refused TEXT, cause_id INTEGER) STRICT;
 
 CREATE INDEX audit_at ON audit (at);
 
@@ -88,7 +88,7 @@ CREATE TABLE "delivery" (
   queue TEXT,
   waits_since INTEGER,
   turn INTEGER,
-  line INTEGER,
+  line INTEGER, cause_id INTEGER,
   CONSTRAINT delivery_kind_known CHECK (kind IN ('state', 'message')),
   CONSTRAINT delivery_status_known CHECK (status IN ('PENDING', 'SENT', 'FAILED', 'SKIPPED')),
   CONSTRAINT delivery_closed_has_time CHECK ((closed_at IS NULL) = (status = 'PENDING')),

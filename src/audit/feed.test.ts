@@ -31,6 +31,7 @@ class HandScheduler implements Scheduler {
 
 const row = (order: number, runId = 'r'): AuditRow => ({
   id: order,
+  causeId: null,
   order,
   at: 0,
   type: 'run.claimed',

@@ -45,6 +45,13 @@ export const auditEvent = z
     order: z
       .int()
       .describe('Its place in the order of commits. Later events always have a higher one.'),
+    cause_id: z
+      .int()
+      .nullable()
+      .describe(
+        'The `id` of the event that led to it, which may be past its retention. Null when a ' +
+          'person, a program or the passing of time did.',
+      ),
     at: time.describe("When it happened, by the store's clock."),
     type: z.string().describe('What happened, such as `run.claimed`.'),
     actor: z.string().describe('Who did it: `admin`, `token:ID`, `run:ID`, `sweeper` and so on.'),
@@ -64,6 +71,7 @@ export function auditView(row: AuditRow): AuditView {
   return {
     id: row.id,
     order: row.order,
+    cause_id: row.causeId,
     at: timeView(row.at),
     type: row.type,
     actor: row.actor,

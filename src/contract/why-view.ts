@@ -9,8 +9,8 @@ export function whyView({ query, kind, subject, headline, text, ...told }: Why):
     kind,
     subject,
     headline,
-    story: told.story.map(({ at, text: sentence, type, runId, webhookId }) => {
-      return { at: timeView(at), text: sentence, type, run_id: runId, webhook_id: webhookId }
+    story: told.story.map(({ at, text: sentence, depth, type, runId, webhookId }) => {
+      return { at: timeView(at), text: sentence, depth, type, run_id: runId, webhook_id: webhookId }
     }),
     awaiting: told.awaiting.map(({ what, until }) => {
       return { what, until: until === null ? null : timeView(until) }

@@ -15,9 +15,8 @@ export const whyQuery = z.strictObject({
 const storyEntry = z.strictObject({
   at: time.describe('When it happened.'),
   text: z.string().describe('One sentence: what happened, what was decided, and why.'),
-  type: z
-    .string()
-    .describe('The audit type of the event; `left_out` for events that are not ' + 'shown.'),
+  depth: z.int().describe('1 when it follows from the last entry with 0 before it.'),
+  type: z.string().describe('The audit type of the event; `left_out` for events not shown.'),
   run_id: z.string().nullable().describe('The run it happened to.'),
   webhook_id: z.string().nullable().describe("GitHub's GUID of the delivery."),
 })
@@ -38,7 +37,7 @@ export const why = z
     kind: z.enum(['pull_request', 'run', 'webhook', 'delivery']).describe('What was asked about.'),
     subject: z.string().describe('What it is about, such as `acme/widgets#5`.'),
     headline: z.string().describe('The current state, in one sentence.'),
-    story: z.array(storyEntry).describe('What happened, oldest first.'),
+    story: z.array(storyEntry).describe('What happened, cause before effect.'),
     awaiting: z.array(awaited).describe('What has to happen next, and until when.'),
     actions: z.array(action).describe('What would be accepted now.'),
     text: z.string().describe('All of it as plain text, for terminals and chats.'),

@@ -1,4 +1,18 @@
-/** A flow event: one append-only row, written in the same transaction as the change it tells of. */
+/**
+ * An audit row: append-only, written in the same transaction as the change it tells of.
+ *
+ * Every row names its cause. The rows of one decision name its first row, and that one names what
+ * led to the decision:
+ *
+ *   deciding on a webhook               its arrival, or the operator's wish to decide it again
+ *   lease, report, end, loss of a lease the row whose id was the run's fence until then
+ *   a claim in place of a lost holder   that holder's row, if no webhook led to the claim
+ *   an answer about the newest head     the decision that had to ask
+ *   what happens to a delivery          the row that made its newest version, or reopened it
+ *   what a restore puts in doubt        the row of the restore
+ *
+ * Many decisions may share a transaction: a cause never crosses from one to another.
+ */
 
 export const auditTypes = [
   'webhook.received',
@@ -59,6 +73,7 @@ export const auditTypes = [
   'operator.keys_exported',
   'operator.keys_imported',
   'access.refused',
+  'store.restored',
 ] as const
 export type AuditType = (typeof auditTypes)[number]
 
@@ -80,6 +95,11 @@ export interface AuditDraft {
 
 export interface AuditRow extends AuditDraft {
   readonly id: number
+  /**
+   * The audit row that led to this one; always smaller. Null where a person, a program or the
+   * passing of time did, and in rows of older versions. It may be past its retention and gone.
+   */
+  readonly causeId: number | null
   /** Its place in the order of commits: unlike the id, above all that could be read before. */
   readonly order: number
   readonly at: number

@@ -52,6 +52,8 @@ export interface Claim {
   readonly lease: LeaseGrant | null
   readonly leaseMs: number
   readonly actor: string
+  /** The audit row that led to it; none where its actor just asked. */
+  readonly causeId?: number | null
 }
 
 /** What the store saw after it held the subject's lock. */

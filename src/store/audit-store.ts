@@ -8,6 +8,8 @@ import type { Page, Paged } from './page.ts'
 export interface AuditStore {
   /** Newest first, in the order of commits; by time where the filter names a time. */
   list(filter: AuditFilter, page: Page): Promise<Paged<AuditRow>>
+  /** Those of these ids that are not past their retention, in no order. */
+  get(ids: readonly number[]): Promise<readonly AuditRow[]>
   /** Oldest first. Whoever goes on from the last `order` it was given misses no commit. */
   after(order: number, filter: AuditFilter, limit: number): Promise<AuditBite>
   /** The newest `order`, or 0; whatever is committed from now on is above it. */

@@ -4,6 +4,7 @@
  */
 import { describe } from 'vitest'
 import { anyOrder } from './runs/any-order.suite.ts'
+import { auditCauses } from './audit/audit-causes.suite.ts'
 import { auditOrder } from './audit/audit-order.suite.ts'
 import { catchingUp } from './inbox/catching-up.suite.ts'
 import { claimTable } from './runs/claim-table.suite.ts'
@@ -77,6 +78,7 @@ const parts = {
     describe('retention', () => purging(open))
     describe('lists', () => lists(open))
     describe('the order of the audit', () => auditOrder(open))
+    describe('the cause of an audit row', () => auditCauses(open))
     describe('its vitals', () => vitals(open))
   },
   outbox(open: OpenStore) {

@@ -17,6 +17,7 @@ import { adminToken, ask, bearer, problemOf, serverUnderTest } from './server-un
 
 const row = (order: number, data: Record<string, unknown> = {}): AuditRow => ({
   id: order,
+  causeId: null,
   order,
   at: 0,
   type: 'run.claimed',

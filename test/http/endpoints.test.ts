@@ -244,6 +244,7 @@ describe('an operator', () => {
     const event = {
       id: 7,
       order: 7,
+      cause_id: 3,
       at: '2026-01-31T12:00:00.000Z',
       type: 'run.claimed',
       actor: 'admin',

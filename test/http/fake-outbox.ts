@@ -27,6 +27,7 @@ export const theDelivery: Delivery = {
   round: 1,
   versionFence: 7,
   versionSeq: 2,
+  causeId: 7,
   content: '{"context":"holdfast/review","state":"pending","description":"","targetUrl":null}',
   final: false,
   announces: true,

@@ -320,6 +320,7 @@ function fakeStore(state: State): HttpStore {
       },
     },
     audit: {
+      get: async () => [],
       async list({ runId = theRunId, deliveryId }) {
         check()
         const row = auditRow(runId)
@@ -364,6 +365,7 @@ function fakeRunReads(state: State, check: () => void): HttpStore['runs'] {
 
 const auditRow = (runId: string): AuditRow => ({
   id: 7,
+  causeId: 3,
   order: 7,
   at: startedAt,
   type: 'run.claimed',

@@ -42,6 +42,7 @@ export function aRunOutput(wanted: Partial<WantedOutput> = {}, run: Run = aRun()
     run,
     repositoryId: 'rep_1',
     markerKey: 'key',
+    causeId: 10,
   }
 }
 

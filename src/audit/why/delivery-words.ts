@@ -1,24 +1,25 @@
 /**
- * What happened to a delivery, in words: a clause for each audit type that tells of one. The
- * delivery lends its name where it is known; a row that stands alone says as much as it carries.
+ * What happened to a delivery, in words: a clause for each audit type that tells of one, and which
+ * of them a story leaves out. The delivery lends its name where it is known; a row alone says as
+ * much as it carries.
  */
 import type { AuditRow, AuditType } from '../../domain/audit.ts'
 import type { Delivery } from '../../domain/outbox/delivery.ts'
-import {
-  actorWords,
-  atStart,
-  counted,
-  numberOf,
-  outside,
-  quoted,
-  shortSha,
-  textOf,
-} from './plain-words.ts'
+import { atStart, counted, numberOf, outside, quoted, shortSha, textOf } from './names.ts'
 
-type Words = (row: AuditRow, delivery: NamedDelivery | null) => string
+type Words = (row: AuditRow, about: DeliveryAbout) => string
 
-/** As much of a delivery as it takes to call it something. */
-export type NamedDelivery = Pick<Delivery, 'id' | 'channel' | 'name' | 'content' | 'sha'>
+interface DeliveryAbout {
+  readonly delivery: NamedDelivery | null
+  /** Who did it. */
+  readonly who: string | null
+}
+
+/** As much of a delivery as it takes to name it, and to say what its newest version shows. */
+export type NamedDelivery = Pick<
+  Delivery,
+  'id' | 'channel' | 'name' | 'content' | 'sha' | 'versionFence' | 'versionSeq'
+>
 
 type DeliveryType = Extract<
   AuditType,
@@ -30,67 +31,141 @@ type DeliveryType = Extract<
   | 'operator.identity_unblocked'
 >
 
+/** What was published; several of these in a row are one line. */
+export const publishedTypes: ReadonlySet<AuditType> = new Set<AuditType>([
+  'delivery.sent',
+  'run.anchor.recreated',
+])
+
+/** The row of the sending says it already, and leads to these. */
+const toldBySending = new Set<AuditType>(['run.anchor.created', 'run.service_message.updated'])
+/** For whoever asks about the delivery itself, unless GitHub does not show it as it should. */
+const detailTypes = new Set<AuditType>([
+  'delivery.coalesced',
+  'delivery.settled',
+  'run.anchor.taken_over',
+])
+
+/** Whether the story leaves it out. */
+export function isLeftOut(row: AuditRow, isOfOneDelivery: boolean): boolean {
+  if (toldBySending.has(row.type)) return true
+  return !isOfOneDelivery && detailTypes.has(row.type) && seenIn(row) === 'shown'
+}
+
 export const deliveryRowWords: Readonly<Record<DeliveryType, Words>> = {
-  'run.service_message.updated': (row) => `the comment${withId(row)} was brought up to date`,
-  'run.anchor.created': (row) => `the comment${withId(row)} was made`,
-  'run.anchor.adopted': (row) => `the comment${withId(row)} was found to stand there and was kept`,
-  'run.anchor.lost': (row) => `somebody had deleted the comment${withId(row)}`,
+  'run.service_message.updated': (row) => `comment${withId(row)} updated`,
+  'run.anchor.created': (row) => `comment${withId(row)} created`,
+  'run.anchor.adopted': (row) => `The comment${withId(row)} was already there; kept`,
+  'run.anchor.lost': (row) => `Somebody deleted the comment${withId(row)}`,
   'run.anchor.recreated': (row) =>
-    `the comment was made once more as ${id(row, 'new_id')}, ` +
-    `because ${id(row, 'old_id')} had been deleted`,
+    `comment ${id(row, 'new_id')} created, because ${id(row, 'old_id')} was deleted`,
   'run.anchor.deduplicated': (row) =>
-    `a second copy of the comment, ${id(row, 'removed')}, was removed; ` +
-    `${id(row, 'kept')} was kept`,
+    `The comment was there twice: ${id(row, 'removed')} was removed, ${id(row, 'kept')} was kept`,
   'run.anchor.taken_over': (row) =>
-    `the comment${withId(row)} was taken over from run ${id(row, 'from_run_id')}`,
-  'delivery.sent': (row, delivery) => `${what(row, delivery)} was ${sentAs(row)}`,
-  'delivery.retry_scheduled': (row, delivery) => {
+    `The comment${withId(row)} showed run ${id(row, 'from_run_id')} before`,
+  'delivery.sent': sent,
+  'delivery.retry_scheduled': (row, { delivery }) => {
     const at = textOf(row, 'at')
-    const when = at === null ? 'at once' : `at ${outside(at, 40)}`
-    return `${what(row, delivery)} did not go through (${trouble(row)}); it is tried again ${when}`
+    const when = at === null ? 'now' : `at ${timeIn(at)}`
+    return `${start(row, delivery)}: ${trouble(row)}; next try ${when}`
   },
-  'delivery.in_doubt': (row, delivery) =>
+  'delivery.in_doubt': (row, { delivery }) =>
     textOf(row, 'code') === 'unverified_marker'
-      ? `${what(row, delivery)} was held: ${trouble(row)}`
-      : `nobody knows whether ${what(row, delivery)} arrived (${trouble(row)}); ` +
-        'GitHub is asked before it is sent again',
-  'delivery.confirmed': (row, delivery) =>
+      ? `${start(row, delivery)} is on hold: ${trouble(row)}`
+      : `It is not known whether ${what(row, delivery)} arrived (${trouble(row)}). ` +
+        'Holdfast checks GitHub before it sends it again',
+  'delivery.confirmed': (row, { delivery }) =>
     row.data['current'] === false
-      ? `${what(row, delivery)} was found on GitHub, showing something older`
-      : `${what(row, delivery)} was found on GitHub: it had arrived`,
-  'delivery.settled': (row, delivery) => `${what(row, delivery)} ${settledAs(row)}`,
-  'delivery.deduplicated': (row, delivery) =>
-    `a second copy of ${what(row, delivery)}, ${id(row, 'removed')}, was removed; ` +
+      ? `${start(row, delivery)} was found on GitHub with older content`
+      : `${start(row, delivery)} was found on GitHub: it had arrived`,
+  'delivery.settled': (row, { delivery }) => `${start(row, delivery)} ${checkedAs(row)}`,
+  'delivery.deduplicated': (row, { delivery }) =>
+    `${start(row, delivery)} was there twice: ${id(row, 'removed')} was removed, ` +
     `${id(row, 'kept')} was kept`,
-  'delivery.failed': (row, delivery) => {
+  'delivery.failed': (row, { delivery }) => {
     const reason = textOf(row, 'reason')
-    return `${what(row, delivery)} was given up: ${failedBecause(reason, textOf(row, 'text'))}`
+    return `${start(row, delivery)} failed: ${failedBecause(reason, textOf(row, 'text'))}`
   },
-  'delivery.skipped': (row, delivery) =>
-    `${what(row, delivery)} was skipped: ${skippedBecause(textOf(row, 'reason'))}`,
-  'delivery.coalesced': (row, delivery) => {
+  'delivery.skipped': (row, { delivery }) =>
+    `${start(row, delivery)} was skipped: ${skippedBecause(textOf(row, 'reason'))}`,
+  'delivery.coalesced': (row, { delivery }) => {
     const versions = counted(numberOf(row, 'versions') ?? 1, 'version')
     return textOf(row, 'why') === 'unchanged'
-      ? `${what(row, delivery)} shows ${versions} more, which changed nothing on GitHub`
-      : `${what(row, delivery)} left out ${versions} that a newer one had replaced by then`
+      ? `${start(row, delivery)} needed no update for ${versions} with the same content`
+      : `${start(row, delivery)}: ${versions} replaced by a newer one before sending`
   },
-  'delivery.target_taken': (row, delivery) =>
-    `${what(row, delivery)} was not changed: it shows run ${id(row, 'shown_run_id')}`,
+  'delivery.target_taken': (row, { delivery }) =>
+    `${start(row, delivery)} was left as it is: it shows another run (${id(row, 'shown_run_id')})`,
   'budget.blocked': (row) =>
-    `GitHub told ${outside(textOf(row, 'identity') ?? 'us', 80)} to wait until ` +
-    `${outside(textOf(row, 'until') ?? 'later', 40)}${limitReason(row)}${askedFor(row)}`,
-  'operator.identity_unblocked': (row) =>
-    `${atStart(actorWords(row.actor))} lifted the block of ` +
+    `GitHub asked ${outside(textOf(row, 'identity') ?? 'us', 80)} to wait until ` +
+    `${timeIn(textOf(row, 'until') ?? 'later')}${limitReason(row)}${askedFor(row)}`,
+  'operator.identity_unblocked': (row, { who }) =>
+    `${atStart(who ?? 'somebody')} removed the block of ` +
     outside(textOf(row, 'identity') ?? 'an identity', 80),
-  'operator.delivery_retried': (row, delivery) =>
-    `${atStart(actorWords(row.actor))} asked for ${what(row, delivery)} to be sent again`,
-  'operator.delivery_skipped': (row, delivery) => {
+  'operator.delivery_retried': (row, { delivery, who }) =>
+    `${atStart(who ?? 'somebody')} asked to send ${what(row, delivery)} again`,
+  'operator.delivery_skipped': (row, { delivery, who }) => {
     const reason = textOf(row, 'reason')
-    const because = reason === null ? '' : `, because ${quoted(reason)}`
-    return `${atStart(actorWords(row.actor))} had ${what(row, delivery)} skipped${because}`
+    const because = reason === null ? '' : `: ${quoted(reason)}`
+    return `${atStart(who ?? 'somebody')} skipped ${what(row, delivery)}${because}`
   },
-  'operator.delivery_confirmed': (row, delivery) =>
-    `${atStart(actorWords(row.actor))} said that ${what(row, delivery)} had arrived`,
+  'operator.delivery_confirmed': (row, { delivery, who }) =>
+    `${atStart(who ?? 'somebody')} confirmed that ${what(row, delivery)} had arrived`,
+}
+
+/** `comment 77 updated`, `commit status acme/review on 9c1185a: pending` */
+function sent(row: AuditRow, { delivery }: DeliveryAbout): string {
+  const id = textOf(row, 'provider_id')
+  const isEdit = textOf(row, 'action') === 'edit'
+  const channel = delivery?.channel ?? textOf(row, 'channel')
+  const state = textOf(row, 'state') ?? stateOfNewest(row, delivery)
+  const shows = state === null ? '' : `: ${outside(state, 40)}`
+  const name = delivery === null ? bare(what(row, delivery)) : bare(deliveryName(delivery))
+  if (channel === 'github-label') return `${name} ${state === 'absent' ? 'removed' : 'set'}`
+  if (channel === 'github-status' || channel === 'github-check') return `${name}${shows}`
+  const which = name === 'comment' && id !== null ? `comment ${outside(id, 60)}` : name
+  return `${which} ${isEdit ? 'updated' : 'created'}`
+}
+
+const bare = (words: string): string => words.replace(/^(the|a) /, '')
+
+/** Rows of older versions do not say it; the delivery does, if it was not changed since. */
+function stateOfNewest(row: AuditRow, delivery: NamedDelivery | null): string | null {
+  const version = row.data['version'] as { fence?: unknown; seq?: unknown } | undefined
+  const { versionFence, versionSeq } = delivery ?? {}
+  const isNewest = version?.fence === versionFence && version?.seq === versionSeq
+  return delivery === null || !isNewest ? null : stateShown(delivery)
+}
+
+/** Of a status or check run: `pending`, `success`; null where it shows none. */
+export function stateShown({ content }: Pick<Delivery, 'content'>): string | null {
+  return fieldOf(content, 'conclusion') ?? fieldOf(content, 'state') ?? fieldOf(content, 'status')
+}
+
+/** `12:05:02 UTC` */
+const timeIn = (iso: string): string =>
+  /^\d{4}-\d\d-\d\dT/.test(iso) ? `${iso.slice(11, 19)} UTC` : outside(iso, 40)
+
+/** What GitHub was last seen to show. `other`: it was changed or removed there. */
+export type LastSeen = 'shown' | 'other' | 'unknown'
+
+const sightings = new Set<AuditType>([
+  'delivery.sent',
+  'delivery.confirmed',
+  'operator.delivery_confirmed',
+  'delivery.settled',
+])
+
+/** The rows are oldest first. Where the audit is gone, it was sent. */
+export function lastSeen({ id }: Pick<Delivery, 'id'>, rows: readonly AuditRow[]): LastSeen {
+  const last = rows.findLast(({ deliveryId, type }) => deliveryId === id && sightings.has(type))
+  return last === undefined ? 'shown' : seenIn(last)
+}
+
+function seenIn({ type, data: { shows } }: AuditRow): LastSeen {
+  if (type !== 'delivery.settled') return 'shown'
+  if (shows === null) return 'unknown'
+  return shows === false ? 'other' : 'shown'
 }
 
 /** `the comment`, `the commit status holdfast/review on 9c1185a`, `the review findings` */
@@ -104,7 +179,7 @@ export function deliveryName({ channel, name, content, sha }: NamedDelivery): st
     case 'github-check':
       return `${checkWord(name)} ${fieldOf(content, 'name') ?? outside(name, 100)}${onCommit}`
     case 'github-label':
-      return `the label ${fieldOf(content, 'label') ?? outside(name, 100)}`
+      return `the label ${quoted(fieldOf(content, 'label') ?? name)}`
     case 'github-review':
       return `the review ${outside(name, 100)}`
     default:
@@ -124,6 +199,9 @@ const channelNames: Readonly<Record<string, string>> = {
   'github-review': 'a review',
 }
 
+const start = (row: AuditRow, delivery: NamedDelivery | null): string =>
+  atStart(what(row, delivery))
+
 function what(row: AuditRow, delivery: NamedDelivery | null): string {
   if (delivery !== null) return deliveryName(delivery)
   const channel = textOf(row, 'channel')
@@ -132,7 +210,7 @@ function what(row: AuditRow, delivery: NamedDelivery | null): string {
   }
   const { deliveryId } = row
   return deliveryId === null || deliveryId === undefined
-    ? 'something to be shown'
+    ? 'something'
     : `delivery ${outside(deliveryId, 60)}`
 }
 
@@ -141,19 +219,11 @@ function fieldOf(content: string, field: string): string | null {
   return typeof value === 'string' ? outside(value, 100) : null
 }
 
-function settledAs(row: AuditRow): string {
+function checkedAs(row: AuditRow): string {
   const { shows } = row.data
-  if (shows === null) return `could not be read again in time (${trouble(row)})`
-  if (shows === false) {
-    return 'was read again and had been changed or removed there; it is left like that'
-  }
-  return 'was read again and shows the newest version'
-}
-
-function sentAs(row: AuditRow): string {
-  const deed = textOf(row, 'action') === 'edit' ? 'brought up to date' : 'sent'
-  const shown = textOf(row, 'provider_id')
-  return shown === null ? deed : `${deed} as ${outside(shown, 60)}`
+  if (shows === null) return `could not be checked in time (${trouble(row)})`
+  if (shows === false) return 'was changed or removed on GitHub; Holdfast leaves it as it is'
+  return 'was checked: GitHub shows the newest version'
 }
 
 function withId(row: AuditRow): string {
@@ -176,7 +246,7 @@ function limitReason(row: AuditRow): string {
 const limitedWhile: Readonly<Record<string, string>> = {
   publisher: 'publishing',
   intake: 'deciding on a webhook',
-  'catch-up': 'catching up',
+  'catch-up': 'looking for missed webhooks',
 }
 
 function askedFor({ actor }: AuditRow): string {
@@ -188,8 +258,8 @@ export function failedBecause(reason: string | null, text: string | null): strin
   const said = text === null ? null : outside(text)
   if (reason === 'deadline') {
     return said === null
-      ? 'it did not go through in time (deadline)'
-      : `it did not go through in time (deadline); the last answer: ${said}`
+      ? 'GitHub did not accept it in time (deadline)'
+      : `GitHub did not accept it in time (deadline); the last answer: ${said}`
   }
   const code = reason === null ? null : outside(reason, 64)
   if (said === null) return code ?? 'the reason is not known'
@@ -197,9 +267,9 @@ export function failedBecause(reason: string | null, text: string | null): strin
 }
 
 const skips: Readonly<Record<string, string>> = {
-  never_announced: 'its run was over before anything of it was shown (never_announced)',
-  anchor_removed: 'somebody deleted it twice and does not want it (anchor_removed)',
-  target_taken: 'a newer run shows its own there (target_taken)',
+  never_announced: 'its run ended before anything was shown (never_announced)',
+  anchor_removed: 'somebody deleted it twice (anchor_removed)',
+  target_taken: 'a newer run shows its result there (target_taken)',
 }
 
 /** An operator's own words are quoted. */

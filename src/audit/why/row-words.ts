@@ -3,13 +3,11 @@
  * says what the row says and nothing more; the run and the webhook only lend it their names.
  */
 import type { AuditRow, AuditType } from '../../domain/audit.ts'
+import type { ClaimReason } from '../../domain/claim.ts'
+import { claimReasons } from '../../domain/claim.ts'
 import type { Run } from '../../domain/run.ts'
-import { claimWords, isClaimReason, type ClaimAbout } from './claim-words.ts'
 import { deliveryRowWords, type NamedDelivery } from './delivery-words.ts'
-import { happeningOfRow, happeningWords } from './happening-words.ts'
-import { becauseWords } from './intake-words.ts'
 import {
-  actorWords,
   atStart,
   keyWords,
   lengthWords,
@@ -20,103 +18,111 @@ import {
   shortSha,
   textOf,
   workerWords,
-} from './plain-words.ts'
+} from './names.ts'
+import { becauseWords, happeningOfRow, happeningWords } from './webhook-words.ts'
 
-/** The run may be purged; the delivery is only asked for by rows that tell of one. */
-type Words = (row: AuditRow, run: Run | null) => string
+/** What a row is about, as far as it is known. */
+export interface RowAbout {
+  /** Null when it was removed, or the row is of none. */
+  readonly run: Run | null
+  readonly delivery: NamedDelivery | null
+  /** Who did it; null where the line above it says so. */
+  readonly who: string | null
+}
 
-export function rowWords(
-  row: AuditRow,
-  run: Run | null,
-  delivery: NamedDelivery | null = null,
-): string {
+type Words = (row: AuditRow, about: RowAbout) => string
+
+export function rowWords(row: AuditRow, about: RowAbout): string {
   const { type } = row
-  return isOfDelivery(type) ? deliveryRowWords[type](row, delivery) : words[type](row, run)
+  return isOfDelivery(type) ? deliveryRowWords[type](row, about) : words[type](row, about)
 }
 
 const isOfDelivery = (type: AuditType): type is keyof typeof deliveryRowWords =>
   Object.hasOwn(deliveryRowWords, type)
 
 const words: Readonly<Record<Exclude<AuditType, keyof typeof deliveryRowWords>, Words>> = {
-  'webhook.received': (row) => `${arrival(row)}; it was stored to be decided`,
+  'webhook.received': arrival,
   'webhook.duplicate': () => 'GitHub sent this event again; nothing was done twice',
   'webhook.ignored': (row) => `${arrival(row)}: nothing was started, because ${because(row)}`,
-  'webhook.processed': (row) => `${arrival(row)}; it was decided`,
+  'webhook.processed': (row) => `${arrival(row)}: nothing had to be done`,
   'webhook.failed': (row) => `${arrival(row)}: it could not be decided, because ${because(row)}`,
   'webhook.postponed': (row) =>
-    `it could not be decided yet: ${outside(textOf(row, 'why') ?? 'the reason is not known')}`,
+    `It could not be decided yet: ${outside(textOf(row, 'why') ?? 'the reason is not known')}`,
   'webhook.caught_up': (row) =>
-    `${arrival(row)}, and ${missedWords(row)}; it was fetched from GitHub`,
+    `${arrival(row)}. ${missedWords(row)}, so Holdfast fetched it from GitHub`,
   'run.claimed': claimed,
   'run.reclaimed': claimed,
   'run.claim_skipped': claimed,
-  'run.leased': (row, run) =>
-    `${atStart(workerWords(textOf(row, 'worker')))} took ${name(row, run)}${tryOf(row)}`,
-  'run.released': (row, run) =>
-    `${atStart(workerWords(textOf(row, 'worker')))} gave ${name(row, run)} back, for the next one`,
-  'run.dequeued': (row, run) =>
-    `${name(row, run)} is next in line and was left for a worker` +
-    why(row, 'the run before it ended'),
-  'run.heartbeat_lost': (row, run) =>
+  'run.leased': (row, { run }) => `${worker(row)} took ${name(row, run)}${tryOf(row)}`,
+  'run.released': (row, { run }) =>
+    `${worker(row)} gave ${name(row, run)} back; it waits for the next worker`,
+  'run.dequeued': (row, { run }) =>
+    `${name(row, run)} is next in line and waits for a worker${why(row)}`,
+  'run.heartbeat_lost': (row, { run }) =>
     textOf(row, 'why') === null
-      ? `${atStart(workerWords(textOf(row, 'worker')))} had been silent too long; ` +
-        `${name(row, run)} waits for the next one`
-      : `${name(row, run)} was put back in line${why(row, null)}`,
-  'run.lease_revoked': (row, run) =>
-    `${atStart(actorWords(row.actor))} revoked the token that ` +
-    `${workerWords(textOf(row, 'worker'))} had taken ${name(row, run)} with`,
+      ? `${worker(row)} was silent for too long; ${name(row, run)} waits for the next worker`
+      : `${name(row, run)} waits in line again${why(row)}`,
+  'run.lease_revoked': (row, { run, who }) =>
+    `${atStart(who ?? 'somebody')} revoked the token of ${workerWords(textOf(row, 'worker'))}, ` +
+    `which worked on ${name(row, run)}`,
   'run.head_unverified': () =>
-    'GitHub could not be asked which commit is the head; the order of arrival stands',
+    'GitHub could not be asked which commit is the newest; the last that arrived counts',
   'run.head_verified': (row) =>
-    `GitHub was asked and says that ${shortSha(textOf(row, 'head_sha') ?? 'it')} is the head`,
-  'run.superseded': (row, run) =>
-    `${keyWords(textOf(row, 'by') ?? 'a newer one')} took over, and ` +
-    `${name(row, run)} was superseded` +
-    why(row, null),
-  'run.succeeded': (row, run) => {
-    const verdict = textOf(row, 'verdict')
-    const said = verdict === null ? '' : ` with the verdict ${outside(verdict, 20)}`
-    return `${name(row, run)} succeeded${said}${tryOf(row)}`
+    `GitHub confirmed that ${shortSha(textOf(row, 'head_sha') ?? 'it')} is the newest commit`,
+  'run.superseded': (row, { run }) =>
+    `${name(row, run)} was superseded by ${keyWords(textOf(row, 'by') ?? 'a newer one')}` +
+    why(row),
+  'run.succeeded': (row, { run }) =>
+    `${name(row, run)} finished${verdictWords(textOf(row, 'verdict'))}${tryOf(row)}`,
+  'run.failed': (row, { run }) => `${name(row, run)} failed${tryOf(row)}: ${failure(row, run)}`,
+  'run.cancelled': (row, { run, who }) => {
+    const by = who === null ? '' : ` by ${who}`
+    return `${name(row, run)} was cancelled${by}${why(row)}`
   },
-  'run.failed': (row, run) => `${name(row, run)} failed${tryOf(row)}: ${failure(row, run)}`,
-  'run.cancelled': (row, run) =>
-    `${name(row, run)} was cancelled by ${actorWords(row.actor)}${why(row, null)}`,
   'run.skipped': skipped,
-  'run.purged': (row, run) =>
-    `${name(row, run)} was past its retention and was removed; ` +
+  'run.purged': (row, { run }) =>
+    `${name(row, run)} was removed, because it was past its retention; ` +
     `it was ${outside(textOf(row, 'state') ?? 'ended', 20)}`,
-  'run.agent.status_reported': (row, run) => {
+  'run.agent.status_reported': (row, { run, who }) => {
     const status = textOf(row, 'status')
-    const said = status === null ? 'how it goes' : quoted(status)
-    return `${atStart(actorWords(row.actor))} reported of ${name(row, run)}: ${said}`
+    const said = status === null ? '' : `: ${quoted(status)}`
+    return `${atStart(who ?? 'its worker')} reported on ${shortName(row, run)}${said}`
   },
-  'repository.identified': (row) => `GitHub's number for ${repository(row, 'name')} became known`,
+  'repository.identified': (row) => `GitHub's id of ${repository(row, 'name')} became known`,
   'repository.renamed': (row) =>
-    `${repository(row, 'from')} was found under a new name, ${repository(row, 'to')}`,
+    `${repository(row, 'from')} was renamed to ${repository(row, 'to')}`,
   'repository.merged': (row) =>
-    `two names turned out to be one repository, ${repository(row, 'name')}`,
-  'operator.rerun_requested': (row, run) =>
-    `${atStart(actorWords(row.actor))} asked for ${name(row, run)} to be done again; ` +
-    'that follows when this round has ended',
-  'operator.cancel_requested': (row, run) =>
-    `${atStart(actorWords(row.actor))} asked for ${name(row, run)} to be cancelled`,
-  'operator.replay_requested': (row) =>
-    `${atStart(actorWords(row.actor))} asked for this webhook to be decided again`,
-  'operator.token_created': (row) => `${atStart(actorWords(row.actor))} made a token`,
-  'operator.keys_rotated': (row) => `${atStart(actorWords(row.actor))} added a marker key`,
-  'operator.keys_exported': (row) => `${atStart(actorWords(row.actor))} exported the marker keys`,
-  'operator.keys_imported': (row) => `${atStart(actorWords(row.actor))} imported marker keys`,
-  'operator.token_deleted': (row) => `${atStart(actorWords(row.actor))} revoked a token`,
+    `Two names turned out to be one repository, ${repository(row, 'name')}`,
+  'operator.rerun_requested': (row, { run, who }) =>
+    `${asked(who)} ${name(row, run)} again; it starts when this round ends`,
+  'operator.cancel_requested': (row, { run, who }) =>
+    `${atStart(who ?? 'somebody')} asked to cancel ${name(row, run)}`,
+  'operator.replay_requested': (_row, { who }) =>
+    `${atStart(who ?? 'somebody')} asked Holdfast to decide this webhook again`,
+  'operator.token_created': (_row, { who }) => `${atStart(who ?? 'somebody')} created a token`,
+  'operator.token_deleted': (row, { who }) => {
+    const token = textOf(row, 'name')
+    const which = token === null ? 'a token' : `the token ${outside(token, 60)}`
+    return `${atStart(who ?? 'somebody')} revoked ${which}`
+  },
+  'operator.keys_rotated': (_row, { who }) => `${atStart(who ?? 'somebody')} added a marker key`,
+  'operator.keys_exported': (_row, { who }) =>
+    `${atStart(who ?? 'somebody')} exported the marker keys`,
+  'operator.keys_imported': (_row, { who }) => `${atStart(who ?? 'somebody')} imported marker keys`,
+  'store.restored': () => 'The database was restored from an older copy',
   'access.refused': (row) =>
     `${outside(textOf(row, 'address') ?? 'somebody', 60)} sent ${refusedWords(row)}`,
 }
 
+const asked = (who: string | null): string => `${atStart(who ?? 'somebody')} asked for`
+const worker = (row: AuditRow): string => atStart(workerWords(textOf(row, 'worker')))
+
 /** Why a webhook was missed, by the answer that GitHub noted. */
 function missedWords(row: AuditRow): string {
   const answered = numberOf(row, 'answered')
-  if (answered === 401) return 'its webhook was refused here, because its signature was wrong (401)'
-  if (answered === null || answered === 0) return 'its webhook did not arrive'
-  return `its webhook was not taken in (GitHub was answered ${answered})`
+  if (answered === 401) return 'Its webhook had a wrong signature and was refused (401)'
+  if (answered === null || answered === 0) return 'Its webhook did not arrive'
+  return `Its webhook was not accepted (GitHub got the answer ${answered})`
 }
 
 function refusedWords(row: AuditRow): string {
@@ -127,16 +133,22 @@ function refusedWords(row: AuditRow): string {
 }
 
 /** `review of 9c1185a` */
-export function name(row: AuditRow, run: Run | null): string {
+function name(row: AuditRow, run: Run | null): string {
   if (run !== null) return runWords(run)
   const key = textOf(row, 'key')
   if (key !== null) return `the run of ${keyWords(key)}`
   return row.runId === null ? 'the run' : `run ${row.runId}`
 }
 
+/** `9c1185a` */
+function shortName(row: AuditRow, run: Run | null): string {
+  if (run === null) return name(row, run)
+  return run.headSha === null ? keyWords(run.key) : shortSha(run.headSha)
+}
+
 function arrival(row: AuditRow): string {
   const happening = happeningOfRow(row)
-  return happening === null ? 'The webhook was looked at' : happeningWords(happening)
+  return happening === null ? 'Holdfast decided on the webhook' : happeningWords(happening)
 }
 
 function because(row: AuditRow): string {
@@ -144,13 +156,82 @@ function because(row: AuditRow): string {
   return reason === null ? 'of a reason that is not known' : becauseWords({ reason, result: null })
 }
 
-function claimed(row: AuditRow, run: Run | null): string {
+export interface ClaimAbout {
+  /** `review of 9c1185a` */
+  readonly what: string
+  /** `9c1185a` */
+  readonly key: string
+  readonly round: number
+  readonly attempt: number
+  /** Whether it was left for a worker; null where nothing was started. */
+  readonly left: 'pending' | 'running' | null
+  /** What a rule of the type, or the claim, said in its own words. */
+  readonly said: string | null
+  /** Who claimed it; null where a webhook did, which the line above tells. */
+  readonly who: string | null
+}
+
+/** What a claim decided, one clause for each reason of the table in domain/claim.ts. */
+export const claimWords: Readonly<Record<ClaimReason, (about: ClaimAbout) => string>> = {
+  new: started,
+  'superseded-prior': started,
+  reclaimed: ({ who, what, attempt }) =>
+    `${atStart(who ?? 'a new claim')} took ${what} over, because its holder was silent for too ` +
+    `long (attempt ${attempt})`,
+  rerun: (about) => again(about, 'as somebody asked'),
+  retry: (about) => again(about, 'because the round before had no result'),
+  returned: (about) => again(about, `because ${about.key} is the newest commit again`),
+  restored: ({ key }) =>
+    `${key} is the newest commit again. It was finished before, so no work is needed`,
+  duplicate: ({ who, what }) =>
+    who === null
+      ? `${what} already exists, so nothing was started`
+      : `${asked(who)} ${what}, which already exists, so nothing was started`,
+  'stale-event': ({ what }) => `Nothing was started for ${what}: a newer commit was known`,
+  queued: ({ what }) => `${what} waits in line behind another run`,
+  busy: ({ what }) => `${what} was not started, because another run was active`,
+  skipped: ({ what, said }) => `${what} was skipped, because ${ruleWords(said)}`,
+}
+
+export const ruleWords = (said: string | null): string =>
+  said === null || said === 'filtered'
+    ? 'its rule (when) said no'
+    : `its rule (when) said ${quoted(said)}`
+
+/** What leads to work, now or later. */
+export const startingReasons: ReadonlySet<ClaimReason> = new Set<ClaimReason>([
+  'new',
+  'superseded-prior',
+  'reclaimed',
+  'rerun',
+  'retry',
+  'returned',
+  'queued',
+])
+
+export function isClaimReason(text: string | null): text is ClaimReason {
+  return claimReasons.some((reason) => reason === text)
+}
+
+function started({ who, what, left }: ClaimAbout): string {
+  const waits = left === 'pending' ? ' and waits for a worker' : ''
+  return who === null ? `${what} started${waits}` : `${atStart(who)} claimed ${what}`
+}
+
+function again({ who, what, round, left }: ClaimAbout, reason: string): string {
+  const waits = left === 'pending' ? ' and waits for a worker' : ''
+  return who === null
+    ? `${what} started again (round ${round})${waits}, ${reason}`
+    : `${asked(who)} ${what} again. Round ${round} started${waits}`
+}
+
+function claimed(row: AuditRow, { run, who }: RowAbout): string {
   const reason = textOf(row, 'reason')
-  const about = aboutClaim(row, run)
+  const about = claimAbout(row, run, who)
   return isClaimReason(reason) ? claimWords[reason](about) : `${about.what} was decided`
 }
 
-function aboutClaim(row: AuditRow, run: Run | null): ClaimAbout {
+function claimAbout(row: AuditRow, run: Run | null, who: string | null): ClaimAbout {
   const key = textOf(row, 'key') ?? run?.key ?? ''
   const state = row.type === 'run.claim_skipped' ? null : textOf(row, 'state')
   return {
@@ -160,28 +241,37 @@ function aboutClaim(row: AuditRow, run: Run | null): ClaimAbout {
     attempt: numberOf(row, 'attempt') ?? 1,
     left: state === 'pending' || state === 'running' ? state : null,
     said: null,
+    who,
   }
 }
 
 /** By its holder, by the table of the claim, or by the type's own rule. */
-function skipped(row: AuditRow, run: Run | null): string {
+function skipped(row: AuditRow, { run, who }: RowAbout): string {
   const reason = textOf(row, 'reason')
-  if (reason === null)
-    return `its holder found nothing to do and skipped ${name(row, run)}${tryOf(row)}`
-  if (reason === 'head-newer-than-comment') {
-    return `nothing was started for ${name(row, run)}: it may be newer than the comment that asked`
+  if (reason === null) {
+    return `${atStart(who ?? 'its worker')} skipped ${name(row, run)}: nothing to do${tryOf(row)}`
   }
-  const about = { ...aboutClaim(row, run), left: null, said: reason }
+  if (reason === 'head-newer-than-comment') {
+    return `Nothing was started for ${name(row, run)}: it may be newer than the comment`
+  }
+  const about = { ...claimAbout(row, run, who), left: null, said: reason }
   return reason === 'stale-event' || reason === 'busy'
     ? claimWords[reason](about)
     : claimWords.skipped(about)
 }
 
+/** Behind "finished". */
+export function verdictWords(verdict: string | null): string {
+  if (verdict === null) return ''
+  if (verdict === 'success') return ': passed'
+  return verdict === 'failure' ? ': not passed' : `: ${outside(verdict, 20)}`
+}
+
 const failures: Readonly<Record<string, string>> = {
   no_worker: 'no worker took it in time',
-  timeout: 'it was not done in time',
-  worker_lost: 'whoever had claimed it fell silent',
-  attempts_exhausted: 'too many workers in a row were lost',
+  timeout: 'it did not finish in time',
+  worker_lost: 'whoever had claimed it was silent for too long',
+  attempts_exhausted: 'too many workers were lost',
 }
 
 /** Ours is said in our words, with times as people say them; anybody else's is quoted. */
@@ -189,7 +279,19 @@ function failure(row: AuditRow, run: Run | null): string {
   const code = textOf(row, 'code')
   const round = numberOf(row, 'round')
   const isThisRound = run?.state === 'failed' && (round === null || run.round === round)
-  return failureWords(code, textOf(row, 'text') ?? (isThisRound ? run.errorText : null))
+  const text = textOf(row, 'text') ?? (isThisRound ? run.errorText : null)
+  const summary = textOf(row, 'summary') ?? (isThisRound ? firstLine(run.summary) : null)
+  return failureWords(code, text ?? summary)
+}
+
+/** Why a run failed that has. */
+export const failureOf = ({ errorCode, errorText, summary }: Run): string =>
+  failureWords(errorCode, errorText ?? firstLine(summary))
+
+/** Of Markdown, without the marks of a heading. */
+export function firstLine(text: string | null): string | null {
+  const line = text?.split('\n').find((one) => one.trim() !== '')
+  return line === undefined ? null : line.replace(/^#{1,6}\s+/, '').trim()
 }
 
 export function failureWords(code: string | null, text: string | null): string {
@@ -200,7 +302,7 @@ export function failureWords(code: string | null, text: string | null): string {
   const said = code === null ? null : outside(code, 64)
   if (text !== null && text !== '')
     return said === null ? quoted(text) : `${quoted(text)} (${said})`
-  return said === null ? 'its holder gave no reason' : `its holder said ${said}`
+  return said ?? 'its worker gave no reason'
 }
 
 function tryOf(row: AuditRow): string {
@@ -213,8 +315,8 @@ function tryOf(row: AuditRow): string {
   return parts.length === 0 ? '' : ` (${parts.join(', ')})`
 }
 
-function why(row: AuditRow, otherwise: string | null): string {
-  const said = textOf(row, 'why') ?? otherwise
+function why(row: AuditRow): string {
+  const said = textOf(row, 'why')
   return said === null ? '' : `, because ${outside(said)}`
 }
 

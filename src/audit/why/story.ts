@@ -1,25 +1,36 @@
 /**
- * The story: what happened, oldest first, one sentence for each thing that happened. What one
- * commit did is one sentence: a webhook with all it led to, a claim with what it superseded.
- * Repeats are folded into a count.
+ * The story: what happened, cause before effect, one line for each thing that happened. A line that
+ * follows from the one above it is indented under it: what a webhook started, what a claim
+ * superseded, what was published because of it.
+ *
+ * Rows go by their ids, and the id of a cause is always smaller (domain/audit). Only repeats that
+ * nothing came between are counted in one line; webhooks that nobody listens to, such as the echoes
+ * of what Holdfast publishes itself, are counted at the end.
  */
 import type { AuditRow, AuditType } from '../../domain/audit.ts'
 import type { InboxEntry, TypeOutcome } from '../../domain/inbox.ts'
 import type { Delivery } from '../../domain/outbox/delivery.ts'
 import type { Run } from '../../domain/run.ts'
 import { sentence } from '../../sentences.ts'
-import { claimWords, isClaimReason } from './claim-words.ts'
-import type { Happening } from './happening-words.ts'
-import { happeningOf, happeningOfRow, happeningWords } from './happening-words.ts'
-import { becauseWords } from './intake-words.ts'
-import type { Known } from './known.ts'
-import { foldOfDelivery, isToldElsewhere } from './delivery-scenes.ts'
-import { actorWords, atStart, outside, quoted, runWords, textOf, typeWords } from './plain-words.ts'
-import { name, rowWords } from './row-words.ts'
+import { isLeftOut, publishedTypes } from './delivery-words.ts'
+import type { Facts } from './facts.ts'
+import { actorWords, atStart, counted, outside, runWords, textOf, typeWords } from './names.ts'
+import { claimWords, isClaimReason, rowWords, ruleWords } from './row-words.ts'
+import type { Happening } from './webhook-words.ts'
+import {
+  becauseWords,
+  happeningOf,
+  happeningOfRow,
+  happeningWords,
+  nothingWords,
+  outcomesOf,
+} from './webhook-words.ts'
 
 export interface StoryEntry {
   readonly at: number
   readonly text: string
+  /** 1 where it follows from the last entry with 0 before it. */
+  readonly depth: 0 | 1
   /** Of the audit row it tells of; `left_out` for what is not told. */
   readonly type: AuditType | 'left_out'
   readonly runId: string | null
@@ -27,151 +38,182 @@ export interface StoryEntry {
   readonly webhookId: string | null
 }
 
-/** A sentence on its way into the story. */
-interface Scene {
+interface Line {
   readonly row: AuditRow
-  /** The clause that it counts repeats of; null when it is never folded. */
-  readonly fold: string | null
   readonly text: string
-  readonly runId: string | null
+  readonly depth: 0 | 1
+  /** Lines in a row with the same one become one line. */
+  readonly fold: string | null
 }
 
-const decidedTypes = new Set<AuditType>(['webhook.processed', 'webhook.ignored', 'webhook.failed'])
+const arrivalTypes = new Set<AuditType>([
+  'webhook.received',
+  'webhook.caught_up',
+  'webhook.ignored',
+  'operator.replay_requested',
+])
+const decisionTypes = new Set<AuditType>(['webhook.processed', 'webhook.ignored', 'webhook.failed'])
 const claimTypes = new Set<AuditType>([
   'run.claimed',
   'run.reclaimed',
   'run.claim_skipped',
   'run.skipped',
 ])
-/** An arrival that is decided sooner than this is told by its decision alone. */
-const promptMs = 60_000
+/** What people and programs do: never indented, whatever led to it. */
+const ownActs = new Set<AuditType>([
+  'run.leased',
+  'run.released',
+  'run.heartbeat_lost',
+  'run.succeeded',
+  'run.failed',
+  'run.agent.status_reported',
+  'run.head_verified',
+  'run.head_unverified',
+])
+const echoReasons = new Set(['no-trigger', 'own-account'])
 
-export function tellStory(known: Known): readonly StoryEntry[] {
-  const teller = new Teller(known)
-  return [...teller.leftOut(), ...fold(teller.scenes())]
+export function tellStory(facts: Facts): readonly StoryEntry[] {
+  const teller = new Teller(facts)
+  return [...teller.beginning(), ...joined(teller.lines()), ...teller.echoes()]
 }
 
 class Teller {
-  readonly #known: Known
+  readonly #facts: Facts
+  readonly #rows: ReadonlyMap<number, AuditRow>
   readonly #runs: ReadonlyMap<string, Run>
   readonly #webhooks: ReadonlyMap<string, InboxEntry>
+  readonly #arrivals: ReadonlyMap<string, AuditRow>
   readonly #deliveries: ReadonlyMap<string, Delivery>
-  /** Rows that another row's sentence tells. */
-  readonly #told = new Set<AuditRow>()
+  /** The unindented line that is told right now, and all rows told with it. */
+  readonly #block = new Set<number>()
 
-  constructor(known: Known) {
-    this.#known = known
-    this.#runs = new Map(known.runs.map((run) => [run.id, run]))
-    this.#webhooks = new Map(known.webhooks.map((entry) => [entry.webhookId, entry]))
-    const deliveries = [...known.deliveries, ...known.otherDeliveries]
+  constructor(facts: Facts) {
+    this.#facts = facts
+    this.#rows = new Map(facts.rows.map((row) => [row.id, row]))
+    this.#runs = new Map(facts.runs.map((run) => [run.id, run]))
+    this.#webhooks = new Map(facts.webhooks.map((entry) => [entry.webhookId, entry]))
+    const first = facts.rows.filter((row) => happeningOfRow(row) !== null && isArrival(row))
+    this.#arrivals = new Map(
+      first.toReversed().map((row) => [textOf(row, 'webhook_id') ?? '', row]),
+    )
+    const deliveries = [...facts.deliveries, ...facts.otherDeliveries]
     this.#deliveries = new Map(deliveries.map((delivery) => [delivery.id, delivery]))
   }
 
-  scenes(): Scene[] {
-    const { rows } = this.#known
-    const decisions = rows.filter((row) => this.#isDecision(row))
-    const led = new Map(decisions.map((row) => [row, this.#ledTo(row)]))
-    for (const row of [...led.values()].flat()) this.#told.add(row)
-    const displaced = new Map(
-      rows.filter(({ type }) => claimTypes.has(type)).map((row) => [row, this.#displaced(row)]),
-    )
-    for (const row of [...displaced.values()].flat()) this.#told.add(row)
-    return rows.flatMap((row) => {
-      if (this.#told.has(row) || this.#isProvisional(row)) return []
-      const deeds = led.get(row)
-      if (deeds !== undefined) return this.#decision(row, deeds, displaced)
-      const others = displaced.get(row)
-      return others === undefined ? this.#single(row) : [this.#claim(row, others)]
+  lines(): Line[] {
+    return this.#facts.rows.flatMap((row) => {
+      if (this.#isEcho(row)) return []
+      if (isArrival(row) || decisionTypes.has(row.type)) return this.#webhook(row)
+      if (row.type === 'webhook.duplicate' || row.type === 'webhook.postponed') {
+        return this.#isOfTold(row) ? [this.#line(row, this.#ofWebhook(row), row.type)] : []
+      }
+      if (isLeftOut(row, this.#facts.isOfOneDelivery)) return []
+      if (row.runId === null && row.deliveryId == null && !this.#isCause(row)) return []
+      return [this.#line(row, this.#words(row), this.#foldOf(row))]
     })
   }
 
   /** Says so when the beginning is not there. */
-  leftOut(): StoryEntry[] {
-    const { rows, cut, runs, only, stands } = this.#known
+  beginning(): StoryEntry[] {
+    const { rows, cut, runs, onlyRunId, subjects } = this.#facts
     const at = rows[0]?.at
-    const note = (text: string, since: number): StoryEntry[] => {
-      return [{ at: since, text, type: 'left_out', runId: null, webhookId: null }]
-    }
-    if (cut && at !== undefined) return note('What happened before this is left out here.', at)
+    if (cut && at !== undefined) return [leftOut('What happened before this is left out.', at)]
     // Of a webhook, only what it did itself is told: most runs began without it.
-    if (stands.length === 0) return []
+    if (subjects.length === 0) return []
     const begun = new Set(rows.filter(({ type }) => claimTypes.has(type)).map(({ runId }) => runId))
-    const oldest = runs.find(({ id }) => !begun.has(id) && (only === null || only === id))
+    const oldest = runs.find(({ id }) => !begun.has(id) && (onlyRunId === null || onlyRunId === id))
     if (oldest === undefined) return []
-    const text = `How ${runWords(oldest)} began is past its retention and was removed.`
-    return note(text, at ?? oldest.createdAt)
+    const text = `How ${runWords(oldest)} began was removed: it is past its retention.`
+    return [leftOut(text, at ?? oldest.createdAt)]
   }
 
-  #isDecision(row: AuditRow): boolean {
-    return decidedTypes.has(row.type) && !this.#isProvisional(row)
+  /** How many webhooks are not told, because nobody listens to them. */
+  echoes(): StoryEntry[] {
+    const echoes = this.#facts.rows.filter((row) => isArrival(row) && this.#isEcho(row))
+    const last = echoes.at(-1)
+    if (last === undefined) return []
+    const webhooks = counted(echoes.length, 'webhook')
+    const text = `Left out: ${webhooks} that no run type listens to (holdfast inbox list).`
+    return [leftOut(text, last.at)]
   }
 
-  /** The sender was told so, but its turn to be processed was still to come. */
-  #isProvisional(row: AuditRow): boolean {
-    if (!decidedTypes.has(row.type) || happeningOfRow(row) === null) return false
-    const next = this.#known.rows.find(
-      ({ id, inboxId, type }) =>
-        id > row.id &&
-        inboxId === row.inboxId &&
-        (decidedTypes.has(type) || type === 'operator.replay_requested'),
-    )
-    return next !== undefined && decidedTypes.has(next.type)
+  /** Nobody listens to it, and something else is told. */
+  #isEcho({ inboxId }: AuditRow): boolean {
+    const { subjects, onlyRunId, webhooks } = this.#facts
+    if (inboxId == null || subjects.length === 0 || onlyRunId !== null) return false
+    const entry = webhooks.find(({ id }) => id === inboxId)
+    if (entry?.state !== 'processed' || entry.decision !== 'ignored') return false
+    const reasons = entry.outcomes.map(({ reason }) => reason)
+    return (reasons.length === 0 ? [entry.reason] : reasons).every((reason) => {
+      return echoReasons.has(reason ?? '')
+    })
   }
 
-  /** What was done in the commit that decided this webhook: its rows come before the decision's. */
-  #ledTo(decision: AuditRow): readonly AuditRow[] {
-    const guid = this.#guidOf(decision)
-    const { rows } = this.#known
-    const before = rows.findLast(
-      ({ id, type, inboxId }) =>
-        id < decision.id && inboxId === decision.inboxId && decidedTypes.has(type),
-    )
-    return rows.filter(
-      (row) =>
-        row.runId !== null &&
-        row.id < decision.id &&
-        row.id > (before?.id ?? 0) &&
-        textOf(row, 'webhook_id') === guid,
-    )
+  /** An arrival with what it came to, where that is no run's own row. */
+  #webhook(row: AuditRow): Line[] {
+    if (!this.#isOfTold(row)) return []
+    const isReplay = row.type === 'operator.replay_requested'
+    if (isArrival(row) && (isReplay || happeningOfRow(row) !== null)) {
+      const decision = this.#decisionOf(row)
+      if (isReplay) return [this.#line(row, `${this.#which(row)}${this.#words(row)}`)]
+      const missed = row.type === 'webhook.caught_up' ? this.#words(row) : null
+      const happened = missed ?? happeningWords(this.#happening(row))
+      if (decision === null && row.type !== 'webhook.ignored') {
+        return [this.#line(row, `${happened}. Holdfast has not decided on it yet`)]
+      }
+      // What started nothing is one line, unless it took long.
+      const clauses = decision === null ? [] : this.#clauses(decision)
+      const isAlone = decision === null || !this.#hasRunRows(row)
+      if (isAlone && this.#isPrompt(row, decision)) {
+        const said = clauses.length === 0 ? nothingWords(decision ?? row) : clauses.join('; ')
+        return [this.#line(row, `${happened}: ${said}`)]
+      }
+      return [this.#line(row, happened)]
+    }
+    const arrival = this.#causeOf(row)
+    const isToldAlready =
+      arrival !== null &&
+      arrival.type !== 'operator.replay_requested' &&
+      !this.#hasRunRows(arrival) &&
+      this.#isPrompt(arrival, row)
+    if (isToldAlready) return []
+    const clauses = this.#clauses(row)
+    const isSilent = clauses.length === 0 && arrival !== null && this.#hasRunRows(arrival)
+    if (isSilent) return []
+    const texts = clauses.length === 0 ? [nothingWords(row)] : clauses
+    return texts.map((text) => this.#line(row, atStart(text)))
   }
 
-  /** What a claim superseded, when that is not told by a webhook. */
-  #displaced(claim: AuditRow): readonly AuditRow[] {
-    const { rows } = this.#known
-    const next = rows.find(
-      ({ id, type, runId }) => id > claim.id && runId === claim.runId && claimTypes.has(type),
-    )
-    return rows.filter(
-      (row) =>
-        row.type === 'run.superseded' &&
-        row.id > claim.id &&
-        row.id < (next?.id ?? Infinity) &&
-        textOf(row, 'by_run_id') === claim.runId,
-    )
+  #isPrompt(arrival: AuditRow, decision: AuditRow | null): boolean {
+    if (decision === null) return true
+    const between = this.#facts.rows.some(({ id, type, causeId }) => {
+      return type === 'webhook.postponed' && causeId === arrival.id && id < decision.id
+    })
+    return !between && decision.at - arrival.at < 60_000
   }
 
-  #decision(
-    row: AuditRow,
-    deeds: readonly AuditRow[],
-    displaced: ReadonlyMap<AuditRow, readonly AuditRow[]>,
-  ): Scene[] {
-    const within = new Set(deeds.flatMap((deed) => displaced.get(deed) ?? []))
-    const clauses = deeds
-      .filter((deed) => !within.has(deed))
-      .map((deed) => this.#clause(deed, displaced.get(deed) ?? []))
-    if (this.#known.only === null) clauses.push(...this.#outcomes(row, deeds))
-    else if (clauses.length === 0) return []
-    const happened = happeningWords(this.#happening(row))
-    if (clauses.length === 0) return [this.#scene(row, rowText(row, happened))]
-    const scene = this.#scene(row, `${happened}: ${clauses.join('; ')}`)
-    return [{ ...scene, runId: deeds[0]?.runId ?? null }]
+  /** Whether a run's own row tells what it led to. */
+  #hasRunRows(arrival: AuditRow): boolean {
+    return this.#facts.rows.some((row) => row.runId !== null && this.#causeOf(row) === arrival)
+  }
+
+  #decisionOf(arrival: AuditRow): AuditRow | null {
+    const { rows } = this.#facts
+    const own = rows.find((row) => {
+      return row.id > arrival.id && decisionTypes.has(row.type) && row.inboxId === arrival.inboxId
+    })
+    return own ?? null
   }
 
   /** Of the run types for which no run's row tells what it meant. */
-  #outcomes(row: AuditRow, deeds: readonly AuditRow[]): string[] {
-    const entry = this.#webhooks.get(this.#guidOf(row) ?? '')
-    const all = outcomesOf(row, entry)
-    const touched = new Set(deeds.map(({ runId }) => runId))
+  #clauses(decision: AuditRow): string[] {
+    if (this.#facts.onlyRunId !== null) return []
+    const entry = this.#webhooks.get(textOf(decision, 'webhook_id') ?? '')
+    const all = outcomesOf(decision, entry)
+    const arrival = this.#causeOf(decision)
+    const touched = new Set(
+      this.#facts.rows.filter((row) => this.#causeOf(row) === arrival).map(({ runId }) => runId),
+    )
     const untold = all.filter(({ runIds }) => !runIds.some((id) => touched.has(id)))
     const clauses = untold.map((outcome) => {
       const said = outcomeWords(outcome)
@@ -180,145 +222,112 @@ class Teller {
     return [...new Set(clauses)]
   }
 
-  #claim(row: AuditRow, displaced: readonly AuditRow[]): Scene {
-    const clause = this.#clause(row, displaced)
-    const isRepeat = row.type === 'run.claim_skipped' && textOf(row, 'reason') === 'duplicate'
-    const text = `${this.#claimer(row)}: ${clause}`
-    return { ...this.#scene(row, text), fold: isRepeat ? text : null }
-  }
-
-  /** Who or what led to a claim. */
-  #claimer(row: AuditRow): string {
-    const entry = this.#webhooks.get(textOf(row, 'webhook_id') ?? '')
-    const action = textOf(row, 'action')
-    if (entry !== undefined) return happeningWords(happeningOf(entry))
-    const [kind, login] = row.actor.split(':')
-    if (kind === 'github' && login !== undefined) {
-      return `${happeningWords({ event: null, action, sender: login })} (its webhook was removed)`
-    }
-    if (row.actor === 'head-check') return 'GitHub was asked which commit is the head'
-    if (row.actor === 'operator') return 'The rerun that somebody had asked for followed'
-    const who = atStart(actorWords(row.actor))
-    const isWish = ['rerun', 'retry', 'returned'].includes(textOf(row, 'reason') ?? '')
-    if (isWish && textOf(row, 'webhook_id') === null && action === null) {
-      return `${who} asked for it again`
-    }
-    return action === null ? `${who} asked` : `${who} asked (${outside(action, 60)})`
-  }
-
-  #clause(row: AuditRow, displaced: readonly AuditRow[]): string {
-    const own = this.#isWishOfWebhook(row)
-      ? `${name(row, this.#runOf(row))} is to be done again when this round has ended`
-      : rowWords(row, this.#runOf(row))
-    if (displaced.length === 0) return own
-    const names = displaced.map((old) => {
-      const run = this.#runOf(old)
-      return run === null ? `run ${old.runId ?? ''}` : runWords(run)
+  /** Of one run, only the webhooks that did something to it. */
+  #isOfTold(row: AuditRow): boolean {
+    if (this.#facts.onlyRunId === null) return true
+    const arrival = happeningOfRow(row) === null ? this.#causeOf(row) : row
+    const ids = [row.id, arrival?.id]
+    return this.#facts.rows.some((one) => {
+      return one.runId !== null && ids.includes(this.#causeOf(one)?.id)
     })
-    const were = names.length === 1 ? 'was' : 'were'
-    return `${own}; ${names.join(' and ')} ${were} superseded`
   }
 
-  /** Who asked is said by the webhook's own words. */
-  #isWishOfWebhook(row: AuditRow): boolean {
-    return row.type === 'operator.rerun_requested' && textOf(row, 'webhook_id') !== null
+  /** Only told where it led to something that is told. */
+  #isCause({ id }: AuditRow): boolean {
+    return this.#facts.rows.some(({ causeId }) => causeId === id)
   }
 
-  #single(row: AuditRow): Scene[] {
-    const { type } = row
-    if (type === 'webhook.received') return this.#arrival(row)
+  #line(row: AuditRow, text: string, fold: string | null = null): Line {
+    const cause = this.#causeOf(row)
+    const follows = cause !== null && this.#block.has(cause.id) && !ownActs.has(row.type)
+    if (!follows) this.#block.clear()
+    this.#block.add(row.id)
+    return { row, text: atStart(text), depth: follows ? 1 : 0, fold }
+  }
+
+  /** What led to it; in rows of older versions, and of claims that name a webhook, that webhook. */
+  #causeOf({ id, causeId, inboxId, ...row }: AuditRow): AuditRow | null {
+    if (causeId !== null) return this.#rows.get(causeId) ?? null
+    if (row.type.startsWith('operator.')) return null
+    if (happeningOfRow({ id, causeId, ...row }) !== null) return null
+    const guid = textOf({ id, causeId, ...row }, 'webhook_id')
+    const arrival = guid === null ? undefined : this.#arrivals.get(guid)
+    return arrival === undefined || arrival.id >= id ? null : arrival
+  }
+
+  #words(row: AuditRow): string {
     const delivery = this.#deliveries.get(row.deliveryId ?? '') ?? null
-    const text = rowWords(row, this.#runOf(row), delivery)
-    if (row.deliveryId != null) {
-      if (isToldElsewhere(row, this.#known)) return []
-      return [{ ...this.#scene(row, text), fold: foldOfDelivery(row) }]
+    const run = this.#runs.get(row.runId ?? '') ?? null
+    const text = rowWords(row, { run, delivery, who: this.#whoDid(row) })
+    const isClaim = claimTypes.has(row.type)
+    return isClaim ? `${this.#claimer(row)}${text}` : text
+  }
+
+  /** Null where the webhook above says so. */
+  #whoDid(row: AuditRow): string | null {
+    const { tokenNames } = this.#facts
+    const cause = this.#causeOf(row)
+    const isByWebhook = cause !== null && isArrival(cause)
+    if (isByWebhook || row.actor.startsWith('github:')) return null
+    if (claimTypes.has(row.type) && ['operator', 'head-check'].includes(row.actor)) return null
+    if (!row.actor.startsWith('run:')) return actorWords(row.actor, tokenNames)
+    // Whoever holds the run: its lease says who that is.
+    if (cause === null) return actorWords(row.actor, tokenNames)
+    const worker = textOf(cause, 'worker')
+    return worker === null ? actorWords(cause.actor, tokenNames) : `worker ${outside(worker, 60)}`
+  }
+
+  /** What led to a claim, where no line above it says so. */
+  #claimer(row: AuditRow): string {
+    const action = textOf(row, 'action')
+    const [kind, login] = row.actor.split(':')
+    if (row.actor === 'head-check') return 'GitHub named its newest commit. '
+    if (this.#causeOf(row) !== null || kind !== 'github' || login === undefined) return ''
+    const happened = happeningWords({ event: null, action, sender: login })
+    return `${happened} (its webhook was removed): `
+  }
+
+  #foldOf(row: AuditRow): string | null {
+    if (publishedTypes.has(row.type)) return 'published'
+    if (row.type === 'run.claim_skipped') return `${row.runId ?? ''} ${this.#words(row)}`
+    if (row.type === 'delivery.retry_scheduled') {
+      return `${row.type} ${row.deliveryId ?? ''} ${textOf(row, 'text') ?? ''}`
     }
-    if (type === 'run.agent.status_reported') {
-      return [{ ...this.#scene(row, text), fold: `${type} ${row.runId ?? ''}` }]
-    }
-    const isFolded = type === 'webhook.duplicate' || type === 'webhook.postponed'
-    const isOfWebhook = isFolded || type === 'operator.replay_requested'
-    if (!isOfWebhook) return [this.#scene(row, text)]
-    if (!this.#isTold(row)) return []
-    const fold = isFolded ? `${type} ${row.inboxId ?? ''}` : null
-    return [{ ...this.#scene(row, `${this.#which(row)}${text}`), fold }]
+    if (row.type === 'delivery.target_taken') return `${row.type} ${row.deliveryId ?? ''}`
+    return null
   }
 
-  /** Of one run, what became of the webhooks that claimed it. */
-  #isTold({ inboxId }: AuditRow): boolean {
-    const { only, rows, webhooks } = this.#known
-    if (only === null) return true
-    const guids = webhooks.flatMap(({ id, webhookId }) => (id === inboxId ? [webhookId] : []))
-    return rows.some(
-      (row) => claimTypes.has(row.type) && guids.includes(textOf(row, 'webhook_id') ?? ''),
-    )
+  /** Names the webhook, where it is not the one above. */
+  #ofWebhook(row: AuditRow): string {
+    const cause = this.#causeOf(row)
+    const isBelow = cause !== null && this.#block.has(cause.id)
+    return isBelow ? this.#words(row) : `${this.#which(row)}${this.#words(row)}`
   }
 
-  /** Told only where its decision was long in coming, or has not come. */
-  #arrival(row: AuditRow): Scene[] {
-    if (this.#known.only !== null) return []
-    const decision = this.#known.rows.find(
-      ({ id, inboxId, type }) => id > row.id && inboxId === row.inboxId && decidedTypes.has(type),
-    )
-    const isPrompt = decision !== undefined && decision.at - row.at < promptMs
-    return isPrompt ? [] : [this.#scene(row, rowWords(row, null))]
-  }
-
-  /** Names the webhook, where the story tells of several. */
   #which(row: AuditRow): string {
-    const several = new Set(this.#known.rows.flatMap(({ inboxId }) => inboxId ?? [])).size > 1
+    const several = new Set(this.#facts.rows.flatMap(({ inboxId }) => inboxId ?? [])).size > 1
     return several ? `${happeningWords(this.#happening(row))}: ` : ''
   }
 
-  #scene(row: AuditRow, text: string): Scene {
-    return { row, text, fold: null, runId: row.runId }
-  }
-
   #happening(row: AuditRow): Happening {
-    const told = happeningOfRow(row)
-    if (told !== null) return told
-    const entry = this.#webhooks.get(this.#guidOf(row) ?? '')
-    if (entry !== undefined) return happeningOf(entry)
-    const arrival = this.#known.rows.find(
+    const own = happeningOfRow(row)
+    if (own !== null && row.type !== 'webhook.duplicate') return own
+    const entry = this.#webhooks.get(textOf(row, 'webhook_id') ?? '')
+    const arrival = this.#facts.rows.find(
       (other) => other.inboxId === row.inboxId && happeningOfRow(other) !== null,
     )
     const arrived = arrival === undefined ? null : happeningOfRow(arrival)
+    if (entry !== undefined) return happeningOf(entry)
     return arrived ?? { event: 'an event', action: null, sender: null }
   }
-
-  #guidOf(row: AuditRow): string | null {
-    return textOf(row, 'webhook_id')
-  }
-
-  #runOf(row: AuditRow): Run | null {
-    return this.#runs.get(row.runId ?? '') ?? null
-  }
 }
 
-function rowText(row: AuditRow, happened: string): string {
-  const reason = textOf(row, 'reason')
-  if (reason === null) return `${happened}: nothing had to be done`
-  const told = row.type === 'webhook.failed' ? 'it could not be decided' : 'nothing was started'
-  return `${happened}: ${told}, because ${becauseWords({ reason, result: null })}`
-}
+/** How a webhook came, or a person asked to decide it again; not what was decided then. */
+const isArrival = (row: AuditRow): boolean =>
+  arrivalTypes.has(row.type) && (row.type !== 'webhook.ignored' || happeningOfRow(row) !== null)
 
-/** As the entry has them, with their details, while it still tells of this decision. */
-function outcomesOf(row: AuditRow, entry: InboxEntry | undefined): readonly TypeOutcome[] {
-  const told = row.data['outcomes']
-  if (!Array.isArray(told)) return entry?.processedAt === row.at ? entry.outcomes : []
-  return told.map((one: Readonly<Record<string, unknown>>, i): TypeOutcome => {
-    const same = entry?.outcomes[i]
-    const type = String(one['type'])
-    const reason = String(one['reason'])
-    const isSame = same?.type === type && same.reason === reason
-    return {
-      type,
-      reason,
-      result: one['result'] as TypeOutcome['result'],
-      runIds: Array.isArray(one['run_ids']) ? (one['run_ids'] as string[]) : [],
-      ...(isSame && same.detail !== undefined && { detail: same.detail }),
-    }
-  })
+const leftOut = (text: string, at: number): StoryEntry => {
+  return { at, text, depth: 0, type: 'left_out', runId: null, webhookId: null }
 }
 
 /** What an event meant for a run type, when no run's own audit tells it. */
@@ -327,52 +336,55 @@ export function outcomeWords(outcome: TypeOutcome): string {
   const type = typeWords(outcome)
   if (result === 'claimed') {
     const what = runIds[0] === undefined ? `the ${type} run` : `${type} run ${runIds[0]}`
-    const about = { what, key: 'it', round: 1, attempt: 1, left: null, said: null }
+    const about = { what, key: 'it', round: 1, attempt: 1, left: null, said: null, who: null }
     const known = isClaimReason(reason) && !['rerun', 'retry', 'returned'].includes(reason)
     return known ? claimWords[reason](about) : `${what} was decided on (${outside(reason)})`
   }
-  if (result === 'cancelled') return `${runIds.join(', ')} cancelled, because it is closed`
+  if (result === 'cancelled') {
+    return `${runIds.join(', ')} cancelled, because the pull request was closed`
+  }
   if (result === 'failed') return `it could not be decided, because ${becauseWords(outcome)}`
   if (result === 'skipped' && reason !== 'filtered') {
-    return `nothing was started, because the rule (when) of ${type} said ${quoted(reason)}`
+    return `nothing was started, because ${ruleWords(reason)}`
   }
   return `nothing was started, because ${becauseWords(outcome)}`
 }
 
-/** Repeats become one, at the time of the last: a claim's only where nothing else came between. */
-function fold(scenes: readonly Scene[]): StoryEntry[] {
-  const groups: Scene[][] = []
-  for (const scene of scenes) {
-    const isSame = ([first]: readonly Scene[]): boolean =>
-      scene.fold !== null && first?.fold === scene.fold
-    const { inboxId, deliveryId } = scene.row
-    const candidates = inboxId == null && deliveryId == null ? groups.slice(-1) : groups
-    const group = candidates.find(isSame)
-    if (group === undefined) groups.push([scene])
-    else group.push(scene)
+/** Lines in a row that say the same become one with a count; what was published, a list. */
+function joined(lines: readonly Line[]): StoryEntry[] {
+  const groups: Line[][] = []
+  for (const line of lines) {
+    const group = groups.at(-1)
+    const first = group?.[0]
+    const isSame = line.fold !== null && first?.fold === line.fold && first.depth === line.depth
+    const isRepeat = isSame && first.row.inboxId === line.row.inboxId
+    if (group !== undefined && isRepeat) group.push(line)
+    else groups.push([line])
   }
-  return groups.map(entryOf).toSorted((a, b) => a.at - b.at)
+  return groups.map(entryOf)
 }
 
-function entryOf(group: readonly Scene[]): StoryEntry {
-  const last = group.at(-1)
-  if (last === undefined) throw new Error('a group has at least one')
-  const { row, runId } = last
-  const times = group.length
-  const text = times === 1 ? last.text : withCount(last.text, times)
+function entryOf(group: readonly Line[]): StoryEntry {
+  const [first] = group
+  if (first === undefined) throw new Error('a group has at least one')
+  const { row, depth, fold } = first
+  const last = group.at(-1) ?? first
+  const text = fold === 'published' ? publishedWords(group) : withCount(last.text, group.length)
   const webhookId = textOf(row, 'webhook_id')
-  return { at: row.at, text: sentence(atStart(text)), type: row.type, runId, webhookId }
+  return { at: row.at, text: sentence(text), depth, type: row.type, runId: row.runId, webhookId }
+}
+
+/** Each said once, as it was left. */
+function publishedWords(group: readonly Line[]): string {
+  const texts = group.map(({ text }) => `${text.slice(0, 1).toLowerCase()}${text.slice(1)}`)
+  // In one order, however they went out; of each target, as it changed.
+  const nameOf = (text: string): string => text.replace(/(: | created| updated).*$/, '')
+  const sorted = texts.toSorted((a, b) => nameOf(a).localeCompare(nameOf(b), 'en'))
+  return `On GitHub: ${[...new Set(sorted)].join('; ')}`
 }
 
 function withCount(text: string, times: number): string {
-  if (/ reported of /.test(text)) return `${text} (the last of ${times} reports)`
-  // Each was another version: said as times, it would read like one thing sent twice.
-  if (/ was sent as /.test(text)) return `${text} (the last of ${times} versions)`
-  const counted = text.replace(
-    /\b(sent this event again|could not be decided)\b( yet)?/,
-    (said) => {
-      return `${said.replace(' yet', '')} ${times} times`
-    },
-  )
-  return counted === text ? `${text} (${times} times)` : counted
+  if (times === 1) return text
+  const said = text.replace(/\bsent this event again\b/, (found) => `${found} ${times} times`)
+  return said === text ? `${text} (${times} times)` : said
 }

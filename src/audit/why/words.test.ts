@@ -10,18 +10,17 @@ import type { AuditRow } from '../../domain/audit.ts'
 import { auditTypes } from '../../domain/audit.ts'
 import { claimReasons } from '../../domain/claim.ts'
 import { givenUpReasons } from '../../intake/processor.ts'
-import { claimWords } from './claim-words.ts'
 import { deliveryName } from './delivery-words.ts'
-import { happeningWords } from './happening-words.ts'
-import { becauseWords, intakeReasons } from './intake-words.ts'
-import { actorWords, keyWords, lengthWords, outside, quoted, timeWords } from './plain-words.ts'
-import { failureWords, rowWords } from './row-words.ts'
+import { actorWords, keyWords, lengthWords, outside, quoted, timeWords } from './names.ts'
+import { claimWords, failureWords, rowWords } from './row-words.ts'
+import { becauseWords, happeningWords, intakeReasons } from './webhook-words.ts'
 
 const root = fileURLToPath(new URL('../../..', import.meta.url))
 const jargon = /\b(fence|CAS|lane|undefined|null|NaN)\b|\[object/
 
 const row = (over: Partial<AuditRow>): AuditRow => ({
   id: 7,
+  causeId: null,
   order: 7,
   at: 0,
   type: 'run.claimed',
@@ -31,16 +30,19 @@ const row = (over: Partial<AuditRow>): AuditRow => ({
   ...over,
 })
 
+const nobody = { run: null, delivery: null, who: null }
+const noNames: ReadonlyMap<string, string> = new Map()
+
 it.each([
   ['publisher', 'while publishing'],
   ['intake', 'while deciding on a webhook'],
-  ['catch-up', 'while catching up'],
+  ['catch-up', 'while looking for missed webhooks'],
 ])('a limit says what was asked for when %s met it', (actor, when) => {
   const data = { identity: 'github:app:7', until: 'noon', reason: 'rate_limited' }
-  expect(rowWords(row({ type: 'budget.blocked', actor, data }), null)).toBe(
-    `GitHub told github:app:7 to wait until noon (rate_limited), ${when}`,
+  expect(rowWords(row({ type: 'budget.blocked', actor, data }), nobody)).toBe(
+    `GitHub asked github:app:7 to wait until noon (rate_limited), ${when}`,
   )
-  expect(actorWords(actor)).toBe('Holdfast')
+  expect(actorWords(actor, noNames)).toBe('Holdfast')
 })
 
 describe.each(['docs/guides/webhooks.md', 'docs/reference/http.md'])('%s', (path) => {
@@ -55,7 +57,7 @@ describe.each(['docs/guides/webhooks.md', 'docs/reference/http.md'])('%s', (path
 
 describe('every audit type', () => {
   it.each(auditTypes)('%s has words, also when its data is not there', (type) => {
-    const words = rowWords(row({ type }), null)
+    const words = rowWords(row({ type }), nobody)
     expect(words.length).toBeGreaterThan(10)
     expect(words).not.toMatch(jargon)
     expect(words).not.toMatch(/\.$/)
@@ -66,15 +68,15 @@ describe('every reason of a claim', () => {
   const about = { what: 'review of 9c1185a', key: '9c1185a', round: 2, attempt: 3 }
 
   it.each(claimReasons)('%s has words', (reason) => {
-    const words = claimWords[reason]({ ...about, left: 'pending', said: null })
+    const words = claimWords[reason]({ ...about, left: 'pending', said: null, who: null })
     expect(words).toContain('9c1185a')
     expect(words).not.toMatch(jargon)
-    expect(rowWords(row({ data: { reason, key: 'k:head-9c1185a' } }), null)).toContain('9c1185a')
+    expect(rowWords(row({ data: { reason, key: 'k:head-9c1185a' } }), nobody)).toContain('9c1185a')
   })
 })
 
 describe('every reason of the intake', () => {
-  const files = globSync(['src/intake/*.ts', 'src/stores/verbs/*-webhook*.ts'], {
+  const files = globSync(['src/intake/*.ts', 'src/stores/verbs/inbox/*.ts'], {
     cwd: root,
     exclude: ['**/*.test.ts'],
   })
@@ -99,7 +101,7 @@ describe('every reason of the intake', () => {
 
   it('what a rule said in its own words is quoted, also when it reads like one of ours', () => {
     expect(becauseWords({ result: 'skipped', reason: 'draft' })).toMatch(
-      /rule \(when\) said “draft”/,
+      /rule \(when\) of the run type said “draft”/,
     )
     expect(becauseWords({ result: 'ignored', reason: 'draft' })).toBe('the pull request is a draft')
     expect(becauseWords({ result: 'ignored', reason: 'constructor' })).toMatch(/“constructor”/)
@@ -107,7 +109,7 @@ describe('every reason of the intake', () => {
 })
 
 describe('words from outside', () => {
-  const named = { id: 'del_1', sha: null }
+  const named = { id: 'del_1', sha: null, versionFence: 7, versionSeq: 1 }
   const nasty = [
     '\u001b[31mred',
     'two\nlines\r\n',
@@ -123,20 +125,21 @@ describe('words from outside', () => {
     for (const said of [
       outside(text),
       quoted(text),
-      actorWords(`github:${text}`),
-      actorWords(text),
+      actorWords(`github:${text}`, noNames),
+      actorWords(text, noNames),
+      actorWords('token:7', new Map([['7', text]])),
       keyWords(text),
       happeningWords({ event: text, action: text, sender: text }),
       becauseWords({ result: 'skipped', reason: text, detail: text }),
       failureWords(text, text),
-      rowWords(row({ type: 'run.purged', runId: null, data: { state: text, key: text } }), null),
-      rowWords(row({ type: 'run.leased', data: { worker: text } }), null),
-      rowWords(row({ type: 'run.cancelled', actor: text, data: { why: text } }), null),
-      rowWords(row({ type: 'webhook.postponed', data: { why: text } }), null),
-      rowWords(row({ type: 'run.agent.status_reported', data: { status: text } }), null),
-      rowWords(row({ type: 'delivery.failed', data: { reason: text, text } }), null),
-      rowWords(row({ type: 'budget.blocked', data: { identity: text, reason: text } }), null),
-      rowWords(row({ type: 'operator.delivery_skipped', data: { reason: text } }), null),
+      rowWords(row({ type: 'run.purged', runId: null, data: { state: text, key: text } }), nobody),
+      rowWords(row({ type: 'run.leased', data: { worker: text } }), nobody),
+      rowWords(row({ type: 'run.cancelled', actor: text, data: { why: text } }), nobody),
+      rowWords(row({ type: 'webhook.postponed', data: { why: text } }), nobody),
+      rowWords(row({ type: 'run.agent.status_reported', data: { status: text } }), nobody),
+      rowWords(row({ type: 'delivery.failed', data: { reason: text, text } }), nobody),
+      rowWords(row({ type: 'budget.blocked', data: { identity: text, reason: text } }), nobody),
+      rowWords(row({ type: 'operator.delivery_skipped', data: { reason: text } }), nobody),
       deliveryName({ ...named, channel: 'github-comment', name: text, content: '{}' }),
       deliveryName({
         ...named,

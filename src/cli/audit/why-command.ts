@@ -65,7 +65,7 @@ function printStory(terminal: Terminal, text: string): void {
 }
 
 /** What a line begins with: its indent, and a time or a dash. */
-const beginning = /^ *(?:\d\d:\d\d:\d\d {2}|- )?/
+const beginning = /^ *(?:\d\d:\d\d:\d\d {2,4}|- )?/
 const title = /^[A-Z][^.]{0,40}$/
 /** A command stands on a line of its own, deeper than what it is for; it is never broken. */
 const command = /^ {4}\S/

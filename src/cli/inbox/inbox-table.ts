@@ -1,5 +1,5 @@
 /** How webhooks are shown: in a list, and one in detail. */
-import { reasonOf } from '../../audit/why/intake-words.ts'
+import { reasonOf } from '../../audit/why/webhook-words.ts'
 import type { InboxEntryView, InboxEntryWithBodyView } from '../../contract.ts'
 import type { Field, Heading } from '../output/fields.ts'
 import type { Style } from '../output/paint.ts'

@@ -52,6 +52,7 @@ afterEach(() => {
 const event = (id: number): AuditView => ({
   id,
   order: id * 10,
+  cause_id: null,
   at: '2026-01-31T12:00:00.000Z',
   type: 'run.claimed',
   actor: 'admin',

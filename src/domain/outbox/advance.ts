@@ -208,19 +208,28 @@ function afterSuccess(
   return searches ? withAppointment(settled, 'scan', { step: 0, at: scan }) : settled
 }
 
+/** What it says, where that is a word: `pending`, `success`. Nobody can read it later. */
+function stateOf({ content }: Delivery): { readonly state?: string } {
+  const { conclusion, state, status } = JSON.parse(content) as Readonly<Record<string, unknown>>
+  const word = [conclusion, state, status].find((value) => typeof value === 'string')
+  return word === undefined ? {} : { state: word }
+}
+
 function sentAudits(before: Delivery, sent: Delivery, attempt: DeliveryAttempt): AuditDraft[] {
   const { providerId, providerUrl } = sent
   const version = { fence: attempt.versionFence, seq: attempt.versionSeq }
   const facts = { action: attempt.action, attempt_id: attempt.id, version, provider_id: providerId }
-  const audits = [auditOf(before, 'delivery.sent', { channel: before.channel, ...facts })]
+  const shown = { channel: before.channel, ...stateOf(before) }
+  const audits = [auditOf(before, 'delivery.sent', { ...shown, ...facts })]
   if (before.coalesced > 0) {
     audits.push(auditOf(before, 'delivery.coalesced', { versions: before.coalesced }))
   }
   if (before.name !== 'anchor') return audits
-  const shown = { comment_id: providerId, url: providerUrl }
-  if (attempt.action === 'edit') audits.push(auditOf(before, 'run.service_message.updated', shown))
+  const comment = { comment_id: providerId, url: providerUrl }
+  if (attempt.action === 'edit')
+    audits.push(auditOf(before, 'run.service_message.updated', comment))
   else if (before.protocol.recreatedFrom === undefined) {
-    audits.push(auditOf(before, 'run.anchor.created', shown))
+    audits.push(auditOf(before, 'run.anchor.created', comment))
   } else {
     const data = { old_id: before.protocol.recreatedFrom, new_id: providerId, reason: 'deleted' }
     audits.push(auditOf(before, 'run.anchor.recreated', data))

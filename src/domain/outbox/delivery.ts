@@ -57,6 +57,8 @@ export interface Delivery {
   /** The version: (claim fence, sequence). */
   readonly versionFence: number
   readonly versionSeq: number
+  /** The audit row that made this version, or reopened it; null from older versions of Holdfast. */
+  readonly causeId: number | null
   /** JSON; its form is the channel's. */
   readonly content: string
   /** Nothing of this round follows it. */

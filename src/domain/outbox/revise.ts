@@ -21,6 +21,8 @@ export interface RunOutput {
   readonly run: Run
   readonly repositoryId: string
   readonly markerKey: string
+  /** The audit row that made the run want it. */
+  readonly causeId: number | null
   /** It may have been shown, and the store may have been restored since. */
   readonly forgotten?: Restored
 }
@@ -38,7 +40,7 @@ export function revise(
   now: number,
   rules: PublishingRules,
 ): Revision | null {
-  const { wanted: wanted } = output
+  const { wanted } = output
   if (existing === null) {
     const makes = wanted.claim === 'take' && !wanted.closesOnly
     if (!makes) return null
@@ -117,13 +119,13 @@ function neverAnnounced({ announcedFence, versionFence, attemptId, protocol }: D
 /** Its content is how it ended all the same: should an operator want it sent, that is what is. */
 function closeUnannounced(
   before: Delivery,
-  { run }: RunOutput,
+  { run, causeId }: RunOutput,
   content: string,
   now: number,
 ): Revision | null {
   // Another version, so that whoever is about to send the last one finds it changed.
   const versionSeq = before.versionSeq + 1
-  const existing = { ...before, content, announces: false, final: true, versionSeq }
+  const existing = { ...before, causeId, content, announces: false, final: true, versionSeq }
   if (!isOpen(before)) return before.announces ? { delivery: existing, audits: [] } : null
   const delivery = close(free(existing), 'SKIPPED', 'never_announced', now)
   const data = { reason: 'never_announced', target: existing.target }
@@ -136,7 +138,7 @@ function closeUnannounced(
 }
 
 function begin(output: RunOutput, id: string, now: number, rules: PublishingRules): Delivery {
-  const { wanted: wanted, run, repositoryId, markerKey } = output
+  const { wanted, run, repositoryId, markerKey, causeId } = output
   return {
     ...blank,
     id,
@@ -153,6 +155,7 @@ function begin(output: RunOutput, id: string, now: number, rules: PublishingRule
     round: run.round,
     versionFence: run.claimFence,
     versionSeq: 1,
+    causeId,
     content: contentOf(output, null),
     final: wanted.final,
     announces: wanted.announces,
@@ -170,7 +173,7 @@ function nextVersion(
   now: number,
   rules: PublishingRules,
 ): Delivery {
-  const { wanted: wanted, run } = output
+  const { wanted, run, causeId } = output
   const { versionFence } = existing
   const { givenBack, ...known } = untried(existing.protocol)
   const stays = givenBack !== undefined && run.claimFence === versionFence
@@ -185,6 +188,7 @@ function nextVersion(
     round: run.round,
     versionFence: run.claimFence,
     versionSeq: existing.versionSeq + 1,
+    causeId,
     content,
     final: wanted.final,
     announces: wanted.announces,
@@ -313,6 +317,7 @@ const blank: Delivery = {
   round: 1,
   versionFence: 0,
   versionSeq: 0,
+  causeId: null,
   content: '{}',
   final: false,
   announces: false,

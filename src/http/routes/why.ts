@@ -18,8 +18,8 @@ export function whyRoutes(app: App, deps: HttpDeps): void {
         summary: 'Ask what happened and why',
         description:
           'Tells in plain words what happened to a pull request, a run, a delivery or a webhook, ' +
-          'why, what GitHub shows of it, what is awaited until when, and what a person can do. A ' +
-          'pull request that nobody heard of is answered too; an unknown id is 404.',
+          'why, what GitHub shows of it, what it waits for until when, and what a person can do. ' +
+          'What nothing is known about is 404.',
         querystring: whyQuery,
         response: { 200: why },
       },

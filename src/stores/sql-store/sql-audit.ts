@@ -1,7 +1,13 @@
 /** Reading the audit in the order of commits. */
 import type { AuditRow } from '../../domain/audit.ts'
 import type * as port from '../../store.ts'
-import { auditAfter, latestAudit, listAudit, placeAudits } from '../verbs/audit/audit-order.ts'
+import {
+  auditAfter,
+  getAudits,
+  latestAudit,
+  listAudit,
+  placeAudits,
+} from '../verbs/audit/audit-order.ts'
 import type { VerbContext } from '../verbs/context.ts'
 import type { VerbRunner } from './verb-runner.ts'
 
@@ -17,6 +23,12 @@ export class SqlAudit implements port.AuditStore {
   async list(filter: port.AuditFilter, page: port.Page): Promise<port.Paged<AuditRow>> {
     await this.number()
     return await this.#runner.read(() => listAudit(this.#context, filter, page))
+  }
+
+  async get(ids: readonly number[]): Promise<readonly AuditRow[]> {
+    if (ids.length === 0) return []
+    await this.number()
+    return await this.#runner.read(() => getAudits(this.#context, ids))
   }
 
   async after(order: number, filter: port.AuditFilter, limit: number): Promise<port.AuditBite> {

@@ -91,8 +91,13 @@ export class SqlOutbox implements port.OutboxStore {
     return await this.#runner.read(nextDueAt)
   }
 
-  blockIdentity(identity: string, until: number, reason: string, actor: port.Asker): Promise<void> {
-    return this.#runner.transact(() => blockIdentity(this.#context, identity, until, reason, actor))
+  async blockIdentity(
+    identity: string,
+    until: number,
+    reason: string,
+    actor: port.Asker,
+  ): Promise<void> {
+    await this.#runner.transact(() => blockIdentity(this.#context, identity, until, reason, actor))
   }
 
   refuseIdentity(identity: string, reason: string): Promise<number> {

@@ -1,13 +1,79 @@
 /** Table `audit`: append-only. The id of a claim's or lease's row is the run's fence. */
 import type { AuditDraft, AuditRow, AuditType } from '../../domain/audit.ts'
 import type { ClaimReason } from '../../domain/claim.ts'
+import { LostRace } from '../driver.ts'
 import type { Row, Sql, Verb } from '../sql.ts'
-import { inPieces, sql, tuples } from '../sql.ts'
+import { inPieces, join, padded, sql, tuples } from '../sql.ts'
 
-/** Answers the new ids in the order of the drafts. */
-export function* insertAudits(drafts: readonly AuditDraft[], now: number): Verb<number[]> {
-  const rows = drafts.map((draft) => [
+/** What one decision tells of itself, in order. */
+export interface Decision {
+  readonly drafts: readonly AuditDraft[]
+  /** What led to the decision; null where no row tells of it. */
+  readonly causeId: number | null
+}
+
+/** Each first row names what led to its decision, the others name the first. Answers their ids. */
+export function* insertDecisions(decisions: readonly Decision[], now: number): Verb<number[][]> {
+  const told = decisions.filter(({ drafts }) => drafts.length > 0)
+  const firsts = yield* insertRows(
+    told.flatMap(({ drafts, causeId }) => drafts.slice(0, 1).map((draft) => ({ draft, causeId }))),
     now,
+  )
+  const firstIds = new Map(told.map((decision, i) => [decision, firsts[i] ?? 0]))
+  const others = yield* insertRows(
+    told.flatMap((decision) => {
+      const causeId = firstIds.get(decision) ?? null
+      return decision.drafts.slice(1).map((draft) => ({ draft, causeId }))
+    }),
+    now,
+  )
+  let position = 0
+  return decisions.map((decision) => {
+    const first = firstIds.get(decision)
+    if (first === undefined) return []
+    return [first, ...others.slice(position, (position += decision.drafts.length - 1))]
+  })
+}
+
+/** One decision; answers the ids of its rows. */
+export function* insertDecision(
+  drafts: readonly AuditDraft[],
+  causeId: number | null,
+  now: number,
+): Verb<number[]> {
+  const [ids] = yield* insertDecisions([{ drafts, causeId }], now)
+  return ids ?? []
+}
+
+/** Rows that the same thing led to. Answers the new ids in the order of the drafts. */
+export function* insertAudits(
+  drafts: readonly AuditDraft[],
+  causeId: number | null,
+  now: number,
+): Verb<number[]> {
+  return yield* insertRows(
+    drafts.map((draft) => ({ draft, causeId })),
+    now,
+  )
+}
+
+/** A row that is a decision of its own. */
+export function* insertAudit(draft: AuditDraft, causeId: number | null, now: number): Verb<number> {
+  const [id] = yield* insertAudits([draft], causeId, now)
+  if (id === undefined) throw new LostRace('an audit row was not stored')
+  return id
+}
+
+interface RowToInsert {
+  readonly draft: AuditDraft
+  readonly causeId: number | null
+}
+
+function* insertRows(drafts: readonly RowToInsert[], now: number): Verb<number[]> {
+  const rows = drafts.map(({ draft, causeId }) => [
+    now,
+    // No row has the id 0: it is the fence of a run that nobody was granted yet.
+    causeId === 0 ? null : causeId,
     draft.type,
     draft.actor,
     draft.runId,
@@ -19,8 +85,8 @@ export function* insertAudits(drafts: readonly AuditDraft[], now: number): Verb<
   const ids: number[] = []
   for (const piece of inPieces(rows)) {
     const inserted = yield sql`INSERT INTO audit
-      (at, type, actor, run_id, inbox_id, delivery_id, refused, data) VALUES ${tuples(piece)}
-      RETURNING id`
+      (at, cause_id, type, actor, run_id, inbox_id, delivery_id, refused, data)
+      VALUES ${tuples(piece)} RETURNING id`
     ids.push(...inserted.map((row) => Number(row['id'])))
   }
   // Ids are given in the order of the VALUES; RETURNING does not promise to keep that order.
@@ -35,9 +101,38 @@ export function* claimReasonAt(id: number): Verb<ClaimReason | null> {
   return reason ?? null
 }
 
+/** What led to decisions about a webhook: its arrival, and a later wish to decide it again. */
+export interface WebhookCauses {
+  readonly arrivedId: number
+  /** The wish if there is one, else the arrival. */
+  readonly newestId: number
+}
+
+/** By the id of the inbox entry; without those whose audit is past its retention. */
+export function* webhookCauses(inboxIds: readonly string[]): Verb<Map<string, WebhookCauses>> {
+  if (inboxIds.length === 0) return new Map()
+  const rows = yield sql`SELECT inbox_id, min(id) AS arrived, max(id) AS newest FROM audit
+    WHERE inbox_id IN (${join(padded(inboxIds))}) AND type IN ('webhook.received',
+      'webhook.caught_up', 'webhook.ignored', 'operator.replay_requested') GROUP BY inbox_id`
+  return new Map(
+    rows.map((row) => {
+      const causes = { arrivedId: Number(row['arrived']), newestId: Number(row['newest']) }
+      return [row['inbox_id'] as string, causes]
+    }),
+  )
+}
+
+/** How a run ended last, for what is closed after that in another transaction. */
+export function* lastEndOf(runId: string): Verb<number | null> {
+  const [row] = yield sql`SELECT max(id) AS ended FROM audit WHERE run_id = ${runId}
+    AND type IN ('run.succeeded', 'run.failed', 'run.cancelled', 'run.skipped', 'run.superseded')`
+  return row?.['ended'] == null ? null : Number(row['ended'])
+}
+
 function decode(row: Row): AuditRow {
   return {
     id: Number(row['id']),
+    causeId: row['cause_id'] === null ? null : Number(row['cause_id']),
     order: Number(row['place']),
     at: Number(row['at']),
     type: row['type'] as AuditType,
@@ -51,8 +146,8 @@ function decode(row: Row): AuditRow {
 
 /** `order` is the dialect's column of the order of commits; `rest` follows WHERE. */
 export function* selectAudits(order: Sql, rest: Sql): Verb<AuditRow[]> {
-  const rows = yield sql`SELECT id, ${order} AS place, at, type, actor, run_id, inbox_id,
-    delivery_id, data
+  const rows = yield sql`SELECT id, cause_id, ${order} AS place, at, type, actor, run_id,
+    inbox_id, delivery_id, data
     FROM audit WHERE ${rest}`
   return rows.map(decode)
 }

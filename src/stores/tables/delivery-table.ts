@@ -26,6 +26,7 @@ const delivery = table<Delivery>(
     'round',
     'versionFence',
     'versionSeq',
+    'causeId',
     'content',
     'final',
     'announces',

@@ -89,19 +89,25 @@ export function whyDeliveries(open: OpenStore): void {
 
   it('before anything is sent: it is on its way', async () => {
     const { headline, awaiting } = await ask()
-    expect(headline).toContain('The comment is not on GitHub yet: it is sent now.')
-    expect(headline).toContain(`The ${status} is not on GitHub yet`)
-    expect(awaiting.map(({ what }) => what)).toContain('the sending of the comment')
+    expect(headline).toContain(
+      `The comment and the ${status} are not on GitHub yet: to be sent now.`,
+    )
+    expect(awaiting.map(({ what }) => what)).toContain(
+      `the sending of the comment and the ${status}`,
+    )
   })
 
   it('what is shown: once, with its address, and without the second row that says so', async () => {
     await step(sent)
     const { headline, story, actions } = await ask()
-    expect(headline).toContain('GitHub shows the comment (https://github.test/anchor), ')
-    expect(headline).toContain(`the ${status} (https://github.test/status).`)
+    expect(headline).toContain('GitHub shows the comment (https://github.test/anchor) and ')
+    expect(headline).toContain(`the ${status} (pending, https://github.test/status).`)
     const told = story.map(({ text }) => text)
-    expect(told.filter((text) => text.includes('comment'))).toEqual(['The comment 77 was made.'])
-    expect(told).toContain(`The ${status} was sent as 41.`)
+    expect(told).toEqual([
+      'test claimed review of fe05bcd.',
+      `On GitHub: comment 77 created; ${status}: pending.`,
+    ])
+    expect(story.map(({ depth }) => depth)).toEqual([0, 1])
     expect(actions.filter(({ command }) => command?.includes('deliveries'))).toEqual([])
   })
 
@@ -135,7 +141,9 @@ export function whyDeliveries(open: OpenStore): void {
         expect(headline).toContain('GitHub does not show it like that')
         expect(headline).not.toMatch(/GitHub shows|is shown on GitHub/)
       }
-      expect((await ask()).text).toContain('The comment was read again and had been changed or rem')
+      expect((await ask()).text).toContain(
+        'The comment was changed or removed on GitHub; Holdfast leaves it',
+      )
       await world.store.runs.complete(completion(claimed), null)
       await step(sent)
       expect((await ask()).headline).toContain('GitHub shows the comment')
@@ -145,7 +153,7 @@ export function whyDeliveries(open: OpenStore): void {
       const failed = { what: 'look_failed', trouble, after: null, permanent: false } as const
       await sendAndRead(day, () => failed)
       for (const headline of await headlines()) {
-        expect(headline).toContain('whether GitHub still shows it is not known')
+        expect(headline).toContain('it is not known whether GitHub still shows it')
         expect(headline).not.toMatch(/GitHub shows|is shown on GitHub/)
       }
     })
@@ -155,20 +163,25 @@ export function whyDeliveries(open: OpenStore): void {
       await sendAndRead(minute, () => ({ what: 'settled', found }))
       const [ofRun, ofDelivery] = await headlines()
       expect(ofRun).toContain('GitHub shows the comment')
-      expect(ofDelivery).toContain('The comment is shown on GitHub')
+      expect(ofDelivery).toMatch(/^The comment \(.*\) is shown on GitHub\./)
     })
   })
 
-  it('a status that is pending and then passed is two versions, not sent two times', async () => {
+  it('a status that is pending and then passed is told as both, under what led to it', async () => {
     await step(sent)
     world.clock.move(minute)
     await world.store.runs.complete(completion(claimed), null)
     await step(sent)
     const told = (await ask()).story.map(({ text }) => text)
-    expect(told).toContain(`The ${status} was sent as 41 (the last of 2 versions).`)
+    expect(told).toEqual([
+      'test claimed review of fe05bcd.',
+      `On GitHub: comment 77 created; ${status}: pending.`,
+      'review of fe05bcd finished: passed.',
+      `On GitHub: comment 77 updated; ${status}: success.`,
+    ])
   })
 
-  it('reports and edits: many become one', async () => {
+  it('reports: each is told, and what was published of them', async () => {
     await step(sent)
     for (const text of ['reading', 'thinking', 'writing']) {
       const { leaseHash, actor } = holderOf(claimed)
@@ -178,23 +191,24 @@ export function whyDeliveries(open: OpenStore): void {
     world.clock.move(10 * minute)
     await step(sent)
     const told = (await ask()).story.map(({ text }) => text)
-    expect(told.filter((text) => text.includes('reported'))).toEqual([
-      expect.stringMatching(/: “writing” \(the last of 3 reports\)\.$/),
+    expect(told.slice(2)).toEqual([
+      'holder reported on fe05bcd: “reading”.',
+      'holder reported on fe05bcd: “thinking”.',
+      'holder reported on fe05bcd: “writing”.',
+      'On GitHub: comment 77 updated.',
     ])
-    expect(told).toContain('The comment 77 was brought up to date.')
-    expect(told.join(' ')).not.toContain('left out')
   })
 
   it('given up: with the reason, the remedy and the way back', async () => {
     await step((name) => (name === 'anchor' ? { what: 'permanent', trouble } : sent(name)))
     const { headline, actions } = await ask()
-    expect(headline).toContain('The comment was given up: GitHub answered 403 (forbidden).')
+    expect(headline).toContain('The comment failed: GitHub answered 403 (forbidden).')
     expect(actions.map(({ text }) => text).join()).toContain('permission to write')
     const { id } = await deliveryCalled('anchor')
     const command = `holdfast deliveries retry ${id}`
     expect(actions.map((action) => action.command)).toContain(command)
     await world.store.outbox.retry(id, 'test', null)
-    expect((await ask()).headline).toContain('The comment is not on GitHub yet: it is sent now.')
+    expect((await ask()).headline).toContain('The comment is not on GitHub yet: to be sent now.')
   })
 
   it('a reason that ends in a mark of its own gets no second one', async () => {
@@ -213,15 +227,16 @@ export function whyDeliveries(open: OpenStore): void {
     await world.store.outbox.blockIdentity(identity, until, 'rate_limited', 'publisher')
     await step(() => ({ what: 'budget', until, queue: null }))
     const { headline, awaiting, actions } = await ask()
-    const whose = 'installation:7, which is blocked (rate_limited) until '
-    expect(headline).toContain(`The comment is not on GitHub yet: it waits for ${whose}`)
-    expect(headline).toMatch(/ until \d\d:\d\d:\d\d UTC\./)
-    const what = 'room for the comment in the write budget of installation:7'
+    const both = `the comment and the ${status}`
+    expect(headline).toMatch(
+      / yet: GitHub asked installation:7 to wait until \d\d:\d\d:\d\d UTC \(rate_limited\)/,
+    )
+    const what = `the end of GitHub's limit of installation:7, to send ${both}`
     expect(awaiting).toContainEqual({ what, until })
     expect(actions).toContainEqual(expect.objectContaining({ command: 'holdfast budgets' }))
   })
 
-  it('blocked for longer than it waits: when it is given up, and the remedy', async () => {
+  it('blocked for longer than it waits: when it fails, and the remedy', async () => {
     const { store, clock } = world
     const [at, until] = [store.now(), store.now() + 23 * day]
     await store.outbox.blockIdentity(identity, until, 'rate_limited', 'publisher')
@@ -230,24 +245,29 @@ export function whyDeliveries(open: OpenStore): void {
     const iso = (time: number): string =>
       new Date(time).toISOString().slice(0, 19).replace('T', ' ')
     expect(headline).toContain(
-      `blocked (rate_limited) until ${iso(until)} UTC; it is given up at ${iso(at + 7 * day)} UTC`,
+      `to wait until ${iso(until)} UTC (rate_limited). Fails at ${iso(at + 7 * day)} UTC unless`,
     )
-    const what = 'the end of the block of installation:7; later than this the comment is given up'
+    const both = `the comment and the ${status}`
+    const limit = "the end of GitHub's limit of installation:7"
+    const what = `${limit}, to send ${both}; after this time it fails`
     expect(awaiting).toContainEqual({ what, until: at + 7 * day })
     const command = `holdfast budgets unblock ${identity}`
     expect(actions).toContainEqual(expect.objectContaining({ command }))
     clock.move(7 * day + second)
     await step(() => ({ what: 'budget', until, queue: null }))
-    expect((await ask()).headline).toContain('The comment was given up')
+    expect((await ask()).headline).toMatch(/The comment and .* failed/)
   })
 
   it('that no server sends says so, and how to start one', async () => {
     world.clock.move(11 * minute)
     const silent = await ask()
-    expect(silent.headline).toMatch(/it is sent when a server runs; no server has served/)
+    expect(silent.headline).toMatch(/only a server publishes, and no server was active since/)
     expect(silent.actions).toContainEqual(expect.objectContaining({ command: 'holdfast serve' }))
-    expect(silent.awaiting).toContainEqual({ what: 'a server that sends the comment', until: null })
-    expect(silent.headline).not.toMatch(/it is sent now/)
+    expect(silent.awaiting).toContainEqual({
+      what: `a server that sends the comment and the ${status}`,
+      until: null,
+    })
+    expect(silent.headline).not.toMatch(/to be sent now/)
   })
 
   it('in doubt: that GitHub is asked, and what follows', async () => {
@@ -255,10 +275,10 @@ export function whyDeliveries(open: OpenStore): void {
     await step(() => ({ what: 'in_doubt', trouble: lost, after: null, looks: 2 }))
     const { headline, awaiting } = await ask()
     expect(headline).toContain(
-      'The comment is not on GitHub yet: nobody knows whether it arrived (the answer never ' +
-        'came); GitHub is asked now, and it is sent again only if it is not there.',
+      'are not on GitHub yet: it is not known whether it arrived (the answer never came). ' +
+        'Holdfast checks GitHub now and sends it again only if it is not there.',
     )
-    expect(awaiting.map(({ what }) => what).join()).toContain('a look at GitHub for the comment')
+    expect(awaiting.map(({ what }) => what).join()).toContain('a check on GitHub for the comment')
   })
 
   it('held: what a person can say about it, and each is accepted', async () => {
@@ -267,8 +287,9 @@ export function whyDeliveries(open: OpenStore): void {
     await step(() => ({ what: 'looked', found: [], unverified: true, hash: '', looks: 2 }))
     const { id } = await deliveryCalled('anchor')
     const { headline, awaiting, actions } = await ask()
-    expect(headline).toContain('it is held until a person decides')
-    expect(awaiting).toContainEqual({ what: "a person's word about the comment", until: null })
+    expect(headline).toContain('a person has to decide')
+    const what = `a person's decision about the comment and the ${status}`
+    expect(awaiting).toContainEqual({ what, until: null })
     const commands = actions.map(({ command }) => command)
     expect(commands).toContain('holdfast keys import FILE')
     expect(commands.join()).not.toContain('confirm')
@@ -289,15 +310,15 @@ export function whyDeliveries(open: OpenStore): void {
     const second = await publish('part-2')
     const third = await publish('part-3')
     const asked = await ask(third)
-    expect(asked.headline).toContain(`it is sent after the comment part-2 (${second}), an earlier`)
-    const what = `the comment part-2 (${second}), before the comment part-3 is sent`
+    expect(asked.headline).toContain(`: sent after the comment part-2 (${second}), an earlier`)
+    const what = `the comment part-2 (${second}); the comment part-3 is sent after it`
     expect(asked.awaiting).toEqual([{ what, until: null }])
     const { headline } = await ask()
     expect(headline).toContain(
-      `part-2 is not on GitHub yet: it is sent after the comment part-1 (${first})`,
+      `part-2 is not on GitHub yet: sent after the comment part-1 (${first})`,
     )
     expect(headline).toContain(
-      `part-3 is not on GitHub yet: it is sent after the comment part-2 (${second})`,
+      `part-3 is not on GitHub yet: sent after the comment part-2 (${second})`,
     )
   })
 
@@ -311,19 +332,17 @@ export function whyDeliveries(open: OpenStore): void {
         await world.store.runs.claim(pullRequestClaim(names, { policy: announced }), null)
       }
       const { text } = await ask(id)
-      expect(text).toContain(
-        `it was published before its run was ${state}, and is sent all the same`,
-      )
+      expect(text).toContain(`Published before its run was ${state}, so still sent`)
       await step(() => ({ what: 'sent', providerId: '7', url: null, hash: 'h' }))
       expect((await deliveryCalled('findings')).status).toBe('SENT')
-      expect((await ask(id)).text).not.toContain('all the same')
+      expect((await ask(id)).text).not.toContain('still sent')
     },
   )
 
   it('never announced: said so, and nothing to do about it', async () => {
     await world.store.runs.cancel(runId, 'test', null)
     const { headline, actions } = await ask()
-    expect(headline).toContain('before anything of it was shown (never_announced)')
+    expect(headline).toContain('before anything was shown (never_announced)')
     expect(actions.filter(({ command }) => command?.includes('deliveries'))).toEqual([])
   })
 
@@ -335,9 +354,11 @@ export function whyDeliveries(open: OpenStore): void {
     const told = await ask(id)
     const { repo } = claimed.run ?? { repo: '' }
     expect(told).toMatchObject({ kind: 'delivery', subject: `${repo}#5`, query: id })
-    expect(told.headline).toContain('The comment was given up')
-    expect(told.story.map(({ type }) => type)).toEqual(['run.anchor.created', 'delivery.failed'])
-    expect((await ask(`${repo}#5`)).headline).toContain('The comment was given up')
+    expect(told.headline).toContain('The comment failed')
+    expect(told.story.map(({ type }) => type)).toEqual([
+      ...['run.claimed', 'delivery.sent', 'run.succeeded', 'delivery.failed'],
+    ])
+    expect((await ask(`${repo}#5`)).headline).toContain('The comment failed')
   })
 
   describe('the audit', () => {

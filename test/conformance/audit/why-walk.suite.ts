@@ -20,7 +20,7 @@ const says: Readonly<Record<RunState, RegExp>> = {
   pending: / is waiting (for a worker|in line)/,
   running: / is being worked on by /,
   waiting: / is waiting for a person's answer/,
-  succeeded: / succeeded at /,
+  succeeded: / finished at /,
   failed: / failed at /,
   cancelled: / was cancelled at /,
   skipped: / was skipped at /,

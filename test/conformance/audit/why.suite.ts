@@ -31,36 +31,40 @@ export function why(open: OpenStore): void {
       expect(told.headline).toMatch(
         new RegExp(
           `^review of ${story.thread} at ${short('a')} is waiting for a worker since ` +
-            String.raw`\d\d:\d\d:\d\d UTC; nobody leased it yet\.$`,
+            String.raw`\d\d:\d\d:\d\d UTC; no worker took it yet\.$`,
         ),
       )
       expect(told.story.map(({ text }) => text)).toEqual([
-        `mona opened the pull request: review of ${short('a')} was claimed and left for a worker.`,
+        'mona opened the pull request.',
+        `review of ${short('a')} started and waits for a worker.`,
       ])
-      expect(told.story[0]).toMatchObject({ type: 'webhook.processed', runId: run?.id })
-      const what = `a worker to take review of ${short('a')}; if none does, it fails (no_worker)`
+      expect(told.story.map(({ depth }) => depth)).toEqual([0, 1])
+      expect(told.story[1]).toMatchObject({ type: 'run.claimed', runId: run?.id })
+      const what = `a worker for review of ${short('a')}; without one it fails (no_worker)`
       expect(told.awaiting).toEqual([{ what, until: run?.dueAt }])
       expect(commands(told)).toEqual([`holdfast runs cancel ${run?.id}`])
       expect(told.text).toContain(told.headline)
       expect(told.text).toContain(`until `)
     })
 
-    it('whose head moved: one sentence tells of both runs, repeats are counted', async () => {
+    it('whose head moved: what led to what, and repeats are counted', async () => {
       const story = new StoryWorld(world())
       await story.send({ head: 'a' })
       const push = { action: 'synchronize', head: 'b', guid: crypto.randomUUID() }
       for (let times = 0; times < 4; times += 1) await story.send(push)
       const [b, a] = await story.runs()
       expect(await story.story()).toEqual([
-        `mona opened the pull request: review of ${short('a')} was claimed and left for a worker.`,
-        `mona pushed (synchronize): review of ${short('b')} took over and was left for a worker; ` +
-          `review of ${short('a')} was superseded.`,
-        'mona pushed (synchronize): GitHub sent this event again 3 times; nothing was done twice.',
+        'mona opened the pull request.',
+        `review of ${short('a')} started and waits for a worker.`,
+        'mona pushed.',
+        `review of ${short('b')} started and waits for a worker.`,
+        `review of ${short('a')} was superseded by ${short('b')}.`,
+        'GitHub sent this event again 3 times; nothing was done twice.',
       ])
       expect(await story.story(a?.id)).toEqual([
-        `mona opened the pull request: review of ${short('a')} was claimed and left for a worker.`,
-        `mona pushed (synchronize): ${short('b')} took over, and review of ${short('a')} was ` +
-          'superseded.',
+        'mona opened the pull request.',
+        `review of ${short('a')} started and waits for a worker.`,
+        `review of ${short('a')} was superseded by ${short('b')}.`,
       ])
       const ofA = await story.why(a?.id)
       expect(ofA.headline).toContain(`was superseded by ${short('b')} at `)
@@ -84,9 +88,9 @@ export function why(open: OpenStore): void {
         / failed at .*: no worker took it within 1 hour \(no_worker\)\.$/,
       )
       const [run] = await story.runs()
-      expect(told.story.slice(1).map(({ text }) => text)).toEqual([
+      expect(told.story.slice(2).map(({ text }) => text)).toEqual([
         `Worker w7 took review of ${short('a')}.`,
-        `Worker w7 had been silent too long; review of ${short('a')} waits for the next one.`,
+        `Worker w7 was silent for too long; review of ${short('a')} waits for the next worker.`,
         `review of ${short('a')} failed (attempt 2): no worker took it within 1 hour (no_worker).`,
       ])
       expect(commands(told)).toEqual([`holdfast runs rerun ${run?.id}`])
@@ -102,29 +106,28 @@ export function why(open: OpenStore): void {
       expect(told.awaiting).toEqual([
         {
           what:
-            `the next heartbeat of worker w7 for review of ${short('a')}; if it does not come, ` +
-            'it waits for the next worker: this is attempt 1 of 3',
+            `the next heartbeat of worker w7 for review of ${short('a')}; without it, ` +
+            'it waits for the next worker (attempt 1 of 3)',
           until: held.run.leaseExpiresAt,
         },
         {
-          what: `the end of review of ${short('a')}; later than this it fails (timeout)`,
+          what: `the end of review of ${short('a')}; after this time it fails (timeout)`,
           until: held.run.deadlineAt,
         },
         {
           what:
-            `the end of this round of review of ${short('a')}; then it is done again, as was ` +
-            'asked for',
+            `the end of this round of review of ${short('a')}; then the requested rerun ` +
+            'starts',
           until: null,
         },
       ])
       expect(commands(told)).toEqual([`holdfast runs cancel ${held.run.id}`])
       await story.complete(held)
-      expect((await story.story()).slice(2)).toEqual([
-        `The admin asked for review of ${short('a')} to be done again; that follows when this ` +
-          'round has ended.',
-        `review of ${short('a')} succeeded with the verdict success.`,
-        'The rerun that somebody had asked for followed: it was to be done again, so round 2 of ' +
-          `review of ${short('a')} began and was left for a worker.`,
+      expect((await story.story()).slice(3)).toEqual([
+        `The admin asked for review of ${short('a')} again; it starts when this round ends.`,
+        `review of ${short('a')} finished: passed.`,
+        `review of ${short('a')} started again (round 2) and waits for a worker, as ` +
+          'somebody asked.',
       ])
     })
 
@@ -152,13 +155,13 @@ export function why(open: OpenStore): void {
       const { inboxId } = await story.send({ action: 'closed', sender: 'hubot' })
       const told = await story.why()
       expect(told.headline).toMatch(/ was cancelled at .*, because the pull request was closed\.$/)
-      expect(told.story.at(-1)?.text).toBe(
-        `hubot closed the pull request: review of ${short('a')} was cancelled by hubot, because ` +
-          'the pull request was closed.',
-      )
+      expect(told.story.slice(-2).map(({ text }) => text)).toEqual([
+        'hubot closed the pull request.',
+        `review of ${short('a')} was cancelled, because the pull request was closed.`,
+      ])
       const closing = await story.why(inboxId)
-      expect(closing.headline).toMatch(/; it cancelled review of \w+ \(now cancelled\)\.$/)
-      expect(closing.story).toEqual(told.story.slice(-1))
+      expect(closing.headline).toMatch(/\. It cancelled review of \w+ \(now cancelled\)\.$/)
+      expect(closing.story).toEqual(told.story.slice(-2))
     })
 
     it('whose rule said no in words of its own: quoted, on one line', async () => {
@@ -168,8 +171,8 @@ export function why(open: OpenStore): void {
       const told = await story.why()
       expect(told.headline).toMatch(/ was skipped at .* said “not ‹b›today‹\/b›”\.$/)
       expect(told.story.map(({ text }) => text)).toEqual([
-        `mona opened the pull request: review of ${short('a')} was skipped, because its rule ` +
-          '(when) said “not ‹b›today‹/b›”.',
+        'mona opened the pull request.',
+        `review of ${short('a')} was skipped, because its rule (when) said “not ‹b›today‹/b›”.`,
       ])
     })
 
@@ -183,12 +186,14 @@ export function why(open: OpenStore): void {
       const story = new StoryWorld(world(), types, github)
       const { inboxId } = await story.send()
       const waiting = await story.why()
-      expect(waiting.headline).toMatch(/; this is not decided yet: GitHub could not be asked\.$/)
+      expect(waiting.headline).toMatch(
+        /\. Holdfast has not decided on it yet: GitHub could not be asked\.$/,
+      )
       const [entry] = await story.webhooks()
       expect(waiting.awaiting).toEqual([
         {
           what:
-            'try 2 to decide on a webhook (GitHub could not be asked): ' +
+            'the next try to decide on a webhook (GitHub could not be asked): ' +
             'mona opened the pull request',
           until: entry?.dueAt,
         },
@@ -201,10 +206,10 @@ export function why(open: OpenStore): void {
       expect(told).toMatchObject({ kind: 'webhook', subject: story.thread })
       expect(told.headline).toContain(`(${refused}).`)
       expect(told.story.map(({ text }) => text)).toEqual([
-        'mona opened the pull request; it was stored to be decided.',
+        'mona opened the pull request.',
         'It could not be decided yet: GitHub could not be asked.',
-        "mona opened the pull request: nothing was started, because its sender's role is too low " +
-          `for this run type (${refused}).`,
+        "Nothing was started, because its sender's role is too low for this run type " +
+          `(${refused}).`,
       ])
       expect(commands(told)).toEqual([`holdfast inbox replay ${inboxId}`])
     })
@@ -219,13 +224,14 @@ export function why(open: OpenStore): void {
       const story = new StoryWorld(world(), types)
       const { inboxId } = await story.send({ head: 'a', draft: true })
       const told = await story.why()
-      const broke = "because the run type's own rule (when) broke on it (boom)"
-      expect(told.headline).toMatch(/^review of .* nobody leased it yet\. mona opened /)
-      expect(told.headline).toContain(`; this could not be decided for docs, ${broke}.`)
+      const broke = 'because the rule (when) of the run type failed (boom)'
+      expect(told.headline).toMatch(/^review of .* no worker took it yet\. mona opened /)
+      expect(told.headline).toContain(`. It could not be decided for docs, ${broke}.`)
       expect(told.story.map(({ text }) => text)).toEqual([
-        `mona opened the pull request: review of ${short('a')} was claimed and left for a ` +
-          `worker; docs: it could not be decided, ${broke}; lint: nothing was started, ` +
-          'because the pull request is a draft.',
+        'mona opened the pull request.',
+        `review of ${short('a')} started and waits for a worker.`,
+        `docs: it could not be decided, ${broke}.`,
+        'lint: nothing was started, because the pull request is a draft.',
       ])
       expect(commands(told)).toContain(`holdfast inbox replay ${inboxId}`)
     })
@@ -245,23 +251,23 @@ export function why(open: OpenStore): void {
       await subject.claim('zero', { eventAt: 1 })
       const told = await explain(world().store, thread)
       expect(told.story.map(({ text }) => text)).toEqual([
-        `The holder of token tok_1 asked (opened): ${one} was claimed and is held by its claimer.`,
-        `test asked: ${one} was known already, so nothing was started (3 times).`,
-        `test asked: whoever held ${one} had been silent too long, so it was taken over and is ` +
-          'held by its claimer (attempt 2).',
-        `test asked: ${one} was known already, so nothing was started.`,
-        `test asked: ${subject.type} of ${short('two')} took over and is held by its claimer; ` +
-          `${one} was superseded.`,
-        'test asked: a newer head was known already, so nothing was started for ' +
-          `${subject.type} of ${short('zero')}.`,
+        `tok_1 claimed ${one}.`,
+        `test asked for ${one}, which already exists, so nothing was started (3 times).`,
+        `test took ${one} over, because its holder was silent for too long (attempt 2).`,
+        `test asked for ${one}, which already exists, so nothing was started.`,
+        `test claimed ${subject.type} of ${short('two')}.`,
+        `${one} was superseded by ${short('two')}.`,
+        `Nothing was started for ${subject.type} of ${short('zero')}: a newer commit was known.`,
       ])
     })
 
-    it('that nobody heard of is an answer, with what to check', async () => {
-      const told = await explain(world().store, 'acme/unheard#9')
-      expect(told.headline).toMatch(/^Nothing is known of acme\/unheard#9: no webhook about it was/)
-      expect(told).toMatchObject({ kind: 'pull_request', story: [], awaiting: [] })
-      expect(commands(told)).toContain('holdfast doctor')
+    it('that nothing is known about is not found, with what to check', async () => {
+      const asked = explain(world().store, 'acme/unheard#9')
+      await expect(asked).rejects.toMatchObject({
+        code: 'nothing_known',
+        message: expect.stringMatching(/^Nothing is known about acme\/unheard#9: no webhook/),
+        hint: expect.stringContaining('holdfast doctor'),
+      })
     })
 
     it('whose run was removed: it says so, and tells what is left', async () => {
@@ -279,14 +285,14 @@ export function why(open: OpenStore): void {
       while ((await story.store.upkeep.purge(limits, 'purge')).more);
       const told = await story.why()
       expect(told.headline).toBe(
-        `review at ${short('a')} is past its retention and was removed; it was succeeded.`,
+        `review at ${short('a')} was removed, because it is past its retention; it was succeeded.`,
       )
       expect(told.story.at(-1)?.text).toMatch(
-        /was past its retention and was removed; it was succeeded/,
+        /was removed, because it was past its retention; it was succeeded/,
       )
       const ofRun = await story.why(held.run.id)
       expect(ofRun.headline).toMatch(
-        /^Run run_\w+ is past its retention and was removed; it was succ/,
+        /^Run run_\w+ was removed, because it is past its retention; it was succ/,
       )
       expect(commands(ofRun)).toEqual([])
       world().clock.move(100 * day)
@@ -302,7 +308,7 @@ export function why(open: OpenStore): void {
       const { inboxId } = await story.send({ head: 'a', guid })
       const byGuid = await story.why(guid.toUpperCase())
       expect(byGuid.headline).toMatch(
-        new RegExp(`^mona opened .*; it led to review of ${short('a')} \\(now pending\\)\\.$`),
+        new RegExp(`^mona opened .*\\. It started review of ${short('a')} \\(now pending\\)\\.$`),
       )
       expect((await story.why(inboxId)).story).toEqual(byGuid.story)
     })
@@ -323,11 +329,10 @@ export function why(open: OpenStore): void {
       const { inboxId, decision } = await story.send({ head: 'a', payload })
       expect(decision).toBe('duplicate')
       const told = await story.why(inboxId)
-      expect(told.headline).toMatch(
-        /; the same event had come before, and nothing was done twice\.$/,
-      )
+      expect(told.headline).toMatch(/\. The same event had come before; nothing was done twice\.$/)
       expect(told.story.map(({ text }) => text)).toEqual([
-        `mona opened the pull request: review of ${short('a')} was claimed and left for a worker.`,
+        'mona opened the pull request.',
+        `review of ${short('a')} started and waits for a worker.`,
         'GitHub sent this event again; nothing was done twice.',
       ])
       expect(commands(told)).toEqual([])
@@ -339,10 +344,10 @@ export function why(open: OpenStore): void {
       world().clock.move(minute)
       await story.replay(inboxId)
       expect(await story.story(inboxId)).toEqual([
-        `mona opened the pull request: review of ${short('a')} was claimed and left for a worker.`,
-        'The admin asked for this webhook to be decided again.',
-        `mona opened the pull request: review of ${short('a')} was known already, so nothing was ` +
-          'started.',
+        'mona opened the pull request.',
+        `review of ${short('a')} started and waits for a worker.`,
+        'The admin asked Holdfast to decide this webhook again.',
+        `review of ${short('a')} already exists, so nothing was started.`,
       ])
     })
 
@@ -372,15 +377,15 @@ export function why(open: OpenStore): void {
           `${ahead} (${first.run?.id}), which is running.`,
       )
       expect(told.awaiting[0]).toEqual({
-        what: `the end of ${ahead} (${first.run?.id}); ${two} follows it`,
+        what: `the end of ${ahead} (${first.run?.id}); then ${two} starts`,
         until: null,
       })
       expect(commands(told)).toEqual([`holdfast runs cancel ${second.run?.id}`])
       await subject.complete(first, 'failed')
       const told2 = await explain(world().store, second.run?.id ?? '')
       expect(told2.story.map(({ text }) => text)).toEqual([
-        `test asked: ${two} was put in line behind the run before it.`,
-        `${two} is next in line and was left for a worker, because ` + 'the run before it ended.',
+        `${two} waits in line behind another run.`,
+        `${two} is next in line and waits for a worker.`,
       ])
     })
   })

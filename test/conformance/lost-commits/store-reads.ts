@@ -30,6 +30,7 @@ const ofTheStore: Reads = {
   'upkeep.servedAt': (store) => store.upkeep.servedAt(),
   'upkeep.vitals': (store) => store.upkeep.vitals(),
   'audit.list': (store) => store.audit.list({}, page),
+  'audit.get': (store) => store.audit.get([1]),
   'audit.after': (store) => store.audit.after(0, {}, 10),
   'audit.latestOrder': (store) => store.audit.latestOrder(),
   'repositories.get': (store) => store.repositories.get('rep_1'),

@@ -82,8 +82,8 @@ function statements(): [string, Sql][] {
     'of a channel': listDeliveries({ channel: 'github-label' }, page, history),
     'at a target': deliveriesAt(['target 7']),
     'what ended runs have left under way': closeOwnOutput(context, [
-      { id: 'run_7', state: 'succeeded' } as Run,
-      { id: 'run_8', state: 'cancelled' } as Run,
+      { run: { id: 'run_7', state: 'succeeded' } as Run, causeId: 7 },
+      { run: { id: 'run_8', state: 'cancelled' } as Run, causeId: 8 },
     ]),
     'which run has more to close': firstUnclosed(),
     'how far it is closed': selectUnclosed('run_7'),

@@ -9,6 +9,7 @@
 import { expect } from 'vitest'
 import type { AuditRow } from '../../../src/domain/audit.ts'
 import type { Run, RunState } from '../../../src/domain/run.ts'
+import { checkCause } from '../audit/causes.ts'
 import type { TestSubject } from '../test-subject.ts'
 import type { Walk } from './walk.ts'
 
@@ -80,8 +81,11 @@ export class Auditor {
     const page = { limit: 200, cursor: null }
     const { items } = await this.#walk.world.store.audit.list({}, page)
     const fresh = items.filter(({ id }) => id > this.#lastAudit).toReversed()
+    const byId = new Map(items.map((row) => [row.id, row]))
     for (const row of fresh) {
       this.#lastAudit = row.id
+      // What led to it may be further back than this page.
+      if (byId.has(row.causeId ?? row.id)) checkCause(row, byId)
       if (row.runId === null) continue
       this.#told.set(row.runId, tell(this.#told.get(row.runId) ?? untold, row))
     }

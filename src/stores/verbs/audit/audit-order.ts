@@ -9,7 +9,7 @@ import type { AuditRow } from '../../../domain/audit.ts'
 import type { AuditBite, AuditFilter, Page, Paged } from '../../../store.ts'
 import { cutPage, pageAfterNumber, pageAfterPair, rowsToRead } from '../../paging.ts'
 import type { Sql, Verb } from '../../sql.ts'
-import { join, raw, sql } from '../../sql.ts'
+import { join, padded, raw, sql } from '../../sql.ts'
 import { selectAudits } from '../../tables/audit-table.ts'
 import type { VerbContext } from '../context.ts'
 import { lockState, writeState } from '../../tables/state-table.ts'
@@ -67,6 +67,10 @@ export function* listAudit(
   const placeOf = (row: AuditRow): string | number =>
     byTime ? `${row.at}.${row.order}` : row.order
   return cutPage(found, page, (row) => row, placeOf)
+}
+
+export function* getAudits({ dialect }: VerbContext, ids: readonly number[]): Verb<AuditRow[]> {
+  return yield* selectAudits(dialect.auditOrder, sql`id IN (${join(padded(ids))})`)
 }
 
 export function* auditAfter(

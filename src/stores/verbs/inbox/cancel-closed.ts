@@ -20,11 +20,18 @@ import { endCancelled } from '../runs/end-run.ts'
 
 type CancelAct = Extract<WebhookAct, { readonly act: 'cancel' }>
 
+interface Closing {
+  readonly entry: InboxEntry
+  /** GitHub was asked, or cannot be. */
+  readonly looked: boolean
+  /** The audit row that led to deciding on the entry. */
+  readonly causeId: number | null
+}
+
 export function* cancelClosed(
   context: VerbContext,
   act: CancelAct,
-  entry: InboxEntry,
-  looked: boolean,
+  { entry, looked, causeId }: Closing,
 ): Verb<Run[]> {
   const { lane, webhookId, sender } = entry
   let subject = yield* lockPullRequest(context, act, entry)
@@ -51,6 +58,7 @@ export function* cancelClosed(
         code: 'pull_request_closed',
         text: 'the pull request was closed',
         data: { webhook_id: webhookId },
+        causeId,
       },
     )
     cancelled.push(ended)

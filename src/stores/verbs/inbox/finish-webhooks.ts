@@ -15,7 +15,7 @@ import type { ClaimAnswer, DecidedWebhook, FinishedWebhook, WebhookAct } from '.
 import type { BatchAnswer } from '../../sql-store/batcher.ts'
 import { LostRace } from '../../driver.ts'
 import type { Verb } from '../../sql.ts'
-import { insertAudits } from '../../tables/audit-table.ts'
+import { insertDecisions, webhookCauses } from '../../tables/audit-table.ts'
 import {
   lockWaiting,
   overtakenEntries,
@@ -32,6 +32,8 @@ type ClaimAct = Extract<WebhookAct, { readonly act: 'claim' }>
 /** One act of one entry, and what came of it. */
 interface PlannedAct {
   readonly entry: InboxEntry
+  /** The audit row that led to deciding on it. */
+  readonly causeId: number | null
   readonly act: WebhookAct
   /** A later event says the opposite of whether the pull request is open. */
   readonly overtaken: boolean
@@ -53,11 +55,13 @@ export function* finishWebhooks(
   const unclear = yield* unclearAmong(next, decided)
   const ready = next.filter(({ id }) => !unclear.has(id))
   const overtaken = ready.length > 0 ? yield* overtakenEntries(ready.map(({ id }) => id)) : null
+  const causes = yield* webhookCauses(ready.map(({ id }) => id))
+  const causeOf = ({ id }: InboxEntry): number | null => causes.get(id)?.newestId ?? null
   const deeds = ready.flatMap((entry) =>
     actsOf(decided, entry).map((act): PlannedAct => {
       const isOvertaken = overtaken?.has(entry.id) === true
       const looked = decided.find(({ entryId }) => entryId === entry.id)?.looked === true
-      const known = { entry, act, overtaken: isOvertaken, looked }
+      const known = { entry, causeId: causeOf(entry), act, overtaken: isOvertaken, looked }
       return { ...known, outcome: null, claim: null, cancelled: [] }
     }),
   )
@@ -69,7 +73,10 @@ export function* finishWebhooks(
     settled.set(entry.id, settledEntry(context, entry, deeds, decision))
   }
   yield* writeEntries([...settled.values()])
-  yield* insertAudits([...settled.values()].map(told), context.now())
+  yield* insertDecisions(
+    [...settled.values()].map((entry) => ({ drafts: [told(entry)], causeId: causeOf(entry) })),
+    context.now(),
+  )
   return decided.map(({ entryId }): FinishedWebhook => {
     const entry = settled.get(entryId)
     if (entry === undefined) {
@@ -124,13 +131,14 @@ function* perform(context: VerbContext, deeds: readonly PlannedAct[]): Verb<void
   yield* claimAll(context, claims)
   for (const deed of deeds) {
     if (deed.act.act === 'refuse') {
-      const run = yield* refuseComment(context, deed.act.claim, deed.act.comment)
+      const claim = { ...deed.act.claim, causeId: deed.causeId }
+      const run = yield* refuseComment(context, claim, deed.act.comment)
       deed.outcome = { ...ignored(deed, headNewerThanComment), runIds: [run.id] }
     }
     if (deed.act.act !== 'cancel') continue
     if (deed.overtaken) deed.outcome = ignored(deed, 'reopened-since')
     else {
-      deed.cancelled = yield* cancelClosed(context, deed.act, deed.entry, deed.looked)
+      deed.cancelled = yield* cancelClosed(context, deed.act, deed)
       deed.outcome = cancelOutcome(deed.act.type, deed.cancelled)
     }
   }
@@ -155,7 +163,9 @@ function* claimAll(context: VerbContext, deeds: readonly PlannedAct[]): Verb<voi
   while (left.length > 0) {
     const answers = yield* claimRuns(
       context,
-      left.map(({ entry, act }) => recognised((act as ClaimAct).claim, entry)),
+      left.map(({ entry, act, causeId }) => {
+        return { ...recognised((act as ClaimAct).claim, entry), causeId }
+      }),
     )
     left.forEach((deed, i) => record(deed, answers[i] ?? 'deferred'))
     left = left.filter(({ outcome }) => outcome === null)

@@ -15,7 +15,7 @@ import type { NewWebhook, ReceivedWebhook } from '../../../store.ts'
 import type { BatchAnswer } from '../../sql-store/batcher.ts'
 import { LostRace } from '../../driver.ts'
 import type { Verb } from '../../sql.ts'
-import { insertAudits } from '../../tables/audit-table.ts'
+import { insertDecisions, webhookCauses } from '../../tables/audit-table.ts'
 import type { EntryToInsert } from '../../tables/inbox-table.ts'
 import {
   entriesByEvent,
@@ -77,8 +77,13 @@ function* receiveDistinct(
       return body === undefined ? [] : [{ arrival, body }]
     }),
   )
-  yield* insertAudits(
-    answers.map((answer, i) => told(answer, webhooks[i])),
+  const again = answers.filter(({ arrived }) => arrived !== 'new').map(({ entry }) => entry.id)
+  const causes = yield* webhookCauses([...new Set(again)])
+  yield* insertDecisions(
+    answers.map((answer, i) => {
+      const causeId = causes.get(answer.entry.id)?.arrivedId ?? null
+      return { drafts: [told(answer, webhooks[i])], causeId }
+    }),
     now,
   )
   return answers

@@ -15,7 +15,7 @@ import { markerKeyOf } from '../../../marker-keys.ts'
 import { LostRace } from '../../driver.ts'
 import type { Verb } from '../../sql.ts'
 import { sql } from '../../sql.ts'
-import { insertAudits } from '../../tables/audit-table.ts'
+import { insertAudit } from '../../tables/audit-table.ts'
 import { deliveriesAt } from '../../tables/delivery-table.ts'
 import { selectRuns, writeRuns } from '../../tables/run-table.ts'
 import { placeClaims } from '../runs/claim-runs.ts'
@@ -32,7 +32,9 @@ export function* refuseComment(
   const { subject } = placed
   const [known] = yield* selectRuns(sql`subject_id = ${subject.id} AND pair = ${claim.pair}`)
   const run = known ?? (yield* storeRefused(context, claim, subject))
-  yield* say(context, run, subject.scope, comment)
+  // A known run's is not its own: the comment alone led to it.
+  const causeId = known === undefined ? run.fence : (claim.causeId ?? null)
+  yield* say(context, run, subject.scope, comment, causeId)
   return run
 }
 
@@ -46,11 +48,8 @@ function* storeRefused(context: VerbContext, claim: Claim, subject: Subject): Ve
   const { actor, webhookId, key } = claim
   const { round } = skipped
   const data = { reason: headNewerThanComment, key, round, webhook_id: webhookId }
-  const [fence] = yield* insertAudits(
-    [{ type: 'run.skipped', actor, runId: skipped.id, data }],
-    now,
-  )
-  if (fence === undefined) throw new LostRace('an audit row was not stored')
+  const audit = { type: 'run.skipped', actor, runId: skipped.id, data } as const
+  const fence = yield* insertAudit(audit, claim.causeId ?? null, now)
   const [stored] = yield* writeRuns([{ ...skipped, fence, claimFence: fence }])
   return stored ?? skipped
 }
@@ -60,12 +59,14 @@ function* say(
   run: Run,
   repositoryId: string,
   comment: AskingComment,
+  causeId: number | null,
 ): Verb<void> {
   const wanted = refusalOutput(run, repositoryId, comment, context.channels)
   if (wanted === null) return
   const said = yield* deliveriesAt([wanted.target])
   if (said.size > 0) return
-  const output = { wanted, run, repositoryId, markerKey: markerKeyOf(wanted.markerText) }
+  const markerKey = markerKeyOf(wanted.markerText)
+  const output = { wanted, run, repositoryId, markerKey, causeId }
   const next = revise(null, output, () => context.newId('del'), context.now(), context.publishing)
   if (next !== null) yield* storeDeliveries(context, [next.delivery])
 }

@@ -3,7 +3,7 @@ import type { InboxEntry } from '../../../domain/inbox.ts'
 import { NotFoundError } from '../../../errors.ts'
 import type { Verb } from '../../sql.ts'
 import { sql } from '../../sql.ts'
-import { insertAudits } from '../../tables/audit-table.ts'
+import { insertAudit, webhookCauses } from '../../tables/audit-table.ts'
 import { selectEntry, writeEntries } from '../../tables/inbox-table.ts'
 import type { VerbContext } from '../context.ts'
 
@@ -19,8 +19,10 @@ export function* postponeWebhook(
   const tries = entry.tries + 1
   yield* writeEntries([{ ...entry, dueAt, tries, lastError: why }])
   const data = { webhook_id: entry.webhookId, why, tries, due_at: new Date(dueAt).toISOString() }
-  yield* insertAudits(
-    [{ type: 'webhook.postponed', actor: 'intake', runId: null, inboxId: entryId, data }],
+  const causeId = (yield* webhookCauses([entryId])).get(entryId)?.newestId ?? null
+  yield* insertAudit(
+    { type: 'webhook.postponed', actor: 'intake', runId: null, inboxId: entryId, data },
+    causeId,
     context.now(),
   )
 }
@@ -52,8 +54,9 @@ export function* replayWebhook(
   }
   yield* writeEntries([again])
   const data = { webhook_id: entry.webhookId, was: entry.state, decision: entry.decision }
-  yield* insertAudits(
-    [{ type: 'operator.replay_requested', actor, runId: null, inboxId: entry.id, data }],
+  yield* insertAudit(
+    { type: 'operator.replay_requested', actor, runId: null, inboxId: entry.id, data },
+    null,
     now,
   )
   return again

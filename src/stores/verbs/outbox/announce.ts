@@ -2,6 +2,7 @@
  * What a change of a run means for what GitHub shows, written in the change's own transaction.
  * Order of locks: subjects, then runs, then deliveries.
  */
+import type { AuditDraft } from '../../../domain/audit.ts'
 import { wantedOutputsOf, type WantedOutput } from '../../../domain/outbox/announce.ts'
 import type { Delivery } from '../../../domain/outbox/delivery.ts'
 import { mayBeForgotten } from '../../../domain/outbox/restored.ts'
@@ -13,7 +14,7 @@ import { isActive } from '../../../domain/run.ts'
 import type { Subject } from '../../../domain/subject.ts'
 import { markerKeyOf } from '../../../marker-keys.ts'
 import type { Verb } from '../../sql.ts'
-import { insertAudits } from '../../tables/audit-table.ts'
+import { insertDecisions } from '../../tables/audit-table.ts'
 import { deliveriesAt } from '../../tables/delivery-table.ts'
 import { selectOthersAt } from '../../tables/run-table.ts'
 import { repeatUnannounced } from './repeat-covered.ts'
@@ -28,6 +29,8 @@ export interface Change {
   readonly repositoryId: string
   /** Its round begins with this change, or it has just become the subject's turn. */
   readonly began: boolean
+  /** The audit row that tells of the change. */
+  readonly causeId: number | null
   /** Its state is what it was: nothing is told where another run is shown in its place. */
   readonly isSame?: boolean
 }
@@ -40,7 +43,7 @@ export function* announce(context: VerbContext, changes: readonly Change[]): Ver
   const ended = changes.filter(({ run, isSame }) => !isActive(run) && isSame !== true)
   yield* closeOwnOutput(
     context,
-    ended.map(({ run }) => run).filter(({ repo }) => repo !== null),
+    ended.filter(({ run }) => run.repo !== null),
   )
   yield* repeatUnannounced(context, shown)
 }
@@ -50,9 +53,9 @@ export function* announceState(
   context: VerbContext,
   changes: readonly Change[],
 ): Verb<readonly Delivery[]> {
-  const outputs = changes.flatMap(({ run, repositoryId, began, isSame = false }) =>
+  const outputs = changes.flatMap(({ run, repositoryId, began, causeId, isSame = false }) =>
     wantedOutputsOf(run, repositoryId, began, context.channels).map((wanted) => ({
-      ...outputOf(wanted, run, repositoryId),
+      ...outputOf(wanted, run, repositoryId, causeId),
       isSame,
       ...forgottenOf(context, run),
     })),
@@ -64,9 +67,9 @@ export function* announceState(
       changes.filter(({ began }) => began).map(({ run }) => run),
     )
   }
-  const targets = [...new Set(outputs.map(({ wanted: wanted }) => wanted.target))]
+  const targets = [...new Set(outputs.map(({ wanted }) => wanted.target))]
   const existing = yield* deliveriesAt(targets)
-  const revised = new Map<string, Revision>()
+  const revised = new Map<string, CausedRevision>()
   const now = context.now()
   for (const output of outputs) {
     const { target } = output.wanted
@@ -76,10 +79,10 @@ export function* announceState(
       found !== null && isTaken(found, output.run)
         ? dropped(found, output)
         : revise(found, output, () => context.newId('del'), now, context.publishing)
-    if (next !== null) revised.set(target, following(before, next))
+    if (next !== null) revised.set(target, following(before, next, output.causeId))
     const shown = revised.get(target)?.delivery ?? found
     const back = shown === null ? null : yield* shownAgain(context, shown, output)
-    if (back !== null) revised.set(target, following(revised.get(target), back))
+    if (back !== null) revised.set(target, following(revised.get(target), back, output.causeId))
   }
   return yield* store(context, [...revised.values()])
 }
@@ -90,13 +93,24 @@ function forgottenOf(context: VerbContext, run: Run): Pick<RunOutput, 'forgotten
   return { forgotten: { laterKeys: laterKeysOf(context, run) } }
 }
 
-function following(before: Revision | undefined, next: Revision): Revision {
+/** What is told of one delivery, each with the change that led to it. */
+interface CausedRevision {
+  readonly delivery: Delivery
+  readonly told: readonly { readonly audit: AuditDraft; readonly causeId: number | null }[]
+}
+
+function following(
+  before: CausedRevision | undefined,
+  next: Revision,
+  causeId: number | null,
+): CausedRevision {
   // Given up and taken over in one go: it was not given up.
   const isTakenOver = next.delivery.status !== 'SKIPPED'
-  const told = (before?.audits ?? []).filter(({ type }) => {
-    return !isTakenOver || type !== 'delivery.skipped'
+  const told = (before?.told ?? []).filter(({ audit }) => {
+    return !isTakenOver || audit.type !== 'delivery.skipped'
   })
-  return { delivery: next.delivery, audits: [...told, ...next.audits] }
+  const added = next.audits.map((audit) => ({ audit, causeId }))
+  return { delivery: next.delivery, told: [...told, ...added] }
 }
 
 /**
@@ -115,7 +129,7 @@ function dropped(
 function* shownAgain(
   context: VerbContext,
   shown: Delivery,
-  { wanted: wanted, run, repositoryId }: RunOutput,
+  { wanted, run, repositoryId, causeId }: RunOutput,
 ): Verb<Revision | null> {
   const { sha, channel } = wanted
   if (hasResult(run) || !channel.givesBack || sha === null || shown.runId !== run.id) return null
@@ -125,15 +139,20 @@ function* shownAgain(
       ({ target }) => target === wanted.target,
     )
     if (its === undefined) continue
-    const output = outputOf(its, other, repositoryId)
+    const output = outputOf(its, other, repositoryId, causeId)
     const delivery = giveBack(shown, output, context.now(), context.publishing)
     return { delivery, audits: [targetTaken(shown, run, other.id)] }
   }
   return null
 }
 
-function outputOf(wanted: WantedOutput, run: Run, repositoryId: string): RunOutput {
-  return { wanted: wanted, run, repositoryId, markerKey: markerKeyOf(wanted.markerText) }
+function outputOf(
+  wanted: WantedOutput,
+  run: Run,
+  repositoryId: string,
+  causeId: number | null,
+): RunOutput {
+  return { wanted, run, repositoryId, markerKey: markerKeyOf(wanted.markerText), causeId }
 }
 
 /** The same round goes on: with another holder, or waiting for one; `isSame`: it only reported. */
@@ -141,18 +160,24 @@ export function* announceAnew(
   context: VerbContext,
   { subject }: { readonly subject: Pick<Subject, 'scope'> },
   run: Run,
+  causeId: number | null,
   isSame = false,
 ): Verb<void> {
-  yield* announce(context, [{ run, repositoryId: subject.scope, began: false, isSame }])
+  const change = { run, repositoryId: subject.scope, began: false, causeId, isSame }
+  yield* announce(context, [change])
 }
 
-function* store(context: VerbContext, revisions: readonly Revision[]): Verb<readonly Delivery[]> {
+function* store(
+  context: VerbContext,
+  revisions: readonly CausedRevision[],
+): Verb<readonly Delivery[]> {
   const stored = yield* storeDeliveries(
     context,
     revisions.map(({ delivery }) => delivery),
   )
-  yield* insertAudits(
-    revisions.flatMap(({ audits }) => audits),
+  const told = revisions.flatMap((revision) => revision.told)
+  yield* insertDecisions(
+    told.map(({ audit, causeId }) => ({ drafts: [audit], causeId })),
     context.now(),
   )
   return stored

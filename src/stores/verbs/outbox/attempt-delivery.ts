@@ -22,7 +22,7 @@ import type {
   DeliveryHold,
 } from '../../../store/outbox-store.ts'
 import type { Verb } from '../../sql.ts'
-import { insertAudits } from '../../tables/audit-table.ts'
+import { insertDecision } from '../../tables/audit-table.ts'
 import { lockBudget, writeBudget } from '../../tables/budget-table.ts'
 import {
   insertAttempt,
@@ -111,9 +111,11 @@ export function* endAttempt(
   report: AttemptReport,
 ): Verb<'recorded' | 'late'> {
   const delivery = yield* selectDelivery(hold.deliveryId)
+  let causeId = delivery?.causeId ?? null
   if (report.end.what === 'rate_limited' && report.end.isKept !== true) {
     const { until, trouble } = report.end
-    yield* blockIdentity(context, report.identity, until, trouble.code, 'publisher')
+    const { identity } = report
+    causeId = yield* blockIdentity(context, identity, until, trouble.code, 'publisher', delivery)
   }
   const now = context.now()
   const inTime =
@@ -132,8 +134,8 @@ export function* endAttempt(
     circumstancesOf(context, delivery),
   )
   yield* storeDeliveries(context, [change.delivery])
-  yield* insertAudits(change.audits, now)
-  yield* repeatCovered(context, delivery, change.delivery)
+  const [auditId = causeId] = yield* insertDecision(change.audits, causeId, now)
+  yield* repeatCovered(context, delivery, change.delivery, auditId)
   return 'recorded'
 }
 
@@ -198,8 +200,9 @@ export function* recordFinding(
   const about = isNewest ? own : ofAnEarlierVersion(own)
   const change = afterFinding(delivery, about, around)
   yield* storeDeliveries(context, [yield* inTurn(change.delivery)])
-  yield* insertAudits(change.audits, context.now())
-  yield* repeatCovered(context, delivery, change.delivery)
+  const { causeId } = delivery
+  const [auditId = causeId] = yield* insertDecision(change.audits, causeId, context.now())
+  yield* repeatCovered(context, delivery, change.delivery, auditId)
   return 'recorded'
 }
 

@@ -3,26 +3,31 @@
  * or does not let us in, and an operator lifts a block. All of it is seen in `holdfast budgets`.
  */
 import { block, refuse, unblock, type Budget } from '../../../domain/outbox/budget.ts'
+import type { Delivery } from '../../../domain/outbox/delivery.ts'
 import { NotFoundError } from '../../../errors.ts'
 import type { Asker } from '../../../store/outbox-store.ts'
 import type { Verb } from '../../sql.ts'
 import { sql } from '../../sql.ts'
-import { insertAudits } from '../../tables/audit-table.ts'
+import { insertAudit } from '../../tables/audit-table.ts'
 import { isKnownIdentity, lockBudget, writeBudget } from '../../tables/budget-table.ts'
 import type { VerbContext } from '../context.ts'
 
+/** `met`: the delivery whose sending met the limit. Answers the audit row's id. */
 export function* blockIdentity(
   context: VerbContext,
   identity: string,
   until: number,
   reason: string,
   actor: Asker,
-): Verb<void> {
+  met: Pick<Delivery, 'id' | 'runId' | 'causeId'> | null = null,
+): Verb<number> {
   const budget = yield* lockBudget(identity, context.now())
   const now = context.now()
   yield* writeBudget(block(budget, until, reason, now))
   const data = { identity, until: new Date(until).toISOString(), reason }
-  yield* insertAudits([{ type: 'budget.blocked', actor, runId: null, data }], now)
+  const about = { runId: met?.runId ?? null, deliveryId: met?.id ?? null }
+  const audit = { type: 'budget.blocked', actor, ...about, data } as const
+  return yield* insertAudit(audit, met?.causeId ?? null, now)
 }
 
 /** Answers until when nothing is asked under it. */
@@ -38,7 +43,8 @@ export function* refuseIdentity(
   if (budget === before) return until
   yield* writeBudget(budget)
   const data = { identity, until: new Date(until).toISOString(), reason }
-  yield* insertAudits([{ type: 'budget.blocked', actor: 'publisher', runId: null, data }], now)
+  const audit = { type: 'budget.blocked', actor: 'publisher', runId: null, data } as const
+  yield* insertAudit(audit, null, now)
   return until
 }
 
@@ -67,6 +73,7 @@ export function* unblockIdentity(
     was_blocked_until: until === null ? null : new Date(until).toISOString(),
     reason: before.blockedReason,
   }
-  yield* insertAudits([{ type: 'operator.identity_unblocked', actor, runId: null, data }], now)
+  const audit = { type: 'operator.identity_unblocked', actor, runId: null, data } as const
+  yield* insertAudit(audit, null, now)
   return budget
 }

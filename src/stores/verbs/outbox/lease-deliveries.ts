@@ -25,7 +25,7 @@ import type {
 } from '../../../store/outbox-store.ts'
 import type { Verb } from '../../sql.ts'
 import { join, padded, sql } from '../../sql.ts'
-import { insertAudits } from '../../tables/audit-table.ts'
+import { insertDecision } from '../../tables/audit-table.ts'
 import { selectPaces } from '../../tables/budget-table.ts'
 import {
   selectAttempts,
@@ -171,7 +171,7 @@ function* giveUp(context: VerbContext, delivery: Delivery): Verb<void> {
   const around = circumstancesOf(context, delivery)
   const change = afterFinding(delivery, { ...finding, counted: true }, around)
   yield* storeDeliveries(context, [change.delivery])
-  yield* insertAudits(change.audits, around.now)
+  yield* insertDecision(change.audits, delivery.causeId, around.now)
 }
 
 function* takeOver(context: VerbContext, delivery: Delivery): Verb<Delivery> {
@@ -180,7 +180,7 @@ function* takeOver(context: VerbContext, delivery: Delivery): Verb<Delivery> {
   if (attempt === undefined) return delivery
   yield* writeOutcome(lost(attempt, now))
   const change = afterTakeover(delivery, attempt, circumstancesOf(context, delivery))
-  yield* insertAudits(change.audits, now)
+  yield* insertDecision(change.audits, delivery.causeId, now)
   return change.delivery
 }
 

@@ -9,7 +9,7 @@ import { ConflictError } from '../../../errors.ts'
 import type { ImportedKeys, MarkerKey } from '../../../store/outbox-store.ts'
 import type { Verb } from '../../sql.ts'
 import { sql, tuples } from '../../sql.ts'
-import { insertAudits } from '../../tables/audit-table.ts'
+import { insertAudit } from '../../tables/audit-table.ts'
 import { selectDeliveries } from '../../tables/delivery-table.ts'
 import type { VerbContext } from '../context.ts'
 import { lockState } from '../../tables/state-table.ts'
@@ -111,7 +111,7 @@ function* tell(
   keyIds: readonly string[],
 ): Verb<void> {
   const data = { key_ids: keyIds }
-  yield* insertAudits([{ type, actor, runId: null, data }], context.now())
+  yield* insertAudit({ type, actor, runId: null, data }, null, context.now())
 }
 
 function keyDiffers(id: string): ConflictError {

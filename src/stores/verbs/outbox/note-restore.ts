@@ -11,7 +11,7 @@ import type { RestoreNote } from '../../../store/outbox-store.ts'
 import type { Driver } from '../../driver.ts'
 import type { Verb } from '../../sql.ts'
 import { join, padded, sql } from '../../sql.ts'
-import { insertAudits } from '../../tables/audit-table.ts'
+import { insertAudit, insertAudits } from '../../tables/audit-table.ts'
 import { selectDeliveries } from '../../tables/delivery-table.ts'
 import { selectRuns } from '../../tables/run-table.ts'
 import type { VerbContext } from '../context.ts'
@@ -38,6 +38,8 @@ export interface Noting {
   readonly readAt: number
   /** How many of each kind were noted so far; not there where an older version began. */
   readonly open?: number
+  /** The audit row of the restore; not there where an older version began. */
+  readonly auditId?: number
   readonly shown?: number
 }
 
@@ -54,10 +56,24 @@ export function* beginNoting(context: VerbContext): Verb<void> {
   const copiedAt = Number((yield* readState('alive_at')) ?? restoredAt)
   const [row] = yield sql`SELECT max(id) AS newest FROM delivery`
   const newest = (row?.['newest'] ?? null) as string | null
-  const noting: Noting = { restoredAt, copiedAt, newest, before: null, readAt: restoredAt }
+  const auditId = (yield* auditIdBefore()) ?? (yield* tellOf(restoredAt, copiedAt))
+  const progress = { before: null, readAt: restoredAt, auditId }
+  const noting: Noting = { restoredAt, copiedAt, newest, ...progress }
   yield* writeState('restored_at', String(restoredAt))
   yield sql`DELETE FROM store_state WHERE key = 'restore_note'`
   yield* writeState('restore_noting', JSON.stringify(noting))
+}
+
+/** It is begun again before it has ended: told once. */
+function* auditIdBefore(): Verb<number | null> {
+  const stored = yield* readState('restore_noting')
+  return stored === null ? null : ((JSON.parse(stored) as Noting).auditId ?? null)
+}
+
+function* tellOf(restoredAt: number, copiedAt: number): Verb<number> {
+  const data = { copied_at: new Date(copiedAt).toISOString() }
+  const audit = { type: 'store.restored', actor: 'system', runId: null, data } as const
+  return yield* insertAudit(audit, null, restoredAt)
 }
 
 export function* readRestoreNote(): Verb<RestoreNote | null> {
@@ -87,12 +103,16 @@ export function* noteBite(context: VerbContext): Verb<boolean> {
   const noting = JSON.parse(row['value'] as string) as Noting
   const found = yield* nextToNote(noting)
   const runs = yield* runsOf(found.filter((each) => hasLaterRounds(context, each)))
-  const { restoredAt } = noting
+  const { restoredAt, auditId } = noting
   const isRead = (one: Delivery) => isReadAgain(one, context.channels.of(one.channel))
   let { readAt } = noting
   const doubted = found.map((delivery) => {
     const channel = context.channels.of(delivery.channel)
-    const known = afterRestore(delivery, channel, restoredAt, context.publishing)
+    const causeId = auditId ?? delivery.causeId
+    const known = {
+      ...afterRestore(delivery, channel, restoredAt, context.publishing),
+      causeId,
+    }
     if (!isRead(delivery)) return known
     readAt += readEveryMs
     const restored = restoredOf(context, delivery, runs.get(delivery.runId ?? ''))
@@ -108,6 +128,7 @@ export function* noteBite(context: VerbContext): Verb<boolean> {
           text: 'the database was restored',
         }),
       ),
+    auditId ?? null,
     context.now(),
   )
   const before = found.length < biteMax ? null : (found.at(-1)?.id ?? null)

@@ -8,7 +8,7 @@ import { ConflictError, deliveryNotFound } from '../../../errors.ts'
 import type { RetryFilter } from '../../../store/outbox-store.ts'
 import type { Row, Sql, Verb } from '../../sql.ts'
 import { join, sql } from '../../sql.ts'
-import { insertAudits } from '../../tables/audit-table.ts'
+import { insertAudit, insertAudits, lastEndOf } from '../../tables/audit-table.ts'
 import { selectDeliveries, selectDelivery } from '../../tables/delivery-table.ts'
 import { storeUnclosed } from '../../tables/unclosed-run-table.ts'
 import { announceState } from './announce.ts'
@@ -46,12 +46,15 @@ export function* retryDeliveries(
   )
   const found = named.filter(maySendAgain)
   const now = context.now()
-  for (const delivery of found)
-    yield* storeDeliveries(context, [yield* sentAgain(context, delivery)])
-  yield* insertAudits(
+  const ids = yield* insertAudits(
     found.map((was) => told({ type: 'operator.delivery_retried', actor, was, data: {} })),
+    null,
     now,
   )
+  for (const [i, delivery] of found.entries()) {
+    const again = yield* sentAgain(context, delivery)
+    yield* storeDeliveries(context, [{ ...again, causeId: ids[i] ?? again.causeId }])
+  }
   return found.length
 }
 
@@ -95,7 +98,7 @@ export function* confirmDelivery(
     was: delivery,
     data: { provider_id: providerId },
   })
-  yield* repeatCovered(context, delivery, confirmed)
+  yield* repeatCovered(context, delivery, confirmed, confirmed.causeId)
   return confirmed
 }
 
@@ -125,8 +128,8 @@ interface Said {
 }
 
 function* storeOne(context: VerbContext, delivery: Delivery, said: Said): Verb<Delivery> {
-  const [stored] = yield* storeDeliveries(context, [delivery])
-  yield* insertAudits([told(said)], context.now())
+  const causeId = yield* insertAudit(told(said), null, context.now())
+  const [stored] = yield* storeDeliveries(context, [{ ...delivery, causeId }])
   return stored ?? delivery
 }
 
@@ -151,7 +154,8 @@ export function* closeForgotten(context: VerbContext, limit: number): Verb<numbe
   for (const row of rows.toSorted((a, b) => (subjectOf(a) < subjectOf(b) ? -1 : 1))) {
     const { run, subject } = yield* lockRun(context, row['run_id'] as string)
     if (isActive(run)) continue
-    yield* announceState(context, [{ run, repositoryId: subject.scope, began: false }])
+    const causeId = yield* lastEndOf(run.id)
+    yield* announceState(context, [{ run, repositoryId: subject.scope, began: false, causeId }])
     yield* storeUnclosed([{ runId: run.id, closedTo: '' }])
   }
   return rows.length

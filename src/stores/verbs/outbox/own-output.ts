@@ -24,7 +24,7 @@ import { ownMarkerKey } from '../../../marker-keys.ts'
 import type { PublishAnswer, PublishRequest } from '../../../store/outbox-store.ts'
 import type { Sql, Verb } from '../../sql.ts'
 import { join, padded, sql } from '../../sql.ts'
-import { insertAudits } from '../../tables/audit-table.ts'
+import { insertAudits, lastEndOf } from '../../tables/audit-table.ts'
 import { deliveriesAt, selectDeliveries, selectNamed } from '../../tables/delivery-table.ts'
 import { selectContextsAt, selectRun, selectRunsUnchanged } from '../../tables/run-table.ts'
 import {
@@ -59,6 +59,7 @@ export function* publishOwn(context: VerbContext, request: PublishRequest): Verb
     run,
     repositoryId: subject.scope,
     markerKey: ownMarkerKey(run, wanted.markerText),
+    causeId: run.fence,
   }
   if (existing !== null && isTaken(existing, run))
     return yield* sayAtTaken(context, existing, output)
@@ -75,7 +76,7 @@ export function* publishOwn(context: VerbContext, request: PublishRequest): Verb
   }
   // The subject's lock orders what a run publishes.
   const delivery = yield* enterLine(context, next.delivery)
-  const stored = yield* store(context, { ...next, delivery })
+  const stored = yield* store(context, { ...next, delivery }, run.fence)
   return { delivery: stored, already: false, isTaken: false }
 }
 
@@ -104,7 +105,7 @@ function* sayAtTaken(
   if (owner !== undefined && !hasResult(owner)) {
     const delivery = giveBack(existing, output, context.now(), context.publishing)
     const audits = [targetTaken(existing, owner, output.run.id)]
-    const stored = yield* store(context, { delivery, audits })
+    const stored = yield* store(context, { delivery, audits }, output.causeId)
     return { delivery: stored, already: false, isTaken: false }
   }
   const said = saidBy(output.run, output)
@@ -112,13 +113,17 @@ function* sayAtTaken(
   if (isDeepStrictEqual(before, said)) return { delivery: existing, already: true, isTaken: true }
   const delivery = { ...existing, protocol: withSaid(existing.protocol, said) }
   const audits = [targetTaken(existing, output.run, existing.runId)]
-  const stored = yield* store(context, { delivery, audits })
+  const stored = yield* store(context, { delivery, audits }, output.causeId)
   return { delivery: stored, already: false, isTaken: true }
 }
 
-function* store(context: VerbContext, { delivery, audits }: Revision): Verb<Delivery> {
+function* store(
+  context: VerbContext,
+  { delivery, audits }: Revision,
+  causeId: number | null,
+): Verb<Delivery> {
   const [stored] = yield* storeDeliveries(context, [delivery])
-  yield* insertAudits(audits, context.now())
+  yield* insertAudits(audits, causeId, context.now())
   return stored ?? delivery
 }
 
@@ -196,6 +201,12 @@ export function targetTakenError(
   })
 }
 
+interface EndedRun {
+  readonly run: Run
+  /** The audit row of its end. */
+  readonly causeId: number | null
+}
+
 /** How many one transaction closes: a run may publish thousands. */
 const biteMax = 200
 
@@ -204,10 +215,10 @@ const biteMax = 200
  * ended without a result is given back to whoever said something there before. What is too much
  * for this transaction is noted in it, and `closeRest` goes on from there.
  */
-export function* closeOwnOutput(context: VerbContext, runs: readonly Run[]): Verb<void> {
+export function* closeOwnOutput(context: VerbContext, runs: readonly EndedRun[]): Verb<void> {
   for (const mayGiveBack of [false, true]) {
     const ended = new Map(
-      runs.filter((run) => !hasResult(run) === mayGiveBack).map((run) => [run.id, run]),
+      runs.filter(({ run }) => !hasResult(run) === mayGiveBack).map((one) => [one.run.id, one]),
     )
     if (ended.size === 0) continue
     const these = sql`run_id IN (${join(padded([...ended.keys()]))})`
@@ -235,7 +246,8 @@ export function* closeRest(context: VerbContext): Verb<boolean> {
     return true
   }
   const rest = sql`run_id = ${runId} AND id > ${unclosed.closedTo}`
-  const { last, next } = yield* closeBite(context, new Map([[runId, run]]), rest, !hasResult(run))
+  const ended = new Map([[runId, { run, causeId: yield* lastEndOf(runId) }]])
+  const { last, next } = yield* closeBite(context, ended, rest, !hasResult(run))
   if (next === null || last === null) yield* forgetUnclosed(runId)
   else yield* storeUnclosed([{ runId, closedTo: last.id }])
   return true
@@ -250,7 +262,7 @@ interface Bite {
 
 function* closeBite(
   context: VerbContext,
-  ended: ReadonlyMap<string, Run>,
+  ended: ReadonlyMap<string, EndedRun>,
   which: Sql,
   mayGiveBack: boolean,
 ): Verb<Bite> {
@@ -263,11 +275,11 @@ function* closeBite(
   const bite = found.slice(0, biteMax)
   const now = context.now()
   for (const existing of bite) {
-    const run = ended.get(existing.runId ?? '')
-    if (run === undefined) continue
-    const back = yield* givenBack(context, existing, run)
-    const next = back ?? (existing.announces ? leftOpen(context, existing, run, now) : null)
-    if (next !== null) yield* store(context, next)
+    const one = ended.get(existing.runId ?? '')
+    if (one === undefined) continue
+    const back = yield* givenBack(context, existing, one)
+    const next = back ?? (existing.announces ? leftOpen(context, existing, one, now) : null)
+    if (next !== null) yield* store(context, next, one.causeId)
   }
   return { last: bite.at(-1) ?? null, next: found[biteMax] ?? null }
 }
@@ -287,7 +299,11 @@ function givenBackBy({ channels }: VerbContext): Sql[] {
  * Whoever gets it back must not end unheard meanwhile: its end finds the place by its own id, and
  * waits for this transaction.
  */
-function* givenBack(context: VerbContext, existing: Delivery, run: Run): Verb<Revision | null> {
+function* givenBack(
+  context: VerbContext,
+  existing: Delivery,
+  { run, causeId }: EndedRun,
+): Verb<Revision | null> {
   const { saidThere = [] } = existing.protocol
   const others = saidThere.map(({ runId }) => runId).filter((runId) => runId !== null)
   const { repositoryId } = existing
@@ -303,6 +319,7 @@ function* givenBack(context: VerbContext, existing: Delivery, run: Run): Verb<Re
     run: next.run,
     repositoryId,
     markerKey,
+    causeId,
   }
   const shown = giveBack(existing, output, now, context.publishing)
   const delivery = { ...shown, protocol: { ...shown.protocol, saidThere: next.later } }
@@ -312,7 +329,7 @@ function* givenBack(context: VerbContext, existing: Delivery, run: Run): Verb<Re
 function leftOpen(
   context: VerbContext,
   existing: Delivery,
-  run: Run,
+  { run, causeId }: EndedRun,
   now: number,
 ): Revision | null {
   const channel = context.channels.of(existing.channel)
@@ -329,6 +346,7 @@ function leftOpen(
     claim: 'keep',
     closesOnly: run.state === 'superseded' || run.state === 'cancelled',
   }
-  const output = { wanted, run: { ...run, claimFence: versionFence }, repositoryId, markerKey }
+  const shown = { ...run, claimFence: versionFence }
+  const output = { wanted, run: shown, repositoryId, markerKey, causeId }
   return revise(existing, output, () => existing.id, now, context.publishing)
 }

@@ -23,9 +23,11 @@ export function* repeatCovered(
   context: VerbContext,
   before: Delivery,
   after: Delivery,
+  causeId: number | null,
 ): Verb<void> {
   const channel = context.channels.of(after.channel)
-  if (mayCover(channel, before, after)) yield* repeatCoveredAt(context, placeOf(channel, after))
+  if (!mayCover(channel, before, after)) return
+  yield* repeatCoveredAt(context, placeOf(channel, after), causeId)
 }
 
 /**
@@ -38,14 +40,15 @@ export function* repeatUnannounced(
 ): Verb<void> {
   const places = deliveries.filter(isUnsaid).flatMap((delivery) => {
     const channel = context.channels.of(delivery.channel)
-    return channel.covering === undefined ? [] : [placeOf(channel, delivery)]
+    const { causeId } = delivery
+    return channel.covering === undefined ? [] : [{ ...placeOf(channel, delivery), causeId }]
   })
   // In one order, so that two of us cannot wait for each other.
   for (const place of places.toSorted(byRepository)) {
-    const { repositoryId, sha, checkName } = place
+    const { repositoryId, sha, checkName, causeId } = place
     if (repositoryId === null || sha === null || checkName === null) continue
     const runs = yield* selectWithCheckAt(repositoryId, sha, checkName)
-    if (runs.length > 1) yield* repeatCoveredAt(context, place)
+    if (runs.length > 1) yield* repeatCoveredAt(context, place, causeId)
   }
 }
 
@@ -64,9 +67,14 @@ function placeOf({ covering }: ChannelDeclaration, delivery: Delivery): CoveredP
   return { repositoryId, sha, checkName: covering?.nameOf(JSON.parse(content) as Content) ?? null }
 }
 
-export function* repeatCoveredAt(context: VerbContext, place: CoveredPlace): Verb<void> {
+/** `causeId`: the audit row of what may have covered it. */
+export function* repeatCoveredAt(
+  context: VerbContext,
+  place: CoveredPlace,
+  causeId: number | null,
+): Verb<void> {
   for (const channel of context.channels.all) {
-    if (channel.covering !== undefined) yield* repeatOn(context, channel, place)
+    if (channel.covering !== undefined) yield* repeatOn(context, channel, place, causeId)
   }
 }
 
@@ -74,6 +82,7 @@ function* repeatOn(
   context: VerbContext,
   channel: ChannelDeclaration,
   { repositoryId, sha, checkName }: CoveredPlace,
+  causeId: number | null,
 ): Verb<void> {
   const { covering } = channel
   if (covering === undefined || repositoryId === null || sha === null || checkName === null) return
@@ -101,7 +110,8 @@ function* repeatOn(
   }
   // It was given up, or an operator skipped it.
   if ((yield* deliveriesAt([wanted.target])).size > 0) return
-  const output = { wanted, run: shown, repositoryId, markerKey: markerKeyOf(wanted.markerText) }
+  const markerKey = markerKeyOf(wanted.markerText)
+  const output = { wanted, run: shown, repositoryId, markerKey, causeId }
   const made = revise(null, output, () => context.newId('del'), context.now(), context.publishing)
   if (made !== null) yield* storeDeliveries(context, [made.delivery])
 }

@@ -10,7 +10,7 @@ import type { Subject } from '../../../domain/subject.ts'
 import { lastEndOf } from '../../../domain/subject.ts'
 import type { Verb } from '../../sql.ts'
 import { sql } from '../../sql.ts'
-import { insertAudits } from '../../tables/audit-table.ts'
+import { insertAudit, insertAudits } from '../../tables/audit-table.ts'
 import { storeHeadCheck, takeHeadChecks } from '../../tables/head-check-table.ts'
 import type { Repository } from '../../tables/repository-table.ts'
 import { noteMerged } from '../../tables/repository-table.ts'
@@ -31,7 +31,11 @@ export function* mergeSubjects(
   from: Repository,
   into: Repository,
   actor: string,
+  renamedId: number | null,
 ): Verb<void> {
+  const about = { from: from.id, into: into.id, name: into.name }
+  const told = { type: 'repository.merged', actor, runId: null, data: about } as const
+  const mergedId = yield* insertAudit(told, renamedId, context.now())
   const strays = yield sql`SELECT stray.id, kept.id AS kept_id FROM subject AS stray
     LEFT JOIN subject AS kept
       ON kept.scope = ${into.id} AND kept.name = stray.name AND kept.type = stray.type
@@ -45,19 +49,16 @@ export function* mergeSubjects(
     if (keptId === null) yield* moveSubject(stray, into)
     else {
       const kept = yield* lockSubject(keptId, context.now())
-      copies.push(...(yield* mergeSubject(context, stray, kept)))
+      copies.push(...(yield* mergeSubject(context, stray, kept, mergedId)))
       keptIds.set(stray.id, keptId)
     }
   }
-  yield* reassignDeliveries(context, from.id, into.id, keptIds)
-  yield* mergeCopies(context, copies)
+  yield* reassignDeliveries(context, { fromId: from.id, intoId: into.id, keptIds, mergedId })
+  yield* mergeCopies(context, copies, mergedId)
   yield* moveTokenLimits(from.id, into.id)
-  yield* announceMoved(context, into.id, [...keptIds.values()], since)
-  yield* showWinners(context, copies)
+  yield* announceMoved(context, into.id, [...keptIds.values()], { since, mergedId })
+  yield* showWinners(context, copies, mergedId)
   yield* noteMerged(from.id, into.id)
-  const data = { from: from.id, into: into.id, name: into.name }
-  const told = { type: 'repository.merged', actor, runId: null, data } as const
-  yield* insertAudits([told], context.now())
 }
 
 /** With its runs. A heartbeat writes those without the subject's lock, so their `rev` is raised. */
@@ -72,31 +73,36 @@ function* announceMoved(
   context: VerbContext,
   repositoryId: string,
   subjectIds: readonly string[],
-  since: number,
+  { since, mergedId }: { readonly since: number; readonly mergedId: number },
 ): Verb<void> {
   for (const subjectId of subjectIds) {
     const runs = yield* selectRuns(sql`subject_id = ${subjectId} ORDER BY claim_fence`)
     const changes = runs.map((run) => {
       // What ended before the merge is as it was; a subject may have had very many.
       const isSame = run.finishedAt !== null && run.finishedAt < since
-      return { run, repositoryId, began: isAhead(run), isSame }
+      return { run, repositoryId, began: isAhead(run), isSame, causeId: mergedId }
     })
     yield* announce(context, changes)
   }
 }
 
 /** The check run of a copy may be the newest on its commit: that is the winner's again. */
-function* showWinners(context: VerbContext, copies: readonly Copy[]): Verb<void> {
+function* showWinners(context: VerbContext, copies: readonly Copy[], mergedId: number): Verb<void> {
   for (const { winnerId } of copies) {
     const winner = yield* selectRun(winnerId)
     if (winner === null) continue
     const { scope: repositoryId, headSha: sha, checkName } = winner
-    yield* repeatCoveredAt(context, { repositoryId, sha, checkName })
+    yield* repeatCoveredAt(context, { repositoryId, sha, checkName }, mergedId)
   }
 }
 
 /** All runs of both move under the kept subject; the stray one goes. */
-function* mergeSubject(context: VerbContext, stray: Subject, kept: Subject): Verb<Copy[]> {
+function* mergeSubject(
+  context: VerbContext,
+  stray: Subject,
+  kept: Subject,
+  mergedId: number,
+): Verb<Copy[]> {
   const now = context.now()
   const runs = yield* selectRuns(sql`subject_id IN (${stray.id}, ${kept.id}) ORDER BY fence`)
   const newer = isNewer(stray, kept, runs) ? stray : kept
@@ -135,7 +141,8 @@ function* mergeSubject(context: VerbContext, stray: Subject, kept: Subject): Ver
     audits.push(told('run.heartbeat_lost', run, { worker: run.worker }))
     return makeQueued(run)
   })
-  const fences = newestFences(audits, yield* insertAudits(audits, now), settled, runs, winners)
+  const ids = yield* insertAudits(audits, mergedId, now)
+  const fences = newestFences(audits, ids, settled, runs, winners)
   const shown = lined.map((run) => ({ ...run, claimFence: fences.get(run.id) ?? run.claimFence }))
   yield* writeRuns(shown.toSorted((x, y) => writtenAs(x, winners) - writtenAs(y, winners)))
   const merged = withHeadOf(kept, newer, head)

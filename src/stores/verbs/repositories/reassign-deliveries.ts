@@ -11,45 +11,49 @@ import { isNewer, isOpen } from '../../../domain/outbox/delivery.ts'
 import { mergeDeliveries } from '../../../domain/outbox/merge.ts'
 import type { Verb } from '../../sql.ts'
 import { sql } from '../../sql.ts'
-import { insertAudits } from '../../tables/audit-table.ts'
+import { insertAudit } from '../../tables/audit-table.ts'
 import { deliveriesAt, selectAttempts, selectDeliveries } from '../../tables/delivery-table.ts'
 import type { VerbContext } from '../context.ts'
 import { circumstancesOf } from '../context.ts'
 import { storeDeliveries } from '../outbox/store-deliveries.ts'
 
-/** `kept`: which subject a moved one's runs belong to now. */
-export function* reassignDeliveries(
-  context: VerbContext,
-  fromId: string,
-  intoId: string,
-  kept: ReadonlyMap<string, string>,
-): Verb<void> {
+export interface Merge {
+  readonly fromId: string
+  readonly intoId: string
+  /** Which subject a moved one's runs belong to now. */
+  readonly keptIds: ReadonlyMap<string, string>
+  /** The audit row of the merge. */
+  readonly mergedId: number
+}
+
+export function* reassignDeliveries(context: VerbContext, merge: Merge): Verb<void> {
+  const { fromId, intoId, keptIds, mergedId } = merge
   const strays = yield* selectDeliveries(sql`repository_id = ${fromId} ORDER BY id`)
-  const moved = strays.map((stray) => reassigned(stray, intoId, kept))
+  const moved = strays.map((stray) => reassigned(stray, intoId, keptIds))
   const existing = yield* deliveriesAt([...new Set(moved.map(({ target }) => target))])
   for (const [i, stray] of moved.entries()) {
     const other = existing.get(stray.target)
     if (other === undefined || other.id === strays[i]?.id) yield* storeDeliveries(context, [stray])
-    else if (isNewer(stray, other)) yield* putTogether(context, other, stray)
-    else yield* putTogether(context, stray, other)
+    else if (isNewer(stray, other)) yield* putTogether(context, other, stray, mergedId)
+    else yield* putTogether(context, stray, other, mergedId)
   }
 }
 
 /** `copies`: runs that another run of the same pair replaces. */
-export function* mergeCopies(context: VerbContext, copies: readonly Copy[]): Verb<void> {
+export function* mergeCopies(
+  context: VerbContext,
+  copies: readonly Copy[],
+  mergedId: number,
+): Verb<void> {
   for (const { copyId, winnerId } of copies) {
     const given = yield* selectDeliveries(sql`run_id = ${copyId} ORDER BY id`)
     const targetOf = ({ target }: Delivery): string => target.replace(copyId, winnerId)
     const existing = yield* deliveriesAt(given.map(targetOf))
     for (const copy of given) {
       const twin = existing.get(targetOf(copy))
-      if (
-        twin === undefined ||
-        twin.id === copy.id ||
-        !isOneWith(context.channels.of(copy.channel), copy, twin)
-      )
-        continue
-      yield* putTogether(context, copy, twin)
+      if (twin === undefined || twin.id === copy.id) continue
+      if (!isOneWith(context.channels.of(copy.channel), copy, twin)) continue
+      yield* putTogether(context, copy, twin, mergedId)
     }
   }
 }
@@ -105,7 +109,12 @@ function reassignedTarget(
 }
 
 /** `newer` is kept, whichever of them has the target now. */
-function* putTogether(context: VerbContext, older: Delivery, newer: Delivery): Verb<void> {
+function* putTogether(
+  context: VerbContext,
+  older: Delivery,
+  newer: Delivery,
+  mergedId: number,
+): Verb<void> {
   const [underWay] =
     older.attemptId === null ? [] : yield* selectAttempts(sql`id = ${older.attemptId}`)
   const around = circumstancesOf(context, newer)
@@ -115,8 +124,9 @@ function* putTogether(context: VerbContext, older: Delivery, newer: Delivery): V
   yield* storeDeliveries(context, [winner])
   const { id, runId } = loser
   const data = { reason: 'target_taken', why: 'two names turned out to be one repository' }
-  yield* insertAudits(
-    [{ type: 'delivery.skipped', actor: 'system', runId, deliveryId: id, data }],
+  yield* insertAudit(
+    { type: 'delivery.skipped', actor: 'system', runId, deliveryId: id, data },
+    mergedId,
     around.now,
   )
 }

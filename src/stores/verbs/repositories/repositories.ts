@@ -23,7 +23,7 @@ import type {
 import { learnName } from '../../../domain/repository-names.ts'
 import { LostRace } from '../../driver.ts'
 import type { Verb } from '../../sql.ts'
-import { insertAudits } from '../../tables/audit-table.ts'
+import { insertAudit } from '../../tables/audit-table.ts'
 import type { Repository } from '../../tables/repository-table.ts'
 import {
   fillInGithubId,
@@ -167,12 +167,15 @@ function* teach(
     return made
   }
   yield* giveName(name, own.id, at, holder)
+  let renamedId: number | null = null
   if (learnt === 'current') {
     yield* setName(own.id, name, namedAt)
     const data = { repository: own.id, from: own.name, to: name }
-    if (own.name !== name) yield* tell(context, lesson, 'repository.renamed', data)
+    if (own.name !== name) renamedId = yield* tell(context, lesson, 'repository.renamed', data)
   }
-  if (byNameAlone !== null) yield* mergeSubjects(context, byNameAlone, own, lesson.actor)
+  if (byNameAlone !== null) {
+    yield* mergeSubjects(context, byNameAlone, own, lesson.actor, renamedId)
+  }
   return own
 }
 
@@ -204,6 +207,6 @@ function* tell(
   { actor }: Lesson,
   type: 'repository.identified' | 'repository.renamed',
   data: AuditDraft['data'],
-): Verb<void> {
-  yield* insertAudits([{ type, actor, runId: null, data }], context.now())
+): Verb<number> {
+  return yield* insertAudit({ type, actor, runId: null, data }, null, context.now())
 }

@@ -7,32 +7,42 @@ import type { Run } from '../../../domain/run.ts'
 import { isAhead, makePending, makeQueued, nextRound } from '../../../domain/run.ts'
 import type { Verb } from '../../sql.ts'
 import { sql } from '../../sql.ts'
-import { insertAudits } from '../../tables/audit-table.ts'
+import { insertAudit } from '../../tables/audit-table.ts'
 import { pastRounds, roundKey } from '../../tables/past-round-table.ts'
 import { isActive, selectRuns, writeRuns } from '../../tables/run-table.ts'
 import { announce } from '../outbox/announce.ts'
 import type { LockedRun, VerbContext } from '../context.ts'
 
 /**
- * `before` is what was locked, `ended` the run as it is stored now; answers the run as it is after
- * all this.
+ * `before` is what was locked, `ended` the run as it is stored now, `endId` the audit row of its
+ * end; answers the run as it is after all this.
  */
-export function* afterEnd(context: VerbContext, before: LockedRun, ended: Run): Verb<Run> {
+export function* afterEnd(
+  context: VerbContext,
+  before: LockedRun,
+  ended: Run,
+  endId: number,
+): Verb<Run> {
   const now = context.now()
   // One that queued behind another leaves that other, and the rest of the queue, as they are.
   const next = isAhead(before.run) ? yield* nextInQueue(ended.subjectId) : null
   if (next !== null) {
     const data = { behind: ended.id, key: next.key }
     const audit = { type: 'run.dequeued', actor: 'system', runId: next.id, data } as const
-    yield* insertAudits([audit], now)
+    const causeId = yield* insertAudit(audit, endId, now)
     const [turn] = yield* writeRuns([makePending(next, now)])
     const repositoryId = before.subject.scope
     // It draws no fence, but its turn to be shown has come.
-    if (turn !== undefined) yield* announce(context, [{ run: turn, repositoryId, began: true }])
+    if (turn !== undefined) {
+      yield* announce(context, [{ run: turn, repositoryId, began: true, causeId }])
+    }
   }
   if (!ended.rerunWanted) return ended
-  const again = yield* startWantedRerun(withPrevious(ended, before.subject), next !== null, now)
-  yield* announce(context, [{ run: again, repositoryId: before.subject.scope, began: true }])
+  const known = withPrevious(ended, before.subject)
+  const again = yield* startWantedRerun(known, next !== null, endId, now)
+  const repositoryId = before.subject.scope
+  const causeId = again.claimFence
+  yield* announce(context, [{ run: again, repositoryId, began: true, causeId }])
   return again
 }
 
@@ -43,22 +53,19 @@ function* nextInQueue(subjectId: string): Verb<Run | null> {
   return next ?? null
 }
 
-function* startWantedRerun(ended: Run, othersAreActive: boolean, now: number): Verb<Run> {
+function* startWantedRerun(
+  ended: Run,
+  othersAreActive: boolean,
+  endId: number,
+  now: number,
+): Verb<Run> {
   const past = yield* pastRounds([ended])
   const again = nextRound(ended, past.get(roundKey(ended)) ?? 0)
-  const [fence] = yield* insertAudits(
-    [
-      {
-        type: 'run.claimed',
-        actor: 'operator',
-        runId: ended.id,
-        data: { reason: 'rerun', key: ended.key, round: again.round, attempt: 1, state: 'pending' },
-      },
-    ],
-    now,
-  )
+  const data = { reason: 'rerun', key: ended.key, round: again.round, attempt: 1, state: 'pending' }
+  const audit = { type: 'run.claimed', actor: 'operator', runId: ended.id, data } as const
+  const fence = yield* insertAudit(audit, endId, now)
   const pending = othersAreActive ? makeQueued(again) : makePending(again, now)
-  const drawn = fence ?? again.fence
-  const [stored] = yield* writeRuns([{ ...pending, fence: drawn, claimFence: drawn }])
-  return stored ?? pending
+  const drawn = { ...pending, fence, claimFence: fence }
+  const [stored] = yield* writeRuns([drawn])
+  return stored ?? drawn
 }

@@ -12,7 +12,7 @@ import type { ClaimAnswer, ConfirmHeadAnswer, ConfirmedHead } from '../../../sto
 import { LostRace } from '../../driver.ts'
 import type { Verb } from '../../sql.ts'
 import { sql } from '../../sql.ts'
-import { insertAudits } from '../../tables/audit-table.ts'
+import { insertAudit } from '../../tables/audit-table.ts'
 import { askedAt, forgetHeadCheck, isAskedAfter } from '../../tables/head-check-table.ts'
 import { selectRuns, writeRuns } from '../../tables/run-table.ts'
 import { selectSubject, writeSubjects } from '../../tables/subject-table.ts'
@@ -61,6 +61,7 @@ export function* confirmHead(
     beforeSha: subject.headSha,
     eventAt: at,
     event: 'head_check',
+    causeId: confirmed.fence,
   }
   const { supersededRunIds } = yield* claimOne(context, subject, claim)
   // No reason of a claim tells it: one that is queued or at work is a duplicate, and the head.
@@ -99,7 +100,7 @@ function* wasClaimedAfter({ id, fence }: Run, after: number): Verb<boolean> {
 function* keepHead(
   context: VerbContext,
   subject: Subject,
-  { at, headSha, actor }: ConfirmedHead,
+  { at, headSha, actor, fence }: ConfirmedHead,
 ): Verb<ConfirmHeadAnswer> {
   const headAt = Math.max(at, subject.headAt ?? at)
   const floorAt = Math.max(headAt, subject.floorAt ?? headAt)
@@ -107,8 +108,9 @@ function* keepHead(
   const current = yield* selectRuns(sql`id = ${subject.currentRunId}`)
   yield* writeRuns(current.map((run) => ({ ...run, orderAt: headAt })))
   const data = { head_sha: headSha, order_at: headAt }
-  yield* insertAudits(
-    [{ type: 'run.head_verified', actor, runId: subject.currentRunId, data }],
+  yield* insertAudit(
+    { type: 'run.head_verified', actor, runId: subject.currentRunId, data },
+    fence,
     context.now(),
   )
   return { result: 'confirmed', supersededRunIds: [] }

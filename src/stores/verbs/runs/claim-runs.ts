@@ -15,7 +15,7 @@ import { ConflictError } from '../../../errors.ts'
 import type { ClaimAnswer } from '../../../store.ts'
 import type { BatchAnswer } from '../../sql-store/batcher.ts'
 import type { Verb } from '../../sql.ts'
-import { claimReasonAt, insertAudits } from '../../tables/audit-table.ts'
+import { claimReasonAt, insertDecisions } from '../../tables/audit-table.ts'
 import { insertEvents, seenEvents } from '../../tables/event-table.ts'
 import { storeHeadCheck } from '../../tables/head-check-table.ts'
 import type { RoundKey } from '../../tables/past-round-table.ts'
@@ -232,16 +232,12 @@ function eventOf({ claim, subject }: Placed): { subjectId: string; webhookId: st
 
 /** Writes everything that was decided; answers each decision's run as stored, with its fence. */
 function* record(context: VerbContext, decided: readonly Decided[], now: number): Verb<Stored[]> {
-  const ids = yield* insertAudits(
-    decided.flatMap(({ verdict }) => verdict.audits),
+  const ids = yield* insertDecisions(
+    decided.map((one) => ({ drafts: one.verdict.audits, causeId: causeOf(one) })),
     now,
   )
-  let position = 0
   // Every decision tells of itself, in its first row.
-  const decisionId = decided.map(({ verdict }) => {
-    const [first = 0] = ids.slice(position, (position += verdict.audits.length))
-    return first
-  })
+  const decisionId = ids.map(([first = 0]) => first)
   const fenced = decided.map(({ verdict }, i) => {
     const first = decisionId[i] ?? 0
     const { run, drawsFence } = verdict
@@ -268,8 +264,14 @@ function* record(context: VerbContext, decided: readonly Decided[], now: number)
     const question = { subjectId: subject.id, runId, fence: decisionId[i] ?? 0 }
     yield* storeHeadCheck(question, now + firstCheckMs, now)
   }
-  yield* announce(context, changesOf(decided, after, stored))
+  yield* announce(context, changesOf(decided, after, stored, ids))
   return after.map((run, i) => ({ run, decisionId: decisionId[i] ?? 0 }))
+}
+
+/** A claim in place of a lost holder that no webhook led to: its silence did. */
+function causeOf({ claim, verdict }: Decided): number | null {
+  if (claim.causeId != null) return claim.causeId
+  return verdict.reason === 'reclaimed' ? (verdict.run?.fence ?? null) : null
 }
 
 const isStale = ({ reason }: ClaimDecision): boolean => reason === 'stale-event'
@@ -279,6 +281,7 @@ function changesOf(
   decided: readonly Decided[],
   after: readonly (Run | null)[],
   stored: ReadonlyMap<string, Run>,
+  ids: readonly (readonly number[])[],
 ): Change[] {
   return decided.flatMap(({ verdict, subject }, i) => {
     const repositoryId = subject.scope
@@ -286,9 +289,17 @@ function changesOf(
       .map(({ id }) => stored.get(id))
       .filter((run) => run !== undefined)
     const run = verdict.drawsFence ? (after[i] ?? null) : null
+    const [causeId = null] = ids[i] ?? []
+    const endOf = ({ id }: Run): number | null => {
+      const at = verdict.audits.findIndex(({ type, runId }) => {
+        return type === 'run.superseded' && runId === id
+      })
+      return ids[i]?.[at] ?? causeId
+    }
+    const began = verdict.reason !== 'reclaimed'
     return [
-      ...gone.map((old) => ({ run: old, repositoryId, began: false })),
-      ...(run === null ? [] : [{ run, repositoryId, began: verdict.reason !== 'reclaimed' }]),
+      ...gone.map((old) => ({ run: old, repositoryId, began: false, causeId: endOf(old) })),
+      ...(run === null ? [] : [{ run, repositoryId, began, causeId }]),
     ]
   })
 }

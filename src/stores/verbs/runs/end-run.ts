@@ -9,7 +9,7 @@ import { ConflictError } from '../../../errors.ts'
 import { sameHash } from '../../../secrets.ts'
 import type { CompleteRequest } from '../../../store.ts'
 import type { Verb } from '../../sql.ts'
-import { insertAudits } from '../../tables/audit-table.ts'
+import { insertAudit } from '../../tables/audit-table.ts'
 import { writeRuns } from '../../tables/run-table.ts'
 import { writeSubjects } from '../../tables/subject-table.ts'
 import { afterEnd } from './after-end.ts'
@@ -17,6 +17,9 @@ import { announceAnew } from '../outbox/announce.ts'
 import type { LockedRun, VerbContext } from '../context.ts'
 import { lockRun } from '../context.ts'
 import { checkHolder } from './hold-run.ts'
+
+/** Of what a holder said, in the audit. */
+const saidMax = 500
 
 export function* completeRun(context: VerbContext, request: CompleteRequest): Verb<Run> {
   const { run, subject } = yield* lockRun(context, request.runId)
@@ -31,6 +34,7 @@ export function* completeRun(context: VerbContext, request: CompleteRequest): Ve
     attempt,
     ...(verdict === null ? {} : { verdict }),
     ...(ended.errorCode === null ? {} : { code: ended.errorCode }),
+    ...saidOf(ended),
   }
   const audit = {
     type: `run.${request.outcome}`,
@@ -39,7 +43,15 @@ export function* completeRun(context: VerbContext, request: CompleteRequest): Ve
     data,
   } as const
   const completed = { ...ended, completedLeaseHash: leaseHash }
-  return yield* storeEnd(context, { run, subject }, completed, audit)
+  return yield* storeEnd(context, { run, subject }, completed, audit, run.fence)
+}
+
+/** What its holder said of it, cut: the next round forgets it. */
+function saidOf({ state, errorText, summary }: Run): { readonly [name: string]: string } {
+  if (state !== 'failed') return {}
+  if (errorText !== null) return { text: errorText.slice(0, saidMax) }
+  const line = summary?.split('\n').find((one) => one.trim() !== '')
+  return line === undefined ? {} : { summary: line.trim().slice(0, saidMax) }
 }
 
 export function* cancelRun(context: VerbContext, runId: string, actor: string): Verb<Run> {
@@ -50,7 +62,10 @@ export function* cancelRun(context: VerbContext, runId: string, actor: string): 
       hint: 'Only a pending, running or waiting run can be cancelled.',
     })
   }
-  return yield* endCancelled(context, locked, { actor, code: null, text: null, data: {} })
+  return yield* endCancelled(context, locked, {
+    ...{ actor, code: null, text: null, data: {} },
+    causeId: null,
+  })
 }
 
 export interface Cancellation {
@@ -59,13 +74,15 @@ export interface Cancellation {
   readonly code: string | null
   readonly text: string | null
   readonly data: AuditDraft['data']
+  /** What led to it; null when a person did. */
+  readonly causeId: number | null
 }
 
 /** The run must be active. */
 export function* endCancelled(
   context: VerbContext,
   locked: LockedRun,
-  { actor, code, text, data }: Cancellation,
+  { actor, code, text, data, causeId }: Cancellation,
 ): Verb<Run> {
   const { run } = locked
   const ending = { state: 'cancelled', errorCode: code, errorText: text } as const
@@ -73,7 +90,7 @@ export function* endCancelled(
   const why = text === null ? {} : { why: text }
   const told = { was: run.state, round: run.round, attempt: run.attempt, ...why, ...data }
   const audit = { type: 'run.cancelled', actor, runId: run.id, data: told } as const
-  return yield* storeEnd(context, locked, cancelled, audit)
+  return yield* storeEnd(context, locked, cancelled, audit, causeId)
 }
 
 /** Null when the run is not due any more. */
@@ -94,19 +111,15 @@ export function* sweepRun(context: VerbContext, runId: string): Verb<Run | null>
         : {}
       const data = { ...lost, ...why }
       const audit = { type: 'run.heartbeat_lost', actor: 'sweeper', runId, data } as const
-      const [fence] = yield* insertAudits([audit], context.now())
-      const [stored] = yield* writeRuns([{ ...swept.run, fence: fence ?? run.fence }])
-      yield* announceAnew(context, locked, stored ?? swept.run)
+      const fence = yield* insertAudit(audit, run.fence, context.now())
+      const [stored] = yield* writeRuns([{ ...swept.run, fence }])
+      yield* announceAnew(context, locked, stored ?? swept.run, fence)
       return stored ?? swept.run
     }
     case 'failed': {
       const data = { code: swept.run.errorCode, text: swept.run.errorText, ...lost }
-      return yield* storeEnd(context, locked, swept.run, {
-        type: 'run.failed',
-        actor: 'sweeper',
-        runId,
-        data,
-      })
+      const audit = { type: 'run.failed', actor: 'sweeper', runId, data } as const
+      return yield* storeEnd(context, locked, swept.run, audit, run.fence)
     }
   }
 }
@@ -120,7 +133,7 @@ export function* failExhausted(
   const failed = exhaust(run, context.now())
   const data = { code: failed.errorCode, text: failed.errorText, round: run.round }
   const audit = { type: 'run.failed', actor, runId: run.id, data } as const
-  yield* storeEnd(context, { run, subject }, failed, audit)
+  yield* storeEnd(context, { run, subject }, failed, audit, run.fence)
 }
 
 /** `locked` is the run and its subject as they were before. */
@@ -129,12 +142,13 @@ function* storeEnd(
   locked: LockedRun,
   ended: Run,
   audit: AuditDraft,
+  causeId: number | null,
 ): Verb<Run> {
-  yield* insertAudits([audit], context.now())
+  const endId = yield* insertAudit(audit, causeId, context.now())
   const [stored] = yield* writeRuns([ended])
   const subject = withEnd(locked.subject, ended)
   if (!isDeepStrictEqual(subject, locked.subject)) yield* writeSubjects([subject])
   const before = { run: locked.run, subject }
-  yield* announceAnew(context, before, stored ?? ended)
-  return yield* afterEnd(context, before, stored ?? ended)
+  yield* announceAnew(context, before, stored ?? ended, endId)
+  return yield* afterEnd(context, before, stored ?? ended, endId)
 }

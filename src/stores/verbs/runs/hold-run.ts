@@ -10,7 +10,7 @@ import type { HeartbeatAnswer, HolderRequest, LeaseAnswer, LeaseRequest } from '
 import { LostRace } from '../../driver.ts'
 import type { Sql, Verb } from '../../sql.ts'
 import { raw, sql } from '../../sql.ts'
-import { insertAudits } from '../../tables/audit-table.ts'
+import { insertAudit } from '../../tables/audit-table.ts'
 import { selectRun, writeRuns } from '../../tables/run-table.ts'
 import { inRepositories } from '../tokens/within-limits.ts'
 import { selectSubject } from '../../tables/subject-table.ts'
@@ -32,9 +32,10 @@ export function* leaseRun(context: VerbContext, request: LeaseRequest): Verb<Lea
   const now = context.now()
   const { actor, grant } = request
   const data = { worker: grant.worker, round: found.round, attempt: found.attempt }
-  const [fence] = yield* insertAudits([{ type: 'run.leased', actor, runId: found.id, data }], now)
+  const audit = { type: 'run.leased', actor, runId: found.id, data } as const
+  const fence = yield* insertAudit(audit, found.fence, now)
   const lease = { ...grant, ms: request.leaseMs ?? found.leaseMs }
-  const leased = { ...start(found, lease, now), fence: fence ?? found.fence }
+  const leased = { ...start(found, lease, now), fence }
   const [run] = yield* writeRuns([leased])
   if (run === undefined) throw new LostRace('the run was taken')
   yield* announceHolder(context, run)
@@ -129,15 +130,15 @@ export function* releaseRun(context: VerbContext, request: HolderRequest): Verb<
   const now = context.now()
   const data = { worker: run.worker, round: run.round, attempt: run.attempt }
   const audit = { type: 'run.released', actor: request.actor, runId: run.id, data } as const
-  const [fence] = yield* insertAudits([audit], now)
-  const [released] = yield* writeRuns([{ ...makePending(run, now), fence: fence ?? run.fence }])
+  const fence = yield* insertAudit(audit, run.fence, now)
+  const [released] = yield* writeRuns([{ ...makePending(run, now), fence }])
   yield* announceHolder(context, released ?? run)
   return released ?? run
 }
 
 function* announceHolder(context: VerbContext, run: Run): Verb<void> {
   const subject = yield* selectSubject(run.subjectId)
-  if (subject !== null) yield* announceAnew(context, { subject }, run)
+  if (subject !== null) yield* announceAnew(context, { subject }, run, run.fence)
 }
 
 export function checkHolder(run: Run, leaseHash: string, now: number): void {

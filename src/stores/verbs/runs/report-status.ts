@@ -5,7 +5,7 @@ import { isActive } from '../../../domain/run.ts'
 import { ConflictError } from '../../../errors.ts'
 import type { ReportRequest } from '../../../store.ts'
 import type { Verb } from '../../sql.ts'
-import { insertAudits } from '../../tables/audit-table.ts'
+import { insertAudit } from '../../tables/audit-table.ts'
 import { writeRuns } from '../../tables/run-table.ts'
 import { announceAnew } from '../outbox/announce.ts'
 import type { VerbContext } from '../context.ts'
@@ -23,9 +23,11 @@ export function* reportStatus(context: VerbContext, request: ReportRequest): Ver
   const now = context.now()
   const { text, actor } = request
   const data = { status: text, round: run.round, attempt: run.attempt }
-  yield* insertAudits([{ type: 'run.agent.status_reported', actor, runId: run.id, data }], now)
+  const audit = { type: 'run.agent.status_reported', actor, runId: run.id, data } as const
+  // Without a lease it is an operator's word, which nothing of the run led to.
+  const causeId = yield* insertAudit(audit, request.leaseHash === null ? null : run.fence, now)
   const [stored] = yield* writeRuns([{ ...run, reports: withReport(run.reports, text, now) }])
   const reported = stored ?? run
-  yield* announceAnew(context, { subject }, reported, true)
+  yield* announceAnew(context, { subject }, reported, causeId, true)
   return reported
 }

@@ -4,7 +4,7 @@
  */
 import type { TakenHeadCheck } from '../../../store/catch-up-store.ts'
 import type { Verb } from '../../sql.ts'
-import { insertAudits } from '../../tables/audit-table.ts'
+import { insertAudit } from '../../tables/audit-table.ts'
 import { dropHeadCheck, dueHeadCheck, postponeHeadCheck } from '../../tables/head-check-table.ts'
 import { selectRun } from '../../tables/run-table.ts'
 import { selectSubject } from '../../tables/subject-table.ts'
@@ -30,8 +30,9 @@ export function* takeHeadCheck(context: VerbContext): Verb<TakenHeadCheck | null
   if (check.tries >= triesMax) {
     yield* dropHeadCheck(check)
     const data = { head_sha: run.headSha, tries: check.tries }
-    yield* insertAudits(
-      [{ type: 'run.head_unverified', actor: 'catch-up', runId: run.id, data }],
+    yield* insertAudit(
+      { type: 'run.head_unverified', actor: 'catch-up', runId: run.id, data },
+      check.fence,
       now,
     )
     return { run, fence: check.fence, givenUp: true }

@@ -16,7 +16,7 @@ import type {
 import { cutPage, pageAfterId } from '../../paging.ts'
 import type { Row, Verb } from '../../sql.ts'
 import { join, padded, raw, sql, tuples } from '../../sql.ts'
-import { insertAudits } from '../../tables/audit-table.ts'
+import { insertAudit, insertAudits, insertDecision } from '../../tables/audit-table.ts'
 import { resolveRepositories } from '../../tables/repository-table.ts'
 import type { VerbContext } from '../context.ts'
 
@@ -67,7 +67,7 @@ export function* createToken(context: VerbContext, token: NewToken): Verb<Create
     )}`
   }
   const limits = { repositories, types }
-  yield* insertAudits([audit('operator.token_created', { ...stored, limits }, actor)], now)
+  yield* insertAudit(audit('operator.token_created', { ...stored, limits }, actor), null, now)
   return { token: { ...stored, limits }, secret }
 }
 
@@ -114,7 +114,7 @@ export function* deleteToken(context: VerbContext, id: string, actor: string): V
       attempt: Number(run['attempt']),
     },
   }))
-  yield* insertAudits([audit('operator.token_deleted', token, actor), ...revoked], now)
+  yield* insertDecision([audit('operator.token_deleted', token, actor), ...revoked], null, now)
 }
 
 function audit(
@@ -178,7 +178,7 @@ export function* noteRefusals(context: VerbContext, refusals: readonly Refusals[
     refused: data.what,
     data: { ...data },
   }))
-  yield* insertAudits(drafts, context.now())
+  yield* insertAudits(drafts, null, context.now())
 }
 
 export function* endedTokens(ids: readonly string[], now: number): Verb<string[]> {

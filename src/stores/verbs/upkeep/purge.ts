@@ -49,6 +49,7 @@ export function* purge(
         round: Number(row['round']),
       },
     })),
+    null,
     now,
   )
   const others = [

@@ -64,13 +64,13 @@ const ourselves = new Set([
   ...['sweeper', 'system', 'intake', 'head-check', 'purge', 'publisher', 'catch-up'],
 ])
 
-/** Who did it, within a sentence. */
-export function actorWords(actor: string): string {
-  const [kind = '', ...rest] = actor.split(':')
-  const name = rest.join(':')
+/** Who did it, within a sentence. `tokenNames`: by the id of the token. */
+export function actorWords(actor: string, tokenNames: ReadonlyMap<string, string>): string {
+  const [kind = '', ...parts] = actor.split(':')
+  const name = parts.join(':')
   if (kind === 'github') return name === '' ? 'GitHub' : senderWords(name)
-  if (kind === 'token') return `the holder of token ${outside(name)}`
-  if (kind === 'run') return 'its holder'
+  if (kind === 'token') return outside(tokenNames.get(name) ?? name, 60)
+  if (kind === 'run') return 'its worker'
   if (kind === 'admin') return 'the admin'
   if (kind === 'cli') return 'somebody at the command line'
   if (kind === 'operator') return 'an operator'
@@ -79,12 +79,12 @@ export function actorWords(actor: string): string {
 
 /** A name is written as its owner writes it; our own words begin a sentence with a capital. */
 export const atStart = (words: string): string =>
-  words.replace(/^(the|an|it|its|somebody|two|whoever|worker)\b/, (word) => {
+  words.replace(/^(the|a|an|it|its|somebody|two|worker|no|comment|status|nothing)\b/, (word) => {
     return `${word.slice(0, 1).toUpperCase()}${word.slice(1)}`
   })
 
 export function senderWords(sender: string | null): string {
-  return sender === null || sender === 'ghost' ? 'an account that is gone' : outside(sender, 60)
+  return sender === null || sender === 'ghost' ? 'a deleted account' : outside(sender, 60)
 }
 
 export const workerWords = (worker: string | null): string =>

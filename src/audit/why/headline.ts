@@ -1,16 +1,15 @@
-/** How things stand now, in one sentence: of a run, of a webhook, of a pull request. */
+/** How things are now, in a sentence or two: of a run, of a webhook, of a pull request. */
 import type { AuditRow } from '../../domain/audit.ts'
 import type { InboxEntry, TypeOutcome } from '../../domain/inbox.ts'
 import type { Run } from '../../domain/run.ts'
 import { isActive } from '../../domain/run.ts'
 import { sentence } from '../../sentences.ts'
-import { claimWords, isClaimReason, startingReasons } from './claim-words.ts'
-import { happeningOf, happeningWords } from './happening-words.ts'
-import { becauseWords } from './intake-words.ts'
-import type { Known, Stand } from './known.ts'
-import { lastWord } from './known.ts'
+import { becauseWords, happeningOf, happeningWords } from './webhook-words.ts'
+import type { Facts, SubjectFacts } from './facts.ts'
+import { decisiveWebhook } from './facts.ts'
 import {
   actorWords,
+  atStart,
   agoWords,
   fullRunWords,
   keyWords,
@@ -23,67 +22,75 @@ import {
   timeWords,
   typeWords,
   workerWords,
-} from './plain-words.ts'
-import { failureWords } from './row-words.ts'
-import { showingWords } from './showing.ts'
+} from './names.ts'
+import {
+  claimWords,
+  failureOf,
+  isClaimReason,
+  ruleWords,
+  startingReasons,
+  verdictWords,
+} from './row-words.ts'
+import { shownWords } from './delivery-state.ts'
 
-export function threadHeadline(known: Known, thread: string): string {
-  const undecided = known.webhooks.filter(({ state }) => state === 'waiting')
-  const parts = known.stands.flatMap((stand) => standWords(stand, known))
-  const showing = showingWords(known)
-  const last = lastWord(known)
+export function threadHeadline(facts: Facts, thread: string): string {
+  const undecided = facts.webhooks.filter(({ state }) => state === 'waiting')
+  const parts = facts.subjects.flatMap((one) => subjectState(one, facts))
+  const showing = shownWords(facts)
+  const last = decisiveWebhook(facts)
   if (parts.length === 0) {
-    if (last === null) return unknownWords(known, thread)
+    if (last === null) return unknownWords(facts, thread)
     if (undecided.length === 0) parts.push(`No run was started for ${thread}`)
   }
   const isOpen = undecided.length > 0 || last?.state === 'failed'
-  if (last !== null && (isOpen || known.stands.length === 0)) {
-    parts.push(webhookWords(undecided[0] ?? last, known))
+  if (last !== null && (isOpen || facts.subjects.length === 0)) {
+    parts.push(webhookWords(undecided[0] ?? last, facts))
   }
-  const isAtWork = known.runs.some(isActive)
-  const open = known.webhooks.find(({ prState }) => prState !== null)?.prState
-  const isSaid = known.runs.some(({ errorCode }) => errorCode === 'pull_request_closed')
+  const isAtWork = facts.runs.some(isActive)
+  const open = facts.webhooks.find(({ prState }) => prState !== null)?.prState
+  const isSaid = facts.runs.some(({ errorCode }) => errorCode === 'pull_request_closed')
   if (open === 'closed' && !isAtWork && !isSaid) parts.push('The pull request is closed')
   return [...parts, ...showing].map(sentence).join(' ')
 }
 
-function unknownWords({ refusals, now }: Known, thread: string): string {
+function unknownWords({ refusals, now }: Facts, thread: string): string {
   const nothing =
-    `Nothing is known of ${thread}: no webhook about it was accepted in the time that webhooks ` +
-    'are kept (7 days unless set otherwise), and nobody claimed it.'
+    `Nothing is known about ${thread}: no webhook about it was accepted in the time that ` +
+    'webhooks are kept (7 days by default), and nobody claimed it.'
   const [newest] = refusals
   if (newest === undefined) return nothing
   const count = refusals.reduce((sum, row) => sum + (numberOf(row, 'count') ?? 1), 0)
   const last = `the last before ${timeWords(newest.at, now)}`
   const were = count === 1 ? 'webhook was' : 'webhooks were'
   return (
-    `${nothing} But ${count} ${were} refused because the signature was wrong, ${last}: what ` +
-    'GitHub sent about it may be among them.'
+    `${nothing} But ${count} ${were} refused because of a wrong signature, ${last}. ` +
+    'It may be among them.'
   )
 }
 
 /** One clause for what is current, and one for what is worked on instead. */
-function standWords(stand: Stand, known: Known): string[] {
-  const { subject, run, ahead } = stand
+function subjectState(one: SubjectFacts, facts: Facts): string[] {
+  const { subject, run, ahead } = one
   const said: string[] = []
-  if (run !== null) said.push(runStanding(stand, known))
+  if (run !== null) said.push(runState(one, facts))
   else if (subject?.currentRunId != null) {
     const head = subject.headSha === null ? '' : ` at ${shortSha(subject.headSha)}`
-    const ended = known.rows.find(
+    const ended = facts.rows.find(
       ({ type, runId }) => type === 'run.purged' && runId === subject.currentRunId,
     )
     const state = ended === undefined ? null : textOf(ended, 'state')
     const was = state === null ? '' : `; it was ${state}`
-    said.push(`${typeWords(subject)}${head} is past its retention and was removed${was}`)
+    said.push(`${typeWords(subject)}${head} was removed, because it is past its retention${was}`)
   }
   const isTold = ahead === null || ahead.id === run?.id || isQueued(run)
-  return isTold ? said : [...said, runStanding({ subject, run: ahead, ahead }, known)]
+  return isTold ? said : [...said, runState({ subject, run: ahead, ahead }, facts)]
 }
 
 const isQueued = (run: Run | null): boolean => run?.state === 'pending' && run.availableAt === null
 
-/** Without the full stop. The stand must have its run. */
-export function runStanding({ run, ahead }: Stand, { now, rows }: Known): string {
+/** Without the full stop. */
+export function runState({ run, ahead }: SubjectFacts, facts: Facts): string {
+  const { now, rows, tokenNames } = facts
   if (run === null) return 'The run was removed'
   const name = fullRunWords(run)
   const own = rows.filter(({ runId }) => runId === run.id)
@@ -92,17 +99,16 @@ export function runStanding({ run, ahead }: Stand, { now, rows }: Known): string
     case 'pending':
       return `${name} is ${isQueued(run) ? queueWords(run, ahead) : pendingWords(run, own, now)}`
     case 'running':
-      return `${name} ${heldWords(run, now)}`
+      return `${name} ${heldWords(run, facts)}`
     case 'waiting':
       return `${name} is waiting for a person's answer`
     case 'succeeded': {
-      const said = run.verdict === null ? '' : ` with the verdict ${run.verdict}`
-      return `${name} succeeded${at(run.finishedAt)}${said}${roundWords(run)}`
+      return `${name} finished${at(run.finishedAt)}${verdictWords(run.verdict)}${roundWords(run)}`
     }
     case 'failed':
-      return `${name} failed${at(run.finishedAt)}: ${failureWords(run.errorCode, run.errorText)}`
+      return `${name} failed${at(run.finishedAt)}: ${failureOf(run)}`
     case 'cancelled':
-      return `${name} was cancelled${at(run.finishedAt)}${cancelWords(run, own)}`
+      return `${name} was cancelled${at(run.finishedAt)}${cancelWords(run, own, tokenNames)}`
     case 'skipped':
       return `${name} was skipped${at(run.finishedAt)}${skipWords(run)}`
     case 'superseded': {
@@ -125,68 +131,74 @@ function pendingWords(run: Run, rows: readonly AuditRow[], now: number): string 
   return `waiting for a worker${since}${round}; ${beforeWords(run, rows)}`
 }
 
-/** What is known of earlier workers in this round. */
+/** What is facts of earlier workers in this round. */
 function beforeWords(run: Run, rows: readonly AuditRow[]): string {
   const lost = run.attempt - 1
   if (lost > 0) return `attempt ${run.attempt} of ${run.attemptsMax}, after ${lost} lost`
   const isThisRound = (row: AuditRow): boolean => (numberOf(row, 'round') ?? 1) === run.round
   const released = rows.findLast((row) => row.type === 'run.released' && isThisRound(row))
-  if (released === undefined) return 'nobody leased it yet'
+  if (released === undefined) return 'no worker took it yet'
   return `${workerWords(textOf(released, 'worker'))} gave it back`
 }
 
-function heldWords(run: Run, now: number): string {
+function heldWords(run: Run, facts: Facts): string {
+  const { now } = facts
   const since = run.startedAt === null ? '' : ` since ${timeWords(run.startedAt, now)}`
   const tries = run.attempt > 1 ? ` (attempt ${run.attempt} of ${run.attemptsMax})` : ''
   const round = run.round > 1 ? `, in round ${run.round}` : ''
-  const held = `is being worked on by ${workerWords(run.worker)}${since}${round}${tries}`
+  const held = `is being worked on by ${holderWords(run, facts)}${since}${round}${tries}`
   const expiredMs = run.leaseExpiresAt === null ? -1 : now - run.leaseExpiresAt
   if (expiredMs < 0) return held
   return `${held}, but its lease ended ${agoWords(expiredMs)} without a heartbeat`
 }
 
-function cancelWords(run: Run, rows: readonly AuditRow[]): string {
+/** The worker's own name, or whoever claimed it. */
+export function holderWords({ worker, fence }: Run, { rows, tokenNames }: Facts): string {
+  const claim = rows.find(({ id }) => id === fence)
+  if (worker !== null || claim === undefined) return workerWords(worker)
+  return actorWords(claim.actor, tokenNames)
+}
+
+function cancelWords(run: Run, rows: readonly AuditRow[], tokenNames: Facts['tokenNames']): string {
   if (run.errorText !== null) return `, because ${outside(run.errorText)}`
   const row = rows.findLast(({ type }) => type === 'run.cancelled')
-  return row === undefined ? '' : ` by ${actorWords(row.actor)}`
+  return row === undefined ? '' : ` by ${actorWords(row.actor, tokenNames)}`
 }
 
 function skipWords({ errorCode, errorText }: Run): string {
-  if (errorCode === 'stale-event') return ', because a newer head was known already'
+  if (errorCode === 'stale-event') return ', because a newer commit was known'
   if (errorCode === 'head-newer-than-comment') {
-    return ', because its commit may be newer than the comment that asked for it'
+    return ', because its commit may be newer than the comment'
   }
-  if (errorCode === 'busy') return ', because another run was at work on the same subject'
+  if (errorCode === 'busy') return ', because another run was active'
   if (errorCode === 'skipped' && errorText !== null) {
-    return errorText === 'filtered'
-      ? ', because its rule (when) said no'
-      : `, because its rule (when) said ${quoted(errorText)}`
+    return `, because ${ruleWords(errorText)}`
   }
-  return errorText === null ? ' by its holder' : ` by its holder, who said ${quoted(errorText)}`
+  return errorText === null ? ' by its worker' : ` by its worker: ${quoted(errorText)}`
 }
 
 /** Without the full stop. */
-export function webhookWords(entry: InboxEntry, { now, runs }: Known): string {
+export function webhookWords(entry: InboxEntry, { now, runs }: Facts): string {
   const happened = happeningWords(happeningOf(entry))
   const when = `${happened} at ${timeWords(entry.receivedAt, now)}`
   if (entry.state === 'waiting') {
     const why = entry.lastError === null ? '' : `: ${outside(entry.lastError)}`
-    return `${when}; this is not decided yet${why}`
+    return `${when}. Holdfast has not decided on it yet${why}`
   }
   if (entry.decision === 'duplicate') {
-    return `${when}; the same event had come before, and nothing was done twice`
+    return `${when}. The same event had come before; nothing was done twice`
   }
   const told = entry.outcomes.find(({ result }) => result === 'failed') ?? entry.outcomes[0]
   if (entry.state === 'failed') {
     const why = told === undefined ? '' : ` for ${typeWords(told)}, because ${becauseWords(told)}`
-    return `${when}; this could not be decided${why}`
+    return `${when}. It could not be decided${why}`
   }
   if (entry.decision === 'ignored') {
     const reason = told ?? { reason: entry.reason ?? 'refused', result: null }
-    return `${when}; nothing was started, because ${becauseWords(reason)}`
+    return `${when}. Nothing was started, because ${becauseWords(reason)}`
   }
   const led = entry.outcomes.flatMap((outcome) => ledTo(outcome, runs))
-  return `${when}; ${led.length === 0 ? 'nothing had to be done' : led.join('; ')}`
+  return `${when}. ${led.length === 0 ? 'Nothing had to be done' : atStart(led.join('; '))}`
 }
 
 /** What it was for one run type, and how that stands by now. */
@@ -199,7 +211,7 @@ function ledTo(outcome: TypeOutcome, runs: readonly Run[]): string[] {
   const named = names.length === 0 ? outside(type) : names.join(', ')
   if (result === 'cancelled') return [`it cancelled ${named}`]
   if (result !== 'claimed') return []
-  if (!isClaimReason(reason) || startingReasons.has(reason)) return [`it led to ${named}`]
-  const about = { what: named, key: named, round: 1, attempt: 1, left: null, said: null }
+  if (!isClaimReason(reason) || startingReasons.has(reason)) return [`it started ${named}`]
+  const about = { what: named, key: named, round: 1, attempt: 1, left: null, said: null, who: null }
   return [claimWords[reason](about)]
 }

@@ -14,14 +14,15 @@ import type { Subject } from '../../domain/subject.ts'
 import type { OutboxStore } from '../../store/outbox-store.ts'
 import type { Store, StorePart } from '../../store.ts'
 import { readSignatures } from '../refused-signatures.ts'
-import { textOf } from './plain-words.ts'
+import { textOf } from './names.ts'
 
 export type WhyStore = StorePart<{
   runs: 'get' | 'subject' | 'subjectsOf' | 'ahead' | 'list'
-  audit: 'list'
+  audit: 'list' | 'get'
   inbox: 'get' | 'list'
   repositories: 'names'
   upkeep: 'vitals'
+  tokens: 'get'
 }> &
   Pick<Store, 'now'> & {
     readonly outbox: Pick<OutboxStore, 'delivery' | 'messageBefore' | 'list' | 'budgets' | 'rules'>
@@ -35,9 +36,12 @@ const furtherWebhooksMax = 10
 const deliveriesMax = 20
 /** Deliveries that only the audit speaks of: of older runs, or taken over by a newer one. */
 const furtherDeliveriesMax = 10
+const tokensMax = 20
+/** Rows that are only known as causes: a limit of GitHub's, a restore, two repositories in one. */
+const furtherCausesMax = 100
 
-/** How one subject stands. */
-export interface Stand {
+/** One subject as it is now. */
+export interface SubjectFacts {
   /** Null when it was purged, or never was. */
   readonly subject: Subject | null
   /** The run that the answer is about; null when its row was purged. */
@@ -46,9 +50,9 @@ export interface Stand {
   readonly ahead: Run | null
 }
 
-export interface Known {
+export interface Facts {
   readonly now: number
-  readonly stands: readonly Stand[]
+  readonly subjects: readonly SubjectFacts[]
   readonly runs: readonly Run[]
   /** Newest first. */
   readonly webhooks: readonly InboxEntry[]
@@ -57,7 +61,7 @@ export interface Known {
   /** Whether there was more than is read. */
   readonly cut: boolean
   /** The question is about one run; what the same webhooks meant for others is left out. */
-  readonly only: string | null
+  readonly onlyRunId: string | null
   /** What has to be shown of the runs that the answer is about. */
   readonly deliveries: readonly Delivery[]
   /** Only named by the audit. */
@@ -67,49 +71,53 @@ export interface Known {
   /** Empty unless a delivery waits for one. */
   readonly budgets: readonly Budget[]
   /** The question is about one delivery, and all that happened to it is told. */
-  readonly ofDelivery: boolean
+  readonly isOfOneDelivery: boolean
   /** Wrong signatures of webhooks that still matter; only read where nothing else is known. */
   readonly refusals: readonly AuditRow[]
   /** A server's last sign of life, null when there was none; only read where something is open. */
   readonly servedAt: number | null
   readonly rules: PublishingRules
+  /** Names of the tokens that the audit speaks of, by id; without those that are gone. */
+  readonly tokenNames: ReadonlyMap<string, string>
 }
 
 /** The newest webhook that a run type listens to or that is not decided; else the newest. */
-export function lastWord({ webhooks }: Known): InboxEntry | null {
+export function decisiveWebhook({ webhooks }: Facts): InboxEntry | null {
   const firsts = webhooks.filter(({ decision }) => decision !== 'duplicate')
   const telling = firsts.find(({ state, outcomes }) => state !== 'processed' || outcomes.length > 0)
   return telling ?? firsts[0] ?? null
 }
 
 /** Everything about a pull request or an issue. */
-export async function readThread(store: WhyStore, repo: string, number: number): Promise<Known> {
-  const subjects = await store.runs.subjectsOf(repo, number)
-  const sorted = subjects.toSorted((a, b) => (a.type < b.type ? -1 : 1))
+export async function readThread(store: WhyStore, repo: string, number: number): Promise<Facts> {
+  const known = await store.runs.subjectsOf(repo, number)
+  const sorted = known.toSorted((a, b) => (a.type < b.type ? -1 : 1))
   const read = await Promise.all(
     sorted.map(async (subject) => {
       const page = { limit: runsOfTypeMax, cursor: null }
       const found = await store.runs.list({ repo, pr: number, type: subject.type }, page)
-      return { found, stand: await standOf(store, subject, found.items) }
+      return { found, one: await subjectFacts(store, subject, found.items) }
     }),
   )
-  const stands = read.map(({ stand }) => stand)
+  const subjects = read.map(({ one }) => one)
   const runs = distinct([
     ...read.flatMap(({ found }) => found.items),
-    ...stands.flatMap(({ run, ahead }) => [run, ahead]).filter((run) => run !== null),
+    ...subjects.flatMap(({ run, ahead }) => [run, ahead]).filter((run) => run !== null),
   ])
   const inbox = await store.inbox.list({ repo, number }, { limit: webhooksMax, cursor: null })
   const cut = inbox.nextCursor !== null || read.some(({ found }) => found.nextCursor !== null)
   // A purged run is no longer there, but what happened to it may be.
-  const purged = stands.flatMap(({ run, subject }) => (run === null ? [subject?.currentRunId] : []))
+  const purged = subjects.flatMap(({ run, subject }) =>
+    run === null ? [subject?.currentRunId] : [],
+  )
   const ids = [...runs.map(({ id }) => id), ...purged.filter((id) => typeof id === 'string')]
-  const current = stands.flatMap(({ run, ahead }) => [run?.id, ahead?.id])
+  const current = subjects.flatMap(({ run, ahead }) => [run?.id, ahead?.id])
   const deliveries = await deliveriesOf(store, current)
   const webhooks = inbox.items
-  const found = { stands, runs, ids, webhooks, cut, only: null, deliveries }
-  const known = await withAudit(store, found)
-  if (stands.length > 0 || webhooks.length > 0) return known
-  return { ...known, refusals: (await readSignatures(store)).refused }
+  const found = { subjects, runs, ids, webhooks, cut, onlyRunId: null, deliveries }
+  const facts = await withAudit(store, found)
+  if (subjects.length > 0 || webhooks.length > 0) return facts
+  return { ...facts, refusals: (await readSignatures(store)).refused }
 }
 
 async function deliveriesOf(
@@ -125,7 +133,11 @@ async function deliveriesOf(
   )
 }
 
-async function standOf(store: WhyStore, subject: Subject, runs: readonly Run[]): Promise<Stand> {
+async function subjectFacts(
+  store: WhyStore,
+  subject: Subject,
+  runs: readonly Run[],
+): Promise<SubjectFacts> {
   const { currentRunId } = subject
   const listed = runs.find(({ id }) => id === currentRunId)
   const run = listed ?? (currentRunId === null ? null : await store.runs.get(currentRunId))
@@ -133,26 +145,26 @@ async function standOf(store: WhyStore, subject: Subject, runs: readonly Run[]):
 }
 
 /** Null when nothing is left of it, not even its audit. */
-export async function readRun(store: WhyStore, id: string): Promise<Known | null> {
+export async function readRun(store: WhyStore, id: string): Promise<Facts | null> {
   const run = await store.runs.get(id)
   const subject = run === null ? null : await store.runs.subject(run.subjectId)
   const ahead = run === null ? null : await store.runs.ahead(run.subjectId)
   const runs = run === null ? [] : [run]
-  const stands = [{ subject, run, ahead }]
+  const subjects = [{ subject, run, ahead }]
   const known = await withAudit(store, {
-    stands,
+    subjects: subjects,
     runs,
     ids: [id],
     webhooks: [],
     cut: false,
-    only: id,
+    onlyRunId: id,
     deliveries: await deliveriesOf(store, [run?.id]),
   })
   return run === null && known.rows.length === 0 ? null : known
 }
 
 /** By its id or GUID. Null when nothing is left of it, not even its audit. */
-export async function readWebhook(store: WhyStore, id: string): Promise<Known | null> {
+export async function readWebhook(store: WhyStore, id: string): Promise<Facts | null> {
   const entry = (await store.inbox.get(id)) ?? (await store.inbox.get(id.toLowerCase()))
   if (entry === null) return await readPurgedWebhook(store, id)
   const first = entry.duplicateOf === null ? null : await store.inbox.get(entry.duplicateOf)
@@ -162,20 +174,20 @@ export async function readWebhook(store: WhyStore, id: string): Promise<Known | 
   ]
   const found = await Promise.all(ids.slice(0, webhooksMax).map((runId) => store.runs.get(runId)))
   const runs = found.filter((run) => run !== null)
-  const nothing = { stands: [], cut: false, only: null, deliveries: [] }
+  const nothing = { subjects: [], cut: false, onlyRunId: null, deliveries: [] }
   const known = await withAudit(store, { ...nothing, runs, ids, webhooks })
   const guids = new Set(webhooks.map(({ webhookId }) => webhookId))
   const inboxIds = new Set(webhooks.map((one) => one.duplicateOf ?? one.id))
+  const own = new Set(known.rows.filter((row) => inboxIds.has(row.inboxId ?? '')).map(idOf))
   // Of the runs only what this webhook did to them, and nothing of other webhooks.
-  const rows = known.rows.filter((row) =>
-    row.runId === null
-      ? inboxIds.has(row.inboxId ?? '')
-      : guids.has(textOf(row, 'webhook_id') ?? ''),
-  )
+  const rows = known.rows.filter((row) => {
+    if (row.runId === null) return own.has(row.id)
+    return own.has(row.causeId ?? 0) || guids.has(textOf(row, 'webhook_id') ?? '')
+  })
   return { ...known, webhooks, rows }
 }
 
-async function readPurgedWebhook(store: WhyStore, id: string): Promise<Known | null> {
+async function readPurgedWebhook(store: WhyStore, id: string): Promise<Facts | null> {
   if (!id.startsWith('inb_')) return null
   const { items } = await store.audit.list({ inboxId: id }, { limit: rowsMax, cursor: null })
   if (items.length === 0) return null
@@ -187,23 +199,24 @@ async function readPurgedWebhook(store: WhyStore, id: string): Promise<Known | n
   }
 }
 
-const empty: Omit<Known, 'now' | 'rows' | 'rules'> = {
-  stands: [],
+const empty: Omit<Facts, 'now' | 'rows' | 'rules'> = {
+  subjects: [],
   runs: [],
   webhooks: [],
   cut: false,
-  only: null,
+  onlyRunId: null,
   deliveries: [],
   otherDeliveries: [],
   messagesBefore: new Map(),
   budgets: [],
-  ofDelivery: false,
+  isOfOneDelivery: false,
   refusals: [],
   servedAt: null,
+  tokenNames: new Map(),
 }
 
 /** Null when nothing is left of it, not even its audit. */
-export async function readDelivery(store: WhyStore, id: string): Promise<Known | null> {
+export async function readDelivery(store: WhyStore, id: string): Promise<Facts | null> {
   const delivery = await store.outbox.delivery(id)
   const page = { limit: rowsMax, cursor: null }
   const { items, nextCursor } = await store.audit.list({ deliveryId: id }, page)
@@ -212,17 +225,20 @@ export async function readDelivery(store: WhyStore, id: string): Promise<Known |
   const known = runIds.filter((runId) => typeof runId === 'string').slice(0, runsOfTypeMax)
   const runs = await Promise.all(known.map((runId) => store.runs.get(runId)))
   const deliveries = delivery === null ? [] : [delivery]
+  // Alone, what was sent would say nothing of why.
+  const rows = await withCauses(store, items, () => true)
   return {
     ...empty,
     runs: runs.filter((run) => run !== null),
-    rows: items.toReversed(),
+    rows,
+    tokenNames: await tokenNames(store, rows),
     cut: nextCursor !== null,
     deliveries,
     messagesBefore: await messagesBefore(store, deliveries),
     budgets: await budgetsFor(store, deliveries),
     servedAt: await servedAtFor(store, deliveries),
     rules: store.outbox.rules,
-    ofDelivery: true,
+    isOfOneDelivery: true,
     now: store.now(),
   }
 }
@@ -261,17 +277,18 @@ type Later =
   | 'otherDeliveries'
   | 'messagesBefore'
   | 'budgets'
-  | 'ofDelivery'
+  | 'isOfOneDelivery'
+  | 'tokenNames'
   | 'refusals'
   | 'servedAt'
   | 'rules'
 
-interface ReadSoFar extends Omit<Known, Later> {
+interface ReadSoFar extends Omit<Facts, Later> {
   /** Of the runs whose audit is wanted, also of purged ones. */
   readonly ids: readonly string[]
 }
 
-async function withAudit(store: WhyStore, { ids, ...read }: ReadSoFar): Promise<Known> {
+async function withAudit(store: WhyStore, { ids, ...read }: ReadSoFar): Promise<Facts> {
   const page = { limit: rowsMax, cursor: null }
   const ofRuns = await Promise.all(ids.map((runId) => store.audit.list({ runId }, page)))
   const runRows = ofRuns.flatMap(({ items }) => items)
@@ -281,11 +298,13 @@ async function withAudit(store: WhyStore, { ids, ...read }: ReadSoFar): Promise<
     [...inboxIds].map((inboxId) => store.audit.list({ inboxId }, page)),
   )
   const isCut = [...ofRuns, ...ofWebhooks].some(({ nextCursor }) => nextCursor !== null)
-  const rows = distinct([...runRows, ...ofWebhooks.flatMap(({ items }) => items)])
+  const found = distinct([...runRows, ...ofWebhooks.flatMap(({ items }) => items)])
+  const rows = await withCauses(store, found)
   return {
     ...read,
     webhooks,
-    rows: rows.toSorted((a, b) => a.id - b.id),
+    rows,
+    tokenNames: await tokenNames(store, rows),
     cut: read.cut || isCut,
     otherDeliveries: await furtherDeliveries(store, rows, read.deliveries),
     messagesBefore: await messagesBefore(store, read.deliveries),
@@ -293,9 +312,40 @@ async function withAudit(store: WhyStore, { ids, ...read }: ReadSoFar): Promise<
     servedAt: await servedAtFor(store, read.deliveries),
     rules: store.outbox.rules,
     refusals: [],
-    ofDelivery: false,
+    isOfOneDelivery: false,
     now: store.now(),
   }
+}
+
+/** Neither a run's nor a webhook's: those are read with their run or webhook. */
+const isOfNeither = ({ runId, inboxId }: AuditRow): boolean => runId === null && inboxId == null
+
+/** With those of their causes that are wanted, oldest first. */
+async function withCauses(
+  store: WhyStore,
+  rows: readonly AuditRow[],
+  isWanted: (row: AuditRow) => boolean = isOfNeither,
+): Promise<readonly AuditRow[]> {
+  const known = new Set(rows.map(({ id }) => id))
+  const wanted = new Set(rows.flatMap(({ causeId }) => causeId ?? []))
+  const missing = [...wanted].filter((id) => !known.has(id)).toSorted((a, b) => b - a)
+  const found = await store.audit.get(missing.slice(0, furtherCausesMax))
+  const causes = found.filter(isWanted)
+  return [...rows, ...causes].toSorted((a, b) => a.id - b.id)
+}
+
+async function tokenNames(
+  store: WhyStore,
+  rows: readonly AuditRow[],
+): Promise<ReadonlyMap<string, string>> {
+  const ids = new Set(rows.flatMap(({ actor }) => /^token:(.+)$/.exec(actor)?.[1] ?? []))
+  const found = await Promise.all([...ids].slice(0, tokensMax).map((id) => store.tokens.get(id)))
+  return new Map(
+    found.flatMap((stored) => {
+      const { id, name } = stored ?? {}
+      return id === undefined || name == null ? [] : [[id, name] as const]
+    }),
+  )
 }
 
 async function furtherDeliveries(
@@ -328,6 +378,8 @@ async function furtherWebhooks(
   )
   return found.filter((entry) => entry !== null)
 }
+
+const idOf = ({ id }: AuditRow): number => id
 
 function distinct<T extends { readonly id: string | number }>(items: readonly T[]): readonly T[] {
   return [...new Map(items.map((item) => [item.id, item])).values()]

@@ -1,0 +1,300 @@
+/**
+ * What GitHub shows of a run now, and what it does not show yet: what each delivery waits for and
+ * until when, what is in doubt and what follows, what failed. Deliveries of which the same is true
+ * share a sentence.
+ */
+import type { Budget } from '../../domain/outbox/budget.ts'
+import type { Delivery } from '../../domain/outbox/delivery.ts'
+import { isOpen, waitOf } from '../../domain/outbox/delivery.ts'
+import { identityOfQueue } from '../../domain/outbox/queue.ts'
+import { lastDeadlineOf } from '../../domain/outbox/schedule.ts'
+import { isServedRecently } from '../../domain/served.ts'
+import {
+  deliveryName,
+  failedBecause,
+  lastSeen,
+  skippedBecause,
+  stateShown,
+} from './delivery-words.ts'
+import type { Facts } from './facts.ts'
+import { atStart, outside, timeWords } from './names.ts'
+
+/** Sentences without their full stops. */
+export function shownWords(facts: Facts): string[] {
+  const shown = facts.deliveries.filter((delivery) => isShown(delivery, facts))
+  const others = facts.deliveries.filter((delivery) => !isShown(delivery, facts))
+  const names = shown.map(shownName)
+  return [
+    ...(names.length === 0 ? [] : [`GitHub shows ${listed(names)}`]),
+    ...together(others.map((delivery) => stateOf(delivery, facts))),
+  ]
+}
+
+const isShown = (delivery: Delivery, { rows }: Facts): boolean =>
+  delivery.status === 'SENT' && lastSeen(delivery, rows) === 'shown'
+
+/** With what it says and where: `the commit status acme/review on 9c1185a (pending)` */
+function shownName(delivery: Delivery): string {
+  const { channel } = delivery
+  const hasState = channel === 'github-status' || channel === 'github-check'
+  const state = hasState ? stateShown(delivery) : null
+  const { providerUrl } = delivery
+  const address = providerUrl === null ? null : outside(providerUrl, 300)
+  const more = [state, address].filter((part) => part !== null)
+  const name = deliveryName(delivery)
+  return more.length === 0 ? name : `${name} (${more.join(', ')})`
+}
+
+/** Of one delivery, without the full stop. */
+export function deliveryState(delivery: Delivery, facts: Facts): string {
+  const [words = ''] = together([stateOf(delivery, facts)])
+  return words
+}
+
+interface State {
+  readonly name: string
+  /** Behind one name, and behind several. */
+  readonly is: string
+  readonly are: string
+  readonly then: string
+}
+
+function stateOf(delivery: Delivery, facts: Facts): State {
+  const name = deliveryName(delivery)
+  switch (delivery.status) {
+    case 'SENT': {
+      const seen = lastSeen(delivery, facts.rows)
+      const full = shownName(delivery)
+      if (seen === 'shown') {
+        return { name: full, is: 'is shown on GitHub', are: 'are shown on GitHub', then: '' }
+      }
+      return { name: full, is: seenWords[seen], are: seenWords[seen], then: '' }
+    }
+    case 'FAILED': {
+      const then = `: ${failedBecause(delivery.reason, delivery.errorText)}`
+      return { name, is: 'failed', are: 'failed', then }
+    }
+    case 'SKIPPED': {
+      const then = `: ${skippedBecause(delivery.reason)}`
+      return { name, is: 'was skipped', are: 'were skipped', then }
+    }
+    case 'PENDING': {
+      const then = `: ${openWords(delivery, facts)}`
+      return delivery.providerId === null
+        ? { name, is: 'is not on GitHub yet', are: 'are not on GitHub yet', then }
+        : { name, is: 'is not up to date on GitHub', are: 'are not up to date on GitHub', then }
+    }
+  }
+}
+
+/** Several of which the same is true: `The comment and the commit status are …` */
+function together(states: readonly State[]): string[] {
+  const groups = new Map<string, State[]>()
+  for (const state of states) {
+    // What was sent names its own place.
+    const key = state.then === '' ? state.name : `${state.is}${state.then}`
+    groups.set(key, [...(groups.get(key) ?? []), state])
+  }
+  return [...groups.values()].flatMap((group) => {
+    const [first] = group
+    if (first === undefined) return []
+    const names = atStart(listed(group.map(({ name }) => name)))
+    return [`${names} ${group.length === 1 ? first.is : first.are}${first.then}`]
+  })
+}
+
+/** `a, b and c` */
+export function listed(names: readonly string[]): string {
+  const last = names.at(-1) ?? ''
+  return names.length < 2 ? last : `${names.slice(0, -1).join(', ')} and ${last}`
+}
+
+/** Behind its name; nothing more is done about either. */
+const seenWords = {
+  other:
+    'was sent, but GitHub does not show it like that: it was changed or removed there, and ' +
+    'Holdfast leaves it as it is',
+  unknown:
+    'was sent, but could not be checked in time: it is not known whether GitHub still shows it',
+} as const
+
+/** Readers wonder why something is still sent for a run that was superseded or cancelled. */
+function openWords(delivery: Delivery, facts: Facts): string {
+  const words = waitWords(delivery, facts)
+  const run = facts.runs.find(({ id }) => id === delivery.runId)
+  if (delivery.kind !== 'message' || isHeld(delivery)) return words
+  if (run?.state !== 'superseded' && run?.state !== 'cancelled') return words
+  if (delivery.createdAt > (run.finishedAt ?? 0)) return words
+  return `${words}. Published before its run was ${run.state}, so still sent`
+}
+
+/** Only people end this wait. */
+export const isHeld = (delivery: Delivery): boolean => isOpen(delivery) && delivery.wait === 'held'
+
+function waitWords(delivery: Delivery, facts: Facts): string {
+  const { now } = facts
+  const { dueAt, errorText } = delivery
+  const at = dueAt === null || dueAt <= now ? 'now' : `at ${timeWords(dueAt, now)}`
+  const why = errorText === null ? '' : ` (${outside(errorText)})`
+  switch (waitOf(delivery, now)) {
+    case 'order':
+      return `sent after ${beforeWords(delivery, facts)}`
+    case 'leased':
+      return 'being sent now'
+    case 'backoff':
+      return `the last try failed${why}; next try ${at}`
+    case 'budget':
+      return budgetWords(delivery, facts)
+    case 'in_doubt':
+      return `${doubtWords(delivery, why)}. Holdfast checks GitHub ${at} and ${afterLook(delivery)}`
+    case 'held':
+      return `a person has to decide${why}`
+    case 'no_address':
+      return 'its address is not known'
+    default:
+      return isServedRecently(facts.servedAt, now)
+        ? `to be sent ${at}`
+        : `only a server publishes, and ${absenceWords(facts)}`
+  }
+}
+
+/** It may have left meanwhile: then nobody knows it by name any more. */
+function beforeName({ id }: Delivery, { messagesBefore }: Facts): string {
+  const before = messagesBefore.get(id)
+  return before === undefined
+    ? 'an earlier message of its run'
+    : `${deliveryName(before)} (${before.id})`
+}
+
+function beforeWords(delivery: Delivery, facts: Facts): string {
+  const name = beforeName(delivery, facts)
+  return facts.messagesBefore.has(delivery.id) ? `${name}, an earlier message of its run` : name
+}
+
+function doubtWords({ protocol }: Delivery, why: string): string {
+  return protocol.lost === undefined
+    ? `it is not known whether it arrived${why}`
+    : `GitHub says that it was deleted${why}`
+}
+
+function afterLook({ protocol }: Delivery): string {
+  return protocol.lost === undefined
+    ? 'sends it again only if it is not there'
+    : 'creates it again if it is not there'
+}
+
+function budgetWords(delivery: Delivery, facts: Facts): string {
+  const { now } = facts
+  const budget = budgetOf(delivery, facts)
+  const turn = isBehindOthers(delivery, now)
+    ? 'it is its turn'
+    : timeWords(delivery.dueAt ?? now, now)
+  if (budget === null) return `the write budget is used up until ${turn}`
+  const { blockedUntil, blockedReason } = budget
+  const name = outside(budget.identity, 80)
+  if (blockedUntil === null || blockedUntil <= now) {
+    return `the write budget of ${name} is used up until ${turn}`
+  }
+  const said = blockedReason === null ? '' : ` (${outside(blockedReason)})`
+  const until = `GitHub asked ${name} to wait until ${timeWords(blockedUntil, now)}${said}`
+  const failsAt = failsBefore(blockedUntil, delivery, facts)
+  return failsAt === null
+    ? until
+    : `${until}. Fails at ${timeWords(failsAt, now)} unless the block is removed before`
+}
+
+/** When a delivery fails, if that is before its identity may write again. */
+function failsBefore(blockedUntil: number, delivery: Delivery, { rules }: Facts): number | null {
+  const failsAt = lastDeadlineOf(delivery, rules)
+  return failsAt < blockedUntil ? failsAt : null
+}
+
+function absenceWords({ servedAt, now }: Facts): string {
+  if (servedAt === null) return 'no server has used this database yet'
+  return `no server was active since ${timeWords(servedAt, now)}`
+}
+
+/** Its identity may write, but it is not its turn yet. */
+const isBehindOthers = ({ queue, dueAt }: Delivery, now: number): boolean =>
+  queue !== null && (dueAt ?? now) <= now
+
+/** Only one in a queue knows who will send it: null where more than one can be meant. */
+export function budgetOf({ dueAt, queue }: Delivery, { budgets, now }: Facts): Budget | null {
+  if (queue !== null) {
+    return budgets.find(({ identity }) => identity === identityOfQueue(queue)) ?? null
+  }
+  const blocked = budgets.filter(({ blockedUntil }) => (blockedUntil ?? 0) > now)
+  const until = blocked.filter(({ blockedUntil }) => blockedUntil === dueAt)
+  return [until, blocked, budgets].find(({ length }) => length === 1)?.[0] ?? null
+}
+
+export interface Awaited {
+  readonly what: string
+  /** Null where no time is set. */
+  readonly until: number | null
+}
+
+/** Several that wait for the same are one. */
+export function awaitedDeliveries(facts: Facts): Awaited[] {
+  const groups = new Map<string, Awaited & { readonly names: string[] }>()
+  for (const delivery of facts.deliveries.filter(isOpen)) {
+    const until = awaitedUntil(delivery, facts)
+    const name = deliveryName(delivery)
+    const form = awaitedWords('…', delivery, facts)
+    const key = `${form} ${until ?? ''}`
+    const group = groups.get(key) ?? { what: form, until, names: [] }
+    group.names.push(name)
+    groups.set(key, group)
+  }
+  return [...groups.values()].map(({ what, until, names }) => {
+    return { what: what.replaceAll('…', listed(names)), until }
+  })
+}
+
+function awaitedUntil(delivery: Delivery, facts: Facts): number | null {
+  const { now, servedAt } = facts
+  if (isHeld(delivery) || delivery.wait === 'order') return null
+  const wait = waitOf(delivery, now)
+  if (wait === 'due' && !isServedRecently(servedAt, now)) return null
+  if (wait !== 'budget') return delivery.dueAt
+  const { blockedUntil } = budgetOf(delivery, facts) ?? {}
+  if (blockedUntil != null && blockedUntil > now) {
+    return failsBefore(blockedUntil, delivery, facts) ?? blockedUntil
+  }
+  return isBehindOthers(delivery, now) ? null : delivery.dueAt
+}
+
+function awaitedWords(name: string, delivery: Delivery, facts: Facts): string {
+  switch (waitOf(delivery, facts.now)) {
+    case 'order':
+      return `${beforeName(delivery, facts)}; ${name} is sent after it`
+    case 'leased':
+      return `GitHub's answer about ${name}`
+    case 'backoff':
+      return `the next try to send ${name} (try ${delivery.tries + 1})`
+    case 'budget':
+      return roomWords(name, delivery, facts)
+    case 'in_doubt':
+      return `a check on GitHub for ${name}. Holdfast ${afterLook(delivery)}`
+    case 'held':
+      return `a person's decision about ${name}`
+    case 'no_address':
+      return `an address for ${name}`
+    default:
+      return isServedRecently(facts.servedAt, facts.now)
+        ? `the sending of ${name}`
+        : `a server that sends ${name}`
+  }
+}
+
+function roomWords(name: string, delivery: Delivery, facts: Facts): string {
+  const budget = budgetOf(delivery, facts)
+  const { blockedUntil } = budget ?? {}
+  const whose = budget === null ? '' : ` of ${outside(budget.identity, 80)}`
+  if (blockedUntil == null || blockedUntil <= facts.now) {
+    return `room for ${name} in the write budget${whose}`
+  }
+  const block = `the end of GitHub's limit${whose}, to send ${name}`
+  if (failsBefore(blockedUntil, delivery, facts) === null) return block
+  return `${block}; after this time it fails`
+}

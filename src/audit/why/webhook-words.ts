@@ -1,0 +1,240 @@
+/**
+ * Webhooks in words: what happened on GitHub, as a person would say it who saw it happen; why it
+ * started nothing, for every reason the intake gives; and what a person can do about that. A reason
+ * that is none of ours is what a run type's own rule said.
+ */
+import type { AuditRow } from '../../domain/audit.ts'
+import type { InboxEntry, TypeOutcome } from '../../domain/inbox.ts'
+import { atStart, outside, quoted, senderWords, textOf } from './names.ts'
+
+export interface Happening {
+  /** Null where only the action is known. */
+  readonly event: string | null
+  readonly action: string | null
+  readonly sender: string | null
+}
+
+const acts: Readonly<Record<string, string>> = {
+  'pull_request opened': 'opened the pull request',
+  'pull_request reopened': 'reopened the pull request',
+  'pull_request closed': 'closed the pull request',
+  'pull_request synchronize': 'pushed',
+  'pull_request edited': 'edited the pull request',
+  'pull_request ready_for_review': 'marked the pull request ready for review',
+  'pull_request converted_to_draft': 'turned the pull request into a draft',
+  'pull_request review_requested': 'asked for a review',
+  'pull_request labeled': 'put a label on the pull request',
+  'pull_request unlabeled': 'took a label off the pull request',
+  'issue_comment created': 'wrote a comment',
+  'issues opened': 'opened the issue',
+  'issues labeled': 'put a label on the issue',
+  'check_run rerequested': 'asked for the check to run again',
+  'check_suite rerequested': 'asked for the checks to run again',
+  'push ': 'pushed to a branch',
+}
+
+/** What GitHub showed when it was asked, without a webhook. */
+const seen: Readonly<Record<string, string>> = {
+  closed: 'GitHub shows the pull request closed',
+  opened: 'GitHub shows a new pull request',
+  ready_for_review: 'GitHub shows the pull request ready for review',
+  reopened: 'GitHub shows the pull request open again',
+  synchronize: 'GitHub shows the pull request with another head',
+}
+
+/** `mona pushed` */
+export function happeningWords({ event, action, sender }: Happening): string {
+  const found = event === 'reconcile' ? seen[action ?? ''] : undefined
+  if (found !== undefined) return found
+  const act = acts[`${event ?? 'pull_request'} ${action ?? ''}`]
+  const who = senderWords(sender)
+  if (act !== undefined) return atStart(`${who} ${act}`)
+  const name = [event, action && `(${action})`].filter((part) => part).join(' ')
+  return `GitHub sent ${outside(name) || 'an event'} by ${who}`
+}
+
+export function happeningOf(entry: InboxEntry): Happening {
+  return { event: entry.event, action: entry.action, sender: entry.sender }
+}
+
+/** From the row that told of its arrival; null for any other row. */
+export function happeningOfRow(row: AuditRow): Happening | null {
+  const event = textOf(row, 'event')
+  if (event === null) return null
+  return { event, action: textOf(row, 'action'), sender: textOf(row, 'sender') }
+}
+
+interface IntakeReason {
+  /** Follows "because". */
+  readonly because: string
+  /** What would change it; none where all is as it should be. */
+  readonly remedy?: string
+  /** Whether deciding the same webhook again could then come out otherwise. */
+  readonly replay?: true
+  readonly doctor?: true
+}
+
+export const intakeReasons: Readonly<Record<string, IntakeReason>> = {
+  'no-trigger': {
+    because: 'no run type listens to this event',
+    remedy: 'If it should start runs: name it under "on" or "rerunOn" of a run type and restart',
+    replay: true,
+  },
+  ping: { because: 'it only tests the connection' },
+  draft: {
+    because: 'the pull request is a draft',
+    remedy: 'Mark the pull request ready for review on GitHub',
+  },
+  'own-account': {
+    because: 'our own account did it',
+    remedy: 'If it should start runs: set "own: true" on the run type and restart',
+    replay: true,
+  },
+  'incomplete-payload': { because: 'a part of what GitHub sent is missing', doctor: true },
+  'pull-request-closed': {
+    because: 'the pull request is closed',
+    remedy: 'Reopen the pull request on GitHub',
+  },
+  'base-unchanged': { because: 'its base did not change' },
+  'branch-deleted': { because: 'the branch was deleted' },
+  'no-pull-request': { because: 'it is not about a pull request' },
+  'head-unknown': {
+    because: 'it is not known which commit it is about',
+    remedy: 'Give Holdfast credentials for GitHub, or push a commit',
+    replay: true,
+    doctor: true,
+  },
+  'head-newer-than-comment': {
+    because: 'the commit may have been pushed after the comment was written',
+    remedy: 'Check the commit, then write the comment again',
+  },
+  'head-known': { because: 'this commit already has a run' },
+  'closed-since': {
+    because: 'the pull request was closed meanwhile',
+    remedy: 'Reopen the pull request on GitHub',
+  },
+  'head-changed-since': {
+    because: 'other commits were pushed meanwhile',
+    remedy: 'Check the new commits, then do it again',
+  },
+  'reopened-since': { because: 'the pull request was reopened meanwhile' },
+  'nothing-to-cancel': { because: 'no run was active' },
+  'sender-is-bot': {
+    because: 'a bot has no role, and this run type needs one',
+    remedy: 'Let a person with the role do it',
+  },
+  'sender-unknown': {
+    because: 'GitHub does not know its sender',
+    remedy: 'Let a person with the role do it',
+  },
+  'sender-not-member': {
+    because: 'its sender is not a member of the repository',
+    remedy: 'Give the sender a role in the repository on GitHub',
+    replay: true,
+  },
+  'sender-role': {
+    because: "its sender's role is too low for this run type",
+    remedy: 'Give the sender the role on GitHub that "by" of the run type names',
+    replay: true,
+  },
+  'role-unknown': {
+    because: "GitHub does not show its sender's role",
+    remedy: 'Allow the App or token to read roles on GitHub',
+    replay: true,
+    doctor: true,
+  },
+  'github-unavailable': {
+    because: 'GitHub could not be reached for a whole day',
+    remedy: 'Wait until GitHub answers',
+    replay: true,
+    doctor: true,
+  },
+  'repo-not-visible': {
+    because: 'GitHub does not show us the repository',
+    remedy: 'Give the token access to the repository, or install the GitHub App on it',
+    replay: true,
+    doctor: true,
+  },
+  'store-contended': {
+    because: 'other database transactions blocked it for a whole day',
+    remedy: 'Look for a transaction that was left open in the database',
+    replay: true,
+    doctor: true,
+  },
+  'internal-error': {
+    because: 'of an error in Holdfast; see its log',
+    remedy: 'Report the error with its lines of the log',
+    replay: true,
+  },
+  'when-failed': {
+    because: 'the rule (when) of the run type failed',
+    remedy: 'Fix "when" of the run type and restart',
+    replay: true,
+  },
+  'same-event': { because: 'the same event had come before' },
+  filtered: {
+    because: 'the rule (when) of the run type said no',
+    remedy: 'If it should start runs: change "when" of the run type and restart',
+    replay: true,
+  },
+  'not-current': {
+    because: 'it is about another commit than the newest one',
+    remedy: 'Push a commit, or ask for the newest commit',
+  },
+  'key-conflict': { because: 'its key belongs to another subject' },
+  refused: { because: 'the claim was refused' },
+}
+
+/** Of what a run type made of an event, or of an event that none listens to. */
+export type WebhookReason = Pick<TypeOutcome, 'reason' | 'detail'> & {
+  readonly result: string | null
+}
+
+export function reasonOf({ result, reason }: WebhookReason): IntakeReason {
+  // What a rule says in its own words may read like a reason of ours.
+  const isOwn =
+    Object.hasOwn(intakeReasons, reason) && (result !== 'skipped' || reason === 'filtered')
+  const own = isOwn ? intakeReasons[reason] : undefined
+  if (own !== undefined) return own
+  if (/^repository-[a-z_]+$/.test(reason)) {
+    return { because: 'it is about the repository, not about a pull request' }
+  }
+  return {
+    because: `the rule (when) of the run type said ${quoted(reason)}`,
+    remedy: 'If it should start runs: change what the rule refuses, or "when" of the run type',
+    replay: true,
+  }
+}
+
+/** With what is known beyond the reason: `… (mona has the role read; write is needed)`. */
+export function becauseWords(told: WebhookReason): string {
+  const { because } = reasonOf(told)
+  return told.detail === undefined ? because : `${because} (${outside(told.detail)})`
+}
+
+/** Of a decision, or of an arrival that was ignored at once. */
+export function nothingWords(row: AuditRow): string {
+  const reason = textOf(row, 'reason')
+  if (reason === null) return 'nothing had to be done'
+  const said = row.type === 'webhook.failed' ? 'it could not be decided' : 'nothing was started'
+  return `${said}, because ${becauseWords({ reason, result: null })}`
+}
+
+/** As the entry has them, with their details, while it still tells of this decision. */
+export function outcomesOf(row: AuditRow, entry: InboxEntry | undefined): readonly TypeOutcome[] {
+  const told = row.data['outcomes']
+  if (!Array.isArray(told)) return entry?.processedAt === row.at ? entry.outcomes : []
+  return told.map((one: Readonly<Record<string, unknown>>, i): TypeOutcome => {
+    const same = entry?.outcomes[i]
+    const type = String(one['type'])
+    const reason = String(one['reason'])
+    const isSame = same?.type === type && same.reason === reason
+    return {
+      type,
+      reason,
+      result: one['result'] as TypeOutcome['result'],
+      runIds: Array.isArray(one['run_ids']) ? (one['run_ids'] as string[]) : [],
+      ...(isSame && same.detail !== undefined && { detail: same.detail }),
+    }
+  })
+}

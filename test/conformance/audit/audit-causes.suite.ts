@@ -1,0 +1,346 @@
+/**
+ * Goal: every audit row names what led to it, so that a reader need not guess it from neighbours.
+ * Method: each case plays a story and names, for each row, the row that it expects as its cause;
+ * all rows of the store are checked against the table in `causes.ts` as well.
+ */
+import { expect, it } from 'vitest'
+import type { AuditRow, AuditType } from '../../../src/domain/audit.ts'
+import { purgeLimits } from '../../../src/runs/purge.ts'
+import { rowsWithCauses } from './causes.ts'
+import { completion, grant, holderOf, leaseMs } from '../claims.ts'
+import { noAnswer, sentEnd } from '../outbox/outbox-hand.ts'
+import { onlyAnchor, onlyStatus, useOutbox } from '../outbox/outbox-world.ts'
+import { claiming, decided, newWebhook, noting, received } from '../inbox/webhooks.ts'
+import { day, minute, second, type OpenStore } from '../world.ts'
+
+export function auditCauses(open: OpenStore): void {
+  const { world, hand, make, move } = useOutbox(open)
+
+  const rows = () => rowsWithCauses(world.store)
+
+  /** `type of cause → type`, in the order of ids. */
+  async function told(isTold: (row: AuditRow) => boolean = () => true): Promise<readonly string[]> {
+    const all = await rows()
+    const typeOf = (id: number | null): string =>
+      all.find((row) => row.id === id)?.type ?? 'nothing'
+    return all.filter(isTold).map(({ type, causeId }) => `${typeOf(causeId)} → ${type}`)
+  }
+
+  async function newest(type: AuditType): Promise<AuditRow> {
+    const found = (await rows()).findLast((row) => row.type === type)
+    if (found === undefined) throw new Error(`there is no ${type}`)
+    return found
+  }
+
+  it('a webhook leads to its claim, that to what it supersedes, and so on to GitHub', async () => {
+    const subject = make({ announcement: onlyAnchor })
+    const first = await received(world.store, { repo: subject.repo })
+    await world.store.inbox.finish(decided(first, claiming(subject.claimOf('a'))))
+    await hand.publish()
+    const leased = await subject.lease()
+    const { runId, leaseHash } = holderOf(leased!)
+    const report = { runId, leaseHash, text: 'reading', actor: 'holder' }
+    await world.store.runs.reportStatus(report, null)
+    move(minute)
+    await hand.publish()
+    const next = await received(world.store, { repo: subject.repo, action: 'synchronize' })
+    await world.store.inbox.finish(decided(next, claiming(subject.claimOf('b'))))
+    move(minute)
+    await hand.publish()
+    expect(await told()).toEqual([
+      'nothing → webhook.received',
+      'webhook.received → run.claimed',
+      'webhook.received → webhook.processed',
+      'run.claimed → delivery.sent',
+      'delivery.sent → run.anchor.created',
+      'run.claimed → run.leased',
+      'run.leased → run.agent.status_reported',
+      'run.agent.status_reported → delivery.sent',
+      'delivery.sent → delivery.coalesced',
+      'delivery.sent → run.service_message.updated',
+      'nothing → webhook.received',
+      'webhook.received → run.claimed',
+      'run.claimed → run.superseded',
+      'run.claimed → run.anchor.taken_over',
+      'webhook.received → webhook.processed',
+      'run.claimed → delivery.sent',
+      'delivery.sent → delivery.coalesced',
+      'delivery.sent → run.service_message.updated',
+    ])
+  })
+
+  it('webhooks that are decided at once keep their causes apart', async () => {
+    const subjects = [make(), make(), make()]
+    const entries = await Promise.all(subjects.map(({ repo }) => received(world.store, { repo })))
+    await Promise.all(
+      entries.map(async (entry, i) => {
+        const claim = subjects[i]!.claimOf('a', { webhookId: entry.webhookId })
+        const acts = [claiming(claim), noting('docs', 'ignored', 'filtered')]
+        await world.store.inbox.finish(decided(entry, ...acts))
+      }),
+    )
+    const all = await rows()
+    for (const entry of entries) {
+      const own = all.filter((row) => row.inboxId === entry.id)
+      const arrival = own.find(({ type }) => type === 'webhook.received')
+      const claim = all.find(({ type, data }) => {
+        return type === 'run.claimed' && data['webhook_id'] === entry.webhookId
+      })
+      expect(claim?.causeId).toBe(arrival?.id)
+      expect(own.at(-1)).toMatchObject({ type: 'webhook.processed', causeId: arrival?.id })
+    }
+  })
+
+  it('claims of callers that share a transaction are led to by nothing', async () => {
+    const subjects = [make(), make(), make(), make()]
+    for (const subject of subjects) await subject.claim('a')
+    await Promise.all(subjects.map((subject) => subject.claim('b')))
+    const all = await rows()
+    for (const subject of subjects) {
+      const [claim] = all.filter(({ runId, type }) => type === 'run.claimed' && runId !== null)
+      const b = await subject.run('b')
+      const gone = all.find(({ type, data }) => {
+        return type === 'run.superseded' && data['by_run_id'] === b.id
+      })
+      expect(gone?.causeId).toBe(b.fence)
+      expect(claim?.causeId).toBeNull()
+    }
+  })
+
+  it('each type that a webhook starts is led to by the webhook, not by another type', async () => {
+    const [review, docs] = [make(), make()]
+    const entry = await received(world.store, { repo: review.repo })
+    const acts = [claiming(review.claimOf('a')), claiming(docs.claimOf('a'))]
+    await world.store.inbox.finish(decided(entry, ...acts))
+    expect(await told(({ type }) => type === 'run.claimed')).toEqual([
+      'webhook.received → run.claimed',
+      'webhook.received → run.claimed',
+    ])
+  })
+
+  it('a repeat, a postponement and a replay are told under the arrival or the wish', async () => {
+    const webhook = newWebhook()
+    const { entry } = await world.store.inbox.receive(webhook)
+    await world.store.inbox.receive(webhook)
+    await world.store.inbox.postpone(entry.id, world.store.now() + second, 'GitHub is away')
+    await world.store.inbox.finish(decided(entry))
+    await world.store.inbox.replay(entry.id, 'admin', null)
+    await world.store.inbox.finish(decided(entry))
+    await world.store.inbox.receive(webhook)
+    expect(await told()).toEqual([
+      'nothing → webhook.received',
+      'webhook.received → webhook.duplicate',
+      'webhook.received → webhook.postponed',
+      'webhook.received → webhook.ignored',
+      'nothing → operator.replay_requested',
+      'operator.replay_requested → webhook.ignored',
+      'webhook.received → webhook.duplicate',
+    ])
+  })
+
+  it('a closed pull request leads to the end of its runs, and that to what is shown', async () => {
+    const subject = make({ announcement: onlyStatus })
+    await subject.claim('a')
+    await hand.publish()
+    const entry = await received(world.store, { repo: subject.repo, repoId: null })
+    const act = { act: 'cancel', type: subject.type, repo: subject.repo, pr: 5 } as const
+    await world.store.inbox.finish({ ...decided(entry, act), looked: true })
+    await hand.publish()
+    expect(await told()).toEqual([
+      'nothing → run.claimed',
+      'run.claimed → delivery.sent',
+      'nothing → webhook.received',
+      'webhook.received → run.cancelled',
+      'webhook.received → webhook.processed',
+      'run.cancelled → delivery.sent',
+    ])
+  })
+
+  it('whoever takes a run names who left it, the sweeper whom it takes it from', async () => {
+    const subject = make({ attempts: 2, announcement: onlyStatus })
+    await subject.claim('a', { lease: null })
+    const first = await subject.lease()
+    await world.store.runs.release(holderOf(first!), null)
+    await subject.lease()
+    const sweep = async () => {
+      move(leaseMs + second)
+      for (const id of await world.store.runs.due(10)) await world.store.runs.sweep(id)
+    }
+    await sweep()
+    await subject.lease()
+    await sweep()
+    expect(await told()).toEqual([
+      'nothing → run.claimed',
+      'run.claimed → run.leased',
+      'run.leased → run.released',
+      'run.released → run.leased',
+      'run.leased → run.heartbeat_lost',
+      'run.heartbeat_lost → run.leased',
+      'run.leased → run.failed',
+    ])
+  })
+
+  it('a claim in place of a lost holder names that holder', async () => {
+    const subject = make()
+    const lost = await subject.claim('a')
+    move(leaseMs + second)
+    const { run } = await subject.claim('a')
+    const row = await newest('run.reclaimed')
+    expect(row).toMatchObject({ id: run?.fence, causeId: lost.run?.fence })
+  })
+
+  it('the end of a run leads to the next of its queue and to a rerun that was wanted', async () => {
+    const subject = make({ kind: 'job' })
+    const held = await subject.claim('a')
+    await subject.claim('b', { lease: null })
+    await world.store.runs.rerun(held.run!.id, 'admin', null)
+    await subject.complete(held)
+    expect(await told()).toEqual([
+      'nothing → run.claimed',
+      'nothing → run.claimed',
+      'nothing → operator.rerun_requested',
+      'run.claimed → run.succeeded',
+      'run.succeeded → run.dequeued',
+      'run.succeeded → run.claimed',
+    ])
+  })
+
+  it('what happens to a delivery names the row of the version that was to be shown', async () => {
+    const subject = make({ announcement: onlyStatus })
+    const held = await subject.claim('a')
+    const unsure = await hand.leaseNamed('status')
+    await hand.send(unsure, noAnswer)
+    await world.store.runs.complete(completion(held), null)
+    const { id } = await hand.named(held.run!.id, 'status')
+    await world.store.outbox.skip(id, 'not wanted', 'admin', null)
+    await world.store.outbox.retry(id, 'admin', null)
+    await hand.send(await hand.leaseNamed('status'))
+    expect(await told()).toEqual([
+      'nothing → run.claimed',
+      'run.claimed → delivery.in_doubt',
+      'run.claimed → run.succeeded',
+      'nothing → operator.delivery_skipped',
+      'nothing → operator.delivery_retried',
+      'operator.delivery_retried → delivery.sent',
+      'delivery.sent → delivery.coalesced',
+    ])
+  })
+
+  it('several deliveries that are retried together each name their own wish', async () => {
+    const subject = make()
+    await subject.claim('a')
+    const trouble = { code: 'forbidden', text: 'no' }
+    for (const leased of await hand.lease()) await hand.send(leased, { what: 'permanent', trouble })
+    await world.store.outbox.retryMany({}, 'admin', null)
+    await hand.publish()
+    const all = await rows()
+    for (const sent of all.filter(({ type }) => type === 'delivery.sent')) {
+      const wish = all.find(({ type, deliveryId }) => {
+        return type === 'operator.delivery_retried' && deliveryId === sent.deliveryId
+      })
+      const [first] = all.filter(({ causeId }) => causeId === wish?.id)
+      expect(first?.deliveryId).toBe(sent.deliveryId)
+      expect([wish?.id, first?.id]).toContain(sent.causeId)
+    }
+  })
+
+  it('a limit is led to by what was being sent, and leads to its delay', async () => {
+    const subject = make({ announcement: onlyStatus })
+    await subject.claim('a')
+    const trouble = { code: 'rate_limited', text: 'too many' }
+    const until = world.store.now() + minute
+    await hand.send(await hand.leaseNamed('status'), { what: 'rate_limited', until, trouble })
+    move(2 * minute)
+    await hand.publish()
+    const [claimed, blocked, ...later] = await told()
+    expect([claimed, blocked]).toEqual(['nothing → run.claimed', 'run.claimed → budget.blocked'])
+    expect(later.at(-1)).toBe('run.claimed → delivery.sent')
+  })
+
+  it('what a run published itself is led to by its holder, and its end closes it', async () => {
+    const subject = make({ announcement: onlyStatus })
+    const held = await subject.claim('a')
+    const { runId, leaseHash } = holderOf(held)
+    const rights = { channels: ['github-check'], contexts: ['lint'], labels: [] } as const
+    await world.store.outbox.publish(
+      {
+        ...{ runId, leaseHash, name: 'lint', channel: 'github-check', actor: 'holder' },
+        content: { name: 'lint', status: 'in_progress' },
+        rightsOf: () => ({ ...rights, approve: false, reserved: [] }),
+      },
+      null,
+    )
+    const made = await hand.named(runId, 'lint')
+    expect(made.causeId).toBe(held.run?.fence)
+    await world.store.runs.complete(completion(held, 'failed'), null)
+    expect((await hand.named(runId, 'lint')).causeId).toBe((await newest('run.failed')).id)
+  })
+
+  it('a token that is revoked leads to the end of its leases', async () => {
+    const wanted = { scope: 'worker', name: 'bot', userId: null, secret: 'x', actor: 'admin' }
+    const { token } = await world.store.tokens.create(wanted, null)
+    const subject = make()
+    await subject.claim('a', { lease: grant({ token: { id: token.id, until: null } }) })
+    await world.store.tokens.revoke(token.id, 'admin')
+    expect(await told()).toContain('operator.token_deleted → run.lease_revoked')
+  })
+
+  it('two names that are one repository: all that follows is led to by that', async () => {
+    const [one, other] = [make(), make()]
+    await world.store.repositories.learn(one.repo, 77, 'now', 'github')
+    await one.claim('a')
+    await world.store.runs.claim({ ...one.claimOf('b'), repo: other.repo }, null)
+    await world.store.repositories.learn(other.repo, 77, 'now', 'github')
+    const merged = await newest('repository.merged')
+    expect(await told((row) => row.id === merged.id)).toEqual([
+      'repository.renamed → repository.merged',
+    ])
+    const after = (await rows()).filter(({ id }) => id > merged.id)
+    expect(after.map(({ type }) => type)).toContain('run.superseded')
+    for (const row of after) expect(row.causeId).toBe(merged.id)
+  })
+
+  it('a restore leads to what it puts in doubt, and to what is found then', async () => {
+    await world.store.upkeep.recordMode('live')
+    const subject = make({ announcement: onlyStatus })
+    await subject.claim('a')
+    await world.store.outbox.noteRestore()
+    const restored = await newest('store.restored')
+    expect(await newest('delivery.in_doubt')).toMatchObject({ causeId: restored.id })
+    const leased = await hand.leaseNamed('status')
+    await hand.send(leased, sentEnd())
+    expect(await newest('delivery.sent')).toMatchObject({ causeId: restored.id })
+  })
+
+  it('an answer about the newest head names the decision that asked', async () => {
+    const subject = make()
+    const { run, decisionId } = await subject.claim('a')
+    const { headSha, baseSha, id: runId } = run!
+    const asked = { runId, fence: decisionId, headSha: headSha!, baseSha: baseSha! }
+    await world.store.runs.confirmHead({ ...asked, at: world.store.now(), actor: 'head-check' })
+    expect(await newest('run.head_verified')).toMatchObject({ causeId: decisionId })
+  })
+
+  it('claims that race leave no row with a cause of another', async () => {
+    const subject = make()
+    const claims = Array.from({ length: 8 }, (_, i) => subject.claim(i % 2 === 0 ? 'a' : 'b'))
+    await Promise.all(claims)
+    const superseded = (await rows()).filter(({ type }) => type === 'run.superseded')
+    for (const { causeId, data } of superseded) {
+      const cause = (await rows()).find(({ id }) => id === causeId)
+      expect(cause?.runId).toBe(data['by_run_id'])
+    }
+  })
+
+  it('a cause that is past its retention is named all the same', async () => {
+    const subject = make()
+    const held = await subject.claim('a')
+    move(91 * day)
+    const limits = { finishedDays: 30, supersededDays: 7, inboxDays: 7, auditDays: 90 }
+    await world.store.upkeep.purge(purgeLimits(limits), 'purge')
+    await world.store.runs.complete(completion(held), null)
+    const { items } = await world.store.audit.list({}, { limit: 10, cursor: null })
+    expect(items.map(({ type }) => type)).toEqual(['run.succeeded'])
+    expect(items[0]?.causeId).toBe(held.run?.fence)
+  })
+}
