@@ -14,37 +14,37 @@ interface Refusal {
 }
 
 /** Until a refusal is known: a node may stand still with the answer, and look again. */
-const knownWithinMs = 120_000
+const noticedWithinMs = 120_000
 
-interface Asked {
+interface FailedDelivery {
   readonly deliveryId: string
   readonly repositoryId: number
   /** Null for refusals that are for all of the repository. */
   readonly threads: readonly (number | null)[]
   /** For what was not there any more when all of it was asked for again. */
-  readonly ever: boolean
+  readonly includeRetired: boolean
 }
 
 export class Excuses {
   readonly #time: VirtualTime
   #refusals: Refusal[] = []
-  #older: readonly Refusal[] = []
+  #retired: readonly Refusal[] = []
   readonly #failedAt = new Map<string, number>()
-  readonly #left = new Set<string>()
-  readonly #hidden = new Map<string, number>()
-  readonly #meant = new Map<string, number>()
+  readonly #closedByOperator = new Set<string>()
+  readonly #visibleAt = new Map<string, number>()
+  readonly #claimedRepositories = new Map<string, number>()
 
   constructor(time: VirtualTime) {
     this.#time = time
   }
 
   /** From now on GitHub refuses writes there. */
-  refuses(repositoryId: number, thread: number | null): void {
+  refusalBegan(repositoryId: number, thread: number | null): void {
     this.#refusals.push({ repositoryId, thread, from: this.#time.trueMs(), until: null })
   }
 
   /** And now no longer. */
-  allows(repositoryId: number, thread: number | null): void {
+  refusalEnded(repositoryId: number, thread: number | null): void {
     for (const one of this.#refusals) {
       const isThis = one.repositoryId === repositoryId && one.thread === thread
       if (isThis) one.until ??= this.#time.trueMs()
@@ -52,51 +52,53 @@ export class Excuses {
   }
 
   /** It was given up just now. */
-  failed(deliveryId: string): void {
+  deliveryFailed(deliveryId: string): void {
     this.#failedAt.set(deliveryId, this.#time.trueMs())
   }
 
   /** Whether it was given up while, or right after, GitHub refused writes there. */
-  isRefused({ deliveryId, repositoryId, threads, ever }: Asked): boolean {
+  failedByRefusal({ deliveryId, repositoryId, threads, includeRetired }: FailedDelivery): boolean {
     const at = this.#failedAt.get(deliveryId) ?? -Infinity
-    return [...this.#refusals, ...(ever ? this.#older : [])].some(({ from, until, ...one }) => {
-      const isThere = one.repositoryId === repositoryId && threads.includes(one.thread)
-      return isThere && at >= from && at <= (until ?? at) + knownWithinMs
-    })
+    return [...this.#refusals, ...(includeRetired ? this.#retired : [])].some(
+      ({ from, until, ...one }) => {
+        const isThere = one.repositoryId === repositoryId && threads.includes(one.thread)
+        return isThere && at >= from && at <= (until ?? at) + noticedWithinMs
+      },
+    )
   }
 
   /** Everything that was refused was asked for once more when nothing refused it any longer. */
-  forgetRefusals(): void {
-    this.#older = this.#refusals
+  retireRefusals(): void {
+    this.#retired = this.#refusals
     this.#refusals = []
   }
 
   /** People told of a commit that can be seen from `visibleAt` on. */
-  hides(sha: string, visibleAt: number): void {
-    this.#hidden.set(sha, visibleAt)
+  commitHidden(sha: string, visibleAt: number): void {
+    this.#visibleAt.set(sha, visibleAt)
   }
 
   /** Until when it could not be seen; null when it always could. */
-  hiddenUntil(sha: string): number | null {
-    return this.#hidden.get(sha) ?? null
+  commitVisibleAt(sha: string): number | null {
+    return this.#visibleAt.get(sha) ?? null
   }
 
   /** An operator has skipped this delivery, or said that it has arrived. */
-  leave(deliveryId: string): void {
-    this.#left.add(deliveryId)
+  closedByOperator(deliveryId: string): void {
+    this.#closedByOperator.add(deliveryId)
   }
 
-  isLeft(deliveryId: string): boolean {
-    return this.#left.has(deliveryId)
+  wasClosedByOperator(deliveryId: string): boolean {
+    return this.#closedByOperator.has(deliveryId)
   }
 
   /** A program that knows names alone has claimed this run, in the repository of that name then. */
-  claimedByName(runId: string, repositoryId: number): void {
-    if (!this.#meant.has(runId)) this.#meant.set(runId, repositoryId)
+  runClaimedByName(runId: string, repositoryId: number): void {
+    if (!this.#claimedRepositories.has(runId)) this.#claimedRepositories.set(runId, repositoryId)
   }
 
   /** Which repository was meant; null for what was not claimed by name alone. */
-  meantBy(runId: string): number | null {
-    return this.#meant.get(runId) ?? null
+  claimedRepository(runId: string): number | null {
+    return this.#claimedRepositories.get(runId) ?? null
   }
 }

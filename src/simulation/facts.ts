@@ -3,7 +3,7 @@
  * received. Never what the product thinks of itself.
  */
 import type { SharedMemory } from '../open-store.ts'
-import { placeOf, type PurgedTable } from './purged-rows.ts'
+import { purgedTableName, type PurgedTable } from './purged-rows.ts'
 
 type Text = string | null
 type Count = number | null
@@ -114,24 +114,24 @@ export interface Facts {
 }
 
 export async function readFacts(memory: SharedMemory): Promise<Facts> {
-  const all = async <T>(table: string): Promise<T[]> =>
+  const readTable = async <T>(table: string): Promise<T[]> =>
     (await memory.select(`SELECT * FROM ${table} ORDER BY 1`)) as unknown as T[]
   const withPurged = async <T>(table: PurgedTable): Promise<T[]> => [
-    ...(await all<T>(table)).map((row) => ({ ...row, purged: false })),
-    ...(await all<T>(placeOf(table))).map((row) => ({ ...row, purged: true })),
+    ...(await readTable<T>(table)).map((row) => ({ ...row, purged: false })),
+    ...(await readTable<T>(purgedTableName(table))).map((row) => ({ ...row, purged: true })),
   ]
   const audit = await readAudit(memory, 0)
-  const names = await all<{ name: string; repository_id: string }>('repository_name')
-  const repositories = await all<RepositoryRow>('repository')
+  const names = await readTable<{ name: string; repository_id: string }>('repository_name')
+  const repositories = await readTable<RepositoryRow>('repository')
   const deliveries = await withPurged<DeliveryFact>('delivery')
   return {
     runs: await withPurged('run'),
     deliveries: deliveries.map((one) => {
-      return { ...one, repository_id: standingFor(one.repository_id, repositories) }
+      return { ...one, repository_id: mergedRepositoryId(one.repository_id, repositories) }
     }),
     attempts: await withPurged('delivery_attempt'),
-    inbox: await all('inbox'),
-    subjects: await all('subject'),
+    inbox: await readTable('inbox'),
+    subjects: await readTable('subject'),
     audit,
     names: new Map(names.map(({ name, repository_id: id }) => [name, id])),
     repositories: new Map(
@@ -149,9 +149,9 @@ interface RepositoryRow {
 }
 
 /** What was purged before its repository turned out to be another one is that one's. */
-function standingFor(id: string, repositories: readonly RepositoryRow[]): string {
+function mergedRepositoryId(id: string, repositories: readonly RepositoryRow[]): string {
   const into = repositories.find((one) => one.id === id)?.merged_into ?? null
-  return into === null ? id : standingFor(into, repositories)
+  return into === null ? id : mergedRepositoryId(into, repositories)
 }
 
 export async function readAudit(memory: SharedMemory, after: number): Promise<AuditFact[]> {

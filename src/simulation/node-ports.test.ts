@@ -20,7 +20,7 @@ beforeEach(() => {
       return Promise.resolve(new Response('{}'))
     },
     onStep: (step) => strike(step),
-    onSent: () => undefined,
+    onRequest: () => undefined,
     latencyMs: 0,
   })
 })
@@ -57,11 +57,11 @@ describe('a node that dies', () => {
     const outcomes = new Set<number>()
     for (let seed = 0; seed < 20; seed += 1) {
       let committed = 0
-      const options = { time, random: new SeededRandom(seed), fetch, onSent: () => undefined }
+      const options = { time, random: new SeededRandom(seed), fetch, onRequest: () => undefined }
       const onStep = (): void => mortal.crash()
       const mortal: NodePorts = new NodePorts({ ...options, onStep, latencyMs: 0 })
       void mortal.carry('write', () => Promise.resolve((committed += 1)))
-      await time.settle()
+      await time.drain()
       outcomes.add(committed)
     }
     expect([...outcomes].sort()).toEqual([0, 1])

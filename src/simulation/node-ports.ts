@@ -23,7 +23,7 @@ export interface PortsOptions {
   readonly fetch: typeof globalThis.fetch
   /** May crash or pause this very node. */
   readonly onStep: (step: Step, about: string) => void
-  readonly onSent: (sent: SentRequest) => void
+  readonly onRequest: (sent: SentRequest) => void
   /** The longest way to GitHub, and as long again back. */
   readonly latencyMs: number
 }
@@ -34,7 +34,7 @@ export interface SentRequest {
   /** When it was decided on; with a stopped process it may have left much later. */
   readonly decidedAt: number
   /** The answer, once this generation has got to see it. */
-  heard: { readonly at: number; readonly response: Response } | null
+  answer: { readonly at: number; readonly response: Response } | null
 }
 
 const crashDelayMsMax = 90_000
@@ -83,13 +83,13 @@ export class NodePorts {
     this.#state = 'up'
     const held = this.#held
     this.#held = []
-    for (const task of held) this.#pass(task)
+    for (const task of held) this.#whenUp(task)
   }
 
   /** What background loops of one kind wait by. */
   schedulerFor(loop: keyof Pace): Scheduler {
     return {
-      soon: (task) => this.#options.time.soon(() => this.#pass(task)),
+      soon: (task) => this.#options.time.soon(() => this.#whenUp(task)),
       after: (ms, task) => this.#after(ms, task),
       afterInBackground: (ms, task) => this.#after(Math.max(ms, this.pace[loop]), task),
     }
@@ -100,7 +100,7 @@ export class NodePorts {
   #after(ms: number, task: () => void): Cancel {
     let cancelled = false
     const cancel = this.#options.time.after(ms, () =>
-      this.#pass(() => {
+      this.#whenUp(() => {
         // One that was held may have been cancelled meanwhile.
         if (!cancelled) task()
       }),
@@ -112,17 +112,17 @@ export class NodePorts {
   }
 
   /** The store's line. */
-  carry<T>(what: 'read' | 'write', go: () => Promise<T>): Promise<T> {
+  carry<T>(what: 'read' | 'write', proceed: () => Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
-      if (what === 'read') return this.#pass(() => void this.#settle(go(), resolve, reject))
+      if (what === 'read') return this.#whenUp(() => void this.#forward(proceed(), resolve, reject))
       this.#options.onStep('commit', '')
       if (this.#state === 'dead') {
-        if (this.#options.random.chance(50)) go().catch(() => undefined)
+        if (this.#options.random.chance(50)) proceed().catch(() => undefined)
         return
       }
-      this.#pass(() => {
-        const done = go().finally(() => this.#options.onStep('committed', ''))
-        void this.#settle(done, resolve, reject)
+      this.#whenUp(() => {
+        const done = proceed().finally(() => this.#options.onStep('committed', ''))
+        void this.#forward(done, resolve, reject)
       })
     })
   }
@@ -130,7 +130,7 @@ export class NodePorts {
   /** Resolves unless the node is hit there; after a pause, when that is over. */
   reach(step: Step, about: string): Promise<void> {
     this.#options.onStep(step, about)
-    return new Promise((resolve) => this.#pass(resolve))
+    return new Promise((resolve) => this.#whenUp(resolve))
   }
 
   readonly fetch: typeof globalThis.fetch = (input, init) =>
@@ -139,55 +139,55 @@ export class NodePorts {
       const decidedAt = time.trueMs()
       const about = `${init?.method ?? 'GET'} ${pathOf(input)}`
       onStep('send', about)
-      const go = (): void => {
-        const sent = this.#send(init, decidedAt)
-        const answer = this.#travel().then(() => this.#options.fetch(input, init))
+      const proceed = (): void => {
+        const sent = this.#recordRequest(init, decidedAt)
+        const answer = this.#delayByLatency().then(() => this.#options.fetch(input, init))
         const heard = answer.then(async (response) => {
-          await this.#travel()
+          await this.#delayByLatency()
           onStep('answer', about)
           return response
         })
-        void this.#settle(
+        void this.#forward(
           heard,
           (response) => {
-            if (sent !== null) sent.heard = { at: time.trueMs(), response }
+            if (sent !== null) sent.answer = { at: time.trueMs(), response }
             resolve(response)
           },
           reject,
         )
       }
-      if (this.#state !== 'dead') return this.#pass(go)
+      if (this.#state !== 'dead') return this.#whenUp(proceed)
       // It had just left, or was about to.
-      if (random.chance(50)) time.after(random.below(crashDelayMsMax), go)
+      if (random.chance(50)) time.after(random.below(crashDelayMsMax), proceed)
     })
 
-  #travel(): Promise<void> {
+  #delayByLatency(): Promise<void> {
     const { random, time, latencyMs } = this.#options
     return latencyMs === 0 ? Promise.resolve() : delay(time, random.below(latencyMs))
   }
 
-  #send(init: RequestInit | undefined, decidedAt: number): SentRequest | null {
+  #recordRequest(init: RequestInit | undefined, decidedAt: number): SentRequest | null {
     const requestId = new Headers(init?.headers).get('x-request-id')
     if (requestId === null) return null
-    const sent: SentRequest = { requestId, decidedAt, heard: null }
-    this.#options.onSent(sent)
+    const sent: SentRequest = { requestId, decidedAt, answer: null }
+    this.#options.onRequest(sent)
     return sent
   }
 
-  async #settle<T>(
+  async #forward<T>(
     promise: Promise<T>,
     resolve: (value: T) => void,
     reject: (error: unknown) => void,
   ): Promise<void> {
     try {
       const value = await promise
-      this.#pass(() => resolve(value))
+      this.#whenUp(() => resolve(value))
     } catch (error) {
-      this.#pass(() => reject(error))
+      this.#whenUp(() => reject(error))
     }
   }
 
-  #pass(task: () => void): void {
+  #whenUp(task: () => void): void {
     if (this.#state === 'up') task()
     else if (this.#state === 'paused') this.#held.push(task)
   }

@@ -39,7 +39,7 @@ export interface NodeOptions extends Omit<PortsOptions, 'onStep'> {
   readonly types: Settings['runs']
   readonly credentials: Parameters<typeof createGitHub>[0]['credentials']
   /** It alone has the database, as on SQLite: what its predecessor held is nobody's. */
-  readonly alone: boolean
+  readonly isAlone: boolean
   readonly mutation: Mutation
   readonly onStep: (node: SimulatedNode, ...step: Parameters<PortsOptions['onStep']>) => void
 }
@@ -57,9 +57,9 @@ export class SimulatedNode {
   #running: RunningNode | null = null
   #generation = 0
   /** Whoever looks after it keeps it from starting. */
-  isHeld = false
+  mayNotStart = false
   /** When it died or was stopped: what it had just heard may have come to nothing. */
-  readonly troubles: number[] = []
+  readonly interruptedAt: number[] = []
 
   constructor(options: NodeOptions) {
     this.name = options.name
@@ -80,9 +80,9 @@ export class SimulatedNode {
   }
 
   start(): void {
-    if (this.state !== 'dead' || this.isHeld) return
+    if (this.state !== 'dead' || this.mayNotStart) return
     this.#generation += 1
-    this.#options.story.tell(this.name, `starts, generation ${this.#generation}`)
+    this.#options.story.add(this.name, `starts, generation ${this.#generation}`)
     const { onStep, mutation } = this.#options
     const connection = mutation.fetch?.(this.#options.fetch) ?? this.#options.fetch
     const ports = new NodePorts({
@@ -98,21 +98,21 @@ export class SimulatedNode {
 
   crash(why: string): void {
     if (this.state === 'dead') return
-    this.#options.story.tell(this.name, `dies ${why}`)
-    this.troubles.push(this.#options.time.trueMs())
+    this.#options.story.add(this.name, `dies ${why}`)
+    this.interruptedAt.push(this.#options.time.trueMs())
     this.#ports?.crash()
     this.#running = null
   }
 
   pause(ms: number, why: string): void {
     if (this.state !== 'up') return
-    this.#options.story.tell(this.name, `stands still for ${ms} ms ${why}`)
+    this.#options.story.add(this.name, `stands still for ${ms} ms ${why}`)
     const ports = this.#ports
-    this.troubles.push(this.#options.time.trueMs())
+    this.interruptedAt.push(this.#options.time.trueMs())
     ports?.pause()
     this.#options.time.after(ms, () => {
       if (this.#ports !== ports || ports?.state !== 'paused') return
-      this.#options.story.tell(this.name, 'goes on')
+      this.#options.story.add(this.name, 'goes on')
       ports.resume()
     })
   }
@@ -132,21 +132,21 @@ export class SimulatedNode {
     const tamper: Tamper = async (statement) => {
       await memory.select(statement)
     }
-    const store = stoppedAtAttempts(mutation.store?.(opened, tamper) ?? opened, ports)
+    const store = withAttemptSteps(mutation.store?.(opened, tamper) ?? opened, ports)
     await store.upkeep.recordMode('live')
-    const node = this.#assemble(store, ports)
+    const node = this.#openNode(store, ports)
     await node.prepare()
     await node.start()
     this.#running = { store, runs: node.runs, intake: node.intake.intake }
   }
 
-  #assemble(store: Store, ports: NodePorts): HoldfastNode {
-    const { time: clock, random, story, types, credentials, alone } = this.#options
+  #openNode(store: Store, ports: NodePorts): HoldfastNode {
+    const { time: clock, random, story, types, credentials, isAlone } = this.#options
     const { scheduler, fetch: connection } = ports
-    const log = story.logOf(this.name)
-    const seams = { clock, random, scheduler, log }
+    const log = story.createLog(this.name)
+    const environment = { clock, random, scheduler, log }
     const connected = createGitHub({
-      ...seams,
+      ...environment,
       apiUrl: 'https://api.github.test',
       publicUrl: null,
       events: [],
@@ -159,8 +159,8 @@ export class SimulatedNode {
     const githubAppId = 'appId' in credentials ? credentials.appId : null
     const policies = { runs: types, locale: 'en', githubAppId }
     return openNode({
-      ...seams,
-      ...{ store, types, leaseMs, limits, retention, metrics: noMetrics, isAlone: alone },
+      ...environment,
+      ...{ store, types, leaseMs, limits, retention, metrics: noMetrics, isAlone },
       schedulerFor: (loop) => ports.schedulerFor(paceOf[loop] ?? 'loopsMs'),
       policyOf: (type, kind) => runPolicy(policies, type, kind),
       webhookSecrets: [webhookSecret],
@@ -177,7 +177,7 @@ const paceOf: Partial<Record<LoopName, keyof Pace>> = { publisher: 'publisherMs'
  * A node can also be hit when its attempt is stored and its request has not left yet, and when it
  * knows what came of it and has not stored that yet.
  */
-function stoppedAtAttempts(store: Store, ports: NodePorts): Store {
+function withAttemptSteps(store: Store, ports: NodePorts): Store {
   const { outbox } = store
   const reach = async (step: Step, action: string, deliveryId: string): Promise<void> => {
     const delivery = await outbox.delivery(deliveryId)
@@ -192,11 +192,11 @@ function stoppedAtAttempts(store: Store, ports: NodePorts): Store {
     await reach('heard', report.attempt.action, hold.deliveryId)
     return await outbox.endAttempt(hold, report)
   }
-  return replaced(store, { outbox: replaced(outbox, { beginAttempt, endAttempt }) })
+  return replaceParts(store, { outbox: replaceParts(outbox, { beginAttempt, endAttempt }) })
 }
 
 /** The same object with some parts replaced; its own methods keep their `this`. */
-export function replaced<T extends object>(whole: T, changed: Partial<T>): T {
+export function replaceParts<T extends object>(whole: T, changed: Partial<T>): T {
   return new Proxy(whole, {
     get: (target, name) => {
       const part: unknown = Reflect.get(changed, name) ?? Reflect.get(target, name)

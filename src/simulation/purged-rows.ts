@@ -10,16 +10,16 @@ export type PurgedTable = (typeof tables)[number]
 /** From now on; what was kept before is forgotten. */
 export async function keepPurgedRows(memory: SharedMemory): Promise<void> {
   for (const table of tables) {
-    await memory.select(`CREATE TEMP TABLE IF NOT EXISTS ${placeOf(table)} AS
+    await memory.select(`CREATE TEMP TABLE IF NOT EXISTS ${purgedTableName(table)} AS
       SELECT * FROM ${table} WHERE false`)
     await memory.select(`CREATE TEMP TRIGGER IF NOT EXISTS keep_${table}
       AFTER DELETE ON main.${table} BEGIN
-      INSERT INTO ${placeOf(table)} VALUES (${await columnsOf(memory, table)}); END`)
-    await memory.select(`DELETE FROM ${placeOf(table)}`)
+      INSERT INTO ${purgedTableName(table)} VALUES (${await columnsOf(memory, table)}); END`)
+    await memory.select(`DELETE FROM ${purgedTableName(table)}`)
   }
 }
 
-export const placeOf = (table: PurgedTable): string => `purged_${table}`
+export const purgedTableName = (table: PurgedTable): string => `purged_${table}`
 
 async function columnsOf(memory: SharedMemory, table: PurgedTable): Promise<string> {
   const columns = await memory.select(`SELECT name FROM pragma_table_info('${table}')`)

@@ -28,7 +28,7 @@ export class Restores {
   }
 
   /** `meanwhile` is what goes on at GitHub while nobody is there. */
-  async act(index: number, meanwhile: () => void): Promise<void> {
+  async onAct(index: number, meanwhile: () => void): Promise<void> {
     if (index === this.#plan?.copyAt) await this.#makeCopy()
     if (index === this.#plan?.restoreAt) await this.#restore(meanwhile)
   }
@@ -36,16 +36,16 @@ export class Restores {
   async #makeCopy(): Promise<void> {
     const { memory, time, story } = this.#world
     this.#copy = { rows: await memory.copy(), madeAt: time.trueMs() }
-    story.tell('operator', 'copies the database')
+    story.add('operator', 'copies the database')
   }
 
   async #restore(meanwhile: () => void): Promise<void> {
     const copy = this.#copy
     if (copy === null) return
     const { nodes, time, story, memory } = this.#world
-    this.#world.inject('restore')
+    this.#world.countFault('restore')
     for (const node of nodes) {
-      node.isHeld = true
+      node.mayNotStart = true
       node.crash('because its database is lost')
     }
     for (let left = this.#random.below(3); left > 0; left -= 1) {
@@ -53,31 +53,31 @@ export class Restores {
       meanwhile()
     }
     await time.pass(this.#random.between(stopMs.least, stopMs.most))
-    story.tell('operator', 'restores the database')
-    await this.#whileTimePasses(memory.putBack(copy.rows))
-    const doubted = new Set((copy.rows.get('delivery') ?? []).map(({ id }) => id))
-    this.#world.forgotten = { from: copy.madeAt, until: time.trueMs(), doubted }
+    story.add('operator', 'restores the database')
+    await this.#letTimePassFor(memory.putBack(copy.rows))
+    const restoredDeliveryIds = new Set((copy.rows.get('delivery') ?? []).map(({ id }) => id))
+    this.#world.forgotten = { from: copy.madeAt, until: time.trueMs(), restoredDeliveryIds }
     await this.#world.onRestored()
-    await this.#tellIt()
+    await this.#markAsRestored()
     for (const node of nodes) {
-      node.isHeld = false
+      node.mayNotStart = false
       node.start()
     }
   }
 
   /** By the mark that a backup carries, or by hand. */
-  async #tellIt(): Promise<void> {
+  async #markAsRestored(): Promise<void> {
     const { memory, time } = this.#world
     if (this.#random.chance(50)) {
       await memory.select(`INSERT INTO store_state (key, value) VALUES ('is_backup', '1')`)
       return
     }
-    const line = { carry: <T>(_what: string, go: () => Promise<T>): Promise<T> => go() }
-    const store = memory.open(line, { clock: time, scheduler: time, random: this.#random })
-    await this.#whileTimePasses(store.outbox.noteRestore())
+    const connection = { carry: <T>(_what: string, go: () => Promise<T>): Promise<T> => go() }
+    const store = memory.open(connection, { clock: time, scheduler: time, random: this.#random })
+    await this.#letTimePassFor(store.outbox.noteRestore())
   }
 
-  async #whileTimePasses(work: Promise<unknown>): Promise<void> {
+  async #letTimePassFor(work: Promise<unknown>): Promise<void> {
     await this.#world.time.pass(10)
     await work
   }

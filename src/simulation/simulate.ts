@@ -40,7 +40,7 @@ export interface BrokenSeed {
 
 export async function simulate(options: SimulateOptions): Promise<Simulated> {
   const { clock, mutation = {}, onSeed, keepGoing = false } = options
-  const lab = openLab()
+  const runner = openSeedRunner()
   const began = clock.monotonicMs()
   const faults = new Map<string, number>()
   const situations = new Map(noSituations)
@@ -48,29 +48,29 @@ export async function simulate(options: SimulateOptions): Promise<Simulated> {
   const broken: BrokenSeed[] = []
   let seeds = 0
   for (const seed of options.seeds) {
-    const result = await lab.run(seed, mutation)
+    const result = await runner.run(seed, mutation)
     seeds += 1
-    addUp(faults, result.injected)
-    addUp(situations, result.situations)
-    addUp(checks, result.findings.checks)
+    addCounts(faults, result.faultCounts)
+    addCounts(situations, result.situations)
+    addCounts(checks, result.findings.checks)
     const { violations } = result.findings
     if (violations.length > 0) broken.push({ seed, violations, story: result.story })
     onSeed?.(result, seeds)
     if (violations.length > 0 && !keepGoing) break
   }
-  await lab.close()
+  await runner.close()
   const seconds = Math.max(0.001, (clock.monotonicMs() - began) / 1000)
   const rules = new Map(Object.entries(ruleNames) as [Rule, string][])
   return { seeds, seedsPerSecond: seeds / seconds, faults, situations, checks, broken, rules }
 }
 
-export interface Lab {
+export interface SeedRunner {
   run(seed: number, mutation: Mutation): Promise<SeedResult>
   close(): Promise<void>
 }
 
 /** The database outlives a seed, its time does not: whatever it asks the clock, it asks through. */
-export function openLab(): Lab {
+export function openSeedRunner(): SeedRunner {
   let time = new VirtualTime(startOfTime)
   const clock: Clock = { wallMs: () => time.wallMs(), monotonicMs: () => time.monotonicMs() }
   const scheduler: Scheduler = {
@@ -94,6 +94,6 @@ export function openLab(): Lab {
   }
 }
 
-function addUp<K>(all: Map<K, number>, more: ReadonlyMap<K, number>): void {
+function addCounts<K>(all: Map<K, number>, more: ReadonlyMap<K, number>): void {
   for (const [key, count] of more) all.set(key, (all.get(key) ?? 0) + count)
 }

@@ -18,7 +18,7 @@ const writes = {
 
 type Write = keyof typeof writes
 
-const others = [
+const otherSituations = [
   'events of one pull request in the same second',
   'commits at the head of two pull requests',
   'names that turned out to be one repository',
@@ -30,40 +30,40 @@ const others = [
   'backlogs of a worker',
 ] as const
 
-export type Situation = (typeof others)[number] | `faults at a ${Write}`
+export type Situation = (typeof otherSituations)[number] | `faults at a ${Write}`
 
 export type Situations = ReadonlyMap<Situation, number>
 
 export const noSituations: Situations = new Map<Situation, number>([
-  ...others.map((name) => [name, 0] as const),
+  ...otherSituations.map((name) => [name, 0] as const),
   ...(Object.keys(writes) as Write[]).map((write) => [`faults at a ${write}`, 0] as const),
 ])
 
-export function situationsOf(facts: Facts, world: World): Situations {
-  const { injected, clockJumps, forgotten } = world
+export function countSituations(facts: Facts, world: World): Situations {
+  const { faultCounts, clockJumps, forgotten } = world
   return new Map<Situation, number>([
     ...noSituations,
-    ['events of one pull request in the same second', equalTimes(facts)],
-    ['commits at the head of two pull requests', sharedHeads(world)],
-    ['names that turned out to be one repository', told(facts, 'repository.merged')],
-    ['worlds that act under several installations', installations(world) > 1 ? 1 : 0],
+    ['events of one pull request in the same second', countSameSecond(facts)],
+    ['commits at the head of two pull requests', countSharedHeads(world)],
+    ['names that turned out to be one repository', countAudit(facts, 'repository.merged')],
+    ['worlds that act under several installations', countInstallations(world) > 1 ? 1 : 0],
     ['restores of an older database', forgotten === null ? 0 : 1],
-    ['runs that were purged', told(facts, 'run.purged')],
+    ['runs that were purged', countAudit(facts, 'run.purged')],
     ['clocks that were set', clockJumps.length],
     [
       'stops that outlast a lease',
-      (injected.get('long stop') ?? 0) + (injected.get('outage') ?? 0),
+      (faultCounts.get('long stop') ?? 0) + (faultCounts.get('outage') ?? 0),
     ],
-    ['backlogs of a worker', injected.get('backlog') ?? 0],
-    ...faultsAtWrites(world),
+    ['backlogs of a worker', faultCounts.get('backlog') ?? 0],
+    ...countFaultsOnWrites(world),
   ])
 }
 
-const told = ({ audit }: Facts, wanted: string): number =>
+const countAudit = ({ audit }: Facts, wanted: string): number =>
   audit.filter(({ type }) => type === wanted).length
 
 /** GitHub tells times by the second. */
-function equalTimes({ inbox }: Facts): number {
+function countSameSecond({ inbox }: Facts): number {
   const moments = new Map<string, Set<unknown>>()
   for (const { lane, event_at: at, event_key: key } of inbox) {
     if (lane === null || at === null) continue
@@ -73,7 +73,7 @@ function equalTimes({ inbox }: Facts): number {
   return [...moments.values()].filter(({ size }) => size > 1).length
 }
 
-function sharedHeads({ pulls }: World): number {
+function countSharedHeads({ pulls }: World): number {
   const heads = pulls.flatMap((pull) => [...new Set(pull.heads)].map((sha) => ({ sha, pull })))
   const shared = heads.filter(({ sha, pull }) =>
     heads.some((other) => other.sha === sha && other.pull !== pull),
@@ -81,7 +81,7 @@ function sharedHeads({ pulls }: World): number {
   return new Set(shared.map(({ sha }) => sha)).size
 }
 
-function installations({ github }: World): number {
+function countInstallations({ github }: World): number {
   const ids = github.requests.flatMap(({ path, status }) => {
     const [, id] = /^\/app\/installations\/(\d+)\/access_tokens$/.exec(path) ?? []
     return id === undefined || status !== 201 ? [] : [id]
@@ -89,7 +89,7 @@ function installations({ github }: World): number {
   return new Set(ids).size
 }
 
-function faultsAtWrites({ github }: World): (readonly [Situation, number])[] {
+function countFaultsOnWrites({ github }: World): (readonly [Situation, number])[] {
   const struck = github.requests.filter(({ fault }) => fault !== null)
   return (Object.keys(writes) as Write[]).map((write) => {
     const count = struck.filter(({ method, path }) =>

@@ -14,7 +14,7 @@ export class Story {
     this.#time = time
   }
 
-  tell(who: string, what: string): void {
+  add(who: string, what: string): void {
     const at = (this.#time.monotonicMs() / 1000).toFixed(3)
     this.#lines.push(`${at.padStart(10)} s  ${who.padEnd(8)} ${what}`)
   }
@@ -28,7 +28,7 @@ export class Story {
   }
 
   /** A node's log, as far as somebody who looks for the cause wants to see it. */
-  logOf(who: string): Log {
+  createLog(who: string): Log {
     const say = (given: unknown, text?: string): void => {
       const { err, delivery_id: id } = (typeof given === 'object' ? (given ?? {}) : {}) as {
         readonly err?: unknown
@@ -36,7 +36,7 @@ export class Story {
       }
       const told = text ?? String(given)
       const cause = err instanceof Error ? ` (${err.message})` : ''
-      this.tell(who, `${told}${id === undefined ? '' : ` ${id}`}${cause}`)
+      this.add(who, `${told}${id === undefined ? '' : ` ${id}`}${cause}`)
     }
     return { debug: () => undefined, info: () => undefined, warn: say, error: say }
   }

@@ -18,7 +18,7 @@ interface Timer {
 }
 
 /** Promises hand on to each other within a turn; one more is for what waits for the next. */
-const turnsToSettle = 2
+const turnsToDrain = 2
 
 export class VirtualTime implements Clock, Scheduler {
   #nowMs: number
@@ -66,7 +66,7 @@ export class VirtualTime implements Clock, Scheduler {
   /** Lets `ms` pass, with all that happens in it. */
   async pass(ms: number): Promise<void> {
     const until = this.#nowMs + ms
-    await this.settle()
+    await this.drain()
     while (await this.#step(until));
     this.#nowMs = until
   }
@@ -74,7 +74,7 @@ export class VirtualTime implements Clock, Scheduler {
   /** Lets time pass until `done`; false when that takes longer than `msMax`. */
   async passUntil(done: () => boolean, msMax: number): Promise<boolean> {
     const until = this.#nowMs + msMax
-    await this.settle()
+    await this.drain()
     while (!done()) {
       if (await this.#step(until)) continue
       this.#nowMs = until
@@ -84,8 +84,8 @@ export class VirtualTime implements Clock, Scheduler {
   }
 
   /** Lets everything go on that needs no time. */
-  async settle(): Promise<void> {
-    for (let turn = 0; turn < turnsToSettle; turn++) {
+  async drain(): Promise<void> {
+    for (let turn = 0; turn < turnsToDrain; turn++) {
       await new Promise<void>((resolve) => systemScheduler.soon(resolve))
     }
   }
@@ -98,7 +98,7 @@ export class VirtualTime implements Clock, Scheduler {
     if (next.task === null) return true
     this.#nowMs = Math.max(this.#nowMs, next.at)
     next.task()
-    await this.settle()
+    await this.drain()
     return true
   }
 

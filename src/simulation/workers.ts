@@ -12,9 +12,9 @@ import type { RunningNode } from './node.ts'
 import type { SeededRandom } from './seeded-random.ts'
 import type { StepListener, World } from './world.ts'
 
-const answerMs = 15_000
+const answerWaitMs = 15_000
 /** Comments, reviews, statuses, check runs. */
-const shownThere = /^GET .*\/(comments|reviews|statuses|check-runs)(\/\d+)?$/
+const publisherReads = /^GET .*\/(comments|reviews|statuses|check-runs)(\/\d+)?$/
 
 /** What a worker was told: the rules hold the store to it. */
 export interface AnsweredCompletion {
@@ -37,7 +37,7 @@ export interface AnsweredPublication {
   readonly at: number
 }
 
-interface Held {
+interface HeldRun {
   readonly runId: string
   readonly leaseHash: string
   readonly actor: string
@@ -69,50 +69,50 @@ export class Workers {
       const pauseMs = this.#world.isQuiet ? 60_000 : 2000
       await delay(time, 500 + this.#random.below(pauseMs))
       const actor = `${name}/${(this.#leases += 1)}`
-      const leased = await this.#ask(({ runs }) => runs.lease({ worker: name }, actor))
+      const leased = await this.#call(({ runs }) => runs.lease({ worker: name }, actor))
       if (leased === null || !('value' in leased) || leased.value === null) continue
       const { run, lease } = leased.value
       const held = { runId: run.id, leaseHash: hashLeaseToken(lease.token), actor }
-      await this.#hold(held)
+      await this.#workOn(held)
     }
   }
 
-  async #hold(held: Held): Promise<void> {
+  async #workOn(held: HeldRun): Promise<void> {
     const { time, isQuiet, story } = this.#world
     const random = this.#random
     const roll = isQuiet ? 99 : random.below(100)
     if (roll < 8) {
-      this.#world.inject('worker lost')
-      story.tell(held.actor, `is never heard of again with ${held.runId}`)
+      this.#world.countFault('worker lost')
+      story.add(held.actor, `is never heard of again with ${held.runId}`)
       return
     }
     if (roll < 13) {
-      await this.#ask(({ runs }) => runs.release(held.runId, held.leaseHash, held.actor))
+      await this.#call(({ runs }) => runs.release(held.runId, held.leaseHash, held.actor))
       return
     }
     const isLate = roll < 24
     const isStubborn = roll < 30
     if (isLate) {
-      this.#world.inject('worker late')
+      this.#world.countFault('worker late')
       // When its lease is just over, or well after that.
       await delay(time, random.pick([28_000, 35_000]) + random.below(random.pick([12_000, 60_000])))
     }
     // Some speak first, some when they are done, most leave it to us.
-    const speaks = random.pick(['first', 'last', 'never'])
-    if (speaks === 'first') await this.#publishAll(held)
+    const publishes = random.pick(['first', 'last', 'never'])
+    if (publishes === 'first') await this.#publishAll(held)
     for (let left = random.below(random.pick([3, 5, 8, 12])); left > 0; left -= 1) {
-      await this.#aWhile(5000)
-      const told = await this.#say(held)
-      if (told !== null && 'refused' in told && !isStubborn) return
+      await this.#waitUpTo(5000)
+      const answer = await this.#report(held)
+      if (answer !== null && 'refused' in answer && !isStubborn) return
     }
-    if (speaks === 'last') await this.#publishAll(held)
-    await this.#aWhile(6000)
+    if (publishes === 'last') await this.#publishAll(held)
+    await this.#waitUpTo(6000)
     await this.#complete(held)
     if (random.chance(10)) await this.#complete(held)
   }
 
   /** Some go on in the very moment in which a node asks GitHub what is shown there. */
-  async #aWhile(msMax: number): Promise<void> {
+  async #waitUpTo(msMax: number): Promise<void> {
     const { time, onStep } = this.#world
     const waitMs = this.#random.below(msMax)
     if (!this.#random.chance(40)) {
@@ -127,31 +127,31 @@ export class Workers {
       }
       const stopWaiting = time.after(waitMs, goOn)
       const listen: StepListener = (_node, step, about) => {
-        if (step === 'send' && shownThere.test(about)) goOn()
+        if (step === 'send' && publisherReads.test(about)) goOn()
       }
       onStep.add(listen)
     })
   }
 
-  #say(held: Held): Promise<Answer<unknown>> {
+  #report(held: HeldRun): Promise<Answer<unknown>> {
     const { runId, leaseHash, actor } = held
     if (this.#random.chance(35)) {
-      return this.#ask(({ runs }) => runs.heartbeat({ runId, leaseHash }, actor))
+      return this.#call(({ runs }) => runs.heartbeat({ runId, leaseHash }, actor))
     }
     const text = this.#text('at work')
-    return this.#ask(({ store }) =>
+    return this.#call(({ store }) =>
       store.runs.reportStatus({ runId, leaseHash, actor, text }, null),
     )
   }
 
   /** One thing, two, or now and then so many that they take minutes to leave. */
-  async #publishAll(held: Held): Promise<void> {
+  async #publishAll(held: HeldRun): Promise<void> {
     const count = this.#random.chance(3) ? 25 : this.#random.between(1, 2)
-    if (count > 2) this.#world.inject('backlog')
+    if (count > 2) this.#world.countFault('backlog')
     for (let at = 0; at < count; at += 1) await this.#publish(held, `output-${at}`)
   }
 
-  async #publish({ runId, leaseHash, actor }: Held, name: string): Promise<void> {
+  async #publish({ runId, leaseHash, actor }: HeldRun, name: string): Promise<void> {
     const text = this.#text('own output')
     const [channel, content] = this.#output(text)
     const request = {
@@ -163,8 +163,8 @@ export class Workers {
       content,
       rightsOf: () => allRights,
     }
-    const told = await this.#ask(({ store }) => store.outbox.publish(request, null))
-    if (told === null || !('value' in told) || told.value.already) return
+    const answer = await this.#call(({ store }) => store.outbox.publish(request, null))
+    if (answer === null || !('value' in answer) || answer.value.already) return
     this.publications.push({ runId, name, channel, text, at: this.#world.time.trueMs() })
   }
 
@@ -183,14 +183,14 @@ export class Workers {
       ['github-status', status],
       ['github-status', { ...status, state: 'success' }],
       ['github-label', { label: text, present: true }],
-      ['github-label', { label: this.#oldLabel() ?? text, present: false }],
+      ['github-label', { label: this.#labelSetBefore() ?? text, present: false }],
       ['github-review', review],
       ['github-review', review],
       ['github-review', review],
     ])
   }
 
-  async #complete({ runId, leaseHash, actor }: Held): Promise<void> {
+  async #complete({ runId, leaseHash, actor }: HeldRun): Promise<void> {
     const outcome = this.#random.pick(['succeeded', 'succeeded', 'succeeded', 'failed', 'skipped'])
     const verdict = this.#random.pick(['success', 'success', 'failure', 'neutral'])
     const summary = this.#text('summary')
@@ -200,14 +200,14 @@ export class Workers {
       ...(outcome === 'succeeded' && { verdict }),
       ...(outcome === 'failed' && { error }),
     }
-    const told = await this.#ask(({ runs }) => runs.complete(request, actor))
-    const answer = told === null ? 'unknown' : 'value' in told ? 'done' : 'refused'
+    const completed = await this.#call(({ runs }) => runs.complete(request, actor))
+    const answer = completed === null ? 'unknown' : 'value' in completed ? 'done' : 'refused'
     const at = this.#world.time.trueMs()
     this.completions.push({ runId, actor, outcome, verdict, summary, answer, at })
   }
 
   /** One that somebody of us has set before. */
-  #oldLabel(): string | undefined {
+  #labelSetBefore(): string | undefined {
     const set = this.publications.filter(({ channel }) => channel === 'github-label')
     return this.#random.pickFrom(set)?.text
   }
@@ -218,7 +218,7 @@ export class Workers {
   }
 
   /** Null when no answer came, or another than a plain refusal. */
-  async #ask<T>(act: (node: RunningNode) => Promise<T>): Promise<Answer<T>> {
+  async #call<T>(act: (node: RunningNode) => Promise<T>): Promise<Answer<T>> {
     const { time } = this.#world
     const running = this.#world.someNode(this.#random)?.running ?? null
     if (running === null) return null
@@ -227,7 +227,7 @@ export class Workers {
       (error: unknown) => (error instanceof ConflictError ? { refused: error } : null),
     )
     return await new Promise<Answer<T>>((resolve) => {
-      const stopWaiting = time.after(answerMs, () => resolve(null))
+      const stopWaiting = time.after(answerWaitMs, () => resolve(null))
       void answered.then(resolve).finally(stopWaiting)
     })
   }

@@ -10,7 +10,7 @@ import { createGitHubSimulator, sendWebhooks } from '../simulator/index.ts'
 import type { GitHubSimulator, WebhookSender } from '../simulator/index.ts'
 import { Decisions } from './decisions.ts'
 import { Excuses } from './excuses.ts'
-import { createFrontDoor } from './front-door.ts'
+import { createLoadBalancer } from './load-balancer.ts'
 import { SimulatedNode, webhookSecret, type Mutation } from './node.ts'
 import type { SentRequest, Step } from './node-ports.ts'
 import { SeededRandom } from './seeded-random.ts'
@@ -19,14 +19,14 @@ import type { VirtualTime } from './virtual-time.ts'
 
 export const startOfTime = Date.UTC(2026, 5, 1, 12)
 /** Of two owners: an App acts there under two installations, each with limits of its own. */
-const firstNames = ['acme/widgets', 'acme/gears', 'umbrella/bolts'] as const
+const repositoryNames = ['acme/widgets', 'acme/gears', 'umbrella/bolts'] as const
 export const botLogin = 'holdfast-bot'
 const app = { id: 4242, slug: 'holdfast' }
 const token = 'ghp_of_the_simulation'
 
 /** Only what proves who the App is: no story depends on it. Short, so that it is soon used. */
 let appKey: string | null = null
-function keyOfApp(): string {
+function appPrivateKey(): string {
   appKey ??= generateKeyPairSync('rsa', { modulusLength: 1024 }).privateKey.export({
     type: 'pkcs8',
     format: 'pem',
@@ -61,11 +61,11 @@ export interface WorldPull {
   isOpen: boolean
 }
 
-export interface Forgotten {
+export interface ForgottenTime {
   readonly from: number
   readonly until: number
   /** Deliveries that the copy had: each of them may have changed since. */
-  readonly doubted: ReadonlySet<unknown>
+  readonly restoredDeliveryIds: ReadonlySet<unknown>
 }
 
 export type StepListener = (node: SimulatedNode, step: Step, about: string) => void
@@ -90,10 +90,10 @@ export class World {
   /** By the id each carries. */
   readonly sent = new Map<string, SentByNode>()
   /** The time that the database has forgotten, by true time; null when it has forgotten none. */
-  forgotten: Forgotten | null = null
+  forgotten: ForgottenTime | null = null
   /** When the clock that the store goes by was set, by true time, and by how much. */
   readonly clockJumps: { readonly at: number; readonly ms: number }[] = []
-  readonly injected = new Map<string, number>()
+  readonly faultCounts = new Map<string, number>()
   /** Called at every step of a node, until one of them has hit it. */
   readonly onStep = new Set<StepListener>()
   /** Called after every commit. */
@@ -101,7 +101,7 @@ export class World {
   /** Called when the database was restored. */
   onRestored: () => Promise<void> = () => Promise.resolve()
   isQuiet = false
-  readonly #door: typeof globalThis.fetch
+  readonly #balancer: typeof globalThis.fetch
   readonly #latencyMs: number
 
   constructor({ seed, memory, time, mutation }: WorldOptions) {
@@ -113,10 +113,10 @@ export class World {
     const { random } = this
     this.excuses = new Excuses(time)
     this.isApp = random.chance(50)
-    this.types = typesOf(random)
+    this.types = chooseTypes(random)
     const aheadMs = random.pick([0, 0, 0, 0, 2000, 90_000, -20_000])
     this.aheadMs = aheadMs
-    if (aheadMs !== 0) this.inject('clock off')
+    if (aheadMs !== 0) this.countFault('clock off')
     this.github = createGitHubSimulator({
       // Nobody sets GitHub's clock.
       clock: { wallMs: () => time.trueMs(), monotonicMs: () => time.monotonicMs() },
@@ -124,12 +124,12 @@ export class World {
       random: random.fork(),
       aheadMs,
       ...(this.isApp
-        ? { app: { ...app, privateKey: keyOfApp() } }
+        ? { app: { ...app, privateKey: appPrivateKey() } }
         : { tokens: [{ token, login: botLogin }] }),
     })
-    this.#door = createFrontDoor(this)
-    if (this.isApp) this.#listen({})
-    for (const name of firstNames) this.addRepository(name)
+    this.#balancer = createLoadBalancer(this)
+    if (this.isApp) this.#addHook({})
+    for (const name of repositoryNames) this.addRepository(name)
     this.#latencyMs = random.pick([0, 0, 200, 1500, 4000])
     this.nodes = this.#makeNodes(random.pick([1, 2, 2, 2, 3]), mutation)
   }
@@ -143,19 +143,19 @@ export class World {
     const { id } = this.github.addRepository(name)
     const repository = { id, name }
     this.repositories.push(repository)
-    if (!this.isApp) this.#listen({ repo: name })
+    if (!this.isApp) this.#addHook({ repo: name })
     return repository
   }
 
-  #listen(of: { readonly repo?: string }): void {
+  #addHook(of: { readonly repo?: string }): void {
     const url = 'https://holdfast.test/webhooks/github'
     const events = ['pull_request', 'check_run']
-    const where = { url, secret: webhookSecret, fetch: this.#door, events }
+    const where = { url, secret: webhookSecret, fetch: this.#balancer, events }
     this.hooks.push(sendWebhooks(this.github, { ...where, ...of }))
   }
 
-  inject(kind: string, times = 1): void {
-    this.injected.set(kind, (this.injected.get(kind) ?? 0) + times)
+  countFault(kind: string, times = 1): void {
+    this.faultCounts.set(kind, (this.faultCounts.get(kind) ?? 0) + times)
   }
 
   /** It happened between the copy and the restore: the database knows nothing of it. */
@@ -168,7 +168,7 @@ export class World {
     return random.pickFrom(this.nodes.filter(({ running }) => running !== null)) ?? null
   }
 
-  reach(node: SimulatedNode, step: Step, about: string): void {
+  reportStep(node: SimulatedNode, step: Step, about: string): void {
     for (const listen of this.onStep) if (node.state === 'up') listen(node, step, about)
   }
 
@@ -179,14 +179,16 @@ export class World {
         name: `node ${index + 1}`,
         ...{ time, memory, story, types, mutation },
         random: this.random.fork(),
-        alone: count === 1,
+        isAlone: count === 1,
         latencyMs: this.#latencyMs,
         fetch: this.github.fetch,
-        credentials: this.isApp ? { appId: String(app.id), privateKey: keyOfApp() } : { token },
-        onSent: (sent) => void this.sent.set(sent.requestId, Object.assign(sent, { node })),
+        credentials: this.isApp
+          ? { appId: String(app.id), privateKey: appPrivateKey() }
+          : { token },
+        onRequest: (sent) => void this.sent.set(sent.requestId, Object.assign(sent, { node })),
         onStep: (who, step, about) => {
           if (step === 'committed') this.onCommit()
-          this.reach(who, step, about)
+          this.reportStep(who, step, about)
         },
       })
       return node
@@ -195,7 +197,7 @@ export class World {
 }
 
 /** Short enough that everything which may run out does so within the quiet hours. */
-function typesOf(random: SeededRandom): Settings['runs'] {
+function chooseTypes(random: SeededRandom): Settings['runs'] {
   const minuteMs = 60_000
   const ends = { timeoutMs: 4 * minuteMs, pendingTimeoutMs: 6 * minuteMs }
   const on = { pull_request: ['opened', 'reopened', 'ready_for_review', 'synchronize', 'edited'] }

@@ -17,7 +17,7 @@ export type { GitHubAnswer, GitHubRequest, ReceivedRequest } from './github/requ
 export type { Exchange, Fault, Outcome } from './github/faults/fault.ts'
 export type { FaultHandle, FaultScript, FaultTarget } from './github/faults/script.ts'
 export type { ContentLimits, LimitForm } from './github/rate-limit.ts'
-export type { GitHubEvent as Happening } from './github/state/events.ts'
+export type { GitHubEvent } from './github/state/events.ts'
 export type {
   SimulatedCheckRun,
   SimulatedComment,
@@ -26,7 +26,10 @@ export type {
   SimulatedStatus,
   SimulatedThread,
 } from './github/inspection.ts'
-export type { Disorder, DisorderRule } from './github/webhooks/disorder.ts'
+export type {
+  WebhookFault as Disorder,
+  WebhookFaultRule as DisorderRule,
+} from './github/webhooks/webhook-faults.ts'
 export type { HookDelivery } from './github/webhooks/delivery-log.ts'
 export type { WebhookSender } from './github/webhooks/send-webhooks.ts'
 

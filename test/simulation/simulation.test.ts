@@ -5,27 +5,27 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { systemClock } from '../../src/clock.ts'
 import { ruleNames, type Rule } from '../../src/simulation/findings.ts'
-import { openLab, simulate, type Lab } from '../../src/simulation/simulate.ts'
+import { openSeedRunner, simulate, type SeedRunner } from '../../src/simulation/simulate.ts'
 
 /** Seeds that once showed a fault, here or in a checker. */
 const foundLater = [1119428672]
 
 describe('a seed', () => {
-  let lab: Lab
+  let runner: SeedRunner
   beforeAll(() => {
-    lab = openLab()
+    runner = openSeedRunner()
   })
-  afterAll(() => lab.close())
+  afterAll(() => runner.close())
 
   it.each([3, 11])('%i is the same story twice', async (seed) => {
-    const first = await lab.run(seed, {})
-    const second = await lab.run(seed, {})
+    const first = await runner.run(seed, {})
+    const second = await runner.run(seed, {})
     expect(second.story).toEqual(first.story)
     expect(second.digest).toBe(first.digest)
   })
 
   it('is another story than the next', async () => {
-    const digests = [await lab.run(1, {}), await lab.run(2, {})].map(({ digest }) => digest)
+    const digests = [await runner.run(1, {}), await runner.run(2, {})].map(({ digest }) => digest)
     expect(new Set(digests).size).toBe(2)
   })
 })

@@ -2,7 +2,7 @@
  * An App's way in: its signed text, and a token of the one installation it has.
  */
 import { sign, type KeyObject } from 'node:crypto'
-import type { Asking } from './asking.ts'
+import type { SimulatorClient } from './simulator-client.ts'
 
 export interface JwtClaims {
   readonly iss?: unknown
@@ -18,20 +18,20 @@ export function makeJwt(key: KeyObject, claims: JwtClaims, alg = 'RS256'): strin
 }
 
 /** As it should be, where both clocks agree. */
-export function appJwt({ time }: Asking, appId: number, key: KeyObject): string {
+export function appJwt({ time }: SimulatorClient, appId: number, key: KeyObject): string {
   const now = Math.floor(time.clock.wallMs() / 1000)
   return makeJwt(key, { iss: appId, iat: now - 60, exp: now + 540 })
 }
 
 export async function installationToken(
-  asking: Asking,
+  client: SimulatorClient,
   appId: number,
   key: KeyObject,
   body: object = {},
 ): Promise<string> {
-  const token = appJwt(asking, appId, key)
-  const { data } = await asking.ask('GET /app/installations', { token })
+  const token = appJwt(client, appId, key)
+  const { data } = await client.request('GET /app/installations', { token })
   const call = `POST /app/installations/${data[0].id}/access_tokens`
-  const minted = await asking.ask(call, { token, body })
+  const minted = await client.request(call, { token, body })
   return minted.data.token as string
 }

@@ -9,7 +9,7 @@ import { makeAppJwt, readPrivateKey } from '../../src/github/app-jwt.ts'
 import { allRoutes } from '../../src/simulator/github/routes/all-routes.ts'
 import { sendWebhooks } from '../../src/simulator/github/webhooks/send-webhooks.ts'
 import { webhookRoutes } from '../../src/simulator/github/webhooks/webhook-routes.ts'
-import { createGitHubSimulator, type Happening } from '../../src/simulator/index.ts'
+import { createGitHubSimulator, type GitHubEvent } from '../../src/simulator/index.ts'
 import { appKeyPem, HandClock } from '../github/github-under-test.ts'
 import {
   checkAnswer,
@@ -181,15 +181,15 @@ async function askHooks({ ask, appHook, repoHook }: ReturnType<typeof judged>): 
   ] as const
   await ask('token', `GET ${repo}/hooks`)
   for (const [as, place, hook] of places) {
-    hook.disturb({ how: 'drop' })
+    hook.addFault({ fault: 'drop' })
     hook.send('push', { ref: 'refs/heads/main' })
-    await hook.settled()
+    await hook.idle()
     const { body: page } = await ask(as, `GET ${place}/deliveries?per_page=2`)
     expect(page).toHaveLength(2)
     for (const { id } of page) await ask(as, `GET ${place}/deliveries/${id}`)
     const [{ id }] = page
     expect((await ask(as, `POST ${place}/deliveries/${id}/attempts`)).status).toBe(202)
-    await hook.settled()
+    await hook.idle()
   }
   await ask('token', `GET ${repo}/hooks`)
 }
@@ -283,8 +283,8 @@ describe('the simulated GitHub', () => {
 
   it('tells of what happens in the form that GitHub describes', async () => {
     const { ask, github, takeInstallationToken } = judged()
-    const told: Happening[] = []
-    github.observe((happening) => void told.push(happening))
+    const emitted: GitHubEvent[] = []
+    github.observe((event) => void emitted.push(event))
     const name = 'acme/widgets'
     github.addPull(name, { number: 3, headSha: sha('c'), baseSha: sha('b'), draft: true })
     github.push(name, 3, sha('d'), { force: true })
@@ -300,11 +300,11 @@ describe('the simulated GitHub', () => {
     })
     github.rerequestAs('octocat', Number(run.id))
     github.rename(name, 'acme/gadgets')
-    const problems = told
+    const problems = emitted
       .filter(({ event, action }) => describedWebhooks.includes(webhookNameOf(event, action)))
       .flatMap(({ event, payload }) => checkWebhook(event, payload))
     expect(problems).toEqual([])
-    const names = new Set(told.map(({ event, action }) => webhookNameOf(event, action)))
+    const names = new Set(emitted.map(({ event, action }) => webhookNameOf(event, action)))
     expect(describedWebhooks.filter((described) => !names.has(described))).toEqual([])
   })
 })

@@ -75,8 +75,8 @@ export function checkAnswer(asked: Asked, answered: Answered): string[] {
   const say = (problem: string) => `${asked.method} ${asked.url} (${answered.status}): ${problem}`
   if (route === undefined) return [say('GitHub describes no such operation')]
   const isFine = answered.status < 300
-  const asking = isFine ? askingProblems(route.operation, asked) : []
-  return [...asking, ...answerProblems(route.operation, answered)].map(say)
+  const client = isFine ? askingProblems(route.operation, asked) : []
+  return [...client, ...answerProblems(route.operation, answered)].map(say)
 }
 
 /** What GitHub takes is described too; a simulator that takes more would hide our mistakes. */

@@ -11,7 +11,7 @@ export interface Received {
   readonly body: string
   /** GUID, event and action in short. */
   readonly guid: string
-  readonly told: string
+  readonly summary: string
 }
 
 export interface Receiver {
@@ -28,8 +28,8 @@ export async function startReceiver(): Promise<Receiver> {
     void text(request).then((body) => {
       const { headers } = request
       const { action = '' } = JSON.parse(body) as { action?: string }
-      const told = `${String(headers['x-github-event'])} ${action}`.trim()
-      received.push({ headers, body, guid: String(headers['x-github-delivery']), told })
+      const summary = `${String(headers['x-github-event'])} ${action}`.trim()
+      received.push({ headers, body, guid: String(headers['x-github-delivery']), summary })
       receiver.answer(response)
     })
   })

@@ -42,7 +42,7 @@ afterEach(() => door.close())
 
 /** What the inbox has of each delivery, oldest first. */
 async function inbox(): Promise<string[]> {
-  await hook.settled()
+  await hook.idle()
   const entries = await door.processed()
   return entries.toReversed().map(({ event, action, decision, reason, outcomes }) => {
     const results = outcomes.map(({ result, reason: why }) => `${result} (${why})`)
@@ -88,11 +88,11 @@ describe('a server', () => {
   })
 
   it('knows a delivery that comes twice, and an event under two GUIDs', async () => {
-    hook.disturb({ how: 'double', action: 'opened' })
-    hook.disturb({ how: 'twin', action: 'synchronize' })
+    hook.addFault({ fault: 'duplicate', action: 'opened' })
+    hook.addFault({ fault: 'duplicate-new-guid', action: 'synchronize' })
     github.addPull(name, pull)
     aSecondLater(() => github.push(name, 1, sha('c')))
-    await hook.settled()
+    await hook.idle()
     const answers = github.hooks.log
       .all()
       .filter(({ event }) => event === 'pull_request')
@@ -104,7 +104,7 @@ describe('a server', () => {
   it('knows an event that two hooks tell, because both have its GUID', async () => {
     const own = sendWebhooks(github, { url: door.url, secret: webhookSecret, repo: name })
     github.addPull(name, pull)
-    await Promise.all([hook.settled(), own.settled()])
+    await Promise.all([hook.idle(), own.idle()])
     const [first, second] = github.hooks.log.all()
     expect(first?.guid).toBe(second?.guid)
     expect(first?.hookId).not.toBe(second?.hookId)
@@ -113,7 +113,7 @@ describe('a server', () => {
   })
 
   it('is not misled by an order turned round', async () => {
-    hook.disturb({ how: 'hold', event: 'pull_request', times: 2 })
+    hook.addFault({ fault: 'hold', event: 'pull_request', times: 2 })
     github.addPull(name, pull)
     aSecondLater(() => github.push(name, 1, sha('c')))
     hook.release('newest first')
@@ -135,10 +135,10 @@ describe('the deliveries API', () => {
       return await fetch(served.url + path, { method, headers })
     }
     try {
-      hook.disturb({ how: 'drop', action: 'opened' })
+      hook.addFault({ fault: 'drop', action: 'opened' })
       github.addPull(name, pull)
       aSecondLater(() => github.push(name, 1, sha('c')))
-      await hook.settled()
+      await hook.idle()
       const pages: { id: number; status: string; action: string | null }[][] = []
       let next: string | undefined = '/app/hook/deliveries?per_page=2'
       while (next !== undefined) {
@@ -188,11 +188,11 @@ describe('a hook', () => {
     github.addPull('acme/other', pull)
     github.addPull(name, pull)
     github.commentAs('octocat', name, 1, 'Hello')
-    await own.settled()
+    await own.idle()
     own.close()
     github.close(name, 1)
-    await own.settled()
-    expect(receiver.received.map(({ told }) => told)).toEqual(['pull_request opened'])
+    await own.idle()
+    expect(receiver.received.map(({ summary }) => summary)).toEqual(['pull_request opened'])
     const [{ headers, body } = { headers: {}, body: '{}' }] = receiver.received
     expect(JSON.parse(body)).not.toHaveProperty('installation')
     expect(headers).toMatchObject({
@@ -207,7 +207,7 @@ describe('a hook', () => {
     const receiver = await startReceiver()
     hook.moveTo(receiver.url)
     github.addPull(name, pull)
-    await hook.settled()
+    await hook.idle()
     expect(receiver.received).toHaveLength(1)
     await receiver.close()
   })
@@ -232,7 +232,7 @@ describe('a hook', () => {
       const own = sendWebhooks(simulated, { url: door.url, secret: 'a secret', fetch: keep })
       simulated.addPull(name, pull)
       simulated.close(name, 1)
-      return own.settled().then(() => sent)
+      return own.idle().then(() => sent)
     }
     const first = await guids()
     expect(new Set(first).size).toBe(2)

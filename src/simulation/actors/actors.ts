@@ -26,14 +26,14 @@ export class Actors {
     this.#random = world.random.fork()
     this.#contributors = new Contributors(world)
     const callers = new Callers(world)
-    const inRepository = {
+    const followers = {
       open: (repo: WorldRepository) => this.#contributors.openIn(repo),
       claim: (repo: WorldRepository) => callers.actIn(repo),
     }
     this.#kinds = [
       [46, this.#contributors],
       [24, new Strangers(world)],
-      [9, new Owners(world, inRepository)],
+      [9, new Owners(world, followers)],
       [17, new Operators(world)],
       [4, callers],
     ]

@@ -31,11 +31,11 @@ export class Callers implements ActorKind {
     if (pull === undefined || running === null) return
     const { repo, number, baseSha } = pull
     const headSha = github.thread(repo.name, number).headSha ?? ''
-    story.tell('caller', `claims ${repo.name}#${number} at ${headSha.slice(0, 7)} by name`)
+    story.add('caller', `claims ${repo.name}#${number} at ${headSha.slice(0, 7)} by name`)
     const about = { type: 'review', repo: repo.name, pr: number, baseSha, headSha }
     await running.runs
       .claim({ kind: 'pull_request', ...about, lease: false }, 'caller')
-      .then(({ run }) => run !== null && excuses.claimedByName(run.id, repo.id))
-      .catch((error: unknown) => story.tell('caller', `… ${String(error)}`))
+      .then(({ run }) => run !== null && excuses.runClaimedByName(run.id, repo.id))
+      .catch((error: unknown) => story.add('caller', `… ${String(error)}`))
   }
 }

@@ -19,7 +19,7 @@ export class Operators implements ActorKind {
     const roll = this.#random.below(100)
     if (roll < 32) void this.#rerun()
     else if (roll < 52) void this.#cancel()
-    else if (roll < 62) void this.#sendAgain()
+    else if (roll < 62) void this.#retry()
     else if (roll < 69) void this.#skip()
     else if (roll < 76) void this.#confirm()
     else if (roll < 85) void this.#replay()
@@ -37,7 +37,7 @@ export class Operators implements ActorKind {
     return this.#operate('cancel', 'run', (id, { runs }) => runs.cancel(id, 'operator'))
   }
 
-  #sendAgain(): Promise<void> {
+  #retry(): Promise<void> {
     return this.#operate('send again', 'delivery', (id, { store }) =>
       store.outbox.retry(id, 'operator', null),
     )
@@ -45,7 +45,7 @@ export class Operators implements ActorKind {
 
   #skip(): Promise<void> {
     return this.#operate('skip', 'delivery', (id, { store }) => {
-      this.#world.excuses.leave(id)
+      this.#world.excuses.closedByOperator(id)
       return store.outbox.skip(id, 'not needed', 'operator', null)
     })
   }
@@ -53,7 +53,7 @@ export class Operators implements ActorKind {
   /** Without saying which one it is. */
   #confirm(): Promise<void> {
     return this.#operate('confirm', 'delivery', (id, { store }) => {
-      this.#world.excuses.leave(id)
+      this.#world.excuses.closedByOperator(id)
       return store.outbox.confirm(id, null, 'operator', null)
     })
   }
@@ -66,12 +66,12 @@ export class Operators implements ActorKind {
   async #purge(): Promise<void> {
     const running = this.#world.someNode(this.#random)?.running ?? null
     if (running === null) return
-    this.#world.inject('operator: purge')
-    this.#say('purge')
+    this.#world.countFault('operator: purge')
+    this.#record('purge')
     const limits = { finishedMs: 0, supersededMs: 0, auditMs: years, eventMs: years }
     await running.store.upkeep
       .purge(limits, 'operator')
-      .catch((error: unknown) => this.#say(`… ${String(error)}`))
+      .catch((error: unknown) => this.#record(`… ${String(error)}`))
   }
 
   /** On one of the newest, through whichever node answers. */
@@ -84,12 +84,12 @@ export class Operators implements ActorKind {
     const rows = await this.#world.memory.select(`SELECT id FROM ${table} ORDER BY id DESC LIMIT 4`)
     const id = this.#random.pickFrom(rows)?.['id'] as string | undefined
     if (running === null || id === undefined) return
-    this.#world.inject(`operator: ${what}`)
-    this.#say(`${what} ${id}`)
-    await act(id, running).catch((error: unknown) => this.#say(`… ${String(error)}`))
+    this.#world.countFault(`operator: ${what}`)
+    this.#record(`${what} ${id}`)
+    await act(id, running).catch((error: unknown) => this.#record(`… ${String(error)}`))
   }
 
-  #say(what: string): void {
-    this.#world.story.tell('operator', what)
+  #record(what: string): void {
+    this.#world.story.add('operator', what)
   }
 }

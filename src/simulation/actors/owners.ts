@@ -6,7 +6,7 @@ import type { ActorKind } from './actors.ts'
 const repositoriesMax = 5
 
 /** What others do there when an owner has done something. */
-export interface InRepository {
+export interface RepositoryFollowers {
   open(repo: WorldRepository): void
   claim(repo: WorldRepository): void
 }
@@ -15,12 +15,12 @@ export class Owners implements ActorKind {
   readonly #world: World
   readonly #random: SeededRandom
   readonly #freeNames: string[] = []
-  readonly #others: InRepository
+  readonly #followers: RepositoryFollowers
   #names = 0
 
-  constructor(world: World, others: InRepository) {
+  constructor(world: World, others: RepositoryFollowers) {
     this.#world = world
-    this.#others = others
+    this.#followers = others
     this.#random = world.random.fork()
   }
 
@@ -40,10 +40,10 @@ export class Owners implements ActorKind {
     const { name } = repo
     repo.name = `${name.replace(/-\d+$/, '')}-${(this.#names += 1)}`
     this.#freeNames.push(name)
-    this.#world.inject('repository renamed')
-    this.#say(`rename ${name} to ${repo.name}`)
+    this.#world.countFault('repository renamed')
+    this.#record(`rename ${name} to ${repo.name}`)
     this.#world.github.rename(name, repo.name)
-    if (this.#random.chance(40)) this.#others.claim(repo)
+    if (this.#random.chance(40)) this.#followers.claim(repo)
   }
 
   /** The old name leads to another repository from now on, with pull requests of its own. */
@@ -51,13 +51,13 @@ export class Owners implements ActorKind {
     if (this.#world.repositories.length >= repositoriesMax) return
     const name = this.#freeNames.pop()
     if (name === undefined) return
-    this.#world.inject('name reused')
-    this.#say(`make a new repository ${name}`)
+    this.#world.countFault('name reused')
+    this.#record(`make a new repository ${name}`)
     const repo = this.#world.addRepository(name)
-    if (this.#random.chance(70)) this.#others.open(repo)
+    if (this.#random.chance(70)) this.#followers.open(repo)
   }
 
-  #say(what: string): void {
-    this.#world.story.tell('people', what)
+  #record(what: string): void {
+    this.#world.story.add('people', what)
   }
 }

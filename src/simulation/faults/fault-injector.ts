@@ -4,16 +4,16 @@
  */
 import type { SeededRandom } from '../seeded-random.ts'
 import type { World } from '../world.ts'
-import { Accidents } from './accidents.ts'
-import { Clocks } from './clocks.ts'
-import { Limits } from './limits.ts'
-import { Permissions } from './permissions.ts'
+import { NodeFaults } from './node-faults.ts'
+import { ClockFaults } from './clock-faults.ts'
+import { LimitFaults } from './limit-faults.ts'
+import { PermissionFaults } from './permission-faults.ts'
 import { RequestFaults } from './request-faults.ts'
 import { WebhookFaults } from './webhook-faults.ts'
 
 export interface FaultKind {
   /** One more thing that will go wrong, or goes wrong now. */
-  turn(): void
+  inject(): void
   /** It is over, and what it held back arrives. */
   clear(): void
 }
@@ -26,18 +26,18 @@ export class FaultInjector {
     this.#random = world.random.fork()
     this.#kinds = [
       [42, new RequestFaults(world)],
-      [12, new Limits(world)],
+      [12, new LimitFaults(world)],
       [15, new WebhookFaults(world)],
-      [32, new Accidents(world)],
-      [18, new Permissions(world)],
-      [2, new Clocks(world)],
+      [32, new NodeFaults(world)],
+      [18, new PermissionFaults(world)],
+      [2, new ClockFaults(world)],
     ]
   }
 
-  turn(): void {
+  inject(): void {
     let roll = this.#random.below(this.#kinds.reduce((sum, [share]) => sum + share, 0))
     for (const [share, kind] of this.#kinds) {
-      if (roll < share) return kind.turn()
+      if (roll < share) return kind.inject()
       roll -= share
     }
   }

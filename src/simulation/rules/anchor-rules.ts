@@ -4,24 +4,25 @@ import type { DeliveryFact, Facts } from '../facts.ts'
 import type { Findings } from '../findings.ts'
 import type { Workers } from '../workers.ts'
 import type { World } from '../world.ts'
-import { isExcused, isMisled } from './excused.ts'
+import { isExcused, isForWrongRepository } from './excused.ts'
 import { repoOf } from './places.ts'
-import { areTwins } from './twin-runs.ts'
+import { areOfTwinRuns } from './twin-runs.ts'
 
-export function checkOneEach(facts: Facts, world: World, findings: Findings): void {
+export function checkOneComment(facts: Facts, world: World, findings: Findings): void {
   for (const delivery of facts.deliveries) {
-    if (delivery.channel !== 'github-comment' || isMisled(delivery, facts, world)) continue
-    const all = ofDelivery(delivery, facts, world)
+    if (delivery.channel !== 'github-comment' || isForWrongRepository(delivery, facts, world))
+      continue
+    const all = commentsOf(delivery, facts, world)
     // One whose marker a person took out is nobody's any more, unless its number is known.
     const live = all.filter(({ deletedAt, id, body }) => {
       const isKnown = String(id) === delivery.provider_id || body.includes(delivery.marker_key)
-      return deletedAt === null && isKnown && !isOfTwin(id, delivery, facts)
+      return deletedAt === null && isKnown && !isOfTwinRun(id, delivery, facts)
     })
     const where = `${repoOf(delivery, facts, world)}#${delivery.thread}`
     findings.check('6', live.length <= 1, () => {
       return `${live.length} comments of ${delivery.id} stand on ${where}: ${live.map(idOf).join()}`
     })
-    checkKept(all, world, where, findings)
+    checkLowestKept(all, world, where, findings)
     if (delivery.status !== 'SENT' || live.length > 0 || isExcused(delivery, facts, world)) continue
     // Whoever deletes it after its last word wants it gone; before that, the next word makes it
     // anew.
@@ -34,14 +35,14 @@ export function checkOneEach(facts: Facts, world: World, findings: Findings): vo
 }
 
 /** What two runs of the same commits say in their own words has one key. */
-function isOfTwin(commentId: number, delivery: DeliveryFact, facts: Facts): boolean {
+function isOfTwinRun(commentId: number, delivery: DeliveryFact, facts: Facts): boolean {
   if (delivery.name === 'anchor') return false
   const other = facts.deliveries.find(({ provider_id: id }) => id === String(commentId))
-  return other !== undefined && areTwins(other, delivery, facts)
+  return other !== undefined && areOfTwinRuns(other, delivery, facts)
 }
 
 /** Whatever we removed was a copy: a lower one of ours stood beside it then. */
-function checkKept(
+function checkLowestKept(
   all: readonly SimulatedComment[],
   { ourLogin }: World,
   where: string,
@@ -57,7 +58,7 @@ function checkKept(
 const idOf = ({ id }: SimulatedComment): number => id
 
 /** Whatever became of its text, it is known by the marker it once had. */
-function ofDelivery(delivery: DeliveryFact, facts: Facts, world: World): SimulatedComment[] {
+function commentsOf(delivery: DeliveryFact, facts: Facts, world: World): SimulatedComment[] {
   const repo = repoOf(delivery, facts, world)
   return world.github.allComments(repo, delivery.thread ?? 0).filter((comment) => {
     const isMarked = comment.versions.some(({ body }) => body.includes(delivery.marker_key))
@@ -65,7 +66,7 @@ function ofDelivery(delivery: DeliveryFact, facts: Facts, world: World): Simulat
   })
 }
 
-export function checkOthers(world: World, findings: Findings): void {
+export function checkForeignComments(world: World, findings: Findings): void {
   for (const { repo, number } of world.pulls) {
     for (const comment of world.github.allComments(repo.name, number)) {
       if (comment.author === world.ourLogin) continue
@@ -83,7 +84,7 @@ export function checkOthers(world: World, findings: Findings): void {
 /**
  * What a run said itself was said; that it was not said twice is told above and by the requests.
  */
-export function checkMessages(
+export function checkPublications(
   facts: Facts,
   world: World,
   { publications }: Workers,
@@ -104,8 +105,8 @@ export function checkMessages(
     if (delivery === undefined || isExcused(delivery, facts, world)) continue
     // A check of a run that was superseded before it was shown.
     if (delivery.kind === 'state' && delivery.reason === 'never_announced') continue
-    const said = textsOf(delivery, facts, world).some((one) => one.includes(text))
-    findings.check('7', said, () => `"${text}" of run ${runId} was never said (${channel})`)
+    const wasPublished = textsOf(delivery, facts, world).some((one) => one.includes(text))
+    findings.check('7', wasPublished, () => `"${text}" of run ${runId} was never said (${channel})`)
   }
 }
 

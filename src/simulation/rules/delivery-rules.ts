@@ -2,7 +2,7 @@
 import type { AuditFact, Facts } from '../facts.ts'
 import type { Findings } from '../findings.ts'
 
-const tellsOf: Readonly<Record<string, readonly string[]>> = {
+const closingTypes: Readonly<Record<string, readonly string[]>> = {
   SENT: [
     'delivery.sent',
     'delivery.confirmed',
@@ -22,7 +22,7 @@ export function checkDeliveries(facts: Facts, findings: Findings): void {
   }
   for (const { id, status } of facts.deliveries) {
     const told = rows.get(id) ?? []
-    const tells = tellsOf[status]
+    const tells = closingTypes[status]
     if (tells === undefined) continue
     const isTold = told.some(({ type }) => tells.includes(type))
     findings.check('12', isTold, () => `${id} is ${status}, and no audit row says so`)

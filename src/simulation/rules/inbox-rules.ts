@@ -5,7 +5,7 @@ import type { Findings } from '../findings.ts'
 import type { World } from '../world.ts'
 
 /** Actions of pull requests that lead to something. */
-export const heard = new Set([
+export const handledActions = new Set([
   'opened',
   'reopened',
   'ready_for_review',
@@ -15,11 +15,11 @@ export const heard = new Set([
 ])
 
 /** A restore has forgotten it: only an App is told of it again, where it leads to something. */
-function isGone(delivery: HookDelivery, world: World): boolean {
+function isForgotten(delivery: HookDelivery, world: World): boolean {
   const { event, action, deliveredAtMs, durationMs } = delivery
   const times = [deliveredAtMs, deliveredAtMs + durationMs]
   if (!times.some((at) => world.isForgotten(at))) return false
-  const isPull = event === 'pull_request' && heard.has(action ?? '')
+  const isPull = event === 'pull_request' && handledActions.has(action ?? '')
   const isRerun = event === 'check_run' && action === 'rerequested'
   return !world.isApp || !(isPull || isRerun)
 }
@@ -28,7 +28,7 @@ export function checkInbox(facts: Facts, world: World, findings: Findings): void
   const stored = new Set(facts.inbox.map((entry) => entry.webhook_id))
   for (const delivery of world.github.hooks.log.all()) {
     const { guid, statusCode } = delivery
-    if (statusCode < 200 || statusCode > 299 || isGone(delivery, world)) continue
+    if (statusCode < 200 || statusCode > 299 || isForgotten(delivery, world)) continue
     findings.check(
       '4',
       stored.has(guid),

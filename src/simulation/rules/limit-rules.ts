@@ -1,20 +1,20 @@
 /** Rule 8c: nothing is asked of GitHub under an identity while GitHub says "not now" to it. */
 import type { Findings } from '../findings.ts'
 import type { World } from '../world.ts'
-import { answeredRequests, type AnsweredRequest } from './answered-requests.ts'
+import { tracedRequests, type TracedRequest } from './traced-requests.ts'
 
 /** From the answer until every node can know of the block; what was begun may still leave. */
 const graceMs = 12_000
 
 export function checkLimits(world: World, findings: Findings): void {
-  const told = answeredRequests(world).filter(isPublishing)
-  for (const one of told) {
-    const until = knownUntil(limitOf(one), world)
-    const from = one.sent.heard?.at ?? 0
-    const fell = one.sent.node.troubles.some((at) => at >= from && at < from + graceMs)
+  const requests = tracedRequests(world).filter(isPublishing)
+  for (const one of requests) {
+    const until = blockedUntil(limitOf(one), world)
+    const from = one.sent.answer?.at ?? 0
+    const fell = one.sent.node.interruptedAt.some((at) => at >= from && at < from + graceMs)
     if (until === null || fell) continue
     const identity = identityOf(one, world)
-    for (const other of told) {
+    for (const other of requests) {
       const { decidedAt } = other.sent
       if (decidedAt < from + graceMs || decidedAt > until - 1000) continue
       findings.check('8c', identityOf(other, world) !== identity, () => {
@@ -28,7 +28,7 @@ export function checkLimits(world: World, findings: Findings): void {
 }
 
 /** A block is stored by the clock: one that is set ahead ends it sooner. A restore forgets it. */
-function knownUntil(limit: Limit | null, world: World): number | null {
+function blockedUntil(limit: Limit | null, world: World): number | null {
   const { clockJumps, forgotten } = world
   if (limit === null) return null
   if (world.isForgotten(limit.from)) return Math.min(limit.until, forgotten?.until ?? 0)
@@ -40,11 +40,11 @@ function knownUntil(limit: Limit | null, world: World): number | null {
 }
 
 /** What intake asks (a role, a head) is not the publisher's budget. */
-const isPublishing = ({ received }: AnsweredRequest): boolean =>
+const isPublishing = ({ received }: TracedRequest): boolean =>
   /\/(comments|statuses|check-runs|reviews|labels)\b/.test(received.path)
 
 /** An installation is limited by itself; an account is one, wherever it writes. */
-function identityOf({ received }: AnsweredRequest, { isApp, repositories }: World): string {
+function identityOf({ received }: TracedRequest, { isApp, repositories }: World): string {
   if (!isApp) return 'account'
   const [, owner, id] = /^\/(?:repos\/([^/]+)|repositories\/(\d+))\//.exec(received.path) ?? []
   const known = repositories.find((repo) => String(repo.id) === id)
@@ -56,11 +56,11 @@ interface Limit {
   readonly until: number
 }
 
-function limitOf({ sent }: AnsweredRequest): Limit | null {
-  if (sent.heard === null) return null
-  const { status, headers } = sent.heard.response
+function limitOf({ sent }: TracedRequest): Limit | null {
+  if (sent.answer === null) return null
+  const { status, headers } = sent.answer.response
   if (status !== 403 && status !== 429) return null
-  const from = sent.heard.at
+  const from = sent.answer.at
   const after = headers.get('retry-after')
   if (after !== null) return { from, until: from + Number(after) * 1000 }
   if (headers.get('x-ratelimit-remaining') !== '0') return null

@@ -7,7 +7,7 @@ import type { Findings } from '../findings.ts'
 import type { World } from '../world.ts'
 import { isExcused } from './excused.ts'
 import { repoOf } from './places.ts'
-import { expected, lastWithResult, neverTaken } from './shown-rules.ts'
+import { expectedOutput, newestWithResult, recordOnlyReasons } from './final-output-rules.ts'
 
 export function checkNewestChecks(facts: Facts, world: World, findings: Findings): void {
   const first = new Map<string, DeliveryFact>()
@@ -23,12 +23,12 @@ function checkPlace(at: DeliveryFact, facts: Facts, world: World, findings: Find
   })
   const runs = facts.runs
     .filter(({ id }) => there.some(({ run_id: of }) => of === id))
-    .filter(({ error_code: code }) => !neverTaken.includes(code ?? ''))
+    .filter(({ error_code: code }) => !recordOnlyReasons.includes(code ?? ''))
     .toSorted((a, b) => a.claim_fence - b.claim_fence)
-  const [shown, ...others] = lastWithResult(runs)
-  if (shown === undefined || others.length > 0 || expected(shown) === null) return
+  const [shown, ...others] = newestWithResult(runs)
+  if (shown === undefined || others.length > 0 || expectedOutput(shown) === null) return
   const isUnknown = there.some((one) => one.status === 'FAILED' || isExcused(one, facts, world))
-  if (isUnknown || isGone(shown, runs) || !wasSent(shown, there)) return
+  if (isUnknown || cannotBeShownAgain(shown, runs) || !wasSent(shown, there)) return
   const repo = repoOf(at, facts, world)
   const name = nameOf(at)
   const checks = world.github.checkRuns(repo, at.sha ?? '').filter((one) => one.name === name)
@@ -36,7 +36,7 @@ function checkPlace(at: DeliveryFact, facts: Facts, world: World, findings: Find
   const keys = new Set(there.map(({ marker_key: key }) => key))
   if (checks.some(({ externalId }) => !keys.has(externalId ?? ''))) return
   const newest = checks.toSorted((a, b) => a.id - b.id).at(-1)
-  const wanted = expected(shown)?.check
+  const wanted = expectedOutput(shown)?.check
   findings.check('5', newest?.conclusion === wanted, () => {
     const where = `${name} of ${repo}@${(at.sha ?? '').slice(0, 7)}`
     return `the newest check ${where} is ${newest?.conclusion}, not ${wanted} (run ${shown.id})`
@@ -44,7 +44,7 @@ function checkPlace(at: DeliveryFact, facts: Facts, world: World, findings: Find
 }
 
 /** A purged run says nothing again once another has taken its place. */
-const isGone = ({ purged }: RunFact, runs: readonly RunFact[]): boolean =>
+const cannotBeShownAgain = ({ purged }: RunFact, runs: readonly RunFact[]): boolean =>
   purged || runs.some((run) => run.purged)
 
 const wasSent = ({ id, round }: RunFact, there: readonly DeliveryFact[]): boolean =>

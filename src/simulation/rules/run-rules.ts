@@ -5,22 +5,22 @@
 import type { AuditFact, Facts, RunFact } from '../facts.ts'
 import type { Findings } from '../findings.ts'
 import type { Workers } from '../workers.ts'
-import { heard } from './inbox-rules.ts'
+import { handledActions } from './inbox-rules.ts'
 import type { World, WorldRepository } from '../world.ts'
 
-interface Replayed {
+interface ReplayedRun {
   readonly state: string
   readonly holder: string | null
   readonly round: number
   readonly attempt: number
 }
 
-const active = new Set(['pending', 'running', 'waiting'])
-const endings = new Set(['succeeded', 'failed', 'skipped'])
-const againReasons = new Set(['rerun', 'retry', 'returned'])
+const activeStates = new Set(['pending', 'running', 'waiting'])
+const endStates = new Set(['succeeded', 'failed', 'skipped'])
+const repeatReasons = new Set(['rerun', 'retry', 'returned'])
 const firstReasons = new Set(['new', 'superseded-prior', 'queued'])
 /** Of a run, but no change of its state. */
-const remarks = new Set([
+const typesWithoutStateChange = new Set([
   'run.claim_skipped',
   'run.head_verified',
   'run.head_unverified',
@@ -29,7 +29,7 @@ const remarks = new Set([
 ])
 
 export function checkRuns(facts: Facts, findings: Findings): void {
-  const runs = new Map<string, Replayed>()
+  const runs = new Map<string, ReplayedRun>()
   // By its commits: a key has the name in it that the repository had then.
   const pairs = new Map(facts.runs.map(({ id, subject_id: of, pair }) => [id, `${of} ${pair}`]))
   const purgedPairs = new Set<string | undefined>()
@@ -37,9 +37,9 @@ export function checkRuns(facts: Facts, findings: Findings): void {
     if (row.run_id === null) continue
     const pair = pairs.get(row.run_id)
     if (row.type === 'run.purged') purgedPairs.add(pair)
-    if (!isAboutState(row)) continue
+    if (!changesState(row)) continue
     const wasPurged = pair !== undefined && purgedPairs.has(pair)
-    const after = step(row, runs.get(row.run_id), wasPurged, findings)
+    const after = applyAuditRow(row, runs.get(row.run_id), wasPurged, findings)
     if (after !== null) runs.set(row.run_id, after)
   }
   for (const run of facts.runs) {
@@ -52,43 +52,43 @@ export function checkRuns(facts: Facts, findings: Findings): void {
   }
 }
 
-function isAboutState({ type }: AuditFact): boolean {
-  return /^run\.[a-z_]+$/.test(type) && !remarks.has(type)
+function changesState({ type }: AuditFact): boolean {
+  return /^run\.[a-z_]+$/.test(type) && !typesWithoutStateChange.has(type)
 }
 
-function step(
+function applyAuditRow(
   row: AuditFact,
-  run: Replayed | undefined,
+  run: ReplayedRun | undefined,
   wasPurged: boolean,
   findings: Findings,
-): Replayed | null {
+): ReplayedRun | null {
   const kind = row.type.slice('run.'.length)
-  const say = (what: string) => (): string =>
+  const problem = (what: string) => (): string =>
     `audit ${row.id} (${row.type} of ${row.run_id}) ${what}`
-  if (kind === 'claimed') return claimed(row, run, wasPurged, findings)
+  if (kind === 'claimed') return applyClaim(row, run, wasPurged, findings)
   if (kind === 'skipped' && run === undefined) {
     return { state: 'skipped', holder: null, round: row.data['round'] as number, attempt: 1 }
   }
-  findings.check('12', run !== undefined, say('comes before its run was claimed'))
+  findings.check('12', run !== undefined, problem('comes before its run was claimed'))
   if (run === undefined) return null
-  const byHolder = kind === 'released' || (endings.has(kind) && 'outcome' in row.data)
+  const byHolder = kind === 'released' || (endStates.has(kind) && 'outcome' in row.data)
   if (byHolder) {
     const isHolder = run.holder === row.actor
     findings.check(
       '2',
       isHolder,
-      say(`is by ${row.actor} while ${run.holder ?? 'nobody'} holds it`),
+      problem(`is by ${row.actor} while ${run.holder ?? 'nobody'} holds it`),
     )
   }
-  findings.check('2', active.has(run.state), say(`happens to a run that is ${run.state}`))
+  findings.check('2', activeStates.has(run.state), problem(`happens to a run that is ${run.state}`))
   switch (kind) {
     case 'reclaimed': {
       const { attempt, state } = row.data as { attempt: number; state: string }
-      findings.check('3', attempt === run.attempt + 1, say(`is attempt ${attempt}`))
+      findings.check('3', attempt === run.attempt + 1, problem(`is attempt ${attempt}`))
       return { ...run, state, attempt, holder: state === 'running' ? row.actor : null }
     }
     case 'leased':
-      findings.check('3', run.state === 'pending', say(`leases a run that is ${run.state}`))
+      findings.check('3', run.state === 'pending', problem(`leases a run that is ${run.state}`))
       return { ...run, state: 'running', holder: row.actor }
     case 'released':
     case 'dequeued':
@@ -100,12 +100,12 @@ function step(
   }
 }
 
-function claimed(
+function applyClaim(
   row: AuditFact,
-  run: Replayed | undefined,
+  run: ReplayedRun | undefined,
   wasPurged: boolean,
   findings: Findings,
-): Replayed {
+): ReplayedRun {
   const { reason, round, attempt, state } = row.data as {
     readonly reason: string
     readonly round: number
@@ -113,10 +113,10 @@ function claimed(
     readonly state: string
   }
   const isFirst = firstReasons.has(reason)
-  const isAgain = againReasons.has(reason) && run !== undefined && !active.has(run.state)
+  const isAgain = repeatReasons.has(reason) && run !== undefined && !activeStates.has(run.state)
   const isRestored = reason === 'restored' && run?.state === 'succeeded'
   // Its key is known, but a purge has removed its row: it begins anew.
-  const isAnew = againReasons.has(reason) && run === undefined && wasPurged
+  const isAnew = repeatReasons.has(reason) && run === undefined && wasPurged
   const named = isFirst ? run === undefined : isAgain || isAnew || isRestored
   findings.check('3', named, () => `audit ${row.id} claims ${row.run_id} as ${reason}`)
   if (isAgain) {
@@ -155,7 +155,7 @@ export function checkRounds(facts: Facts, findings: Findings): void {
 }
 
 /** What a worker was told is what the store knows: "done" is done, "refused" changed nothing. */
-export function checkAnswers(
+export function checkCompletionAnswers(
   facts: Facts,
   world: World,
   workers: Workers,
@@ -163,7 +163,7 @@ export function checkAnswers(
 ): void {
   const endsBy = new Map<string, number>()
   for (const { type, actor, run_id: run } of facts.audit) {
-    if (!endings.has(type.replace('run.', ''))) continue
+    if (!endStates.has(type.replace('run.', ''))) continue
     const key = `${actor} ${run}`
     endsBy.set(key, (endsBy.get(key) ?? 0) + 1)
   }
@@ -194,10 +194,10 @@ export function checkHeads(facts: Facts, world: World, findings: Findings): void
       const where = `${type} of ${repo.name}#${number}`
       // A run that was purged leaves its head with the subject.
       findings.check('1', (current ?? subject)?.head_sha === headSha, () => {
-        return `${where} has ${shown(current)}, but its head is ${headSha}`
+        return `${where} has ${describeRun(current)}, but its head is ${headSha}`
       })
       findings.check('1', current?.error_code !== 'pull_request_closed', () => {
-        return `${where} is open, but ${shown(current)} was cancelled because it was closed`
+        return `${where} is open, but ${describeRun(current)} was cancelled because it was closed`
       })
     }
   }
@@ -207,7 +207,7 @@ export function checkHeads(facts: Facts, world: World, findings: Findings): void
 function isForgotten({ id }: WorldRepository, world: World): boolean {
   if (world.isApp || world.forgotten === null) return false
   const ofIt = world.github.hooks.log.all().filter(({ repositoryId, status, action }) => {
-    return repositoryId === id && status === 'OK' && heard.has(action ?? '')
+    return repositoryId === id && status === 'OK' && handledActions.has(action ?? '')
   })
   return ofIt.every(({ deliveredAtMs: at, durationMs: ms }) => {
     return world.isForgotten(at) || world.isForgotten(at + ms)
@@ -232,6 +232,6 @@ export function checkReruns(facts: Facts, { decisions, types }: World, findings:
   }
 }
 
-function shown(run: RunFact | undefined): string {
+function describeRun(run: RunFact | undefined): string {
   return run === undefined ? 'no run' : `run ${run.id} of ${run.head_sha}`
 }

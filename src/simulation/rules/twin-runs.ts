@@ -7,24 +7,25 @@ import type { ReceivedRequest, SimulatedCheckRun } from '../../simulator/index.t
 import type { DeliveryFact, Facts } from '../facts.ts'
 import type { World } from '../world.ts'
 import { repoOf } from './places.ts'
-import type { AnsweredRequest } from './answered-requests.ts'
+import type { TracedRequest } from './traced-requests.ts'
 
-export function isSaidByTwin(
-  first: AnsweredRequest,
-  second: AnsweredRequest,
+export function areByTwinRuns(
+  first: TracedRequest,
+  second: TracedRequest,
   facts: Facts,
   world: World,
 ): boolean {
-  const older = makerOf(first, facts, world)
-  const newer = makerOf(second, facts, world)
-  if (older === undefined || newer === undefined || !areTwins(older, newer, facts)) return false
+  const older = deliveryMadeBy(first, facts, world)
+  const newer = deliveryMadeBy(second, facts, world)
+  if (older === undefined || newer === undefined || !areOfTwinRuns(older, newer, facts))
+    return false
   const check = checksOf(older, facts, world).find(({ id }) => String(id) === older.provider_id)
-  return older.channel === 'github-review' || completedBy(check, second, world) !== undefined
+  return older.channel === 'github-review' || completingRequest(check, second, world) !== undefined
 }
 
 /** The delivery that shows what this request made. */
-function makerOf(
-  { received: { index } }: AnsweredRequest,
+function deliveryMadeBy(
+  { received: { index } }: TracedRequest,
   facts: Facts,
   world: World,
 ): DeliveryFact | undefined {
@@ -39,7 +40,7 @@ function makerOf(
   })
 }
 
-export function areTwins(one: DeliveryFact, other: DeliveryFact, { runs }: Facts): boolean {
+export function areOfTwinRuns(one: DeliveryFact, other: DeliveryFact, { runs }: Facts): boolean {
   const [pair, same] = [one, other].map(({ run_id: of }) => {
     return runs.find(({ id }) => id === of)?.pair.replace(/ \(copy \S+\)$/, '')
   })
@@ -47,9 +48,9 @@ export function areTwins(one: DeliveryFact, other: DeliveryFact, { runs }: Facts
 }
 
 /** The first request that completed it, before the second one was made. */
-export function completedBy(
+export function completingRequest(
   check: SimulatedCheckRun | undefined,
-  { received: { index: before } }: AnsweredRequest,
+  { received: { index: before } }: TracedRequest,
   { github }: World,
 ): ReceivedRequest | undefined {
   const earlier = (check?.requests ?? []).filter((index) => index !== null && index < before)

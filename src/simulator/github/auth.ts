@@ -1,5 +1,5 @@
 /**
- * Who is asking. A token of an account, the App itself by a text signed with its key, a token of
+ * Who is client. A token of an account, the App itself by a text signed with its key, a token of
  * an installation, or nobody.
  *
  * What must hold: an expired, revoked or unknown token is a 401 in GitHub's words, and the App's
@@ -50,7 +50,7 @@ export function createAuthentication(world: World, anyTokenAs: User | null): Aut
 }
 
 /** Whom limits are counted for, in the words GitHub refuses with. */
-export function limitedAs(identity: Identity): string {
+export function limitKeyOf(identity: Identity): string {
   switch (identity.kind) {
     case 'app':
       return `app ID ${identity.app.id}`
@@ -64,7 +64,7 @@ export function limitedAs(identity: Identity): string {
   }
 }
 
-export function nameOf(identity: Identity): string | null {
+export function identityName(identity: Identity): string | null {
   switch (identity.kind) {
     case 'app':
       return 'app'
@@ -83,12 +83,12 @@ const badJwt = (message: string): Refusal => new Refusal(401, { message })
 function checkJwt(app: App, text: string, now: number): void {
   const [header = '', claims = '', signature = ''] = text.split('.')
   const undecodable = badJwt('A JSON web token could not be decoded')
-  if (partOf(header)?.['alg'] !== 'RS256') throw undecodable
+  if (decodePart(header)?.['alg'] !== 'RS256') throw undecodable
   const signed = Buffer.from(`${header}.${claims}`)
   if (!verify('sha256', signed, app.publicKey, Buffer.from(signature, 'base64url'))) {
     throw undecodable
   }
-  const { iat, exp, iss } = partOf(claims) ?? {}
+  const { iat, exp, iss } = decodePart(claims) ?? {}
   if (typeof exp !== 'number') throw badJwt("Missing 'exp' claim in assertion")
   if (typeof iat !== 'number') throw badJwt("Missing 'iat' claim in assertion")
   if (iat > now) throw badJwt(claimMessage('Issued at', 'iat', 'an Integer', 'the time'))
@@ -104,7 +104,7 @@ function checkJwt(app: App, text: string, now: number): void {
 const claimMessage = (name: string, claim: string, type: string, time: string): string =>
   `'${name}' claim ('${claim}') must be ${type} representing ${time}`
 
-function partOf(text: string): Readonly<Record<string, unknown>> | null {
+function decodePart(text: string): Readonly<Record<string, unknown>> | null {
   try {
     return JSON.parse(Buffer.from(text, 'base64url').toString()) as Record<string, unknown>
   } catch {

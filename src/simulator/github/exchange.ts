@@ -22,21 +22,21 @@ export interface ExchangeParts {
 export function createReceive(parts: ExchangeParts): Receive {
   const { core, limits, scheduler } = parts
   return async (request) => {
-    const reception = core.look(request)
-    const { received, key } = reception
+    const incoming = core.read(request)
+    const { received, key } = incoming
     const fault = parts.takeFault(received)
     // What never opened was never received.
     if (fault?.neverOpens === true) return { kind: 'refused' }
-    core.record(reception)
-    if (fault === null) return answered(core.perform(reception, 0))
+    core.record(incoming)
+    if (fault === null) return answered(core.perform(incoming, 0))
     received.fault = fault.name
     let answer: GitHubAnswer | undefined
     return fault.run({
       request,
       received,
       scheduler,
-      perform: (options) => (answer ??= core.perform(reception, options?.lagMs ?? 0)),
-      refuse: (refusal) => core.refuse(reception, refusal),
+      perform: (options) => (answer ??= core.perform(incoming, options?.lagMs ?? 0)),
+      refuse: (refusal) => core.refuse(incoming, refusal),
       exhaust: (forMs) => limits.exhaust(key, forMs),
       block: (forMs, form) => limits.block(key, forMs, form),
       expireTokens: () => parts.expireTokens(),

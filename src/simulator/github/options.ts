@@ -79,19 +79,19 @@ const limitNames: Names<ContentLimits> = { perMinute: true, perHour: true, spaci
 /** A misspelt option would be left out in silence, and a test would test something else. */
 export function refuseUnknownOptions(options: GitHubSimulatorOptions): void {
   const { app, limits, tokens } = options
-  const wrong = [
-    ...unknownIn(options, optionNames, ''),
-    ...unknownIn(app ?? {}, appNames, 'app'),
-    ...unknownIn(limits ?? {}, limitNames, 'limits'),
+  const problems = [
+    ...unknownNames(options, optionNames, ''),
+    ...unknownNames(app ?? {}, appNames, 'app'),
+    ...unknownNames(limits ?? {}, limitNames, 'limits'),
     ...(tokens === undefined || Array.isArray(tokens) ? [] : ['tokens must be a list']),
     ...(Array.isArray(tokens) ? tokens : []).flatMap((token, at) =>
-      unknownIn(token, tokenNames, `tokens.${at}`),
+      unknownNames(token, tokenNames, `tokens.${at}`),
     ),
   ]
-  if (wrong.length > 0) throw new Error(`createGitHubSimulator: ${wrong.join('; ')}`)
+  if (problems.length > 0) throw new Error(`createGitHubSimulator: ${problems.join('; ')}`)
 }
 
-function unknownIn(
+function unknownNames(
   given: unknown,
   names: Readonly<Record<string, true>>,
   place: string,

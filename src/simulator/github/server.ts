@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net'
 import type { Scheduler } from '../../scheduler.ts'
 import type { Receive } from './exchange.ts'
 import type { Outcome } from './faults/fault.ts'
-import { partsOf } from './parts.ts'
+import { splitBody } from './split-body.ts'
 import { readUrl } from './request.ts'
 
 export interface ServeOptions {
@@ -96,18 +96,18 @@ function send(outcome: Outcome, scheduler: Scheduler, response: ServerResponse):
       response.end(body)
       return
     }
-    case 'drip':
-      drip(outcome, scheduler, response)
+    case 'slow-body':
+      sendSlowly(outcome, scheduler, response)
   }
 }
 
-function drip(
-  outcome: Outcome & { readonly kind: 'drip' },
+function sendSlowly(
+  outcome: Outcome & { readonly kind: 'slow-body' },
   scheduler: Scheduler,
   response: ServerResponse,
 ): void {
   const { status, headers, body } = outcome.answer
-  const parts = partsOf(outcome)
+  const parts = splitBody(outcome)
   response.writeHead(status, { ...headers, 'content-length': Buffer.byteLength(body) })
   response.flushHeaders()
   const next = (): void => {

@@ -5,9 +5,9 @@ import {
   headSha,
   number,
   repo,
-  startAsking,
+  startSimulatorClient,
   thread,
-} from '../../../test/simulator/asking.ts'
+} from '../../../test/simulator/simulator-client.ts'
 import type { Random } from '../../random.ts'
 import type { GitHubEvent } from './state/events.ts'
 
@@ -16,8 +16,8 @@ const comment = { body: { body: 'hello' } }
 describe('time', () => {
   it('ahead of ours shows in every date, and nowhere else', async () => {
     const aheadMs = 90_000
-    const { ask, github, time } = await startAsking({ aheadMs })
-    const { headers, data } = await ask(`POST ${thread}/comments`, comment)
+    const { request, github, time } = await startSimulatorClient({ aheadMs })
+    const { headers, data } = await request(`POST ${thread}/comments`, comment)
     expect(headers.get('date')).toBe('Sun, 15 Nov 2026 12:01:30 GMT')
     expect(data).toMatchObject({
       created_at: '2026-11-15T12:01:30Z',
@@ -29,7 +29,7 @@ describe('time', () => {
     expect(github.requests[0]!.at).toBe(time.clock.wallMs())
     expect(github.comments(repo, number)[0]!.createdAt).toBe(time.clock.wallMs())
     const since = async (text: string) =>
-      ((await ask(`GET ${thread}/comments?since=${text}`)).data as []).length
+      ((await request(`GET ${thread}/comments?since=${text}`)).data as []).length
     expect(await since('2026-11-15T12:01:30Z')).toBe(1)
     expect(await since('2026-11-15T12:01:31Z')).toBe(0)
   })
@@ -37,25 +37,27 @@ describe('time', () => {
 
 describe('limits', () => {
   it('count every request but the question for them', async () => {
-    const { ask } = await startAsking()
-    await ask(`GET ${thread}`)
-    const { headers } = await ask(`GET ${thread}`)
+    const { request } = await startSimulatorClient()
+    await request(`GET ${thread}`)
+    const { headers } = await request(`GET ${thread}`)
     expect(headers.get('x-ratelimit-limit')).toBe('5000')
     expect(headers.get('x-ratelimit-remaining')).toBe('4998')
     expect(headers.get('x-ratelimit-used')).toBe('2')
-    expect((await ask('GET /rate_limit')).data.resources.core).toMatchObject({ remaining: 4998 })
+    expect((await request('GET /rate_limit')).data.resources.core).toMatchObject({
+      remaining: 4998,
+    })
   })
 
   it('of content are enforced where they are set, and free themselves', async () => {
     const limits = { perMinute: 2, perHour: 3 }
-    const { ask, github, time } = await startAsking({ limits })
-    const post = () => ask(`POST ${thread}/comments`, comment)
+    const { request, github, time } = await startSimulatorClient({ limits })
+    const post = () => request(`POST ${thread}/comments`, comment)
     expect([(await post()).status, (await post()).status]).toEqual([201, 201])
     time.pass(15_000)
     const refused = await post()
     expect(refused.status).toBe(403)
     expect(refused.headers.get('retry-after')).toBe('45')
-    expect((await ask(`GET ${thread}`)).status).toBe(200)
+    expect((await request(`GET ${thread}`)).status).toBe(200)
     time.pass(45_000)
     expect((await post()).status).toBe(201)
     const hourly = await post()
@@ -66,8 +68,8 @@ describe('limits', () => {
   })
 
   it('can ask for a pause between writes', async () => {
-    const { ask, time } = await startAsking({ limits: { spacing: 1000 } })
-    const post = async () => (await ask(`POST ${thread}/comments`, comment)).status
+    const { request, time } = await startSimulatorClient({ limits: { spacing: 1000 } })
+    const post = async () => (await request(`POST ${thread}/comments`, comment)).status
     expect(await post()).toBe(201)
     time.pass(999)
     expect(await post()).toBe(403)
@@ -78,10 +80,10 @@ describe('limits', () => {
 
 describe('what was received', () => {
   it('is there in order, with what became of it', async () => {
-    const { ask, github } = await startAsking()
-    await ask(`POST ${thread}/comments`, comment)
-    await ask(`GET ${thread}/comments?per_page=7`)
-    await ask('GET /nowhere')
+    const { request, github } = await startSimulatorClient()
+    await request(`POST ${thread}/comments`, comment)
+    await request(`GET ${thread}/comments?per_page=7`)
+    await request('GET /nowhere')
     expect(github.requests).toMatchObject([
       {
         index: 0,
@@ -102,7 +104,7 @@ describe('what was received', () => {
   })
 
   it('goes by the same path below /api/v3', async () => {
-    const { github } = await startAsking()
+    const { github } = await startSimulatorClient()
     const call = `https://ghe.example/api/v3${thread}/comments?per_page=1`
     github.commentAs('octocat', repo, number, 'a')
     github.commentAs('octocat', repo, number, 'b')
@@ -121,10 +123,10 @@ describe('chance', () => {
   }
 
   async function story(seed: number): Promise<string> {
-    const { ask, github } = await startAsking({ random: seeded(seed) })
+    const { request, github } = await startSimulatorClient({ random: seeded(seed) })
     const answers = [
-      await ask(`POST ${thread}/comments`, comment),
-      await ask(`GET ${thread}/comments`),
+      await request(`POST ${thread}/comments`, comment),
+      await request(`GET ${thread}/comments`),
     ]
     const told = answers.map(({ headers, data }) => [[...headers], data as unknown])
     return JSON.stringify([told, github.requests])
@@ -138,11 +140,11 @@ describe('chance', () => {
 
 describe('what happens', () => {
   it('is told with the payload of its webhook, by hand or by request', async () => {
-    const { ask, github } = await startAsking()
+    const { request, github } = await startSimulatorClient()
     const told: GitHubEvent[] = []
     const stop = github.observe((happening) => told.push(happening))
     const last = () => told.at(-1)!
-    await ask(`POST ${thread}/comments`, comment)
+    await request(`POST ${thread}/comments`, comment)
     expect(last()).toMatchObject({
       event: 'issue_comment',
       action: 'created',
@@ -175,7 +177,7 @@ describe('what happens', () => {
     github.close(repo, number, { merged: true })
     github.reopen(repo, number)
     github.addIssue(repo, { title: 'An issue' })
-    await ask(`POST /repos/${repo}/statuses/${headSha}`, { body: { state: 'success' } })
+    await request(`POST /repos/${repo}/statuses/${headSha}`, { body: { state: 'success' } })
     expect(told.map(({ event, action }) => [event, action].join('.'))).toEqual([
       'issue_comment.created',
       'push.',
@@ -196,26 +198,26 @@ describe('what happens', () => {
   })
 
   it('is not told of a request that was refused', async () => {
-    const { ask, github } = await startAsking()
+    const { request, github } = await startSimulatorClient()
     const told: GitHubEvent[] = []
     github.observe((happening) => told.push(happening))
     github.faults.add({ fault: github.faults.serverError() })
-    await ask(`POST ${thread}/comments`, comment)
-    await ask(`POST ${thread}/comments`, { body: { body: '' } })
+    await request(`POST ${thread}/comments`, comment)
+    await request(`POST ${thread}/comments`, { body: { body: '' } })
     expect(told).toEqual([])
   })
 })
 
 describe('fetch inside the process', () => {
   it('sends nothing when it was given up before', async () => {
-    const { open, github } = await startAsking()
+    const { fetch, github } = await startSimulatorClient()
     const reason = new Error('too late')
-    await expect(open('GET /user', { signal: AbortSignal.abort(reason) })).rejects.toBe(reason)
+    await expect(fetch('GET /user', { signal: AbortSignal.abort(reason) })).rejects.toBe(reason)
     expect(github.requests).toEqual([])
   })
 
   it('takes a Request, and bytes for a body', async () => {
-    const { github } = await startAsking()
+    const { github } = await startSimulatorClient()
     const url = `https://api.github.com${thread}/comments`
     const headers = { authorization: 'Bearer x' }
     const body = JSON.stringify({ body: 'ü' })
@@ -227,11 +229,11 @@ describe('fetch inside the process', () => {
   })
 
   it('sets no timer but the scheduler’s, and leaves none', async () => {
-    const { open, github, time } = await startAsking()
+    const { fetch, github, time } = await startSimulatorClient()
     const { faults } = github
     faults.add({ fault: faults.slowBody({ parts: 3, pauseMs: 10 }) })
     const abort = new AbortController()
-    const response = await open('GET /user', { signal: abort.signal })
+    const response = await fetch('GET /user', { signal: abort.signal })
     expect(time.waiting).toBe(1)
     const read = response.text()
     abort.abort()

@@ -57,7 +57,7 @@ export function createGitHubSimulator(options: GitHubSimulatorOptions = {}): Git
     anyCommit: options.anyCommit ?? true,
   })
   if (options.app !== undefined) world.app = readApp(world, options.app)
-  const hands = createUserActions(world)
+  const userActions = createUserActions(world)
   for (const { token, login } of options.tokens ?? []) {
     addAccountToken(world, userNamed(world, login), token)
   }
@@ -76,16 +76,16 @@ export function createGitHubSimulator(options: GitHubSimulatorOptions = {}): Git
     limits,
     scheduler,
     takeFault: (received) => faults.take(received),
-    expireTokens: () => hands.expireTokens(),
+    expireTokens: () => userActions.expireTokens(),
   })
   return {
-    ...hands,
+    ...userActions,
     ...createInspection(world),
     fetch: connectInProcess(receive, scheduler),
     requests: core.requests,
     faults: faults.script,
     count: (which) => {
-      const template = typeof which === 'string' ? router.templateLike(which) : null
+      const template = typeof which === 'string' ? router.knownTemplate(which) : null
       const fits = typeof which === 'string' ? null : which
       return core.requests.filter((each) => fits?.(each) ?? each.route === template).length
     },

@@ -30,9 +30,9 @@ import {
 import { addUser, userNamed, type UserType } from './state/users.ts'
 import type { World } from './state/world.ts'
 import {
-  seenComment,
-  seenRepository,
-  seenThread,
+  toSimulatedComment,
+  toSimulatedRepository,
+  toSimulatedThread,
   type SimulatedComment,
   type SimulatedRepository,
   type SimulatedThread,
@@ -91,12 +91,12 @@ export function createUserActions(world: World): GitHubUserActions {
       const repository = addRepository(world, fullName, options)
       for (const name of options.labels ?? []) labelNamed(world, repository, name)
       installFor(world, repository.owner)
-      return seenRepository(repository)
+      return toSimulatedRepository(repository)
     },
     addUser: (login, options) => void addUser(world, login, options),
     addToken: (login, token) => void addAccountToken(world, userNamed(world, login), token),
-    addPull: (repo, given) => seenThread(addPull(world, repositoryAt(repo), given)),
-    addIssue: (repo, given = {}) => seenThread(addIssue(world, repositoryAt(repo), given)),
+    addPull: (repo, given) => toSimulatedThread(addPull(world, repositoryAt(repo), given)),
+    addIssue: (repo, given = {}) => toSimulatedThread(addIssue(world, repositoryAt(repo), given)),
     push: (repo, number, headSha, options = {}) =>
       pushTo(world, threadAt(repo, number), headSha, options),
     close: (repo, number, options = {}) => closeThread(world, threadAt(repo, number), options),
@@ -115,7 +115,7 @@ export function createUserActions(world: World): GitHubUserActions {
       void repositoryAt(repo).roles.set(userNamed(world, login).login.toLowerCase(), role),
     addCommit: (repo, sha, { visibleAt } = {}) =>
       void repositoryAt(repo).commits.set(sha, visibleAt ?? world.nowMs()),
-    ...commentHands(world, threadAt),
+    ...createCommentActions(world, threadAt),
     labelAs: (login, repo, number, name) =>
       addLabels(world, threadAt(repo, number), [name], userNamed(world, login)),
     unlabelAs: (login, repo, number, name) =>
@@ -132,7 +132,7 @@ export function createUserActions(world: World): GitHubUserActions {
   }
 }
 
-function commentHands(
+function createCommentActions(
   world: World,
   threadAt: (repo: string, number: number) => Thread,
 ): Pick<GitHubUserActions, 'commentAs' | 'editCommentAs' | 'deleteCommentAs'> {
@@ -143,7 +143,7 @@ function commentHands(
   }
   return {
     commentAs: (login, repo, number, body) =>
-      seenComment(addComment(world, threadAt(repo, number), userNamed(world, login), body)),
+      toSimulatedComment(addComment(world, threadAt(repo, number), userNamed(world, login), body)),
     editCommentAs: (login, id, body) =>
       editComment(world, liveComment(id), userNamed(world, login), body),
     deleteCommentAs: (login, id) => deleteComment(world, liveComment(id), userNamed(world, login)),

@@ -1,6 +1,6 @@
 /** Mutants of intake and runs: heads, rounds, the inbox, the fence of a worker. */
 import type { Claim } from '../../../src/domain/claim.ts'
-import { replaced, type Tamper } from '../../../src/simulation/node.ts'
+import { replaceParts, type Tamper } from '../../../src/simulation/node.ts'
 import type { Store } from '../../../src/store.ts'
 import type { Mutants } from './mutant.ts'
 
@@ -9,7 +9,9 @@ export const claimingMutants: Mutants = {
     seed: 7,
     mutation: {
       store: (store) =>
-        replaced(store, { runs: replaced(store.runs, { complete: fencelessCompletion(store) }) }),
+        replaceParts(store, {
+          runs: replaceParts(store.runs, { complete: fencelessCompletion(store) }),
+        }),
     },
     // Or it is told "done" for what somebody else has done.
     rules: ['2', '12'],
@@ -26,7 +28,9 @@ export const claimingMutants: Mutants = {
     seed: 9,
     mutation: {
       store: (store) =>
-        replaced(store, { inbox: replaced(store.inbox, { finish: eagerFinishing(store) }) }),
+        replaceParts(store, {
+          inbox: replaceParts(store.inbox, { finish: eagerFinishing(store) }),
+        }),
     },
     rules: ['3'],
   },
@@ -34,7 +38,7 @@ export const claimingMutants: Mutants = {
     seed: 11,
     mutation: {
       store: (store) =>
-        replaced(store, { inbox: replaced(store.inbox, { receive: hastyReceipt(store) }) }),
+        replaceParts(store, { inbox: replaceParts(store.inbox, { receive: hastyReceipt(store) }) }),
     },
     rules: ['4'],
   },
@@ -42,8 +46,8 @@ export const claimingMutants: Mutants = {
     seed: 1,
     mutation: {
       store: (store, tamper) =>
-        replaced(store, {
-          runs: replaced(store.runs, { complete: untoldCompletion(store, tamper) }),
+        replaceParts(store, {
+          runs: replaceParts(store.runs, { complete: untoldCompletion(store, tamper) }),
         }),
     },
     rules: ['12'],
@@ -73,7 +77,7 @@ function withClaims(store: Store, change: (claim: Claim) => Claim): Store {
         act.act === 'claim' ? { ...act, claim: change(act.claim) } : act,
       ),
     })
-  return replaced(store, { inbox: replaced(store.inbox, { finish }) })
+  return replaceParts(store, { inbox: replaceParts(store.inbox, { finish }) })
 }
 
 /** An event of a head whose work has succeeded counts as a person's wish to do it again. */

@@ -1,7 +1,7 @@
 /** What a mutant is: one part of the product changed, and the rules that may notice it. */
 import type { OutboxStore } from '../../../src/store/outbox-store.ts'
 import type { Rule } from '../../../src/simulation/findings.ts'
-import { replaced, type Mutation } from '../../../src/simulation/node.ts'
+import { replaceParts, type Mutation } from '../../../src/simulation/node.ts'
 import type { Store } from '../../../src/store.ts'
 
 export interface Mutant {
@@ -15,5 +15,5 @@ export interface Mutant {
 export type Mutants = Readonly<Record<string, Mutant>>
 
 export function withOutbox(store: Store, changed: Partial<OutboxStore>): Store {
-  return replaced(store, { outbox: replaced(store.outbox, changed) })
+  return replaceParts(store, { outbox: replaceParts(store.outbox, changed) })
 }

@@ -1,6 +1,6 @@
 /** Mutants of how a delivery is sent: leases, versions, doubt, the last moment to send. */
 import type { LeasedDelivery, OutboxStore } from '../../../src/store/outbox-store.ts'
-import { replaced, type Tamper } from '../../../src/simulation/node.ts'
+import { replaceParts, type Tamper } from '../../../src/simulation/node.ts'
 import type { Store } from '../../../src/store.ts'
 import { withOutbox, type Mutants } from './mutant.ts'
 
@@ -34,7 +34,7 @@ export const sendingMutants: Mutants = {
     seed: 2,
     mutation: {
       github: (github) =>
-        replaced(github, {
+        replaceParts(github, {
           call: (place, form, route, given) => github.call(place, form, route, given, Infinity),
         }),
     },

@@ -18,7 +18,7 @@ export type Outcome =
   | { readonly kind: 'hang' }
   /** The body comes in parts, a pause before each; `cut` breaks it off in the middle. */
   | {
-      readonly kind: 'drip'
+      readonly kind: 'slow-body'
       readonly answer: GitHubAnswer
       readonly parts: number
       readonly pauseMs: number

@@ -72,7 +72,7 @@ export const slowBody = (
 ): Fault => ({
   name: 'slow-body',
   run: (exchange) => ({
-    kind: 'drip',
+    kind: 'slow-body',
     answer: exchange.perform(),
     parts: options.parts ?? 10,
     pauseMs: options.pauseMs ?? 2000,

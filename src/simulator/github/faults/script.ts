@@ -36,12 +36,12 @@ export interface FaultScript extends FaultMakers {
   clear(): void
 }
 
-interface Entry {
-  readonly fits: (received: ReceivedRequest) => boolean
+interface ScriptEntry {
+  readonly matches: (received: ReceivedRequest) => boolean
   readonly fault: Fault
   readonly nth: number
   readonly times: number
-  seen: number
+  matched: number
   hits: number
 }
 
@@ -50,18 +50,18 @@ export function createFaultScript(router: Router): {
   /** The fault to play on this request, which then counts as hit; null for none. */
   take(received: ReceivedRequest): Fault | null
 } {
-  const entries = new Set<Entry>()
+  const entries = new Set<ScriptEntry>()
   return {
     script: {
       ...makers,
       add: ({ on = {}, fault }) => {
         const times = on.times ?? fault.times ?? 1
         const entry = {
-          fits: fitting(on, router),
+          matches: matcherFor(on, router),
           fault,
           nth: on.nth ?? 1,
           times,
-          seen: 0,
+          matched: 0,
           hits: 0,
         }
         entries.add(entry)
@@ -76,9 +76,9 @@ export function createFaultScript(router: Router): {
       clear: () => entries.clear(),
     },
     take: (received) => {
-      const fitting = [...entries].filter(({ fits }) => fits(received))
-      for (const entry of fitting) entry.seen++
-      const due = fitting.find(({ seen, nth, hits, times }) => seen >= nth && hits < times)
+      const matching = [...entries].filter(({ matches }) => matches(received))
+      for (const entry of matching) entry.matched++
+      const due = matching.find(({ matched, nth, hits, times }) => matched >= nth && hits < times)
       if (due === undefined) return null
       due.hits++
       return due.fault
@@ -86,9 +86,9 @@ export function createFaultScript(router: Router): {
   }
 }
 
-function fitting(on: FaultTarget, router: Router): Entry['fits'] {
+function matcherFor(on: FaultTarget, router: Router): ScriptEntry['matches'] {
   const { route, method, identity } = on
-  const template = typeof route === 'string' ? router.templateLike(route) : null
+  const template = typeof route === 'string' ? router.knownTemplate(route) : null
   return (received) =>
     (method === undefined || method.toUpperCase() === received.method) &&
     (identity === undefined || identity === received.identity) &&

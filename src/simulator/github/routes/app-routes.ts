@@ -12,7 +12,7 @@ import {
 import { findRepository } from '../state/repositories.ts'
 import type { World } from '../state/world.ts'
 import { fieldsOf } from './fields.ts'
-import { moved } from './found.ts'
+import { moved } from './resources.ts'
 import type { Call, Route } from './route.ts'
 
 function appOf({ identity }: Call): App {

@@ -21,7 +21,7 @@ import {
   optionalTime,
   textField,
 } from './fields.ts'
-import { checkRunOf, isListed, repositoryOf } from './found.ts'
+import { checkRunOf, isListed, repositoryOf } from './resources.ts'
 import type { Call, Route } from './route.ts'
 
 const read = { permission: ['checks'], access: 'read' } as const

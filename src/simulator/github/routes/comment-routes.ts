@@ -6,7 +6,7 @@ import { addComment, deleteComment, editComment, isLive, type Comment } from '..
 import { hasRole, roleOf } from '../state/repositories.ts'
 import type { User } from '../state/users.ts'
 import { fieldsOf, textField } from './fields.ts'
-import { actorOf, commentOf, isListed, threadOf } from './found.ts'
+import { actorOf, commentOf, isListed, threadOf } from './resources.ts'
 import type { Call, Route } from './route.ts'
 
 const read = { permission: ['issues', 'pull_requests'], access: 'read' } as const

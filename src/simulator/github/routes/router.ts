@@ -15,7 +15,7 @@ export interface Router {
   add(routes: readonly Route[]): void
   find(method: string, path: string): Match | null
   /** The template as we write it; throws for one that is no route, which would never match. */
-  templateLike(template: string): string
+  knownTemplate(template: string): string
 }
 
 interface Compiled {
@@ -45,7 +45,7 @@ export function createRouter(world: World): Router {
       const name = repository === undefined ? '-/-' : fullNameOf(repository)
       return matching(method, `/repos/${name}${byId[2] ?? ''}`)
     },
-    templateLike: (template) => {
+    knownTemplate: (template) => {
       const known = compiled.find(({ route }) => shapeOf(route.route) === shapeOf(template))
       if (known !== undefined) return known.route.route
       throw new Error(`no route ${template}; a route is written as "GET /repos/{owner}/{repo}"`)

@@ -4,7 +4,7 @@ import { pageOf } from '../paging.ts'
 import { unprocessable } from '../refusal.ts'
 import { canSeeCommit } from '../state/repositories.ts'
 import type { Pull, Thread } from '../state/threads.ts'
-import { pullThreadOf, repositoryOf, threadOf } from './found.ts'
+import { pullThreadOf, repositoryOf, threadOf } from './resources.ts'
 import type { Call, Route } from './route.ts'
 
 const readPulls = { permission: ['pull_requests'], access: 'read' } as const

@@ -80,7 +80,7 @@ export function addAccountToken(world: World, user: User, text: string): Token {
     expiresAt: null,
     revoked: false,
   }
-  return keep(world, token)
+  return storeToken(world, token)
 }
 
 export function addInstallationToken(
@@ -98,10 +98,10 @@ export function addInstallationToken(
     revoked: false,
   }
   world.changed()
-  return keep(world, token)
+  return storeToken(world, token)
 }
 
-function keep(world: World, token: Token): Token {
+function storeToken(world: World, token: Token): Token {
   world.tokens.set(token.text, token)
   world.tokenHolders.add(token.user.id)
   return token

@@ -92,9 +92,9 @@ export function addCheckRun(
   apply(world, run, change)
   repository.checkRuns.push(run)
   world.checkRuns.set(run.id, run)
-  forgetOldest(world, repository, run)
-  tellOfRun(world, run, creator, 'created')
-  if (run.status === 'completed') tellOfRun(world, run, creator, 'completed')
+  removeOldest(world, repository, run)
+  emitCheckRunEvent(world, run, creator, 'created')
+  if (run.status === 'completed') emitCheckRunEvent(world, run, creator, 'completed')
   return run
 }
 
@@ -106,21 +106,23 @@ export function changeCheckRun(
 ): void {
   const wasCompleted = run.status === 'completed'
   apply(world, run, change)
-  if (!wasCompleted && run.status === 'completed') tellOfRun(world, run, sender, 'completed')
+  if (!wasCompleted && run.status === 'completed')
+    emitCheckRunEvent(world, run, sender, 'completed')
 }
 
 /** A person presses "Re-run" at the site. */
 export function rerequestCheckRun(world: World, run: CheckRun, by: User): void {
-  tellOfRun(world, run, by, 'rerequested')
+  emitCheckRunEvent(world, run, by, 'rerequested')
 }
 
 function apply(world: World, run: CheckRun, change: CheckChange): void {
   const { addedAnnotations, ...fields } = change
   const now = world.nowMs()
   // A conclusion completes a run, whatever status comes with it.
-  const asked = fields.conclusion == null ? fields.status : 'completed'
-  const status = run.status === 'completed' ? 'completed' : (asked ?? run.status)
-  const reopens = run.status === 'completed' && asked !== undefined && asked !== 'completed'
+  const wantedStatus = fields.conclusion == null ? fields.status : 'completed'
+  const status = run.status === 'completed' ? 'completed' : (wantedStatus ?? run.status)
+  const reopens =
+    run.status === 'completed' && wantedStatus !== undefined && wantedStatus !== 'completed'
   Object.assign(run, fields, { status })
   if (status === 'completed' && !reopens)
     run.completedAt = fields.completedAt ?? run.completedAt ?? now
@@ -130,7 +132,7 @@ function apply(world: World, run: CheckRun, change: CheckChange): void {
   world.changed()
 }
 
-function forgetOldest(world: World, repository: Repository, { name, suiteId }: CheckRun): void {
+function removeOldest(world: World, repository: Repository, { name, suiteId }: CheckRun): void {
   const same = repository.checkRuns.filter((each) => each.name === name && each.suiteId === suiteId)
   for (const old of same.slice(0, Math.max(0, same.length - perNameMax))) {
     repository.checkRuns.splice(repository.checkRuns.indexOf(old), 1)
@@ -138,7 +140,7 @@ function forgetOldest(world: World, repository: Repository, { name, suiteId }: C
   }
 }
 
-function tellOfRun(world: World, run: CheckRun, sender: User, action: string): void {
+function emitCheckRunEvent(world: World, run: CheckRun, sender: User, action: string): void {
   emitEvent(world, run.repository, sender, 'check_run', action, () => ({
     check_run: checkRunJson(world, run),
   }))

@@ -79,7 +79,7 @@ export function addComment(
   thread.updatedAt = at
   world.comments.set(comment.id, comment)
   world.changed()
-  tellOfComment(world, comment, author, 'created')
+  emitCommentEvent(world, comment, author, 'created')
   return comment
 }
 
@@ -90,17 +90,17 @@ export function editComment(world: World, comment: Comment, editor: User, body: 
   comment.versions.push({ at, by: editor.login, body, request: world.request })
   comment.updatedAt = at
   world.changed()
-  tellOfComment(world, comment, editor, 'edited', { changes: { body: { from } } })
+  emitCommentEvent(world, comment, editor, 'edited', { changes: { body: { from } } })
 }
 
 export function deleteComment(world: World, comment: Comment, by: User): void {
   comment.deletedAt = world.nowMs()
   comment.deletedBy = by.login
   world.changed()
-  tellOfComment(world, comment, by, 'deleted')
+  emitCommentEvent(world, comment, by, 'deleted')
 }
 
-function tellOfComment(
+function emitCommentEvent(
   world: World,
   comment: Comment,
   sender: User,

@@ -38,7 +38,7 @@ export function emitEvent(
   const installation = [...world.installations.values()].find(
     ({ account }) => account.id === repository.owner.id,
   )
-  const happening: GitHubEvent = {
+  const githubEvent: GitHubEvent = {
     at: world.nowMs(),
     repo: fullNameOf(repository),
     repositoryId: repository.id,
@@ -58,5 +58,5 @@ export function emitEvent(
       }),
     },
   }
-  for (const observer of world.observers) observer(happening)
+  for (const observer of world.observers) observer(githubEvent)
 }

@@ -36,7 +36,7 @@ export function addLabels(
     thread.labels.push(label)
     thread.updatedAt = world.nowMs()
     world.changed()
-    tellOfLabel(world, thread, label, sender, 'labeled')
+    emitLabelEvent(world, thread, label, sender, 'labeled')
   }
 }
 
@@ -48,11 +48,11 @@ export function removeLabel(world: World, thread: Thread, name: string, sender: 
   thread.labels.splice(at, 1)
   thread.updatedAt = world.nowMs()
   world.changed()
-  tellOfLabel(world, thread, label, sender, 'unlabeled')
+  emitLabelEvent(world, thread, label, sender, 'unlabeled')
   return true
 }
 
-function tellOfLabel(
+function emitLabelEvent(
   world: World,
   thread: Thread,
   label: Label,

@@ -42,8 +42,8 @@ export const fullNameOf = ({ owner, name }: Repository): string => `${owner.logi
 
 export function addRepository(world: World, fullName: string, options: NewRepository): Repository {
   const { owner, name } = partsOf(fullName)
-  const taken = world.names.get(fullName.toLowerCase())
-  const holder = taken === undefined ? undefined : world.repositories.get(taken)
+  const takenId = world.names.get(fullName.toLowerCase())
+  const holder = takenId === undefined ? undefined : world.repositories.get(takenId)
   if (holder !== undefined && fullNameOf(holder).toLowerCase() === fullName.toLowerCase()) {
     throw new Error(`there is a repository ${fullName} already`)
   }
@@ -119,7 +119,7 @@ export function canSeeCommit(world: World, repository: Repository, sha: string):
 }
 
 /** A commit that was announced for later stays hidden until then. */
-export function noteCommit(world: World, repository: Repository, sha: string): void {
+export function addCommitIfNew(world: World, repository: Repository, sha: string): void {
   if (!repository.commits.has(sha)) repository.commits.set(sha, world.nowMs())
 }
 

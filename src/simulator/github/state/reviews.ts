@@ -62,7 +62,7 @@ export function addReview(world: World, thread: Thread, author: User, given: New
   pull.reviews.push(review)
   thread.updatedAt = now
   world.changed()
-  if (review.state !== 'PENDING') tellOfReview(world, review, author, 'submitted')
+  if (review.state !== 'PENDING') emitReviewEvent(world, review, author, 'submitted')
   return review
 }
 
@@ -71,7 +71,7 @@ export function editReview(world: World, review: Review, sender: User, body: str
   const from = review.body
   review.body = body
   world.changed()
-  tellOfReview(world, review, sender, 'edited', { changes: { body: { from } } })
+  emitReviewEvent(world, review, sender, 'edited', { changes: { body: { from } } })
 }
 
 function check(thread: Thread, author: User, { body, state, comments }: NewReview): void {
@@ -98,7 +98,7 @@ function checkBody(body: string): void {
 const refused = (sentence: string): Refusal =>
   new Refusal(422, { message: 'Unprocessable Entity', errors: [sentence] })
 
-function tellOfReview(
+function emitReviewEvent(
   world: World,
   review: Review,
   sender: User,

@@ -33,7 +33,7 @@ export interface DeliveryPage {
   readonly nextCursor: string | null
 }
 
-export interface PageWish {
+export interface PageRequest {
   readonly perPage: number
   readonly cursor: string | null
   /** By the code alone, as GitHub does it: what was never answered is neither. */
@@ -42,13 +42,13 @@ export interface PageWish {
 
 export interface DeliveryLog {
   add(delivery: Omit<HookDelivery, 'id'>): HookDelivery
-  page(hookId: number, wish: PageWish): DeliveryPage
+  page(hookId: number, wish: PageRequest): DeliveryPage
   find(hookId: number, id: number): HookDelivery | null
   /** Of all hooks, oldest first. */
   all(): readonly HookDelivery[]
 }
 
-const keptMs = 3 * 24 * 3_600_000
+const retentionMs = 3 * 24 * 3_600_000
 /** GitHub's numbers have long outgrown 32 bits; a bot that stores them should notice. */
 const firstId = 12_345_678_900
 
@@ -56,7 +56,7 @@ export function createDeliveryLog(clock: Clock): DeliveryLog {
   let kept: HookDelivery[] = []
   let nextId = firstId
   const current = (): readonly HookDelivery[] => {
-    const oldest = clock.wallMs() - keptMs
+    const oldest = clock.wallMs() - retentionMs
     if ((kept[0]?.deliveredAtMs ?? oldest) < oldest) {
       kept = kept.filter(({ deliveredAtMs }) => deliveredAtMs >= oldest)
     }

@@ -24,7 +24,7 @@ export interface HookRegistry {
   readonly clock: Clock
   readonly scheduler: Scheduler
   readonly log: DeliveryLog
-  guidOf(happening: GitHubEvent): string
+  guidOf(githubEvent: GitHubEvent): string
   add(hook: RegisteredHook): void
   remove(hook: RegisteredHook): void
   appHook(): RegisteredHook | null
@@ -41,9 +41,9 @@ export function createHookRegistry(world: World, clock: Clock, scheduler: Schedu
     clock,
     scheduler,
     log: createDeliveryLog(clock),
-    guidOf(happening) {
-      const guid = guids.get(happening) ?? newGuid(world.random)
-      guids.set(happening, guid)
+    guidOf(githubEvent) {
+      const guid = guids.get(githubEvent) ?? newGuid(world.random)
+      guids.set(githubEvent, guid)
       return guid
     },
     add(hook) {

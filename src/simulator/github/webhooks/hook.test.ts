@@ -5,7 +5,7 @@ import { startReceiver, type Receiver } from '../../../../test/simulator/receive
 import { systemRandom } from '../../../random.ts'
 import { createDeliveryLog, type DeliveryLog } from './delivery-log.ts'
 import { newGuid } from './guid.ts'
-import { createHook, type Announcement, type Hook } from './hook.ts'
+import { createHook, type WebhookEvent, type Hook } from './hook.ts'
 import { seededChance } from '../../../../test/seed.ts'
 
 const secret = 'a secret'
@@ -40,19 +40,19 @@ function hookTo(url: string, id = 7): Hook {
   })
 }
 
-function news(action: string, event = 'pull_request'): Announcement {
+function news(action: string, event = 'pull_request'): WebhookEvent {
   const guid = newGuid(systemRandom)
   const payload = { action, number: 1, title: 'Ünïcode' }
   return { guid, event, action, repositoryId: 5, installationId: 9, payload }
 }
 
-const told = () => receiver.received.map((one) => one.told)
+const told = () => receiver.received.map((one) => one.summary)
 
 describe('a delivery', () => {
   it('has the headers of GitHub and a signature that verifies', async () => {
     const announcement = news('opened')
-    hook.announce(announcement)
-    await hook.settled()
+    hook.sendEvent(announcement)
+    await hook.idle()
     const { headers, body } = receiver.received[0]!
     expect(headers).toMatchObject({
       'content-type': 'application/json',
@@ -71,8 +71,8 @@ describe('a delivery', () => {
   })
 
   it('is recorded with what was sent and what was answered', async () => {
-    hook.announce(news('opened'))
-    await hook.settled()
+    hook.sendEvent(news('opened'))
+    await hook.idle()
     expect(log.all()).toHaveLength(1)
     expect(log.all()[0]).toMatchObject({
       ...{ status: 'OK', statusCode: 202, responseBody: '{}', redelivery: false },
@@ -82,15 +82,15 @@ describe('a delivery', () => {
 
   it('arrives in the order of what it tells', async () => {
     const actions = Array.from({ length: 20 }, (_, n) => `step-${n}`)
-    for (const action of actions) hook.announce(news(action))
-    await hook.settled()
+    for (const action of actions) hook.sendEvent(news(action))
+    await hook.idle()
     expect(told()).toEqual(actions.map((action) => `pull_request ${action}`))
   })
 
   it('that is refused is recorded as failed and not repeated', async () => {
     receiver.answer = (response) => response.writeHead(503).end('not now')
-    hook.announce(news('opened'))
-    await hook.settled()
+    hook.sendEvent(news('opened'))
+    await hook.idle()
     expect(receiver.received).toHaveLength(1)
     expect(log.all()).toMatchObject([
       { status: 'Invalid HTTP Response: 503', statusCode: 503, responseBody: 'not now' },
@@ -99,8 +99,8 @@ describe('a delivery', () => {
 
   it('does not follow a redirect', async () => {
     receiver.answer = (response) => response.writeHead(302, { location: receiver.url }).end()
-    hook.announce(news('opened'))
-    await hook.settled()
+    hook.sendEvent(news('opened'))
+    await hook.idle()
     expect(receiver.received).toHaveLength(1)
     expect(log.all()).toMatchObject([{ statusCode: 302, status: 'Invalid HTTP Response: 302' }])
   })
@@ -115,10 +115,10 @@ describe('a delivery', () => {
         scheduler.fire()
       }
     })
-    hook.announce(news('opened'))
-    hook.announce(news('closed'))
+    hook.sendEvent(news('opened'))
+    hook.sendEvent(news('closed'))
     await cut
-    await hook.settled()
+    await hook.idle()
     expect(told()).toEqual(['pull_request opened', 'pull_request closed'])
     expect(log.all()).toMatchObject([
       { status: 'timed out', statusCode: 0, durationMs: 10_000 },
@@ -129,8 +129,8 @@ describe('a delivery', () => {
 
   it('to a port where nobody listens is recorded as not connected', async () => {
     await receiver.close()
-    hook.announce(news('opened'))
-    await hook.settled()
+    hook.sendEvent(news('opened'))
+    await hook.idle()
     expect(log.all()).toMatchObject([{ status: 'failed to connect to host', statusCode: 0 }])
     receiver = await startReceiver()
   })
@@ -138,61 +138,61 @@ describe('a delivery', () => {
 
 describe('disorder', () => {
   it('doubles with one GUID', async () => {
-    hook.disturb({ how: 'double' })
-    hook.announce(news('opened'))
-    await hook.settled()
+    hook.addFault({ fault: 'duplicate' })
+    hook.sendEvent(news('opened'))
+    await hook.idle()
     expect(told()).toEqual(['pull_request opened', 'pull_request opened'])
     expect(new Set(receiver.received.map(({ guid }) => guid)).size).toBe(1)
   })
 
   it('tells one event under two GUIDs', async () => {
-    hook.disturb({ how: 'twin' })
-    hook.announce(news('opened'))
-    await hook.settled()
+    hook.addFault({ fault: 'duplicate-new-guid' })
+    hook.sendEvent(news('opened'))
+    await hook.idle()
     const [first, second] = receiver.received
     expect(first?.body).toBe(second?.body)
     expect(first?.guid).not.toBe(second?.guid)
   })
 
   it('drops what it should and records it as failed, so that it can be asked for', async () => {
-    hook.disturb({ how: 'drop', action: 'synchronize' })
-    for (const action of ['opened', 'synchronize', 'closed']) hook.announce(news(action))
-    await hook.settled()
+    hook.addFault({ fault: 'drop', action: 'synchronize' })
+    for (const action of ['opened', 'synchronize', 'closed']) hook.sendEvent(news(action))
+    await hook.idle()
     expect(told()).toEqual(['pull_request opened', 'pull_request closed'])
     const dropped = log.all().find(({ action }) => action === 'synchronize')
     expect(dropped).toMatchObject({ status: 'failed to connect to host', statusCode: 0 })
     expect(hook.redeliver(dropped?.id ?? 0)).toBe(true)
-    await hook.settled()
+    await hook.idle()
     expect(receiver.received.at(-1)).toMatchObject({ guid: dropped?.guid, body: dropped?.body })
     expect(log.all().at(-1)).toMatchObject({ redelivery: true, status: 'OK' })
   })
 
   it('swallows without a trace', async () => {
-    hook.disturb({ how: 'swallow' })
-    hook.announce(news('opened'))
-    await hook.settled()
+    hook.addFault({ fault: 'drop-unlogged' })
+    hook.sendEvent(news('opened'))
+    await hook.idle()
     expect(receiver.received).toEqual([])
     expect(log.all()).toEqual([])
   })
 
   it('holds until released, while later ones overtake', async () => {
-    hook.disturb({ how: 'hold', times: 2 })
-    for (const action of ['opened', 'edited', 'closed']) hook.announce(news(action))
-    await hook.settled()
+    hook.addFault({ fault: 'hold', times: 2 })
+    for (const action of ['opened', 'edited', 'closed']) hook.sendEvent(news(action))
+    await hook.idle()
     expect(told()).toEqual(['pull_request closed'])
     expect(hook.held.map(({ action }) => action)).toEqual(['opened', 'edited'])
     hook.release('newest first')
-    await hook.settled()
+    await hook.idle()
     expect(told().slice(1)).toEqual(['pull_request edited', 'pull_request opened'])
     expect(hook.held).toEqual([])
   })
 
   it('delays by the scheduler, and is not settled before', async () => {
-    hook.disturb({ how: { lateMs: 60_000 }, event: 'issues' })
-    hook.announce(news('opened', 'issues'))
-    hook.announce(news('opened'))
+    hook.addFault({ fault: { lateMs: 60_000 }, event: 'issues' })
+    hook.sendEvent(news('opened', 'issues'))
+    hook.sendEvent(news('opened'))
     let settled = false
-    const waiting = hook.settled().then(() => (settled = true))
+    const waiting = hook.idle().then(() => (settled = true))
     await expect.poll(() => log.all().length).toBe(1)
     expect([told(), settled]).toEqual([['pull_request opened'], false])
     expect([...scheduler.timers.values()]).toEqual([60_000])
@@ -202,10 +202,10 @@ describe('disorder', () => {
   })
 
   it('disturbs as often as it says, and only what it names', async () => {
-    hook.disturb({ how: 'drop', event: 'issues', times: 2 })
-    for (let n = 0; n < 3; n++) hook.announce(news('opened', 'issues'))
-    hook.announce(news('opened'))
-    await hook.settled()
+    hook.addFault({ fault: 'drop', event: 'issues', times: 2 })
+    for (let n = 0; n < 3; n++) hook.sendEvent(news('opened', 'issues'))
+    hook.sendEvent(news('opened'))
+    await hook.idle()
     expect(told()).toEqual(['issues opened', 'pull_request opened'])
   })
 })
@@ -213,9 +213,9 @@ describe('disorder', () => {
 describe('the record', () => {
   it('pages from the newest, by hook', async () => {
     const other = hookTo(receiver.url, 8)
-    for (let n = 0; n < 5; n++) hook.announce(news(`step-${n}`))
-    other.announce(news('elsewhere'))
-    await Promise.all([hook.settled(), other.settled()])
+    for (let n = 0; n < 5; n++) hook.sendEvent(news(`step-${n}`))
+    other.sendEvent(news('elsewhere'))
+    await Promise.all([hook.idle(), other.idle()])
     const first = log.page(7, { ...everything, perPage: 3 })
     const rest = log.page(7, { ...everything, perPage: 3, cursor: first.nextCursor })
     const actions = [...first.items, ...rest.items].map(({ action }) => action)
@@ -227,20 +227,20 @@ describe('the record', () => {
   })
 
   it('filters by code, where what was never answered is neither', async () => {
-    hook.disturb({ how: 'drop' })
-    for (const action of ['dropped', 'taken']) hook.announce(news(action))
-    await hook.settled()
+    hook.addFault({ fault: 'drop' })
+    for (const action of ['dropped', 'taken']) hook.sendEvent(news(action))
+    await hook.idle()
     receiver.answer = (response) => response.writeHead(500).end()
-    hook.announce(news('refused'))
-    await hook.settled()
+    hook.sendEvent(news('refused'))
+    await hook.idle()
     const actions = (status: 'success' | 'failure') =>
       log.page(7, { ...everything, status }).items.map(({ action }) => action)
     expect([actions('success'), actions('failure')]).toEqual([['taken'], ['refused']])
   })
 
   it('is kept for three days', async () => {
-    hook.announce(news('opened'))
-    await hook.settled()
+    hook.sendEvent(news('opened'))
+    await hook.idle()
     const [{ id } = { id: 0 }] = log.all()
     clock.pass(3 * 24 * 3_600_000)
     expect(log.find(7, id)).not.toBeNull()

@@ -4,7 +4,7 @@
  * holds nobody up; that is how deliveries overtake each other here.
  */
 import { createHmac } from 'node:crypto'
-import { createDisturbances, type DisorderRule } from './disorder.ts'
+import { createWebhookFaults, type WebhookFaultRule } from './webhook-faults.ts'
 import type { DeliveryLog, HookDelivery } from './delivery-log.ts'
 import { newGuid } from './guid.ts'
 import { postDelivery, unanswered, type PostDeps } from './post-delivery.ts'
@@ -26,7 +26,7 @@ export interface HookOptions extends PostDeps {
 }
 
 /** Something to tell; `payload` is what goes over the wire. */
-export interface Announcement {
+export interface WebhookEvent {
   readonly guid: string
   readonly event: string
   readonly action: string | null
@@ -43,10 +43,10 @@ export interface HeldDelivery {
 
 export interface Hook {
   readonly url: string
-  announce(announcement: Announcement): void
+  sendEvent(announcement: WebhookEvent): void
   /** Sends a recorded delivery again, with its GUID and its body; false when there is none. */
   redeliver(deliveryId: number): boolean
-  disturb(rule: DisorderRule): void
+  addFault(rule: WebhookFaultRule): void
   /** The receiver listens elsewhere from now on. */
   moveTo(url: string): void
   /** Oldest first. */
@@ -54,59 +54,59 @@ export interface Hook {
   /** Lets go of everything that is held, in the order it was held or the other way round. */
   release(order?: 'oldest first' | 'newest first'): void
   /** When all that leaves by itself has left and is recorded; what is held does not count. */
-  settled(): Promise<void>
+  idle(): Promise<void>
 }
 
-interface Outgoing extends Omit<Announcement, 'payload'> {
+interface Outgoing extends Omit<WebhookEvent, 'payload'> {
   readonly body: string
   readonly redelivery: boolean
 }
 
 export function createHook(options: HookOptions): Hook {
   const { log, random, scheduler } = options
-  const disturbances = createDisturbances()
-  const idle = createIdleSignal()
+  const faults = createWebhookFaults()
+  const pending = createPendingWork()
   let held: Outgoing[] = []
-  let last: Promise<void> = Promise.resolve()
+  let lastSent: Promise<void> = Promise.resolve()
   let { url } = options
 
   function send(outgoing: Outgoing): void {
-    const done = idle.begin()
-    last = last.then(() => deliver({ ...options, url }, outgoing)).then(done)
+    const done = pending.begin()
+    lastSent = lastSent.then(() => deliver({ ...options, url }, outgoing)).then(done)
   }
 
-  function late(outgoing: Outgoing, ms: number): void {
-    const done = idle.begin()
+  function sendLater(outgoing: Outgoing, ms: number): void {
+    const done = pending.begin()
     scheduler.after(ms, () => {
       send(outgoing)
       done()
     })
   }
 
-  function announce({ payload, ...about }: Announcement): void {
+  function announce({ payload, ...about }: WebhookEvent): void {
     const outgoing = { ...about, body: JSON.stringify(payload), redelivery: false }
-    const how = disturbances.take(about.event, about.action)
-    if (how === 'swallow') return
-    if (how === 'drop') return void record({ ...options, url }, outgoing, notSent)
-    if (how === 'hold') return void held.push(outgoing)
-    if (typeof how === 'object' && how !== null) return late(outgoing, how.lateMs)
+    const fault = faults.take(about.event, about.action)
+    if (fault === 'drop-unlogged') return
+    if (fault === 'drop') return void record({ ...options, url }, outgoing, notSent)
+    if (fault === 'hold') return void held.push(outgoing)
+    if (typeof fault === 'object' && fault !== null) return sendLater(outgoing, fault.lateMs)
     send(outgoing)
-    if (how === 'double') send(outgoing)
-    if (how === 'twin') send({ ...outgoing, guid: newGuid(random) })
+    if (fault === 'duplicate') send(outgoing)
+    if (fault === 'duplicate-new-guid') send({ ...outgoing, guid: newGuid(random) })
   }
 
   return {
     get url() {
       return url
     },
-    announce,
+    sendEvent: announce,
     redeliver(deliveryId) {
       const first = log.find(options.id, deliveryId)
       if (first === null) return false
       send({ ...first, redelivery: true })
       return true
     },
-    disturb: (rule) => disturbances.add(rule),
+    addFault: (rule) => faults.add(rule),
     moveTo: (place) => void (url = place),
     get held() {
       return held
@@ -116,7 +116,7 @@ export function createHook(options: HookOptions): Hook {
       held = []
       leaving.forEach(send)
     },
-    settled: () => idle.wait(),
+    idle: () => pending.wait(),
   }
 }
 
@@ -160,13 +160,13 @@ function headersOf(options: HookOptions, { guid, event, body }: Outgoing): Recor
   }
 }
 
-interface IdleSignal {
+interface PendingWork {
   /** Something is under way until the function it answers with is called. */
   begin(): () => void
   wait(): Promise<void>
 }
 
-function createIdleSignal(): IdleSignal {
+function createPendingWork(): PendingWork {
   let underWay = 0
   let waiting: (() => void)[] = []
   return {

@@ -7,7 +7,7 @@ import { repositoryNamed } from '../state/repositories.ts'
 import type { World } from '../state/world.ts'
 import type { HookRegistry, RegisteredHook } from './hook-registry.ts'
 import { newGuid } from './guid.ts'
-import { createHook, type Announcement, type Hook, type HookTarget } from './hook.ts'
+import { createHook, type WebhookEvent, type Hook, type HookTarget } from './hook.ts'
 
 export interface WebhookOptions {
   /** Where they are sent, such as `http://127.0.0.1:8787/webhooks/github`. */
@@ -21,7 +21,7 @@ export interface WebhookOptions {
   readonly fetch: typeof globalThis.fetch
 }
 
-export interface WebhookSender extends Omit<Hook, 'announce'> {
+export interface WebhookSender extends Omit<Hook, 'sendEvent'> {
   readonly hookId: number
   /** Something that did not happen here, under a GUID of its own. */
   send(event: string, payload: object): void
@@ -32,7 +32,7 @@ export interface WebhookSender extends Omit<Hook, 'announce'> {
 /** What it needs of the simulated GitHub. */
 export interface WebhookSource {
   readonly hooks: HookRegistry
-  observe(observer: (happening: GitHubEvent) => void): () => void
+  observe(observer: (githubEvent: GitHubEvent) => void): () => void
 }
 
 export function sendWebhooks(github: WebhookSource, options: WebhookOptions): WebhookSender {
@@ -56,14 +56,14 @@ export function sendWebhooks(github: WebhookSource, options: WebhookOptions): We
   }
   hooks.add(registered)
 
-  const announce = (guid: string, event: string, payload: object): void =>
-    hook.announce(announcementOf(target, guid, event, payload))
-  const forget = github.observe((happening) => {
-    const { event, payload, repositoryId } = happening
+  const sendEvent = (guid: string, event: string, payload: object): void =>
+    hook.sendEvent(webhookEventOf(target, guid, event, payload))
+  const stopObserving = github.observe((githubEvent) => {
+    const { event, payload, repositoryId } = githubEvent
     // An App hears only of what it is installed for.
     const isOurs = isOfApp ? 'installation' in payload : repositoryId === target.id
-    const isHeard = events === everyEvent || events.includes(event)
-    if (isOurs && isHeard) announce(hooks.guidOf(happening), event, payload)
+    const isSubscribed = events === everyEvent || events.includes(event)
+    if (isOurs && isSubscribed) sendEvent(hooks.guidOf(githubEvent), event, payload)
   })
   return {
     hookId: id,
@@ -73,14 +73,14 @@ export function sendWebhooks(github: WebhookSource, options: WebhookOptions): We
     get held() {
       return hook.held
     },
-    disturb: (rule) => hook.disturb(rule),
+    addFault: (rule) => hook.addFault(rule),
     release: (order) => hook.release(order),
     redeliver: (deliveryId) => hook.redeliver(deliveryId),
     moveTo: (place) => hook.moveTo(place),
-    settled: () => hook.settled(),
-    send: (event, payload) => announce(newGuid(random), event, payload),
+    idle: () => hook.idle(),
+    send: (event, payload) => sendEvent(newGuid(random), event, payload),
     close() {
-      forget()
+      stopObserving()
       hooks.remove(registered)
     },
   }
@@ -96,12 +96,12 @@ function targetOf(world: World, repo: string | undefined): HookTarget {
 }
 
 /** A repository's own hook knows nothing of installations. */
-function announcementOf(
+function webhookEventOf(
   { type }: HookTarget,
   guid: string,
   event: string,
   payload: object,
-): Announcement {
+): WebhookEvent {
   const { installation, ...rest } = payload as PayloadParts
   const isApps = type === 'integration'
   return {

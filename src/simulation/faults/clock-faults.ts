@@ -6,7 +6,7 @@ import type { FaultKind } from './fault-injector.ts'
 const secondMs = 1000
 const minuteMs = 60 * secondMs
 
-export class Clocks implements FaultKind {
+export class ClockFaults implements FaultKind {
   readonly #world: World
   readonly #random: SeededRandom
 
@@ -15,12 +15,12 @@ export class Clocks implements FaultKind {
     this.#random = world.random.fork()
   }
 
-  turn(): void {
+  inject(): void {
     const random = this.#random
     const far = random.pick([4 * secondMs, 30 * secondMs, 10 * minuteMs, 120 * minuteMs])
     const ms = random.chance(50) ? far : -far
-    this.#world.inject('clock jump')
-    this.#world.story.tell('clock', `is set ${ms / 1000} s`)
+    this.#world.countFault('clock jump')
+    this.#world.story.add('clock', `is set ${ms / 1000} s`)
     this.#world.clockJumps.push({ at: this.#world.time.trueMs(), ms })
     this.#world.time.jump(ms)
   }

@@ -11,7 +11,7 @@ export interface WatchedDelivery extends DeliveryFact {
   readonly github_id: number | null
 }
 
-export function checkShown(
+export function checkSentVersion(
   before: WatchedDelivery | undefined,
   now: WatchedDelivery,
   world: World,
@@ -45,7 +45,7 @@ function wasOnGitHub(
     return all.some(({ state, description }) => state === wanted['state'] && description === said)
   }
   if (wanted['form'] === 'anchor') {
-    const text = textOf(wanted['view'] as AnchorText)
+    const text = uniqueText(wanted['view'] as AnchorText)
     const all = github.allComments(repo, thread ?? 0)
     return text === null ? null : all.some(({ versions }) => versions.some(hasText(text)))
   }
@@ -64,7 +64,7 @@ interface AnchorText {
 }
 
 /** What only this version says: workers say everything in other words. */
-function textOf({ state, summary, reports }: AnchorText): string | null {
+function uniqueText({ state, summary, reports }: AnchorText): string | null {
   return summary ?? (state === 'running' ? (reports.at(-1)?.text ?? null) : null)
 }
 

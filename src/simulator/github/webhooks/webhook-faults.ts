@@ -3,22 +3,22 @@
  * it matches, the oldest rule first; a delivery that no rule matches goes out as it should.
  */
 
-export type Disorder =
+export type WebhookFault =
   /** Twice, with one GUID: a redelivery that nobody asked for. */
-  | 'double'
+  | 'duplicate'
   /** Twice, with a GUID for each: one event told as two. */
-  | 'twin'
+  | 'duplicate-new-guid'
   /** Not at all; the deliveries API says that the receiver could not be reached. */
   | 'drop'
   /** Not at all, and no record of it either, as with a payload over 25 MB. */
-  | 'swallow'
+  | 'drop-unlogged'
   /** When `release` lets it go. */
   | 'hold'
   /** After that time, while later ones overtake it. */
   | { readonly lateMs: number }
 
-export interface DisorderRule {
-  readonly how: Disorder
+export interface WebhookFaultRule {
+  readonly fault: WebhookFault
   /** Any event when not given; the same for `action`. */
   readonly event?: string
   readonly action?: string
@@ -26,14 +26,14 @@ export interface DisorderRule {
   readonly times?: number
 }
 
-export interface Disturbances {
-  add(rule: DisorderRule): void
+export interface WebhookFaults {
+  add(rule: WebhookFaultRule): void
   /** What happens to this delivery; null when nothing does. */
-  take(event: string, action: string | null): Disorder | null
+  take(event: string, action: string | null): WebhookFault | null
 }
 
-export function createDisturbances(): Disturbances {
-  const rules: { rule: DisorderRule; left: number }[] = []
+export function createWebhookFaults(): WebhookFaults {
+  const rules: { rule: WebhookFaultRule; left: number }[] = []
   return {
     add: (rule) => void rules.push({ rule, left: rule.times ?? 1 }),
     take(event, action) {
@@ -45,7 +45,7 @@ export function createDisturbances(): Disturbances {
       )
       if (found === undefined) return null
       found.left -= 1
-      return found.rule.how
+      return found.rule.fault
     },
   }
 }

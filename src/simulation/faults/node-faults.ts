@@ -9,32 +9,32 @@ import type { StepListener, World } from '../world.ts'
 import type { FaultKind } from './fault-injector.ts'
 
 const contentWrite = /^(POST|PATCH|PUT|DELETE) \/repos/
-const unrepeatable = /github-review|github-comment|github-check/
+const creatingChannels = /github-review|github-comment|github-check/
 
 /** Steps of one attempt: there are few of them, and most stops there outlast its lease. */
-const ofAttempts = ['begun', 'heard', 'heard'] as const satisfies Step[]
-const isOfAttempts = (step: Step): boolean => ofAttempts.some((one) => one === step)
+const attemptSteps = ['begun', 'heard', 'heard'] as const satisfies Step[]
+const isAttemptStep = (step: Step): boolean => attemptSteps.some((one) => one === step)
 
-function aboutOf(step: Step, random: SeededRandom): RegExp {
-  if (isOfAttempts(step)) return random.pick([unrepeatable, /^/, /^/])
+function pickPattern(step: Step, random: SeededRandom): RegExp {
+  if (isAttemptStep(step)) return random.pick([creatingChannels, /^/, /^/])
   return step !== 'webhook' && random.chance(70) ? contentWrite : /^/
 }
 
-interface Accident {
+interface PlannedNodeFault {
   readonly step: Step
   /** What it has to be about, at steps that are about something. */
-  readonly about: RegExp
-  readonly what: 'crash' | 'pause'
+  readonly pattern: RegExp
+  readonly kind: 'crash' | 'pause'
   /** Null for whoever comes there first. */
   readonly node: SimulatedNode | null
-  left: number
+  remaining: number
 }
 
-export class Accidents implements FaultKind {
+export class NodeFaults implements FaultKind {
   readonly #world: World
   readonly #random: SeededRandom
-  #accidents: Accident[] = []
-  readonly #listen: StepListener = (node, step, about) => this.#strike(node, step, about)
+  #planned: PlannedNodeFault[] = []
+  readonly #listen: StepListener = (node, step, about) => this.#onStep(node, step, about)
 
   constructor(world: World) {
     this.#world = world
@@ -42,17 +42,17 @@ export class Accidents implements FaultKind {
     world.onStep.add(this.#listen)
   }
 
-  turn(): void {
+  inject(): void {
     const random = this.#random
     if (random.chance(3)) return this.#outage()
-    const step = random.pick([...steps, ...ofAttempts])
-    this.#accidents.push({
+    const step = random.pick([...steps, ...attemptSteps])
+    this.#planned.push({
       step,
-      about: aboutOf(step, random),
+      pattern: pickPattern(step, random),
       // Of what came of an attempt a crash leaves nothing that could be too late.
-      what: random.pick(step === 'heard' ? ['pause', 'pause', 'crash'] : ['crash', 'pause']),
+      kind: random.pick(step === 'heard' ? ['pause', 'pause', 'crash'] : ['crash', 'pause']),
       node: null,
-      left: random.between(1, isOfAttempts(step) ? 2 : step === 'webhook' ? 3 : 6),
+      remaining: random.between(1, isAttemptStep(step) ? 2 : step === 'webhook' ? 3 : 6),
     })
   }
 
@@ -61,27 +61,27 @@ export class Accidents implements FaultKind {
     this.#world.onStep.delete(this.#listen)
   }
 
-  #strike(node: SimulatedNode, step: Step, about: string): void {
-    for (const accident of this.#accidents) {
+  #onStep(node: SimulatedNode, step: Step, about: string): void {
+    for (const accident of this.#planned) {
       if (accident.step !== step || (accident.node ?? node) !== node) continue
-      if (about !== '' && !accident.about.test(about)) continue
-      accident.left -= 1
-      if (accident.left > 0) continue
-      this.#accidents = this.#accidents.filter((other) => other !== accident)
+      if (about !== '' && !accident.pattern.test(about)) continue
+      accident.remaining -= 1
+      if (accident.remaining > 0) continue
+      this.#planned = this.#planned.filter((other) => other !== accident)
       if (step !== 'webhook') return this.#hit(node, accident, `at ${step} ${about}`)
-      this.#accidents.push({ ...accident, step: 'commit', node, left: 1 })
+      this.#planned.push({ ...accident, step: 'commit', node, remaining: 1 })
     }
   }
 
-  #hit(node: SimulatedNode, { what, step }: Accident, why: string): void {
+  #hit(node: SimulatedNode, { kind, step }: PlannedNodeFault, why: string): void {
     const { time } = this.#world
     const random = this.#random
-    this.#world.inject(`node ${what}`)
+    this.#world.countFault(`node ${kind}`)
     // Within the lease of what it is sending, or well past it.
-    const isLong = random.chance(isOfAttempts(step) ? 80 : 50)
+    const isLong = random.chance(isAttemptStep(step) ? 80 : 50)
     const pauseMs = isLong ? random.between(21_000, 60_000) : random.between(500, 15_000)
-    if (what === 'pause') {
-      if (isLong) this.#world.inject('long stop')
+    if (kind === 'pause') {
+      if (isLong) this.#world.countFault('long stop')
       return node.pause(pauseMs, why)
     }
     node.crash(why)
@@ -92,7 +92,7 @@ export class Accidents implements FaultKind {
   /** Nobody is there, for longer than any lease lasts. */
   #outage(): void {
     const { nodes, time } = this.#world
-    this.#world.inject('outage')
+    this.#world.countFault('outage')
     const forMs = this.#random.between(35_000, 90_000)
     for (const node of nodes) {
       node.crash('with all the others')

@@ -6,63 +6,63 @@ import type { Findings } from '../findings.ts'
 import type { AuditFact } from '../facts.ts'
 import { readAudit } from '../facts.ts'
 import type { World } from '../world.ts'
-import { checkShown, type WatchedDelivery } from './recorded-rules.ts'
+import { checkSentVersion, type WatchedDelivery } from './sent-version-rules.ts'
 
-const versions = `SELECT delivery.id, version_fence, version_seq, sent_fence, sent_seq, sent_hash,
-    status, channel, sha, thread, marker_key, content, github_id
+const deliveriesQuery = `SELECT delivery.id, version_fence, version_seq,
+    sent_fence, sent_seq, sent_hash, status, channel, sha, thread, marker_key, content, github_id
   FROM delivery JOIN repository ON repository.id = repository_id`
-const twoActive = `SELECT subject_id, count(*) AS count FROM run
+const crowdedQuery = `SELECT subject_id, count(*) AS count FROM run
   WHERE state IN ('pending', 'running', 'waiting') AND on_newer = 'supersede'
   GROUP BY subject_id HAVING count(*) > 1`
 
-export class Watch {
+export class CommitWatcher {
   readonly #world: World
   readonly #findings: Findings
-  readonly #seen = new Map<string, WatchedDelivery>()
+  readonly #previous = new Map<string, WatchedDelivery>()
   #lastAudit = 0
-  #looking: Promise<void> | null = null
+  #checking: Promise<void> | null = null
 
   constructor(world: World, findings: Findings) {
     this.#world = world
     this.#findings = findings
-    world.onCommit = () => void this.look()
-    world.onRestored = () => this.#beginAnew()
+    world.onCommit = () => void this.check()
+    world.onRestored = () => this.#startOver()
   }
 
   /** Commits of one moment are one look: nothing is committed while it looks. */
-  async look(): Promise<void> {
-    this.#looking ??= this.#lookNow().finally(() => (this.#looking = null))
-    await this.#looking
+  async check(): Promise<void> {
+    this.#checking ??= this.#checkNow().finally(() => (this.#checking = null))
+    await this.#checking
   }
 
   /** What was forgotten is no older version that comes back. */
-  async #beginAnew(): Promise<void> {
-    this.#seen.clear()
+  async #startOver(): Promise<void> {
+    this.#previous.clear()
     const [last] = await this.#world.memory.select('SELECT max(id) AS id FROM audit')
     this.#lastAudit = Number(last?.['id'] ?? 0)
   }
 
-  async #lookNow(): Promise<void> {
+  async #checkNow(): Promise<void> {
     const { memory, story } = this.#world
     const fresh = await readAudit(memory, this.#lastAudit)
     if (fresh.length === 0) return
     this.#lastAudit = fresh.at(-1)?.id ?? this.#lastAudit
-    for (const row of fresh) story.tell('audit', lineOf(row))
-    for (const row of fresh) if (row.type === 'run.anchor.lost') this.#checkLost(row)
+    for (const row of fresh) story.add('audit', auditLine(row))
+    for (const row of fresh) if (row.type === 'run.anchor.lost') this.#checkLostAnchor(row)
     for (const { type, delivery_id: id } of fresh) {
-      if (type === 'delivery.failed' && id !== null) this.#world.excuses.failed(id)
+      if (type === 'delivery.failed' && id !== null) this.#world.excuses.deliveryFailed(id)
     }
-    const crowded = await memory.select(twoActive)
+    const crowded = await memory.select(crowdedQuery)
     this.#findings.check('1', crowded.length === 0, () => {
       const [first] = crowded
       return `subject ${String(first?.['subject_id'])} has ${String(first?.['count'])} active runs`
     })
-    for (const row of await memory.select(versions))
+    for (const row of await memory.select(deliveriesQuery))
       this.#compare(row as unknown as WatchedDelivery)
   }
 
   /** A comment that cannot be seen for a while is still there: only a deleted one is lost. */
-  #checkLost({ data, delivery_id: id }: AuditFact): void {
+  #checkLostAnchor({ data, delivery_id: id }: AuditFact): void {
     const { github, pulls } = this.#world
     const lost = pulls
       .flatMap(({ repo, number }) => github.allComments(repo.name, number))
@@ -73,9 +73,9 @@ export class Watch {
   }
 
   #compare(now: WatchedDelivery): void {
-    const before = this.#seen.get(now.id)
-    this.#seen.set(now.id, now)
-    checkShown(before, now, this.#world, this.#findings)
+    const before = this.#previous.get(now.id)
+    this.#previous.set(now.id, now)
+    checkSentVersion(before, now, this.#world, this.#findings)
     if (before === undefined) return
     const wanted = [before.version_fence, before.version_seq] as const
     this.#findings.check('7', !isBelow([now.version_fence, now.version_seq], wanted), () => {
@@ -95,7 +95,15 @@ function isBelow(one: readonly [number, number], other: readonly [number, number
   return one[0] < other[0] || (one[0] === other[0] && one[1] < other[1])
 }
 
-function lineOf({ id, type, actor, run_id: run, inbox_id: inbox, delivery_id, data }: AuditFact) {
+function auditLine({
+  id,
+  type,
+  actor,
+  run_id: run,
+  inbox_id: inbox,
+  delivery_id,
+  data,
+}: AuditFact) {
   const about = [run, inbox, delivery_id].filter((one) => one !== null).join(' ')
   return `${id} ${type} by ${actor} ${about} ${JSON.stringify(data)}`
 }

@@ -2,13 +2,13 @@
 import type { ReceivedRequest } from '../../simulator/index.ts'
 import type { SentByNode, World } from '../world.ts'
 
-export interface AnsweredRequest {
+export interface TracedRequest {
   readonly received: ReceivedRequest
   readonly sent: SentByNode
 }
 
 /** In the order in which they were decided on. */
-export function answeredRequests({ github, sent }: World): readonly AnsweredRequest[] {
+export function tracedRequests({ github, sent }: World): readonly TracedRequest[] {
   return github.requests
     .flatMap((received) => {
       const known = sent.get(received.headers['x-request-id'] ?? '')
@@ -18,7 +18,7 @@ export function answeredRequests({ github, sent }: World): readonly AnsweredRequ
 }
 
 /** The thread or commit whose list would show it; null for what no list shows. */
-export function placeOf({ method, path, body }: ReceivedRequest, world: World): string | null {
+export function listOf({ method, path, body }: ReceivedRequest, world: World): string | null {
   const [, repo = '', below = ''] =
     /^\/(repos\/[^/]+\/[^/]+|repositories\/\d+)\/(.*)$/.exec(path) ?? []
   const named = /^repos\/(.*)$/.exec(repo)?.[1]
@@ -46,14 +46,14 @@ function repositoryId(world: World, name: string): number | null {
 }
 
 /** What is said there, by what its looks know it by. */
-export function keyOf({ body }: ReceivedRequest): string {
+export function contentKeyOf({ body }: ReceivedRequest): string {
   const given = (body ?? {}) as Readonly<Record<string, string>>
   const marker = /<!-- holdfast:1 \S+ (\S+) /.exec(given['body'] ?? '')?.[1]
   return marker ?? given['external_id'] ?? given['context'] ?? ''
 }
 
 /** No answer came, or none that says anything. */
-export function isUnheard({ received, sent }: AnsweredRequest): boolean {
-  const status = sent.heard?.response.status ?? 500
+export function isUnanswered({ received, sent }: TracedRequest): boolean {
+  const status = sent.answer?.response.status ?? 500
   return status >= 500 || received.fault === 'broken-json'
 }

@@ -8,30 +8,30 @@ import type { Findings } from '../findings.ts'
 import type { World } from '../world.ts'
 import { repoOf } from './places.ts'
 import {
-  isUnheard,
-  keyOf,
-  placeOf,
-  answeredRequests,
-  type AnsweredRequest,
-} from './answered-requests.ts'
-import { completedBy, isSaidByTwin } from './twin-runs.ts'
+  isUnanswered,
+  contentKeyOf,
+  listOf,
+  tracedRequests,
+  type TracedRequest,
+} from './traced-requests.ts'
+import { completingRequest, areByTwinRuns } from './twin-runs.ts'
 
 const channels = new Set(['github-review', 'github-check'])
 
-export function checkDoubles(facts: Facts, world: World, findings: Findings): void {
-  const told = answeredRequests(world)
+export function checkDuplicates(facts: Facts, world: World, findings: Findings): void {
+  const requests = tracedRequests(world)
   const deliveries = facts.deliveries.filter(({ channel }) => channels.has(channel))
   for (const delivery of deliveries) {
-    const creates = told.filter((one) => isCreateOf(one, delivery))
+    const creates = requests.filter((one) => isCreateOf(one, delivery))
     creates.forEach((second, at) => {
       // By a name that was given away, one may have been made in another repository.
-      const place = placeOf(second.received, world)
+      const place = listOf(second.received, world)
       const first = creates
         .slice(0, at)
-        .findLast(({ received }) => placeOf(received, world) === place)
-      if (first === undefined || isSaidByTwin(first, second, facts, world)) return
-      if (isForgotten(first, second, delivery, facts, world)) return
-      const isSeen = couldBeSeen(first, second, told, world)
+        .findLast(({ received }) => listOf(received, world) === place)
+      if (first === undefined || areByTwinRuns(first, second, facts, world)) return
+      if (completionIsForgotten(first, second, delivery, facts, world)) return
+      const isSeen = couldFindFirst(first, second, requests, world)
       findings.check('8b', !isSeen, () => {
         const { id, channel } = delivery
         const pair = `requests ${first.received.index} and ${second.received.index}`
@@ -41,18 +41,18 @@ export function checkDoubles(facts: Facts, world: World, findings: Findings): vo
   }
 }
 
-function isCreateOf({ received }: AnsweredRequest, { marker_key: key }: DeliveryFact): boolean {
+function isCreateOf({ received }: TracedRequest, { marker_key: key }: DeliveryFact): boolean {
   const { method, effect } = received
-  return method === 'POST' && effect && keyOf(received) === key
+  return method === 'POST' && effect && contentKeyOf(received) === key
 }
 
 /**
  * A restore has forgotten that it is completed: it cannot show work under way again, so whoever is
  * at work once more makes the next one.
  */
-function isForgotten(
-  first: AnsweredRequest,
-  second: AnsweredRequest,
+function completionIsForgotten(
+  first: TracedRequest,
+  second: TracedRequest,
   delivery: DeliveryFact,
   facts: Facts,
   world: World,
@@ -62,25 +62,25 @@ function isForgotten(
   const made = world.github
     .checkRuns(repoOf(delivery, facts, world), sha ?? '')
     .find(({ requests }) => requests[0] === first.received.index)
-  const completion = completedBy(made, second, world)
+  const completion = completingRequest(made, second, world)
   const sent = world.sent.get(completion?.headers['x-request-id'] ?? '')
   return sent !== undefined && world.isForgotten(sent.decidedAt)
 }
 
 /** Whoever sent the second had an answer before that showed the first, or never looked. */
-function couldBeSeen(
-  first: AnsweredRequest,
-  second: AnsweredRequest,
-  told: readonly AnsweredRequest[],
+function couldFindFirst(
+  first: TracedRequest,
+  second: TracedRequest,
+  requests: readonly TracedRequest[],
   world: World,
 ): boolean {
-  const place = placeOf(second.received, world)
-  const looks = told.filter(({ received, sent }) => {
+  const place = listOf(second.received, world)
+  const looks = requests.filter(({ received, sent }) => {
     const isBetween =
       sent.decidedAt >= first.sent.decidedAt && sent.decidedAt <= second.sent.decidedAt
-    return isBetween && received.method === 'GET' && placeOf(received, world) === place
+    return isBetween && received.method === 'GET' && listOf(received, world) === place
   })
-  const last = looks.findLast((look) => !isUnheard(look))
+  const last = looks.findLast((look) => !isUnanswered(look))
   if (last === undefined) return true
   const effectAt = first.received.doneAt ?? Infinity
   return last.received.fault !== 'list-lag' && effectAt <= last.received.at
