@@ -1,6 +1,6 @@
 /**
- * What the rules are held against: the tables as they are and what the simulated GitHub holds and
- * received. Never what the product thinks of itself.
+ * The rows that the rules check, read straight from the tables. The rules never ask the product's
+ * own code: it would confirm its own mistakes.
  */
 import type { SharedMemory } from '../open-store.ts'
 import { purgedTableName, type PurgedTable } from './purged-rows.ts'
@@ -29,7 +29,7 @@ export interface RunFact extends Purgeable {
   readonly anchor_per: Text
 }
 
-/** Of what a purge removed the rules know the last that the tables said. */
+/** A purged row is as it was when the purge removed it. */
 export interface Purgeable {
   readonly purged: boolean
 }
@@ -108,8 +108,9 @@ export interface Facts {
   readonly inbox: readonly InboxFact[]
   readonly subjects: readonly SubjectFact[]
   readonly audit: readonly AuditFact[]
-  /** Our id of a repository by every name it had, and by GitHub's. */
+  /** Our id of a repository, by every name it had. */
   readonly names: ReadonlyMap<string, string>
+  /** Our id of a repository, by GitHub's id. */
   readonly repositories: ReadonlyMap<number, string>
 }
 
@@ -126,8 +127,8 @@ export async function readFacts(memory: SharedMemory): Promise<Facts> {
   const deliveries = await withPurged<DeliveryFact>('delivery')
   return {
     runs: await withPurged('run'),
-    deliveries: deliveries.map((one) => {
-      return { ...one, repository_id: mergedRepositoryId(one.repository_id, repositories) }
+    deliveries: deliveries.map((row) => {
+      return { ...row, repository_id: mergedRepositoryId(row.repository_id, repositories) }
     }),
     attempts: await withPurged('delivery_attempt'),
     inbox: await readTable('inbox'),
@@ -148,9 +149,9 @@ interface RepositoryRow {
   readonly merged_into: Text
 }
 
-/** What was purged before its repository turned out to be another one is that one's. */
+/** A row may have been purged before its repository was merged into another one. */
 function mergedRepositoryId(id: string, repositories: readonly RepositoryRow[]): string {
-  const into = repositories.find((one) => one.id === id)?.merged_into ?? null
+  const into = repositories.find((repository) => repository.id === id)?.merged_into ?? null
   return into === null ? id : mergedRepositoryId(into, repositories)
 }
 

@@ -1,13 +1,13 @@
 /**
- * What a purge removes from the tables, the rules still look at: what it showed has to be right for
- * ever, though the store has forgotten it. So every row is kept aside as it was at the end.
+ * Keeps a copy of every row that a purge removes. The rules check those rows too: what they showed
+ * on GitHub must stay right although the store has forgotten it.
  */
 import type { SharedMemory } from '../open-store.ts'
 
 const tables = ['run', 'delivery', 'delivery_attempt'] as const
 export type PurgedTable = (typeof tables)[number]
 
-/** From now on; what was kept before is forgotten. */
+/** Starts keeping copies, and drops those of the seed before. */
 export async function keepPurgedRows(memory: SharedMemory): Promise<void> {
   for (const table of tables) {
     await memory.select(`CREATE TEMP TABLE IF NOT EXISTS ${purgedTableName(table)} AS

@@ -1,21 +1,22 @@
 /**
- * In some worlds the database is lost and restored from a copy: everything between the copy and the
- * restore is forgotten, while GitHub has moved on. All nodes are stopped for it, longer than any
- * request of theirs may be under way, and the first start is told, as the manual wants it: a copy
- * made by `backup` says so itself, after any other an operator runs `migrate --restored`.
+ * In some worlds the database is lost and restored from an older copy. The database then knows
+ * nothing of the time between copy and restore, while GitHub has changed. As the manual requires,
+ * all nodes are stopped for longer than any of their requests can be under way, and the first start
+ * knows of the restore: a copy made by `backup` says so itself; for any other copy an operator runs
+ * `migrate --restored`.
  */
 import type { MemoryCopy } from '../open-store.ts'
 import type { SeededRandom } from './seeded-random.ts'
 import type { World } from './world.ts'
 
 const sharePercent = 10
-/** Longer than a request that a dying node had just sent is under way. */
+/** Longer than the last request of a crashed node can be under way. */
 const stopMs = { least: 95_000, most: 200_000 }
 
 export class Restores {
   readonly #world: World
   readonly #random: SeededRandom
-  /** At which act of the story; null in worlds where nothing is lost. */
+  /** The acts of the story with the copy and the restore; null in worlds without a restore. */
   readonly #plan: { readonly copyAt: number; readonly restoreAt: number } | null
   #copy: { readonly rows: MemoryCopy; readonly madeAt: number } | null = null
 
@@ -27,7 +28,7 @@ export class Restores {
     this.#plan = this.#random.chance(sharePercent) ? { copyAt, restoreAt } : null
   }
 
-  /** `meanwhile` is what goes on at GitHub while nobody is there. */
+  /** `meanwhile` makes something happen on GitHub while all nodes are stopped. */
   async onAct(index: number, meanwhile: () => void): Promise<void> {
     if (index === this.#plan?.copyAt) await this.#makeCopy()
     if (index === this.#plan?.restoreAt) await this.#restore(meanwhile)
@@ -43,12 +44,12 @@ export class Restores {
     const copy = this.#copy
     if (copy === null) return
     const { nodes, time, story, memory } = this.#world
-    this.#world.countFault('restore')
+    this.#world.countFault('database restored')
     for (const node of nodes) {
       node.mayNotStart = true
       node.crash('because its database is lost')
     }
-    for (let left = this.#random.below(3); left > 0; left -= 1) {
+    for (let remaining = this.#random.below(3); remaining > 0; remaining -= 1) {
       await time.pass(this.#random.below(20_000))
       meanwhile()
     }
@@ -65,7 +66,7 @@ export class Restores {
     }
   }
 
-  /** By the mark that a backup carries, or by hand. */
+  /** By the mark that a backup contains, or by the operator's command. */
   async #markAsRestored(): Promise<void> {
     const { memory, time } = this.#world
     if (this.#random.chance(50)) {

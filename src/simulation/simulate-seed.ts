@@ -1,6 +1,6 @@
 /**
- * One seed: a world, its busy minutes in which everything goes wrong, its quiet hours in which
- * nothing does, and the rules it is held to.
+ * Simulates one seed: builds a world, runs busy minutes with faults, then quiet hours without, and
+ * checks the rules.
  */
 import type { SharedMemory } from '../open-store.ts'
 import { readFacts, type Facts } from './facts.ts'
@@ -41,14 +41,14 @@ import { World } from './world.ts'
 
 const secondMs = 1000
 const minuteMs = 60 * secondMs
-/** Two passes, should the first have met what is over since. */
+/** Time for two catch-up passes: the first may still meet the end of a fault. */
 const catchUpMinutes = 11
-/** Longer than any block, backoff, scan and timeout in here, one after the other. */
+/** Longer than all blocks, backoffs, scans and timeouts of this simulation in a row. */
 const quietMinutesMax = 180
 
 export interface SeedOptions {
   readonly seed: number
-  /** Empty. */
+  /** An empty database. */
   readonly memory: SharedMemory
   readonly time: VirtualTime
   readonly mutation: Mutation
@@ -67,7 +67,7 @@ export async function simulateSeed(options: SeedOptions): Promise<SeedResult> {
   await keepPurgedRows(options.memory)
   const world = new World(options)
   const findings = new Findings()
-  const watch = new CommitWatcher(world, findings)
+  const watcher = new CommitWatcher(world, findings)
   const actors = new Actors(world)
   const workers = new Workers(world)
   const faults = new FaultInjector(world)
@@ -75,7 +75,7 @@ export async function simulateSeed(options: SeedOptions): Promise<SeedResult> {
   workers.start(world.random.pick([1, 2, 2, 3, 3]))
   await runBusyMinutes(world, actors, faults)
   await runQuietHours(world, faults)
-  await watch.check()
+  await watcher.check()
   const facts = await readFacts(world.memory)
   checkAll(facts, world, workers, findings)
   addRequestsToStory(world)
@@ -117,14 +117,16 @@ function checkAll(facts: Facts, world: World, workers: Workers, findings: Findin
 async function runBusyMinutes(world: World, actors: Actors, faults: FaultInjector): Promise<void> {
   const { random, time } = world
   const faultPercent = random.pick([0, 40, 80, 150, 300])
-  // What GitHub dates before the store's first start is not ours to catch up with.
+  // Catch-up takes no pull request that GitHub's clock dates before the store's first start.
   await time.pass(random.below(3000) + Math.max(0, 2000 - world.aheadMs))
   const acts = random.between(8, 18)
   const restores = new Restores(world, acts)
   for (let act = 0; act < acts; act += 1) {
     actors.act()
     await restores.onAct(act, () => actors.act())
-    for (let bad = faultPercent; bad > 0; bad -= 100) if (random.chance(bad)) faults.inject()
+    for (let percent = faultPercent; percent > 0; percent -= 100) {
+      if (random.chance(percent)) faults.inject()
+    }
     await time.pass(random.below(random.pick([1000, 3000, 6000, 15_000])))
   }
   await time.pass(random.below(40 * secondMs))
@@ -137,14 +139,14 @@ async function runQuietHours(world: World, faults: FaultInjector): Promise<void>
   const [last, ...others] = nodes
   for (const node of nodes) node.pace = paces.quiet
   await time.pass(random.below(70 * secondMs))
-  for (const node of others) node.crash('for good')
+  for (const node of others) node.crash('and does not start again')
   last?.start()
   last?.resume()
   await time.pass(10 * secondMs)
   if (last !== undefined) last.pace = paces.quiet
   await recoverLostWebhooks(world)
   if (random.chance(60)) {
-    world.story.add('operator', 'retries what FAILED')
+    world.story.add('operator', 'retries all FAILED deliveries')
     void last?.running?.store.outbox.retryMany({ status: 'FAILED' }, 'operator', null)
     world.excuses.retireRefusals()
   }
@@ -153,7 +155,7 @@ async function runQuietHours(world: World, faults: FaultInjector): Promise<void>
   await time.pass(2 * minuteMs)
 }
 
-/** Minute by minute, and with fewer looks where nothing is under way that could be missed. */
+/** Minute by minute. The loops of the node slow down where no run is open. */
 async function passMinutes(
   world: World,
   minutesMax: number,
@@ -168,34 +170,35 @@ async function passMinutes(
   }
 }
 
-/**
- * What was lost is found by our own catch-up where there is an App; else somebody redelivers it.
- */
+/** Lost webhooks are found by Holdfast's own catch-up where there is an App, else redelivered. */
 async function recoverLostWebhooks(world: World): Promise<void> {
   const { isApp, random, faultCounts } = world
-  const isLeftToUs = isApp && random.chance(70)
-  for (let times = 0; times < 3 && !isLeftToUs && redeliverLostWebhooks(world); times += 1) {
+  const isLeftToCatchUp = isApp && random.chance(70)
+  for (let times = 0; times < 3 && !isLeftToCatchUp && redeliverLostWebhooks(world); times += 1) {
     await passMinutes(world, 1)
   }
-  const isForUs =
-    isLeftToUs || faultCounts.has('webhook drop-unlogged') || faultCounts.has('restore')
-  if (isForUs) await passMinutes(world, catchUpMinutes)
+  const needsCatchUp =
+    isLeftToCatchUp ||
+    faultCounts.has('webhook drop-unlogged') ||
+    faultCounts.has('database restored')
+  if (needsCatchUp) await passMinutes(world, catchUpMinutes)
 }
 
-/** By what the record of GitHub shows as failed. */
+/** Redelivers what GitHub's delivery log shows as failed; false when there is nothing. */
 function redeliverLostWebhooks({ github, hooks }: World): boolean {
   const all = github.hooks.log.all()
   const arrived = new Set(all.flatMap(({ guid, status }) => (status === 'OK' ? [guid] : [])))
   const lost = new Map(
-    all.filter(({ guid }) => !arrived.has(guid)).map((one) => [one.guid, one.id]),
+    all.filter(({ guid }) => !arrived.has(guid)).map(({ guid, id }) => [guid, id]),
   )
   for (const id of lost.values()) for (const hook of hooks) hook.redeliver(id)
   return lost.size > 0
 }
 
 interface OpenWork {
-  /** And webhooks that wait. */
+  /** Open runs and waiting webhooks. */
   readonly runs: number
+  /** Due deliveries and heads to confirm. */
   readonly others: number
 }
 

@@ -1,4 +1,4 @@
-/** Many seeds, one after the other, in one database that is emptied between them. */
+/** Simulates many seeds, one after the other, in one database that is emptied between them. */
 import type { Clock } from '../clock.ts'
 import { openSharedMemory, type SharedMemory } from '../open-store.ts'
 import type { Scheduler } from '../scheduler.ts'
@@ -12,11 +12,11 @@ import { startOfTime } from './world.ts'
 
 export interface SimulateOptions {
   readonly seeds: Iterable<number>
-  /** For the number of seeds per second. */
+  /** Measures the seeds per second. */
   readonly clock: Clock
   readonly mutation?: Mutation
   readonly onSeed?: (result: SeedResult, done: number) => void
-  /** Goes on after a violation. */
+  /** Continue with the next seed after a violation. */
   readonly keepGoing?: boolean
 }
 
@@ -24,11 +24,11 @@ export interface Simulated {
   readonly seeds: number
   readonly seedsPerSecond: number
   readonly faults: ReadonlyMap<string, number>
-  /** Situations reached; one that none of them reached has a zero. */
+  /** How often each situation occurred; 0 for one that never did. */
   readonly situations: Situations
   readonly checks: ReadonlyMap<Rule, number>
   readonly broken: readonly BrokenSeed[]
-  /** What they say. */
+  /** The text of each rule. */
   readonly rules: ReadonlyMap<Rule, string>
 }
 
@@ -41,7 +41,7 @@ export interface BrokenSeed {
 export async function simulate(options: SimulateOptions): Promise<Simulated> {
   const { clock, mutation = {}, onSeed, keepGoing = false } = options
   const runner = openSeedRunner()
-  const began = clock.monotonicMs()
+  const startedMs = clock.monotonicMs()
   const faults = new Map<string, number>()
   const situations = new Map(noSituations)
   const checks = new Map<Rule, number>()
@@ -59,7 +59,7 @@ export async function simulate(options: SimulateOptions): Promise<Simulated> {
     if (violations.length > 0 && !keepGoing) break
   }
   await runner.close()
-  const seconds = Math.max(0.001, (clock.monotonicMs() - began) / 1000)
+  const seconds = Math.max(0.001, (clock.monotonicMs() - startedMs) / 1000)
   const rules = new Map(Object.entries(ruleNames) as [Rule, string][])
   return { seeds, seedsPerSecond: seeds / seconds, faults, situations, checks, broken, rules }
 }
@@ -69,7 +69,7 @@ export interface SeedRunner {
   close(): Promise<void>
 }
 
-/** The database outlives a seed, its time does not: whatever it asks the clock, it asks through. */
+/** All seeds share one database, but each has its own time: the database reads the current one. */
 export function openSeedRunner(): SeedRunner {
   let time = new VirtualTime(startOfTime)
   const clock: Clock = { wallMs: () => time.wallMs(), monotonicMs: () => time.monotonicMs() }
@@ -80,17 +80,17 @@ export function openSeedRunner(): SeedRunner {
   }
   const random = new SeededRandom(0)
   const memory: SharedMemory = openSharedMemory({ clock, scheduler, random })
-  const waitFor = async (done: Promise<void>): Promise<void> => {
+  const passUntilDone = async (done: Promise<void>): Promise<void> => {
     await time.pass(10)
     await done
   }
   return {
     async run(seed, mutation) {
       time = new VirtualTime(startOfTime)
-      await waitFor(memory.empty())
+      await passUntilDone(memory.empty())
       return await simulateSeed({ seed, memory, time, mutation })
     },
-    close: () => waitFor(memory.close()),
+    close: () => passUntilDone(memory.close()),
   }
 }
 

@@ -1,6 +1,7 @@
 /**
- * Workers of the simulated world: they take runs from whichever node answers, report, publish and
- * end them; or fall silent, come back too late, ignore that they were stopped, say things twice.
+ * Workers of the simulated world. They lease runs from any node that answers, report, publish and
+ * complete them. Some disappear, come back too late, ignore that their run was stopped, or complete
+ * twice.
  */
 import type { ChannelName } from '../domain/outbox/delivery.ts'
 import type { Outcome } from '../domain/run.ts'
@@ -13,10 +14,10 @@ import type { SeededRandom } from './seeded-random.ts'
 import type { StepListener, World } from './world.ts'
 
 const answerWaitMs = 15_000
-/** Comments, reviews, statuses, check runs. */
+/** Reads of comments, reviews, statuses and check runs. */
 const publisherReads = /^GET .*\/(comments|reviews|statuses|check-runs)(\/\d+)?$/
 
-/** What a worker was told: the rules hold the store to it. */
+/** The answer that a worker got; the rules check that the store agrees. */
 export interface AnsweredCompletion {
   readonly runId: string
   readonly actor: string
@@ -24,7 +25,7 @@ export interface AnsweredCompletion {
   readonly verdict: 'success' | 'failure' | 'neutral'
   readonly summary: string
   readonly answer: 'done' | 'refused' | 'unknown'
-  /** When it was answered, by true time. */
+  /** True time of the answer. */
   readonly at: number
 }
 
@@ -33,7 +34,7 @@ export interface AnsweredPublication {
   readonly name: string
   readonly channel: ChannelName
   readonly text: string
-  /** When it was answered, by true time. */
+  /** True time of the answer. */
   readonly at: number
 }
 
@@ -65,7 +66,7 @@ export class Workers {
   async #work(name: string): Promise<never> {
     const { time } = this.#world
     for (;;) {
-      // In quiet hours they look less often: there is nobody left to hurry for.
+      // In quiet hours they ask for work less often, so that fewer steps are simulated.
       const pauseMs = this.#world.isQuiet ? 60_000 : 2000
       await delay(time, 500 + this.#random.below(pauseMs))
       const actor = `${name}/${(this.#leases += 1)}`
@@ -83,7 +84,7 @@ export class Workers {
     const roll = isQuiet ? 99 : random.below(100)
     if (roll < 8) {
       this.#world.countFault('worker lost')
-      story.add(held.actor, `is never heard of again with ${held.runId}`)
+      story.add(held.actor, `disappears with ${held.runId}`)
       return
     }
     if (roll < 13) {
@@ -94,13 +95,13 @@ export class Workers {
     const isStubborn = roll < 30
     if (isLate) {
       this.#world.countFault('worker late')
-      // When its lease is just over, or well after that.
+      // Until its lease has just expired, or well after that.
       await delay(time, random.pick([28_000, 35_000]) + random.below(random.pick([12_000, 60_000])))
     }
-    // Some speak first, some when they are done, most leave it to us.
+    // Some publish at the start, some at the end, some never.
     const publishes = random.pick(['first', 'last', 'never'])
     if (publishes === 'first') await this.#publishAll(held)
-    for (let left = random.below(random.pick([3, 5, 8, 12])); left > 0; left -= 1) {
+    for (let reports = random.below(random.pick([3, 5, 8, 12])); reports > 0; reports -= 1) {
       await this.#waitUpTo(5000)
       const answer = await this.#report(held)
       if (answer !== null && 'refused' in answer && !isStubborn) return
@@ -111,7 +112,7 @@ export class Workers {
     if (random.chance(10)) await this.#complete(held)
   }
 
-  /** Some go on in the very moment in which a node asks GitHub what is shown there. */
+  /** Some continue in the very moment in which a node looks at GitHub. */
   async #waitUpTo(msMax: number): Promise<void> {
     const { time, onStep } = this.#world
     const waitMs = this.#random.below(msMax)
@@ -127,7 +128,7 @@ export class Workers {
       }
       const stopWaiting = time.after(waitMs, goOn)
       const listen: StepListener = (_node, step, about) => {
-        if (step === 'send' && publisherReads.test(about)) goOn()
+        if (step === 'before request' && publisherReads.test(about)) goOn()
       }
       onStep.add(listen)
     })
@@ -144,11 +145,11 @@ export class Workers {
     )
   }
 
-  /** One thing, two, or now and then so many that they take minutes to leave. */
+  /** Publishes one or two outputs, or sometimes so many that sending takes minutes. */
   async #publishAll(held: HeldRun): Promise<void> {
     const count = this.#random.chance(3) ? 25 : this.#random.between(1, 2)
-    if (count > 2) this.#world.countFault('backlog')
-    for (let at = 0; at < count; at += 1) await this.#publish(held, `output-${at}`)
+    if (count > 2) this.#world.countFault('worker backlog')
+    for (let index = 0; index < count; index += 1) await this.#publish(held, `output-${index}`)
   }
 
   async #publish({ runId, leaseHash, actor }: HeldRun, name: string): Promise<void> {
@@ -206,18 +207,18 @@ export class Workers {
     this.completions.push({ runId, actor, outcome, verdict, summary, answer, at })
   }
 
-  /** One that somebody of us has set before. */
+  /** A label that some worker has set before. */
   #labelSetBefore(): string | undefined {
     const set = this.publications.filter(({ channel }) => channel === 'github-label')
     return this.#random.pickFrom(set)?.text
   }
 
-  /** Everything that is said is said in other words, so that it is known again. */
+  /** Every text is unique, so that the rules can recognise it on GitHub. */
   #text(what: string): string {
     return `${what} ${(this.#texts += 1)}.`
   }
 
-  /** Null when no answer came, or another than a plain refusal. */
+  /** Null when no answer came, or an error that is not a conflict. */
   async #call<T>(act: (node: RunningNode) => Promise<T>): Promise<Answer<T>> {
     const { time } = this.#world
     const running = this.#world.someNode(this.#random)?.running ?? null

@@ -1,6 +1,6 @@
 /**
- * Simulated outside worlds, for tests of a bot from end to end: the simulated GitHub. What
- * `import … from 'holdfast/simulator'` gives.
+ * What `import … from 'holdfast/simulator'` gives: a simulated GitHub, to test a whole bot without
+ * the network.
  */
 import {
   sendWebhooks as sendWebhooksOver,
@@ -38,7 +38,7 @@ export interface WebhookOptions extends Omit<ConnectedOptions, 'fetch'> {
   readonly fetch?: typeof globalThis.fetch
 }
 
-/** Tells a receiver of what happens on the simulated GitHub. */
+/** Sends the webhooks of the simulated GitHub to a receiver. */
 export function sendWebhooks(github: WebhookSource, options: WebhookOptions): WebhookSender {
   return sendWebhooksOver(github, { fetch, ...options })
 }

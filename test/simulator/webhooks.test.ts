@@ -212,15 +212,15 @@ describe('a hook', () => {
     await receiver.close()
   })
 
-  it('is refused where it could not be: a second one of the App, one without any App', () => {
+  it('is refused as a second hook of the App, and without a repository where there is no App', () => {
     const options = { url: door.url, secret: webhookSecret }
-    expect(() => sendWebhooks(github, options)).toThrow('an App has one hook')
-    expect(() => sendWebhooks(createGitHubSimulator(), options)).toThrow('give `repo`')
+    expect(() => sendWebhooks(github, options)).toThrow('An App has only one hook')
+    expect(() => sendWebhooks(createGitHubSimulator(), options)).toThrow('Give "repo"')
     hook.close()
     expect(sendWebhooks(github, options).url).toBe(door.url)
   })
 
-  it('has the same GUIDs again under the same chance', async () => {
+  it('sends the same GUIDs with the same random numbers', async () => {
     const guids = () => {
       const simulated = createGitHubSimulator({ app, clock, random: counting() })
       simulated.addRepository(name)

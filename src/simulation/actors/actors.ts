@@ -1,6 +1,6 @@
 /**
- * What people do in the simulated world, by the seed. Each kind of them is a file beside this one;
- * here it is decided who acts next.
+ * People and programs in the simulated world. Each kind of actor has a file beside this one; this
+ * file picks, by the seed, who acts next.
  */
 import type { SeededRandom } from '../seeded-random.ts'
 import type { World, WorldRepository } from '../world.ts'
@@ -11,7 +11,7 @@ import { Owners } from './owners.ts'
 import { Strangers } from './strangers.ts'
 
 export interface ActorKind {
-  /** Whatever comes to their mind. */
+  /** Does one thing, picked at random. */
   act(): void
 }
 

@@ -1,6 +1,6 @@
 /**
- * Programs that claim by themselves, by a repository's name alone: after a rename they may know the
- * new one before we were told whose it is.
+ * Programs that claim runs themselves and know a repository only by its name. After a rename they
+ * may use the new name before Holdfast knows which repository has it.
  */
 import type { SeededRandom } from '../seeded-random.ts'
 import type { World, WorldPull, WorldRepository } from '../world.ts'
@@ -19,7 +19,7 @@ export class Callers implements ActorKind {
     void this.#claim(this.#world.pulls)
   }
 
-  /** By the name that it has now. */
+  /** Claims under the repository's present name. */
   actIn(wanted: WorldRepository): void {
     void this.#claim(this.#world.pulls.filter(({ repo }) => repo === wanted))
   }
@@ -36,6 +36,6 @@ export class Callers implements ActorKind {
     await running.runs
       .claim({ kind: 'pull_request', ...about, lease: false }, 'caller')
       .then(({ run }) => run !== null && excuses.runClaimedByName(run.id, repo.id))
-      .catch((error: unknown) => story.add('caller', `… ${String(error)}`))
+      .catch((error: unknown) => story.add('caller', `failed: ${String(error)}`))
   }
 }

@@ -1,4 +1,4 @@
-/** Contributors: they open, push, force-push back, close, reopen and move to another base. */
+/** Contributors open, push, force-push, close and reopen pull requests, and change the base. */
 import type { SeededRandom } from '../seeded-random.ts'
 import type { World, WorldPull, WorldRepository } from '../world.ts'
 import type { ActorKind } from './actors.ts'
@@ -19,9 +19,9 @@ export class Contributors implements ActorKind {
     const pull = random.pickFrom(this.#world.pulls)
     if (pull === undefined) return
     this.#change(pull)
-    // GitHub tells times by the second: closer together, only what they say orders two events.
+    // GitHub's times have whole seconds: within one second only the payloads say which came first.
     const more = random.chance(15) ? random.between(1, 2) : 0
-    for (let at = 0; at < more; at += 1) this.#change(pull)
+    for (let count = 0; count < more; count += 1) this.#change(pull)
   }
 
   #change(pull: WorldPull): void {
@@ -40,16 +40,16 @@ export class Contributors implements ActorKind {
 
   openIn(repo: WorldRepository): void {
     const { github, pulls } = this.#world
-    const twin = this.#pullToShareHeadWith(repo.id)
-    const sha = twin?.heads.at(-1) ?? this.#newSha()
-    const baseSha = twin !== undefined && this.#random.chance(40) ? twin.baseSha : this.#newSha()
+    const other = this.#pullToShareHeadWith(repo.id)
+    const sha = other?.heads.at(-1) ?? this.#newSha()
+    const baseSha = other !== undefined && this.#random.chance(40) ? other.baseSha : this.#newSha()
     this.#maybeHideCommit(repo.name, sha)
     const { number } = github.addPull(repo.name, { headSha: sha, baseSha, author: 'ann' })
     pulls.push({ repo, number, heads: [sha], baseSha, formerBases: [], isOpen: true })
     this.#record(`open ${repo.name}#${number} at ${sha.slice(0, 7)}`)
   }
 
-  /** One branch may be the head of two pull requests, and even their base may be the same. */
+  /** Two pull requests can have the same head branch, and even the same base. */
   #pullToShareHeadWith(repositoryId: number): WorldPull | undefined {
     if (!this.#random.chance(25)) return undefined
     const others = this.#world.pulls.filter(({ repo }) => repo.id === repositoryId)
@@ -87,7 +87,7 @@ export class Contributors implements ActorKind {
     this.#world.github.edit(pull.repo.name, pull.number, edit, 'ann')
   }
 
-  /** Some commits are told of before they can be seen. */
+  /** A webhook names some commits before GitHub's API can show them. */
   #maybeHideCommit(repo: string, sha: string): void {
     if (!this.#random.chance(15) || this.#world.isQuiet) return
     this.#world.countFault('commit not visible yet')

@@ -1,4 +1,4 @@
-/** Operators: they rerun, cancel, send again, skip, confirm, replay and purge. */
+/** Operators rerun and cancel runs, retry, skip and confirm deliveries, replay and purge. */
 import type { RunningNode } from '../node.ts'
 import type { SeededRandom } from '../seeded-random.ts'
 import type { World } from '../world.ts'
@@ -28,7 +28,7 @@ export class Operators implements ActorKind {
 
   #rerun(): Promise<void> {
     return this.#operate('rerun', 'run', (id, { runs }) => {
-      this.#world.decisions.rerun(id)
+      this.#world.requestRerun(id)
       return runs.rerun(id, 'operator')
     })
   }
@@ -38,7 +38,7 @@ export class Operators implements ActorKind {
   }
 
   #retry(): Promise<void> {
-    return this.#operate('send again', 'delivery', (id, { store }) =>
+    return this.#operate('retry', 'delivery', (id, { store }) =>
       store.outbox.retry(id, 'operator', null),
     )
   }
@@ -50,7 +50,7 @@ export class Operators implements ActorKind {
     })
   }
 
-  /** Without saying which one it is. */
+  /** Without an id: the operator does not say which comment or status it is. */
   #confirm(): Promise<void> {
     return this.#operate('confirm', 'delivery', (id, { store }) => {
       this.#world.excuses.closedByOperator(id)
@@ -62,7 +62,7 @@ export class Operators implements ActorKind {
     return this.#operate('replay', 'inbox', (id, { intake }) => intake.replay(id, 'operator'))
   }
 
-  /** What has ended and is delivered goes; what is known of pull requests stays. */
+  /** Removes finished and delivered work; the subjects of pull requests stay. */
   async #purge(): Promise<void> {
     const running = this.#world.someNode(this.#random)?.running ?? null
     if (running === null) return
@@ -71,10 +71,10 @@ export class Operators implements ActorKind {
     const limits = { finishedMs: 0, supersededMs: 0, auditMs: years, eventMs: years }
     await running.store.upkeep
       .purge(limits, 'operator')
-      .catch((error: unknown) => this.#record(`… ${String(error)}`))
+      .catch((error: unknown) => this.#record(`failed: ${String(error)}`))
   }
 
-  /** On one of the newest, through whichever node answers. */
+  /** Acts on one of the newest rows, through any node that answers. */
   async #operate(
     what: string,
     table: 'run' | 'delivery' | 'inbox',
@@ -86,7 +86,7 @@ export class Operators implements ActorKind {
     if (running === null || id === undefined) return
     this.#world.countFault(`operator: ${what}`)
     this.#record(`${what} ${id}`)
-    await act(id, running).catch((error: unknown) => this.#record(`… ${String(error)}`))
+    await act(id, running).catch((error: unknown) => this.#record(`failed: ${String(error)}`))
   }
 
   #record(what: string): void {

@@ -1,11 +1,11 @@
-/** Owners of repositories: they rename them, and give a name that became free to a new one. */
+/** Owners rename repositories, and give a name that became free to a new repository. */
 import type { SeededRandom } from '../seeded-random.ts'
 import type { World, WorldRepository } from '../world.ts'
 import type { ActorKind } from './actors.ts'
 
 const repositoriesMax = 5
 
-/** What others do there when an owner has done something. */
+/** What other actors do in a repository right after its owner changed it. */
 export interface RepositoryFollowers {
   open(repo: WorldRepository): void
   claim(repo: WorldRepository): void
@@ -30,7 +30,7 @@ export class Owners implements ActorKind {
     else this.#rename()
   }
 
-  /** Most often one that is in use; programs in it know its new name at once. */
+  /** Mostly one with pull requests. Callers may use its new name at once. */
   #rename(): void {
     const { repositories, pulls } = this.#world
     const isUsed = this.#random.chance(70)
@@ -46,13 +46,13 @@ export class Owners implements ActorKind {
     if (this.#random.chance(40)) this.#followers.claim(repo)
   }
 
-  /** The old name leads to another repository from now on, with pull requests of its own. */
+  /** From now on the old name leads to another repository, with its own pull requests. */
   #reuseName(): void {
     if (this.#world.repositories.length >= repositoriesMax) return
     const name = this.#freeNames.pop()
     if (name === undefined) return
     this.#world.countFault('name reused')
-    this.#record(`make a new repository ${name}`)
+    this.#record(`create a new repository ${name}`)
     const repo = this.#world.addRepository(name)
     if (this.#random.chance(70)) this.#followers.open(repo)
   }

@@ -1,6 +1,6 @@
 /**
- * Everybody else on a thread: they talk, copy what they see, delete and edit what is not theirs,
- * press "Re-run".
+ * Everybody else on a thread: they comment, copy our comments, delete and edit them, and press
+ * "Re-run".
  */
 import type { SeededRandom } from '../seeded-random.ts'
 import type { World, WorldPull } from '../world.ts'
@@ -33,7 +33,7 @@ export class Strangers implements ActorKind {
     this.#world.github.commentAs('bob', repo.name, number, body)
   }
 
-  /** With our marker in it: everybody can see and copy that. */
+  /** The copy contains our marker, which everybody can see and copy. */
   #copyOurs(pull: WorldPull): void {
     const { repo, number } = pull
     const comment = this.#random.pickFrom(this.#ourComments(pull))
@@ -61,12 +61,12 @@ export class Strangers implements ActorKind {
   }
 
   #pressRerun(pull: WorldPull): void {
-    const { github, decisions } = this.#world
+    const { github } = this.#world
     const sha = pull.heads.at(-1) ?? ''
     const check = this.#random.pickFrom(github.checkRuns(pull.repo.name, sha))
     if (check === undefined) return
     this.#record(`press "Re-run" on check run ${check.id} of ${pullName(pull)}`)
-    decisions.rerun(sha)
+    this.#world.requestRerun(sha)
     github.rerequestAs('ann', check.id)
   }
 

@@ -1,6 +1,6 @@
 /**
- * What goes wrong in the simulated world, by the seed. Each kind of it is a file beside this one;
- * here it is decided which comes next. When the quiet hours come all of it is over.
+ * What goes wrong in the simulated world. Each kind of fault has a file beside this one; this file
+ * picks, by the seed, which comes next. All faults end when the quiet hours begin.
  */
 import type { SeededRandom } from '../seeded-random.ts'
 import type { World } from '../world.ts'
@@ -12,9 +12,9 @@ import { RequestFaults } from './request-faults.ts'
 import { WebhookFaults } from './webhook-faults.ts'
 
 export interface FaultKind {
-  /** One more thing that will go wrong, or goes wrong now. */
+  /** Adds one fault, which happens now or later. */
   inject(): void
-  /** It is over, and what it held back arrives. */
+  /** Ends all faults of this kind; what they held back arrives. */
   clear(): void
 }
 

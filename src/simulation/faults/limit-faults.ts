@@ -1,6 +1,6 @@
 /**
- * GitHub says "not now": once, for everything from then on, or to several requests that are under
- * way at the same moment, each with another time to wait and an answer that takes its time.
+ * GitHub's rate limits: for one request, for all requests from then on, or for several requests
+ * that are under way at once. Those are answered late, each with its own time to wait.
  */
 import type { Fault, FaultHandle } from '../../simulator/index.ts'
 import type { SeededRandom } from '../seeded-random.ts'
@@ -46,7 +46,7 @@ export class LimitFaults implements FaultKind {
     ])()
   }
 
-  /** The one that is told to wait long is answered first, the others after it. */
+  /** The long wait is answered first: the short ones after it must not shorten the block. */
   #addSimultaneousLimits(): void {
     const random = this.#random
     const nth = random.pick([1, 1, 2])

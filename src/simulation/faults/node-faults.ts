@@ -1,6 +1,6 @@
 /**
- * What happens to the nodes: one dies or is stopped at a step of its work, most often in the middle
- * of publishing; or all of them are gone until every lease is over.
+ * Crashes and pauses. One node crashes or pauses at a step of its work, mostly while it publishes;
+ * or all nodes are down until every lease has expired.
  */
 import type { SimulatedNode } from '../node.ts'
 import { steps, type Step } from '../node-ports.ts'
@@ -11,21 +11,25 @@ import type { FaultKind } from './fault-injector.ts'
 const contentWrite = /^(POST|PATCH|PUT|DELETE) \/repos/
 const creatingChannels = /github-review|github-comment|github-check/
 
-/** Steps of one attempt: there are few of them, and most stops there outlast its lease. */
-const attemptSteps = ['begun', 'heard', 'heard'] as const satisfies Step[]
-const isAttemptStep = (step: Step): boolean => attemptSteps.some((one) => one === step)
+/** Steps of one attempt. They are rare, so they get extra weight and mostly long pauses. */
+const attemptSteps = [
+  'after begin attempt',
+  'before end attempt',
+  'before end attempt',
+] as const satisfies Step[]
+const isAttemptStep = (step: Step): boolean => attemptSteps.some((other) => other === step)
 
 function pickPattern(step: Step, random: SeededRandom): RegExp {
   if (isAttemptStep(step)) return random.pick([creatingChannels, /^/, /^/])
-  return step !== 'webhook' && random.chance(70) ? contentWrite : /^/
+  return step !== 'before storing webhook' && random.chance(70) ? contentWrite : /^/
 }
 
 interface PlannedNodeFault {
   readonly step: Step
-  /** What it has to be about, at steps that are about something. */
+  /** The request or channel it waits for, at steps that have one. */
   readonly pattern: RegExp
   readonly kind: 'crash' | 'pause'
-  /** Null for whoever comes there first. */
+  /** Null for the node that reaches the step first. */
   readonly node: SimulatedNode | null
   remaining: number
 }
@@ -49,27 +53,33 @@ export class NodeFaults implements FaultKind {
     this.#planned.push({
       step,
       pattern: pickPattern(step, random),
-      // Of what came of an attempt a crash leaves nothing that could be too late.
-      kind: random.pick(step === 'heard' ? ['pause', 'pause', 'crash'] : ['crash', 'pause']),
+      // After a crash nobody knows the outcome, so only a pause can make it arrive too late.
+      kind: random.pick(
+        step === 'before end attempt' ? ['pause', 'pause', 'crash'] : ['crash', 'pause'],
+      ),
       node: null,
-      remaining: random.between(1, isAttemptStep(step) ? 2 : step === 'webhook' ? 3 : 6),
+      remaining: random.between(
+        1,
+        isAttemptStep(step) ? 2 : step === 'before storing webhook' ? 3 : 6,
+      ),
     })
   }
 
   clear(): void {
-    // Whoever is stopped goes on when its time has come.
+    // A paused node continues when its pause is over.
     this.#world.onStep.delete(this.#listen)
   }
 
   #onStep(node: SimulatedNode, step: Step, about: string): void {
-    for (const accident of this.#planned) {
-      if (accident.step !== step || (accident.node ?? node) !== node) continue
-      if (about !== '' && !accident.pattern.test(about)) continue
-      accident.remaining -= 1
-      if (accident.remaining > 0) continue
-      this.#planned = this.#planned.filter((other) => other !== accident)
-      if (step !== 'webhook') return this.#hit(node, accident, `at ${step} ${about}`)
-      this.#planned.push({ ...accident, step: 'commit', node, remaining: 1 })
+    for (const planned of this.#planned) {
+      if (planned.step !== step || (planned.node ?? node) !== node) continue
+      if (about !== '' && !planned.pattern.test(about)) continue
+      planned.remaining -= 1
+      if (planned.remaining > 0) continue
+      this.#planned = this.#planned.filter((other) => other !== planned)
+      if (step !== 'before storing webhook')
+        return this.#hit(node, planned, about === '' ? step : `${step} (${about})`)
+      this.#planned.push({ ...planned, step: 'before commit', node, remaining: 1 })
     }
   }
 
@@ -77,11 +87,11 @@ export class NodeFaults implements FaultKind {
     const { time } = this.#world
     const random = this.#random
     this.#world.countFault(`node ${kind}`)
-    // Within the lease of what it is sending, or well past it.
+    // Within the lease of the delivery that it sends, or well past it.
     const isLong = random.chance(isAttemptStep(step) ? 80 : 50)
     const pauseMs = isLong ? random.between(21_000, 60_000) : random.between(500, 15_000)
     if (kind === 'pause') {
-      if (isLong) this.#world.countFault('long stop')
+      if (isLong) this.#world.countFault('long pause')
       return node.pause(pauseMs, why)
     }
     node.crash(why)
@@ -89,13 +99,13 @@ export class NodeFaults implements FaultKind {
     time.after(backMs, () => node.start())
   }
 
-  /** Nobody is there, for longer than any lease lasts. */
+  /** All nodes are down for longer than any lease lasts. */
   #outage(): void {
     const { nodes, time } = this.#world
-    this.#world.countFault('outage')
+    this.#world.countFault('all nodes down')
     const forMs = this.#random.between(35_000, 90_000)
     for (const node of nodes) {
-      node.crash('with all the others')
+      node.crash('together with all other nodes')
       time.after(forMs + this.#random.below(3000), () => node.start())
     }
   }

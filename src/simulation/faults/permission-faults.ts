@@ -1,4 +1,4 @@
-/** What people with power take from us for a while: a thread is locked, a repository hidden. */
+/** Access that admins take from us for a while: a thread is locked, a repository hidden. */
 import type { Step } from '../node-ports.ts'
 import type { SeededRandom } from '../seeded-random.ts'
 import type { StepListener, World, WorldRepository } from '../world.ts'
@@ -48,20 +48,20 @@ export class PermissionFaults implements FaultKind {
   }
 
   /**
-   * Right when we are about to edit a comment, and back when we have looked twice, or soon. Whoever
-   * did it once may do it again.
+   * Hides the repository right before we edit a comment, and shows it again after we have read the
+   * thread twice, or soon. This may happen a second time.
    */
   #restrictAtEdit(): void {
     const random = this.#random
-    const untilLook = random.chance(70)
-    const forMs = untilLook ? 40_000 : random.between(8000, 20_000)
+    const untilRead = random.chance(70)
+    const forMs = untilRead ? 40_000 : random.between(8000, 20_000)
     const again = random.chance(50)
-    this.#onNthStep('send', commentEdit, 1, (about) => {
+    this.#onNthStep('before request', commentEdit, 1, (about) => {
       const repo = this.#repositoryAt(about)
       if (repo === undefined) return
       this.#restrict(repo, forMs)
       if (again) this.#world.time.after(forMs, () => this.#restrictAgain())
-      if (untilLook) this.#onNthStep('answer', threadRead, 2, () => this.#allow(repo))
+      if (untilRead) this.#onNthStep('after answer', threadRead, 2, () => this.#allow(repo))
     })
   }
 
@@ -70,11 +70,11 @@ export class PermissionFaults implements FaultKind {
   }
 
   #onNthStep(step: Step, about: RegExp, nth: number, act: (about: string) => void): void {
-    let left = nth
+    let remaining = nth
     const listen: StepListener = (_node, reached, what) => {
       if (reached !== step || !about.test(what)) return
-      left -= 1
-      if (left > 0) return
+      remaining -= 1
+      if (remaining > 0) return
       this.#world.onStep.delete(listen)
       act(what)
     }
@@ -96,7 +96,7 @@ export class PermissionFaults implements FaultKind {
     if (repo === undefined) return
     const { github, time, story, excuses } = this.#world
     this.#world.countFault('permission lost')
-    story.add('people', `take ${repo.name} from us for ${forMs} ms`)
+    story.add('people', `hide ${repo.name} from us for ${forMs} ms`)
     excuses.refusalBegan(repo.id, null)
     github.restrict(repo.name)
     const allow = (): void => this.#allow(repo)

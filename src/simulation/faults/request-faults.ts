@@ -1,7 +1,6 @@
 /**
- * Faults on the way to GitHub and back. They strike every kind of write: half of them any that
- * comes, the other half one kind, so that the rare ones (a review, a label, a removal) are struck
- * as often as the frequent ones.
+ * Faults of requests to GitHub and their answers. Some hit any write; the others hit one kind, so
+ * that rare writes (a review, a label, a removal) are hit as often as frequent ones.
  */
 import type { Fault, FaultHandle } from '../../simulator/index.ts'
 import type { SeededRandom } from '../seeded-random.ts'
@@ -53,7 +52,7 @@ export class RequestFaults implements FaultKind {
     if (atWrites && random.chance(40)) this.#slowReads()
   }
 
-  /** Whoever looks what became of a write waits for the answer, and things go on meanwhile. */
+  /** A node that looks for its write waits for the answer, and the world changes meanwhile. */
   #slowReads(): void {
     const fault = this.#world.github.faults.lateAnswer(this.#random.between(1500, 8500))
     this.#add(fault, { route: publisherReads, times: this.#random.between(1, 3) })
@@ -106,10 +105,10 @@ export class RequestFaults implements FaultKind {
     return [() => faults.refused(), () => this.#tokenExpiry()]
   }
 
-  /** Takes effect long after its sender has stopped to wait. */
+  /** The request takes effect long after its sender stopped waiting. */
   #lateEffect(): Fault {
     const random = this.#random
-    // Later than the middle one, only the last settling read can find it.
+    // An effect later than the middle range can be found only by the last settling read.
     const afterMs = random.pick([
       random.between(5000, 40_000),
       random.between(20_000, 100_000),
@@ -118,7 +117,7 @@ export class RequestFaults implements FaultKind {
     return this.#world.github.faults.delayedCommit({ afterMs })
   }
 
-  /** Only an App gets itself a new token, and one that is as short-lived is one too many. */
+  /** Only an App can get a new token, and only once per request: so one expiry per world. */
   #tokenExpiry(): Fault {
     const { github, isApp } = this.#world
     if (!isApp || this.#hasExpired) return github.faults.refused()

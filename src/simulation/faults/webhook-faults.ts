@@ -1,4 +1,4 @@
-/** What goes wrong between GitHub and us: webhooks twice, late, lost, held, sent again. */
+/** Webhooks that arrive twice, late, out of order or never, and redeliveries. */
 import type { SeededRandom } from '../seeded-random.ts'
 import type { World } from '../world.ts'
 import type { FaultKind } from './fault-injector.ts'
@@ -27,7 +27,7 @@ export class WebhookFaults implements FaultKind {
       { lateMs },
     ])
     if (random.chance(10)) {
-      // No record of it either: only the pull request itself tells of the push.
+      // GitHub's delivery log has no entry for it: only the pull request itself shows the push.
       this.#world.countFault('webhook drop-unlogged')
       hook?.addFault({ fault: 'drop-unlogged', event: 'pull_request', action: 'synchronize' })
       return

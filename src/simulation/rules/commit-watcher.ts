@@ -1,6 +1,6 @@
 /**
- * What is looked at after every commit, not only in the end: two active runs of one subject, a
- * version that goes back. What the audit gained is told in the story.
+ * Checks that run after every commit, not only at the end: two active runs of one subject, and a
+ * version that goes back. Adds new audit rows to the story.
  */
 import type { Findings } from '../findings.ts'
 import type { AuditFact } from '../facts.ts'
@@ -29,13 +29,13 @@ export class CommitWatcher {
     world.onRestored = () => this.#startOver()
   }
 
-  /** Commits of one moment are one look: nothing is committed while it looks. */
+  /** Commits of one moment share one check: nothing is committed while it runs. */
   async check(): Promise<void> {
     this.#checking ??= this.#checkNow().finally(() => (this.#checking = null))
     await this.#checking
   }
 
-  /** What was forgotten is no older version that comes back. */
+  /** After a restore older versions are right, so nothing from before is compared. */
   async #startOver(): Promise<void> {
     this.#previous.clear()
     const [last] = await this.#world.memory.select('SELECT max(id) AS id FROM audit')
@@ -44,12 +44,12 @@ export class CommitWatcher {
 
   async #checkNow(): Promise<void> {
     const { memory, story } = this.#world
-    const fresh = await readAudit(memory, this.#lastAudit)
-    if (fresh.length === 0) return
-    this.#lastAudit = fresh.at(-1)?.id ?? this.#lastAudit
-    for (const row of fresh) story.add('audit', auditLine(row))
-    for (const row of fresh) if (row.type === 'run.anchor.lost') this.#checkLostAnchor(row)
-    for (const { type, delivery_id: id } of fresh) {
+    const newRows = await readAudit(memory, this.#lastAudit)
+    if (newRows.length === 0) return
+    this.#lastAudit = newRows.at(-1)?.id ?? this.#lastAudit
+    for (const row of newRows) story.add('audit', auditLine(row))
+    for (const row of newRows) if (row.type === 'run.anchor.lost') this.#checkLostAnchor(row)
+    for (const { type, delivery_id: id } of newRows) {
       if (type === 'delivery.failed' && id !== null) this.#world.excuses.deliveryFailed(id)
     }
     const crowded = await memory.select(crowdedQuery)
@@ -61,14 +61,14 @@ export class CommitWatcher {
       this.#compare(row as unknown as WatchedDelivery)
   }
 
-  /** A comment that cannot be seen for a while is still there: only a deleted one is lost. */
+  /** A comment that is hidden for a while still exists: only a deleted one is lost. */
   #checkLostAnchor({ data, delivery_id: id }: AuditFact): void {
     const { github, pulls } = this.#world
     const lost = pulls
       .flatMap(({ repo, number }) => github.allComments(repo.name, number))
       .find((comment) => String(comment.id) === data['comment_id'])
     this.#findings.check('6', lost === undefined || lost.deletedAt !== null, () => {
-      return `comment ${lost?.id} of ${id} counts as deleted, but nobody has deleted it`
+      return `comment ${lost?.id} of ${id} was recorded as deleted, but nobody deleted it`
     })
   }
 
@@ -83,10 +83,11 @@ export class CommitWatcher {
       return `delivery ${now.id} went back from version ${wanted.join('.')} to ${to}`
     })
     if (before.sent_fence === null || before.sent_seq === null) return
-    const shown = [before.sent_fence, before.sent_seq] as const
-    const shows = [now.sent_fence ?? 0, now.sent_seq ?? 0] as const
-    this.#findings.check('7', !isBelow(shows, shown), () => {
-      return `delivery ${now.id} showed version ${shown.join('.')} and then ${shows.join('.')}`
+    const sentBefore = [before.sent_fence, before.sent_seq] as const
+    const sentNow = [now.sent_fence ?? 0, now.sent_seq ?? 0] as const
+    this.#findings.check('7', !isBelow(sentNow, sentBefore), () => {
+      const [from, to] = [sentBefore, sentNow].map((version) => version.join('.'))
+      return `delivery ${now.id} had sent version ${from} and then ${to}`
     })
   }
 }

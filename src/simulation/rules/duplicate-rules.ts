@@ -1,7 +1,7 @@
 /**
- * Rule 8b for what cannot be taken back: a review, a check run. Where the first one could be seen
- * by the look before the second, there must be no second. One that took effect only after that
- * look, or that a lagging list hid, is a known limit; it excuses its own target and no other.
+ * Rule 8b for reviews and check runs, which cannot be deleted. If the look before the second create
+ * could find the first, there must be no second. A first one that took effect only after that look,
+ * or that a lagging list hid, is a known limit.
  */
 import type { DeliveryFact, Facts } from '../facts.ts'
 import type { Findings } from '../findings.ts'
@@ -22,20 +22,20 @@ export function checkDuplicates(facts: Facts, world: World, findings: Findings):
   const requests = tracedRequests(world)
   const deliveries = facts.deliveries.filter(({ channel }) => channels.has(channel))
   for (const delivery of deliveries) {
-    const creates = requests.filter((one) => isCreateOf(one, delivery))
-    creates.forEach((second, at) => {
-      // By a name that was given away, one may have been made in another repository.
+    const creates = requests.filter((request) => isCreateOf(request, delivery))
+    creates.forEach((second, index) => {
+      // A reused name may have led to another repository: only creates in one list count.
       const place = listOf(second.received, world)
       const first = creates
-        .slice(0, at)
+        .slice(0, index)
         .findLast(({ received }) => listOf(received, world) === place)
       if (first === undefined || areByTwinRuns(first, second, facts, world)) return
       if (completionIsForgotten(first, second, delivery, facts, world)) return
-      const isSeen = couldFindFirst(first, second, requests, world)
-      findings.check('8b', !isSeen, () => {
+      const isAvoidable = couldFindFirst(first, second, requests, world)
+      findings.check('8b', !isAvoidable, () => {
         const { id, channel } = delivery
         const pair = `requests ${first.received.index} and ${second.received.index}`
-        return `${id} (${channel}) was made twice, by ${pair}`
+        return `${id} (${channel}) was created twice, by ${pair}`
       })
     })
   }
@@ -47,8 +47,8 @@ function isCreateOf({ received }: TracedRequest, { marker_key: key }: DeliveryFa
 }
 
 /**
- * A restore has forgotten that it is completed: it cannot show work under way again, so whoever is
- * at work once more makes the next one.
+ * A restore made the store forget that this check run is completed. A completed check run cannot
+ * show work in progress, so a run that works again rightly creates another one.
  */
 function completionIsForgotten(
   first: TracedRequest,
@@ -67,7 +67,7 @@ function completionIsForgotten(
   return sent !== undefined && world.isForgotten(sent.decidedAt)
 }
 
-/** Whoever sent the second had an answer before that showed the first, or never looked. */
+/** The sender of the second either never looked, or its last look could show the first. */
 function couldFindFirst(
   first: TracedRequest,
   second: TracedRequest,

@@ -1,6 +1,6 @@
 /**
- * Rules 5 and 7: when all is quiet, GitHub shows the end of everything that was announced, with the
- * right word, and of the newest version.
+ * Rules 5 and 7, checked after the quiet hours: everything announced is closed on GitHub, with the
+ * right result and in its newest version.
  */
 import type { SimulatedCheckRun } from '../../simulator/index.ts'
 import type { DeliveryFact, Facts, RunFact } from '../facts.ts'
@@ -9,7 +9,7 @@ import type { World } from '../world.ts'
 import { isExcused } from './excused.ts'
 import { repoOf, targetOf } from './places.ts'
 
-/** The table of the contract, written down once more: the product's own would prove nothing. */
+/** The contract's table of results, written again here: the product's own table proves nothing. */
 interface ExpectedOutput {
   readonly status: 'success' | 'failure' | 'error'
   readonly check: string
@@ -40,7 +40,7 @@ export function expectedOutput(run: RunFact): ExpectedOutput | null {
   return known ?? byState[run.state] ?? null
 }
 
-/** Runs that are stored for the record only: they announce nothing. */
+/** Error codes of runs that are stored only for the record: they announce nothing. */
 export const recordOnlyReasons: readonly string[] = [
   'stale-event',
   'busy',
@@ -54,9 +54,9 @@ export function checkAllClosed(facts: Facts, world: World, findings: Findings): 
   }
   for (const delivery of facts.deliveries) {
     const { id, status, wait, reason, target } = delivery
-    findings.check('5', status !== 'PENDING', () => `${id} (${target}) still waits: ${wait}`)
-    const excused = status !== 'FAILED' || isExcused(delivery, facts, world)
-    findings.check('5', excused, () => `${id} (${target}) FAILED for ${reason}`)
+    findings.check('5', status !== 'PENDING', () => `${id} (${target}) is still open: ${wait}`)
+    const isFine = status !== 'FAILED' || isExcused(delivery, facts, world)
+    findings.check('5', isFine, () => `${id} (${target}) is FAILED: ${reason}`)
   }
 }
 
@@ -69,7 +69,7 @@ export function checkStatuses(facts: Facts, world: World, findings: Findings): v
     const latest = world.github.latestStatus(repo, delivery.sha ?? '', context)
     const where = `${context} of ${repo}@${(delivery.sha ?? '').slice(0, 7)}`
     const isOpen = latest?.state === 'pending'
-    findings.check('5', !isOpen, () => `the status ${where} is left pending`)
+    findings.check('5', !isOpen, () => `the status ${where} is still pending`)
     const owners = ownersOf(delivery, facts)
     if (delivery.name !== 'status' || owners.length === 0) continue
     if (targetHolder(delivery, facts).reason === 'never_announced') continue
@@ -83,7 +83,7 @@ export function checkStatuses(facts: Facts, world: World, findings: Findings): v
   }
 }
 
-/** Whoever has the target, where this one gave it up to another. */
+/** The delivery that has the target now, where this one gave it up in a merge of repositories. */
 function targetHolder(delivery: DeliveryFact, { deliveries }: Facts): DeliveryFact {
   const target = targetOf(delivery)
   if (target === delivery.target) return delivery
@@ -91,8 +91,8 @@ function targetHolder(delivery: DeliveryFact, { deliveries }: Facts): DeliveryFa
 }
 
 /**
- * Of all that write there the last to have claimed it, be it of another pull request with the same
- * commit. Where all of them ended without a result, any of them may be the one that shows.
+ * The runs whose result the status may show: the last to claim among all that write there, also
+ * runs of another pull request with the same commit. If all ended without a result, any of them.
  */
 function ownersOf(delivery: DeliveryFact, facts: Facts): readonly RunFact[] {
   const { context } = JSON.parse(delivery.content) as { readonly context: string }
@@ -107,13 +107,13 @@ function ownersOf(delivery: DeliveryFact, facts: Facts): readonly RunFact[] {
     )
     .toSorted((a, b) => a.claim_fence - b.claim_fence)
   const newest = newestWithResult(all)
-  // Nobody can show the result of a purged run again, once another has taken its place.
+  // Once another run has replaced a purged one, its result cannot be shown again.
   return newest[0]?.purged === true
     ? [...newest, ...newestWithResult(all.filter(isNotPurged))]
     : newest
 }
 
-/** Where none of them has one, all of them. */
+/** All of them, where none has a result. */
 export function newestWithResult(runs: readonly RunFact[]): readonly RunFact[] {
   const newest = runs.findLast(({ state }) => !withoutResult.has(state))
   return newest === undefined ? runs : [newest]
@@ -130,12 +130,12 @@ export function checkCheckRuns(facts: Facts, world: World, findings: Findings): 
     const all = world.github
       .checkRuns(repo, delivery.sha ?? '')
       .filter(({ externalId }) => externalId === delivery.marker_key)
-    const standing = all.filter(({ id }) => String(id) === delivery.provider_id)
+    const current = all.filter(({ id }) => String(id) === delivery.provider_id)
     for (const check of all) {
       findings.check(
         '5',
         check.status === 'completed',
-        () => `${describeCheck(check, repo)} is left open`,
+        () => `${describeCheck(check, repo)} is still open`,
       )
     }
     const run = facts.runs.find(({ id }) => id === delivery.run_id)
@@ -143,7 +143,7 @@ export function checkCheckRuns(facts: Facts, world: World, findings: Findings): 
     if (delivery.name !== 'check' || run === undefined || !isNewest) continue
     if (delivery.reason === 'never_announced') continue
     const wanted = expectedOutput(run)?.check
-    const conclusion = standing[0]?.conclusion
+    const conclusion = current[0]?.conclusion
     findings.check('5', conclusion === wanted, () => {
       return `the check of run ${run.id} is ${conclusion ?? 'missing'}, not ${wanted}`
     })
@@ -153,7 +153,7 @@ export function checkCheckRuns(facts: Facts, world: World, findings: Findings): 
 const describeCheck = ({ id, name, headSha }: SimulatedCheckRun, repo: string): string =>
   `check run ${id} (${name}) of ${repo}@${headSha.slice(0, 7)}`
 
-/** Rule 7 for anchors: the headline, the commit and the summary of the newest run stand there. */
+/** Rule 7 for anchors: they show the headline, the commit and the summary of the newest run. */
 export function checkAnchors(facts: Facts, world: World, findings: Findings): void {
   for (const delivery of facts.deliveries) {
     if (delivery.name !== 'anchor') continue
@@ -164,12 +164,12 @@ export function checkAnchors(facts: Facts, world: World, findings: Findings): vo
     const anchor = comments.find(({ body, author }) => {
       return author === world.ourLogin && body.includes(delivery.marker_key)
     })
-    // Gone, or with somebody's words in it: people may do that, and the last word is theirs.
+    // People may delete or edit an anchor, and their change stays.
     if (anchor === undefined || anchor.versions.at(-1)?.request === null) continue
     const where = `anchor ${anchor.id} on ${repo}#${delivery.thread}`
     const [headline = ''] = anchor.body.split('\n')
-    const isBusy = /: (running|waiting for a (worker|person))$/.test(headline)
-    findings.check('5', !isBusy, () => `${where} says: ${headline}`)
+    const showsWork = /: (running|waiting for a (worker|person))$/.test(headline)
+    findings.check('5', !showsWork, () => `${where} says: ${headline}`)
     const run = anchorOwner(delivery, facts)
     if (run === undefined || delivery.reason !== null) continue
     const wanted = expectedOutput(run)?.headline ?? ''
@@ -183,7 +183,7 @@ export function checkAnchors(facts: Facts, world: World, findings: Findings): vo
   }
 }
 
-/** Its run was purged, and the comment is that of a later run of the same commits. */
+/** Its run was purged, and a later run of the same commits has taken the comment over. */
 function isTakenOver({ purged, marker_key: key, ...by }: DeliveryFact, facts: Facts): boolean {
   return (
     purged &&

@@ -1,6 +1,7 @@
 /**
  * Rules 1 to 3 and 12 for runs. Every run is rebuilt from its audit rows alone and compared with
- * its row; whoever wrote without holding it, or began again without a decision, shows in the walk.
+ * its row. On the way this finds writes by somebody who did not hold the run, and work that was
+ * repeated without a decision.
  */
 import type { AuditFact, Facts, RunFact } from '../facts.ts'
 import type { Findings } from '../findings.ts'
@@ -19,7 +20,7 @@ const activeStates = new Set(['pending', 'running', 'waiting'])
 const endStates = new Set(['succeeded', 'failed', 'skipped'])
 const repeatReasons = new Set(['rerun', 'retry', 'returned'])
 const firstReasons = new Set(['new', 'superseded-prior', 'queued'])
-/** Of a run, but no change of its state. */
+/** Audit types of a run that do not change its state. */
 const typesWithoutStateChange = new Set([
   'run.claim_skipped',
   'run.head_verified',
@@ -30,8 +31,10 @@ const typesWithoutStateChange = new Set([
 
 export function checkRuns(facts: Facts, findings: Findings): void {
   const runs = new Map<string, ReplayedRun>()
-  // By its commits: a key has the name in it that the repository had then.
-  const pairs = new Map(facts.runs.map(({ id, subject_id: of, pair }) => [id, `${of} ${pair}`]))
+  // By commits, not by key: a key contains the name that the repository had at that time.
+  const pairs = new Map(
+    facts.runs.map(({ id, subject_id: subject, pair }) => [id, `${subject} ${pair}`]),
+  )
   const purgedPairs = new Set<string | undefined>()
   for (const row of facts.audit) {
     if (row.run_id === null) continue
@@ -43,12 +46,12 @@ export function checkRuns(facts: Facts, findings: Findings): void {
     if (after !== null) runs.set(row.run_id, after)
   }
   for (const run of facts.runs) {
-    const told = runs.get(run.id)
-    const text = told && [told.state, told.round, told.attempt].join(' ')
-    const is = [run.state, run.round, run.attempt].join(' ')
+    const replayed = runs.get(run.id)
+    const expected = replayed && [replayed.state, replayed.round, replayed.attempt].join(' ')
+    const stored = [run.state, run.round, run.attempt].join(' ')
     const differs = (): string =>
-      `run ${run.id} is "${is}" but its audit leads to "${text ?? 'nothing'}"`
-    findings.check('12', text === is, differs)
+      `run ${run.id} is "${stored}", but its audit rows lead to "${expected ?? 'nothing'}"`
+    findings.check('12', expected === stored, differs)
   }
 }
 
@@ -115,18 +118,18 @@ function applyClaim(
   const isFirst = firstReasons.has(reason)
   const isAgain = repeatReasons.has(reason) && run !== undefined && !activeStates.has(run.state)
   const isRestored = reason === 'restored' && run?.state === 'succeeded'
-  // Its key is known, but a purge has removed its row: it begins anew.
-  const isAnew = repeatReasons.has(reason) && run === undefined && wasPurged
-  const named = isFirst ? run === undefined : isAgain || isAnew || isRestored
-  findings.check('3', named, () => `audit ${row.id} claims ${row.run_id} as ${reason}`)
+  // A purge removed the run of this key, so a repeat begins with a new row.
+  const isAfterPurge = repeatReasons.has(reason) && run === undefined && wasPurged
+  const isExplained = isFirst ? run === undefined : isAgain || isAfterPurge || isRestored
+  findings.check('3', isExplained, () => `audit ${row.id} claims ${row.run_id} as ${reason}`)
   if (isAgain) {
-    // More than one on where two runs of its key have become one.
+    // The round may rise by more than one where two runs of its key were merged.
     findings.check('3', round > run.round, () => `audit ${row.id} begins round ${round}`)
   }
   return { state, round, attempt, holder: state === 'running' ? row.actor : null }
 }
 
-/** What a round publishes is known by its number: no other run of the key had the same one. */
+/** Outputs are identified by their round, so no two runs of a key may have the same round. */
 export function checkRounds(facts: Facts, findings: Findings): void {
   const begun = new Map<string, { readonly round: number; readonly at: number }>()
   let mergedAt = 0
@@ -145,16 +148,16 @@ export function checkRounds(facts: Facts, findings: Findings): void {
     const earlier = last.get(key)
     const before = earlier?.round ?? 0
     const { round: first, at } = begun.get(run.id) ?? { round: run.round, at: run.claim_fence }
-    // Nobody had told yet that both names are one repository.
-    const wasApart = earlier !== undefined && earlier.repo !== run.repo && at < mergedAt
-    findings.check('3', first > before || wasApart, () => {
+    // At that time Holdfast did not know yet that both names are one repository.
+    const wasUnknownTwin = earlier !== undefined && earlier.repo !== run.repo && at < mergedAt
+    findings.check('3', first > before || wasUnknownTwin, () => {
       return `run ${run.id} begins with round ${first}, but its key had round ${before}`
     })
     last.set(key, run)
   }
 }
 
-/** What a worker was told is what the store knows: "done" is done, "refused" changed nothing. */
+/** The answers to workers agree with the store: a run answered "done" has ended, and only once. */
 export function checkCompletionAnswers(
   facts: Facts,
   world: World,
@@ -174,7 +177,7 @@ export function checkCompletionAnswers(
       findings.check(
         '12',
         ends === 1,
-        () => `${actor} was told that ${runId} ended, but it has not`,
+        () => `${actor} got the answer that ${runId} ended, but it has not`,
       )
     }
   }
@@ -192,7 +195,7 @@ export function checkHeads(facts: Facts, world: World, findings: Findings): void
       )
       const current = facts.runs.find(({ id }) => id === subject?.current_run_id)
       const where = `${type} of ${repo.name}#${number}`
-      // A run that was purged leaves its head with the subject.
+      // After a purge of the run, its head stays with the subject.
       findings.check('1', (current ?? subject)?.head_sha === headSha, () => {
         return `${where} has ${describeRun(current)}, but its head is ${headSha}`
       })
@@ -203,31 +206,31 @@ export function checkHeads(facts: Facts, world: World, findings: Findings): void
   }
 }
 
-/** A restore has forgotten all that was heard of it, and only an App is told of that again. */
+/** A restore lost every webhook of this repository, and only an App can fetch them again. */
 function isForgotten({ id }: WorldRepository, world: World): boolean {
   if (world.isApp || world.forgotten === null) return false
-  const ofIt = world.github.hooks.log.all().filter(({ repositoryId, status, action }) => {
+  const deliveries = world.github.hooks.log.all().filter(({ repositoryId, status, action }) => {
     return repositoryId === id && status === 'OK' && handledActions.has(action ?? '')
   })
-  return ofIt.every(({ deliveredAtMs: at, durationMs: ms }) => {
+  return deliveries.every(({ deliveredAtMs: at, durationMs: ms }) => {
     return world.isForgotten(at) || world.isForgotten(at + ms)
   })
 }
 
-/** Finished work is begun again only because a person wanted it, once for each wish. */
-export function checkReruns(facts: Facts, { decisions, types }: World, findings: Findings): void {
+/** Succeeded work is repeated only when a person asked for it, once for each request. */
+export function checkReruns(facts: Facts, world: World, findings: Findings): void {
   const reruns = new Map<string, number>()
   for (const { type, run_id: run, data } of facts.audit) {
     const isRerun = type === 'run.claimed' && data['reason'] === 'rerun'
     if (isRerun && run !== null) reruns.set(run, (reruns.get(run) ?? 0) + 1)
   }
   for (const { id, head_sha: sha, type } of facts.runs) {
-    const begun = reruns.get(id) ?? 0
-    // Whoever presses "Re-run" reaches the types that listen to it.
-    const hears = (types[type]?.rerunOn['check_run'] ?? []).length > 0
-    const wanted = decisions.rerunsOf(id) + (hears ? decisions.rerunsOf(sha ?? '') : 0)
-    findings.check('3', begun <= wanted, () => {
-      return `finished run ${id} was begun again ${begun} times; people wanted that ${wanted} times`
+    const count = reruns.get(id) ?? 0
+    // "Re-run" on a check run reaches only the types that react to it.
+    const reacts = (world.types[type]?.rerunOn['check_run'] ?? []).length > 0
+    const wanted = world.rerunRequestsFor(id) + (reacts ? world.rerunRequestsFor(sha ?? '') : 0)
+    findings.check('3', count <= wanted, () => {
+      return `run ${id} was rerun ${count} times, but people asked for it ${wanted} times`
     })
   }
 }

@@ -1,7 +1,7 @@
 /**
- * Two runs of one pair of commits, claimed under two names of their repository before anybody told
- * that both are one. What the first has said stays as it is, and its check run, once completed, is
- * not opened again: the second says the same things for itself.
+ * Twin runs: two runs of the same pair of commits, claimed under two names before Holdfast knew
+ * that both are one repository. The outputs of the first stay, and a completed check run cannot be
+ * opened again, so the second rightly publishes its own.
  */
 import type { ReceivedRequest, SimulatedCheckRun } from '../../simulator/index.ts'
 import type { DeliveryFact, Facts } from '../facts.ts'
@@ -23,7 +23,7 @@ export function areByTwinRuns(
   return older.channel === 'github-review' || completingRequest(check, second, world) !== undefined
 }
 
-/** The delivery that shows what this request made. */
+/** The delivery whose output this request created. */
 function deliveryMadeBy(
   { received: { index } }: TracedRequest,
   facts: Facts,
@@ -41,13 +41,13 @@ function deliveryMadeBy(
 }
 
 export function areOfTwinRuns(one: DeliveryFact, other: DeliveryFact, { runs }: Facts): boolean {
-  const [pair, same] = [one, other].map(({ run_id: of }) => {
-    return runs.find(({ id }) => id === of)?.pair.replace(/ \(copy \S+\)$/, '')
+  const [pair, same] = [one, other].map(({ run_id: runId }) => {
+    return runs.find(({ id }) => id === runId)?.pair.replace(/ \(copy \S+\)$/, '')
   })
   return one.run_id !== other.run_id && pair !== undefined && pair === same
 }
 
-/** The first request that completed it, before the second one was made. */
+/** The first request that completed the check run, before the second one was created. */
 export function completingRequest(
   check: SimulatedCheckRun | undefined,
   { received: { index: before } }: TracedRequest,
@@ -59,7 +59,7 @@ export function completingRequest(
     .find(({ body }) => (body as { readonly status?: string } | null)?.status === 'completed')
 }
 
-function checksOf({ channel, sha, ...rest }: DeliveryFact, facts: Facts, world: World) {
+function checksOf({ channel, sha, ...delivery }: DeliveryFact, facts: Facts, world: World) {
   if (channel !== 'github-check' || sha === null) return []
-  return world.github.checkRuns(repoOf(rest, facts, world), sha)
+  return world.github.checkRuns(repoOf(delivery, facts, world), sha)
 }

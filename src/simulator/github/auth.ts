@@ -1,9 +1,9 @@
 /**
- * Who is client. A token of an account, the App itself by a text signed with its key, a token of
- * an installation, or nobody.
+ * Finds out who sends a request: an account by its token, the App by a JSON web token signed with
+ * its key, an installation by its token, or nobody.
  *
- * What must hold: an expired, revoked or unknown token is a 401 in GitHub's words, and the App's
- * text is held to GitHub's rules: RS256, ten minutes at most, not from the future.
+ * What must hold: an expired, revoked or unknown token is answered 401 with GitHub's text. The
+ * App's JSON web token must follow GitHub's rules: RS256, at most ten minutes, not from the future.
  */
 import { verify } from 'node:crypto'
 import type { GitHubRequest } from './request.ts'
@@ -24,7 +24,7 @@ export interface Authentication {
   identify(request: GitHubRequest): Identity
 }
 
-/** With `anyTokenAs`, every token that was not given to somebody else is that account's. */
+/** With `anyTokenAs`, every unknown token belongs to that account. */
 export function createAuthentication(world: World, anyTokenAs: User | null): Authentication {
   function identifyToken(text: string): Identity {
     const known = world.tokens.get(text)
@@ -49,7 +49,7 @@ export function createAuthentication(world: World, anyTokenAs: User | null): Aut
   }
 }
 
-/** Whom limits are counted for, in the words GitHub refuses with. */
+/** The identity that limits are counted for, as GitHub's refusals name it. */
 export function limitKeyOf(identity: Identity): string {
   switch (identity.kind) {
     case 'app':

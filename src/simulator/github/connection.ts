@@ -1,9 +1,9 @@
 /**
- * The connection inside one process: a `fetch` that reaches the simulated GitHub without a socket,
- * and fails the way the real one does.
+ * The connection inside one process: a `fetch` that reaches the simulated GitHub without a socket
+ * and fails as the real one does.
  *
- * What must hold: no timer but the scheduler's, so that it works under a virtual clock; whoever
- * aborts is answered at once, while GitHub goes on with what has arrived.
+ * What must hold: all timers are the scheduler's, so that it works under virtual time. An aborted
+ * call ends at once, while GitHub still handles a request that has arrived.
  */
 import type { Scheduler } from '../../scheduler.ts'
 import type { Receive } from './exchange.ts'
@@ -50,7 +50,7 @@ async function readFetchCall(
       ...readUrl(url),
       method: (init?.method ?? given?.method ?? 'GET').toUpperCase(),
       headers: Object.fromEntries(headers),
-      // A text is taken as it is; anything else is read the way fetch would send it.
+      // A string is used as it is; any other body is read the way fetch would send it.
       body: typeof body === 'string' ? body : await new Response(body).text(),
     },
     redirect: init?.redirect ?? given?.redirect ?? 'follow',
@@ -58,13 +58,13 @@ async function readFetchCall(
   }
 }
 
-/** As fetch does it: a redirected POST arrives as a GET, unless the status forbids. */
+/** As fetch does: a redirected POST becomes a GET, except with status 307 and 308. */
 function followRedirect(request: GitHubRequest, url: URL, status: number): GitHubRequest {
   const keepsMethod = status === 307 || status === 308
   return { ...request, ...readUrl(url), ...(!keepsMethod && { method: 'GET', body: '' }) }
 }
 
-/** A promise that never settles for what never comes: then only the signal can end the wait. */
+/** If no answer ever comes, the promise stays open and only the signal can end the wait. */
 function unlessAborted(
   outcome: Promise<Outcome>,
   signal: AbortSignal | undefined,
@@ -146,6 +146,6 @@ function slowBodyStream(
 
 const fetchFailed = (cause: Error): TypeError => new TypeError('fetch failed', { cause })
 
-/** As undici words it: nothing says whether the request was read. */
+/** The error of undici: it does not say whether the request was read. */
 const connectionBroken = (): Error =>
   Object.assign(new Error('other side closed'), { name: 'SocketError', code: 'UND_ERR_SOCKET' })

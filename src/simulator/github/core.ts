@@ -1,6 +1,6 @@
 /**
- * The simulated GitHub itself: a request in, an answer out, and the record of it. What goes wrong
- * on the way is the faults' business; how bytes travel is the connections'.
+ * The simulated GitHub without faults and connections: it takes a request, records it and makes the
+ * answer.
  *
  * What must hold: a request takes effect at most once, in one synchronous step, and its answer is
  * made in the same step.
@@ -20,19 +20,19 @@ type Writable<T> = { -readonly [K in keyof T]: T[K] }
 export interface IncomingRequest {
   readonly request: GitHubRequest
   readonly received: Writable<ReceivedRequest>
-  /** Whom its limits are counted for. */
+  /** The identity that its limits are counted for. */
   readonly key: string
 }
 
 export interface Core {
   readonly requests: readonly ReceivedRequest[]
-  /** What a record of this request would say, before it is one. */
+  /** Reads a request without recording it: a fault may still keep it from arriving. */
   read(request: GitHubRequest): IncomingRequest
-  /** It has arrived. */
+  /** Records that the request has arrived. */
   record(incoming: IncomingRequest): void
-  /** Does what it asks and says what GitHub would answer. */
+  /** Does what the request asks and returns GitHub's answer. */
   perform(incoming: IncomingRequest, lagMs: number): GitHubAnswer
-  /** An answer without having done it. */
+  /** Returns a refusal without doing anything. */
   refuse(incoming: IncomingRequest, refusal: Refusal): GitHubAnswer
 }
 
@@ -108,7 +108,7 @@ export function createCore(parts: CoreParts): Core {
   }
 }
 
-/** Whoever cannot prove to be somebody is a stranger. */
+/** A request with bad credentials is recorded as a stranger's. */
 function identityOf(authentication: Authentication, request: GitHubRequest): Identity {
   try {
     return authentication.identify(request)
@@ -117,7 +117,7 @@ function identityOf(authentication: Authentication, request: GitHubRequest): Ide
   }
 }
 
-/** A token is no content: GitHub counts only what people would see. */
+/** GitHub's content limits count only what people can see, and no tokens. */
 const isContentWrite = (route: Route, { method }: GitHubRequest): boolean =>
   method !== 'GET' && !route.route.includes('/access_tokens')
 

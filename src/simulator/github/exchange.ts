@@ -1,6 +1,6 @@
 /**
- * One request from arrival to what its sender gets to see: the core, with a fault around it where
- * the script has one.
+ * Handles one request from its arrival to what its sender sees: the core, with a fault around it if
+ * the script has one for it.
  */
 import type { Scheduler } from '../../scheduler.ts'
 import type { Core } from './core.ts'
@@ -8,7 +8,7 @@ import { answered, type Fault, type Outcome } from './faults/fault.ts'
 import type { RateLimits } from './rate-limit.ts'
 import type { GitHubAnswer, GitHubRequest, ReceivedRequest } from './request.ts'
 
-/** What both connections speak to. */
+/** Both connections pass their requests to this. */
 export type Receive = (request: GitHubRequest) => Promise<Outcome>
 
 export interface ExchangeParts {
@@ -25,7 +25,7 @@ export function createReceive(parts: ExchangeParts): Receive {
     const incoming = core.read(request)
     const { received, key } = incoming
     const fault = parts.takeFault(received)
-    // What never opened was never received.
+    // If the connection never opened, GitHub received nothing.
     if (fault?.neverOpens === true) return { kind: 'refused' }
     core.record(incoming)
     if (fault === null) return answered(core.perform(incoming, 0))

@@ -1,6 +1,6 @@
 /**
- * What is really there, for tests and checkers: read from the state, past every lag, limit and
- * fault. All of it is a copy of the moment; times are by the simulator's clock.
+ * Shows tests what GitHub really has: read directly from the state, without lag, limits and faults.
+ * Every result is a copy; times are by the simulator's clock.
  */
 import { statusesOf, type Status, type StatusState } from './state/statuses.ts'
 import type { CheckOutput, CheckRun, CheckStatus } from './state/check-runs.ts'
@@ -22,7 +22,7 @@ export interface SimulatedThread {
   readonly author: string
   readonly state: 'open' | 'closed'
   readonly locked: boolean
-  /** Null for a plain issue, as is the base's. */
+  /** Null for a plain issue, as is `baseSha`. */
   readonly headSha: string | null
   readonly baseSha: string | null
   readonly createdAt: number
@@ -37,7 +37,7 @@ export interface SimulatedComment {
   readonly updatedAt: number
   readonly deletedAt: number | null
   readonly deletedBy: string | null
-  /** Every text it had, oldest first. */
+  /** Every version of its text, oldest first. */
   readonly versions: readonly CommentVersion[]
 }
 
@@ -82,11 +82,11 @@ export interface SimulatedReview {
 export interface GitHubInspection {
   repository(repo: string): SimulatedRepository
   thread(repo: string, number: number): SimulatedThread
-  /** Live ones, oldest first. */
+  /** Without deleted ones, oldest first. */
   comments(repo: string, number: number): SimulatedComment[]
-  /** Deleted ones too. */
+  /** With deleted ones. */
   allComments(repo: string, number: number): SimulatedComment[]
-  /** Newest last; of one context or all. */
+  /** Oldest first; of one context or of all. */
   statuses(repo: string, sha: string, context?: string): SimulatedStatus[]
   latestStatus(repo: string, sha: string, context: string): SimulatedStatus | null
   /** In the order they were made. */

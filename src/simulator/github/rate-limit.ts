@@ -1,8 +1,8 @@
 /**
- * Limits, per identity: the hourly quota that every answer tells of, a block that stands until a
- * time, and, where a test asks for it, how many writes GitHub takes in a minute and an hour.
+ * Limits per identity: the hourly quota that every answer shows, a block until a given time and, if
+ * a test sets them, the most writes per minute and hour.
  *
- * What must hold: a refused request changes nothing, and is not counted as a write.
+ * What must hold: a refused request changes nothing and is not counted as a write.
  */
 import { docsUrl, Refusal } from './refusal.ts'
 import type { World } from './state/world.ts'
@@ -21,15 +21,15 @@ interface Usage {
   used: number
   exhaustedUntil: number
   block: { readonly until: number; readonly form: LimitForm } | null
-  /** When each write of the last hour was taken. */
+  /** Times of the writes of the last hour. */
   writes: number[]
 }
 
 export interface RateLimits {
-  /** Throws a 403. `isWrite` for what makes or changes content. */
+  /** Counts a request; throws a 403 above a limit. `isWrite`: it creates or changes content. */
   count(key: string, isWrite: boolean): void
   headers(key: string): Record<string, string>
-  /** As `GET /rate_limit` tells it. */
+  /** As in the answer of `GET /rate_limit`. */
   quota(key: string): { limit: number; remaining: number; used: number; reset: number }
   exhaust(key: string, forMs: number): void
   block(key: string, forMs: number, form: LimitForm): void
@@ -122,7 +122,7 @@ function waitBeforeWrite(usage: Usage, limits: ContentLimits, now: number): numb
   )
 }
 
-/** `plain` has no `retry-after`; `bare` has nothing but the message, which GitHub also does. */
+/** `plain` has no `retry-after`; `bare` has only the message. GitHub sends all of these forms. */
 export function secondaryLimit(form: LimitForm, waitMs: number): Refusal {
   const message = secondaryMessage
   if (form === 'bare') return new Refusal(403, { message, documentation_url: null })

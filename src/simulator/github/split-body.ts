@@ -1,4 +1,4 @@
-/** A body in parts, for connections that let it drip. One that is cut has only its first half. */
+/** Splits a body into parts, to send it slowly. A cut body has only its first half. */
 import type { Outcome } from './faults/fault.ts'
 
 export function splitBody(outcome: Outcome & { readonly kind: 'slow-body' }): Uint8Array[] {

@@ -1,6 +1,6 @@
 /**
- * What people and pushes do to the simulated GitHub, for tests to do it in their place. None of it
- * is a request; all of it is told to observers.
+ * What people do on the simulated GitHub: tests act in their place. These actions are not requests,
+ * but observers and hooks get their events.
  */
 import { addAccountToken, installFor, uninstallFrom } from './state/apps.ts'
 import { rerequestCheckRun } from './state/check-runs.ts'
@@ -42,11 +42,11 @@ import {
 export interface GitHubUserActions {
   addRepository(fullName: string, options?: NewRepository): SimulatedRepository
   addUser(login: string, options?: { readonly id?: number; readonly type?: UserType }): void
-  /** One more token of an account. */
+  /** Adds one more token to an account. */
   addToken(login: string, token: string): void
   addPull(repo: string, given: NewPull): SimulatedThread
   addIssue(repo: string, given?: NewIssue): SimulatedThread
-  /** A new head for the pull request; with `force` old reviews are pointed at it. */
+  /** Sets a new head; with `force` old reviews point at it, as on GitHub. */
   push(
     repo: string,
     number: number,
@@ -63,11 +63,11 @@ export interface GitHubUserActions {
   lock(repo: string, number: number): void
   unlock(repo: string, number: number): void
   rename(repo: string, newFullName: string): void
-  /** Our permission is lost: everything of it is a 404 until `allow`. */
+  /** The bot loses its permission: every request about it is answered 404 until `allow`. */
   restrict(repo: string): void
   allow(repo: string): void
   setRole(repo: string, login: string, role: Role): void
-  /** A commit is there from `visibleAt` on, by the simulator's clock; at once if absent. */
+  /** The commit is visible from `visibleAt` on, by the simulator's clock; at once if absent. */
   addCommit(repo: string, sha: string, options?: { readonly visibleAt?: number }): void
   commentAs(login: string, repo: string, number: number, body: string): SimulatedComment
   editCommentAs(login: string, id: number, body: string): void
@@ -76,9 +76,9 @@ export interface GitHubUserActions {
   unlabelAs(login: string, repo: string, number: number, name: string): void
   /** Somebody presses "Re-run" on a check run. */
   rerequestAs(login: string, checkRunId: number): void
-  /** The App goes from everything this owner has. */
+  /** Uninstalls the App from all repositories of this owner. */
   uninstallApp(owner: string): void
-  /** No token that was made so far opens anything any more. */
+  /** Revokes all tokens made so far. */
   expireTokens(): void
 }
 
@@ -122,7 +122,7 @@ export function createUserActions(world: World): GitHubUserActions {
       void removeLabel(world, threadAt(repo, number), name, userNamed(world, login)),
     rerequestAs: (login, id) => {
       const run = world.checkRuns.get(id)
-      if (run === undefined) throw new Error(`there is no check run ${id}`)
+      if (run === undefined) throw new Error(`There is no check run ${id}.`)
       rerequestCheckRun(world, run, userNamed(world, login))
     },
     uninstallApp: (owner) => uninstallFrom(world, userNamed(world, owner)),
@@ -139,7 +139,7 @@ function createCommentActions(
   const liveComment = (id: number): Comment => {
     const comment = world.comments.get(id)
     if (comment !== undefined && isLive(comment)) return comment
-    throw new Error(`there is no comment ${id}`)
+    throw new Error(`There is no comment ${id}.`)
   }
   return {
     commentAs: (login, repo, number, body) =>

@@ -343,7 +343,7 @@ describe('a script', () => {
   it('for a route that is none is refused at once', () => {
     const { faults } = client.github
     const add = () => faults.add({ on: { route: 'GET /nowhere' }, fault: faults.reset() })
-    expect(add).toThrow('no route GET /nowhere')
+    expect(add).toThrow('Unknown route "GET /nowhere"')
     expect(() => client.github.count('GET /nowhere')).toThrow('no route')
   })
 })

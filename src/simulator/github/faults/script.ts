@@ -1,7 +1,6 @@
 /**
- * Which fault is played on which request. Scripts are asked in the order they were added; the
- * first that is due is played, and one request has one fault at most, so that two scripts for the
- * same route hit one request after the other.
+ * Decides which fault hits which request. A request gets at most one fault: the first due one, in
+ * the order in which they were added. So two faults for the same route hit two requests.
  */
 import type { ReceivedRequest } from '../request.ts'
 import type { Router } from '../routes/router.ts'
@@ -10,22 +9,22 @@ import * as makers from './makers.ts'
 
 export interface FaultTarget {
   readonly method?: string
-  /** A route's template, or an expression over `METHOD /path`. All requests if absent. */
+  /** A route's template, or a pattern for `METHOD /path`. All requests if absent. */
   readonly route?: string | RegExp
-  /** Login of the account that asks, or `app`. */
+  /** Login of the account that sends the request, or `app`. */
   readonly identity?: string
-  /** The first request to hit, counted among those that fit; 1 if absent. */
+  /** The first request to hit, counted among those that match; 1 if absent. */
   readonly nth?: number
-  /** How many to hit from there. A fault that lasts hits all, any other one, if absent. */
+  /** How many requests to hit from there. If absent: all for a lasting fault, else one. */
   readonly times?: number
 }
 
 export interface FaultHandle {
-  /** How many requests it was played on. */
+  /** How many requests it has hit. */
   readonly hits: number
-  /** Lets go of what the fault holds back. */
+  /** Lets the requests continue that the fault holds back. */
   release(): void
-  /** Hits nothing more. What it holds back stays held. */
+  /** It hits no more requests. Requests that it holds back stay held. */
   remove(): void
 }
 
@@ -47,7 +46,7 @@ interface ScriptEntry {
 
 export function createFaultScript(router: Router): {
   readonly script: FaultScript
-  /** The fault to play on this request, which then counts as hit; null for none. */
+  /** The fault for this request, which then counts as hit; null for none. */
   take(received: ReceivedRequest): Fault | null
 } {
   const entries = new Set<ScriptEntry>()

@@ -28,7 +28,7 @@ export function statusJson(world: World, repository: Repository, status: Status)
   }
 }
 
-/** Of one page; what it says as a whole is about all of them. */
+/** Lists the statuses of one page; `state` and counts are about all of them. */
 export function combinedStatusJson(
   world: World,
   repository: Repository,
@@ -56,7 +56,7 @@ function combinedState(standing: readonly Status[]): 'failure' | 'pending' | 'su
   return standing.length === 0 || has('pending') ? 'pending' : 'success'
 }
 
-/** The branches whose head a commit is. */
+/** The branches that have this commit as their head. */
 export function branchJson(repository: Repository, sha: string): Json[] {
   const refs = [...repository.threads.values()].flatMap(({ pull }) =>
     pull?.headSha === sha ? [pull.headRef] : [],

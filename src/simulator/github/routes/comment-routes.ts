@@ -18,7 +18,7 @@ export const commentRoutes: readonly Route[] = [
     docs: 'issues/comments#list-issue-comments',
     handle: (call) => {
       const since = Date.parse(call.request.query.get('since') ?? '')
-      // GitHub knows the time of a change to the second, and compares so.
+      // GitHub compares times in whole seconds.
       const isSince = ({ updatedAt }: Comment): boolean =>
         Number.isNaN(since) || Date.parse(call.world.stamp(updatedAt)) >= since
       const comments = threadOf(call, read)
@@ -70,7 +70,7 @@ export const commentRoutes: readonly Route[] = [
   },
 ]
 
-/** Whoever may write to the repository may change anybody's comment: GitHub asks no more. */
+/** As on GitHub, everybody with write access may change any comment. */
 function checkMayChange({ world, identity }: Call, { author, thread }: Comment, user: User): void {
   if (author.id === user.id || identity.kind === 'installation') return
   if (!hasRole(roleOf(world, thread.repository, user), 'write')) {

@@ -1,4 +1,4 @@
-/** Labels of an issue or pull request. Adding one that is there changes nothing. */
+/** Labels of an issue or pull request. Adding a label twice changes nothing. */
 import type { Json } from '../json/json.ts'
 import { labelJson } from '../json/repository-json.ts'
 import { pageOf } from '../paging.ts'

@@ -1,6 +1,6 @@
 /**
- * What a path names, for the one who asks. GitHub denies what somebody may not see: a missing
- * permission is a 404. A former name of a repository leads to its present place.
+ * Finds what a path names, if the sender may see it. As on GitHub, a missing permission is a 404,
+ * and a former name of a repository redirects to its present address.
  */
 import { forbidden, notFound, Refusal } from '../refusal.ts'
 import type { CheckRun } from '../state/check-runs.ts'
@@ -17,11 +17,11 @@ import type { Pull, Thread } from '../state/threads.ts'
 import type { User } from '../state/users.ts'
 import type { Call } from './route.ts'
 
-/** Of an App's token; an account's is held to its role instead. */
+/** What a route requires: a permission of an App's token, or a role of an account. */
 export interface RequiredAccess {
   readonly permission: readonly string[]
   readonly access: 'read' | 'write'
-  /** What an account must be for it. */
+  /** The least role of an account. */
   readonly role?: Role
 }
 
@@ -117,7 +117,7 @@ export function reviewOf(call: Call, required: RequiredAccess): Review {
   return review
 }
 
-/** For a write: who does it, and whether as the App. */
+/** For a write: who does it, and whether through the App. */
 export function actorOf({ identity }: Call): { readonly user: User; readonly viaApp: boolean } {
   if (identity.kind === 'app' || identity.kind === 'stranger') {
     throw new Refusal(401, { message: 'Requires authentication' })
@@ -125,6 +125,6 @@ export function actorOf({ identity }: Call): { readonly user: User; readonly via
   return { user: identity.user, viaApp: identity.kind === 'installation' }
 }
 
-/** What was made at that time is in lists by now. */
+/** Whether lists already show what was created at that time. */
 export const isListed = ({ world, lagMs }: Call, createdAt: number): boolean =>
   createdAt + lagMs <= world.nowMs()

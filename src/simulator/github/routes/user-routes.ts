@@ -40,7 +40,7 @@ export const userRoutes: readonly Route[] = [
       return {
         status: 200,
         body: {
-          // The coarse word of old: maintain is write, triage is read.
+          // GitHub's older field: maintain is shown as write, triage as read.
           permission: has('admin')
             ? 'admin'
             : has('write')

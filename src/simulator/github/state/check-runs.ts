@@ -1,6 +1,6 @@
 /**
- * Check runs. Only an App writes them, and each POST makes a new one. Once completed, a run stays
- * completed: a later status is passed over in silence.
+ * Check runs. Only an App writes them, and each POST creates a new one. A completed check run stays
+ * completed: GitHub ignores a later status silently.
  */
 import { checkRunJson } from '../json/check-run-json.ts'
 import { unprocessable } from '../refusal.ts'
@@ -39,7 +39,7 @@ export interface CheckRun {
   completedAt: number | null
   output: CheckOutput
   annotations: number
-  /** Indexes of the requests that made and changed it. */
+  /** Indexes of the requests that created and changed it. */
   readonly requests: (number | null)[]
 }
 
@@ -57,7 +57,7 @@ export type CheckChange = Partial<
   >
 > & { readonly addedAnnotations: number }
 
-/** Of one name in one suite; GitHub then forgets the oldest. */
+/** Most check runs of one name in one suite; GitHub then removes the oldest. */
 const perNameMax = 1000
 
 export function addCheckRun(
@@ -110,7 +110,7 @@ export function changeCheckRun(
     emitCheckRunEvent(world, run, sender, 'completed')
 }
 
-/** A person presses "Re-run" at the site. */
+/** A person presses "Re-run" on the website. */
 export function rerequestCheckRun(world: World, run: CheckRun, by: User): void {
   emitCheckRunEvent(world, run, by, 'rerequested')
 }
@@ -118,7 +118,7 @@ export function rerequestCheckRun(world: World, run: CheckRun, by: User): void {
 function apply(world: World, run: CheckRun, change: CheckChange): void {
   const { addedAnnotations, ...fields } = change
   const now = world.nowMs()
-  // A conclusion completes a run, whatever status comes with it.
+  // A conclusion completes a check run, whatever status comes with it.
   const wantedStatus = fields.conclusion == null ? fields.status : 'completed'
   const status = run.status === 'completed' ? 'completed' : (wantedStatus ?? run.status)
   const reopens =

@@ -1,6 +1,6 @@
 /**
- * What GitHub would send a webhook for. Told to observers in the moment it happens, with the
- * objects as they are then; who sends it, to whom and when is the observer's business.
+ * Events that GitHub would send a webhook for. Observers get each event in the moment it happens,
+ * with the objects as they are then; hooks are such observers.
  */
 import type { Json } from '../json/json.ts'
 import { nodeId } from '../json/json.ts'
@@ -25,7 +25,7 @@ export interface GitHubEvent {
   readonly payload: Json
 }
 
-/** `objects` is asked only when somebody listens: most tests do not. */
+/** `objects` is called only if there are observers: most tests have none. */
 export function emitEvent(
   world: World,
   repository: Repository,

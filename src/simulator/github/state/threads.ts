@@ -1,6 +1,4 @@
-/**
- * Issues and pull requests. A pull request is an issue with commits: one number, one conversation.
- */
+/** Issues and pull requests. A pull request is an issue with commits. */
 import { issueJson, pullJson } from '../json/thread-json.ts'
 import type { Comment } from './comments.ts'
 import { emitEvent } from './events.ts'
@@ -87,7 +85,7 @@ export function addPull(world: World, repository: Repository, given: NewPull): T
 
 function open(world: World, repository: Repository, given: NewIssue, pull: Pull | null): Thread {
   const number = given.number ?? nextNumber(repository)
-  if (repository.threads.has(number)) throw new Error(`number ${number} is taken already`)
+  if (repository.threads.has(number)) throw new Error(`Number ${number} is already taken.`)
   const createdAt = given.createdAt ?? world.nowMs()
   const thread: Thread = {
     id: world.nextId(),
@@ -114,16 +112,16 @@ function open(world: World, repository: Repository, given: NewIssue, pull: Pull 
 
 const nextNumber = ({ threads }: Repository): number => Math.max(0, ...threads.keys()) + 1
 
-/** For the test's own hands. */
+/** For tests. */
 export function threadNumbered(repository: Repository, number: number): Thread {
   const thread = repository.threads.get(number)
   if (thread !== undefined) return thread
-  throw new Error(`there is no issue or pull request ${number}; add it with addPull or addIssue`)
+  throw new Error(`There is no issue or pull request ${number}. Add it with addPull or addIssue.`)
 }
 
 export function pullOf(thread: Thread): Pull {
   if (thread.pull !== null) return thread.pull
-  throw new Error(`${thread.number} is an issue, not a pull request`)
+  throw new Error(`${thread.number} is an issue, not a pull request.`)
 }
 
 export function pushTo(

@@ -1,7 +1,7 @@
 /**
- * A hook: sends what it is told to an address, signed, one delivery after the other, and records
- * every try. It repeats nothing by itself, because GitHub does not. A delivery that is held or late
- * holds nobody up; that is how deliveries overtake each other here.
+ * A hook sends signed events to an address, one delivery after the other, and records every try.
+ * Like GitHub, it never repeats one by itself. Held and late deliveries do not delay the others, so
+ * deliveries can overtake each other.
  */
 import { createHmac } from 'node:crypto'
 import { createWebhookFaults, type WebhookFaultRule } from './webhook-faults.ts'
@@ -25,7 +25,7 @@ export interface HookOptions extends PostDeps {
   readonly random: Random
 }
 
-/** Something to tell; `payload` is what goes over the wire. */
+/** An event to send; `payload` becomes the body. */
 export interface WebhookEvent {
   readonly guid: string
   readonly event: string
@@ -44,16 +44,16 @@ export interface HeldDelivery {
 export interface Hook {
   readonly url: string
   sendEvent(announcement: WebhookEvent): void
-  /** Sends a recorded delivery again, with its GUID and its body; false when there is none. */
+  /** Sends a logged delivery again with its GUID and body; false if there is no such delivery. */
   redeliver(deliveryId: number): boolean
   addFault(rule: WebhookFaultRule): void
-  /** The receiver listens elsewhere from now on. */
+  /** Changes the address for all deliveries from now on. */
   moveTo(url: string): void
   /** Oldest first. */
   readonly held: readonly HeldDelivery[]
-  /** Lets go of everything that is held, in the order it was held or the other way round. */
+  /** Sends everything that is held, in the order it was held or in reverse. */
   release(order?: 'oldest first' | 'newest first'): void
-  /** When all that leaves by itself has left and is recorded; what is held does not count. */
+  /** Resolves when all deliveries are sent and logged; held ones do not count. */
   idle(): Promise<void>
 }
 
@@ -161,7 +161,7 @@ function headersOf(options: HookOptions, { guid, event, body }: Outgoing): Recor
 }
 
 interface PendingWork {
-  /** Something is under way until the function it answers with is called. */
+  /** Work is pending until the returned function is called. */
   begin(): () => void
   wait(): Promise<void>
 }
@@ -177,7 +177,7 @@ function createPendingWork(): PendingWork {
         if (underWay > 0) return
         const all = waiting
         waiting = []
-        for (const tell of all) tell()
+        for (const resolve of all) resolve()
       }
     },
     wait: () =>

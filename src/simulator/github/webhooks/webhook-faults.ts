@@ -1,50 +1,50 @@
 /**
- * What may go wrong between GitHub and a receiver, by script. A rule is used up by the deliveries
- * it matches, the oldest rule first; a delivery that no rule matches goes out as it should.
+ * Faults between GitHub and a receiver. The oldest rule that matches a delivery decides what
+ * happens to it, until the rule's `times` are used up. Other deliveries arrive normally.
  */
 
 export type WebhookFault =
-  /** Twice, with one GUID: a redelivery that nobody asked for. */
+  /** Arrives twice with the same GUID. */
   | 'duplicate'
-  /** Twice, with a GUID for each: one event told as two. */
+  /** Arrives twice, each time with its own GUID. */
   | 'duplicate-new-guid'
-  /** Not at all; the deliveries API says that the receiver could not be reached. */
+  /** Does not arrive; the deliveries API says that the receiver could not be reached. */
   | 'drop'
-  /** Not at all, and no record of it either, as with a payload over 25 MB. */
+  /** Does not arrive and is in no log, as with a payload over 25 MB. */
   | 'drop-unlogged'
-  /** When `release` lets it go. */
+  /** Waits for `release`. */
   | 'hold'
-  /** After that time, while later ones overtake it. */
+  /** Arrives after that time; later ones overtake it. */
   | { readonly lateMs: number }
 
 export interface WebhookFaultRule {
   readonly fault: WebhookFault
-  /** Any event when not given; the same for `action`. */
+  /** Any event if absent; the same for `action`. */
   readonly event?: string
   readonly action?: string
-  /** How many deliveries it disturbs; 1 when not given. */
+  /** How many deliveries it hits; 1 if absent. */
   readonly times?: number
 }
 
 export interface WebhookFaults {
   add(rule: WebhookFaultRule): void
-  /** What happens to this delivery; null when nothing does. */
+  /** The fault of this delivery, which then counts as hit; null for none. */
   take(event: string, action: string | null): WebhookFault | null
 }
 
 export function createWebhookFaults(): WebhookFaults {
-  const rules: { rule: WebhookFaultRule; left: number }[] = []
+  const rules: { rule: WebhookFaultRule; remaining: number }[] = []
   return {
-    add: (rule) => void rules.push({ rule, left: rule.times ?? 1 }),
+    add: (rule) => void rules.push({ rule, remaining: rule.times ?? 1 }),
     take(event, action) {
       const found = rules.find(
-        ({ rule, left }) =>
-          left > 0 &&
+        ({ rule, remaining }) =>
+          remaining > 0 &&
           (rule.event ?? event) === event &&
           (rule.action === undefined || rule.action === action),
       )
       if (found === undefined) return null
-      found.left -= 1
+      found.remaining -= 1
       return found.rule.fault
     },
   }

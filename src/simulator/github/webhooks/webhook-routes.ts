@@ -1,4 +1,4 @@
-/** Hooks and their deliveries: those of the App, by its own key, and those of a repository. */
+/** Routes of hooks and their deliveries: the App's, with its own key, and a repository's. */
 import { notFound, Refusal } from '../refusal.ts'
 import { repositoryOf } from '../routes/resources.ts'
 import type { Call, Reply, Route } from '../routes/route.ts'
