@@ -1,6 +1,4 @@
-/**
- * An App's way in: its signed text, and a token of the one installation it has.
- */
+/** Credentials of an App: its JSON web token, and a token of its only installation. */
 import { sign, type KeyObject } from 'node:crypto'
 import type { SimulatorClient } from './simulator-client.ts'
 
@@ -17,7 +15,7 @@ export function makeJwt(key: KeyObject, claims: JwtClaims, alg = 'RS256'): strin
   return `${text}.${sign('sha256', Buffer.from(text), key).toString('base64url')}`
 }
 
-/** As it should be, where both clocks agree. */
+/** A valid one, if both clocks agree. */
 export function appJwt({ time }: SimulatorClient, appId: number, key: KeyObject): string {
   const now = Math.floor(time.clock.wallMs() / 1000)
   return makeJwt(key, { iss: appId, iat: now - 60, exp: now + 540 })

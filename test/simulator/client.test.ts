@@ -1,6 +1,6 @@
 /**
- * Goal: the product's own client takes the simulated GitHub for the real one, with either kind of
- * credentials, over either connection.
+ * Goal: the product's own GitHub client works with the simulated GitHub, with both kinds of
+ * credentials, over both connections.
  */
 import { afterEach, describe, expect, it } from 'vitest'
 import { z } from 'zod'

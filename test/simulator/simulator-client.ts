@@ -1,6 +1,5 @@
 /**
- * Asks a simulated GitHub as a client would, by one of its two connections, with a pull request
- * there to ask about.
+ * A small client of a simulated GitHub that has one pull request, over one of its two connections.
  */
 import { createGitHubSimulator, serveSimulator } from '../../src/simulator/index.ts'
 import type { GitHubSimulator, GitHubSimulatorOptions } from '../../src/simulator/index.ts'
@@ -22,7 +21,7 @@ export interface ParsedAnswer {
 
 export interface RequestOptions {
   readonly body?: unknown
-  /** Null for none. */
+  /** Null for no token. */
   readonly token?: string | null
   readonly signal?: AbortSignal
 }
@@ -31,9 +30,9 @@ export interface SimulatorClient {
   readonly github: GitHubSimulator
   readonly time: VirtualTime
   readonly url: string
-  /** `ask('GET /user')`. */
+  /** `request('GET /user')`; reads the JSON body. */
   readonly request: (call: string, options?: RequestOptions) => Promise<ParsedAnswer>
-  /** The same, as it comes: with its body still to be read. */
+  /** The same, but returns the response with its body unread. */
   readonly fetch: (call: string, options?: RequestOptions) => Promise<Response>
   close(): Promise<void>
 }

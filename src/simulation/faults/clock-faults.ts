@@ -19,7 +19,7 @@ export class ClockFaults implements FaultKind {
     const random = this.#random
     const distanceMs = random.pick([4 * secondMs, 30 * secondMs, 10 * minuteMs, 120 * minuteMs])
     const ms = random.chance(50) ? distanceMs : -distanceMs
-    this.#world.countFault('clock jump')
+    this.#world.countFault('clock changed')
     this.#world.story.add(
       'clock',
       `is set ${ms > 0 ? 'forward' : 'back'} by ${distanceMs / 1000} s`,

@@ -26,13 +26,13 @@ export function answerOf(
 
 /** A refusal without a documentation page gets the route's page; null stands for no page at all. */
 export function replyOf({ status, body, headers }: Refusal, route: Route | null): Reply {
-  const { documentation_url: given, ...rest } = body
+  const { documentation_url: given, ...fields } = body
   const routePage = route === null ? docsUrl : `${docsUrl}/${route.docs}`
   const page = given === undefined ? routePage : given
   return {
     status,
     body: {
-      ...rest,
+      ...fields,
       ...(page !== null && { documentation_url: page }),
       ...(status >= 400 && { status: String(status) }),
     },

@@ -1,5 +1,5 @@
-// Goal: credentials open what GitHub's would, for as long, and an App's proof is held to GitHub's
-// rules; the product's own proof passes.
+// Goal: credentials give the access that GitHub's would, for as long. An App's JSON web token must
+// follow GitHub's rules, and the product's own follows them.
 import { generateKeyPairSync } from 'node:crypto'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { appJwt, installationToken, makeJwt } from '../../../test/simulator/app-token.ts'
@@ -20,7 +20,7 @@ const app = {
 }
 
 describe('a token of an account', () => {
-  it('is one that was given; any other is refused', async () => {
+  it('is accepted when it was given; any other is refused', async () => {
     const client = await startSimulatorClient({ tokens: [{ token: 'ghp_ours', login: 'our-bot' }] })
     expect((await client.request('GET /user', { token: 'ghp_ours' })).data.login).toBe('our-bot')
     const { status, data } = await client.request('GET /user', { token: 'ghp_theirs' })
@@ -30,7 +30,7 @@ describe('a token of an account', () => {
     expect(client.github.requests[0]!.headers).not.toHaveProperty('authorization')
   })
 
-  it('may be any where that is wished, and goes by both schemes', async () => {
+  it('can be any where the option says so, with both schemes', async () => {
     const tokens = [{ token: 'ghp_ours', login: 'our-bot' }]
     const { github } = await startSimulatorClient({ tokens, acceptAnyToken: true })
     for (const authorization of ['token x', 'Bearer y', 'bearer ghp_ours']) {
@@ -51,7 +51,7 @@ describe('an App', () => {
     now = Math.floor(client.time.clock.wallMs() / 1000)
   })
 
-  it('proves itself with its key', async () => {
+  it('signs in with its key', async () => {
     const token = makeAppJwt('12', privateKey, client.time.clock.wallMs())
     const { status, data } = await client.request('GET /app', { token })
     expect(status).toBe(200)
@@ -138,7 +138,7 @@ describe('an App', () => {
     return `POST ${minted!.path}`
   }
 
-  it('cannot give itself what it has not', async () => {
+  it('cannot give a token permissions that it does not have', async () => {
     await fresh()
     const token = appJwt(client, 12, privateKey)
     const ask = (body: object) => client.request(mintCall(), { token, body })
@@ -147,7 +147,7 @@ describe('an App', () => {
     expect((await client.request(mintCall(), { token: await fresh() })).status).toBe(401)
   })
 
-  it('is counted by installation', async () => {
+  it('has limits per installation', async () => {
     client.github.addRepository('umbrella/x')
     const token = await fresh()
     const { faults } = client.github

@@ -1,4 +1,4 @@
-// Goal: time is the given clock's, chance the given random's, and what happens is told.
+// Goal: the simulator uses the given clock and random numbers, and emits events.
 import { describe, expect, it } from 'vitest'
 import {
   createComment,
@@ -14,7 +14,7 @@ import type { GitHubEvent } from './state/events.ts'
 const comment = { body: { body: 'hello' } }
 
 describe('time', () => {
-  it('ahead of ours shows in every date, and nowhere else', async () => {
+  it('of GitHub, if ahead of ours, shows in every date and nowhere else', async () => {
     const aheadMs = 90_000
     const { request, github, time } = await startSimulatorClient({ aheadMs })
     const { headers, data } = await request(`POST ${thread}/comments`, comment)
@@ -36,7 +36,7 @@ describe('time', () => {
 })
 
 describe('limits', () => {
-  it('count every request but the question for them', async () => {
+  it('count every request except GET /rate_limit', async () => {
     const { request } = await startSimulatorClient()
     await request(`GET ${thread}`)
     const { headers } = await request(`GET ${thread}`)
@@ -48,7 +48,7 @@ describe('limits', () => {
     })
   })
 
-  it('of content are enforced where they are set, and free themselves', async () => {
+  it('of content are enforced where they are set, and end by themselves', async () => {
     const limits = { perMinute: 2, perHour: 3 }
     const { request, github, time } = await startSimulatorClient({ limits })
     const post = () => request(`POST ${thread}/comments`, comment)
@@ -67,7 +67,7 @@ describe('limits', () => {
     expect(github.comments(repo, number)).toHaveLength(4)
   })
 
-  it('can ask for a pause between writes', async () => {
+  it('can require a pause between writes', async () => {
     const { request, time } = await startSimulatorClient({ limits: { spacing: 1000 } })
     const post = async () => (await request(`POST ${thread}/comments`, comment)).status
     expect(await post()).toBe(201)
@@ -78,8 +78,8 @@ describe('limits', () => {
   })
 })
 
-describe('what was received', () => {
-  it('is there in order, with what became of it', async () => {
+describe('the list of received requests', () => {
+  it('has them in order, with their effect', async () => {
     const { request, github } = await startSimulatorClient()
     await request(`POST ${thread}/comments`, comment)
     await request(`GET ${thread}/comments?per_page=7`)
@@ -103,7 +103,7 @@ describe('what was received', () => {
     expect(github.count(({ method }) => method === 'GET')).toBe(2)
   })
 
-  it('goes by the same path below /api/v3', async () => {
+  it('has the same path for requests below /api/v3', async () => {
     const { github } = await startSimulatorClient()
     const call = `https://ghe.example/api/v3${thread}/comments?per_page=1`
     github.commentAs('octocat', repo, number, 'a')
@@ -113,7 +113,7 @@ describe('what was received', () => {
   })
 })
 
-describe('chance', () => {
+describe('random numbers', () => {
   const seeded = (seed: number): Random => {
     const next = () => (seed = (seed * 1_103_515_245 + 12_345) % 2 ** 31)
     return {
@@ -128,22 +128,22 @@ describe('chance', () => {
       await request(`POST ${thread}/comments`, comment),
       await request(`GET ${thread}/comments`),
     ]
-    const told = answers.map(({ headers, data }) => [[...headers], data as unknown])
-    return JSON.stringify([told, github.requests])
+    const texts = answers.map(({ headers, data }) => [[...headers], data as unknown])
+    return JSON.stringify([texts, github.requests])
   }
 
-  it('is the seed’s: the same seed, the same words', async () => {
+  it('come from the seed: the same seed gives the same answers', async () => {
     expect(await story(1)).toBe(await story(1))
     expect(await story(1)).not.toBe(await story(2))
   })
 })
 
-describe('what happens', () => {
-  it('is told with the payload of its webhook, by hand or by request', async () => {
+describe('an event', () => {
+  it('is emitted with the payload of its webhook, for actions and requests', async () => {
     const { request, github } = await startSimulatorClient()
-    const told: GitHubEvent[] = []
-    const stop = github.observe((happening) => told.push(happening))
-    const last = () => told.at(-1)!
+    const emitted: GitHubEvent[] = []
+    const stop = github.observe((event) => emitted.push(event))
+    const last = () => emitted.at(-1)!
     await request(`POST ${thread}/comments`, comment)
     expect(last()).toMatchObject({
       event: 'issue_comment',
@@ -178,7 +178,7 @@ describe('what happens', () => {
     github.reopen(repo, number)
     github.addIssue(repo, { title: 'An issue' })
     await request(`POST /repos/${repo}/statuses/${headSha}`, { body: { state: 'success' } })
-    expect(told.map(({ event, action }) => [event, action].join('.'))).toEqual([
+    expect(emitted.map(({ event, action }) => [event, action].join('.'))).toEqual([
       'issue_comment.created',
       'push.',
       'pull_request.synchronize',
@@ -197,26 +197,26 @@ describe('what happens', () => {
     expect(last().event).toBe('status')
   })
 
-  it('is not told of a request that was refused', async () => {
+  it('is not emitted for a refused request', async () => {
     const { request, github } = await startSimulatorClient()
-    const told: GitHubEvent[] = []
-    github.observe((happening) => told.push(happening))
+    const emitted: GitHubEvent[] = []
+    github.observe((event) => emitted.push(event))
     github.faults.add({ fault: github.faults.serverError() })
     await request(`POST ${thread}/comments`, comment)
     await request(`POST ${thread}/comments`, { body: { body: '' } })
-    expect(told).toEqual([])
+    expect(emitted).toEqual([])
   })
 })
 
 describe('fetch inside the process', () => {
-  it('sends nothing when it was given up before', async () => {
+  it('sends nothing when it was aborted before', async () => {
     const { fetch, github } = await startSimulatorClient()
     const reason = new Error('too late')
     await expect(fetch('GET /user', { signal: AbortSignal.abort(reason) })).rejects.toBe(reason)
     expect(github.requests).toEqual([])
   })
 
-  it('takes a Request, and bytes for a body', async () => {
+  it('accepts a Request, and bytes as a body', async () => {
     const { github } = await startSimulatorClient()
     const url = `https://api.github.com${thread}/comments`
     const headers = { authorization: 'Bearer x' }
@@ -228,7 +228,7 @@ describe('fetch inside the process', () => {
     expect(github.comments(repo, number).map((each) => each.body)).toEqual(['ü', 'ü'])
   })
 
-  it('sets no timer but the scheduler’s, and leaves none', async () => {
+  it('uses only timers of the scheduler, and leaves none', async () => {
     const { fetch, github, time } = await startSimulatorClient()
     const { faults } = github
     faults.add({ fault: faults.slowBody({ parts: 3, pauseMs: 10 }) })

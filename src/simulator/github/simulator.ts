@@ -1,5 +1,5 @@
 /**
- * A GitHub to test against. It has state, can be told to fail, and is reached like the real one: by
+ * A GitHub to test against. It has state, can inject faults, and is reached like the real one: by
  * `fetch` inside the process or over HTTP. Tests can read every request and its effect.
  */
 import { createPublicKey } from 'node:crypto'

@@ -1,4 +1,4 @@
-/** Mutants of retention: what a purge must not remove. */
+/** Mutants of retention: a purge that removes too much. */
 import { replaceParts, type Tamper } from '../../../src/simulation/node.ts'
 import type { Store } from '../../../src/store.ts'
 import type { Mutants } from './mutant.ts'

@@ -1,5 +1,5 @@
-// Goal: every fault does to state and answer what its name says, the same over both connections,
-// and the client's own reading of failures takes it for what it is.
+// Goal: every fault does what its name says to state and answer, over both connections, and the
+// product's client classifies the failure correctly.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import {
   bothConnections,
@@ -23,7 +23,7 @@ describe.each(bothConnections)('a request %s', (way) => {
   const comment = { body: { body: 'hello' } }
   const post = `POST ${thread}/comments`
 
-  /** What the client makes of it; null for an answer that it takes as one. */
+  /** How the product's client classifies it; null for a normal answer. */
   async function troubleWith(signal?: AbortSignal): Promise<Trouble | null> {
     try {
       const response = await client.fetch(post, { ...comment, ...(signal && { signal }) })
@@ -39,8 +39,8 @@ describe.each(bothConnections)('a request %s', (way) => {
     return client.github.faults.add({ on: { route: createComment }, fault })
   }
 
-  /** The same fault, and a promise that it has begun. */
-  function announced(fault: Fault): { fault: Fault; begun: Promise<unknown> } {
+  /** The same fault, and a promise that resolves when it has begun. */
+  function signalled(fault: Fault): { fault: Fault; begun: Promise<unknown> } {
     const begun = Promise.withResolvers<undefined>()
     const run: Fault['run'] = (exchange) => {
       begun.resolve(undefined)
@@ -92,7 +92,7 @@ describe.each(bothConnections)('a request %s', (way) => {
 
   it('whose connection is refused was never received', async () => {
     const handle = play(client.github.faults.refused())
-    // A real socket is open before its request is read, so it can only be broken.
+    // A real socket is already open when its request is read, so it can only break.
     const kind = way === 'over HTTP' ? 'unanswered' : 'network'
     expect(await troubleWith()).toMatchObject({ kind })
     expect(handle.hits).toBe(1)
@@ -101,7 +101,7 @@ describe.each(bothConnections)('a request %s', (way) => {
   })
 
   it.each([true, false])('that hangs ends with its signal alone (done: %s)', async (committed) => {
-    const { fault, begun } = announced(client.github.faults.hang({ committed }))
+    const { fault, begun } = signalled(client.github.faults.hang({ committed }))
     play(fault)
     const abort = new AbortController()
     const trouble = troubleWith(abort.signal)
@@ -111,7 +111,7 @@ describe.each(bothConnections)('a request %s', (way) => {
     expect(texts()).toEqual(committed ? ['hello'] : [])
   })
 
-  it('whose body drips is whole in the end', async () => {
+  it('with a slow body gets all of it in the end', async () => {
     play(client.github.faults.slowBody({ parts: 4, pauseMs: 3000 }))
     const response = await client.fetch(post, comment)
     const read = response.json()
@@ -122,7 +122,7 @@ describe.each(bothConnections)('a request %s', (way) => {
     expect(client.time.waiting).toBe(0)
   })
 
-  it('whose body drips can be given up', async () => {
+  it('with a slow body can be aborted', async () => {
     play(client.github.faults.slowBody())
     const abort = new AbortController()
     const response = await client.fetch(post, { ...comment, signal: abort.signal })
@@ -143,7 +143,7 @@ describe.each(bothConnections)('a request %s', (way) => {
   })
 
   it('that is answered late was done at once', async () => {
-    const { fault, begun } = announced(client.github.faults.lateAnswer(5000))
+    const { fault, begun } = signalled(client.github.faults.lateAnswer(5000))
     play(fault)
     const trouble = troubleWith()
     await begun
@@ -152,8 +152,8 @@ describe.each(bothConnections)('a request %s', (way) => {
     expect(await trouble).toBeNull()
   })
 
-  it('that is held takes effect when released, though its sender has left', async () => {
-    const { fault, begun } = announced(client.github.faults.delayedCommit())
+  it('that is held takes effect when released, although its sender has left', async () => {
+    const { fault, begun } = signalled(client.github.faults.delayedCommit())
     const handle = play(fault)
     const abort = new AbortController()
     const trouble = troubleWith(abort.signal)
@@ -166,15 +166,15 @@ describe.each(bothConnections)('a request %s', (way) => {
     handle.release()
     handle.release()
     expect(texts()).toEqual(['hello', 'hello'])
-    const [zombie, second] = client.github.requests
-    expect(zombie!.doneAt! - zombie!.at).toBe(60_000)
+    const [delayed, second] = client.github.requests
+    expect(delayed!.doneAt! - delayed!.at).toBe(60_000)
     expect(second!.doneAt).toBe(second!.at)
     const [early, late] = client.github.comments(repo, number)
     expect([early!.versions[0]!.request, late!.versions[0]!.request]).toEqual([1, 0])
   })
 
   it('that is held for a time is answered after it', async () => {
-    const { fault, begun } = announced(client.github.faults.delayedCommit({ afterMs: 4000 }))
+    const { fault, begun } = signalled(client.github.faults.delayedCommit({ afterMs: 4000 }))
     play(fault)
     const trouble = troubleWith()
     await begun
@@ -184,7 +184,7 @@ describe.each(bothConnections)('a request %s', (way) => {
     expect(texts()).toEqual(['hello'])
   })
 
-  it('for a list does not see what is too young, while its id leads to it', async () => {
+  it('for a list does not show what is too new, while its id leads to it', async () => {
     const { faults } = client.github
     const lag = faults.add({ on: { method: 'get' }, fault: faults.listLag(3000) })
     const { data: made } = await client.request(post, comment)
@@ -201,7 +201,7 @@ describe.each(bothConnections)('a request %s', (way) => {
     expect(await listed()).toBe(2)
   })
 
-  it('that met a secondary limit may have no retry-after, and no page', async () => {
+  it('that hits a secondary limit may get no retry-after, and no page', async () => {
     const { faults } = client.github
     play(faults.secondaryLimit({ retryAfterSeconds: 7 }))
     play(faults.secondaryLimit({ form: 'plain' }))
@@ -217,13 +217,13 @@ describe.each(bothConnections)('a request %s', (way) => {
     expect(texts()).toEqual([])
   })
 
-  it('too many is told when to come again', async () => {
+  it('answered 429 says when to try again', async () => {
     play(client.github.faults.tooMany({ retryAfterSeconds: 9 }))
     const now = client.time.clock.wallMs()
     expect(await troubleWith()).toMatchObject({ kind: 'rate_limited', until: now + 9000 })
   })
 
-  it('beyond the quota is refused until the reset', async () => {
+  it('above the quota is refused until the reset', async () => {
     play(client.github.faults.primaryExhausted({ forMs: 90_000 }))
     const reset = client.time.clock.wallMs() + 90_000
     expect(await troubleWith()).toMatchObject({ kind: 'rate_limited', until: reset })
@@ -236,7 +236,7 @@ describe.each(bothConnections)('a request %s', (way) => {
     expect(await troubleWith()).toBeNull()
   })
 
-  it('of a blocked identity is refused whatever it asks, and nobody else', async () => {
+  it('of a blocked identity is refused on every route; others are not', async () => {
     client.github.addToken('somebody', 'ghp_somebody')
     play(client.github.faults.blocked({ forMs: 72_000, form: 'plain' }))
     expect(await troubleWith()).toMatchObject({ kind: 'rate_limited' })
@@ -248,7 +248,7 @@ describe.each(bothConnections)('a request %s', (way) => {
     expect((await client.request(`GET ${thread}`)).status).toBe(200)
   })
 
-  it('with an expired token is a 401 from then on', async () => {
+  it('with an expired token is answered 401 from then on', async () => {
     const { faults } = client.github
     faults.add({ on: { nth: 2 }, fault: faults.tokenExpired() })
     expect(await troubleWith()).toBeNull()
@@ -278,7 +278,7 @@ describe('a script', () => {
 
   const statusOf = async (call: string) => (await client.request(call)).status
 
-  it('hits the nth request that fits, as many times as it says', async () => {
+  it('hits the nth matching request, as many times as it says', async () => {
     const { faults } = client.github
     const handle = faults.add({
       on: { route: 'GET /repos/{owner}/{repo}/issues/{any_name}', nth: 2, times: 2 },
@@ -293,7 +293,7 @@ describe('a script', () => {
     expect(handle.hits).toBe(2)
   })
 
-  it('goes by an expression, by method and by who asks', async () => {
+  it('matches by pattern, by method and by identity', async () => {
     const { faults, github } = { faults: client.github.faults, github: client.github }
     github.addToken('somebody', 'ghp_somebody')
     faults.add({ on: { route: /^GET .*\/issues\/5$/, times: 9 }, fault: faults.refuse(410) })
@@ -325,7 +325,7 @@ describe('a script', () => {
     expect(await statusOf('GET /user')).toBe(200)
   })
 
-  it('can play a fault of the test’s own, which does a request once at most', async () => {
+  it('can use a test’s own fault, which performs a request at most once', async () => {
     const twice: Fault = {
       name: 'twice',
       run: (exchange) => {
@@ -340,10 +340,10 @@ describe('a script', () => {
     expect(client.github.requests[0]!.fault).toBe('twice')
   })
 
-  it('for a route that is none is refused at once', () => {
+  it('for an unknown route is refused at once', () => {
     const { faults } = client.github
     const add = () => faults.add({ on: { route: 'GET /nowhere' }, fault: faults.reset() })
     expect(add).toThrow('Unknown route "GET /nowhere"')
-    expect(() => client.github.count('GET /nowhere')).toThrow('no route')
+    expect(() => client.github.count('GET /nowhere')).toThrow('Unknown route')
   })
 })

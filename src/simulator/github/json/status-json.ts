@@ -36,24 +36,24 @@ export function combinedStatusJson(
   all: readonly Status[],
   page: readonly Status[],
 ): Json {
-  const standing = currentStatuses(all)
+  const current = currentStatuses(all)
   const url = `${repositoryUrl(repository)}/commits/${sha}`
   return {
-    state: combinedState(standing),
+    state: combinedState(current),
     statuses: page.map((status) => simpleStatusJson(world, repository, status)),
     sha,
-    total_count: standing.length,
+    total_count: current.length,
     repository: minimalRepositoryJson(repository),
     commit_url: url,
     url: `${url}/status`,
   }
 }
 
-function combinedState(standing: readonly Status[]): 'failure' | 'pending' | 'success' {
+function combinedState(current: readonly Status[]): 'failure' | 'pending' | 'success' {
   const has = (...states: readonly string[]): boolean =>
-    standing.some(({ state }) => states.includes(state))
+    current.some(({ state }) => states.includes(state))
   if (has('error', 'failure')) return 'failure'
-  return standing.length === 0 || has('pending') ? 'pending' : 'success'
+  return current.length === 0 || has('pending') ? 'pending' : 'success'
 }
 
 /** The branches that have this commit as their head. */

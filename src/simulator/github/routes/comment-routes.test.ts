@@ -1,5 +1,5 @@
-// Goal: comments behave as GitHub's do where a bot can be hurt: paging, since, lengths, locks,
-// other people's hands.
+// Goal: comments behave as on GitHub where a bot can fail: paging, since, lengths, locks, edits by
+// other people.
 import { beforeEach, describe, expect, it } from 'vitest'
 import {
   createComment,
@@ -21,7 +21,7 @@ const byId = (id: unknown) => `/repos/${repo}/issues/comments/${String(id)}`
 const bodies = (data: unknown) => (data as { body: string }[]).map(({ body }) => body)
 
 describe('a comment', () => {
-  it('is made, edited and deleted, with every text it had on record', async () => {
+  it('is created, edited and deleted, and keeps every version of its text', async () => {
     const { status, data, headers } = await post('one')
     expect(status).toBe(201)
     expect(headers.get('location')).toBe(data.url)
@@ -63,7 +63,7 @@ describe('a comment', () => {
     expect(data.documentation_url).toContain('https://docs.github.com/rest/issues/comments#')
   })
 
-  it('of somebody else can be edited by whoever may write, and not by a reader', async () => {
+  it('of somebody else can be edited with write access, but not by a reader', async () => {
     const { id } = client.github.commentAs('octocat', repo, number, 'mine')
     client.github.setRole(repo, 'holdfast-bot', 'read')
     const edit = () => client.request(`PATCH ${byId(id)}`, { body: { body: 'yours' } })
@@ -76,7 +76,7 @@ describe('a comment', () => {
     })
   })
 
-  it('has 65,536 characters at most, new or edited', async () => {
+  it('has at most 65,536 characters, new or edited', async () => {
     const { data } = await post('x'.repeat(65_536))
     const refused = [
       await post('x'.repeat(65_537)),
@@ -125,7 +125,7 @@ describe('a comment', () => {
     expect((await post('room again')).status).toBe(201)
   })
 
-  it('of no thread, or of a text that is no JSON, is not made', async () => {
+  it('without a thread, or with invalid JSON, is not created', async () => {
     expect((await client.request(`POST /repos/${repo}/issues/6/comments`)).status).toBe(404)
     const response = await client.github.fetch(`https://api.github.com${thread}/comments`, {
       method: 'POST',
@@ -139,7 +139,7 @@ describe('a comment', () => {
 })
 
 describe('a list of comments', () => {
-  it('goes up by id, thirty to a page, a hundred at most, with the way to the others', async () => {
+  it('is sorted by id, 30 per page, at most 100, with links to other pages', async () => {
     for (let i = 1; i <= 205; i++) client.github.commentAs('octocat', repo, number, String(i))
     const first = await client.request(list)
     expect(bodies(first.data)).toEqual(Array.from({ length: 30 }, (_, i) => String(i + 1)))
@@ -157,12 +157,12 @@ describe('a list of comments', () => {
     expect((await client.request(`${list}?page=99`)).data).toEqual([])
   })
 
-  it('has no link when one page holds it all', async () => {
+  it('has no link when there is only one page', async () => {
     await post('x')
     expect((await client.request(list)).headers.get('link')).toBeNull()
   })
 
-  it('since a time has what was made or edited at that second or later', async () => {
+  it('with since has what was created or edited in that second or later', async () => {
     const old = client.github.commentAs('octocat', repo, number, 'old')
     client.github.commentAs('octocat', repo, number, 'older still')
     client.time.pass(60_500)

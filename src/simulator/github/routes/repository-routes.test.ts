@@ -1,4 +1,4 @@
-// Goal: names, ids and permissions of a repository lead where GitHub's do.
+// Goal: names, ids and permissions of a repository work as on GitHub.
 import { beforeEach, describe, expect, it } from 'vitest'
 import {
   baseSha,
@@ -18,7 +18,7 @@ beforeEach(async () => {
 describe('a renamed repository', () => {
   beforeEach(() => client.github.rename(repo, 'acme/gadgets'))
 
-  it('is moved, by its id, with all of the path and the query', async () => {
+  it('redirects to its id, with the whole path and query', async () => {
     const { id } = client.github.repository('acme/gadgets')
     const { status, headers, data } = await client.request(`GET ${thread}/comments?per_page=5`)
     const url = `https://api.github.com/repositories/${id}/issues/${number}/comments?per_page=5`
@@ -28,7 +28,7 @@ describe('a renamed repository', () => {
     expect(data.documentation_url).toContain('https://docs.github.com/rest')
   })
 
-  it('refuses a write under the old name, and takes it under the new one or the id', async () => {
+  it('refuses a write under the old name, and accepts it under the new one or the id', async () => {
     const { id } = client.github.repository(repo)
     const body = { body: { body: 'x' } }
     expect((await client.request(`POST ${thread}/comments`, body)).status).toBe(301)
@@ -41,13 +41,13 @@ describe('a renamed repository', () => {
     expect((await client.request('GET /repositories/1/issues/1')).status).toBe(404)
   })
 
-  it('gives its old name away', async () => {
+  it('leaves its old name to a new repository', async () => {
     const { id } = client.github.addRepository(repo)
     expect((await client.request(`GET /repos/${repo}`)).data.id).toBe(id)
     expect((await client.request(`GET ${thread}`)).status).toBe(404)
   })
 
-  it('is followed by fetch as by any: a POST arrives as a GET', async () => {
+  it('is followed by fetch as usual: a POST arrives as a GET', async () => {
     const response = await client.github.fetch(`https://api.github.com${thread}/comments`, {
       method: 'POST',
       headers: { authorization: 'token x' },
@@ -60,12 +60,12 @@ describe('a renamed repository', () => {
 })
 
 describe('a repository', () => {
-  it('has one name in any case', async () => {
+  it('has a name that ignores case', async () => {
     expect((await client.request('GET /repos/ACME/Widgets')).data.full_name).toBe(repo)
     expect(() => client.github.addRepository('Acme/Widgets')).toThrow('already')
   })
 
-  it('that we lost is a 404 all over, until it is allowed again', async () => {
+  it('that we lost is answered 404 everywhere, until it is allowed again', async () => {
     const { id } = client.github.repository(repo)
     const calls = [`GET /repos/${repo}`, `GET /repositories/${id}`, `GET ${thread}/comments`]
     const statuses = () =>
@@ -76,7 +76,7 @@ describe('a repository', () => {
     expect(await statuses()).toEqual([200, 200, 200])
   })
 
-  it('that is private is there for those who have a role', async () => {
+  it('that is private is visible only with a role', async () => {
     client.github.addRepository('acme/secret', { private: true })
     const statusAs = async (token: string | null) =>
       (await client.request('GET /repos/acme/secret', { token })).status
@@ -89,7 +89,7 @@ describe('a repository', () => {
     expect(await statusAs('ghp_stranger')).toBe(200)
   })
 
-  it('is open to read without a token, and not to write', async () => {
+  it('can be read without a token, but not written', async () => {
     expect((await client.request(`GET ${thread}`, { token: null })).status).toBe(200)
     const write = { token: null, body: { body: 'x' } }
     expect(await client.request(`POST ${thread}/comments`, write)).toMatchObject({
@@ -104,13 +104,13 @@ describe('a repository', () => {
     ['write', 'write'],
     ['triage', 'read'],
     ['none', 'none'],
-  ] as const)('tells of the role %s, which is %s in the old words', async (role, permission) => {
+  ] as const)('shows the role %s, which is %s in the older field', async (role, permission) => {
     client.github.setRole(repo, 'Octocat', role)
     const call = `GET /repos/${repo}/collaborators/octocat/permission`
     expect((await client.request(call)).data).toMatchObject({ permission, role_name: role })
   })
 
-  it('knows nobody who is not there', async () => {
+  it('answers 404 for an unknown user', async () => {
     const call = `GET /repos/${repo}/collaborators/nobody/permission`
     expect((await client.request(call)).status).toBe(404)
     expect((await client.request('GET /users/nobody')).status).toBe(404)

@@ -73,9 +73,9 @@ function checkAccess(
 }
 
 export function moved({ request }: Call, { id }: Repository): Refusal {
-  const rest = request.path.replace(/^\/repos\/[^/]+\/[^/]+/, '')
+  const subPath = request.path.replace(/^\/repos\/[^/]+\/[^/]+/, '')
   const query = request.query.size === 0 ? '' : `?${request.query.toString()}`
-  const url = `${request.apiUrl}/repositories/${id}${rest}${query}`
+  const url = `${request.apiUrl}/repositories/${id}${subPath}${query}`
   return new Refusal(301, { message: 'Moved Permanently', url }, { location: url })
 }
 

@@ -1,4 +1,4 @@
-// Goal: labels are a set, reviews are not; both as GitHub has them.
+// Goal: labels are a set and reviews are not, as on GitHub.
 import { beforeEach, describe, expect, it } from 'vitest'
 import {
   headSha,
@@ -20,7 +20,7 @@ describe('labels', () => {
   const add = (body: unknown) => client.request(`POST ${thread}/labels`, { body })
   const remove = (name: string) => client.request(`DELETE ${thread}/labels/${name}`)
 
-  it('are added once, whatever their case, and made when they are not there', async () => {
+  it('are added once, whatever their case, and created when unknown', async () => {
     client.github.labelAs('octocat', repo, number, 'Bug')
     expect(names((await add({ labels: ['bug', 'in review'] })).data)).toEqual(['Bug', 'in review'])
     const again = await add(['in review'])
@@ -30,7 +30,7 @@ describe('labels', () => {
     expect(names((await client.request(`GET ${thread}`)).data.labels)).toEqual(['Bug', 'in review'])
   })
 
-  it('are removed once; then it is a 404', async () => {
+  it('are removed once; the second time is a 404', async () => {
     await add(['in review', 'bug'])
     const removed = await remove('in%20review')
     expect(removed.status).toBe(200)
@@ -42,7 +42,7 @@ describe('labels', () => {
     expect(client.github.labels(repo, number)).toEqual(['bug'])
   })
 
-  it('are no numbers', async () => {
+  it('cannot be numbers', async () => {
     expect((await add({ labels: [5] })).status).toBe(422)
     expect((await add({ labels: 'bug' })).status).toBe(422)
   })
@@ -82,13 +82,13 @@ describe('a review', () => {
     ])
   })
 
-  it('is made again by each POST', async () => {
+  it('is created again by each POST', async () => {
     await make({ event: 'COMMENT', body: 'x' })
     await make({ event: 'COMMENT', body: 'x' })
     expect(client.github.reviews(repo, number)).toHaveLength(2)
   })
 
-  it('without an event is pending, and the only one', async () => {
+  it('without an event is pending, and only one can be', async () => {
     const { data } = await make({ body: 'draft' })
     expect(data).toMatchObject({ state: 'PENDING' })
     expect(data).not.toHaveProperty('submitted_at')
@@ -105,7 +105,7 @@ describe('a review', () => {
     expect(client.github.reviews(repo, number)).toEqual([])
   })
 
-  it('of one’s own pull request approves nothing', async () => {
+  it('cannot approve one’s own pull request', async () => {
     client.github.addPull(repo, { number: 6, headSha, baseSha: headSha, author: 'holdfast-bot' })
     const body = { event: 'APPROVE' }
     expect((await client.request(`POST /repos/${repo}/pulls/6/reviews`, { body })).status).toBe(422)

@@ -1,4 +1,4 @@
-// Goal: statuses and check runs hold to GitHub's limits, and the newest stands.
+// Goal: statuses and check runs have GitHub's limits, and the newest counts.
 import { generateKeyPairSync } from 'node:crypto'
 import { beforeEach, describe, expect, it } from 'vitest'
 import {
@@ -28,7 +28,7 @@ describe('a commit status', () => {
   const statesOf = (data: unknown) => (data as { state: string }[]).map(({ state }) => state)
   const latest = (context: string) => client.github.latestStatus(repo, headSha, context)
 
-  it('stands until a newer one of its context, in any case of letters', async () => {
+  it('counts until a newer one of its context, which ignores case', async () => {
     await post({ state: 'pending', context: 'review', description: 'at work' })
     await post({ state: 'success', context: 'Review', target_url: 'https://example.com/1' })
     await post({ state: 'failure' })
@@ -48,14 +48,14 @@ describe('a commit status', () => {
     expect(statesOf(combined.statuses)).toEqual(['success', 'failure'])
   })
 
-  it('has 140 characters of description at most', async () => {
+  it('has at most 140 characters of description', async () => {
     expect((await post({ state: 'pending', description: 'x'.repeat(140) })).status).toBe(201)
     const { status, data } = await post({ state: 'pending', description: 'x'.repeat(141) })
     expect(status).toBe(422)
     expect(data.errors[0].message).toBe('description is too long (maximum is 140 characters)')
   })
 
-  it('is refused for ever after a thousand of its commit and context', async () => {
+  it('is refused after a thousand of its commit and context', async () => {
     for (let i = 0; i < 1000; i++) await post({ state: 'pending', context: 'a' })
     expect(await post({ state: 'success', context: 'A' })).toMatchObject({
       status: 422,
@@ -65,7 +65,7 @@ describe('a commit status', () => {
     expect(latest('a')).toMatchObject({ state: 'pending' })
   })
 
-  it('needs a state of the four, and an address that is one', async () => {
+  it('needs one of the four states, and a valid address', async () => {
     expect(await post({})).toMatchObject({
       status: 422,
       data: { message: expect.stringMatching(/"state" wasn't/) },
@@ -75,7 +75,7 @@ describe('a commit status', () => {
     expect(client.github.statuses(repo, headSha)).toEqual([])
   })
 
-  it('needs a commit that can be seen', async () => {
+  it('needs a visible commit', async () => {
     const late = 'c'.repeat(40)
     client.github.addCommit(repo, late, { visibleAt: client.time.clock.wallMs() + 30_000 })
     expect(await post({ state: 'pending' }, late)).toMatchObject({
@@ -93,7 +93,7 @@ describe('a commit status', () => {
     expect((await call('e'.repeat(40))).status).toBe(201)
   })
 
-  it('is not for those who only read', async () => {
+  it('cannot be set with read access', async () => {
     client.github.setRole(repo, 'holdfast-bot', 'read')
     expect((await post({ state: 'pending' })).status).toBe(404)
   })
@@ -113,7 +113,7 @@ describe('a check run', () => {
   const change = (id: unknown, body: object) =>
     client.request(`PATCH /repos/${repo}/check-runs/${String(id)}`, { token, body })
 
-  it('is for Apps alone', async () => {
+  it('can only be written by Apps', async () => {
     const { status, data } = await client.request(`POST /repos/${repo}/check-runs`, {
       body: { name: 'review', head_sha: headSha },
     })
@@ -150,7 +150,7 @@ describe('a check run', () => {
     expect(client.github.checkRuns(repo, headSha)).toHaveLength(1)
   })
 
-  it('is listed newest first, by name, the latest of each unless all are asked for', async () => {
+  it('is listed newest first; only the latest of each name, unless all are requested', async () => {
     await make({ name: 'a', external_id: '1' })
     await make({ name: 'b', external_id: '2' })
     await make({ name: 'a', external_id: '3' })
@@ -167,7 +167,7 @@ describe('a check run', () => {
     expect(await listed('?app_id=13')).toEqual([])
   })
 
-  it('adds annotations up, fifty to a call', async () => {
+  it('collects annotations, at most 50 per call', async () => {
     const { data } = await make({ name: 'a' })
     const annotations = Array.from({ length: 50 }, () => ({ path: 'a', message: 'm' }))
     const output = { title: 't', summary: 's', annotations }
@@ -178,7 +178,7 @@ describe('a check run', () => {
     expect(client.github.checkRuns(repo, headSha)[0]!.annotations).toBe(100)
   })
 
-  it('has 65,535 characters of summary at most, and a conclusion when completed', async () => {
+  it('has at most 65,535 characters of summary, and a conclusion when completed', async () => {
     const summary = (length: number) => make({ name: 'a', output: { summary: 'x'.repeat(length) } })
     expect((await summary(65_535)).status).toBe(201)
     expect((await summary(65_536)).status).toBe(422)

@@ -19,7 +19,7 @@ export interface GitHubEvent {
   /** As in `X-GitHub-Event`. */
   readonly event: string
   readonly action: string | null
-  /** Login of whoever did it. */
+  /** Login of the account that did it. */
   readonly sender: string
   /** The whole payload of the webhook. */
   readonly payload: Json
