@@ -39,7 +39,7 @@ it('pages through what the hook has sent, and fetches one of them', async () => 
   const number = 1
   simulated.addPull(name, { number, headSha: sha('a'), baseSha: sha('b') })
   for (let i = 0; i < 204; i++) simulated.labelAs('octocat', name, 1, `label ${i}`)
-  await hook.settled()
+  await hook.idle()
   const guids = new Set<string>()
   let cursor: string | null = null
   let pages = 0

@@ -9,7 +9,7 @@ import { systemRandom } from '../random.ts'
 import { systemScheduler } from '../scheduler.ts'
 import { runPolicy } from '../settings/run-policy.ts'
 import { withTypeDefaults } from '../settings/type-defaults.ts'
-import { replaced } from '../simulation/node.ts'
+import { replaceParts } from '../simulation/node.ts'
 import type { Store } from '../store.ts'
 import { openSqlite } from '../stores/open-sqlite.ts'
 import { createRuns } from './create-runs.ts'
@@ -34,7 +34,7 @@ function crowd(limits: TokenLimits) {
     leases += 1
     return store.runs.lease(...asked)
   }
-  const counting = replaced(store, { runs: replaced(store.runs, { lease }) })
+  const counting = replaceParts(store, { runs: replaceParts(store.runs, { lease }) })
   const after = (ms: number, task: () => void) => {
     timers.set(task, ms)
     return () => void timers.delete(task)

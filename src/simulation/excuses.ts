@@ -1,102 +1,105 @@
 /**
- * Where the world itself kept something from being shown: a locked thread, a lost permission, an
- * operator who said to leave it. An excuse covers the target it belongs to and no other.
+ * Records why an output may rightly be missing on GitHub: a locked thread, a lost permission, an
+ * operator who closed the delivery. Each excuse covers its own target and no other. The rules read
+ * it through `rules/excused.ts`.
  */
 import type { VirtualTime } from './virtual-time.ts'
 
 interface Refusal {
   readonly repositoryId: number
-  /** Null for all of the repository. */
+  /** Null for the whole repository. */
   readonly thread: number | null
   readonly from: number
   /** Null while it lasts. */
   until: number | null
 }
 
-/** Until a refusal is known: a node may stand still with the answer, and look again. */
-const knownWithinMs = 120_000
+/** A node may pause with the refusal in hand, and look again before it gives up. */
+const noticedWithinMs = 120_000
 
-interface Asked {
+interface FailedDelivery {
   readonly deliveryId: string
   readonly repositoryId: number
-  /** Null for refusals that are for all of the repository. */
+  /** Threads whose refusals count; null stands for refusals of the whole repository. */
   readonly threads: readonly (number | null)[]
-  /** For what was not there any more when all of it was asked for again. */
-  readonly ever: boolean
+  /** Also refusals from before the bulk retry: a purged delivery was not retried. */
+  readonly includeRetired: boolean
 }
 
 export class Excuses {
   readonly #time: VirtualTime
   #refusals: Refusal[] = []
-  #older: readonly Refusal[] = []
+  #retired: readonly Refusal[] = []
   readonly #failedAt = new Map<string, number>()
-  readonly #left = new Set<string>()
-  readonly #hidden = new Map<string, number>()
-  readonly #meant = new Map<string, number>()
+  readonly #closedByOperator = new Set<string>()
+  readonly #visibleAt = new Map<string, number>()
+  readonly #claimedRepositories = new Map<string, number>()
 
   constructor(time: VirtualTime) {
     this.#time = time
   }
 
-  /** From now on GitHub refuses writes there. */
-  refuses(repositoryId: number, thread: number | null): void {
+  /** GitHub refuses writes there from now on. */
+  refusalBegan(repositoryId: number, thread: number | null): void {
     this.#refusals.push({ repositoryId, thread, from: this.#time.trueMs(), until: null })
   }
 
-  /** And now no longer. */
-  allows(repositoryId: number, thread: number | null): void {
-    for (const one of this.#refusals) {
-      const isThis = one.repositoryId === repositoryId && one.thread === thread
-      if (isThis) one.until ??= this.#time.trueMs()
+  /** GitHub accepts writes there again. */
+  refusalEnded(repositoryId: number, thread: number | null): void {
+    for (const refusal of this.#refusals) {
+      const isThis = refusal.repositoryId === repositoryId && refusal.thread === thread
+      if (isThis) refusal.until ??= this.#time.trueMs()
     }
   }
 
-  /** It was given up just now. */
-  failed(deliveryId: string): void {
+  /** The delivery became FAILED just now. */
+  deliveryFailed(deliveryId: string): void {
     this.#failedAt.set(deliveryId, this.#time.trueMs())
   }
 
-  /** Whether it was given up while, or right after, GitHub refused writes there. */
-  isRefused({ deliveryId, repositoryId, threads, ever }: Asked): boolean {
-    const at = this.#failedAt.get(deliveryId) ?? -Infinity
-    return [...this.#refusals, ...(ever ? this.#older : [])].some(({ from, until, ...one }) => {
-      const isThere = one.repositoryId === repositoryId && threads.includes(one.thread)
-      return isThere && at >= from && at <= (until ?? at) + knownWithinMs
-    })
+  /** True when the delivery failed while GitHub refused writes there, or soon after. */
+  failedByRefusal({ deliveryId, repositoryId, threads, includeRetired }: FailedDelivery): boolean {
+    const failedAt = this.#failedAt.get(deliveryId) ?? -Infinity
+    return [...this.#refusals, ...(includeRetired ? this.#retired : [])].some(
+      ({ from, until, ...place }) => {
+        const isThere = place.repositoryId === repositoryId && threads.includes(place.thread)
+        return isThere && failedAt >= from && failedAt <= (until ?? failedAt) + noticedWithinMs
+      },
+    )
   }
 
-  /** Everything that was refused was asked for once more when nothing refused it any longer. */
-  forgetRefusals(): void {
-    this.#older = this.#refusals
+  /** All FAILED deliveries are retried now and nothing is refused: old refusals no longer count. */
+  retireRefusals(): void {
+    this.#retired = this.#refusals
     this.#refusals = []
   }
 
-  /** People told of a commit that can be seen from `visibleAt` on. */
-  hides(sha: string, visibleAt: number): void {
-    this.#hidden.set(sha, visibleAt)
+  /** A webhook named this commit; GitHub's API shows it from `visibleAt` on. */
+  commitHidden(sha: string, visibleAt: number): void {
+    this.#visibleAt.set(sha, visibleAt)
   }
 
-  /** Until when it could not be seen; null when it always could. */
-  hiddenUntil(sha: string): number | null {
-    return this.#hidden.get(sha) ?? null
+  /** Null for a commit that was visible from the start. */
+  commitVisibleAt(sha: string): number | null {
+    return this.#visibleAt.get(sha) ?? null
   }
 
-  /** An operator has skipped this delivery, or said that it has arrived. */
-  leave(deliveryId: string): void {
-    this.#left.add(deliveryId)
+  /** An operator skipped this delivery, or confirmed that it arrived. */
+  closedByOperator(deliveryId: string): void {
+    this.#closedByOperator.add(deliveryId)
   }
 
-  isLeft(deliveryId: string): boolean {
-    return this.#left.has(deliveryId)
+  wasClosedByOperator(deliveryId: string): boolean {
+    return this.#closedByOperator.has(deliveryId)
   }
 
-  /** A program that knows names alone has claimed this run, in the repository of that name then. */
-  claimedByName(runId: string, repositoryId: number): void {
-    if (!this.#meant.has(runId)) this.#meant.set(runId, repositoryId)
+  /** A program claimed this run by name; this repository had that name at the time. */
+  runClaimedByName(runId: string, repositoryId: number): void {
+    if (!this.#claimedRepositories.has(runId)) this.#claimedRepositories.set(runId, repositoryId)
   }
 
-  /** Which repository was meant; null for what was not claimed by name alone. */
-  meantBy(runId: string): number | null {
-    return this.#meant.get(runId) ?? null
+  /** GitHub's id of the repository that the caller meant; null for a run not claimed by name. */
+  claimedRepository(runId: string): number | null {
+    return this.#claimedRepositories.get(runId) ?? null
   }
 }

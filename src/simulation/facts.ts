@@ -1,9 +1,9 @@
 /**
- * What the rules are held against: the tables as they are and what the simulated GitHub holds and
- * received. Never what the product thinks of itself.
+ * The rows that the rules check, read straight from the tables. The rules never ask the product's
+ * own code: it would confirm its own mistakes.
  */
 import type { SharedMemory } from '../open-store.ts'
-import { placeOf, type PurgedTable } from './purged-rows.ts'
+import { purgedTableName, type PurgedTable } from './purged-rows.ts'
 
 type Text = string | null
 type Count = number | null
@@ -29,7 +29,7 @@ export interface RunFact extends Purgeable {
   readonly anchor_per: Text
 }
 
-/** Of what a purge removed the rules know the last that the tables said. */
+/** A purged row is as it was when the purge removed it. */
 export interface Purgeable {
   readonly purged: boolean
 }
@@ -108,30 +108,31 @@ export interface Facts {
   readonly inbox: readonly InboxFact[]
   readonly subjects: readonly SubjectFact[]
   readonly audit: readonly AuditFact[]
-  /** Our id of a repository by every name it had, and by GitHub's. */
+  /** Our id of a repository, by every name it had. */
   readonly names: ReadonlyMap<string, string>
+  /** Our id of a repository, by GitHub's id. */
   readonly repositories: ReadonlyMap<number, string>
 }
 
 export async function readFacts(memory: SharedMemory): Promise<Facts> {
-  const all = async <T>(table: string): Promise<T[]> =>
+  const readTable = async <T>(table: string): Promise<T[]> =>
     (await memory.select(`SELECT * FROM ${table} ORDER BY 1`)) as unknown as T[]
   const withPurged = async <T>(table: PurgedTable): Promise<T[]> => [
-    ...(await all<T>(table)).map((row) => ({ ...row, purged: false })),
-    ...(await all<T>(placeOf(table))).map((row) => ({ ...row, purged: true })),
+    ...(await readTable<T>(table)).map((row) => ({ ...row, purged: false })),
+    ...(await readTable<T>(purgedTableName(table))).map((row) => ({ ...row, purged: true })),
   ]
   const audit = await readAudit(memory, 0)
-  const names = await all<{ name: string; repository_id: string }>('repository_name')
-  const repositories = await all<RepositoryRow>('repository')
+  const names = await readTable<{ name: string; repository_id: string }>('repository_name')
+  const repositories = await readTable<RepositoryRow>('repository')
   const deliveries = await withPurged<DeliveryFact>('delivery')
   return {
     runs: await withPurged('run'),
-    deliveries: deliveries.map((one) => {
-      return { ...one, repository_id: standingFor(one.repository_id, repositories) }
+    deliveries: deliveries.map((row) => {
+      return { ...row, repository_id: mergedRepositoryId(row.repository_id, repositories) }
     }),
     attempts: await withPurged('delivery_attempt'),
-    inbox: await all('inbox'),
-    subjects: await all('subject'),
+    inbox: await readTable('inbox'),
+    subjects: await readTable('subject'),
     audit,
     names: new Map(names.map(({ name, repository_id: id }) => [name, id])),
     repositories: new Map(
@@ -148,10 +149,10 @@ interface RepositoryRow {
   readonly merged_into: Text
 }
 
-/** What was purged before its repository turned out to be another one is that one's. */
-function standingFor(id: string, repositories: readonly RepositoryRow[]): string {
-  const into = repositories.find((one) => one.id === id)?.merged_into ?? null
-  return into === null ? id : standingFor(into, repositories)
+/** A row may have been purged before its repository was merged into another one. */
+function mergedRepositoryId(id: string, repositories: readonly RepositoryRow[]): string {
+  const into = repositories.find((repository) => repository.id === id)?.merged_into ?? null
+  return into === null ? id : mergedRepositoryId(into, repositories)
 }
 
 export async function readAudit(memory: SharedMemory, after: number): Promise<AuditFact[]> {

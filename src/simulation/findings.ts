@@ -1,18 +1,18 @@
-/** How often each rule was held against something, and where it was broken. */
+/** Counts how often each rule was checked, and collects violations. */
 
-/** By their numbers in the design; those with a letter belong to the one with their number. */
+/** By the rule numbers of the design; 2b and so on are parts of rule 2 and so on. */
 export const ruleNames = {
-  '1': 'one active run per subject, and the newest head has it',
+  '1': 'at most one run of a subject is active, and it is for the newest head',
   '2': 'a write with an old fence changes nothing',
-  '2b': 'no request leaves after its lease is over',
-  '3': 'work is begun again only by a decision that the audit names',
-  '4': 'what was accepted is processed, once',
-  '5': 'what was announced is closed, with the right word',
-  '6': 'one anchor per target, and nobody else’s is touched',
-  '7': 'the newest version stands, and no older one replaces it',
-  '8': 'an unanswered write is looked for before it is sent again',
-  '8b': 'nothing is said twice',
-  '8c': 'nothing is asked while GitHub says not now',
+  '2b': 'no request is sent after its lease has expired',
+  '3': 'work is repeated only after a decision that the audit names',
+  '4': 'everything accepted is processed once',
+  '5': 'everything announced is closed with the right result',
+  '6': 'a target has one anchor comment, and comments of others are never changed',
+  '7': 'the newest version is shown, and an older one never replaces it',
+  '8': 'after an unanswered write, Holdfast looks before it sends again',
+  '8b': 'nothing is published twice',
+  '8c': 'no request is sent while GitHub tells us to wait',
   '12': 'every change has its audit row',
 } as const
 export type Rule = keyof typeof ruleNames
@@ -26,7 +26,7 @@ export class Findings {
   readonly checks = new Map<Rule, number>()
   readonly violations: Violation[] = []
 
-  /** `text` is made only where the rule is broken. */
+  /** `text` is called only when the rule is broken. */
   check(rule: Rule, holds: boolean, text: () => string): void {
     this.checks.set(rule, (this.checks.get(rule) ?? 0) + 1)
     if (!holds) this.violations.push({ rule, text: text() })

@@ -20,67 +20,67 @@ beforeEach(() => {
       return Promise.resolve(new Response('{}'))
     },
     onStep: (step) => strike(step),
-    onSent: () => undefined,
+    onRequest: () => undefined,
     latencyMs: 0,
   })
 })
 
-const settled = async (promise: Promise<unknown>): Promise<boolean> => {
+const resolves = async (promise: Promise<unknown>): Promise<boolean> => {
   let done = false
   void promise.then(() => (done = true))
   await time.pass(200_000)
   return done
 }
 
-describe('a node that dies', () => {
-  it('hears of nothing any more: no timer, no answer, no commit', async () => {
+describe('a node that crashes', () => {
+  it('gets nothing any more: no timer, no answer, no commit', async () => {
     let fired = false
     ports.scheduler.after(10, () => (fired = true))
     const answer = ports.fetch('http://github.localhost/')
     const read = ports.carry('read', () => Promise.resolve(1))
     ports.crash()
-    expect(await settled(answer)).toBe(false)
-    expect(await settled(read)).toBe(false)
+    expect(await resolves(answer)).toBe(false)
+    expect(await resolves(read)).toBe(false)
     expect(fired).toBe(false)
     expect(arrived).toBe(1)
   })
 
-  it('right after a commit leaves it done, and never knows', async () => {
+  it('right after a commit leaves it committed, and gets no answer', async () => {
     let committed = 0
-    strike = (step) => step === 'committed' && ports.crash()
+    strike = (step) => step === 'after commit' && ports.crash()
     const written = ports.carry('write', () => Promise.resolve((committed += 1)))
-    expect(await settled(written)).toBe(false)
+    expect(await resolves(written)).toBe(false)
     expect(committed).toBe(1)
   })
 
-  it('right before it does it or not, by chance', async () => {
+  it('right before a commit leaves it committed or not, by chance', async () => {
     const outcomes = new Set<number>()
     for (let seed = 0; seed < 20; seed += 1) {
       let committed = 0
-      const options = { time, random: new SeededRandom(seed), fetch, onSent: () => undefined }
-      const onStep = (): void => mortal.crash()
-      const mortal: NodePorts = new NodePorts({ ...options, onStep, latencyMs: 0 })
-      void mortal.carry('write', () => Promise.resolve((committed += 1)))
-      await time.settle()
+      const options = { time, random: new SeededRandom(seed), fetch, onRequest: () => undefined }
+      const onStep = (): void => crashing.crash()
+      const crashing: NodePorts = new NodePorts({ ...options, onStep, latencyMs: 0 })
+      void crashing.carry('write', () => Promise.resolve((committed += 1)))
+      await time.drain()
       outcomes.add(committed)
     }
     expect([...outcomes].sort()).toEqual([0, 1])
   })
 })
 
-describe('a node that is stopped', () => {
+describe('a node that is paused', () => {
   it('gets everything late, in order', async () => {
-    const told: string[] = []
+    const arrivals: string[] = []
     ports.pause()
-    ports.scheduler.after(10, () => told.push(`timer at ${time.wallMs()}`))
-    void ports.carry('read', () => Promise.resolve('read')).then((what) => told.push(what))
-    void ports.fetch('http://github.localhost/').then(() => told.push('answer'))
+    ports.scheduler.after(10, () => arrivals.push(`timer at ${time.wallMs()}`))
+    void ports.carry('read', () => Promise.resolve('read')).then((what) => arrivals.push(what))
+    void ports.fetch('http://github.localhost/').then(() => arrivals.push('answer'))
     await time.pass(50)
-    expect(told).toEqual([])
+    expect(arrivals).toEqual([])
     expect(arrived).toBe(0)
     ports.resume()
     await time.pass(0)
-    expect(told).toEqual(['timer at 50', 'read', 'answer'])
+    expect(arrivals).toEqual(['timer at 50', 'read', 'answer'])
   })
 
   it('does not fire what was cancelled meanwhile', async () => {

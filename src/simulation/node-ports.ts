@@ -1,20 +1,27 @@
 /**
- * What one generation of a node reaches the world through: timers, the database, GitHub. A crash
- * cuts all of it at once; a pause holds it back and lets it through late, in order.
+ * The ports of one generation of a node (from one start to its crash): timers, the database and
+ * GitHub. A crash cuts all of them at once; a pause holds everything back and delivers it late, in
+ * order.
  *
- * What must hold: after a crash nothing of this generation settles any more, and whatever it had
- * under way either happens without it or never. So its code stops at its next step, wherever it is.
+ * What must hold: after a crash no promise of this generation resolves. Requests and commits that
+ * it had begun either happen without it or never. So its code stops at its next step.
  */
 import { delay, type Cancel, type Scheduler } from '../scheduler.ts'
 import type { SeededRandom } from './seeded-random.ts'
 import type { VirtualTime } from './virtual-time.ts'
 
-/**
- * Where a node can be hit: before and after it reaches the database or GitHub, between the commit
- * of an attempt and its request, between the answer and the commit of its outcome, and when it is
- * about to store a webhook.
- */
-export const steps = ['commit', 'committed', 'begun', 'send', 'answer', 'heard', 'webhook'] as const
+/** Where a node can crash or pause. */
+export const steps = [
+  'before commit',
+  'after commit',
+  // The attempt is stored, its request has not left yet.
+  'after begin attempt',
+  'before request',
+  'after answer',
+  // The outcome of the attempt is known and not stored yet.
+  'before end attempt',
+  'before storing webhook',
+] as const
 export type Step = (typeof steps)[number]
 
 export interface PortsOptions {
@@ -23,25 +30,26 @@ export interface PortsOptions {
   readonly fetch: typeof globalThis.fetch
   /** May crash or pause this very node. */
   readonly onStep: (step: Step, about: string) => void
-  readonly onSent: (sent: SentRequest) => void
-  /** The longest way to GitHub, and as long again back. */
+  readonly onRequest: (sent: SentRequest) => void
+  /** Most time that a request takes to GitHub; its answer takes at most as long again. */
   readonly latencyMs: number
 }
 
-/** A request that left a node, by the id it carries. Its times are true, whatever clocks say. */
+/** A request of a node. Its times are true times, which clock faults do not change. */
 export interface SentRequest {
   readonly requestId: string
-  /** When it was decided on; with a stopped process it may have left much later. */
+  /** When the node decided to send it. If the node was paused, it left much later. */
   readonly decidedAt: number
-  /** The answer, once this generation has got to see it. */
-  heard: { readonly at: number; readonly response: Response } | null
+  /** Null until this generation of the node has received the answer. */
+  answer: { readonly at: number; readonly response: Response } | null
 }
 
 const crashDelayMsMax = 90_000
 
 /**
- * Background loops look no more often than this: a simulated hour is soon over then. A sign of life
- * comes just often enough not to count as absent, unless there is nothing that could be lost by it.
+ * The shortest pauses of the background loops, so that a simulated hour takes little real time. The
+ * heartbeat comes just often enough that the node does not count as absent, except where nothing is
+ * under way and nothing could be lost.
  */
 export interface Pace {
   readonly publisherMs: number
@@ -83,13 +91,13 @@ export class NodePorts {
     this.#state = 'up'
     const held = this.#held
     this.#held = []
-    for (const task of held) this.#pass(task)
+    for (const task of held) this.#whenUp(task)
   }
 
-  /** What background loops of one kind wait by. */
+  /** The scheduler for background loops of one kind. */
   schedulerFor(loop: keyof Pace): Scheduler {
     return {
-      soon: (task) => this.#options.time.soon(() => this.#pass(task)),
+      soon: (task) => this.#options.time.soon(() => this.#whenUp(task)),
       after: (ms, task) => this.#after(ms, task),
       afterInBackground: (ms, task) => this.#after(Math.max(ms, this.pace[loop]), task),
     }
@@ -100,8 +108,8 @@ export class NodePorts {
   #after(ms: number, task: () => void): Cancel {
     let cancelled = false
     const cancel = this.#options.time.after(ms, () =>
-      this.#pass(() => {
-        // One that was held may have been cancelled meanwhile.
+      this.#whenUp(() => {
+        // A timer that a pause held back may have been cancelled meanwhile.
         if (!cancelled) task()
       }),
     )
@@ -111,26 +119,26 @@ export class NodePorts {
     }
   }
 
-  /** The store's line. */
-  carry<T>(what: 'read' | 'write', go: () => Promise<T>): Promise<T> {
+  /** Carries a read or write between the node and the database. */
+  carry<T>(what: 'read' | 'write', proceed: () => Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
-      if (what === 'read') return this.#pass(() => void this.#settle(go(), resolve, reject))
-      this.#options.onStep('commit', '')
+      if (what === 'read') return this.#whenUp(() => void this.#forward(proceed(), resolve, reject))
+      this.#options.onStep('before commit', '')
       if (this.#state === 'dead') {
-        if (this.#options.random.chance(50)) go().catch(() => undefined)
+        if (this.#options.random.chance(50)) proceed().catch(() => undefined)
         return
       }
-      this.#pass(() => {
-        const done = go().finally(() => this.#options.onStep('committed', ''))
-        void this.#settle(done, resolve, reject)
+      this.#whenUp(() => {
+        const done = proceed().finally(() => this.#options.onStep('after commit', ''))
+        void this.#forward(done, resolve, reject)
       })
     })
   }
 
-  /** Resolves unless the node is hit there; after a pause, when that is over. */
+  /** Resolves at once, after the pause when the node pauses here, or never when it crashes. */
   reach(step: Step, about: string): Promise<void> {
     this.#options.onStep(step, about)
-    return new Promise((resolve) => this.#pass(resolve))
+    return new Promise((resolve) => this.#whenUp(resolve))
   }
 
   readonly fetch: typeof globalThis.fetch = (input, init) =>
@@ -138,56 +146,56 @@ export class NodePorts {
       const { random, time, onStep } = this.#options
       const decidedAt = time.trueMs()
       const about = `${init?.method ?? 'GET'} ${pathOf(input)}`
-      onStep('send', about)
-      const go = (): void => {
-        const sent = this.#send(init, decidedAt)
-        const answer = this.#travel().then(() => this.#options.fetch(input, init))
-        const heard = answer.then(async (response) => {
-          await this.#travel()
-          onStep('answer', about)
+      onStep('before request', about)
+      const proceed = (): void => {
+        const sent = this.#recordRequest(init, decidedAt)
+        const answer = this.#delayByLatency().then(() => this.#options.fetch(input, init))
+        const arrived = answer.then(async (response) => {
+          await this.#delayByLatency()
+          onStep('after answer', about)
           return response
         })
-        void this.#settle(
-          heard,
+        void this.#forward(
+          arrived,
           (response) => {
-            if (sent !== null) sent.heard = { at: time.trueMs(), response }
+            if (sent !== null) sent.answer = { at: time.trueMs(), response }
             resolve(response)
           },
           reject,
         )
       }
-      if (this.#state !== 'dead') return this.#pass(go)
-      // It had just left, or was about to.
-      if (random.chance(50)) time.after(random.below(crashDelayMsMax), go)
+      if (this.#state !== 'dead') return this.#whenUp(proceed)
+      // The node crashed right before or right after the request left.
+      if (random.chance(50)) time.after(random.below(crashDelayMsMax), proceed)
     })
 
-  #travel(): Promise<void> {
+  #delayByLatency(): Promise<void> {
     const { random, time, latencyMs } = this.#options
     return latencyMs === 0 ? Promise.resolve() : delay(time, random.below(latencyMs))
   }
 
-  #send(init: RequestInit | undefined, decidedAt: number): SentRequest | null {
+  #recordRequest(init: RequestInit | undefined, decidedAt: number): SentRequest | null {
     const requestId = new Headers(init?.headers).get('x-request-id')
     if (requestId === null) return null
-    const sent: SentRequest = { requestId, decidedAt, heard: null }
-    this.#options.onSent(sent)
+    const sent: SentRequest = { requestId, decidedAt, answer: null }
+    this.#options.onRequest(sent)
     return sent
   }
 
-  async #settle<T>(
+  async #forward<T>(
     promise: Promise<T>,
     resolve: (value: T) => void,
     reject: (error: unknown) => void,
   ): Promise<void> {
     try {
       const value = await promise
-      this.#pass(() => resolve(value))
+      this.#whenUp(() => resolve(value))
     } catch (error) {
-      this.#pass(() => reject(error))
+      this.#whenUp(() => reject(error))
     }
   }
 
-  #pass(task: () => void): void {
+  #whenUp(task: () => void): void {
     if (this.#state === 'up') task()
     else if (this.#state === 'paused') this.#held.push(task)
   }

@@ -1,6 +1,6 @@
 /**
  * One node of the simulated installation: the real intake, runs, sweeper and publisher, over ports
- * that can be cut. It comes and goes; what it leaves is in the database.
+ * that a crash can cut. A new start after a crash knows only what is in the database.
  */
 import type { SharedMemory } from '../open-store.ts'
 import type { GitHubConnection } from '../github.ts'
@@ -22,14 +22,14 @@ const leaseMs = 30_000
 const limits = { spacingMs: 400, perMinute: 80, perHour: 500 }
 const { retention } = withTypeDefaults({})
 
-/** Parts that a test replaces, to see that the rules notice. */
+/** Parts of the product that a test replaces with faulty ones, which the rules must notice. */
 export interface Mutation {
   readonly store?: (store: Store, tamper: Tamper) => Store
   readonly fetch?: (fetch: typeof globalThis.fetch) => typeof globalThis.fetch
   readonly github?: (github: GitHubConnection) => GitHubConnection
 }
 
-/** Changes rows past the store, for a fault that no verb of the store can make. */
+/** Changes rows behind the store's back, for faults that no method of the store can make. */
 export type Tamper = (statement: string) => Promise<void>
 
 export interface NodeOptions extends Omit<PortsOptions, 'onStep'> {
@@ -38,8 +38,8 @@ export interface NodeOptions extends Omit<PortsOptions, 'onStep'> {
   readonly story: Story
   readonly types: Settings['runs']
   readonly credentials: Parameters<typeof createGitHub>[0]['credentials']
-  /** It alone has the database, as on SQLite: what its predecessor held is nobody's. */
-  readonly alone: boolean
+  /** It is the only node, as on SQLite: it may take the leases of its predecessor at once. */
+  readonly isAlone: boolean
   readonly mutation: Mutation
   readonly onStep: (node: SimulatedNode, ...step: Parameters<PortsOptions['onStep']>) => void
 }
@@ -56,10 +56,10 @@ export class SimulatedNode {
   #ports: NodePorts | null = null
   #running: RunningNode | null = null
   #generation = 0
-  /** Whoever looks after it keeps it from starting. */
-  isHeld = false
-  /** When it died or was stopped: what it had just heard may have come to nothing. */
-  readonly troubles: number[] = []
+  /** Keeps it stopped while the database is being restored. */
+  mayNotStart = false
+  /** True times of its crashes and pauses: it may have lost an answer that it had just received. */
+  readonly interruptedAt: number[] = []
 
   constructor(options: NodeOptions) {
     this.name = options.name
@@ -74,15 +74,15 @@ export class SimulatedNode {
     return this.#ports?.state ?? 'dead'
   }
 
-  /** What it answers with; null when it does not take requests. */
+  /** Null while it takes no requests. */
   get running(): RunningNode | null {
     return this.#ports?.state === 'up' ? this.#running : null
   }
 
   start(): void {
-    if (this.state !== 'dead' || this.isHeld) return
+    if (this.state !== 'dead' || this.mayNotStart) return
     this.#generation += 1
-    this.#options.story.tell(this.name, `starts, generation ${this.#generation}`)
+    this.#options.story.add(this.name, `starts, generation ${this.#generation}`)
     const { onStep, mutation } = this.#options
     const connection = mutation.fetch?.(this.#options.fetch) ?? this.#options.fetch
     const ports = new NodePorts({
@@ -98,21 +98,21 @@ export class SimulatedNode {
 
   crash(why: string): void {
     if (this.state === 'dead') return
-    this.#options.story.tell(this.name, `dies ${why}`)
-    this.troubles.push(this.#options.time.trueMs())
+    this.#options.story.add(this.name, `crashes ${why}`)
+    this.interruptedAt.push(this.#options.time.trueMs())
     this.#ports?.crash()
     this.#running = null
   }
 
   pause(ms: number, why: string): void {
     if (this.state !== 'up') return
-    this.#options.story.tell(this.name, `stands still for ${ms} ms ${why}`)
+    this.#options.story.add(this.name, `pauses for ${ms} ms ${why}`)
     const ports = this.#ports
-    this.troubles.push(this.#options.time.trueMs())
+    this.interruptedAt.push(this.#options.time.trueMs())
     ports?.pause()
     this.#options.time.after(ms, () => {
       if (this.#ports !== ports || ports?.state !== 'paused') return
-      this.#options.story.tell(this.name, 'goes on')
+      this.#options.story.add(this.name, 'continues')
       ports.resume()
     })
   }
@@ -132,21 +132,21 @@ export class SimulatedNode {
     const tamper: Tamper = async (statement) => {
       await memory.select(statement)
     }
-    const store = stoppedAtAttempts(mutation.store?.(opened, tamper) ?? opened, ports)
+    const store = withAttemptSteps(mutation.store?.(opened, tamper) ?? opened, ports)
     await store.upkeep.recordMode('live')
-    const node = this.#assemble(store, ports)
+    const node = this.#openNode(store, ports)
     await node.prepare()
     await node.start()
     this.#running = { store, runs: node.runs, intake: node.intake.intake }
   }
 
-  #assemble(store: Store, ports: NodePorts): HoldfastNode {
-    const { time: clock, random, story, types, credentials, alone } = this.#options
+  #openNode(store: Store, ports: NodePorts): HoldfastNode {
+    const { time: clock, random, story, types, credentials, isAlone } = this.#options
     const { scheduler, fetch: connection } = ports
-    const log = story.logOf(this.name)
-    const seams = { clock, random, scheduler, log }
+    const log = story.createLog(this.name)
+    const environment = { clock, random, scheduler, log }
     const connected = createGitHub({
-      ...seams,
+      ...environment,
       apiUrl: 'https://api.github.test',
       publicUrl: null,
       events: [],
@@ -159,8 +159,8 @@ export class SimulatedNode {
     const githubAppId = 'appId' in credentials ? credentials.appId : null
     const policies = { runs: types, locale: 'en', githubAppId }
     return openNode({
-      ...seams,
-      ...{ store, types, leaseMs, limits, retention, metrics: noMetrics, isAlone: alone },
+      ...environment,
+      ...{ store, types, leaseMs, limits, retention, metrics: noMetrics, isAlone },
       schedulerFor: (loop) => ports.schedulerFor(paceOf[loop] ?? 'loopsMs'),
       policyOf: (type, kind) => runPolicy(policies, type, kind),
       webhookSecrets: [webhookSecret],
@@ -170,14 +170,11 @@ export class SimulatedNode {
   }
 }
 
-/** Which loops have a pace of their own. */
+/** The loops that have their own pace. */
 const paceOf: Partial<Record<LoopName, keyof Pace>> = { publisher: 'publisherMs', pulse: 'beatMs' }
 
-/**
- * A node can also be hit when its attempt is stored and its request has not left yet, and when it
- * knows what came of it and has not stored that yet.
- */
-function stoppedAtAttempts(store: Store, ports: NodePorts): Store {
+/** Adds the steps after an attempt is begun and before it is ended, where a node can be hit. */
+function withAttemptSteps(store: Store, ports: NodePorts): Store {
   const { outbox } = store
   const reach = async (step: Step, action: string, deliveryId: string): Promise<void> => {
     const delivery = await outbox.delivery(deliveryId)
@@ -185,18 +182,19 @@ function stoppedAtAttempts(store: Store, ports: NodePorts): Store {
   }
   const beginAttempt: typeof outbox.beginAttempt = async (request) => {
     const answer = await outbox.beginAttempt(request)
-    if (answer.result === 'begun') await reach('begun', request.action, request.hold.deliveryId)
+    if (answer.result === 'begun')
+      await reach('after begin attempt', request.action, request.hold.deliveryId)
     return answer
   }
   const endAttempt: typeof outbox.endAttempt = async (hold, report) => {
-    await reach('heard', report.attempt.action, hold.deliveryId)
+    await reach('before end attempt', report.attempt.action, hold.deliveryId)
     return await outbox.endAttempt(hold, report)
   }
-  return replaced(store, { outbox: replaced(outbox, { beginAttempt, endAttempt }) })
+  return replaceParts(store, { outbox: replaceParts(outbox, { beginAttempt, endAttempt }) })
 }
 
-/** The same object with some parts replaced; its own methods keep their `this`. */
-export function replaced<T extends object>(whole: T, changed: Partial<T>): T {
+/** The same object with some parts replaced; the other methods keep their `this`. */
+export function replaceParts<T extends object>(whole: T, changed: Partial<T>): T {
   return new Proxy(whole, {
     get: (target, name) => {
       const part: unknown = Reflect.get(changed, name) ?? Reflect.get(target, name)

@@ -1,25 +1,25 @@
 /**
- * What a purge removes from the tables, the rules still look at: what it showed has to be right for
- * ever, though the store has forgotten it. So every row is kept aside as it was at the end.
+ * Keeps a copy of every row that a purge removes. The rules check those rows too: what they showed
+ * on GitHub must stay right although the store has forgotten it.
  */
 import type { SharedMemory } from '../open-store.ts'
 
 const tables = ['run', 'delivery', 'delivery_attempt'] as const
 export type PurgedTable = (typeof tables)[number]
 
-/** From now on; what was kept before is forgotten. */
+/** Starts keeping copies, and drops those of the seed before. */
 export async function keepPurgedRows(memory: SharedMemory): Promise<void> {
   for (const table of tables) {
-    await memory.select(`CREATE TEMP TABLE IF NOT EXISTS ${placeOf(table)} AS
+    await memory.select(`CREATE TEMP TABLE IF NOT EXISTS ${purgedTableName(table)} AS
       SELECT * FROM ${table} WHERE false`)
     await memory.select(`CREATE TEMP TRIGGER IF NOT EXISTS keep_${table}
       AFTER DELETE ON main.${table} BEGIN
-      INSERT INTO ${placeOf(table)} VALUES (${await columnsOf(memory, table)}); END`)
-    await memory.select(`DELETE FROM ${placeOf(table)}`)
+      INSERT INTO ${purgedTableName(table)} VALUES (${await columnsOf(memory, table)}); END`)
+    await memory.select(`DELETE FROM ${purgedTableName(table)}`)
   }
 }
 
-export const placeOf = (table: PurgedTable): string => `purged_${table}`
+export const purgedTableName = (table: PurgedTable): string => `purged_${table}`
 
 async function columnsOf(memory: SharedMemory, table: PurgedTable): Promise<string> {
   const columns = await memory.select(`SELECT name FROM pragma_table_info('${table}')`)

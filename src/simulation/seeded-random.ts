@@ -1,6 +1,6 @@
 /**
- * Chance from a seed: the same seed, the same numbers. Not fit for secrets, and nothing here keeps
- * any.
+ * Random numbers from a seed: the same seed gives the same numbers. They are not fit for secrets,
+ * and the simulation has none.
  */
 import type { Random } from '../random.ts'
 
@@ -9,13 +9,13 @@ export class SeededRandom implements Random {
 
   constructor(seed: number) {
     this.#state = (seed ^ 0x9e3779b9) >>> 0
-    // Seeds that lie close together are far apart after a few turns.
+    // Neighbouring seeds give similar first numbers; after a few turns they differ.
     for (let turn = 0; turn < 8; turn++) this.#next()
   }
 
   bytes(count: number): Buffer {
     const bytes = Buffer.allocUnsafe(count)
-    for (let at = 0; at < count; at++) bytes[at] = this.#next() & 0xff
+    for (let index = 0; index < count; index++) bytes[index] = this.#next() & 0xff
     return bytes
   }
 
@@ -40,12 +40,12 @@ export class SeededRandom implements Random {
     return items.length === 0 ? undefined : items[this.below(items.length)]
   }
 
-  /** One more, whose numbers do not depend on how many are drawn here later. */
+  /** A new generator. Its numbers do not depend on how many are drawn from this one later. */
   fork(): SeededRandom {
     return new SeededRandom(this.#next())
   }
 
-  /** Mulberry32: 32 bits of state are plenty for one seed's story. */
+  /** Mulberry32: 32 bits of state are enough for one seed. */
   #next(): number {
     this.#state = (this.#state + 0x6d2b79f5) >>> 0
     let mixed = this.#state

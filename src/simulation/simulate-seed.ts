@@ -1,6 +1,6 @@
 /**
- * One seed: a world, its busy minutes in which everything goes wrong, its quiet hours in which
- * nothing does, and the rules it is held to.
+ * Simulates one seed: builds a world, runs busy minutes with faults, then quiet hours without, and
+ * checks the rules.
  */
 import type { SharedMemory } from '../open-store.ts'
 import { readFacts, type Facts } from './facts.ts'
@@ -9,20 +9,31 @@ import type { Mutation } from './node.ts'
 import { paces } from './node-ports.ts'
 import { Actors } from './actors/actors.ts'
 import { keepPurgedRows } from './purged-rows.ts'
-import { checkMessages, checkOneEach, checkOthers } from './rules/anchor-rules.ts'
+import { checkPublications, checkOneComment, checkForeignComments } from './rules/anchor-rules.ts'
 import { checkDeliveries } from './rules/delivery-rules.ts'
 import { checkInbox } from './rules/inbox-rules.ts'
-import { checkDoubles } from './rules/double-rules.ts'
+import { checkDuplicates } from './rules/duplicate-rules.ts'
 import { checkLabels } from './rules/label-rules.ts'
 import { checkLeases } from './rules/lease-rules.ts'
 import { checkLimits } from './rules/limit-rules.ts'
-import { checkLooks, checkRepeats } from './rules/request-rules.ts'
-import { checkHeads, checkReruns, checkRounds, checkRuns, checkAnswers } from './rules/run-rules.ts'
+import { checkLooks, checkRepeatedStatuses } from './rules/request-rules.ts'
+import {
+  checkHeads,
+  checkReruns,
+  checkRounds,
+  checkRuns,
+  checkCompletionAnswers,
+} from './rules/run-rules.ts'
 import { checkNewestChecks } from './rules/newest-check-rules.ts'
-import { checkAnchors, checkCheckRuns, checkClosed, checkStatuses } from './rules/shown-rules.ts'
+import {
+  checkAnchors,
+  checkCheckRuns,
+  checkAllClosed,
+  checkStatuses,
+} from './rules/final-output-rules.ts'
 import { Restores } from './restores.ts'
-import { situationsOf, type Situations } from './situations.ts'
-import { Watch } from './rules/watch.ts'
+import { countSituations, type Situations } from './situations.ts'
+import { CommitWatcher } from './rules/commit-watcher.ts'
 import type { VirtualTime } from './virtual-time.ts'
 import { FaultInjector } from './faults/fault-injector.ts'
 import { Workers } from './workers.ts'
@@ -30,14 +41,14 @@ import { World } from './world.ts'
 
 const secondMs = 1000
 const minuteMs = 60 * secondMs
-/** Two passes, should the first have met what is over since. */
+/** Time for two catch-up passes: the first may still meet the end of a fault. */
 const catchUpMinutes = 11
-/** Longer than any block, backoff, scan and timeout in here, one after the other. */
+/** Longer than all blocks, backoffs, scans and timeouts of this simulation in a row. */
 const quietMinutesMax = 180
 
 export interface SeedOptions {
   readonly seed: number
-  /** Empty. */
+  /** An empty database. */
   readonly memory: SharedMemory
   readonly time: VirtualTime
   readonly mutation: Mutation
@@ -47,7 +58,7 @@ export interface SeedResult {
   readonly seed: number
   readonly digest: string
   readonly findings: Findings
-  readonly injected: ReadonlyMap<string, number>
+  readonly faultCounts: ReadonlyMap<string, number>
   readonly situations: Situations
   readonly story: readonly string[]
 }
@@ -56,25 +67,25 @@ export async function simulateSeed(options: SeedOptions): Promise<SeedResult> {
   await keepPurgedRows(options.memory)
   const world = new World(options)
   const findings = new Findings()
-  const watch = new Watch(world, findings)
+  const watcher = new CommitWatcher(world, findings)
   const actors = new Actors(world)
   const workers = new Workers(world)
   const faults = new FaultInjector(world)
   for (const node of world.nodes) node.start()
   workers.start(world.random.pick([1, 2, 2, 3, 3]))
-  await liveThrough(world, actors, faults)
-  await calmDown(world, faults)
-  await watch.look()
+  await runBusyMinutes(world, actors, faults)
+  await runQuietHours(world, faults)
+  await watcher.check()
   const facts = await readFacts(world.memory)
   checkAll(facts, world, workers, findings)
-  tellRequests(world)
-  const { story, injected } = world
+  addRequestsToStory(world)
+  const { story, faultCounts } = world
   return {
     seed: options.seed,
     digest: story.digest(),
     findings,
-    injected,
-    situations: situationsOf(facts, world),
+    faultCounts,
+    situations: countSituations(facts, world),
     story: story.lines,
   }
 }
@@ -82,112 +93,116 @@ export async function simulateSeed(options: SeedOptions): Promise<SeedResult> {
 function checkAll(facts: Facts, world: World, workers: Workers, findings: Findings): void {
   checkRuns(facts, findings)
   checkRounds(facts, findings)
-  checkAnswers(facts, world, workers, findings)
+  checkCompletionAnswers(facts, world, workers, findings)
   checkHeads(facts, world, findings)
   checkReruns(facts, world, findings)
   checkInbox(facts, world, findings)
-  checkClosed(facts, world, findings)
+  checkAllClosed(facts, world, findings)
   checkStatuses(facts, world, findings)
   checkCheckRuns(facts, world, findings)
   checkNewestChecks(facts, world, findings)
   checkAnchors(facts, world, findings)
-  checkOneEach(facts, world, findings)
-  checkOthers(world, findings)
+  checkOneComment(facts, world, findings)
+  checkForeignComments(world, findings)
   checkLabels(facts, world, findings)
-  checkMessages(facts, world, workers, findings)
+  checkPublications(facts, world, workers, findings)
   checkLooks(world, findings)
-  checkRepeats(facts, world, findings)
-  checkDoubles(facts, world, findings)
+  checkRepeatedStatuses(facts, world, findings)
+  checkDuplicates(facts, world, findings)
   checkLimits(world, findings)
   checkLeases(facts, world, findings)
   checkDeliveries(facts, findings)
 }
 
-async function liveThrough(world: World, actors: Actors, faults: FaultInjector): Promise<void> {
+async function runBusyMinutes(world: World, actors: Actors, faults: FaultInjector): Promise<void> {
   const { random, time } = world
-  const badness = random.pick([0, 40, 80, 150, 300])
-  // What GitHub dates before the store's first start is not ours to catch up with.
+  const faultPercent = random.pick([0, 40, 80, 150, 300])
+  // Catch-up takes no pull request that GitHub's clock dates before the store's first start.
   await time.pass(random.below(3000) + Math.max(0, 2000 - world.aheadMs))
   const acts = random.between(8, 18)
   const restores = new Restores(world, acts)
   for (let act = 0; act < acts; act += 1) {
     actors.act()
-    await restores.act(act, () => actors.act())
-    for (let bad = badness; bad > 0; bad -= 100) if (random.chance(bad)) faults.turn()
+    await restores.onAct(act, () => actors.act())
+    for (let percent = faultPercent; percent > 0; percent -= 100) {
+      if (random.chance(percent)) faults.inject()
+    }
     await time.pass(random.below(random.pick([1000, 3000, 6000, 15_000])))
   }
   await time.pass(random.below(40 * secondMs))
 }
 
-async function calmDown(world: World, faults: FaultInjector): Promise<void> {
+async function runQuietHours(world: World, faults: FaultInjector): Promise<void> {
   const { time, nodes, random } = world
   faults.clear()
   world.isQuiet = true
   const [last, ...others] = nodes
   for (const node of nodes) node.pace = paces.quiet
   await time.pass(random.below(70 * secondMs))
-  for (const node of others) node.crash('for good')
+  for (const node of others) node.crash('and does not start again')
   last?.start()
   last?.resume()
   await time.pass(10 * secondMs)
   if (last !== undefined) last.pace = paces.quiet
-  await bringLost(world)
+  await recoverLostWebhooks(world)
   if (random.chance(60)) {
-    world.story.tell('operator', 'retries what FAILED')
+    world.story.add('operator', 'retries all FAILED deliveries')
     void last?.running?.store.outbox.retryMany({ status: 'FAILED' }, 'operator', null)
-    world.excuses.forgetRefusals()
+    world.excuses.retireRefusals()
   }
-  await passQuietly(world, quietMinutesMax, ({ runs, others }) => runs + others === 0)
+  await passMinutes(world, quietMinutesMax, ({ runs, others }) => runs + others === 0)
   last?.crash('at the end')
   await time.pass(2 * minuteMs)
 }
 
-/** Minute by minute, and with fewer looks where nothing is under way that could be missed. */
-async function passQuietly(
+/** Minute by minute. The loops of the node slow down where no run is open. */
+async function passMinutes(
   world: World,
   minutesMax: number,
-  isOver: (open: Open) => boolean = () => false,
+  isOver: (open: OpenWork) => boolean = () => false,
 ): Promise<void> {
   const [last] = world.nodes
   for (let minutes = 0; minutes < minutesMax; minutes += 1) {
-    const open = await whatIsOpen(world)
+    const open = await countOpenWork(world)
     if (minutes > 0 && isOver(open)) return
     if (last !== undefined) last.pace = open.runs === 0 ? paces.nothingUnderWay : paces.quiet
     await world.time.pass(minuteMs)
   }
 }
 
-/**
- * What was lost is found by our own catch-up where there is an App; else somebody redelivers it.
- */
-async function bringLost(world: World): Promise<void> {
-  const { isApp, random, injected } = world
-  const isLeftToUs = isApp && random.chance(70)
-  for (let times = 0; times < 3 && !isLeftToUs && redeliverLost(world); times += 1) {
-    await passQuietly(world, 1)
+/** Lost webhooks are found by Holdfast's own catch-up where there is an App, else redelivered. */
+async function recoverLostWebhooks(world: World): Promise<void> {
+  const { isApp, random, faultCounts } = world
+  const isLeftToCatchUp = isApp && random.chance(70)
+  for (let times = 0; times < 3 && !isLeftToCatchUp && redeliverLostWebhooks(world); times += 1) {
+    await passMinutes(world, 1)
   }
-  const isForUs = isLeftToUs || injected.has('webhook swallow') || injected.has('restore')
-  if (isForUs) await passQuietly(world, catchUpMinutes)
+  const needsCatchUp =
+    isLeftToCatchUp ||
+    faultCounts.has('webhook drop-unlogged') ||
+    faultCounts.has('database restored')
+  if (needsCatchUp) await passMinutes(world, catchUpMinutes)
 }
 
-/** By what the record of GitHub shows as failed. */
-function redeliverLost({ github, hooks }: World): boolean {
+/** Redelivers what GitHub's delivery log shows as failed; false when there is nothing. */
+function redeliverLostWebhooks({ github, hooks }: World): boolean {
   const all = github.hooks.log.all()
   const arrived = new Set(all.flatMap(({ guid, status }) => (status === 'OK' ? [guid] : [])))
   const lost = new Map(
-    all.filter(({ guid }) => !arrived.has(guid)).map((one) => [one.guid, one.id]),
+    all.filter(({ guid }) => !arrived.has(guid)).map(({ guid, id }) => [guid, id]),
   )
   for (const id of lost.values()) for (const hook of hooks) hook.redeliver(id)
   return lost.size > 0
 }
 
-interface Open {
-  /** And webhooks that wait. */
+interface OpenWork {
+  /** Open runs and waiting webhooks. */
   readonly runs: number
+  /** Due deliveries and heads to confirm. */
   readonly others: number
 }
 
-async function whatIsOpen({ memory }: World): Promise<Open> {
+async function countOpenWork({ memory }: World): Promise<OpenWork> {
   const [row] = await memory.select(`SELECT
     (SELECT count(*) FROM run WHERE finished_at IS NULL) +
     (SELECT count(*) FROM inbox WHERE state = 'waiting') AS runs,
@@ -196,10 +211,10 @@ async function whatIsOpen({ memory }: World): Promise<Open> {
   return { runs: row?.['runs'] as number, others: row?.['others'] as number }
 }
 
-function tellRequests({ github, story }: World): void {
+function addRequestsToStory({ github, story }: World): void {
   for (const { index, at, method, path, status, fault, doneAt } of github.requests) {
     const late = doneAt !== null && doneAt > at ? ` done ${doneAt - at} ms later` : ''
     const faulty = fault === null ? '' : ` (${fault})`
-    story.tell('github', `${index} at ${at}: ${method} ${path} ${status ?? '-'}${faulty}${late}`)
+    story.add('github', `${index} at ${at}: ${method} ${path} ${status ?? '-'}${faulty}${late}`)
   }
 }

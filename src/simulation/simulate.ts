@@ -1,4 +1,4 @@
-/** Many seeds, one after the other, in one database that is emptied between them. */
+/** Simulates many seeds, one after the other, in one database that is emptied between them. */
 import { githubDeclarations } from '../channels/github-channels.ts'
 import type { Clock } from '../clock.ts'
 import { openSharedMemory, type SharedMemory } from '../open-store.ts'
@@ -13,11 +13,11 @@ import { startOfTime } from './world.ts'
 
 export interface SimulateOptions {
   readonly seeds: Iterable<number>
-  /** For the number of seeds per second. */
+  /** Measures the seeds per second. */
   readonly clock: Clock
   readonly mutation?: Mutation
   readonly onSeed?: (result: SeedResult, done: number) => void
-  /** Goes on after a violation. */
+  /** Continue with the next seed after a violation. */
   readonly keepGoing?: boolean
 }
 
@@ -25,11 +25,11 @@ export interface Simulated {
   readonly seeds: number
   readonly seedsPerSecond: number
   readonly faults: ReadonlyMap<string, number>
-  /** Situations reached; one that none of them reached has a zero. */
+  /** How often each situation occurred; 0 for one that never did. */
   readonly situations: Situations
   readonly checks: ReadonlyMap<Rule, number>
   readonly broken: readonly BrokenSeed[]
-  /** What they say. */
+  /** The text of each rule. */
   readonly rules: ReadonlyMap<Rule, string>
 }
 
@@ -41,37 +41,37 @@ export interface BrokenSeed {
 
 export async function simulate(options: SimulateOptions): Promise<Simulated> {
   const { clock, mutation = {}, onSeed, keepGoing = false } = options
-  const lab = openLab()
-  const began = clock.monotonicMs()
+  const runner = openSeedRunner()
+  const startedMs = clock.monotonicMs()
   const faults = new Map<string, number>()
   const situations = new Map(noSituations)
   const checks = new Map<Rule, number>()
   const broken: BrokenSeed[] = []
   let seeds = 0
   for (const seed of options.seeds) {
-    const result = await lab.run(seed, mutation)
+    const result = await runner.run(seed, mutation)
     seeds += 1
-    addUp(faults, result.injected)
-    addUp(situations, result.situations)
-    addUp(checks, result.findings.checks)
+    addCounts(faults, result.faultCounts)
+    addCounts(situations, result.situations)
+    addCounts(checks, result.findings.checks)
     const { violations } = result.findings
     if (violations.length > 0) broken.push({ seed, violations, story: result.story })
     onSeed?.(result, seeds)
     if (violations.length > 0 && !keepGoing) break
   }
-  await lab.close()
-  const seconds = Math.max(0.001, (clock.monotonicMs() - began) / 1000)
+  await runner.close()
+  const seconds = Math.max(0.001, (clock.monotonicMs() - startedMs) / 1000)
   const rules = new Map(Object.entries(ruleNames) as [Rule, string][])
   return { seeds, seedsPerSecond: seeds / seconds, faults, situations, checks, broken, rules }
 }
 
-export interface Lab {
+export interface SeedRunner {
   run(seed: number, mutation: Mutation): Promise<SeedResult>
   close(): Promise<void>
 }
 
-/** The database outlives a seed, its time does not: whatever it asks the clock, it asks through. */
-export function openLab(): Lab {
+/** All seeds share one database, but each has its own time: the database reads the current one. */
+export function openSeedRunner(): SeedRunner {
   let time = new VirtualTime(startOfTime)
   const clock: Clock = { wallMs: () => time.wallMs(), monotonicMs: () => time.monotonicMs() }
   const scheduler: Scheduler = {
@@ -86,20 +86,20 @@ export function openLab(): Lab {
     random,
     channels: githubDeclarations,
   })
-  const waitFor = async (done: Promise<void>): Promise<void> => {
+  const passUntilDone = async (done: Promise<void>): Promise<void> => {
     await time.pass(10)
     await done
   }
   return {
     async run(seed, mutation) {
       time = new VirtualTime(startOfTime)
-      await waitFor(memory.empty())
+      await passUntilDone(memory.empty())
       return await simulateSeed({ seed, memory, time, mutation })
     },
-    close: () => waitFor(memory.close()),
+    close: () => passUntilDone(memory.close()),
   }
 }
 
-function addUp<K>(all: Map<K, number>, more: ReadonlyMap<K, number>): void {
+function addCounts<K>(all: Map<K, number>, more: ReadonlyMap<K, number>): void {
   for (const [key, count] of more) all.set(key, (all.get(key) ?? 0) + count)
 }

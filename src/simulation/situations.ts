@@ -1,79 +1,79 @@
 /**
- * What the worlds really met, counted: a rule that held proves nothing about what never happened.
- * Taken from the tables and from what GitHub received, not from what faults meant to do; those
- * that never happened are told as well.
+ * Counts the rare situations that really occurred: a rule proves nothing about a situation that
+ * never happened. The counts come from the tables and from the requests that GitHub received, not
+ * from the faults' plans. A situation that never occurred is listed with 0.
  */
 import type { Facts } from './facts.ts'
 import type { World } from './world.ts'
 
-/** What a write is about, by its method and path. */
+/** Kinds of writes, by method and path. */
 const writes = {
   comment: /^(POST|PATCH) .*\/issues\/(\d+\/comments|comments\/\d+)$/,
   status: /^POST .*\/statuses\/\w+$/,
   'check run': /^(POST|PATCH) .*\/check-runs/,
   review: /^(POST|PUT) .*\/reviews/,
   label: /^POST .*\/labels$/,
-  deletion: /^DELETE /,
+  delete: /^DELETE /,
 } as const satisfies Readonly<Record<string, RegExp>>
 
 type Write = keyof typeof writes
 
-const others = [
+const otherSituations = [
   'events of one pull request in the same second',
   'commits at the head of two pull requests',
-  'names that turned out to be one repository',
-  'worlds that act under several installations',
+  'names found to be the same repository',
+  'worlds with several App installations',
   'restores of an older database',
-  'runs that were purged',
-  'clocks that were set',
-  'stops that outlast a lease',
-  'backlogs of a worker',
+  'purged runs',
+  'clock changes',
+  'pauses longer than a lease',
+  'workers with a backlog',
 ] as const
 
-export type Situation = (typeof others)[number] | `faults at a ${Write}`
+export type Situation = (typeof otherSituations)[number] | `faults on ${Write} writes`
 
 export type Situations = ReadonlyMap<Situation, number>
 
 export const noSituations: Situations = new Map<Situation, number>([
-  ...others.map((name) => [name, 0] as const),
-  ...(Object.keys(writes) as Write[]).map((write) => [`faults at a ${write}`, 0] as const),
+  ...otherSituations.map((name) => [name, 0] as const),
+  ...(Object.keys(writes) as Write[]).map((write) => [`faults on ${write} writes`, 0] as const),
 ])
 
-export function situationsOf(facts: Facts, world: World): Situations {
-  const { injected, clockJumps, forgotten } = world
+export function countSituations(facts: Facts, world: World): Situations {
+  const { faultCounts, clockJumps, forgotten } = world
   return new Map<Situation, number>([
     ...noSituations,
-    ['events of one pull request in the same second', equalTimes(facts)],
-    ['commits at the head of two pull requests', sharedHeads(world)],
-    ['names that turned out to be one repository', told(facts, 'repository.merged')],
-    ['worlds that act under several installations', installations(world) > 1 ? 1 : 0],
+    ['events of one pull request in the same second', countSameSecond(facts)],
+    ['commits at the head of two pull requests', countSharedHeads(world)],
+    ['names found to be the same repository', countAudit(facts, 'repository.merged')],
+    ['worlds with several App installations', countInstallations(world) > 1 ? 1 : 0],
     ['restores of an older database', forgotten === null ? 0 : 1],
-    ['runs that were purged', told(facts, 'run.purged')],
-    ['clocks that were set', clockJumps.length],
+    ['purged runs', countAudit(facts, 'run.purged')],
+    ['clock changes', clockJumps.length],
     [
-      'stops that outlast a lease',
-      (injected.get('long stop') ?? 0) + (injected.get('outage') ?? 0),
+      'pauses longer than a lease',
+      (faultCounts.get('long pause') ?? 0) + (faultCounts.get('all nodes down') ?? 0),
     ],
-    ['backlogs of a worker', injected.get('backlog') ?? 0],
-    ...faultsAtWrites(world),
+    ['workers with a backlog', faultCounts.get('worker backlog') ?? 0],
+    ...countFaultsOnWrites(world),
   ])
 }
 
-const told = ({ audit }: Facts, wanted: string): number =>
+const countAudit = ({ audit }: Facts, wanted: string): number =>
   audit.filter(({ type }) => type === wanted).length
 
-/** GitHub tells times by the second. */
-function equalTimes({ inbox }: Facts): number {
-  const moments = new Map<string, Set<unknown>>()
+/** Events of one pull request with equal times: GitHub's times have whole seconds. */
+function countSameSecond({ inbox }: Facts): number {
+  const eventsAt = new Map<string, Set<unknown>>()
   for (const { lane, event_at: at, event_key: key } of inbox) {
     if (lane === null || at === null) continue
     const moment = `${lane} ${at}`
-    moments.set(moment, (moments.get(moment) ?? new Set()).add(key))
+    eventsAt.set(moment, (eventsAt.get(moment) ?? new Set()).add(key))
   }
-  return [...moments.values()].filter(({ size }) => size > 1).length
+  return [...eventsAt.values()].filter(({ size }) => size > 1).length
 }
 
-function sharedHeads({ pulls }: World): number {
+function countSharedHeads({ pulls }: World): number {
   const heads = pulls.flatMap((pull) => [...new Set(pull.heads)].map((sha) => ({ sha, pull })))
   const shared = heads.filter(({ sha, pull }) =>
     heads.some((other) => other.sha === sha && other.pull !== pull),
@@ -81,7 +81,7 @@ function sharedHeads({ pulls }: World): number {
   return new Set(shared.map(({ sha }) => sha)).size
 }
 
-function installations({ github }: World): number {
+function countInstallations({ github }: World): number {
   const ids = github.requests.flatMap(({ path, status }) => {
     const [, id] = /^\/app\/installations\/(\d+)\/access_tokens$/.exec(path) ?? []
     return id === undefined || status !== 201 ? [] : [id]
@@ -89,12 +89,12 @@ function installations({ github }: World): number {
   return new Set(ids).size
 }
 
-function faultsAtWrites({ github }: World): (readonly [Situation, number])[] {
-  const struck = github.requests.filter(({ fault }) => fault !== null)
+function countFaultsOnWrites({ github }: World): (readonly [Situation, number])[] {
+  const faulty = github.requests.filter(({ fault }) => fault !== null)
   return (Object.keys(writes) as Write[]).map((write) => {
-    const count = struck.filter(({ method, path }) =>
+    const count = faulty.filter(({ method, path }) =>
       writes[write].test(`${method} ${path}`),
     ).length
-    return [`faults at a ${write}`, count] as const
+    return [`faults on ${write} writes`, count] as const
   })
 }

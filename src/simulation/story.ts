@@ -1,6 +1,6 @@
 /**
- * What happened in a simulated world, line by line: what people and GitHub did, what left and
- * arrived, what the audit says. Its digest is the same for the same seed.
+ * The log of a simulated world: what people, GitHub and the nodes did, and every audit row. Its
+ * digest is the same for the same seed.
  */
 import { createHash } from 'node:crypto'
 import type { Log } from '../log.ts'
@@ -14,9 +14,9 @@ export class Story {
     this.#time = time
   }
 
-  tell(who: string, what: string): void {
+  add(actor: string, text: string): void {
     const at = (this.#time.monotonicMs() / 1000).toFixed(3)
-    this.#lines.push(`${at.padStart(10)} s  ${who.padEnd(8)} ${what}`)
+    this.#lines.push(`${at.padStart(10)} s  ${actor.padEnd(8)} ${text}`)
   }
 
   get lines(): readonly string[] {
@@ -27,17 +27,17 @@ export class Story {
     return createHash('sha256').update(this.#lines.join('\n')).digest('hex').slice(0, 16)
   }
 
-  /** A node's log, as far as somebody who looks for the cause wants to see it. */
-  logOf(who: string): Log {
-    const say = (given: unknown, text?: string): void => {
+  /** A log for a node: its warnings and errors become lines of the story. */
+  createLog(actor: string): Log {
+    const write = (given: unknown, text?: string): void => {
       const { err, delivery_id: id } = (typeof given === 'object' ? (given ?? {}) : {}) as {
         readonly err?: unknown
         readonly delivery_id?: string
       }
-      const told = text ?? String(given)
+      const message = text ?? String(given)
       const cause = err instanceof Error ? ` (${err.message})` : ''
-      this.tell(who, `${told}${id === undefined ? '' : ` ${id}`}${cause}`)
+      this.add(actor, `${message}${id === undefined ? '' : ` ${id}`}${cause}`)
     }
-    return { debug: () => undefined, info: () => undefined, warn: say, error: say }
+    return { debug: () => undefined, info: () => undefined, warn: write, error: write }
   }
 }

@@ -1,15 +1,15 @@
 import { expect, test } from 'vitest'
 import { VirtualTime } from './virtual-time.ts'
 
-test('timers fire in the order of their times, then of their setting', async () => {
+test('timers fire in the order of their times, then in the order they were set', async () => {
   const time = new VirtualTime(1000)
   const fired: string[] = []
-  const tell = (what: string) => () => void fired.push(`${what}@${time.wallMs()}`)
-  time.after(30, tell('c'))
-  time.after(10, tell('a'))
-  time.after(10, tell('b'))
-  const cancel = time.after(20, tell('never'))
-  time.after(5, () => time.after(5, tell('late')))
+  const note = (what: string) => () => void fired.push(`${what}@${time.wallMs()}`)
+  time.after(30, note('c'))
+  time.after(10, note('a'))
+  time.after(10, note('b'))
+  const cancel = time.after(20, note('never'))
+  time.after(5, () => time.after(5, note('late')))
   cancel()
   await time.pass(29)
   expect(fired).toEqual(['a@1010', 'b@1010', 'late@1010'])
@@ -30,18 +30,18 @@ test('a thousand timers set in any order fire in order', async () => {
   expect(fired).toHaveLength(1000)
 })
 
-test('what follows without time passing is done before the next timer', async () => {
+test('work that needs no time is finished before the next timer', async () => {
   const time = new VirtualTime(0)
-  const told: string[] = []
+  const order: string[] = []
   time.after(1, () => {
-    void new Response('text').text().then((text) => told.push(text))
+    void new Response('text').text().then((text) => order.push(text))
   })
-  time.after(2, () => void told.push('next'))
+  time.after(2, () => void order.push('next'))
   await time.pass(5)
-  expect(told).toEqual(['text', 'next'])
+  expect(order).toEqual(['text', 'next'])
 })
 
-test('time passes until something is so, or for so long', async () => {
+test('time passes until a condition holds, or for the longest time given', async () => {
   const time = new VirtualTime(0)
   let done = false
   time.after(700, () => (done = true))

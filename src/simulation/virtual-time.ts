@@ -1,10 +1,10 @@
 /**
- * Time that passes only when told to: a clock and a scheduler for a whole program in one process.
- * Timers fire in the order of their times, and of their setting where those are equal; between two
- * of them everything that can go on without time passing goes on to its end.
+ * A clock and a scheduler whose time passes only when a test says so, for a whole program in one
+ * process. Timers fire in the order of their times; timers of the same time fire in the order in
+ * which they were set. Between two timers, all work that needs no time is finished.
  *
- * What must hold: the same calls lead to the same order, whatever the machine does meanwhile. So
- * nothing under it may wait for real input or output.
+ * What must hold: the same calls lead to the same order, whatever the machine does meanwhile. So no
+ * code that runs on it may wait for real input or output.
  */
 import type { Clock } from '../clock.ts'
 import type { Cancel, Scheduler } from '../scheduler.ts'
@@ -13,18 +13,18 @@ import { systemScheduler } from '../scheduler.ts'
 interface Timer {
   readonly at: number
   readonly order: number
-  /** Null once it was cancelled. */
+  /** Null after it was cancelled. */
   task: (() => void) | null
 }
 
-/** Promises hand on to each other within a turn; one more is for what waits for the next. */
-const turnsToSettle = 2
+/** A chain of promises ends within one turn; the second is for work scheduled for the next turn. */
+const turnsToDrain = 2
 
 export class VirtualTime implements Clock, Scheduler {
   #nowMs: number
   #skewMs = 0
   #order = 0
-  /** A heap: of two neighbours the earlier one is nearer to the front. */
+  /** A binary heap with the earliest timer first. */
   readonly #timers: Timer[] = []
   readonly #startMs: number
 
@@ -41,12 +41,12 @@ export class VirtualTime implements Clock, Scheduler {
     return this.#nowMs - this.#startMs
   }
 
-  /** As wall time would be if nobody had ever set a clock. */
+  /** The wall time if nobody had ever set the clock. */
   trueMs(): number {
     return this.#nowMs
   }
 
-  /** Somebody sets the machine's clock; monotonic time goes on. */
+  /** Sets the machine's clock forward or back; monotonic time is not changed. */
   jump(ms: number): void {
     this.#skewMs += ms
   }
@@ -63,10 +63,10 @@ export class VirtualTime implements Clock, Scheduler {
     return this.#set(ms, task)
   }
 
-  /** Lets `ms` pass, with all that happens in it. */
+  /** Lets `ms` pass and runs everything that happens meanwhile. */
   async pass(ms: number): Promise<void> {
     const until = this.#nowMs + ms
-    await this.settle()
+    await this.drain()
     while (await this.#step(until));
     this.#nowMs = until
   }
@@ -74,7 +74,7 @@ export class VirtualTime implements Clock, Scheduler {
   /** Lets time pass until `done`; false when that takes longer than `msMax`. */
   async passUntil(done: () => boolean, msMax: number): Promise<boolean> {
     const until = this.#nowMs + msMax
-    await this.settle()
+    await this.drain()
     while (!done()) {
       if (await this.#step(until)) continue
       this.#nowMs = until
@@ -83,14 +83,14 @@ export class VirtualTime implements Clock, Scheduler {
     return true
   }
 
-  /** Lets everything go on that needs no time. */
-  async settle(): Promise<void> {
-    for (let turn = 0; turn < turnsToSettle; turn++) {
+  /** Finishes all work that needs no time to pass. */
+  async drain(): Promise<void> {
+    for (let turn = 0; turn < turnsToDrain; turn++) {
       await new Promise<void>((resolve) => systemScheduler.soon(resolve))
     }
   }
 
-  /** The next timer, with all that follows from it; false when none is due by then. */
+  /** Runs the next timer and all that follows from it; false when none is due by `until`. */
   async #step(until: number): Promise<boolean> {
     const next = this.#timers[0]
     if (next === undefined || next.at > until) return false
@@ -98,7 +98,7 @@ export class VirtualTime implements Clock, Scheduler {
     if (next.task === null) return true
     this.#nowMs = Math.max(this.#nowMs, next.at)
     next.task()
-    await this.settle()
+    await this.drain()
     return true
   }
 
@@ -117,21 +117,21 @@ export class VirtualTime implements Clock, Scheduler {
   }
 
   #rise(from: number): void {
-    let at = from
-    while (at > 0) {
-      const parent = (at - 1) >> 1
-      if (!this.#swapIfEarlier(at, parent)) return
-      at = parent
+    let index = from
+    while (index > 0) {
+      const parent = (index - 1) >> 1
+      if (!this.#swapIfEarlier(index, parent)) return
+      index = parent
     }
   }
 
   #sink(from: number): void {
-    let at = from
+    let index = from
     for (;;) {
-      const [left, right] = [2 * at + 1, 2 * at + 2]
+      const [left, right] = [2 * index + 1, 2 * index + 2]
       const child = this.#isEarlier(right, left) ? right : left
-      if (!this.#swapIfEarlier(child, at)) return
-      at = child
+      if (!this.#swapIfEarlier(child, index)) return
+      index = child
     }
   }
 

@@ -1,6 +1,7 @@
 /**
- * Workers of the simulated world: they take runs from whichever node answers, report, publish and
- * end them; or fall silent, come back too late, ignore that they were stopped, say things twice.
+ * Workers of the simulated world. They lease runs from any node that answers, report, publish and
+ * complete them. Some disappear, come back too late, ignore that their run was stopped, or complete
+ * twice.
  */
 import { allRights, type ChannelName } from '../channels/github-channels.ts'
 import type { Outcome } from '../domain/run.ts'
@@ -11,11 +12,11 @@ import type { RunningNode } from './node.ts'
 import type { SeededRandom } from './seeded-random.ts'
 import type { StepListener, World } from './world.ts'
 
-const answerMs = 15_000
-/** Comments, reviews, statuses, check runs. */
-const shownThere = /^GET .*\/(comments|reviews|statuses|check-runs)(\/\d+)?$/
+const answerWaitMs = 15_000
+/** Reads of comments, reviews, statuses and check runs. */
+const publisherReads = /^GET .*\/(comments|reviews|statuses|check-runs)(\/\d+)?$/
 
-/** What a worker was told: the rules hold the store to it. */
+/** The answer that a worker got; the rules check that the store agrees. */
 export interface AnsweredCompletion {
   readonly runId: string
   readonly actor: string
@@ -23,7 +24,7 @@ export interface AnsweredCompletion {
   readonly verdict: 'success' | 'failure' | 'neutral'
   readonly summary: string
   readonly answer: 'done' | 'refused' | 'unknown'
-  /** When it was answered, by true time. */
+  /** True time of the answer. */
   readonly at: number
 }
 
@@ -32,11 +33,11 @@ export interface AnsweredPublication {
   readonly name: string
   readonly channel: ChannelName
   readonly text: string
-  /** When it was answered, by true time. */
+  /** True time of the answer. */
   readonly at: number
 }
 
-interface Held {
+interface HeldRun {
   readonly runId: string
   readonly leaseHash: string
   readonly actor: string
@@ -64,54 +65,54 @@ export class Workers {
   async #work(name: string): Promise<never> {
     const { time } = this.#world
     for (;;) {
-      // In quiet hours they look less often: there is nobody left to hurry for.
+      // In quiet hours they ask for work less often, so that fewer steps are simulated.
       const pauseMs = this.#world.isQuiet ? 60_000 : 2000
       await delay(time, 500 + this.#random.below(pauseMs))
       const actor = `${name}/${(this.#leases += 1)}`
-      const leased = await this.#ask(({ runs }) => runs.lease({ worker: name }, actor))
+      const leased = await this.#call(({ runs }) => runs.lease({ worker: name }, actor))
       if (leased === null || !('value' in leased) || leased.value === null) continue
       const { run, lease } = leased.value
       const held = { runId: run.id, leaseHash: hashLeaseToken(lease.token), actor }
-      await this.#hold(held)
+      await this.#workOn(held)
     }
   }
 
-  async #hold(held: Held): Promise<void> {
+  async #workOn(held: HeldRun): Promise<void> {
     const { time, isQuiet, story } = this.#world
     const random = this.#random
     const roll = isQuiet ? 99 : random.below(100)
     if (roll < 8) {
-      this.#world.inject('worker lost')
-      story.tell(held.actor, `is never heard of again with ${held.runId}`)
+      this.#world.countFault('worker lost')
+      story.add(held.actor, `disappears with ${held.runId}`)
       return
     }
     if (roll < 13) {
-      await this.#ask(({ runs }) => runs.release(held.runId, held.leaseHash, held.actor))
+      await this.#call(({ runs }) => runs.release(held.runId, held.leaseHash, held.actor))
       return
     }
     const isLate = roll < 24
     const isStubborn = roll < 30
     if (isLate) {
-      this.#world.inject('worker late')
-      // When its lease is just over, or well after that.
+      this.#world.countFault('worker late')
+      // Until its lease has just expired, or well after that.
       await delay(time, random.pick([28_000, 35_000]) + random.below(random.pick([12_000, 60_000])))
     }
-    // Some speak first, some when they are done, most leave it to us.
-    const speaks = random.pick(['first', 'last', 'never'])
-    if (speaks === 'first') await this.#publishAll(held)
-    for (let left = random.below(random.pick([3, 5, 8, 12])); left > 0; left -= 1) {
-      await this.#aWhile(5000)
-      const told = await this.#say(held)
-      if (told !== null && 'refused' in told && !isStubborn) return
+    // Some publish at the start, some at the end, some never.
+    const publishes = random.pick(['first', 'last', 'never'])
+    if (publishes === 'first') await this.#publishAll(held)
+    for (let reports = random.below(random.pick([3, 5, 8, 12])); reports > 0; reports -= 1) {
+      await this.#waitUpTo(5000)
+      const answer = await this.#report(held)
+      if (answer !== null && 'refused' in answer && !isStubborn) return
     }
-    if (speaks === 'last') await this.#publishAll(held)
-    await this.#aWhile(6000)
+    if (publishes === 'last') await this.#publishAll(held)
+    await this.#waitUpTo(6000)
     await this.#complete(held)
     if (random.chance(10)) await this.#complete(held)
   }
 
-  /** Some go on in the very moment in which a node asks GitHub what is shown there. */
-  async #aWhile(msMax: number): Promise<void> {
+  /** Some continue in the very moment in which a node looks at GitHub. */
+  async #waitUpTo(msMax: number): Promise<void> {
     const { time, onStep } = this.#world
     const waitMs = this.#random.below(msMax)
     if (!this.#random.chance(40)) {
@@ -126,31 +127,31 @@ export class Workers {
       }
       const stopWaiting = time.after(waitMs, goOn)
       const listen: StepListener = (_node, step, about) => {
-        if (step === 'send' && shownThere.test(about)) goOn()
+        if (step === 'before request' && publisherReads.test(about)) goOn()
       }
       onStep.add(listen)
     })
   }
 
-  #say(held: Held): Promise<Answer<unknown>> {
+  #report(held: HeldRun): Promise<Answer<unknown>> {
     const { runId, leaseHash, actor } = held
     if (this.#random.chance(35)) {
-      return this.#ask(({ runs }) => runs.heartbeat({ runId, leaseHash }, actor))
+      return this.#call(({ runs }) => runs.heartbeat({ runId, leaseHash }, actor))
     }
     const text = this.#text('at work')
-    return this.#ask(({ store }) =>
+    return this.#call(({ store }) =>
       store.runs.reportStatus({ runId, leaseHash, actor, text }, null),
     )
   }
 
-  /** One thing, two, or now and then so many that they take minutes to leave. */
-  async #publishAll(held: Held): Promise<void> {
+  /** Publishes one or two outputs, or sometimes so many that sending takes minutes. */
+  async #publishAll(held: HeldRun): Promise<void> {
     const count = this.#random.chance(3) ? 25 : this.#random.between(1, 2)
-    if (count > 2) this.#world.inject('backlog')
-    for (let at = 0; at < count; at += 1) await this.#publish(held, `output-${at}`)
+    if (count > 2) this.#world.countFault('worker backlog')
+    for (let index = 0; index < count; index += 1) await this.#publish(held, `output-${index}`)
   }
 
-  async #publish({ runId, leaseHash, actor }: Held, name: string): Promise<void> {
+  async #publish({ runId, leaseHash, actor }: HeldRun, name: string): Promise<void> {
     const text = this.#text('own output')
     const [channel, content] = this.#output(text)
     const request = {
@@ -162,8 +163,8 @@ export class Workers {
       content,
       rightsOf: () => allRights,
     }
-    const told = await this.#ask(({ store }) => store.outbox.publish(request, null))
-    if (told === null || !('value' in told) || told.value.already) return
+    const answer = await this.#call(({ store }) => store.outbox.publish(request, null))
+    if (answer === null || !('value' in answer) || answer.value.already) return
     this.publications.push({ runId, name, channel, text, at: this.#world.time.trueMs() })
   }
 
@@ -182,14 +183,14 @@ export class Workers {
       ['github-status', status],
       ['github-status', { ...status, state: 'success' }],
       ['github-label', { label: text, present: true }],
-      ['github-label', { label: this.#oldLabel() ?? text, present: false }],
+      ['github-label', { label: this.#labelSetBefore() ?? text, present: false }],
       ['github-review', review],
       ['github-review', review],
       ['github-review', review],
     ])
   }
 
-  async #complete({ runId, leaseHash, actor }: Held): Promise<void> {
+  async #complete({ runId, leaseHash, actor }: HeldRun): Promise<void> {
     const outcome = this.#random.pick(['succeeded', 'succeeded', 'succeeded', 'failed', 'skipped'])
     const verdict = this.#random.pick(['success', 'success', 'failure', 'neutral'])
     const summary = this.#text('summary')
@@ -199,25 +200,25 @@ export class Workers {
       ...(outcome === 'succeeded' && { verdict }),
       ...(outcome === 'failed' && { error }),
     }
-    const told = await this.#ask(({ runs }) => runs.complete(request, actor))
-    const answer = told === null ? 'unknown' : 'value' in told ? 'done' : 'refused'
+    const completed = await this.#call(({ runs }) => runs.complete(request, actor))
+    const answer = completed === null ? 'unknown' : 'value' in completed ? 'done' : 'refused'
     const at = this.#world.time.trueMs()
     this.completions.push({ runId, actor, outcome, verdict, summary, answer, at })
   }
 
-  /** One that somebody of us has set before. */
-  #oldLabel(): string | undefined {
+  /** A label that some worker has set before. */
+  #labelSetBefore(): string | undefined {
     const set = this.publications.filter(({ channel }) => channel === 'github-label')
     return this.#random.pickFrom(set)?.text
   }
 
-  /** Everything that is said is said in other words, so that it is known again. */
+  /** Every text is unique, so that the rules can recognise it on GitHub. */
   #text(what: string): string {
     return `${what} ${(this.#texts += 1)}.`
   }
 
-  /** Null when no answer came, or another than a plain refusal. */
-  async #ask<T>(act: (node: RunningNode) => Promise<T>): Promise<Answer<T>> {
+  /** Null when no answer came, or an error that is not a conflict. */
+  async #call<T>(act: (node: RunningNode) => Promise<T>): Promise<Answer<T>> {
     const { time } = this.#world
     const running = this.#world.someNode(this.#random)?.running ?? null
     if (running === null) return null
@@ -226,7 +227,7 @@ export class Workers {
       (error: unknown) => (error instanceof ConflictError ? { refused: error } : null),
     )
     return await new Promise<Answer<T>>((resolve) => {
-      const stopWaiting = time.after(answerMs, () => resolve(null))
+      const stopWaiting = time.after(answerWaitMs, () => resolve(null))
       void answered.then(resolve).finally(stopWaiting)
     })
   }

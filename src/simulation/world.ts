@@ -1,6 +1,6 @@
 /**
- * A whole world in one process: one time, one chance, one database, one simulated GitHub and the
- * nodes between them. Everything that may happen in it happens by the seed.
+ * A whole world in one process: a clock, a random generator, a database, a simulated GitHub and the
+ * nodes. The seed decides everything that happens in it.
  */
 import { generateKeyPairSync } from 'node:crypto'
 import type { SharedMemory } from '../open-store.ts'
@@ -8,9 +8,8 @@ import { withTypeDefaults } from '../settings/type-defaults.ts'
 import type { Settings } from '../settings/settings.ts'
 import { createGitHubSimulator, sendWebhooks } from '../simulator/index.ts'
 import type { GitHubSimulator, WebhookSender } from '../simulator/index.ts'
-import { Decisions } from './decisions.ts'
 import { Excuses } from './excuses.ts'
-import { createFrontDoor } from './front-door.ts'
+import { createLoadBalancer } from './load-balancer.ts'
 import { SimulatedNode, webhookSecret, type Mutation } from './node.ts'
 import type { SentRequest, Step } from './node-ports.ts'
 import { SeededRandom } from './seeded-random.ts'
@@ -18,15 +17,15 @@ import { Story } from './story.ts'
 import type { VirtualTime } from './virtual-time.ts'
 
 export const startOfTime = Date.UTC(2026, 5, 1, 12)
-/** Of two owners: an App acts there under two installations, each with limits of its own. */
-const firstNames = ['acme/widgets', 'acme/gears', 'umbrella/bolts'] as const
+/** Two owners: an App has two installations there, each with its own limits. */
+const repositoryNames = ['acme/widgets', 'acme/gears', 'umbrella/bolts'] as const
 export const botLogin = 'holdfast-bot'
 const app = { id: 4242, slug: 'holdfast' }
 const token = 'ghp_of_the_simulation'
 
-/** Only what proves who the App is: no story depends on it. Short, so that it is soon used. */
+/** It only proves who the App is: no story depends on it. A short key is fast to use. */
 let appKey: string | null = null
-function keyOfApp(): string {
+function appPrivateKey(): string {
   appKey ??= generateKeyPairSync('rsa', { modulusLength: 1024 }).privateKey.export({
     type: 'pkcs8',
     format: 'pem',
@@ -44,28 +43,29 @@ export interface WorldOptions {
 export type SentByNode = SentRequest & { readonly node: SimulatedNode }
 
 export interface WorldRepository {
-  /** GitHub's. */
+  /** GitHub's id. */
   readonly id: number
-  /** The present one. */
+  /** The present name. */
   name: string
 }
 
 export interface WorldPull {
   readonly repo: WorldRepository
   readonly number: number
-  /** All it had, the present one last. */
+  /** All heads it had, the present one last. */
   readonly heads: string[]
   baseSha: string
-  /** Those it had before, to which it may come back. */
+  /** Earlier bases; it may come back to one of them. */
   readonly formerBases: string[]
   isOpen: boolean
 }
 
-export interface Forgotten {
+/** The time between the copy and the restore of a database, by true time. */
+export interface ForgottenTime {
   readonly from: number
   readonly until: number
-  /** Deliveries that the copy had: each of them may have changed since. */
-  readonly doubted: ReadonlySet<unknown>
+  /** Deliveries that the restored copy contains; their real state may be newer. */
+  readonly restoredDeliveryIds: ReadonlySet<unknown>
 }
 
 export type StepListener = (node: SimulatedNode, step: Step, about: string) => void
@@ -81,28 +81,29 @@ export class World {
   readonly repositories: WorldRepository[] = []
   readonly pulls: WorldPull[] = []
   readonly excuses: Excuses
-  readonly decisions = new Decisions()
   readonly nodes: readonly SimulatedNode[]
   readonly types: Settings['runs']
   readonly isApp: boolean
-  /** GitHub's clock, seen from ours. */
+  /** How far GitHub's clock is ahead of true time. */
   readonly aheadMs: number
-  /** By the id each carries. */
+  /** Requests of the nodes, by request id. */
   readonly sent = new Map<string, SentByNode>()
-  /** The time that the database has forgotten, by true time; null when it has forgotten none. */
-  forgotten: Forgotten | null = null
-  /** When the clock that the store goes by was set, by true time, and by how much. */
+  /** Null unless the database was restored from an older copy. */
+  forgotten: ForgottenTime | null = null
+  /** When the store's clock was set, by true time, and by how much. */
   readonly clockJumps: { readonly at: number; readonly ms: number }[] = []
-  readonly injected = new Map<string, number>()
-  /** Called at every step of a node, until one of them has hit it. */
+  readonly faultCounts = new Map<string, number>()
+  /** Called at every step of a node, until one of them has crashed or paused it. */
   readonly onStep = new Set<StepListener>()
   /** Called after every commit. */
   onCommit: () => void = () => undefined
   /** Called when the database was restored. */
   onRestored: () => Promise<void> = () => Promise.resolve()
   isQuiet = false
-  readonly #door: typeof globalThis.fetch
+  readonly #balancer: typeof globalThis.fetch
   readonly #latencyMs: number
+  /** How often people asked for a rerun, by run id or by commit. */
+  readonly #rerunRequests = new Map<string, number>()
 
   constructor({ seed, memory, time, mutation }: WorldOptions) {
     this.seed = seed
@@ -113,28 +114,28 @@ export class World {
     const { random } = this
     this.excuses = new Excuses(time)
     this.isApp = random.chance(50)
-    this.types = typesOf(random)
+    this.types = chooseTypes(random)
     const aheadMs = random.pick([0, 0, 0, 0, 2000, 90_000, -20_000])
     this.aheadMs = aheadMs
-    if (aheadMs !== 0) this.inject('clock off')
+    if (aheadMs !== 0) this.countFault('GitHub clock differs')
     this.github = createGitHubSimulator({
-      // Nobody sets GitHub's clock.
+      // Clock faults never change GitHub's clock.
       clock: { wallMs: () => time.trueMs(), monotonicMs: () => time.monotonicMs() },
       scheduler: time,
       random: random.fork(),
       aheadMs,
       ...(this.isApp
-        ? { app: { ...app, privateKey: keyOfApp() } }
+        ? { app: { ...app, privateKey: appPrivateKey() } }
         : { tokens: [{ token, login: botLogin }] }),
     })
-    this.#door = createFrontDoor(this)
-    if (this.isApp) this.#listen({})
-    for (const name of firstNames) this.addRepository(name)
+    this.#balancer = createLoadBalancer(this)
+    if (this.isApp) this.#addHook({})
+    for (const name of repositoryNames) this.addRepository(name)
     this.#latencyMs = random.pick([0, 0, 200, 1500, 4000])
     this.nodes = this.#makeNodes(random.pick([1, 2, 2, 2, 3]), mutation)
   }
 
-  /** Who we are on GitHub. */
+  /** The login under which Holdfast writes. */
   get ourLogin(): string {
     return this.isApp ? `${app.slug}[bot]` : botLogin
   }
@@ -143,32 +144,41 @@ export class World {
     const { id } = this.github.addRepository(name)
     const repository = { id, name }
     this.repositories.push(repository)
-    if (!this.isApp) this.#listen({ repo: name })
+    if (!this.isApp) this.#addHook({ repo: name })
     return repository
   }
 
-  #listen(of: { readonly repo?: string }): void {
+  #addHook(of: { readonly repo?: string }): void {
     const url = 'https://holdfast.test/webhooks/github'
     const events = ['pull_request', 'check_run']
-    const where = { url, secret: webhookSecret, fetch: this.#door, events }
+    const where = { url, secret: webhookSecret, fetch: this.#balancer, events }
     this.hooks.push(sendWebhooks(this.github, { ...where, ...of }))
   }
 
-  inject(kind: string, times = 1): void {
-    this.injected.set(kind, (this.injected.get(kind) ?? 0) + times)
+  countFault(kind: string, times = 1): void {
+    this.faultCounts.set(kind, (this.faultCounts.get(kind) ?? 0) + times)
   }
 
-  /** It happened between the copy and the restore: the database knows nothing of it. */
+  /** A person asks for a rerun of a run (by id) or of all runs on a commit (by SHA). */
+  requestRerun(target: string): void {
+    this.#rerunRequests.set(target, this.rerunRequestsFor(target) + 1)
+  }
+
+  rerunRequestsFor(target: string): number {
+    return this.#rerunRequests.get(target) ?? 0
+  }
+
+  /** True when the database knows nothing of that time, because a restore has lost it. */
   isForgotten(at: number): boolean {
     return this.forgotten !== null && at >= this.forgotten.from && at <= this.forgotten.until
   }
 
-  /** A node that takes requests. */
+  /** A node that takes requests; null when there is none. */
   someNode(random: SeededRandom = this.random): SimulatedNode | null {
     return random.pickFrom(this.nodes.filter(({ running }) => running !== null)) ?? null
   }
 
-  reach(node: SimulatedNode, step: Step, about: string): void {
+  reportStep(node: SimulatedNode, step: Step, about: string): void {
     for (const listen of this.onStep) if (node.state === 'up') listen(node, step, about)
   }
 
@@ -179,14 +189,16 @@ export class World {
         name: `node ${index + 1}`,
         ...{ time, memory, story, types, mutation },
         random: this.random.fork(),
-        alone: count === 1,
+        isAlone: count === 1,
         latencyMs: this.#latencyMs,
         fetch: this.github.fetch,
-        credentials: this.isApp ? { appId: String(app.id), privateKey: keyOfApp() } : { token },
-        onSent: (sent) => void this.sent.set(sent.requestId, Object.assign(sent, { node })),
+        credentials: this.isApp
+          ? { appId: String(app.id), privateKey: appPrivateKey() }
+          : { token },
+        onRequest: (sent) => void this.sent.set(sent.requestId, Object.assign(sent, { node })),
         onStep: (who, step, about) => {
-          if (step === 'committed') this.onCommit()
-          this.reach(who, step, about)
+          if (step === 'after commit') this.onCommit()
+          this.reportStep(who, step, about)
         },
       })
       return node
@@ -194,8 +206,8 @@ export class World {
   }
 }
 
-/** Short enough that everything which may run out does so within the quiet hours. */
-function typesOf(random: SeededRandom): Settings['runs'] {
+/** All timeouts are short enough to expire within the quiet hours. */
+function chooseTypes(random: SeededRandom): Settings['runs'] {
   const minuteMs = 60_000
   const ends = { timeoutMs: 4 * minuteMs, pendingTimeoutMs: 6 * minuteMs }
   const on = { pull_request: ['opened', 'reopened', 'ready_for_review', 'synchronize', 'edited'] }

@@ -1,6 +1,6 @@
 /**
- * Simulated outside worlds, for tests of a bot from end to end: the simulated GitHub. What
- * `import … from 'holdfast/simulator'` gives.
+ * What `import … from 'holdfast/simulator'` gives: a simulated GitHub, to test a whole bot without
+ * the network.
  */
 import {
   sendWebhooks as sendWebhooksOver,
@@ -17,7 +17,7 @@ export type { GitHubAnswer, GitHubRequest, ReceivedRequest } from './github/requ
 export type { Exchange, Fault, Outcome } from './github/faults/fault.ts'
 export type { FaultHandle, FaultScript, FaultTarget } from './github/faults/script.ts'
 export type { ContentLimits, LimitForm } from './github/rate-limit.ts'
-export type { GitHubEvent as Happening } from './github/state/events.ts'
+export type { GitHubEvent } from './github/state/events.ts'
 export type {
   SimulatedCheckRun,
   SimulatedComment,
@@ -26,7 +26,10 @@ export type {
   SimulatedStatus,
   SimulatedThread,
 } from './github/inspection.ts'
-export type { Disorder, DisorderRule } from './github/webhooks/disorder.ts'
+export type {
+  WebhookFault as Disorder,
+  WebhookFaultRule as DisorderRule,
+} from './github/webhooks/webhook-faults.ts'
 export type { HookDelivery } from './github/webhooks/delivery-log.ts'
 export type { WebhookSender } from './github/webhooks/send-webhooks.ts'
 
@@ -35,7 +38,7 @@ export interface WebhookOptions extends Omit<ConnectedOptions, 'fetch'> {
   readonly fetch?: typeof globalThis.fetch
 }
 
-/** Tells a receiver of what happens on the simulated GitHub. */
+/** Sends the webhooks of the simulated GitHub to a receiver. */
 export function sendWebhooks(github: WebhookSource, options: WebhookOptions): WebhookSender {
   return sendWebhooksOver(github, { fetch, ...options })
 }

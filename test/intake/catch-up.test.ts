@@ -92,7 +92,7 @@ const close = (number: number) => then(() => github.close(name, number))
 
 /** When all that came is decided: the runs, by pull request and head. */
 async function runs(store: Store = server.app.store): Promise<string[]> {
-  await hook.settled()
+  await hook.idle()
   await until(
     () => store.inbox.backlog(),
     ({ waiting }) => waiting === 0,
@@ -110,8 +110,8 @@ async function told(type: string, store: Store = server.app.store): Promise<numb
 describe('webhooks that never came', () => {
   it('are found in the record of what GitHub sent, and decided once', async () => {
     await listen()
-    hook.disturb({ how: 'drop', action: 'opened' })
-    hook.disturb({ how: 'drop', action: 'closed' })
+    hook.addFault({ fault: 'drop', action: 'opened' })
+    hook.addFault({ fault: 'drop', action: 'closed' })
     open(1)
     open(2)
     push(1, 101)
@@ -130,7 +130,7 @@ describe('webhooks that never came', () => {
 
   it('that came twice are not missing', async () => {
     await listen()
-    hook.disturb({ how: 'double', event: 'pull_request', times: 2 })
+    hook.addFault({ fault: 'duplicate', event: 'pull_request', times: 2 })
     open(1)
     push(1, 101)
     await runs()
@@ -139,7 +139,7 @@ describe('webhooks that never came', () => {
 
   it('that nobody listens to are not fetched', async () => {
     await listen()
-    hook.disturb({ how: 'drop', event: 'pull_request', action: 'labeled', times: 5 })
+    hook.addFault({ fault: 'drop', event: 'pull_request', action: 'labeled', times: 5 })
     open(1)
     for (const label of ['a', 'b', 'c']) github.labelAs('octocat', name, 1, label)
     await runs()
@@ -156,7 +156,7 @@ describe('webhooks that never came', () => {
     for (const number of [2, 3, 4]) push(number, number * 100 + 1)
     for (const number of [1, 5, 6]) close(number)
     for (let i = 0; i < 200; i++) github.labelAs('octocat', name, 7, `label ${i}`)
-    await hook.settled()
+    await hook.idle()
     server = await openLiveServer({ folder, env: asApp() })
     hook.moveTo(server.hookUrl)
     await until(
@@ -180,7 +180,7 @@ describe('webhooks that never came', () => {
     rmSync(folder, { recursive: true })
     folder = mkdtempSync(join(tmpdir(), 'holdfast-catch-up-'))
     open(1)
-    await hook.settled()
+    await hook.idle()
     const { createdAt } = github.thread(name, 1)
     await until(
       async () => Date.now(),
@@ -201,9 +201,9 @@ describe('webhooks that never came', () => {
     const other = await openLiveServer({ folder, env })
     try {
       await other.catchUp()
-      hook.disturb({ how: 'drop', event: 'pull_request', times: 100 })
+      hook.addFault({ fault: 'drop', event: 'pull_request', times: 100 })
       for (let number = 1; number <= 10; number++) open(number)
-      await hook.settled()
+      await hook.idle()
       const reports = await Promise.all([server.catchUp(), other.catchUp()])
       expect(reports.reduce((sum, { ingested }) => sum + ingested, 0)).toBe(10)
       const all = await runs()
@@ -231,7 +231,7 @@ describe('pull requests that changed unheard', () => {
 
   it('get their run, and lose it when they were closed', async () => {
     await known()
-    hook.disturb({ how: 'swallow', event: 'pull_request', times: 3 })
+    hook.addFault({ fault: 'drop-unlogged', event: 'pull_request', times: 3 })
     open(2)
     push(1, 101)
     const found = await server.catchUp()
@@ -251,7 +251,7 @@ describe('pull requests that changed unheard', () => {
     close(1)
     await runs()
     expect(await server.catchUp()).toMatchObject({ reconciled: 0 })
-    hook.disturb({ how: 'swallow', event: 'pull_request', times: 2 })
+    hook.addFault({ fault: 'drop-unlogged', event: 'pull_request', times: 2 })
     then(() => github.reopen(name, 1))
     then(() => github.edit(name, 2, { draft: false }))
     expect(await server.catchUp()).toMatchObject({ reconciled: 2 })
@@ -270,7 +270,7 @@ describe('pull requests that changed unheard', () => {
     )
     expect(await runs()).toEqual(['#2 200 pending'])
     expect(await server.catchUp()).toMatchObject({ reconciled: 0 })
-    hook.disturb({ how: 'swallow', event: 'pull_request', times: 1 })
+    hook.addFault({ fault: 'drop-unlogged', event: 'pull_request', times: 1 })
     then(() => github.reopen(name, 1))
     expect(await server.catchUp()).toMatchObject({ reconciled: 1 })
     expect(await runs()).toEqual(['#1 100 pending', '#2 200 pending'])
@@ -286,7 +286,7 @@ describe('pull requests that changed unheard', () => {
     await store.runs.complete(completion(held!, 'failed'), null)
     close(1)
     await runs()
-    hook.disturb({ how: 'swallow', event: 'pull_request', times: 1 })
+    hook.addFault({ fault: 'drop-unlogged', event: 'pull_request', times: 1 })
     then(() => github.reopen(name, 1))
     expect(await server.catchUp()).toMatchObject({ reconciled: 1 })
     expect(await runs()).toEqual(['#1 100 pending'])
@@ -305,7 +305,7 @@ describe('pull requests that changed unheard', () => {
   it('are found with a token too, which cannot ask what was sent', async () => {
     const env = { GITHUB_API_URL: served.url, GITHUB_TOKEN: 'ghp_bot' }
     await known(env)
-    hook.disturb({ how: 'drop', event: 'pull_request' })
+    hook.addFault({ fault: 'drop', event: 'pull_request' })
     open(2)
     const found = await server.catchUp()
     expect(found).toMatchObject({ ingested: 0, reconciled: 1 })
@@ -317,7 +317,7 @@ describe('pull requests that changed unheard', () => {
 
   it('wait while GitHub asks to wait', async () => {
     await known()
-    hook.disturb({ how: 'swallow', event: 'pull_request' })
+    hook.addFault({ fault: 'drop-unlogged', event: 'pull_request' })
     open(2)
     const fault = github.faults.secondaryLimit({ retryAfterSeconds: 2 })
     const route = 'GET /repos/{owner}/{repo}/pulls'
@@ -340,7 +340,7 @@ it('a wrong secret at GitHub: doctor and why name it', async () => {
   await start()
   hook = sendWebhooks(github, { url: server.hookUrl, secret: 'another secret than the server has' })
   open(8)
-  await hook.settled()
+  await hook.idle()
   const world = new FakeWorld()
   Object.assign(world.scheduler, systemScheduler)
   Object.assign(world, { openStore, lookAtDatabase, openGitHub, fetch: globalThis.fetch })
@@ -367,9 +367,9 @@ it('does not say that it caught up when GitHub refuses the credentials', async (
 describe('from a terminal', () => {
   it('it is done beside a server, straight on its database', async () => {
     await listen()
-    hook.disturb({ how: 'drop', event: 'pull_request' })
+    hook.addFault({ fault: 'drop', event: 'pull_request' })
     open(1)
-    await hook.settled()
+    await hook.idle()
     const world = new FakeWorld()
     Object.assign(world.scheduler, systemScheduler)
     Object.assign(world, { openStore, fetch: globalThis.fetch })

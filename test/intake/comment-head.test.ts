@@ -22,7 +22,7 @@ describe.each(databases)('on %s', (database) => {
     world = new LossyWorld({ database, asUser: true, config })
     await world.start()
     world.openPull(1)
-    await world.hook.settled()
+    await world.hook.idle()
   })
 
   const reasons = async () => {
@@ -48,11 +48,11 @@ describe.each(databases)('on %s', (database) => {
   it.each(['heard', 'not heard yet'])(
     'a push right after the comment, %s, is refused, once on the thread',
     async (how) => {
-      world.hook.disturb({ how: 'hold', event: 'issue_comment' })
+      world.hook.addFault({ fault: 'hold', event: 'issue_comment' })
       world.comment(1, '/review')
-      if (how === 'not heard yet') world.hook.disturb({ how: 'hold', action: 'synchronize' })
+      if (how === 'not heard yet') world.hook.addFault({ fault: 'hold', action: 'synchronize' })
       world.push(1, 101)
-      await world.hook.settled()
+      await world.hook.idle()
       world.hook.release('oldest first')
       expect(await world.runs()).toEqual(['#1 101 skipped', '#1 101 skipped'])
       expect(await reasons()).toEqual(['head-newer-than-comment', 'head-newer-than-comment'])
@@ -65,18 +65,18 @@ describe.each(databases)('on %s', (database) => {
   )
 
   it('a push in the same second cannot be told from a later one, and is refused', async () => {
-    world.hook.disturb({ how: 'hold', event: 'issue_comment' })
+    world.hook.addFault({ fault: 'hold', event: 'issue_comment' })
     world.then(() => {
       world.github.push(world.name, 1, '101'.padStart(40, '0'), { by: 'octocat' })
       world.github.commentAs('octocat', world.name, 1, '/review')
     })
-    await world.hook.settled()
+    await world.hook.idle()
     world.hook.release()
     expect(await world.runs()).toEqual(['#1 101 skipped', '#1 101 skipped'])
   })
 
   it('a push before the comment is done, also when its webhook comes after it', async () => {
-    world.hook.disturb({ how: 'hold', action: 'synchronize' })
+    world.hook.addFault({ fault: 'hold', action: 'synchronize' })
     world.push(1, 101)
     world.comment(1, '/review')
     expect(await world.runs()).toEqual(['#1 101 pending', '#1 101 pending'])

@@ -71,7 +71,7 @@ describe.each(databases)('on %s', (database) => {
 
   it('and an older closing does not, where it was opened again since', async () => {
     await start(database)
-    world.hook.disturb({ how: 'hold', action: 'closed' })
+    world.hook.addFault({ fault: 'hold', action: 'closed' })
     world.github.close(world.name, 1)
     world.lose('reopened')
     world.github.reopen(world.name, 1)

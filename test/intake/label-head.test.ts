@@ -20,7 +20,7 @@ describe.each(databases)('on %s', (database) => {
     await world.start()
     world.github.setRole(world.name, 'mona', 'write')
     world.openPull(1)
-    await world.hook.settled()
+    await world.hook.idle()
   })
 
   const closeReopenLabel = () => {
@@ -32,10 +32,10 @@ describe.each(databases)('on %s', (database) => {
   }
 
   it('a push right after the label is not what was labelled', async () => {
-    world.hook.disturb({ how: 'hold', action: 'labeled' })
+    world.hook.addFault({ fault: 'hold', action: 'labeled' })
     closeReopenLabel()
     world.push(1, 101)
-    await world.hook.settled()
+    await world.hook.idle()
     world.hook.release()
     expect((await world.runs()).filter((run) => run.startsWith('#1 101'))).toEqual([])
   })

@@ -116,13 +116,13 @@ export class LossyWorld {
 
   /** The next pull request event of this action is never sent, and no record tells of it. */
   lose(action: string): void {
-    this.hook.disturb({ how: 'swallow', event: 'pull_request', action })
+    this.hook.addFault({ fault: 'drop-unlogged', event: 'pull_request', action })
   }
 
   /** When all that came is decided: the runs, by pull request and head. */
   async runs(): Promise<string[]> {
     const { store } = this.server.app
-    await this.hook.settled()
+    await this.hook.idle()
     await until(
       () => store.inbox.backlog(),
       ({ waiting }) => waiting === 0,

@@ -1,6 +1,6 @@
 /**
- * Goal: the simulation can fail. Each part of the protocol that must hold is taken out or changed,
- * and within the first 200 seeds a rule notices.
+ * Goal: the simulation finds faults. Each mutant breaks one part of the protocol, and a rule must
+ * notice it within the first 200 seeds.
  */
 import { expect, it } from 'vitest'
 import { systemClock } from '../../src/clock.ts'
@@ -23,7 +23,9 @@ const mutants: Mutants = {
 it.each(Object.keys(mutants))('notices: %s', { timeout: 600_000 }, async (name) => {
   const { seed, mutation, rules } = mutants[name]!
   expect(seed).toBeLessThanOrEqual(seedsMax)
-  const others = Array.from({ length: seedsMax }, (_, at) => at + 1).filter((at) => at !== seed)
+  const others = Array.from({ length: seedsMax }, (_, index) => index + 1).filter(
+    (other) => other !== seed,
+  )
   const seeds = [seed, ...others]
   const { broken } = await simulate({ seeds, clock: systemClock, mutation })
   const [first] = broken

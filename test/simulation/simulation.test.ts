@@ -1,45 +1,45 @@
 /**
- * Goal: in many simulated worlds, with everything going wrong by the seed, every rule holds; and a
- * seed is one story.
+ * Goal: every rule holds in many simulated worlds full of faults, and the same seed gives the same
+ * story.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { systemClock } from '../../src/clock.ts'
 import { ruleNames, type Rule } from '../../src/simulation/findings.ts'
-import { openLab, simulate, type Lab } from '../../src/simulation/simulate.ts'
+import { openSeedRunner, simulate, type SeedRunner } from '../../src/simulation/simulate.ts'
 
-/** Seeds that once showed a fault, here or in a checker. */
+/** Seeds that once showed a fault, in the product or in a checker. */
 const foundLater = [1119428672]
 
 describe('a seed', () => {
-  let lab: Lab
+  let runner: SeedRunner
   beforeAll(() => {
-    lab = openLab()
+    runner = openSeedRunner()
   })
-  afterAll(() => lab.close())
+  afterAll(() => runner.close())
 
-  it.each([3, 11])('%i is the same story twice', async (seed) => {
-    const first = await lab.run(seed, {})
-    const second = await lab.run(seed, {})
+  it.each([3, 11])('%i gives the same story twice', async (seed) => {
+    const first = await runner.run(seed, {})
+    const second = await runner.run(seed, {})
     expect(second.story).toEqual(first.story)
     expect(second.digest).toBe(first.digest)
   })
 
-  it('is another story than the next', async () => {
-    const digests = [await lab.run(1, {}), await lab.run(2, {})].map(({ digest }) => digest)
+  it('gives another story than the next seed', async () => {
+    const digests = [await runner.run(1, {}), await runner.run(2, {})].map(({ digest }) => digest)
     expect(new Set(digests).size).toBe(2)
   })
 })
 
 it('holds every rule in a hundred worlds', { timeout: 600_000 }, async () => {
-  const seeds = [...Array.from({ length: 100 }, (_, at) => at + 1), ...foundLater]
+  const seeds = [...Array.from({ length: 100 }, (_, index) => index + 1), ...foundLater]
   const { broken, checks, faults, situations } = await simulate({ seeds, clock: systemClock })
   expect(broken.map(({ seed, violations }) => ({ seed, violations }))).toEqual([])
   for (const rule of Object.keys(ruleNames) as Rule[]) {
-    expect(checks.get(rule), `rule ${rule} was held against something`).toBeGreaterThan(0)
+    expect(checks.get(rule), `rule ${rule} was checked`).toBeGreaterThan(0)
   }
   const kinds = ['lost-answer', 'delayed-commit', 'node crash', 'node pause', 'webhook drop']
   for (const kind of kinds) expect(faults.get(kind), kind).toBeGreaterThan(0)
-  // What never happened was never held to a rule.
+  // A situation that never occurred was never checked.
   const never = [...situations].flatMap(([name, times]) => (times === 0 ? [name] : []))
   expect(never).toEqual([])
 })

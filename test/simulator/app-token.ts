@@ -1,8 +1,6 @@
-/**
- * An App's way in: its signed text, and a token of the one installation it has.
- */
+/** Credentials of an App: its JSON web token, and a token of its only installation. */
 import { sign, type KeyObject } from 'node:crypto'
-import type { Asking } from './asking.ts'
+import type { SimulatorClient } from './simulator-client.ts'
 
 export interface JwtClaims {
   readonly iss?: unknown
@@ -17,21 +15,21 @@ export function makeJwt(key: KeyObject, claims: JwtClaims, alg = 'RS256'): strin
   return `${text}.${sign('sha256', Buffer.from(text), key).toString('base64url')}`
 }
 
-/** As it should be, where both clocks agree. */
-export function appJwt({ time }: Asking, appId: number, key: KeyObject): string {
+/** A valid one, if both clocks agree. */
+export function appJwt({ time }: SimulatorClient, appId: number, key: KeyObject): string {
   const now = Math.floor(time.clock.wallMs() / 1000)
   return makeJwt(key, { iss: appId, iat: now - 60, exp: now + 540 })
 }
 
 export async function installationToken(
-  asking: Asking,
+  client: SimulatorClient,
   appId: number,
   key: KeyObject,
   body: object = {},
 ): Promise<string> {
-  const token = appJwt(asking, appId, key)
-  const { data } = await asking.ask('GET /app/installations', { token })
+  const token = appJwt(client, appId, key)
+  const { data } = await client.request('GET /app/installations', { token })
   const call = `POST /app/installations/${data[0].id}/access_tokens`
-  const minted = await asking.ask(call, { token, body })
+  const minted = await client.request(call, { token, body })
   return minted.data.token as string
 }

@@ -1,6 +1,6 @@
 /**
- * Goal: the product's own client takes the simulated GitHub for the real one, with either kind of
- * credentials, over either connection.
+ * Goal: the product's own GitHub client works with the simulated GitHub, with both kinds of
+ * credentials, over both connections.
  */
 import { afterEach, describe, expect, it } from 'vitest'
 import { z } from 'zod'
@@ -13,26 +13,34 @@ import {
   theToken,
   named,
 } from '../github/github-under-test.ts'
-import { bothWays, headSha, number, repo, startAsking, type Asking, type Way } from './asking.ts'
+import {
+  bothConnections,
+  headSha,
+  number,
+  repo,
+  startSimulatorClient,
+  type SimulatorClient,
+  type Connection,
+} from './simulator-client.ts'
 
-let asking: Asking
-afterEach(() => asking.close())
+let client: SimulatorClient
+afterEach(() => client.close())
 
 const app = { id: 12, slug: 'holdfast', privateKey: appKeyPem }
 const post = 'POST /repos/{owner}/{repo}/issues/{issue_number}/comments'
 
-async function start(way: Way, options: GitHubSimulatorOptions, credentials: object) {
-  asking = await startAsking(options, way)
-  const { url } = asking
-  const connection = way === 'over HTTP' ? {} : { fetch: asking.github.fetch }
+async function start(way: Connection, options: GitHubSimulatorOptions, credentials: object) {
+  client = await startSimulatorClient(options, way)
+  const { url } = client
+  const connection = way === 'over HTTP' ? {} : { fetch: client.github.fetch }
   return clientOf(url, { ...connection, ...credentials }).github
 }
 
-describe.each(bothWays)('our client %s', (way) => {
+describe.each(bothConnections)('our client %s', (way) => {
   it('acts as an account', async () => {
     const github = await start(way, { tokens: [{ token: theToken, login: 'our-bot' }] }, {})
     expect(await github.ownAccount()).toMatchObject({ login: 'our-bot', kind: 'user' })
-    asking.github.setRole(repo, 'octocat', 'maintain')
+    client.github.setRole(repo, 'octocat', 'maintain')
     expect(await github.roleOf(named(repo), 'octocat')).toBe('maintain')
     expect(await github.roleOf(named(repo), 'nobody')).toBe('no-such-user')
     expect(await github.look(named(repo), number)).toMatchObject({ headSha })
@@ -42,8 +50,8 @@ describe.each(bothWays)('our client %s', (way) => {
   it('acts as an App, and finds a repository that was renamed', async () => {
     const github = await start(way, { app }, { credentials: appCredentials })
     expect(await github.ownAccount()).toMatchObject({ login: 'holdfast', appId: 12, kind: 'app' })
-    const { id } = asking.github.repository(repo)
-    asking.github.rename(repo, 'acme/gadgets')
+    const { id } = client.github.repository(repo)
+    client.github.rename(repo, 'acme/gadgets')
     expect(await github.look(named(repo), number)).toMatchObject({ headSha })
     const byId = { repo, repoGithubId: id }
     expect(await github.look(byId, number)).toMatchObject({ headSha })
@@ -52,7 +60,7 @@ describe.each(bothWays)('our client %s', (way) => {
 
   it('mints a new token when the old one is refused, and writes once', async () => {
     const github = await start(way, { app }, { credentials: appCredentials })
-    const repository = { repo, repoGithubId: asking.github.repository(repo).id }
+    const repository = { repo, repoGithubId: client.github.repository(repo).id }
     const write = () =>
       github.call(
         repository,
@@ -65,15 +73,15 @@ describe.each(bothWays)('our client %s', (way) => {
         Infinity,
       )
     await write()
-    asking.github.expireTokens()
+    client.github.expireTokens()
     await write()
-    expect(asking.github.comments(repo, number).map(({ author }) => author)).toEqual([
+    expect(client.github.comments(repo, number).map(({ author }) => author)).toEqual([
       'holdfast[bot]',
       'holdfast[bot]',
     ])
-    const { faults } = asking.github
+    const { faults } = client.github
     faults.add({ on: { route: post }, fault: faults.lostAnswer() })
     expect(await rejectionOf(write())).toMatchObject({ kind: 'unanswered' })
-    expect(asking.github.comments(repo, number)).toHaveLength(3)
+    expect(client.github.comments(repo, number)).toHaveLength(3)
   })
 })

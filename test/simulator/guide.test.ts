@@ -1,6 +1,7 @@
 /**
- * Goal: the examples of the guides for programs run as they stand and print what they say.
- * Method: it is cut out of the page and run by Node, and the comments at its prints are its output.
+ * Goal: the examples in the guides for programs run unchanged and print what the guides say.
+ * Method: Node runs the first example of each page; the comment after each `console.log` must be
+ * its output.
  */
 import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -9,7 +10,7 @@ import { promisify } from 'node:util'
 import { expect, it } from 'vitest'
 import { clone, shellEnv } from '../package/install-package.ts'
 
-it.each(['simulator', 'library'])('the guide %s.md tells the truth', async (guide) => {
+it.each(['simulator', 'library'])('the example in %s.md prints what it says', async (guide) => {
   const page = readFileSync(join(clone, `docs/guides/${guide}.md`), 'utf8')
   const example = /```ts\n(.*?)```/s.exec(page)?.[1] ?? ''
   const promised = [...example.matchAll(/console\.log\(.*\) \/\/ (.+)$/gm)].map((line) => line[1])
@@ -17,7 +18,7 @@ it.each(['simulator', 'library'])('the guide %s.md tells the truth', async (guid
   const args = ['--input-type=module-typescript', '--eval', example]
   const { stdout, stderr } = await promisify(execFile)(process.execPath, args, {
     cwd: clone,
-    // One of them opens a store that is away, which is a warning.
+    // One example opens a store that cannot be reached, which prints a warning.
     env: { ...shellEnv, NODE_NO_WARNINGS: '1' },
   })
   expect([stdout.trim().split('\n'), stderr]).toEqual([promised, ''])

@@ -1,15 +1,16 @@
 /**
- * Goal: whatever the simulated GitHub answers, GitHub would answer in that form.
- * Method: every route and every kind of refusal is asked for, and GitHub's own description judges
- * each answer and each body that was taken. A route that GitHub does not describe, or that nobody
- * asked for, is a failure, and so is a judge that lets everything pass.
+ * Goal: every answer of the simulated GitHub has the form that GitHub describes.
+ * Method: the test requests every route and every kind of refusal. The checker compares each answer
+ * and each accepted body with GitHub's own API description. The test fails for a route that GitHub
+ * does not describe, for a route that was never requested, and for a checker that accepts
+ * everything.
  */
 import { describe, expect, it } from 'vitest'
 import { makeAppJwt, readPrivateKey } from '../../src/github/app-jwt.ts'
 import { allRoutes } from '../../src/simulator/github/routes/all-routes.ts'
 import { sendWebhooks } from '../../src/simulator/github/webhooks/send-webhooks.ts'
 import { webhookRoutes } from '../../src/simulator/github/webhooks/webhook-routes.ts'
-import { createGitHubSimulator, type Happening } from '../../src/simulator/index.ts'
+import { createGitHubSimulator, type GitHubEvent } from '../../src/simulator/index.ts'
 import { appKeyPem, HandClock } from '../github/github-under-test.ts'
 import {
   checkAnswer,
@@ -23,17 +24,17 @@ import {
 const sha = (letter: string) => letter.repeat(40)
 const repo = '/repos/acme/widgets'
 
-type Asker = 'token' | 'app' | 'installation' | 'stranger' | 'nobody we know'
+type Sender = 'token' | 'app' | 'installation' | 'stranger' | 'unknown token'
 
-interface Said {
+interface Answer {
   readonly status: number
-  // What an answer holds is the subject of the test.
+  // The content of an answer is what the test checks.
   // eslint-disable-next-line @typescript-eslint/no-explicit-any
   readonly body: any
 }
 
-/** A GitHub with a pull request, an issue, an App and two hooks, and the judge at its door. */
-function judged() {
+/** A GitHub with a pull request, an issue, an App and two hooks, whose answers are checked. */
+function checkedGitHub() {
   const clock = new HandClock()
   const github = createGitHubSimulator({
     clock,
@@ -50,14 +51,14 @@ function judged() {
   const watch = watchAnswers(github.fetch)
   let installationToken = ''
 
-  async function ask(as: Asker, call: string, body?: unknown): Promise<Said> {
+  async function ask(as: Sender, call: string, body?: unknown): Promise<Answer> {
     const [method = '', path = ''] = call.split(' ')
-    const tokens: Record<Asker, string> = {
+    const tokens: Record<Sender, string> = {
       token: 'ghp_bot',
       app: makeAppJwt('12', readPrivateKey(appKeyPem), clock.wallMs()),
       installation: installationToken,
       stranger: '',
-      'nobody we know': 'ghp_wrong',
+      'unknown token': 'ghp_wrong',
     }
     const headers = as === 'stranger' ? {} : { authorization: `Bearer ${tokens[as]}` }
     const answer = await watch.fetch(`https://api.github.com${path}`, {
@@ -83,8 +84,8 @@ function judged() {
 
 const taking: typeof fetch = async () => new Response('{}', { status: 202 })
 
-/** Everything once, in an order in which it can succeed. */
-async function askEverything(world: ReturnType<typeof judged>): Promise<void> {
+/** Requests everything once, in an order in which it succeeds. */
+async function askEverything(world: ReturnType<typeof checkedGitHub>): Promise<void> {
   const { ask, takeInstallationToken } = world
   for (const path of ['/user', '/users/octocat', '/rate_limit', repo])
     await ask('token', `GET ${path}`)
@@ -104,7 +105,7 @@ async function askEverything(world: ReturnType<typeof judged>): Promise<void> {
   await askHooks(world)
 }
 
-async function askComments({ ask }: ReturnType<typeof judged>, as: Asker): Promise<void> {
+async function askComments({ ask }: ReturnType<typeof checkedGitHub>, as: Sender): Promise<void> {
   const { body: comment } = await ask(as, `POST ${repo}/issues/1/comments`, { body: 'Hello' })
   await ask(as, `POST ${repo}/issues/2/comments`, { body: 'Hello' })
   const query = `since=2026-01-01T00:00:00Z&per_page=1&page=1`
@@ -114,7 +115,7 @@ async function askComments({ ask }: ReturnType<typeof judged>, as: Asker): Promi
   expect((await ask(as, `DELETE ${repo}/issues/comments/${comment.id}`)).status).toBe(204)
 }
 
-async function askStatuses({ ask }: ReturnType<typeof judged>, as: Asker): Promise<void> {
+async function askStatuses({ ask }: ReturnType<typeof checkedGitHub>, as: Sender): Promise<void> {
   const full = { context: 'ci', description: 'Fine', target_url: 'https://bot.test/1' }
   for (const state of ['pending', 'error', 'failure', 'success']) {
     await ask(as, `POST ${repo}/statuses/${sha('a')}`, { state, ...full })
@@ -125,13 +126,13 @@ async function askStatuses({ ask }: ReturnType<typeof judged>, as: Asker): Promi
   await ask(as, `GET ${repo}/commits/${sha('a')}/pulls`)
 }
 
-async function askLabels({ ask }: ReturnType<typeof judged>, as: Asker): Promise<void> {
+async function askLabels({ ask }: ReturnType<typeof checkedGitHub>, as: Sender): Promise<void> {
   await ask(as, `POST ${repo}/issues/1/labels`, { labels: ['bug', 'good first issue'] })
   await ask(as, `GET ${repo}/issues/1/labels`)
   await ask(as, `DELETE ${repo}/issues/1/labels/good%20first%20issue`)
 }
 
-async function askReviews({ ask }: ReturnType<typeof judged>, as: Asker): Promise<void> {
+async function askReviews({ ask }: ReturnType<typeof checkedGitHub>, as: Sender): Promise<void> {
   const inline = { path: 'src/a.ts', body: 'Why?' }
   const { body: review } = await ask(as, `POST ${repo}/pulls/1/reviews`, {
     body: 'Looks fine',
@@ -150,7 +151,7 @@ async function askReviews({ ask }: ReturnType<typeof judged>, as: Asker): Promis
   expect(comments).toHaveLength(3)
 }
 
-async function askChecks({ ask }: ReturnType<typeof judged>): Promise<void> {
+async function askChecks({ ask }: ReturnType<typeof checkedGitHub>): Promise<void> {
   const { body: run } = await ask('installation', `POST ${repo}/check-runs`, {
     name: 'review',
     head_sha: sha('a'),
@@ -174,29 +175,33 @@ async function askChecks({ ask }: ReturnType<typeof judged>): Promise<void> {
   expect(list.check_runs).toHaveLength(1)
 }
 
-async function askHooks({ ask, appHook, repoHook }: ReturnType<typeof judged>): Promise<void> {
+async function askHooks({
+  ask,
+  appHook,
+  repoHook,
+}: ReturnType<typeof checkedGitHub>): Promise<void> {
   const places = [
     ['app', '/app/hook', appHook],
     ['token', `${repo}/hooks/77`, repoHook],
   ] as const
   await ask('token', `GET ${repo}/hooks`)
   for (const [as, place, hook] of places) {
-    hook.disturb({ how: 'drop' })
+    hook.addFault({ fault: 'drop' })
     hook.send('push', { ref: 'refs/heads/main' })
-    await hook.settled()
+    await hook.idle()
     const { body: page } = await ask(as, `GET ${place}/deliveries?per_page=2`)
     expect(page).toHaveLength(2)
     for (const { id } of page) await ask(as, `GET ${place}/deliveries/${id}`)
     const [{ id }] = page
     expect((await ask(as, `POST ${place}/deliveries/${id}/attempts`)).status).toBe(202)
-    await hook.settled()
+    await hook.idle()
   }
   await ask('token', `GET ${repo}/hooks`)
 }
 
 describe('the simulated GitHub', () => {
   it('answers on every route in the form that GitHub describes', async () => {
-    const world = judged()
+    const world = checkedGitHub()
     await askEverything(world)
     expect(world.watch.problems).toEqual([])
     const failed = [...world.watch.seen].filter((line) => !/ 20\d$/.test(line))
@@ -206,8 +211,8 @@ describe('the simulated GitHub', () => {
   })
 
   it('has no route that GitHub does not describe', () => {
-    const { github } = judged()
-    // Where a renamed repository is redirected to; GitHub has it and does not describe it.
+    const { github } = checkedGitHub()
+    // Renamed repositories are redirected to it; GitHub has it but does not describe it.
     const byNumber = 'GET /repositories/{id}'
     const routes = [...allRoutes, ...webhookRoutes(github.hooks)].map(({ route }) => route)
     const described = [...describedOperations, byNumber]
@@ -215,11 +220,11 @@ describe('the simulated GitHub', () => {
   })
 
   it('refuses in the form that GitHub describes', async () => {
-    const { ask, github, watch, takeInstallationToken } = judged()
+    const { ask, github, watch, takeInstallationToken } = checkedGitHub()
     const comments = `${repo}/issues/1/comments`
     const refusal = async (status: number, ...asked: Parameters<typeof ask>) =>
       expect([asked[1], (await ask(...asked)).status]).toEqual([asked[1], status])
-    await refusal(401, 'nobody we know', 'GET /user')
+    await refusal(401, 'unknown token', 'GET /user')
     await refusal(401, 'stranger', `POST ${comments}`, { body: 'Hello' })
     await refusal(401, 'token', 'GET /app')
     await refusal(401, 'token', 'GET /app/hook/deliveries')
@@ -253,8 +258,8 @@ describe('the simulated GitHub', () => {
     expect(watch.problems).toEqual([])
   })
 
-  it('fails in the form that GitHub fails in, whatever the script says', async () => {
-    const { ask, github, watch } = judged()
+  it('fails in the form that GitHub describes, with every fault', async () => {
+    const { ask, github, watch } = checkedGitHub()
     const { faults } = github
     const failures = [
       [faults.badGateway(), 502],
@@ -281,10 +286,10 @@ describe('the simulated GitHub', () => {
     expect(watch.problems).toEqual([])
   })
 
-  it('tells of what happens in the form that GitHub describes', async () => {
-    const { ask, github, takeInstallationToken } = judged()
-    const told: Happening[] = []
-    github.observe((happening) => void told.push(happening))
+  it('sends events in the form that GitHub describes', async () => {
+    const { ask, github, takeInstallationToken } = checkedGitHub()
+    const emitted: GitHubEvent[] = []
+    github.observe((event) => void emitted.push(event))
     const name = 'acme/widgets'
     github.addPull(name, { number: 3, headSha: sha('c'), baseSha: sha('b'), draft: true })
     github.push(name, 3, sha('d'), { force: true })
@@ -300,23 +305,23 @@ describe('the simulated GitHub', () => {
     })
     github.rerequestAs('octocat', Number(run.id))
     github.rename(name, 'acme/gadgets')
-    const problems = told
+    const problems = emitted
       .filter(({ event, action }) => describedWebhooks.includes(webhookNameOf(event, action)))
       .flatMap(({ event, payload }) => checkWebhook(event, payload))
     expect(problems).toEqual([])
-    const names = new Set(told.map(({ event, action }) => webhookNameOf(event, action)))
+    const names = new Set(emitted.map(({ event, action }) => webhookNameOf(event, action)))
     expect(describedWebhooks.filter((described) => !names.has(described))).toEqual([])
   })
 })
 
-describe('the judge', () => {
+describe('the checker', () => {
   const json = 'application/json; charset=utf-8'
   const config = { content_type: 'json', insecure_ssl: '0', url: 'https://bot.test/hook' }
   const asked = { method: 'GET', url: 'https://api.github.com/app/hook/config' }
   const verdict = (body: unknown, { status = 200, contentType = json } = {}) =>
     checkAnswer(asked, { status, contentType, body: JSON.stringify(body) }).join()
 
-  it('has nothing against an answer that is right', () => {
+  it('accepts a right answer', () => {
     expect(verdict(config)).toBe('')
   })
 
@@ -345,7 +350,7 @@ describe('the judge', () => {
     expect(judge()).not.toBe('')
   })
 
-  it('judges what passes a fetch, but no body that a fault has cut', async () => {
+  it('checks the answers of a fetch, but no body that a fault has cut', async () => {
     const said = [JSON.stringify({ ...config, colour: 'red' }), '{"url":', JSON.stringify(config)]
     const watch = watchAnswers(async () => {
       return new Response(said.shift(), { headers: { 'content-type': json } })

@@ -1,11 +1,10 @@
 /**
- * GitHub's own description of its API as a judge. An answer of the simulator must have a status
- * that GitHub describes and a body in its form, and may have no field that GitHub does not have:
- * what a bot learns to rely on here has to be there as well.
+ * Checks answers of the simulator against GitHub's own API description. An answer must have a
+ * status that GitHub describes and a body in its form, without any field that GitHub does not have:
+ * a bot must find on GitHub everything that it relies on here.
  *
- * `watchAnswers` puts the judge around a `fetch`, so that any test can have everything checked that
- * passes; what is wrong is collected rather than thrown, because a throw would look like a broken
- * connection to the code under test.
+ * `watchAnswers` wraps a `fetch`, so that any test can check all answers. It collects problems and
+ * does not throw: to the code under test, an error would look like a broken connection.
  */
 import { Ajv2019, type ValidateFunction } from 'ajv/dist/2019.js'
 import addFormats from 'ajv-formats'
@@ -30,14 +29,14 @@ interface Description {
   readonly components: { readonly schemas: Readonly<Record<string, Schema>> }
 }
 
-export interface Asked {
+export interface SentRequest {
   readonly method: string
   /** Whole address or path, with its query. */
   readonly url: string
   readonly body?: string | null
 }
 
-export interface Answered {
+export interface ReceivedAnswer {
   readonly status: number
   readonly contentType: string | null
   readonly body: string
@@ -55,70 +54,74 @@ const routes = Object.entries(description.paths).flatMap(([path, methods]) =>
   })),
 )
 
-/** Every operation that the simulator has to have, as `METHOD /path/{parameter}`. */
+/** Every operation that the simulator must have, as `METHOD /path/{parameter}`. */
 export const describedOperations: readonly string[] = routes.map(({ name }) => name)
 
-export function operationOf({ method, url }: Asked): string | null {
+export function operationOf({ method, url }: SentRequest): string | null {
   return routeOf(method, url)?.name ?? null
 }
 
 function routeOf(method: string, url: string) {
-  // The way by number, to which renamed repositories are redirected, answers like the way by name.
+  // The path by id, to which renamed repositories are redirected, answers like the path by name.
   const { pathname } = new URL(url, 'http://github.test')
   const path = pathname.replace(/^\/repositories\/\d+/, '/repos/{owner}/{repo}')
   return routes.find((route) => route.method === method && route.pattern.test(path))
 }
 
-/** What is wrong with it, each in a sentence; nothing when all is well. */
-export function checkAnswer(asked: Asked, answered: Answered): string[] {
-  const route = routeOf(asked.method, asked.url)
-  const say = (problem: string) => `${asked.method} ${asked.url} (${answered.status}): ${problem}`
-  if (route === undefined) return [say('GitHub describes no such operation')]
-  const isFine = answered.status < 300
-  const asking = isFine ? askingProblems(route.operation, asked) : []
-  return [...asking, ...answerProblems(route.operation, answered)].map(say)
+/** The problems of an answer, one sentence each; empty for a right one. */
+export function checkAnswer(request: SentRequest, answer: ReceivedAnswer): string[] {
+  const route = routeOf(request.method, request.url)
+  const describe = (problem: string) =>
+    `${request.method} ${request.url} (${answer.status}): ${problem}`
+  if (route === undefined) return [describe('GitHub describes no such operation')]
+  const isFine = answer.status < 300
+  const sent = isFine ? requestProblems(route.operation, request) : []
+  return [...sent, ...answerProblems(route.operation, answer)].map(describe)
 }
 
-/** What GitHub takes is described too; a simulator that takes more would hide our mistakes. */
-function askingProblems(operation: Operation, { url, body = null }: Asked): string[] {
+/** A simulator that accepts more than GitHub describes would hide our mistakes. */
+function requestProblems(operation: Operation, { url, body = null }: SentRequest): string[] {
   const known = operation.parameters.map(({ name }) => name)
   const given = [...new URL(url, 'http://github.test').searchParams.keys()]
   const unknown = given.filter((name) => !known.includes(name))
-  const problems = unknown.map((name) => `took the parameter ${name}, which GitHub ignores`)
+  const problems = unknown.map((name) => `accepted the parameter ${name}, which GitHub ignores`)
   const schema = schemaIn(operation.requestBody)
   if (body === null || body === '' || schema === undefined) return problems
   const forms = problemsWith(closed(schema), JSON.parse(body))
-  return [...problems, ...forms.map((problem) => `took a body whose ${problem}`)]
+  return [...problems, ...forms.map((problem) => `accepted a body whose ${problem}`)]
 }
 
-function answerProblems(operation: Operation, { status, contentType, body }: Answered): string[] {
+function answerProblems(
+  operation: Operation,
+  { status, contentType, body }: ReceivedAnswer,
+): string[] {
   const described = operation.responses[status]
   if (described === undefined && status < 300) return ['the status is not described']
   const schema = schemaIn(described) ?? (status < 300 ? undefined : errorForm(status))
   if (status === 204 || status === 304) return body === '' ? [] : ['there is a body']
-  // A failing gateway in front of GitHub answers with a page.
+  // A failing gateway in front of GitHub answers with an HTML page.
   if (status >= 500 && contentType?.startsWith('application/json') !== true) return []
   if (contentType !== 'application/json; charset=utf-8') return [`comes as ${contentType}`]
   if (schema === undefined) return ['the body is not described']
-  // Errors are described with less care: GitHub's own have a `status` that not every form names.
+  // GitHub describes errors less exactly: its own have a `status` that not every schema names.
   return problemsWith(status < 300 ? closed(schema) : plain(schema), JSON.parse(body))
 }
 
-/** Limits, lost permissions and outages come on any operation, described there or not. */
+/** Limits, lost permissions and outages can occur on any operation, described there or not. */
 function errorForm(status: number): Schema {
   if (status !== 422) return { $ref: '#/components/schemas/basic-error' }
   const forms = ['validation-error', 'validation-error-simple']
   return { anyOf: forms.map((name) => ({ $ref: `#/components/schemas/${name}` })) }
 }
 
-/** Every webhook whose form is known, as `pull-request-opened`. */
+/** Every webhook with a known schema, as `pull-request-opened`. */
 export const describedWebhooks: readonly string[] = Object.keys(description['x-webhooks'])
 
 export function webhookNameOf(event: string, action: string | null): string {
   return (action === null ? event : `${event}-${action}`).replaceAll('_', '-')
 }
 
-/** Webhooks are described in a looser way, so a field more is no finding. */
+/** GitHub describes webhooks less exactly, so an additional field is not a problem. */
 export function checkWebhook(event: string, payload: unknown): string[] {
   const name = webhookNameOf(event, (payload as { readonly action?: string }).action ?? null)
   const schema = schemaIn(description['x-webhooks'][name]?.post.requestBody)
@@ -129,7 +132,7 @@ export function checkWebhook(event: string, payload: unknown): string[] {
 export interface AnswerWatch {
   readonly fetch: typeof globalThis.fetch
   readonly problems: readonly string[]
-  /** `METHOD /path/{parameter} status` of everything that passed. */
+  /** `METHOD /path/{parameter} status` of every checked answer. */
   readonly seen: ReadonlySet<string>
 }
 
@@ -146,7 +149,7 @@ export function watchAnswers(inner: typeof globalThis.fetch): AnswerWatch {
       const answer = await inner(request)
       const { status, headers } = answer
       const contentType = headers.get('content-type')
-      // A body that breaks off is a fault that a test asked for, and no answer to judge.
+      // A body that breaks off is a fault that a test asked for: there is nothing to check.
       const text = await readWhole(answer.clone())
       if (text === null) return answer
       problems.push(...checkAnswer({ method, url, body }, { status, contentType, body: text }))
@@ -156,7 +159,7 @@ export function watchAnswers(inner: typeof globalThis.fetch): AnswerWatch {
   }
 }
 
-/** Null when it ends too soon, for the connection or for a reader of JSON. */
+/** Null when the connection breaks or the JSON is incomplete. */
 async function readWhole(answer: Response): Promise<string | null> {
   const isJson = answer.headers.get('content-type')?.startsWith('application/json') === true
   try {

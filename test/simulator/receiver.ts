@@ -1,6 +1,6 @@
 /**
- * A receiver of webhooks on a loopback port, over real connections. It answers 202 until a test
- * says otherwise, and keeps what came.
+ * A receiver of webhooks on a loopback port, over real connections. It answers 202 unless a test
+ * sets another answer, and keeps every webhook.
  */
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -9,15 +9,15 @@ import { text } from 'node:stream/consumers'
 export interface Received {
   readonly headers: IncomingHttpHeaders
   readonly body: string
-  /** GUID, event and action in short. */
   readonly guid: string
-  readonly told: string
+  /** Event and action. */
+  readonly summary: string
 }
 
 export interface Receiver {
   readonly url: string
   readonly received: readonly Received[]
-  /** Answers from now on; what is never ended hangs. */
+  /** Makes the answer from now on; one that never ends the response leaves it open. */
   answer: (response: ServerResponse) => void
   close(): Promise<void>
 }
@@ -28,8 +28,8 @@ export async function startReceiver(): Promise<Receiver> {
     void text(request).then((body) => {
       const { headers } = request
       const { action = '' } = JSON.parse(body) as { action?: string }
-      const told = `${String(headers['x-github-event'])} ${action}`.trim()
-      received.push({ headers, body, guid: String(headers['x-github-delivery']), told })
+      const summary = `${String(headers['x-github-event'])} ${action}`.trim()
+      received.push({ headers, body, guid: String(headers['x-github-delivery']), summary })
       receiver.answer(response)
     })
   })

@@ -1,6 +1,6 @@
 /**
- * A clock and a scheduler that stand still until a test lets time pass. Timers run in the order of
- * their times; those of one time in the order they were set.
+ * A clock and a scheduler whose time passes only when a test says so. Timers run in the order of
+ * their times; timers of the same time run in the order they were set.
  */
 import type { Clock } from '../../src/clock.ts'
 import type { Scheduler } from '../../src/scheduler.ts'
@@ -8,7 +8,7 @@ import type { Scheduler } from '../../src/scheduler.ts'
 export interface VirtualTime {
   readonly clock: Clock
   readonly scheduler: Scheduler
-  /** How many timers wait. */
+  /** How many timers are set. */
   readonly waiting: number
   pass(ms: number): void
 }

@@ -1,8 +1,8 @@
 /**
- * Goal: a server takes what the simulated GitHub sends as it would take GitHub's own, in order and
- * out of it, and what was lost can be found and sent again.
- * Method: the simulator's hooks post to a whole server over a real socket; what they told is read
- * from its inbox and from the runs it made, and the deliveries API is asked over real HTTP.
+ * Goal: a server accepts the webhooks of the simulated GitHub as it accepts GitHub's own, in order
+ * and out of order, and lost ones can be found and sent again.
+ * Method: the simulator's hooks post to a whole server over a real socket. The test reads the
+ * server's inbox and runs, and requests the deliveries API over real HTTP.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { makeAppJwt, readPrivateKey } from '../../src/github/app-jwt.ts'
@@ -32,7 +32,7 @@ let hook: WebhookSender
 beforeEach(async () => {
   door = await openDoor()
   clock = new HandClock()
-  // The server goes by the machine's clock, and takes no event from the future.
+  // The server uses the machine's clock, and refuses events from the future.
   clock.wall = Date.now() - 60_000
   github = createGitHubSimulator({ app, clock, tokens: [{ token: 'ghp_bot', login: 'bot' }] })
   github.addRepository(name)
@@ -40,9 +40,9 @@ beforeEach(async () => {
 })
 afterEach(() => door.close())
 
-/** What the inbox has of each delivery, oldest first. */
+/** The inbox entry of each delivery, oldest first. */
 async function inbox(): Promise<string[]> {
-  await hook.settled()
+  await hook.idle()
   const entries = await door.processed()
   return entries.toReversed().map(({ event, action, decision, reason, outcomes }) => {
     const results = outcomes.map(({ result, reason: why }) => `${result} (${why})`)
@@ -55,14 +55,14 @@ async function runs(): Promise<string[]> {
   return items.map(({ headSha, state }) => `${headSha?.slice(0, 1) ?? ''} ${state}`).toSorted()
 }
 
-/** Payloads tell the time to the second. */
+/** Times in payloads have whole seconds. */
 function aSecondLater(happens: () => unknown): void {
   clock.pass(1000)
   happens()
 }
 
 describe('a server', () => {
-  it('takes the life of a pull request', async () => {
+  it('accepts all events of a pull request', async () => {
     const steps = [
       () => github.addPull(name, pull),
       () => github.push(name, 1, sha('c')),
@@ -72,7 +72,7 @@ describe('a server', () => {
     ]
     for (const step of steps) {
       aSecondLater(step)
-      // Together they would be told apart by their times; one by one each has its effect.
+      // One by one: events of the same second would need a decision about their order.
       await inbox()
     }
     expect(await inbox()).toEqual([
@@ -87,12 +87,12 @@ describe('a server', () => {
     expect(door.complaints).toEqual([])
   })
 
-  it('knows a delivery that comes twice, and an event under two GUIDs', async () => {
-    hook.disturb({ how: 'double', action: 'opened' })
-    hook.disturb({ how: 'twin', action: 'synchronize' })
+  it('recognises a delivery that comes twice, and an event under two GUIDs', async () => {
+    hook.addFault({ fault: 'duplicate', action: 'opened' })
+    hook.addFault({ fault: 'duplicate-new-guid', action: 'synchronize' })
     github.addPull(name, pull)
     aSecondLater(() => github.push(name, 1, sha('c')))
-    await hook.settled()
+    await hook.idle()
     const answers = github.hooks.log
       .all()
       .filter(({ event }) => event === 'pull_request')
@@ -101,10 +101,10 @@ describe('a server', () => {
     expect(await runs()).toEqual(['a superseded', 'c pending'])
   })
 
-  it('knows an event that two hooks tell, because both have its GUID', async () => {
+  it('recognises an event that two hooks send, because both use its GUID', async () => {
     const own = sendWebhooks(github, { url: door.url, secret: webhookSecret, repo: name })
     github.addPull(name, pull)
-    await Promise.all([hook.settled(), own.settled()])
+    await Promise.all([hook.idle(), own.idle()])
     const [first, second] = github.hooks.log.all()
     expect(first?.guid).toBe(second?.guid)
     expect(first?.hookId).not.toBe(second?.hookId)
@@ -112,8 +112,8 @@ describe('a server', () => {
     expect(await runs()).toEqual(['a pending'])
   })
 
-  it('is not misled by an order turned round', async () => {
-    hook.disturb({ how: 'hold', event: 'pull_request', times: 2 })
+  it('is right also when deliveries arrive in reverse order', async () => {
+    hook.addFault({ fault: 'hold', event: 'pull_request', times: 2 })
     github.addPull(name, pull)
     aSecondLater(() => github.push(name, 1, sha('c')))
     hook.release('newest first')
@@ -135,10 +135,10 @@ describe('the deliveries API', () => {
       return await fetch(served.url + path, { method, headers })
     }
     try {
-      hook.disturb({ how: 'drop', action: 'opened' })
+      hook.addFault({ fault: 'drop', action: 'opened' })
       github.addPull(name, pull)
       aSecondLater(() => github.push(name, 1, sha('c')))
-      await hook.settled()
+      await hook.idle()
       const pages: { id: number; status: string; action: string | null }[][] = []
       let next: string | undefined = '/app/hook/deliveries?per_page=2'
       while (next !== undefined) {
@@ -168,7 +168,7 @@ describe('the deliveries API', () => {
 })
 
 describe('a hook', () => {
-  it('of the App hears of what the App asked for, where it is installed', async () => {
+  it('of the App gets the events that the App asked for, where it is installed', async () => {
     github.addPull(name, pull)
     github.labelAs('octocat', name, 1, 'bug')
     github.rename(name, 'acme/gadgets')
@@ -180,7 +180,7 @@ describe('a hook', () => {
     ])
   })
 
-  it('of a repository hears of that one, without an installation', async () => {
+  it('of a repository gets events of that repository, without an installation', async () => {
     const receiver = await startReceiver()
     github.addRepository('acme/other')
     const options = { url: receiver.url, secret: 'a secret', repo: name, hookId: 77 }
@@ -188,11 +188,11 @@ describe('a hook', () => {
     github.addPull('acme/other', pull)
     github.addPull(name, pull)
     github.commentAs('octocat', name, 1, 'Hello')
-    await own.settled()
+    await own.idle()
     own.close()
     github.close(name, 1)
-    await own.settled()
-    expect(receiver.received.map(({ told }) => told)).toEqual(['pull_request opened'])
+    await own.idle()
+    expect(receiver.received.map(({ summary }) => summary)).toEqual(['pull_request opened'])
     const [{ headers, body } = { headers: {}, body: '{}' }] = receiver.received
     expect(JSON.parse(body)).not.toHaveProperty('installation')
     expect(headers).toMatchObject({
@@ -203,24 +203,24 @@ describe('a hook', () => {
     await receiver.close()
   })
 
-  it('follows its receiver to another place', async () => {
+  it('sends to a new address after moveTo', async () => {
     const receiver = await startReceiver()
     hook.moveTo(receiver.url)
     github.addPull(name, pull)
-    await hook.settled()
+    await hook.idle()
     expect(receiver.received).toHaveLength(1)
     await receiver.close()
   })
 
-  it('is refused where it could not be: a second one of the App, one without any App', () => {
+  it('is refused as a second hook of the App, or without a repository and an App', () => {
     const options = { url: door.url, secret: webhookSecret }
-    expect(() => sendWebhooks(github, options)).toThrow('an App has one hook')
-    expect(() => sendWebhooks(createGitHubSimulator(), options)).toThrow('give `repo`')
+    expect(() => sendWebhooks(github, options)).toThrow('An App has only one hook')
+    expect(() => sendWebhooks(createGitHubSimulator(), options)).toThrow('Give "repo"')
     hook.close()
     expect(sendWebhooks(github, options).url).toBe(door.url)
   })
 
-  it('has the same GUIDs again under the same chance', async () => {
+  it('sends the same GUIDs with the same random numbers', async () => {
     const guids = () => {
       const simulated = createGitHubSimulator({ app, clock, random: counting() })
       simulated.addRepository(name)
@@ -232,7 +232,7 @@ describe('a hook', () => {
       const own = sendWebhooks(simulated, { url: door.url, secret: 'a secret', fetch: keep })
       simulated.addPull(name, pull)
       simulated.close(name, 1)
-      return own.settled().then(() => sent)
+      return own.idle().then(() => sent)
     }
     const first = await guids()
     expect(new Set(first).size).toBe(2)
@@ -240,7 +240,7 @@ describe('a hook', () => {
   })
 })
 
-/** Chance of a kind: the same every time. */
+/** Random numbers that are the same every time. */
 function counting(): Random {
   let drawn = 0
   return { bytes: (count) => Buffer.alloc(count, ++drawn), below: (below) => ++drawn % below }

@@ -44,7 +44,7 @@ const broken: Simulated = {
   seedsPerSecond: 12.34,
   faults: new Map([['lost-answer', 2]]),
   situations: new Map([
-    ['clocks that were set', 4],
+    ['clock changes', 4],
     ['restores of an older database', 0],
   ]),
   checks: new Map([['6', 5]]),
@@ -66,7 +66,7 @@ test('a violation is told with its rule, what came before it, and how to see it 
   expect(text).toContain('event 59')
   expect(text).not.toContain('event 19\n')
   expect(text).toContain('holdfast simulate --seed 9')
-  expect(text).toContain('4  clocks that were set\n        0  restores of an older database\n')
+  expect(text).toContain('4  clock changes\n        0  restores of an older database\n')
   expect(jsonReport(played)).toMatchObject({ seeds: 3, seeds_asked: 1000 })
   expect(jsonReport(played).violations).toMatchObject([
     { seed: 9, rule: '6', replay: 'holdfast simulate --seed 9' },

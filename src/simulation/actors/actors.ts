@@ -1,6 +1,6 @@
 /**
- * What people do in the simulated world, by the seed. Each kind of them is a file beside this one;
- * here it is decided who acts next.
+ * People and programs in the simulated world. Each kind of actor has a file beside this one; this
+ * file picks, by the seed, who acts next.
  */
 import type { SeededRandom } from '../seeded-random.ts'
 import type { World, WorldRepository } from '../world.ts'
@@ -11,7 +11,7 @@ import { Owners } from './owners.ts'
 import { Strangers } from './strangers.ts'
 
 export interface ActorKind {
-  /** Whatever comes to their mind. */
+  /** Does one thing, picked at random. */
   act(): void
 }
 
@@ -26,14 +26,14 @@ export class Actors {
     this.#random = world.random.fork()
     this.#contributors = new Contributors(world)
     const callers = new Callers(world)
-    const inRepository = {
+    const followers = {
       open: (repo: WorldRepository) => this.#contributors.openIn(repo),
       claim: (repo: WorldRepository) => callers.actIn(repo),
     }
     this.#kinds = [
       [46, this.#contributors],
       [24, new Strangers(world)],
-      [9, new Owners(world, inRepository)],
+      [9, new Owners(world, followers)],
       [17, new Operators(world)],
       [4, callers],
     ]

@@ -1,6 +1,6 @@
 /**
- * Programs that claim by themselves, by a repository's name alone: after a rename they may know the
- * new one before we were told whose it is.
+ * Programs that claim runs themselves and know a repository only by its name. After a rename they
+ * may use the new name before Holdfast knows which repository has it.
  */
 import type { SeededRandom } from '../seeded-random.ts'
 import type { World, WorldPull, WorldRepository } from '../world.ts'
@@ -19,7 +19,7 @@ export class Callers implements ActorKind {
     void this.#claim(this.#world.pulls)
   }
 
-  /** By the name that it has now. */
+  /** Claims under the repository's present name. */
   actIn(wanted: WorldRepository): void {
     void this.#claim(this.#world.pulls.filter(({ repo }) => repo === wanted))
   }
@@ -31,11 +31,11 @@ export class Callers implements ActorKind {
     if (pull === undefined || running === null) return
     const { repo, number, baseSha } = pull
     const headSha = github.thread(repo.name, number).headSha ?? ''
-    story.tell('caller', `claims ${repo.name}#${number} at ${headSha.slice(0, 7)} by name`)
+    story.add('caller', `claims ${repo.name}#${number} at ${headSha.slice(0, 7)} by name`)
     const about = { type: 'review', repo: repo.name, pr: number, baseSha, headSha }
     await running.runs
       .claim({ kind: 'pull_request', ...about, lease: false }, 'caller')
-      .then(({ run }) => run !== null && excuses.claimedByName(run.id, repo.id))
-      .catch((error: unknown) => story.tell('caller', `… ${String(error)}`))
+      .then(({ run }) => run !== null && excuses.runClaimedByName(run.id, repo.id))
+      .catch((error: unknown) => story.add('caller', `failed: ${String(error)}`))
   }
 }

@@ -1,4 +1,4 @@
-/** Contributors: they open, push, force-push back, close, reopen and move to another base. */
+/** Contributors open, push, force-push, close and reopen pull requests, and change the base. */
 import type { SeededRandom } from '../seeded-random.ts'
 import type { World, WorldPull, WorldRepository } from '../world.ts'
 import type { ActorKind } from './actors.ts'
@@ -19,9 +19,9 @@ export class Contributors implements ActorKind {
     const pull = random.pickFrom(this.#world.pulls)
     if (pull === undefined) return
     this.#change(pull)
-    // GitHub tells times by the second: closer together, only what they say orders two events.
+    // GitHub's times have whole seconds: within one second only the payloads say which came first.
     const more = random.chance(15) ? random.between(1, 2) : 0
-    for (let at = 0; at < more; at += 1) this.#change(pull)
+    for (let count = 0; count < more; count += 1) this.#change(pull)
   }
 
   #change(pull: WorldPull): void {
@@ -40,17 +40,17 @@ export class Contributors implements ActorKind {
 
   openIn(repo: WorldRepository): void {
     const { github, pulls } = this.#world
-    const twin = this.#pullElsewhere(repo.id)
-    const sha = twin?.heads.at(-1) ?? this.#sha()
-    const baseSha = twin !== undefined && this.#random.chance(40) ? twin.baseSha : this.#sha()
-    this.#hideFor(repo.name, sha)
+    const other = this.#pullToShareHeadWith(repo.id)
+    const sha = other?.heads.at(-1) ?? this.#newSha()
+    const baseSha = other !== undefined && this.#random.chance(40) ? other.baseSha : this.#newSha()
+    this.#maybeHideCommit(repo.name, sha)
     const { number } = github.addPull(repo.name, { headSha: sha, baseSha, author: 'ann' })
     pulls.push({ repo, number, heads: [sha], baseSha, formerBases: [], isOpen: true })
-    this.#say(`open ${repo.name}#${number} at ${sha.slice(0, 7)}`)
+    this.#record(`open ${repo.name}#${number} at ${sha.slice(0, 7)}`)
   }
 
-  /** One branch may be the head of two pull requests, and even their base may be the same. */
-  #pullElsewhere(repositoryId: number): WorldPull | undefined {
+  /** Two pull requests can have the same head branch, and even the same base. */
+  #pullToShareHeadWith(repositoryId: number): WorldPull | undefined {
     if (!this.#random.chance(25)) return undefined
     const others = this.#world.pulls.filter(({ repo }) => repo.id === repositoryId)
     return this.#random.pickFrom(others)
@@ -60,18 +60,18 @@ export class Contributors implements ActorKind {
     if (!pull.isOpen) return
     const random = this.#random
     const older = random.chance(30) ? random.pickFrom(pull.heads.slice(0, -1)) : undefined
-    const sha = older ?? this.#sha()
+    const sha = older ?? this.#newSha()
     if (sha === pull.heads.at(-1)) return
-    if (older === undefined) this.#hideFor(pull.repo.name, sha)
+    if (older === undefined) this.#maybeHideCommit(pull.repo.name, sha)
     pull.heads.push(sha)
     const force = older !== undefined || random.chance(30)
-    this.#say(`${force ? 'force-push' : 'push'} ${sha.slice(0, 7)} to ${nameOf(pull)}`)
+    this.#record(`${force ? 'force-push' : 'push'} ${sha.slice(0, 7)} to ${pullName(pull)}`)
     this.#world.github.push(pull.repo.name, pull.number, sha, { force, by: 'ann' })
   }
 
   #closeOrReopen(pull: WorldPull): void {
     const { github } = this.#world
-    this.#say(`${pull.isOpen ? 'close' : 'reopen'} ${nameOf(pull)}`)
+    this.#record(`${pull.isOpen ? 'close' : 'reopen'} ${pullName(pull)}`)
     if (pull.isOpen) github.close(pull.repo.name, pull.number, { by: 'ann' })
     else github.reopen(pull.repo.name, pull.number, 'ann')
     pull.isOpen = !pull.isOpen
@@ -81,28 +81,28 @@ export class Contributors implements ActorKind {
     if (!pull.isOpen) return
     const former = this.#random.chance(40) ? this.#random.pickFrom(pull.formerBases) : undefined
     pull.formerBases.push(pull.baseSha)
-    pull.baseSha = former ?? this.#sha()
-    this.#say(`change the base of ${nameOf(pull)}`)
+    pull.baseSha = former ?? this.#newSha()
+    this.#record(`change the base of ${pullName(pull)}`)
     const edit = { baseSha: pull.baseSha, baseRef: `base-${this.#random.below(1000)}` }
     this.#world.github.edit(pull.repo.name, pull.number, edit, 'ann')
   }
 
-  /** Some commits are told of before they can be seen. */
-  #hideFor(repo: string, sha: string): void {
+  /** A webhook names some commits before GitHub's API can show them. */
+  #maybeHideCommit(repo: string, sha: string): void {
     if (!this.#random.chance(15) || this.#world.isQuiet) return
-    this.#world.inject('commit not visible yet')
+    this.#world.countFault('commit not visible yet')
     const visibleAt = this.#world.time.trueMs() + this.#random.below(60_000)
-    this.#world.excuses.hides(sha, visibleAt)
+    this.#world.excuses.commitHidden(sha, visibleAt)
     this.#world.github.addCommit(repo, sha, { visibleAt })
   }
 
-  #sha(): string {
+  #newSha(): string {
     return this.#random.bytes(20).toString('hex')
   }
 
-  #say(what: string): void {
-    this.#world.story.tell('people', what)
+  #record(what: string): void {
+    this.#world.story.add('people', what)
   }
 }
 
-export const nameOf = ({ repo, number }: WorldPull): string => `${repo.name}#${number}`
+export const pullName = ({ repo, number }: WorldPull): string => `${repo.name}#${number}`

@@ -1,4 +1,4 @@
-/** Operators: they rerun, cancel, send again, skip, confirm, replay and purge. */
+/** Operators rerun and cancel runs, retry, skip and confirm deliveries, replay and purge. */
 import type { RunningNode } from '../node.ts'
 import type { SeededRandom } from '../seeded-random.ts'
 import type { World } from '../world.ts'
@@ -19,7 +19,7 @@ export class Operators implements ActorKind {
     const roll = this.#random.below(100)
     if (roll < 32) void this.#rerun()
     else if (roll < 52) void this.#cancel()
-    else if (roll < 62) void this.#sendAgain()
+    else if (roll < 62) void this.#retry()
     else if (roll < 69) void this.#skip()
     else if (roll < 76) void this.#confirm()
     else if (roll < 85) void this.#replay()
@@ -28,7 +28,7 @@ export class Operators implements ActorKind {
 
   #rerun(): Promise<void> {
     return this.#operate('rerun', 'run', (id, { runs }) => {
-      this.#world.decisions.rerun(id)
+      this.#world.requestRerun(id)
       return runs.rerun(id, 'operator')
     })
   }
@@ -37,23 +37,23 @@ export class Operators implements ActorKind {
     return this.#operate('cancel', 'run', (id, { runs }) => runs.cancel(id, 'operator'))
   }
 
-  #sendAgain(): Promise<void> {
-    return this.#operate('send again', 'delivery', (id, { store }) =>
+  #retry(): Promise<void> {
+    return this.#operate('retry', 'delivery', (id, { store }) =>
       store.outbox.retry(id, 'operator', null),
     )
   }
 
   #skip(): Promise<void> {
     return this.#operate('skip', 'delivery', (id, { store }) => {
-      this.#world.excuses.leave(id)
+      this.#world.excuses.closedByOperator(id)
       return store.outbox.skip(id, 'not needed', 'operator', null)
     })
   }
 
-  /** Without saying which one it is. */
+  /** Without an id: the operator does not say which comment or status it is. */
   #confirm(): Promise<void> {
     return this.#operate('confirm', 'delivery', (id, { store }) => {
-      this.#world.excuses.leave(id)
+      this.#world.excuses.closedByOperator(id)
       return store.outbox.confirm(id, null, 'operator', null)
     })
   }
@@ -62,19 +62,19 @@ export class Operators implements ActorKind {
     return this.#operate('replay', 'inbox', (id, { intake }) => intake.replay(id, 'operator'))
   }
 
-  /** What has ended and is delivered goes; what is known of pull requests stays. */
+  /** Removes finished and delivered work; the subjects of pull requests stay. */
   async #purge(): Promise<void> {
     const running = this.#world.someNode(this.#random)?.running ?? null
     if (running === null) return
-    this.#world.inject('operator: purge')
-    this.#say('purge')
+    this.#world.countFault('operator: purge')
+    this.#record('purge')
     const limits = { finishedMs: 0, supersededMs: 0, auditMs: years, eventMs: years }
     await running.store.upkeep
       .purge(limits, 'operator')
-      .catch((error: unknown) => this.#say(`… ${String(error)}`))
+      .catch((error: unknown) => this.#record(`failed: ${String(error)}`))
   }
 
-  /** On one of the newest, through whichever node answers. */
+  /** Acts on one of the newest rows, through any node that answers. */
   async #operate(
     what: string,
     table: 'run' | 'delivery' | 'inbox',
@@ -84,12 +84,12 @@ export class Operators implements ActorKind {
     const rows = await this.#world.memory.select(`SELECT id FROM ${table} ORDER BY id DESC LIMIT 4`)
     const id = this.#random.pickFrom(rows)?.['id'] as string | undefined
     if (running === null || id === undefined) return
-    this.#world.inject(`operator: ${what}`)
-    this.#say(`${what} ${id}`)
-    await act(id, running).catch((error: unknown) => this.#say(`… ${String(error)}`))
+    this.#world.countFault(`operator: ${what}`)
+    this.#record(`${what} ${id}`)
+    await act(id, running).catch((error: unknown) => this.#record(`failed: ${String(error)}`))
   }
 
-  #say(what: string): void {
-    this.#world.story.tell('operator', what)
+  #record(what: string): void {
+    this.#world.story.add('operator', what)
   }
 }

@@ -1,12 +1,12 @@
-/** Owners of repositories: they rename them, and give a name that became free to a new one. */
+/** Owners rename repositories, and give a name that became free to a new repository. */
 import type { SeededRandom } from '../seeded-random.ts'
 import type { World, WorldRepository } from '../world.ts'
 import type { ActorKind } from './actors.ts'
 
 const repositoriesMax = 5
 
-/** What others do there when an owner has done something. */
-export interface InRepository {
+/** What other actors do in a repository right after its owner changed it. */
+export interface RepositoryFollowers {
   open(repo: WorldRepository): void
   claim(repo: WorldRepository): void
 }
@@ -15,12 +15,12 @@ export class Owners implements ActorKind {
   readonly #world: World
   readonly #random: SeededRandom
   readonly #freeNames: string[] = []
-  readonly #others: InRepository
+  readonly #followers: RepositoryFollowers
   #names = 0
 
-  constructor(world: World, others: InRepository) {
+  constructor(world: World, others: RepositoryFollowers) {
     this.#world = world
-    this.#others = others
+    this.#followers = others
     this.#random = world.random.fork()
   }
 
@@ -30,7 +30,7 @@ export class Owners implements ActorKind {
     else this.#rename()
   }
 
-  /** Most often one that is in use; programs in it know its new name at once. */
+  /** Mostly one with pull requests. Callers may use its new name at once. */
   #rename(): void {
     const { repositories, pulls } = this.#world
     const isUsed = this.#random.chance(70)
@@ -40,24 +40,24 @@ export class Owners implements ActorKind {
     const { name } = repo
     repo.name = `${name.replace(/-\d+$/, '')}-${(this.#names += 1)}`
     this.#freeNames.push(name)
-    this.#world.inject('repository renamed')
-    this.#say(`rename ${name} to ${repo.name}`)
+    this.#world.countFault('repository renamed')
+    this.#record(`rename ${name} to ${repo.name}`)
     this.#world.github.rename(name, repo.name)
-    if (this.#random.chance(40)) this.#others.claim(repo)
+    if (this.#random.chance(40)) this.#followers.claim(repo)
   }
 
-  /** The old name leads to another repository from now on, with pull requests of its own. */
+  /** From now on the old name leads to another repository, with its own pull requests. */
   #reuseName(): void {
     if (this.#world.repositories.length >= repositoriesMax) return
     const name = this.#freeNames.pop()
     if (name === undefined) return
-    this.#world.inject('name reused')
-    this.#say(`make a new repository ${name}`)
+    this.#world.countFault('name reused')
+    this.#record(`create a new repository ${name}`)
     const repo = this.#world.addRepository(name)
-    if (this.#random.chance(70)) this.#others.open(repo)
+    if (this.#random.chance(70)) this.#followers.open(repo)
   }
 
-  #say(what: string): void {
-    this.#world.story.tell('people', what)
+  #record(what: string): void {
+    this.#world.story.add('people', what)
   }
 }

@@ -1,10 +1,10 @@
 /**
- * Everybody else on a thread: they talk, copy what they see, delete and edit what is not theirs,
- * press "Re-run".
+ * Everybody else on a thread: they comment, copy our comments, delete and edit them, and press
+ * "Re-run".
  */
 import type { SeededRandom } from '../seeded-random.ts'
 import type { World, WorldPull } from '../world.ts'
-import { nameOf } from './contributors.ts'
+import { pullName } from './contributors.ts'
 import type { ActorKind } from './actors.ts'
 
 export class Strangers implements ActorKind {
@@ -33,40 +33,40 @@ export class Strangers implements ActorKind {
     this.#world.github.commentAs('bob', repo.name, number, body)
   }
 
-  /** With our marker in it: everybody can see and copy that. */
+  /** The copy contains our marker, which everybody can see and copy. */
   #copyOurs(pull: WorldPull): void {
     const { repo, number } = pull
-    const comment = this.#random.pickFrom(this.#ours(pull))
+    const comment = this.#random.pickFrom(this.#ourComments(pull))
     if (comment === undefined || !this.#mayWrite(repo.name, number)) return
-    this.#world.inject('marker copied')
-    this.#say(`copy comment ${comment.id} on ${nameOf(pull)}`)
+    this.#world.countFault('marker copied')
+    this.#record(`copy comment ${comment.id} on ${pullName(pull)}`)
     this.#world.github.commentAs('mallory', repo.name, number, comment.body)
   }
 
   #deleteOurs(pull: WorldPull): void {
-    const comment = this.#random.pickFrom(this.#ours(pull))
+    const comment = this.#random.pickFrom(this.#ourComments(pull))
     if (comment === undefined || this.#world.isQuiet) return
-    this.#world.inject('comment deleted')
-    this.#say(`delete comment ${comment.id} on ${nameOf(pull)}`)
+    this.#world.countFault('comment deleted')
+    this.#record(`delete comment ${comment.id} on ${pullName(pull)}`)
     this.#world.github.deleteCommentAs('ann', comment.id)
   }
 
   #editOurs(pull: WorldPull): void {
-    const comment = this.#random.pickFrom(this.#ours(pull))
+    const comment = this.#random.pickFrom(this.#ourComments(pull))
     if (comment === undefined || this.#world.isQuiet) return
-    this.#world.inject('comment edited')
-    this.#say(`edit comment ${comment.id} on ${nameOf(pull)}`)
+    this.#world.countFault('comment edited')
+    this.#record(`edit comment ${comment.id} on ${pullName(pull)}`)
     const body = this.#random.chance(50) ? 'I know better.' : `${comment.body}\n\nSo what?`
     this.#world.github.editCommentAs('ann', comment.id, body)
   }
 
   #pressRerun(pull: WorldPull): void {
-    const { github, decisions } = this.#world
+    const { github } = this.#world
     const sha = pull.heads.at(-1) ?? ''
     const check = this.#random.pickFrom(github.checkRuns(pull.repo.name, sha))
     if (check === undefined) return
-    this.#say(`press "Re-run" on check run ${check.id} of ${nameOf(pull)}`)
-    decisions.rerun(sha)
+    this.#record(`press "Re-run" on check run ${check.id} of ${pullName(pull)}`)
+    this.#world.requestRerun(sha)
     github.rerequestAs('ann', check.id)
   }
 
@@ -74,12 +74,12 @@ export class Strangers implements ActorKind {
     return !this.#world.github.thread(repo, number).locked
   }
 
-  #ours({ repo, number }: WorldPull) {
+  #ourComments({ repo, number }: WorldPull) {
     const { github, ourLogin } = this.#world
     return github.comments(repo.name, number).filter(({ author }) => author === ourLogin)
   }
 
-  #say(what: string): void {
-    this.#world.story.tell('people', what)
+  #record(what: string): void {
+    this.#world.story.add('people', what)
   }
 }

@@ -1,20 +1,20 @@
 /**
- * What goes wrong in the simulated world, by the seed. Each kind of it is a file beside this one;
- * here it is decided which comes next. When the quiet hours come all of it is over.
+ * What goes wrong in the simulated world. Each kind of fault has a file beside this one; this file
+ * picks, by the seed, which comes next. All faults end when the quiet hours begin.
  */
 import type { SeededRandom } from '../seeded-random.ts'
 import type { World } from '../world.ts'
-import { Accidents } from './accidents.ts'
-import { Clocks } from './clocks.ts'
-import { Limits } from './limits.ts'
-import { Permissions } from './permissions.ts'
+import { NodeFaults } from './node-faults.ts'
+import { ClockFaults } from './clock-faults.ts'
+import { LimitFaults } from './limit-faults.ts'
+import { PermissionFaults } from './permission-faults.ts'
 import { RequestFaults } from './request-faults.ts'
 import { WebhookFaults } from './webhook-faults.ts'
 
 export interface FaultKind {
-  /** One more thing that will go wrong, or goes wrong now. */
-  turn(): void
-  /** It is over, and what it held back arrives. */
+  /** Adds one fault, which happens now or later. */
+  inject(): void
+  /** Ends all faults of this kind; what they held back arrives. */
   clear(): void
 }
 
@@ -26,18 +26,18 @@ export class FaultInjector {
     this.#random = world.random.fork()
     this.#kinds = [
       [42, new RequestFaults(world)],
-      [12, new Limits(world)],
+      [12, new LimitFaults(world)],
       [15, new WebhookFaults(world)],
-      [32, new Accidents(world)],
-      [18, new Permissions(world)],
-      [2, new Clocks(world)],
+      [32, new NodeFaults(world)],
+      [18, new PermissionFaults(world)],
+      [2, new ClockFaults(world)],
     ]
   }
 
-  turn(): void {
+  inject(): void {
     let roll = this.#random.below(this.#kinds.reduce((sum, [share]) => sum + share, 0))
     for (const [share, kind] of this.#kinds) {
-      if (roll < share) return kind.turn()
+      if (roll < share) return kind.inject()
       roll -= share
     }
   }

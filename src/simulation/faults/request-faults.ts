@@ -1,7 +1,6 @@
 /**
- * Faults on the way to GitHub and back. They strike every kind of write: half of them any that
- * comes, the other half one kind, so that the rare ones (a review, a label, a removal) are struck
- * as often as the frequent ones.
+ * Faults of requests to GitHub and their answers. Some hit any write; the others hit one kind, so
+ * that rare writes (a review, a label, a removal) are hit as often as frequent ones.
  */
 import type { Fault, FaultHandle } from '../../simulator/index.ts'
 import type { SeededRandom } from '../seeded-random.ts'
@@ -9,7 +8,7 @@ import type { World } from '../world.ts'
 import type { FaultKind } from './fault-injector.ts'
 
 const anyWrite = /^(POST|PATCH|PUT|DELETE) \/repos/
-const oneKind = [
+const writesByKind = [
   /^POST \/repos.*\/issues\/\d+\/comments$/,
   /^PATCH \/repos.*\/issues\/comments\/\d+$/,
   /^PATCH \/repos.*\/issues\/comments\/\d+$/,
@@ -24,10 +23,10 @@ const oneKind = [
   /^(POST|DELETE) \/repos.*\/labels/,
   /^DELETE \/repos.*\/labels\//,
 ] as const
-const looks = /^GET \/repos/
-const publishersLooks = /^GET \/repos.*\/(comments|statuses|check-runs|reviews|labels)/
+const anyRead = /^GET \/repos/
+const publisherReads = /^GET \/repos.*\/(comments|statuses|check-runs|reviews|labels)/
 
-type Makers = readonly [() => Fault, ...(() => Fault)[]]
+type FaultMakers = readonly [() => Fault, ...(() => Fault)[]]
 
 export class RequestFaults implements FaultKind {
   readonly #world: World
@@ -40,28 +39,28 @@ export class RequestFaults implements FaultKind {
     this.#random = world.random.fork()
   }
 
-  turn(): void {
+  inject(): void {
     const random = this.#random
-    if (random.chance(12)) return this.#listsLag()
+    if (random.chance(12)) return this.#lagLists()
     const atWrites = random.chance(80)
     const fault = this.#someFault(atWrites)
     const isAimed = atWrites && random.chance(60)
-    const route = !atWrites ? looks : isAimed ? random.pick(oneKind) : anyWrite
+    const route = !atWrites ? anyRead : isAimed ? random.pick(writesByKind) : anyWrite
     const nth = random.pick([1, 1, isAimed ? 1 : 3, 2])
     const times = fault.name === 'token-expired' ? 1 : random.pick([1, 1, 1, 2])
     this.#add(fault, { route, nth, times })
-    if (atWrites && random.chance(40)) this.#slowLooks()
+    if (atWrites && random.chance(40)) this.#slowReads()
   }
 
-  /** Whoever looks what became of a write waits for the answer, and things go on meanwhile. */
-  #slowLooks(): void {
+  /** A node that looks for its write waits for the answer, and the world changes meanwhile. */
+  #slowReads(): void {
     const fault = this.#world.github.faults.lateAnswer(this.#random.between(1500, 8500))
-    this.#add(fault, { route: publishersLooks, times: this.#random.between(1, 3) })
+    this.#add(fault, { route: publisherReads, times: this.#random.between(1, 3) })
   }
 
   clear(): void {
     for (const { name, handle } of this.#handles) {
-      if (handle.hits > 0) this.#world.inject(name, handle.hits)
+      if (handle.hits > 0) this.#world.countFault(name, handle.hits)
       handle.remove()
     }
   }
@@ -78,11 +77,11 @@ export class RequestFaults implements FaultKind {
   #someFault(atWrites: boolean): Fault {
     const random = this.#random
     const roll = random.below(10)
-    if (atWrites && roll < 3) return this.#zombie()
+    if (atWrites && roll < 3) return this.#lateEffect()
     return random.pick(roll < 8 ? this.#unanswered() : this.#answered())()
   }
 
-  #unanswered(): Makers {
+  #unanswered(): FaultMakers {
     const random = this.#random
     const { faults } = this.#world.github
     const pauseMs = random.between(100, 4000)
@@ -101,15 +100,15 @@ export class RequestFaults implements FaultKind {
     ]
   }
 
-  #answered(): Makers {
+  #answered(): FaultMakers {
     const { faults } = this.#world.github
-    return [() => faults.refused(), () => this.#expiry()]
+    return [() => faults.refused(), () => this.#tokenExpiry()]
   }
 
-  /** Takes effect long after its sender has stopped to wait. */
-  #zombie(): Fault {
+  /** The request takes effect long after its sender stopped waiting. */
+  #lateEffect(): Fault {
     const random = this.#random
-    // Later than the middle one, only the last settling read can find it.
+    // An effect later than the middle range can be found only by the last settling read.
     const afterMs = random.pick([
       random.between(5000, 40_000),
       random.between(20_000, 100_000),
@@ -118,17 +117,17 @@ export class RequestFaults implements FaultKind {
     return this.#world.github.faults.delayedCommit({ afterMs })
   }
 
-  /** Only an App gets itself a new token, and one that is as short-lived is one too many. */
-  #expiry(): Fault {
+  /** Only an App can get a new token, and only once per request: so one expiry per world. */
+  #tokenExpiry(): Fault {
     const { github, isApp } = this.#world
     if (!isApp || this.#hasExpired) return github.faults.refused()
     this.#hasExpired = true
     return github.faults.tokenExpired()
   }
 
-  #listsLag(): void {
+  #lagLists(): void {
     const lagMs = this.#random.pick([800, 3000, 4500, 20_000])
-    const handle = this.#add(this.#world.github.faults.listLag(lagMs), { route: looks })
+    const handle = this.#add(this.#world.github.faults.listLag(lagMs), { route: anyRead })
     this.#world.time.after(this.#random.between(5000, 40_000), () => handle.remove())
   }
 }

@@ -1,4 +1,4 @@
-/** What goes wrong between GitHub and us: webhooks twice, late, lost, held, sent again. */
+/** Webhooks that arrive twice, late, out of order or never, and redeliveries. */
 import type { SeededRandom } from '../seeded-random.ts'
 import type { World } from '../world.ts'
 import type { FaultKind } from './fault-injector.ts'
@@ -12,20 +12,28 @@ export class WebhookFaults implements FaultKind {
     this.#random = world.random.fork()
   }
 
-  turn(): void {
+  inject(): void {
     if (this.#random.chance(20)) return this.#redeliver()
     const random = this.#random
     const hook = random.pickFrom(this.#world.hooks)
     const lateMs = random.between(500, 60_000)
-    const how = random.pick(['double', 'twin', 'drop', 'drop', 'hold', { lateMs }, { lateMs }])
+    const fault = random.pick([
+      'duplicate',
+      'duplicate-new-guid',
+      'drop',
+      'drop',
+      'hold',
+      { lateMs },
+      { lateMs },
+    ])
     if (random.chance(10)) {
-      // No record of it either: only the pull request itself tells of the push.
-      this.#world.inject('webhook swallow')
-      hook?.disturb({ how: 'swallow', event: 'pull_request', action: 'synchronize' })
+      // GitHub's delivery log has no entry for it: only the pull request itself shows the push.
+      this.#world.countFault('webhook drop-unlogged')
+      hook?.addFault({ fault: 'drop-unlogged', event: 'pull_request', action: 'synchronize' })
       return
     }
-    this.#world.inject(typeof how === 'string' ? `webhook ${how}` : 'webhook late')
-    hook?.disturb({ how, event: 'pull_request' })
+    this.#world.countFault(typeof fault === 'string' ? `webhook ${fault}` : 'webhook late')
+    hook?.addFault({ fault, event: 'pull_request' })
   }
 
   clear(): void {
@@ -37,7 +45,7 @@ export class WebhookFaults implements FaultKind {
   #redeliver(): void {
     const delivery = this.#random.pickFrom(this.#world.github.hooks.log.all())
     if (delivery === undefined) return
-    this.#world.inject('webhook redelivered')
+    this.#world.countFault('webhook redelivered')
     for (const hook of this.#world.hooks) hook.redeliver(delivery.id)
   }
 }

@@ -1,10 +1,10 @@
-/** What the world itself kept from being shown, target by target. */
+/** Decides whether a delivery that GitHub does not show, or that FAILED, is excused. */
 import type { DeliveryFact, Facts } from '../facts.ts'
 import type { World } from '../world.ts'
 import { githubIdOf } from './places.ts'
 
-const refusals = new Set(['forbidden', 'not_found', 'gone', 'not_installed'])
-const closings = new Set([
+const refusalReasons = new Set(['forbidden', 'not_found', 'gone', 'not_installed'])
+const closingTypes = new Set([
   'delivery.sent',
   'delivery.confirmed',
   'delivery.coalesced',
@@ -12,56 +12,61 @@ const closings = new Set([
 ])
 
 /**
- * GitHub refused it there for a while, an operator said to leave it, the clock was set ahead while
- * its commit could not be seen, or a name led elsewhere; nothing else excuses.
+ * Only four things excuse it: GitHub refused writes there for a while, an operator closed it, the
+ * clock was set forward while its commit was not visible, or its name led to another repository.
  */
 export function isExcused(delivery: DeliveryFact, facts: Facts, world: World): boolean {
   return (
     isRefused(delivery, facts, world) ||
-    isLeft(delivery, facts, world) ||
-    isHidden(delivery, world) ||
-    isMisled(delivery, facts, world)
+    isClosedByOperator(delivery, facts, world) ||
+    wasCommitHidden(delivery, world) ||
+    isForWrongRepository(delivery, facts, world)
   )
 }
 
 /**
- * Claimed by a name alone, which was another repository's before anybody had asked whose it is: and
- * there is no such pull request there.
+ * The caller knew only a name, and another repository had that name by the time Holdfast asked
+ * GitHub. That repository has no such pull request.
  */
-export function isMisled(delivery: DeliveryFact, facts: Facts, world: World): boolean {
-  const { status, reason, run_id: runId, repository_id: of } = delivery
+export function isForWrongRepository(delivery: DeliveryFact, facts: Facts, world: World): boolean {
+  const { status, reason, run_id: runId, repository_id: repositoryId } = delivery
   if (status !== 'FAILED' || reason !== 'not_found') return false
-  const meant = world.excuses.meantBy(runId)
-  const found = githubIdOf(of, facts)
+  const meant = world.excuses.claimedRepository(runId)
+  const found = githubIdOf(repositoryId, facts)
   if (meant === null || found === null || meant === found) return false
   const pulls = world.pulls.filter(({ repo }) => repo.id === found)
   return !pulls.some(({ number }) => number === delivery.thread)
 }
 
-/** By a clock that was set ahead, it was long since the push. */
-function isHidden({ status, reason, sha }: DeliveryFact, world: World): boolean {
+/** The clock was set forward, so the push seemed too old for a commit to be still invisible. */
+function wasCommitHidden({ status, reason, sha }: DeliveryFact, world: World): boolean {
   if (status !== 'FAILED' || reason !== 'invalid' || sha === null) return false
-  const until = world.excuses.hiddenUntil(sha)
+  const until = world.excuses.commitVisibleAt(sha)
   return until !== null && world.clockJumps.some(({ at, ms }) => ms > 0 && at < until)
 }
 
-/** A locked thread takes no new comment and no review; what is there can be edited. */
+/** A locked thread refuses new comments and reviews; existing comments can be edited. */
 function isRefused(delivery: DeliveryFact, facts: Facts, { excuses }: World): boolean {
-  const { status, reason, thread, repository_id: of, purged: ever, channel } = delivery
-  if (status !== 'FAILED' || !refusals.has(reason ?? '')) return false
+  const { status, reason, thread, repository_id: of, purged: includeRetired, channel } = delivery
+  if (status !== 'FAILED' || !refusalReasons.has(reason ?? '')) return false
   const repositoryId = githubIdOf(of, facts)
   if (repositoryId === null) return false
   const isOfThread = channel === 'github-comment' || channel === 'github-review'
   const threads = isOfThread && reason === 'forbidden' ? [null, thread] : [null]
-  return excuses.isRefused({ deliveryId: delivery.id, repositoryId, threads, ever })
+  return excuses.failedByRefusal({ deliveryId: delivery.id, repositoryId, threads, includeRetired })
 }
 
-/** The operator's word counts for as long as nothing newer was shown since. */
-function isLeft({ id, status }: DeliveryFact, { audit }: Facts, { excuses }: World): boolean {
-  if (!excuses.isLeft(id)) return false
-  const word = status === 'SKIPPED' ? 'operator.delivery_skipped' : 'operator.delivery_confirmed'
+/** An operator's decision counts until something newer closes the delivery. */
+function isClosedByOperator(
+  { id, status }: DeliveryFact,
+  { audit }: Facts,
+  { excuses }: World,
+): boolean {
+  if (!excuses.wasClosedByOperator(id)) return false
+  const operatorType =
+    status === 'SKIPPED' ? 'operator.delivery_skipped' : 'operator.delivery_confirmed'
   const last = audit.findLast(({ delivery_id: of, type }) => {
-    return of === id && (closings.has(type) || type === word)
+    return of === id && (closingTypes.has(type) || type === operatorType)
   })
-  return last?.type === word
+  return last?.type === operatorType
 }

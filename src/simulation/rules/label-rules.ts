@@ -1,4 +1,4 @@
-/** Rule 7 for labels: a label that was wanted is there, one that was not wanted is not. */
+/** Rule 7 for labels: GitHub has each label that should be present, and none that should not. */
 import type { Facts } from '../facts.ts'
 import type { Findings } from '../findings.ts'
 import type { World } from '../world.ts'
@@ -8,7 +8,7 @@ import { repoOf, targetOf } from './places.ts'
 export function checkLabels(facts: Facts, world: World, findings: Findings): void {
   for (const delivery of facts.deliveries) {
     if (delivery.channel !== 'github-label' || isExcused(delivery, facts, world)) continue
-    // One that was purged or gave way in a merge is remembered here; its label is another run's.
+    // A purged or merged delivery is still in the facts, but a newer one decides its label.
     const isReplaced = facts.deliveries.some((other) => {
       const isSame = targetOf(other) === targetOf(delivery)
       return isSame && other.version_fence > delivery.version_fence

@@ -1,10 +1,10 @@
-/** Rule 2b: every write leaves while the lease under which its attempt was stored still lasts. */
+/** Rule 2b: every write is sent before the lease of its attempt expires. */
 import type { AttemptFact, DeliveryFact, Facts } from '../facts.ts'
 import type { Findings } from '../findings.ts'
 import type { World } from '../world.ts'
-import { answeredRequests, type AnsweredRequest } from './answered-requests.ts'
+import { tracedRequests, type TracedRequest } from './traced-requests.ts'
 
-/** The contract's, written down once more. */
+/** From the contract, written again here: the product's own constant proves nothing. */
 const deliveryLeaseMs = 20_000
 
 export function checkLeases(facts: Facts, world: World, findings: Findings): void {
@@ -13,38 +13,38 @@ export function checkLeases(facts: Facts, world: World, findings: Findings): voi
     const { delivery_id: id } = attempt
     attempts.set(id, [...(attempts.get(id) ?? []), attempt])
   }
-  for (const told of answeredRequests(world)) {
-    const { received, sent } = told
+  for (const request of tracedRequests(world)) {
+    const { received, sent } = request
     if (received.method === 'GET' || received.method === 'DELETE') continue
-    // Its attempt is forgotten, or its time is by a clock that was set meanwhile.
-    if (world.isForgotten(sent.decidedAt) || wasSetLately(world, sent.decidedAt)) continue
-    const sentAt = byTheClock(world, sent.decidedAt)
+    // A restore lost its attempt, or the clock was set between the attempt and the request.
+    if (world.isForgotten(sent.decidedAt) || clockChangedRecently(world, sent.decidedAt)) continue
+    const sentAt = storeClockAt(world, sent.decidedAt)
     const text = JSON.stringify(received.body)
-    // Two repositories may have equal keys: one of them has to have an attempt then.
-    const deliveries = facts.deliveries.filter((one) => isAbout(told, text, one))
+    // Two repositories may have equal keys: then one of them must have an attempt.
+    const deliveries = facts.deliveries.filter((delivery) => isWriteOf(request, text, delivery))
     if (deliveries.length === 0) continue
-    const tries = deliveries.flatMap(({ id }) => attempts.get(id) ?? [])
-    const isHeld = tries.some(({ started_at: at }) => {
+    const candidates = deliveries.flatMap(({ id }) => attempts.get(id) ?? [])
+    const hasLease = candidates.some(({ started_at: at }) => {
       return at <= sentAt && sentAt < at + deliveryLeaseMs
     })
-    findings.check('2b', isHeld, () => {
+    findings.check('2b', hasLease, () => {
       const { index, method, path } = received
       const what = `request ${index} (${method} ${path})`
-      return `${what} left after the lease of ${deliveries[0]?.id} was over`
+      return `${what} was sent after the lease of ${deliveries[0]?.id} had expired`
     })
   }
 }
 
-function wasSetLately({ clockJumps }: World, trueMs: number): boolean {
+function clockChangedRecently({ clockJumps }: World, trueMs: number): boolean {
   return clockJumps.some(({ at }) => at <= trueMs && at >= trueMs - deliveryLeaseMs)
 }
 
-/** What the store's clock said at that true time. */
-function byTheClock({ clockJumps }: World, trueMs: number): number {
-  return clockJumps.reduce((said, { at, ms }) => (at <= trueMs ? said + ms : said), trueMs)
+/** The time of the store's clock at that true time. */
+function storeClockAt({ clockJumps }: World, trueMs: number): number {
+  return clockJumps.reduce((time, { at, ms }) => (at <= trueMs ? time + ms : time), trueMs)
 }
 
-function isAbout({ received }: AnsweredRequest, text: string, delivery: DeliveryFact): boolean {
+function isWriteOf({ received }: TracedRequest, text: string, delivery: DeliveryFact): boolean {
   if (delivery.channel !== 'github-status') return text.includes(delivery.marker_key)
   const { context } = JSON.parse(delivery.content) as { readonly context: string }
   const given = received.body as { readonly context?: string } | null

@@ -1,34 +1,36 @@
-/** Rule 8c: nothing is asked of GitHub under an identity while GitHub says "not now" to it. */
+/** Rule 8c: an identity sends no request while GitHub tells it to wait. */
 import type { Findings } from '../findings.ts'
 import type { World } from '../world.ts'
-import { answeredRequests, type AnsweredRequest } from './answered-requests.ts'
+import { tracedRequests, type TracedRequest } from './traced-requests.ts'
 
-/** From the answer until every node can know of the block; what was begun may still leave. */
+/** Until every node knows of the block; requests that were begun before may still be sent. */
 const graceMs = 12_000
 
 export function checkLimits(world: World, findings: Findings): void {
-  const told = answeredRequests(world).filter(isPublishing)
-  for (const one of told) {
-    const until = knownUntil(limitOf(one), world)
-    const from = one.sent.heard?.at ?? 0
-    const fell = one.sent.node.troubles.some((at) => at >= from && at < from + graceMs)
-    if (until === null || fell) continue
-    const identity = identityOf(one, world)
-    for (const other of told) {
+  const requests = tracedRequests(world).filter(isPublishing)
+  for (const limited of requests) {
+    const until = blockedUntil(limitOf(limited), world)
+    const from = limited.sent.answer?.at ?? 0
+    const wasInterrupted = limited.sent.node.interruptedAt.some(
+      (at) => at >= from && at < from + graceMs,
+    )
+    if (until === null || wasInterrupted) continue
+    const identity = identityOf(limited, world)
+    for (const other of requests) {
       const { decidedAt } = other.sent
       if (decidedAt < from + graceMs || decidedAt > until - 1000) continue
       findings.check('8c', identityOf(other, world) !== identity, () => {
         const { index, method, path } = other.received
         const what = `request ${index} (${method} ${path})`
-        return `${what} left while request ${one.received.index} was told to wait`
+        return `${what} was sent although the answer to ${limited.received.index} said to wait`
       })
     }
     findings.check('8c', true, () => '')
   }
 }
 
-/** A block is stored by the clock: one that is set ahead ends it sooner. A restore forgets it. */
-function knownUntil(limit: Limit | null, world: World): number | null {
+/** A clock set forward ends a stored block sooner, and a restore forgets it. */
+function blockedUntil(limit: Limit | null, world: World): number | null {
   const { clockJumps, forgotten } = world
   if (limit === null) return null
   if (world.isForgotten(limit.from)) return Math.min(limit.until, forgotten?.until ?? 0)
@@ -39,12 +41,12 @@ function knownUntil(limit: Limit | null, world: World): number | null {
   )
 }
 
-/** What intake asks (a role, a head) is not the publisher's budget. */
-const isPublishing = ({ received }: AnsweredRequest): boolean =>
+/** Questions of intake (a role, a head) do not use the publisher's budget. */
+const isPublishing = ({ received }: TracedRequest): boolean =>
   /\/(comments|statuses|check-runs|reviews|labels)\b/.test(received.path)
 
-/** An installation is limited by itself; an account is one, wherever it writes. */
-function identityOf({ received }: AnsweredRequest, { isApp, repositories }: World): string {
+/** Each installation has its own limit; an account has one limit for all repositories. */
+function identityOf({ received }: TracedRequest, { isApp, repositories }: World): string {
   if (!isApp) return 'account'
   const [, owner, id] = /^\/(?:repos\/([^/]+)|repositories\/(\d+))\//.exec(received.path) ?? []
   const known = repositories.find((repo) => String(repo.id) === id)
@@ -56,14 +58,14 @@ interface Limit {
   readonly until: number
 }
 
-function limitOf({ sent }: AnsweredRequest): Limit | null {
-  if (sent.heard === null) return null
-  const { status, headers } = sent.heard.response
+function limitOf({ sent }: TracedRequest): Limit | null {
+  if (sent.answer === null) return null
+  const { status, headers } = sent.answer.response
   if (status !== 403 && status !== 429) return null
-  const from = sent.heard.at
+  const from = sent.answer.at
   const after = headers.get('retry-after')
   if (after !== null) return { from, until: from + Number(after) * 1000 }
   if (headers.get('x-ratelimit-remaining') !== '0') return null
-  const theirNow = Date.parse(headers.get('date') ?? '')
-  return { from, until: from + Number(headers.get('x-ratelimit-reset')) * 1000 - theirNow }
+  const githubNow = Date.parse(headers.get('date') ?? '')
+  return { from, until: from + Number(headers.get('x-ratelimit-reset')) * 1000 - githubNow }
 }

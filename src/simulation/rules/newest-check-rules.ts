@@ -1,50 +1,55 @@
 /**
- * Rule 5 for check runs: GitHub shows the newest of a name on a commit, whichever run made it. It
- * must say what the last run with a result says, which is also what the commit status shows.
+ * Rule 5 for check runs: of several check runs with one name on a commit, GitHub shows the newest,
+ * whichever run made it. It must show the result of the last run that has one, as the commit status
+ * does.
  */
 import type { DeliveryFact, Facts, RunFact } from '../facts.ts'
 import type { Findings } from '../findings.ts'
 import type { World } from '../world.ts'
 import { isExcused } from './excused.ts'
 import { repoOf } from './places.ts'
-import { expected, lastWithResult, neverTaken } from './shown-rules.ts'
+import { expectedOutput, newestWithResult, recordOnlyReasons } from './final-output-rules.ts'
 
 export function checkNewestChecks(facts: Facts, world: World, findings: Findings): void {
-  const first = new Map<string, DeliveryFact>()
+  const samples = new Map<string, DeliveryFact>()
   for (const delivery of facts.deliveries) {
-    if (delivery.name === 'check') first.set(placeOf(delivery), delivery)
+    if (delivery.name === 'check') samples.set(placeOf(delivery), delivery)
   }
-  for (const at of first.values()) checkPlace(at, facts, world, findings)
+  for (const sample of samples.values()) checkPlace(sample, facts, world, findings)
 }
 
-function checkPlace(at: DeliveryFact, facts: Facts, world: World, findings: Findings): void {
+function checkPlace(sample: DeliveryFact, facts: Facts, world: World, findings: Findings): void {
   const there = facts.deliveries.filter((delivery) => {
-    return delivery.channel === 'github-check' && placeOf(delivery) === placeOf(at)
+    return delivery.channel === 'github-check' && placeOf(delivery) === placeOf(sample)
   })
   const runs = facts.runs
-    .filter(({ id }) => there.some(({ run_id: of }) => of === id))
-    .filter(({ error_code: code }) => !neverTaken.includes(code ?? ''))
+    .filter(({ id }) => there.some(({ run_id: runId }) => runId === id))
+    .filter(({ error_code: code }) => !recordOnlyReasons.includes(code ?? ''))
     .toSorted((a, b) => a.claim_fence - b.claim_fence)
-  const [shown, ...others] = lastWithResult(runs)
-  if (shown === undefined || others.length > 0 || expected(shown) === null) return
-  const isUnknown = there.some((one) => one.status === 'FAILED' || isExcused(one, facts, world))
-  if (isUnknown || isGone(shown, runs) || !wasSent(shown, there)) return
-  const repo = repoOf(at, facts, world)
-  const name = nameOf(at)
-  const checks = world.github.checkRuns(repo, at.sha ?? '').filter((one) => one.name === name)
-  // Of those that a restore has forgotten nobody knows whether they are the newest.
+  const [shown, ...others] = newestWithResult(runs)
+  if (shown === undefined || others.length > 0 || expectedOutput(shown) === null) return
+  const isUnknown = there.some((delivery) => {
+    return delivery.status === 'FAILED' || isExcused(delivery, facts, world)
+  })
+  if (isUnknown || cannotBeShownAgain(shown, runs) || !wasSent(shown, there)) return
+  const repo = repoOf(sample, facts, world)
+  const name = nameOf(sample)
+  const checks = world.github
+    .checkRuns(repo, sample.sha ?? '')
+    .filter((check) => check.name === name)
+  // Holdfast cannot know of check runs that a restore has lost, and one may be the newest.
   const keys = new Set(there.map(({ marker_key: key }) => key))
   if (checks.some(({ externalId }) => !keys.has(externalId ?? ''))) return
   const newest = checks.toSorted((a, b) => a.id - b.id).at(-1)
-  const wanted = expected(shown)?.check
+  const wanted = expectedOutput(shown)?.check
   findings.check('5', newest?.conclusion === wanted, () => {
-    const where = `${name} of ${repo}@${(at.sha ?? '').slice(0, 7)}`
+    const where = `${name} of ${repo}@${(sample.sha ?? '').slice(0, 7)}`
     return `the newest check ${where} is ${newest?.conclusion}, not ${wanted} (run ${shown.id})`
   })
 }
 
-/** A purged run says nothing again once another has taken its place. */
-const isGone = ({ purged }: RunFact, runs: readonly RunFact[]): boolean =>
+/** Once another run has replaced a purged one, its result cannot be shown again. */
+const cannotBeShownAgain = ({ purged }: RunFact, runs: readonly RunFact[]): boolean =>
   purged || runs.some((run) => run.purged)
 
 const wasSent = ({ id, round }: RunFact, there: readonly DeliveryFact[]): boolean =>

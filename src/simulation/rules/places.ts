@@ -1,4 +1,4 @@
-/** Where something is on the simulated GitHub, under the name it has there now. */
+/** Finds where a delivery is on the simulated GitHub, under the repository's present name. */
 import type { DeliveryFact, Facts } from '../facts.ts'
 import type { World } from '../world.ts'
 
@@ -10,7 +10,7 @@ export function repoOf(
   const githubId = githubIdOf(id, facts)
   const known = world.repositories.find((repo) => repo.id === githubId)
   if (known !== undefined) return known.name
-  // Nobody has told us yet whose name it is.
+  // Holdfast does not know yet which repository has this name.
   for (const [name, repositoryId] of facts.names) if (repositoryId === id) return name
   return 'nobody/nothing'
 }
@@ -20,6 +20,6 @@ export function githubIdOf(id: string, { repositories }: Facts): number | null {
   return null
 }
 
-/** Also of one that gave its target up, because two names were one repository. */
+/** The original target, also of a delivery that gave it up when two repository rows were merged. */
 export const targetOf = ({ id, target }: DeliveryFact): string =>
   target.replace(` (copy ${id})`, '')

@@ -1,6 +1,6 @@
 /**
- * Rules 8 and 8b, by what arrived at GitHub: a create nobody answered is looked for before the next
- * one, and no status is said twice.
+ * Rules 8 and 8b, checked on the requests that GitHub received: after an unanswered create, a node
+ * looks before it creates again, and no status is published twice.
  */
 import type { SimulatedStatus } from '../../simulator/index.ts'
 import type { DeliveryFact, Facts } from '../facts.ts'
@@ -8,121 +8,127 @@ import type { Findings } from '../findings.ts'
 import type { World } from '../world.ts'
 import { repoOf, targetOf } from './places.ts'
 import {
-  isUnheard,
-  keyOf,
-  placeOf,
-  answeredRequests,
-  type AnsweredRequest,
-} from './answered-requests.ts'
+  isUnanswered,
+  contentKeyOf,
+  listOf,
+  tracedRequests,
+  type TracedRequest,
+} from './traced-requests.ts'
 
-interface Pending {
+interface LastCreate {
   readonly index: number
   readonly wasAnswered: boolean
 }
 
 export function checkLooks(world: World, findings: Findings): void {
-  const creates = new Map<string, Pending>()
-  for (const one of answeredRequests(world)) {
-    const { received } = one
-    const place = placeOf(received, world)
+  const creates = new Map<string, LastCreate>()
+  for (const request of tracedRequests(world)) {
+    const { received } = request
+    const place = listOf(received, world)
     if (place === null) continue
     if (received.method === 'GET') {
-      // One without an answer has shown nobody anything.
-      if (isUnheard(one) || isRefused(one)) continue
+      // A look without an answer shows nothing.
+      if (isUnanswered(request) || isRefused(request)) continue
       for (const key of creates.keys()) if (key.startsWith(`${place} `)) creates.delete(key)
       continue
     }
-    const key = `${place} ${keyOf(received)}`
-    const before = creates.get(key)
-    findings.check('8', before === undefined || before.wasAnswered, () => {
+    const key = `${place} ${contentKeyOf(received)}`
+    const previous = creates.get(key)
+    findings.check('8', previous === undefined || previous.wasAnswered, () => {
       const { index, method, path } = received
-      const what = `request ${index} (${method} ${path}) repeats ${before?.index}`
-      return `${what}, which nobody answered, without a look`
+      const what = `request ${index} (${method} ${path}) repeats request ${previous?.index}`
+      return `${what}, which was not answered, without a look`
     })
-    if (isRefused(one)) continue
-    creates.set(key, { index: received.index, wasAnswered: !isUnheard(one) })
+    if (isRefused(request)) continue
+    creates.set(key, { index: received.index, wasAnswered: !isUnanswered(request) })
   }
 }
 
-function isRefused({ received }: AnsweredRequest): boolean {
+function isRefused({ received }: TracedRequest): boolean {
   return received.status !== null && received.status >= 300 && received.status < 500
 }
 
-/** The body may have come too late, too. */
-const isDoubtful = (one: AnsweredRequest): boolean =>
-  isUnheard(one) || one.received.fault === 'slow-body'
+/** A slow body may also have come too late. */
+const isDoubtful = (request: TracedRequest): boolean =>
+  isUnanswered(request) || request.received.fault === 'slow-body'
 
-/** Two equal statuses in a row are one too many, unless an answer was missing. */
-export function checkRepeats(facts: Facts, world: World, findings: Findings): void {
+/** Two equal statuses in a row are a duplicate, unless an answer was missing. */
+export function checkRepeatedStatuses(facts: Facts, world: World, findings: Findings): void {
   const doubtful = new Set<string>()
   for (const received of world.github.requests) {
     const sent = world.sent.get(received.headers['x-request-id'] ?? '')
     if (sent !== undefined && !isDoubtful({ received, sent })) continue
-    doubtful.add(`${received.path.split('/').at(-1)} ${keyOf(received)}`)
+    doubtful.add(`${received.path.split('/').at(-1)} ${contentKeyOf(received)}`)
   }
-  // A node that died after it had noted the attempt may have sent nothing: nobody can know. An
+  // A node that crashed after it stored the attempt may have sent nothing: nobody can know. An
   // attempt of a row that gave up its target in a merge is never ended.
   const inDoubt = new Set(
     facts.attempts
       .filter(({ outcome, late }) => outcome === null || outcome === 'in_doubt' || late === 1)
       .map((attempt) => attempt.delivery_id),
   )
-  // The same target: one that gave it up in a merge of two rows may have been under way.
+  // By target: the attempt may belong to a row that gave its target up in a merge.
   const targets = new Set(facts.deliveries.filter(({ id }) => inDoubt.has(id)).map(targetOf))
-  // An operator said that something else stands there.
-  const left = new Set(facts.deliveries.filter(({ id }) => world.excuses.isLeft(id)).map(targetOf))
-  const forgotten = lastWordsOfPurged(facts)
-  const told = answeredRequests(world)
+  // An operator closed it, so the store does not know what GitHub shows.
+  const closedByOperator = new Set(
+    facts.deliveries.filter(({ id }) => world.excuses.wasClosedByOperator(id)).map(targetOf),
+  )
+  const forgotten = lastStatusesOfPurged(facts)
+  const requests = tracedRequests(world)
   for (const delivery of facts.deliveries) {
     if (delivery.channel !== 'github-status' || targets.has(targetOf(delivery))) continue
-    if (left.has(targetOf(delivery))) continue
+    if (closedByOperator.has(targetOf(delivery))) continue
     const { context } = JSON.parse(delivery.content) as { context: string }
     if (doubtful.has(`${delivery.sha} ${context}`)) continue
-    const all = world.github.statuses(repoOf(delivery, facts, world), delivery.sha ?? '', context)
-    all.forEach((status, at) => {
-      const before = all[at - 1]
+    const statuses = world.github.statuses(
+      repoOf(delivery, facts, world),
+      delivery.sha ?? '',
+      context,
+    )
+    statuses.forEach((status, index) => {
+      const before = statuses[index - 1]
       const isSame = before?.state === status.state && before.description === status.description
-      if (isSame && isDoubted(delivery, before, status, world)) return
-      if (isSame && isHiddenByLag(before, status, told, world)) return
+      if (isSame && isRepeatAfterRestore(delivery, before, status, world)) return
+      if (isSame && isHiddenByLag(before, status, requests, world)) return
       if (forgotten.has(`${targetOf(delivery)} ${before?.id}`)) return
       findings.check('8b', !isSame, () => {
-        return `${status.state} is said twice as ${context} of ${delivery.sha}: ${status.id}`
+        return `status ${context} of ${delivery.sha} was set to ${status.state} twice: ${status.id}`
       })
     })
   }
 }
 
-/** Said before the restore, it may have changed since: what the copy knows of is no proof. */
-function isDoubted(
+/** The status from before the restore may have changed since, so Holdfast rightly sets it again. */
+function isRepeatAfterRestore(
   { id }: DeliveryFact,
   before: SimulatedStatus,
   after: SimulatedStatus,
   { forgotten }: World,
 ): boolean {
-  if (forgotten?.doubted.has(id) !== true) return false
+  if (forgotten?.restoredDeliveryIds.has(id) !== true) return false
   return before.createdAt <= forgotten.until && after.createdAt > forgotten.until
 }
 
-/** The look before the second was answered from a list that did not have the first yet. */
+/** The look before the second status got a lagging list without the first. */
 function isHiddenByLag(
   before: SimulatedStatus,
   after: SimulatedStatus,
-  told: readonly AnsweredRequest[],
+  requests: readonly TracedRequest[],
   world: World,
 ): boolean {
-  const at = told.findIndex(({ received }) => received.index === after.request)
-  const first = told.findIndex(({ received }) => received.index === before.request)
-  const second = told[at]
+  const secondAt = requests.findIndex(({ received }) => received.index === after.request)
+  const firstAt = requests.findIndex(({ received }) => received.index === before.request)
+  const second = requests[secondAt]
   if (second === undefined) return false
-  const place = placeOf(second.received, world)
-  const look = told
-    .slice(first + 1, at)
-    .findLast((one) => one.received.method === 'GET' && placeOf(one.received, world) === place)
+  const place = listOf(second.received, world)
+  const look = requests
+    .slice(firstAt + 1, secondAt)
+    .findLast((one) => one.received.method === 'GET' && listOf(one.received, world) === place)
   return look?.received.fault === 'list-lag'
 }
 
-/** Whoever has the target after a purge cannot know what was said there last. */
-function lastWordsOfPurged({ deliveries }: Facts): ReadonlySet<string> {
+/** After a purge, the next run with this target cannot know the last status there. */
+function lastStatusesOfPurged({ deliveries }: Facts): ReadonlySet<string> {
   return new Set(
     deliveries.flatMap(({ purged, provider_id: id, target }) =>
       purged ? [`${target} ${id}`] : [],

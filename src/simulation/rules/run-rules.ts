@@ -1,26 +1,27 @@
 /**
  * Rules 1 to 3 and 12 for runs. Every run is rebuilt from its audit rows alone and compared with
- * its row; whoever wrote without holding it, or began again without a decision, shows in the walk.
+ * its row. On the way this finds writes by somebody who did not hold the run, and work that was
+ * repeated without a decision.
  */
 import type { AuditFact, Facts, RunFact } from '../facts.ts'
 import type { Findings } from '../findings.ts'
 import type { Workers } from '../workers.ts'
-import { heard } from './inbox-rules.ts'
+import { handledActions } from './inbox-rules.ts'
 import type { World, WorldRepository } from '../world.ts'
 
-interface Replayed {
+interface ReplayedRun {
   readonly state: string
   readonly holder: string | null
   readonly round: number
   readonly attempt: number
 }
 
-const active = new Set(['pending', 'running', 'waiting'])
-const endings = new Set(['succeeded', 'failed', 'skipped'])
-const againReasons = new Set(['rerun', 'retry', 'returned'])
+const activeStates = new Set(['pending', 'running', 'waiting'])
+const endStates = new Set(['succeeded', 'failed', 'skipped'])
+const repeatReasons = new Set(['rerun', 'retry', 'returned'])
 const firstReasons = new Set(['new', 'superseded-prior', 'queued'])
-/** Of a run, but no change of its state. */
-const remarks = new Set([
+/** Audit types of a run that do not change its state. */
+const typesWithoutStateChange = new Set([
   'run.claim_skipped',
   'run.head_verified',
   'run.head_unverified',
@@ -29,66 +30,68 @@ const remarks = new Set([
 ])
 
 export function checkRuns(facts: Facts, findings: Findings): void {
-  const runs = new Map<string, Replayed>()
-  // By its commits: a key has the name in it that the repository had then.
-  const pairs = new Map(facts.runs.map(({ id, subject_id: of, pair }) => [id, `${of} ${pair}`]))
+  const runs = new Map<string, ReplayedRun>()
+  // By commits, not by key: a key contains the name that the repository had at that time.
+  const pairs = new Map(
+    facts.runs.map(({ id, subject_id: subject, pair }) => [id, `${subject} ${pair}`]),
+  )
   const purgedPairs = new Set<string | undefined>()
   for (const row of facts.audit) {
     if (row.run_id === null) continue
     const pair = pairs.get(row.run_id)
     if (row.type === 'run.purged') purgedPairs.add(pair)
-    if (!isAboutState(row)) continue
+    if (!changesState(row)) continue
     const wasPurged = pair !== undefined && purgedPairs.has(pair)
-    const after = step(row, runs.get(row.run_id), wasPurged, findings)
+    const after = applyAuditRow(row, runs.get(row.run_id), wasPurged, findings)
     if (after !== null) runs.set(row.run_id, after)
   }
   for (const run of facts.runs) {
-    const told = runs.get(run.id)
-    const text = told && [told.state, told.round, told.attempt].join(' ')
-    const is = [run.state, run.round, run.attempt].join(' ')
+    const replayed = runs.get(run.id)
+    const expected = replayed && [replayed.state, replayed.round, replayed.attempt].join(' ')
+    const stored = [run.state, run.round, run.attempt].join(' ')
     const differs = (): string =>
-      `run ${run.id} is "${is}" but its audit leads to "${text ?? 'nothing'}"`
-    findings.check('12', text === is, differs)
+      `run ${run.id} is "${stored}", but its audit rows lead to "${expected ?? 'nothing'}"`
+    findings.check('12', expected === stored, differs)
   }
 }
 
-function isAboutState({ type }: AuditFact): boolean {
-  return /^run\.[a-z_]+$/.test(type) && !remarks.has(type)
+function changesState({ type }: AuditFact): boolean {
+  return /^run\.[a-z_]+$/.test(type) && !typesWithoutStateChange.has(type)
 }
 
-function step(
+function applyAuditRow(
   row: AuditFact,
-  run: Replayed | undefined,
+  run: ReplayedRun | undefined,
   wasPurged: boolean,
   findings: Findings,
-): Replayed | null {
+): ReplayedRun | null {
   const kind = row.type.slice('run.'.length)
-  const say = (what: string) => (): string =>
+  const problem = (what: string) => (): string =>
     `audit ${row.id} (${row.type} of ${row.run_id}) ${what}`
-  if (kind === 'claimed') return claimed(row, run, wasPurged, findings)
+  if (kind === 'claimed') return applyClaim(row, run, wasPurged, findings)
   if (kind === 'skipped' && run === undefined) {
     return { state: 'skipped', holder: null, round: row.data['round'] as number, attempt: 1 }
   }
-  findings.check('12', run !== undefined, say('comes before its run was claimed'))
+  findings.check('12', run !== undefined, problem('comes before its run was claimed'))
   if (run === undefined) return null
-  const byHolder = kind === 'released' || (endings.has(kind) && 'outcome' in row.data)
+  const byHolder = kind === 'released' || (endStates.has(kind) && 'outcome' in row.data)
   if (byHolder) {
     const isHolder = run.holder === row.actor
     findings.check(
       '2',
       isHolder,
-      say(`is by ${row.actor} while ${run.holder ?? 'nobody'} holds it`),
+      problem(`is by ${row.actor} while ${run.holder ?? 'nobody'} holds it`),
     )
   }
-  findings.check('2', active.has(run.state), say(`happens to a run that is ${run.state}`))
+  findings.check('2', activeStates.has(run.state), problem(`happens to a run that is ${run.state}`))
   switch (kind) {
     case 'reclaimed': {
       const { attempt, state } = row.data as { attempt: number; state: string }
-      findings.check('3', attempt === run.attempt + 1, say(`is attempt ${attempt}`))
+      findings.check('3', attempt === run.attempt + 1, problem(`is attempt ${attempt}`))
       return { ...run, state, attempt, holder: state === 'running' ? row.actor : null }
     }
     case 'leased':
-      findings.check('3', run.state === 'pending', say(`leases a run that is ${run.state}`))
+      findings.check('3', run.state === 'pending', problem(`leases a run that is ${run.state}`))
       return { ...run, state: 'running', holder: row.actor }
     case 'released':
     case 'dequeued':
@@ -100,12 +103,12 @@ function step(
   }
 }
 
-function claimed(
+function applyClaim(
   row: AuditFact,
-  run: Replayed | undefined,
+  run: ReplayedRun | undefined,
   wasPurged: boolean,
   findings: Findings,
-): Replayed {
+): ReplayedRun {
   const { reason, round, attempt, state } = row.data as {
     readonly reason: string
     readonly round: number
@@ -113,20 +116,20 @@ function claimed(
     readonly state: string
   }
   const isFirst = firstReasons.has(reason)
-  const isAgain = againReasons.has(reason) && run !== undefined && !active.has(run.state)
+  const isAgain = repeatReasons.has(reason) && run !== undefined && !activeStates.has(run.state)
   const isRestored = reason === 'restored' && run?.state === 'succeeded'
-  // Its key is known, but a purge has removed its row: it begins anew.
-  const isAnew = againReasons.has(reason) && run === undefined && wasPurged
-  const named = isFirst ? run === undefined : isAgain || isAnew || isRestored
-  findings.check('3', named, () => `audit ${row.id} claims ${row.run_id} as ${reason}`)
+  // A purge removed the run of this key, so a repeat begins with a new row.
+  const isAfterPurge = repeatReasons.has(reason) && run === undefined && wasPurged
+  const isExplained = isFirst ? run === undefined : isAgain || isAfterPurge || isRestored
+  findings.check('3', isExplained, () => `audit ${row.id} claims ${row.run_id} as ${reason}`)
   if (isAgain) {
-    // More than one on where two runs of its key have become one.
+    // The round may rise by more than one where two runs of its key were merged.
     findings.check('3', round > run.round, () => `audit ${row.id} begins round ${round}`)
   }
   return { state, round, attempt, holder: state === 'running' ? row.actor : null }
 }
 
-/** What a round publishes is known by its number: no other run of the key had the same one. */
+/** Outputs are identified by their round, so no two runs of a key may have the same round. */
 export function checkRounds(facts: Facts, findings: Findings): void {
   const begun = new Map<string, { readonly round: number; readonly at: number }>()
   let mergedAt = 0
@@ -145,17 +148,17 @@ export function checkRounds(facts: Facts, findings: Findings): void {
     const earlier = last.get(key)
     const before = earlier?.round ?? 0
     const { round: first, at } = begun.get(run.id) ?? { round: run.round, at: run.claim_fence }
-    // Nobody had told yet that both names are one repository.
-    const wasApart = earlier !== undefined && earlier.repo !== run.repo && at < mergedAt
-    findings.check('3', first > before || wasApart, () => {
+    // At that time Holdfast did not know yet that both names are one repository.
+    const wasUnknownTwin = earlier !== undefined && earlier.repo !== run.repo && at < mergedAt
+    findings.check('3', first > before || wasUnknownTwin, () => {
       return `run ${run.id} begins with round ${first}, but its key had round ${before}`
     })
     last.set(key, run)
   }
 }
 
-/** What a worker was told is what the store knows: "done" is done, "refused" changed nothing. */
-export function checkAnswers(
+/** The answers to workers agree with the store: a run answered "done" has ended, and only once. */
+export function checkCompletionAnswers(
   facts: Facts,
   world: World,
   workers: Workers,
@@ -163,7 +166,7 @@ export function checkAnswers(
 ): void {
   const endsBy = new Map<string, number>()
   for (const { type, actor, run_id: run } of facts.audit) {
-    if (!endings.has(type.replace('run.', ''))) continue
+    if (!endStates.has(type.replace('run.', ''))) continue
     const key = `${actor} ${run}`
     endsBy.set(key, (endsBy.get(key) ?? 0) + 1)
   }
@@ -174,7 +177,7 @@ export function checkAnswers(
       findings.check(
         '12',
         ends === 1,
-        () => `${actor} was told that ${runId} ended, but it has not`,
+        () => `${actor} got the answer that ${runId} ended, but it has not`,
       )
     }
   }
@@ -192,46 +195,46 @@ export function checkHeads(facts: Facts, world: World, findings: Findings): void
       )
       const current = facts.runs.find(({ id }) => id === subject?.current_run_id)
       const where = `${type} of ${repo.name}#${number}`
-      // A run that was purged leaves its head with the subject.
+      // After a purge of the run, its head stays with the subject.
       findings.check('1', (current ?? subject)?.head_sha === headSha, () => {
-        return `${where} has ${shown(current)}, but its head is ${headSha}`
+        return `${where} has ${describeRun(current)}, but its head is ${headSha}`
       })
       findings.check('1', current?.error_code !== 'pull_request_closed', () => {
-        return `${where} is open, but ${shown(current)} was cancelled because it was closed`
+        return `${where} is open, but ${describeRun(current)} was cancelled because it was closed`
       })
     }
   }
 }
 
-/** A restore has forgotten all that was heard of it, and only an App is told of that again. */
+/** A restore lost every webhook of this repository, and only an App can fetch them again. */
 function isForgotten({ id }: WorldRepository, world: World): boolean {
   if (world.isApp || world.forgotten === null) return false
-  const ofIt = world.github.hooks.log.all().filter(({ repositoryId, status, action }) => {
-    return repositoryId === id && status === 'OK' && heard.has(action ?? '')
+  const deliveries = world.github.hooks.log.all().filter(({ repositoryId, status, action }) => {
+    return repositoryId === id && status === 'OK' && handledActions.has(action ?? '')
   })
-  return ofIt.every(({ deliveredAtMs: at, durationMs: ms }) => {
+  return deliveries.every(({ deliveredAtMs: at, durationMs: ms }) => {
     return world.isForgotten(at) || world.isForgotten(at + ms)
   })
 }
 
-/** Finished work is begun again only because a person wanted it, once for each wish. */
-export function checkReruns(facts: Facts, { decisions, types }: World, findings: Findings): void {
+/** Succeeded work is repeated only when a person asked for it, once for each request. */
+export function checkReruns(facts: Facts, world: World, findings: Findings): void {
   const reruns = new Map<string, number>()
   for (const { type, run_id: run, data } of facts.audit) {
     const isRerun = type === 'run.claimed' && data['reason'] === 'rerun'
     if (isRerun && run !== null) reruns.set(run, (reruns.get(run) ?? 0) + 1)
   }
   for (const { id, head_sha: sha, type } of facts.runs) {
-    const begun = reruns.get(id) ?? 0
-    // Whoever presses "Re-run" reaches the types that listen to it.
-    const hears = (types[type]?.rerunOn['check_run'] ?? []).length > 0
-    const wanted = decisions.rerunsOf(id) + (hears ? decisions.rerunsOf(sha ?? '') : 0)
-    findings.check('3', begun <= wanted, () => {
-      return `finished run ${id} was begun again ${begun} times; people wanted that ${wanted} times`
+    const count = reruns.get(id) ?? 0
+    // "Re-run" on a check run reaches only the types that react to it.
+    const reacts = (world.types[type]?.rerunOn['check_run'] ?? []).length > 0
+    const wanted = world.rerunRequestsFor(id) + (reacts ? world.rerunRequestsFor(sha ?? '') : 0)
+    findings.check('3', count <= wanted, () => {
+      return `run ${id} was rerun ${count} times, but people asked for it ${wanted} times`
     })
   }
 }
 
-function shown(run: RunFact | undefined): string {
+function describeRun(run: RunFact | undefined): string {
   return run === undefined ? 'no run' : `run ${run.id} of ${run.head_sha}`
 }

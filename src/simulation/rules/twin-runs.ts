@@ -1,30 +1,31 @@
 /**
- * Two runs of one pair of commits, claimed under two names of their repository before anybody told
- * that both are one. What the first has said stays as it is, and its check run, once completed, is
- * not opened again: the second says the same things for itself.
+ * Twin runs: two runs of the same pair of commits, claimed under two names before Holdfast knew
+ * that both are one repository. The outputs of the first stay, and a completed check run cannot be
+ * opened again, so the second rightly publishes its own.
  */
 import type { ReceivedRequest, SimulatedCheckRun } from '../../simulator/index.ts'
 import type { DeliveryFact, Facts } from '../facts.ts'
 import type { World } from '../world.ts'
 import { repoOf } from './places.ts'
-import type { AnsweredRequest } from './answered-requests.ts'
+import type { TracedRequest } from './traced-requests.ts'
 
-export function isSaidByTwin(
-  first: AnsweredRequest,
-  second: AnsweredRequest,
+export function areByTwinRuns(
+  first: TracedRequest,
+  second: TracedRequest,
   facts: Facts,
   world: World,
 ): boolean {
-  const older = makerOf(first, facts, world)
-  const newer = makerOf(second, facts, world)
-  if (older === undefined || newer === undefined || !areTwins(older, newer, facts)) return false
+  const older = deliveryMadeBy(first, facts, world)
+  const newer = deliveryMadeBy(second, facts, world)
+  if (older === undefined || newer === undefined || !areOfTwinRuns(older, newer, facts))
+    return false
   const check = checksOf(older, facts, world).find(({ id }) => String(id) === older.provider_id)
-  return older.channel === 'github-review' || completedBy(check, second, world) !== undefined
+  return older.channel === 'github-review' || completingRequest(check, second, world) !== undefined
 }
 
-/** The delivery that shows what this request made. */
-function makerOf(
-  { received: { index } }: AnsweredRequest,
+/** The delivery whose output this request created. */
+function deliveryMadeBy(
+  { received: { index } }: TracedRequest,
   facts: Facts,
   world: World,
 ): DeliveryFact | undefined {
@@ -39,17 +40,17 @@ function makerOf(
   })
 }
 
-export function areTwins(one: DeliveryFact, other: DeliveryFact, { runs }: Facts): boolean {
-  const [pair, same] = [one, other].map(({ run_id: of }) => {
-    return runs.find(({ id }) => id === of)?.pair.replace(/ \(copy \S+\)$/, '')
+export function areOfTwinRuns(one: DeliveryFact, other: DeliveryFact, { runs }: Facts): boolean {
+  const [pair, same] = [one, other].map(({ run_id: runId }) => {
+    return runs.find(({ id }) => id === runId)?.pair.replace(/ \(copy \S+\)$/, '')
   })
   return one.run_id !== other.run_id && pair !== undefined && pair === same
 }
 
-/** The first request that completed it, before the second one was made. */
-export function completedBy(
+/** The first request that completed the check run, before the second one was created. */
+export function completingRequest(
   check: SimulatedCheckRun | undefined,
-  { received: { index: before } }: AnsweredRequest,
+  { received: { index: before } }: TracedRequest,
   { github }: World,
 ): ReceivedRequest | undefined {
   const earlier = (check?.requests ?? []).filter((index) => index !== null && index < before)
@@ -58,7 +59,7 @@ export function completedBy(
     .find(({ body }) => (body as { readonly status?: string } | null)?.status === 'completed')
 }
 
-function checksOf({ channel, sha, ...rest }: DeliveryFact, facts: Facts, world: World) {
+function checksOf({ channel, sha, ...delivery }: DeliveryFact, facts: Facts, world: World) {
   if (channel !== 'github-check' || sha === null) return []
-  return world.github.checkRuns(repoOf(rest, facts, world), sha)
+  return world.github.checkRuns(repoOf(delivery, facts, world), sha)
 }

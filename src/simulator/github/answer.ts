@@ -1,6 +1,4 @@
-/**
- * How an answer looks on the wire: the headers that each one has, and the body of a refusal.
- */
+/** Builds an answer: the headers that every answer has, and the body of a refusal. */
 import { docsUrl, type Refusal } from './refusal.ts'
 import type { GitHubAnswer } from './request.ts'
 import type { Reply, Route } from './routes/route.ts'
@@ -26,15 +24,15 @@ export function answerOf(
   }
 }
 
-/** Where the refusal names no page of its own it is the route's; a null stands for none at all. */
+/** A refusal without a documentation page gets the route's page; null stands for no page at all. */
 export function replyOf({ status, body, headers }: Refusal, route: Route | null): Reply {
-  const { documentation_url: given, ...rest } = body
+  const { documentation_url: given, ...fields } = body
   const routePage = route === null ? docsUrl : `${docsUrl}/${route.docs}`
   const page = given === undefined ? routePage : given
   return {
     status,
     body: {
-      ...rest,
+      ...fields,
       ...(page !== null && { documentation_url: page }),
       ...(status >= 400 && { status: String(status) }),
     },

@@ -1,9 +1,14 @@
-// Goal: credentials open what GitHub's would, for as long, and an App's proof is held to GitHub's
-// rules; the product's own proof passes.
+// Goal: credentials give the access that GitHub's would, for as long. An App's JSON web token must
+// follow GitHub's rules, and the product's own follows them.
 import { generateKeyPairSync } from 'node:crypto'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { appJwt, installationToken, makeJwt } from '../../../test/simulator/app-token.ts'
-import { repo, startAsking, thread, type Asking } from '../../../test/simulator/asking.ts'
+import {
+  repo,
+  startSimulatorClient,
+  thread,
+  type SimulatorClient,
+} from '../../../test/simulator/simulator-client.ts'
 import { makeAppJwt } from '../../github/app-jwt.ts'
 
 const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
@@ -15,19 +20,19 @@ const app = {
 }
 
 describe('a token of an account', () => {
-  it('is one that was given; any other is refused', async () => {
-    const asking = await startAsking({ tokens: [{ token: 'ghp_ours', login: 'our-bot' }] })
-    expect((await asking.ask('GET /user', { token: 'ghp_ours' })).data.login).toBe('our-bot')
-    const { status, data } = await asking.ask('GET /user', { token: 'ghp_theirs' })
+  it('is accepted when it was given; any other is refused', async () => {
+    const client = await startSimulatorClient({ tokens: [{ token: 'ghp_ours', login: 'our-bot' }] })
+    expect((await client.request('GET /user', { token: 'ghp_ours' })).data.login).toBe('our-bot')
+    const { status, data } = await client.request('GET /user', { token: 'ghp_theirs' })
     expect(status).toBe(401)
     expect(data).toMatchObject({ message: 'Bad credentials', status: '401' })
-    expect(asking.github.requests.map(({ identity }) => identity)).toEqual(['our-bot', null])
-    expect(asking.github.requests[0]!.headers).not.toHaveProperty('authorization')
+    expect(client.github.requests.map(({ identity }) => identity)).toEqual(['our-bot', null])
+    expect(client.github.requests[0]!.headers).not.toHaveProperty('authorization')
   })
 
-  it('may be any where that is wished, and goes by both schemes', async () => {
+  it('can be any where the option says so, with both schemes', async () => {
     const tokens = [{ token: 'ghp_ours', login: 'our-bot' }]
-    const { github } = await startAsking({ tokens, acceptAnyToken: true })
+    const { github } = await startSimulatorClient({ tokens, acceptAnyToken: true })
     for (const authorization of ['token x', 'Bearer y', 'bearer ghp_ours']) {
       const headers = { authorization }
       const response = await github.fetch('https://api.github.com/user', { headers })
@@ -39,16 +44,16 @@ describe('a token of an account', () => {
 })
 
 describe('an App', () => {
-  let asking: Asking
+  let client: SimulatorClient
   let now: number
   beforeEach(async () => {
-    asking = await startAsking({ app })
-    now = Math.floor(asking.time.clock.wallMs() / 1000)
+    client = await startSimulatorClient({ app })
+    now = Math.floor(client.time.clock.wallMs() / 1000)
   })
 
-  it('proves itself with its key', async () => {
-    const token = makeAppJwt('12', privateKey, asking.time.clock.wallMs())
-    const { status, data } = await asking.ask('GET /app', { token })
+  it('signs in with its key', async () => {
+    const token = makeAppJwt('12', privateKey, client.time.clock.wallMs())
+    const { status, data } = await client.request('GET /app', { token })
     expect(status).toBe(200)
     expect(data).toMatchObject({ id: 12, slug: 'holdfast', installations_count: 1 })
   })
@@ -66,57 +71,59 @@ describe('an App', () => {
     ['no time', () => makeJwt(privateKey, { iss: 12, iat: now }), 401],
     ['the name of another', () => makeJwt(privateKey, { iss: 13, iat: now, exp: now + 60 }), 404],
   ])('is refused with %s', async (_what, jwt, status) => {
-    expect((await asking.ask('GET /app', { token: jwt() })).status).toBe(status)
+    expect((await client.request('GET /app', { token: jwt() })).status).toBe(status)
   })
 
   it('finds its installation by repository, name or id', async () => {
-    const token = appJwt(asking, 12, privateKey)
-    const { id } = asking.github.repository(repo)
-    const byName = await asking.ask(`GET /repos/${repo}/installation`, { token })
+    const token = appJwt(client, 12, privateKey)
+    const { id } = client.github.repository(repo)
+    const byName = await client.request(`GET /repos/${repo}/installation`, { token })
     expect(byName.data).toMatchObject({ app_id: 12, account: { login: 'acme' } })
-    const byId = await asking.ask(`GET /repositories/${id}/installation`, { token })
+    const byId = await client.request(`GET /repositories/${id}/installation`, { token })
     expect(byId.data.id).toBe(byName.data.id)
-    asking.github.rename(repo, 'acme/gadgets')
-    expect((await asking.ask(`GET /repos/${repo}/installation`, { token })).status).toBe(301)
-    asking.github.uninstallApp('acme')
-    expect((await asking.ask('GET /repos/acme/gadgets/installation', { token })).status).toBe(404)
+    client.github.rename(repo, 'acme/gadgets')
+    expect((await client.request(`GET /repos/${repo}/installation`, { token })).status).toBe(301)
+    client.github.uninstallApp('acme')
+    expect((await client.request('GET /repos/acme/gadgets/installation', { token })).status).toBe(
+      404,
+    )
   })
 
   it('acts as its bot with a long token, for an hour', async () => {
-    const token = await installationToken(asking, 12, privateKey)
+    const token = await installationToken(client, 12, privateKey)
     expect(token).toMatch(/^ghs_12_[\w-]+\.[\w-]+\.[\w-]+$/)
     expect(token.length).toBeGreaterThan(500)
-    const post = () => asking.ask(`POST ${thread}/comments`, { token, body: { body: 'x' } })
+    const post = () => client.request(`POST ${thread}/comments`, { token, body: { body: 'x' } })
     expect((await post()).data).toMatchObject({
       user: { login: 'holdfast[bot]', type: 'Bot' },
       performed_via_github_app: { id: 12 },
     })
-    asking.time.pass(60 * 60 * 1000 - 1)
+    client.time.pass(60 * 60 * 1000 - 1)
     expect((await post()).status).toBe(201)
-    asking.time.pass(1)
+    client.time.pass(1)
     expect((await post()).status).toBe(401)
-    expect((await asking.ask('GET /user', { token: await fresh() })).status).toBe(403)
+    expect((await client.request('GET /user', { token: await fresh() })).status).toBe(403)
   })
 
-  const fresh = (body?: object) => installationToken(asking, 12, privateKey, body)
+  const fresh = (body?: object) => installationToken(client, 12, privateKey, body)
 
   it('can narrow a token to repositories and permissions', async () => {
-    asking.github.addRepository('acme/other')
-    asking.github.addIssue('acme/other', { number: 1 })
+    client.github.addRepository('acme/other')
+    client.github.addIssue('acme/other', { number: 1 })
     const token = await fresh({ repositories: ['other'], permissions: { issues: 'write' } })
-    const { id } = asking.github.repository('acme/other')
-    expect(asking.github.requests.at(-1)!.status).toBe(201)
+    const { id } = client.github.repository('acme/other')
+    expect(client.github.requests.at(-1)!.status).toBe(201)
     const comment = { token, body: { body: 'x' } }
     const status = { token, body: { state: 'pending' } }
     const results = [
-      await asking.ask('POST /repos/acme/other/issues/1/comments', comment),
-      await asking.ask(`POST ${thread}/comments`, comment),
-      await asking.ask(`POST /repos/acme/other/statuses/${'a'.repeat(40)}`, status),
+      await client.request('POST /repos/acme/other/issues/1/comments', comment),
+      await client.request(`POST ${thread}/comments`, comment),
+      await client.request(`POST /repos/acme/other/statuses/${'a'.repeat(40)}`, status),
     ]
     expect(results.map((each) => each.status)).toEqual([201, 403, 403])
     expect(results[1]!.data.message).toBe('Resource not accessible by integration')
-    const narrowed = await asking.ask(mintCall(), {
-      token: appJwt(asking, 12, privateKey),
+    const narrowed = await client.request(mintCall(), {
+      token: appJwt(client, 12, privateKey),
       body: { repository_ids: [id] },
     })
     expect(narrowed.data).toMatchObject({
@@ -127,32 +134,32 @@ describe('an App', () => {
   })
 
   const mintCall = () => {
-    const minted = asking.github.requests.findLast(({ path }) => path.endsWith('/access_tokens'))
+    const minted = client.github.requests.findLast(({ path }) => path.endsWith('/access_tokens'))
     return `POST ${minted!.path}`
   }
 
-  it('cannot give itself what it has not', async () => {
+  it('cannot give a token permissions that it does not have', async () => {
     await fresh()
-    const token = appJwt(asking, 12, privateKey)
-    const ask = (body: object) => asking.ask(mintCall(), { token, body })
+    const token = appJwt(client, 12, privateKey)
+    const ask = (body: object) => client.request(mintCall(), { token, body })
     expect((await ask({ permissions: { contents: 'write' } })).status).toBe(422)
     expect((await ask({ repositories: ['nothing'] })).status).toBe(422)
-    expect((await asking.ask(mintCall(), { token: await fresh() })).status).toBe(401)
+    expect((await client.request(mintCall(), { token: await fresh() })).status).toBe(401)
   })
 
-  it('is counted by installation', async () => {
-    asking.github.addRepository('umbrella/x')
+  it('has limits per installation', async () => {
+    client.github.addRepository('umbrella/x')
     const token = await fresh()
-    const { faults } = asking.github
+    const { faults } = client.github
     faults.add({ on: { identity: 'holdfast[bot]' }, fault: faults.blocked() })
-    expect((await asking.ask(`GET ${thread}`, { token })).status).toBe(403)
-    const jwt = appJwt(asking, 12, privateKey)
-    const { data } = await asking.ask('GET /app/installations', { token: jwt })
+    expect((await client.request(`GET ${thread}`, { token })).status).toBe(403)
+    const jwt = appJwt(client, 12, privateKey)
+    const { data } = await client.request('GET /app/installations', { token: jwt })
     expect(data).toHaveLength(2)
-    const minted = await asking.ask(`POST /app/installations/${data[1].id}/access_tokens`, {
+    const minted = await client.request(`POST /app/installations/${data[1].id}/access_tokens`, {
       token: jwt,
     })
     const call = 'GET /repos/umbrella/x'
-    expect((await asking.ask(call, { token: minted.data.token })).status).toBe(200)
+    expect((await client.request(call, { token: minted.data.token })).status).toBe(200)
   })
 })

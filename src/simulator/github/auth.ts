@@ -1,9 +1,9 @@
 /**
- * Who is asking. A token of an account, the App itself by a text signed with its key, a token of
- * an installation, or nobody.
+ * Finds out who sends a request: an account by its token, the App by a JSON web token signed with
+ * its key, an installation by its token, or nobody.
  *
- * What must hold: an expired, revoked or unknown token is a 401 in GitHub's words, and the App's
- * text is held to GitHub's rules: RS256, ten minutes at most, not from the future.
+ * What must hold: an expired, revoked or unknown token is answered 401 with GitHub's text. The
+ * App's JSON web token must follow GitHub's rules: RS256, at most ten minutes, not from the future.
  */
 import { verify } from 'node:crypto'
 import type { GitHubRequest } from './request.ts'
@@ -24,7 +24,7 @@ export interface Authentication {
   identify(request: GitHubRequest): Identity
 }
 
-/** With `anyTokenAs`, every token that was not given to somebody else is that account's. */
+/** With `anyTokenAs`, every unknown token belongs to that account. */
 export function createAuthentication(world: World, anyTokenAs: User | null): Authentication {
   function identifyToken(text: string): Identity {
     const known = world.tokens.get(text)
@@ -49,8 +49,8 @@ export function createAuthentication(world: World, anyTokenAs: User | null): Aut
   }
 }
 
-/** Whom limits are counted for, in the words GitHub refuses with. */
-export function limitedAs(identity: Identity): string {
+/** The identity that limits are counted for, as GitHub's refusals name it. */
+export function limitKeyOf(identity: Identity): string {
   switch (identity.kind) {
     case 'app':
       return `app ID ${identity.app.id}`
@@ -64,7 +64,7 @@ export function limitedAs(identity: Identity): string {
   }
 }
 
-export function nameOf(identity: Identity): string | null {
+export function identityName(identity: Identity): string | null {
   switch (identity.kind) {
     case 'app':
       return 'app'
@@ -83,12 +83,12 @@ const badJwt = (message: string): Refusal => new Refusal(401, { message })
 function checkJwt(app: App, text: string, now: number): void {
   const [header = '', claims = '', signature = ''] = text.split('.')
   const undecodable = badJwt('A JSON web token could not be decoded')
-  if (partOf(header)?.['alg'] !== 'RS256') throw undecodable
+  if (decodePart(header)?.['alg'] !== 'RS256') throw undecodable
   const signed = Buffer.from(`${header}.${claims}`)
   if (!verify('sha256', signed, app.publicKey, Buffer.from(signature, 'base64url'))) {
     throw undecodable
   }
-  const { iat, exp, iss } = partOf(claims) ?? {}
+  const { iat, exp, iss } = decodePart(claims) ?? {}
   if (typeof exp !== 'number') throw badJwt("Missing 'exp' claim in assertion")
   if (typeof iat !== 'number') throw badJwt("Missing 'iat' claim in assertion")
   if (iat > now) throw badJwt(claimMessage('Issued at', 'iat', 'an Integer', 'the time'))
@@ -104,7 +104,7 @@ function checkJwt(app: App, text: string, now: number): void {
 const claimMessage = (name: string, claim: string, type: string, time: string): string =>
   `'${name}' claim ('${claim}') must be ${type} representing ${time}`
 
-function partOf(text: string): Readonly<Record<string, unknown>> | null {
+function decodePart(text: string): Readonly<Record<string, unknown>> | null {
   try {
     return JSON.parse(Buffer.from(text, 'base64url').toString()) as Record<string, unknown>
   } catch {

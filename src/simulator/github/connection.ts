@@ -1,46 +1,46 @@
 /**
- * The connection inside one process: a `fetch` that reaches the simulated GitHub without a socket,
- * and fails the way the real one does.
+ * The connection inside one process: a `fetch` that reaches the simulated GitHub without a socket
+ * and fails as the real one does.
  *
- * What must hold: no timer but the scheduler's, so that it works under a virtual clock; whoever
- * aborts is answered at once, while GitHub goes on with what has arrived.
+ * What must hold: all timers are the scheduler's, so that it works under virtual time. An aborted
+ * call ends at once, while GitHub still handles a request that has arrived.
  */
 import type { Scheduler } from '../../scheduler.ts'
 import type { Receive } from './exchange.ts'
 import type { Outcome } from './faults/fault.ts'
-import { partsOf } from './parts.ts'
+import { splitBody } from './split-body.ts'
 import { readUrl, type GitHubRequest } from './request.ts'
 
 const redirectsMax = 20
 
 export function connectInProcess(receive: Receive, scheduler: Scheduler): typeof globalThis.fetch {
   return async (input, init) => {
-    const asked = await readAsked(input, init)
-    let { request } = asked
+    const call = await readFetchCall(input, init)
+    let { request } = call
     for (let redirects = 0; redirects <= redirectsMax; redirects++) {
-      asked.signal?.throwIfAborted()
-      const outcome = await unlessAborted(receive(request), asked.signal)
-      const response = responseOf(outcome, scheduler, asked.signal)
+      call.signal?.throwIfAborted()
+      const outcome = await unlessAborted(receive(request), call.signal)
+      const response = responseOf(outcome, scheduler, call.signal)
       const location = response.headers.get('location')
-      const leads = response.status >= 300 && response.status < 400 && location !== null
-      if (!leads || asked.redirect === 'manual') return response
-      if (asked.redirect === 'error') throw failed(new Error('unexpected redirect'))
-      request = followed(request, new URL(location), response.status)
+      const isRedirect = response.status >= 300 && response.status < 400 && location !== null
+      if (!isRedirect || call.redirect === 'manual') return response
+      if (call.redirect === 'error') throw fetchFailed(new Error('unexpected redirect'))
+      request = followRedirect(request, new URL(location), response.status)
     }
-    throw failed(new Error('redirect count exceeded'))
+    throw fetchFailed(new Error('redirect count exceeded'))
   }
 }
 
-interface Asked {
+interface FetchCall {
   readonly request: GitHubRequest
   readonly redirect: string
   readonly signal: AbortSignal | undefined
 }
 
-async function readAsked(
+async function readFetchCall(
   input: string | URL | Request,
   init: RequestInit | undefined,
-): Promise<Asked> {
+): Promise<FetchCall> {
   const given = input instanceof Request ? input : null
   const url = new URL(input instanceof Request ? input.url : input)
   const headers = new Headers(init?.headers ?? given?.headers)
@@ -50,7 +50,7 @@ async function readAsked(
       ...readUrl(url),
       method: (init?.method ?? given?.method ?? 'GET').toUpperCase(),
       headers: Object.fromEntries(headers),
-      // A text is taken as it is; anything else is read the way fetch would send it.
+      // A string is used as it is; any other body is read the way fetch would send it.
       body: typeof body === 'string' ? body : await new Response(body).text(),
     },
     redirect: init?.redirect ?? given?.redirect ?? 'follow',
@@ -58,13 +58,13 @@ async function readAsked(
   }
 }
 
-/** As fetch does it: a redirected POST arrives as a GET, unless the status forbids. */
-function followed(request: GitHubRequest, url: URL, status: number): GitHubRequest {
-  const keeps = status === 307 || status === 308
-  return { ...request, ...readUrl(url), ...(!keeps && { method: 'GET', body: '' }) }
+/** As fetch does: a redirected POST becomes a GET, except with status 307 and 308. */
+function followRedirect(request: GitHubRequest, url: URL, status: number): GitHubRequest {
+  const keepsMethod = status === 307 || status === 308
+  return { ...request, ...readUrl(url), ...(!keepsMethod && { method: 'GET', body: '' }) }
 }
 
-/** A promise that never settles for what never comes: then only the signal can end the wait. */
+/** If no answer ever comes, the promise stays open and only the signal can end the wait. */
 function unlessAborted(
   outcome: Promise<Outcome>,
   signal: AbortSignal | undefined,
@@ -90,9 +90,9 @@ function responseOf(
 ): Response {
   switch (outcome.kind) {
     case 'reset':
-      throw failed(broken())
+      throw fetchFailed(connectionBroken())
     case 'refused':
-      throw failed(
+      throw fetchFailed(
         Object.assign(new Error('connect ECONNREFUSED 127.0.0.1:443'), {
           errno: -111,
           code: 'ECONNREFUSED',
@@ -105,19 +105,19 @@ function responseOf(
       const { status, headers, body } = outcome.answer
       return new Response(body === '' ? null : body, { status, headers })
     }
-    case 'drip': {
+    case 'slow-body': {
       const { status, headers } = outcome.answer
-      return new Response(dripping(outcome, scheduler, signal), { status, headers })
+      return new Response(slowBodyStream(outcome, scheduler, signal), { status, headers })
     }
   }
 }
 
-function dripping(
-  outcome: Outcome & { readonly kind: 'drip' },
+function slowBodyStream(
+  outcome: Outcome & { readonly kind: 'slow-body' },
   scheduler: Scheduler,
   signal: AbortSignal | undefined,
 ): ReadableStream<Uint8Array> {
-  const parts = partsOf(outcome)
+  const parts = splitBody(outcome)
   let stop = (): void => undefined
   return new ReadableStream<Uint8Array>({
     start: (controller) => {
@@ -134,7 +134,8 @@ function dripping(
           return
         }
         signal?.removeEventListener('abort', abort)
-        if (outcome.cut) controller.error(new TypeError('terminated', { cause: broken() }))
+        if (outcome.cut)
+          controller.error(new TypeError('terminated', { cause: connectionBroken() }))
         else controller.close()
       }
       stop = scheduler.after(outcome.pauseMs, next)
@@ -143,8 +144,8 @@ function dripping(
   })
 }
 
-const failed = (cause: Error): TypeError => new TypeError('fetch failed', { cause })
+const fetchFailed = (cause: Error): TypeError => new TypeError('fetch failed', { cause })
 
-/** As undici words it: nothing says whether the request was read. */
-const broken = (): Error =>
+/** The error of undici: it does not say whether the request was read. */
+const connectionBroken = (): Error =>
   Object.assign(new Error('other side closed'), { name: 'SocketError', code: 'UND_ERR_SOCKET' })

@@ -1,6 +1,6 @@
 /**
- * What is really there, for tests and checkers: read from the state, past every lag, limit and
- * fault. All of it is a copy of the moment; times are by the simulator's clock.
+ * Shows tests what GitHub really has: read directly from the state, without lag, limits and faults.
+ * Every result is a copy; times are by the simulator's clock.
  */
 import { statusesOf, type Status, type StatusState } from './state/statuses.ts'
 import type { CheckOutput, CheckRun, CheckStatus } from './state/check-runs.ts'
@@ -22,7 +22,7 @@ export interface SimulatedThread {
   readonly author: string
   readonly state: 'open' | 'closed'
   readonly locked: boolean
-  /** Null for a plain issue, as is the base's. */
+  /** Null for a plain issue, as is `baseSha`. */
   readonly headSha: string | null
   readonly baseSha: string | null
   readonly createdAt: number
@@ -37,7 +37,7 @@ export interface SimulatedComment {
   readonly updatedAt: number
   readonly deletedAt: number | null
   readonly deletedBy: string | null
-  /** Every text it had, oldest first. */
+  /** Every version of its text, oldest first. */
   readonly versions: readonly CommentVersion[]
 }
 
@@ -82,11 +82,11 @@ export interface SimulatedReview {
 export interface GitHubInspection {
   repository(repo: string): SimulatedRepository
   thread(repo: string, number: number): SimulatedThread
-  /** Live ones, oldest first. */
+  /** Without deleted ones, oldest first. */
   comments(repo: string, number: number): SimulatedComment[]
-  /** Deleted ones too. */
+  /** With deleted ones. */
   allComments(repo: string, number: number): SimulatedComment[]
-  /** Newest last; of one context or all. */
+  /** Oldest first; of one context or of all. */
   statuses(repo: string, sha: string, context?: string): SimulatedStatus[]
   latestStatus(repo: string, sha: string, context: string): SimulatedStatus | null
   /** In the order they were made. */
@@ -100,30 +100,31 @@ export function createInspection(world: World): GitHubInspection {
   const threadAt = (repo: string, number: number): Thread =>
     threadNumbered(repositoryAt(repo), number)
   const statuses = (repo: string, sha: string, context?: string): SimulatedStatus[] =>
-    statusesOf(repositoryAt(repo), sha, context).map(seenStatus)
+    statusesOf(repositoryAt(repo), sha, context).map(toSimulatedStatus)
   return {
-    repository: (repo) => seenRepository(repositoryAt(repo)),
-    thread: (repo, number) => seenThread(threadAt(repo, number)),
-    comments: (repo, number) => threadAt(repo, number).comments.filter(isLive).map(seenComment),
-    allComments: (repo, number) => threadAt(repo, number).comments.map(seenComment),
+    repository: (repo) => toSimulatedRepository(repositoryAt(repo)),
+    thread: (repo, number) => toSimulatedThread(threadAt(repo, number)),
+    comments: (repo, number) =>
+      threadAt(repo, number).comments.filter(isLive).map(toSimulatedComment),
+    allComments: (repo, number) => threadAt(repo, number).comments.map(toSimulatedComment),
     statuses,
     latestStatus: (repo, sha, context) => statuses(repo, sha, context).at(-1) ?? null,
     checkRuns: (repo, sha) =>
       repositoryAt(repo)
         .checkRuns.filter((run) => run.headSha === sha)
-        .map(seenCheckRun),
+        .map(toSimulatedCheckRun),
     labels: (repo, number) => threadAt(repo, number).labels.map(({ name }) => name),
-    reviews: (repo, number) => pullOf(threadAt(repo, number)).reviews.map(seenReview),
+    reviews: (repo, number) => pullOf(threadAt(repo, number)).reviews.map(toSimulatedReview),
   }
 }
 
-export const seenRepository = (repository: Repository): SimulatedRepository => ({
+export const toSimulatedRepository = (repository: Repository): SimulatedRepository => ({
   id: repository.id,
   fullName: fullNameOf(repository),
   private: repository.private,
 })
 
-export const seenThread = (thread: Thread): SimulatedThread => ({
+export const toSimulatedThread = (thread: Thread): SimulatedThread => ({
   number: thread.number,
   title: thread.title,
   author: thread.author.login,
@@ -134,7 +135,7 @@ export const seenThread = (thread: Thread): SimulatedThread => ({
   createdAt: thread.createdAt,
 })
 
-export const seenComment = (comment: Comment): SimulatedComment => ({
+export const toSimulatedComment = (comment: Comment): SimulatedComment => ({
   id: comment.id,
   author: comment.author.login,
   authorId: comment.author.id,
@@ -146,12 +147,12 @@ export const seenComment = (comment: Comment): SimulatedComment => ({
   versions: [...comment.versions],
 })
 
-const seenStatus = ({ creator, ...status }: Status): SimulatedStatus => ({
+const toSimulatedStatus = ({ creator, ...status }: Status): SimulatedStatus => ({
   ...status,
   creator: creator.login,
 })
 
-const seenCheckRun = (run: CheckRun): SimulatedCheckRun => ({
+const toSimulatedCheckRun = (run: CheckRun): SimulatedCheckRun => ({
   id: run.id,
   headSha: run.headSha,
   name: run.name,
@@ -165,7 +166,7 @@ const seenCheckRun = (run: CheckRun): SimulatedCheckRun => ({
   requests: [...run.requests],
 })
 
-const seenReview = ({ author, thread: _thread, ...review }: Review): SimulatedReview => ({
+const toSimulatedReview = ({ author, thread: _thread, ...review }: Review): SimulatedReview => ({
   ...review,
   author: author.login,
   authorId: author.id,

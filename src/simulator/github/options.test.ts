@@ -17,14 +17,14 @@ it.each<[object, string]>([
   [{ tokens: [{ token: 'a', name: 'b' }] }, 'tokens.0.name is not a known field'],
   [{ tokens: { token: 'a', login: 'b' } }, 'tokens must be a list'],
   [{ limits: 5 }, 'limits must be an object'],
-])('%j is refused: it would be left out in silence', (options, told) => {
-  expect(create(options)).toThrow(`createGitHubSimulator: ${told}`)
+])('%j is refused: it would be ignored silently', (options, problem) => {
+  expect(create(options)).toThrow(`createGitHubSimulator: ${problem}`)
 })
 
-it('all that is wrong is told at once', () => {
+it('all problems are named at once', () => {
   expect(create({ random1: 0, limits: { perDay: 1 } })).toThrow(/random1 .*; limits\.perDay /)
 })
 
-it('what is left undefined is not given', () => {
+it('an undefined option counts as absent', () => {
   expect(create({ limits: undefined, app: undefined, tokens: undefined })).not.toThrow()
 })

@@ -1,6 +1,6 @@
 /**
- * What a simulated GitHub is made with. All of it has a default: `createGitHubSimulator()` takes
- * any token and goes by the machine's clock.
+ * The options of a simulated GitHub. All have a default: `createGitHubSimulator()` accepts any
+ * token and uses the machine's clock.
  */
 import type { Clock } from '../../clock.ts'
 import type { Random } from '../../random.ts'
@@ -13,10 +13,10 @@ export interface SimulatedAppOptions {
   readonly id: number
   readonly slug: string
   readonly clientId?: string
-  /** PEM of the App's private key, or of the public one that belongs to it. */
+  /** The App's private key as PEM. Give this or `publicKey`. */
   readonly privateKey?: string
   readonly publicKey?: string
-  /** Write access to all that the routes need, if absent. */
+  /** If absent: write access to all that the routes need. */
   readonly permissions?: Permissions
   readonly events?: readonly string[]
 }
@@ -29,28 +29,28 @@ export interface SimulatedToken {
 export interface GitHubSimulatorOptions {
   readonly clock?: Clock
   readonly scheduler?: Scheduler
-  /** With the same one, two simulators that are asked the same say the same. */
+  /** With the same numbers and the same requests, two simulators give the same answers. */
   readonly random?: Random
   /** Installed for every owner of a repository. */
   readonly app?: SimulatedAppOptions
   readonly tokens?: readonly SimulatedToken[]
   /**
-   * Any token that nobody has is the first account's of `tokens`, or `holdfast-bot`'s. True when
-   * there are neither `tokens` nor an `app`.
+   * An unknown token belongs to the first account of `tokens`, or to `holdfast-bot`. True if absent
+   * and there are neither `tokens` nor an `app`.
    */
   readonly acceptAnyToken?: boolean
   /** How far GitHub's clock is ahead of `clock`. */
   readonly aheadMs?: number
   /**
-   * A status or check may go to a commit nobody told of; true if absent. One that was added with
-   * `visibleAt` is not seen before, in either case.
+   * Statuses and check runs may name an unknown commit; true if absent. A commit that was added
+   * with `visibleAt` is not visible before that time in either case.
    */
   readonly anyCommit?: boolean
-  /** Refuse writes beyond these, as GitHub's secondary limits do. None if absent. */
+  /** Writes above these are refused, as by GitHub's secondary limits. No limits if absent. */
   readonly limits?: ContentLimits
 }
 
-/** Every name of a type: one that is missing here does not compile. */
+/** All names of a type: a missing one is a compile error. */
 type Names<T> = Readonly<Record<keyof T, true>>
 
 const optionNames: Names<GitHubSimulatorOptions> = {
@@ -76,22 +76,22 @@ const appNames: Names<SimulatedAppOptions> = {
 const tokenNames: Names<SimulatedToken> = { token: true, login: true }
 const limitNames: Names<ContentLimits> = { perMinute: true, perHour: true, spacing: true }
 
-/** A misspelt option would be left out in silence, and a test would test something else. */
+/** A misspelt option would be ignored silently, and the test would test something else. */
 export function refuseUnknownOptions(options: GitHubSimulatorOptions): void {
   const { app, limits, tokens } = options
-  const wrong = [
-    ...unknownIn(options, optionNames, ''),
-    ...unknownIn(app ?? {}, appNames, 'app'),
-    ...unknownIn(limits ?? {}, limitNames, 'limits'),
+  const problems = [
+    ...unknownNames(options, optionNames, ''),
+    ...unknownNames(app ?? {}, appNames, 'app'),
+    ...unknownNames(limits ?? {}, limitNames, 'limits'),
     ...(tokens === undefined || Array.isArray(tokens) ? [] : ['tokens must be a list']),
-    ...(Array.isArray(tokens) ? tokens : []).flatMap((token, at) =>
-      unknownIn(token, tokenNames, `tokens.${at}`),
+    ...(Array.isArray(tokens) ? tokens : []).flatMap((token, index) =>
+      unknownNames(token, tokenNames, `tokens.${index}`),
     ),
   ]
-  if (wrong.length > 0) throw new Error(`createGitHubSimulator: ${wrong.join('; ')}`)
+  if (problems.length > 0) throw new Error(`createGitHubSimulator: ${problems.join('; ')}`)
 }
 
-function unknownIn(
+function unknownNames(
   given: unknown,
   names: Readonly<Record<string, true>>,
   place: string,

@@ -1,6 +1,6 @@
 /**
- * Pages of a list, with the `link` header that leads to the others. GitHub's rules: 30 unless
- * asked, 100 at most, and a page beyond the end is empty.
+ * Pages of a list, with the `link` header to the other pages. GitHub's rules: 30 items by default,
+ * at most 100, and a page beyond the end is empty.
  */
 import type { GitHubRequest } from './request.ts'
 
@@ -27,7 +27,7 @@ export function pageOf<T>(request: GitHubRequest, all: readonly T[]): Page<T> {
   }
 }
 
-/** What is no whole number above zero counts as not asked. */
+/** A value that is not a whole number above zero is ignored. */
 function numberOf({ query }: GitHubRequest, name: string): number | null {
   const text = query.get(name) ?? ''
   return /^\d{1,9}$/.test(text) && Number(text) > 0 ? Number(text) : null

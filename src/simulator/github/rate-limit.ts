@@ -1,8 +1,8 @@
 /**
- * Limits, per identity: the hourly quota that every answer tells of, a block that stands until a
- * time, and, where a test asks for it, how many writes GitHub takes in a minute and an hour.
+ * Limits per identity: the hourly quota that every answer shows, a block until a given time and, if
+ * a test sets them, the most writes per minute and hour.
  *
- * What must hold: a refused request changes nothing, and is not counted as a write.
+ * What must hold: a refused request changes nothing and is not counted as a write.
  */
 import { docsUrl, Refusal } from './refusal.ts'
 import type { World } from './state/world.ts'
@@ -21,16 +21,16 @@ interface Usage {
   used: number
   exhaustedUntil: number
   block: { readonly until: number; readonly form: LimitForm } | null
-  /** When each write of the last hour was taken. */
+  /** Times of the writes of the last hour. */
   writes: number[]
 }
 
 export interface RateLimits {
-  /** Throws a 403. `isWrite` for what makes or changes content. */
-  take(key: string, isWrite: boolean): void
+  /** Counts a request; throws a 403 above a limit. `isWrite`: it creates or changes content. */
+  count(key: string, isWrite: boolean): void
   headers(key: string): Record<string, string>
-  /** As `GET /rate_limit` tells it. */
-  standing(key: string): { limit: number; remaining: number; used: number; reset: number }
+  /** As in the answer of `GET /rate_limit`. */
+  quota(key: string): { limit: number; remaining: number; used: number; reset: number }
   exhaust(key: string, forMs: number): void
   block(key: string, forMs: number, form: LimitForm): void
 }
@@ -62,7 +62,7 @@ export function createRateLimits(world: World, limits: ContentLimits): RateLimit
     return usage
   }
 
-  function standing(key: string) {
+  function quota(key: string) {
     const usage = usageOf(key)
     const isExhausted = usage.exhaustedUntil > world.nowMs()
     const used = isExhausted ? hourlyQuota : Math.min(usage.used, hourlyQuota)
@@ -72,13 +72,13 @@ export function createRateLimits(world: World, limits: ContentLimits): RateLimit
   }
 
   return {
-    take: (key, isWrite) => {
+    count: (key, isWrite) => {
       const usage = usageOf(key)
       const now = world.nowMs()
       if (usage.block !== null && usage.block.until > now) {
         throw secondaryLimit(usage.block.form, usage.block.until - now)
       }
-      if (standing(key).remaining === 0) throw primaryLimit(key)
+      if (quota(key).remaining === 0) throw primaryLimit(key)
       usage.used++
       if (!isWrite) return
       const waitMs = waitBeforeWrite(usage, limits, now)
@@ -86,7 +86,7 @@ export function createRateLimits(world: World, limits: ContentLimits): RateLimit
       usage.writes.push(now)
     },
     headers: (key) => {
-      const { limit, remaining, used, reset } = standing(key)
+      const { limit, remaining, used, reset } = quota(key)
       return {
         'x-ratelimit-limit': String(limit),
         'x-ratelimit-remaining': String(remaining),
@@ -95,7 +95,7 @@ export function createRateLimits(world: World, limits: ContentLimits): RateLimit
         'x-ratelimit-resource': 'core',
       }
     },
-    standing,
+    quota: quota,
     exhaust: (key, forMs) => {
       usageOf(key).exhaustedUntil = world.nowMs() + forMs
     },
@@ -107,7 +107,7 @@ export function createRateLimits(world: World, limits: ContentLimits): RateLimit
 
 function waitBeforeWrite(usage: Usage, limits: ContentLimits, now: number): number {
   usage.writes = usage.writes.filter((at) => at > now - hourMs)
-  const full = (max: number | undefined, windowMs: number): number => {
+  const waitForWindow = (max: number | undefined, windowMs: number): number => {
     if (max === undefined) return 0
     const within = usage.writes.filter((at) => at > now - windowMs)
     const freeing = within.at(-max)
@@ -115,10 +115,14 @@ function waitBeforeWrite(usage: Usage, limits: ContentLimits, now: number): numb
   }
   const last = usage.writes.at(-1)
   const spaced = last === undefined ? 0 : last + (limits.spacing ?? 0) - now
-  return Math.max(spaced, full(limits.perMinute, minuteMs), full(limits.perHour, hourMs))
+  return Math.max(
+    spaced,
+    waitForWindow(limits.perMinute, minuteMs),
+    waitForWindow(limits.perHour, hourMs),
+  )
 }
 
-/** `plain` has no `retry-after`; `bare` has nothing but the message, which GitHub also does. */
+/** `plain` has no `retry-after`; `bare` has only the message. GitHub sends all of these forms. */
 export function secondaryLimit(form: LimitForm, waitMs: number): Refusal {
   const message = secondaryMessage
   if (form === 'bare') return new Refusal(403, { message, documentation_url: null })

@@ -1,6 +1,6 @@
 /**
- * How the simulated GitHub says no. Thrown by whatever finds the reason, before any state is
- * changed, and turned into an answer in one place.
+ * A refusal of the simulated GitHub. It is thrown before any state is changed; the core turns it
+ * into an answer.
  */
 import type { Json } from './json/json.ts'
 
@@ -23,7 +23,7 @@ export const notFound = (): Refusal => new Refusal(404, { message: 'Not Found' }
 
 export const forbidden = (message: string): Refusal => new Refusal(403, { message })
 
-/** A 422 with one sentence and nothing else, as for a commit that is not there. */
+/** A 422 with only a sentence, as for a commit that does not exist. */
 export const unprocessable = (message: string): Refusal => new Refusal(422, { message })
 
 export interface FieldProblem {
@@ -33,7 +33,7 @@ export interface FieldProblem {
   readonly message?: string
 }
 
-/** A 422 that names what is wrong, field by field. */
+/** A 422 that lists the invalid fields. */
 export const invalid = (...errors: readonly FieldProblem[]): Refusal =>
   new Refusal(422, { message: 'Validation Failed', errors })
 

@@ -1,17 +1,14 @@
-/**
- * A request as it arrived and what is answered, the same for every connection; and the record of
- * it that tests and checkers read.
- */
+/** A request and its answer, the same for every connection; and the record that tests read. */
 export interface GitHubRequest {
   readonly method: string
-  /** Up to the API's own path, such as `http://127.0.0.1:3000`: links in answers start with it. */
+  /** The address of the API, such as `http://127.0.0.1:3000`: links in answers start with it. */
   readonly apiUrl: string
   /** Without the query. */
   readonly path: string
   readonly query: URLSearchParams
   /** By lower-cased name. */
   readonly headers: Readonly<Record<string, string>>
-  /** Empty when there was none. */
+  /** Empty when the request had none. */
   readonly body: string
 }
 
@@ -30,8 +27,8 @@ export interface ReceivedRequest {
   readonly path: string
   readonly query: Readonly<Record<string, string>>
   /**
-   * As GitHub's description names it, `POST /repos/{owner}/{repo}/statuses/{sha}`; the same for a
-   * path under `/repositories/{id}`. Null for a path that leads nowhere.
+   * As in GitHub's API description, `POST /repos/{owner}/{repo}/statuses/{sha}`; the same for a
+   * path under `/repositories/{id}`. Null for an unknown path.
    */
   readonly route: string | null
   /** Without the credentials. */
@@ -40,17 +37,17 @@ export interface ReceivedRequest {
   readonly body: unknown
   /** Login of the account, `app` for the App itself, null for a stranger. */
   readonly identity: string | null
-  /** What it was answered or would have been; null while it is held, or when it got no further. */
+  /** The status GitHub answered, also if the answer was lost; null if GitHub never handled it. */
   readonly status: number | null
-  /** It changed the state of things. */
+  /** It changed something. */
   readonly effect: boolean
   /** When it took effect, or was refused. */
   readonly doneAt: number | null
-  /** Name of the fault that was played on it. */
+  /** Name of the fault that hit it. */
   readonly fault: string | null
 }
 
-/** `https://host/api/v3/…`, as on GitHub's server for enterprises, leads to the same API. */
+/** `https://host/api/v3/…`, as on GitHub Enterprise Server, leads to the same API. */
 const apiPrefix = /^\/api\/v3(?=\/|$)/
 
 export function readUrl(url: URL): Pick<GitHubRequest, 'apiUrl' | 'path' | 'query'> {

@@ -1,19 +1,19 @@
 /**
- * The connection over real sockets: a thin shell that turns an outcome into bytes, a broken socket
- * or silence.
+ * The connection over real sockets: it turns an outcome into an HTTP answer, a broken connection or
+ * no answer.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Scheduler } from '../../scheduler.ts'
 import type { Receive } from './exchange.ts'
 import type { Outcome } from './faults/fault.ts'
-import { partsOf } from './parts.ts'
+import { splitBody } from './split-body.ts'
 import { readUrl } from './request.ts'
 
 export interface ServeOptions {
-  /** Loopback unless given. */
+  /** 127.0.0.1 if absent. */
   readonly host?: string
-  /** Any free one unless given. */
+  /** A free port if absent. */
   readonly port?: number
 }
 
@@ -29,9 +29,9 @@ export async function serve(
 ): Promise<ServedSimulator> {
   const server = createServer((request, response) => {
     answer(receive, scheduler, request, response).catch((error: unknown) => {
-      // Not GitHub's doing: a mistake in a test's own fault or observer, told where it is seen.
+      // A mistake in a test's own fault or observer: the test sees it in the answer.
       response.writeHead(500, { 'content-type': 'text/plain' })
-      response.end(`the simulator broke: ${String(error)}`)
+      response.end(`The simulator failed: ${String(error)}`)
     })
   })
   await new Promise<void>((resolve, reject) => {
@@ -42,7 +42,7 @@ export async function serve(
   return {
     url: `http://${host}:${bound.port}`,
     close: async () => {
-      // Also those that hang: their silence ends with us.
+      // Also closes connections that a fault leaves hanging.
       const closed = new Promise((resolve) => server.close(resolve))
       server.closeAllConnections()
       await closed
@@ -57,7 +57,7 @@ async function answer(
   response: ServerResponse,
 ): Promise<void> {
   const body = await readBody(request)
-  // Its sender left in the middle of it: nothing arrived.
+  // The sender closed the connection before its request was complete.
   if (body === null) return
   const url = new URL(request.url ?? '/', `http://${request.headers.host ?? 'localhost'}`)
   const outcome = await receive({
@@ -96,18 +96,18 @@ function send(outcome: Outcome, scheduler: Scheduler, response: ServerResponse):
       response.end(body)
       return
     }
-    case 'drip':
-      drip(outcome, scheduler, response)
+    case 'slow-body':
+      sendSlowly(outcome, scheduler, response)
   }
 }
 
-function drip(
-  outcome: Outcome & { readonly kind: 'drip' },
+function sendSlowly(
+  outcome: Outcome & { readonly kind: 'slow-body' },
   scheduler: Scheduler,
   response: ServerResponse,
 ): void {
   const { status, headers, body } = outcome.answer
-  const parts = partsOf(outcome)
+  const parts = splitBody(outcome)
   response.writeHead(status, { ...headers, 'content-length': Buffer.byteLength(body) })
   response.flushHeaders()
   const next = (): void => {

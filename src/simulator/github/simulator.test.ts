@@ -1,23 +1,23 @@
-// Goal: time is the given clock's, chance the given random's, and what happens is told.
+// Goal: the simulator uses the given clock and random numbers, and emits events.
 import { describe, expect, it } from 'vitest'
 import {
   createComment,
   headSha,
   number,
   repo,
-  startAsking,
+  startSimulatorClient,
   thread,
-} from '../../../test/simulator/asking.ts'
+} from '../../../test/simulator/simulator-client.ts'
 import type { Random } from '../../random.ts'
 import type { GitHubEvent } from './state/events.ts'
 
 const comment = { body: { body: 'hello' } }
 
 describe('time', () => {
-  it('ahead of ours shows in every date, and nowhere else', async () => {
+  it('of GitHub, if ahead of ours, shows in every date and nowhere else', async () => {
     const aheadMs = 90_000
-    const { ask, github, time } = await startAsking({ aheadMs })
-    const { headers, data } = await ask(`POST ${thread}/comments`, comment)
+    const { request, github, time } = await startSimulatorClient({ aheadMs })
+    const { headers, data } = await request(`POST ${thread}/comments`, comment)
     expect(headers.get('date')).toBe('Sun, 15 Nov 2026 12:01:30 GMT')
     expect(data).toMatchObject({
       created_at: '2026-11-15T12:01:30Z',
@@ -29,33 +29,35 @@ describe('time', () => {
     expect(github.requests[0]!.at).toBe(time.clock.wallMs())
     expect(github.comments(repo, number)[0]!.createdAt).toBe(time.clock.wallMs())
     const since = async (text: string) =>
-      ((await ask(`GET ${thread}/comments?since=${text}`)).data as []).length
+      ((await request(`GET ${thread}/comments?since=${text}`)).data as []).length
     expect(await since('2026-11-15T12:01:30Z')).toBe(1)
     expect(await since('2026-11-15T12:01:31Z')).toBe(0)
   })
 })
 
 describe('limits', () => {
-  it('count every request but the question for them', async () => {
-    const { ask } = await startAsking()
-    await ask(`GET ${thread}`)
-    const { headers } = await ask(`GET ${thread}`)
+  it('count every request except GET /rate_limit', async () => {
+    const { request } = await startSimulatorClient()
+    await request(`GET ${thread}`)
+    const { headers } = await request(`GET ${thread}`)
     expect(headers.get('x-ratelimit-limit')).toBe('5000')
     expect(headers.get('x-ratelimit-remaining')).toBe('4998')
     expect(headers.get('x-ratelimit-used')).toBe('2')
-    expect((await ask('GET /rate_limit')).data.resources.core).toMatchObject({ remaining: 4998 })
+    expect((await request('GET /rate_limit')).data.resources.core).toMatchObject({
+      remaining: 4998,
+    })
   })
 
-  it('of content are enforced where they are set, and free themselves', async () => {
+  it('of content are enforced where they are set, and end by themselves', async () => {
     const limits = { perMinute: 2, perHour: 3 }
-    const { ask, github, time } = await startAsking({ limits })
-    const post = () => ask(`POST ${thread}/comments`, comment)
+    const { request, github, time } = await startSimulatorClient({ limits })
+    const post = () => request(`POST ${thread}/comments`, comment)
     expect([(await post()).status, (await post()).status]).toEqual([201, 201])
     time.pass(15_000)
     const refused = await post()
     expect(refused.status).toBe(403)
     expect(refused.headers.get('retry-after')).toBe('45')
-    expect((await ask(`GET ${thread}`)).status).toBe(200)
+    expect((await request(`GET ${thread}`)).status).toBe(200)
     time.pass(45_000)
     expect((await post()).status).toBe(201)
     const hourly = await post()
@@ -65,9 +67,9 @@ describe('limits', () => {
     expect(github.comments(repo, number)).toHaveLength(4)
   })
 
-  it('can ask for a pause between writes', async () => {
-    const { ask, time } = await startAsking({ limits: { spacing: 1000 } })
-    const post = async () => (await ask(`POST ${thread}/comments`, comment)).status
+  it('can require a pause between writes', async () => {
+    const { request, time } = await startSimulatorClient({ limits: { spacing: 1000 } })
+    const post = async () => (await request(`POST ${thread}/comments`, comment)).status
     expect(await post()).toBe(201)
     time.pass(999)
     expect(await post()).toBe(403)
@@ -76,12 +78,12 @@ describe('limits', () => {
   })
 })
 
-describe('what was received', () => {
-  it('is there in order, with what became of it', async () => {
-    const { ask, github } = await startAsking()
-    await ask(`POST ${thread}/comments`, comment)
-    await ask(`GET ${thread}/comments?per_page=7`)
-    await ask('GET /nowhere')
+describe('the list of received requests', () => {
+  it('has them in order, with their effect', async () => {
+    const { request, github } = await startSimulatorClient()
+    await request(`POST ${thread}/comments`, comment)
+    await request(`GET ${thread}/comments?per_page=7`)
+    await request('GET /nowhere')
     expect(github.requests).toMatchObject([
       {
         index: 0,
@@ -101,8 +103,8 @@ describe('what was received', () => {
     expect(github.count(({ method }) => method === 'GET')).toBe(2)
   })
 
-  it('goes by the same path below /api/v3', async () => {
-    const { github } = await startAsking()
+  it('has the same path for requests below /api/v3', async () => {
+    const { github } = await startSimulatorClient()
     const call = `https://ghe.example/api/v3${thread}/comments?per_page=1`
     github.commentAs('octocat', repo, number, 'a')
     github.commentAs('octocat', repo, number, 'b')
@@ -111,7 +113,7 @@ describe('what was received', () => {
   })
 })
 
-describe('chance', () => {
+describe('random numbers', () => {
   const seeded = (seed: number): Random => {
     const next = () => (seed = (seed * 1_103_515_245 + 12_345) % 2 ** 31)
     return {
@@ -121,28 +123,28 @@ describe('chance', () => {
   }
 
   async function story(seed: number): Promise<string> {
-    const { ask, github } = await startAsking({ random: seeded(seed) })
+    const { request, github } = await startSimulatorClient({ random: seeded(seed) })
     const answers = [
-      await ask(`POST ${thread}/comments`, comment),
-      await ask(`GET ${thread}/comments`),
+      await request(`POST ${thread}/comments`, comment),
+      await request(`GET ${thread}/comments`),
     ]
-    const told = answers.map(({ headers, data }) => [[...headers], data as unknown])
-    return JSON.stringify([told, github.requests])
+    const texts = answers.map(({ headers, data }) => [[...headers], data as unknown])
+    return JSON.stringify([texts, github.requests])
   }
 
-  it('is the seed’s: the same seed, the same words', async () => {
+  it('come from the seed: the same seed gives the same answers', async () => {
     expect(await story(1)).toBe(await story(1))
     expect(await story(1)).not.toBe(await story(2))
   })
 })
 
-describe('what happens', () => {
-  it('is told with the payload of its webhook, by hand or by request', async () => {
-    const { ask, github } = await startAsking()
-    const told: GitHubEvent[] = []
-    const stop = github.observe((happening) => told.push(happening))
-    const last = () => told.at(-1)!
-    await ask(`POST ${thread}/comments`, comment)
+describe('an event', () => {
+  it('is emitted with the payload of its webhook, for actions and requests', async () => {
+    const { request, github } = await startSimulatorClient()
+    const emitted: GitHubEvent[] = []
+    const stop = github.observe((event) => emitted.push(event))
+    const last = () => emitted.at(-1)!
+    await request(`POST ${thread}/comments`, comment)
     expect(last()).toMatchObject({
       event: 'issue_comment',
       action: 'created',
@@ -175,8 +177,8 @@ describe('what happens', () => {
     github.close(repo, number, { merged: true })
     github.reopen(repo, number)
     github.addIssue(repo, { title: 'An issue' })
-    await ask(`POST /repos/${repo}/statuses/${headSha}`, { body: { state: 'success' } })
-    expect(told.map(({ event, action }) => [event, action].join('.'))).toEqual([
+    await request(`POST /repos/${repo}/statuses/${headSha}`, { body: { state: 'success' } })
+    expect(emitted.map(({ event, action }) => [event, action].join('.'))).toEqual([
       'issue_comment.created',
       'push.',
       'pull_request.synchronize',
@@ -195,27 +197,27 @@ describe('what happens', () => {
     expect(last().event).toBe('status')
   })
 
-  it('is not told of a request that was refused', async () => {
-    const { ask, github } = await startAsking()
-    const told: GitHubEvent[] = []
-    github.observe((happening) => told.push(happening))
+  it('is not emitted for a refused request', async () => {
+    const { request, github } = await startSimulatorClient()
+    const emitted: GitHubEvent[] = []
+    github.observe((event) => emitted.push(event))
     github.faults.add({ fault: github.faults.serverError() })
-    await ask(`POST ${thread}/comments`, comment)
-    await ask(`POST ${thread}/comments`, { body: { body: '' } })
-    expect(told).toEqual([])
+    await request(`POST ${thread}/comments`, comment)
+    await request(`POST ${thread}/comments`, { body: { body: '' } })
+    expect(emitted).toEqual([])
   })
 })
 
 describe('fetch inside the process', () => {
-  it('sends nothing when it was given up before', async () => {
-    const { open, github } = await startAsking()
+  it('sends nothing when it was aborted before', async () => {
+    const { fetch, github } = await startSimulatorClient()
     const reason = new Error('too late')
-    await expect(open('GET /user', { signal: AbortSignal.abort(reason) })).rejects.toBe(reason)
+    await expect(fetch('GET /user', { signal: AbortSignal.abort(reason) })).rejects.toBe(reason)
     expect(github.requests).toEqual([])
   })
 
-  it('takes a Request, and bytes for a body', async () => {
-    const { github } = await startAsking()
+  it('accepts a Request, and bytes as a body', async () => {
+    const { github } = await startSimulatorClient()
     const url = `https://api.github.com${thread}/comments`
     const headers = { authorization: 'Bearer x' }
     const body = JSON.stringify({ body: 'ü' })
@@ -226,12 +228,12 @@ describe('fetch inside the process', () => {
     expect(github.comments(repo, number).map((each) => each.body)).toEqual(['ü', 'ü'])
   })
 
-  it('sets no timer but the scheduler’s, and leaves none', async () => {
-    const { open, github, time } = await startAsking()
+  it('uses only timers of the scheduler, and leaves none', async () => {
+    const { fetch, github, time } = await startSimulatorClient()
     const { faults } = github
     faults.add({ fault: faults.slowBody({ parts: 3, pauseMs: 10 }) })
     const abort = new AbortController()
-    const response = await open('GET /user', { signal: abort.signal })
+    const response = await fetch('GET /user', { signal: abort.signal })
     expect(time.waiting).toBe(1)
     const read = response.text()
     abort.abort()

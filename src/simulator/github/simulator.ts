@@ -1,6 +1,6 @@
 /**
- * A GitHub to test against: stateful, scriptable, and reached like the real one, by `fetch` inside
- * the process or by HTTP. What it was asked and what became of it is all there to be read.
+ * A GitHub to test against. It has state, can inject faults, and is reached like the real one: by
+ * `fetch` inside the process or over HTTP. Tests can read every request and its effect.
  */
 import { createPublicKey } from 'node:crypto'
 import { systemClock } from '../../clock.ts'
@@ -36,13 +36,13 @@ export interface GitHubSimulator extends GitHubUserActions, GitHubInspection {
   /** Everything received, in order of arrival. */
   readonly requests: readonly ReceivedRequest[]
   readonly faults: FaultScript
-  /** How many requests were received, on one route or of one kind. */
+  /** How many requests were received on a route, or match a function. */
   count(which: string | ((received: ReceivedRequest) => boolean)): number
-  /** Called whenever something happens that GitHub would send a webhook for. */
+  /** Calls `observer` for every event that GitHub would send a webhook for. */
   observe(observer: (happening: GitHubEvent) => void): () => void
-  /** Hooks and what they have sent; `sendWebhooks` adds one. */
+  /** The hooks and their deliveries; `sendWebhooks` adds a hook. */
   readonly hooks: HookRegistry
-  /** What a connection speaks to. */
+  /** Connections pass their requests to this. */
   readonly receive: Receive
   readonly scheduler: Scheduler
 }
@@ -57,7 +57,7 @@ export function createGitHubSimulator(options: GitHubSimulatorOptions = {}): Git
     anyCommit: options.anyCommit ?? true,
   })
   if (options.app !== undefined) world.app = readApp(world, options.app)
-  const hands = createUserActions(world)
+  const userActions = createUserActions(world)
   for (const { token, login } of options.tokens ?? []) {
     addAccountToken(world, userNamed(world, login), token)
   }
@@ -76,18 +76,18 @@ export function createGitHubSimulator(options: GitHubSimulatorOptions = {}): Git
     limits,
     scheduler,
     takeFault: (received) => faults.take(received),
-    expireTokens: () => hands.expireTokens(),
+    expireTokens: () => userActions.expireTokens(),
   })
   return {
-    ...hands,
+    ...userActions,
     ...createInspection(world),
     fetch: connectInProcess(receive, scheduler),
     requests: core.requests,
     faults: faults.script,
     count: (which) => {
-      const template = typeof which === 'string' ? router.templateLike(which) : null
-      const fits = typeof which === 'string' ? null : which
-      return core.requests.filter((each) => fits?.(each) ?? each.route === template).length
+      const template = typeof which === 'string' ? router.knownTemplate(which) : null
+      const matches = typeof which === 'string' ? null : which
+      return core.requests.filter((each) => matches?.(each) ?? each.route === template).length
     },
     observe: (observer) => {
       world.observers.add(observer)
@@ -120,14 +120,15 @@ const appEvents = ['check_run', 'issue_comment', 'issues', 'pull_request', 'push
 
 function readApp(world: World, given: SimulatedAppOptions): App {
   const pem = given.publicKey ?? given.privateKey
-  if (pem === undefined) throw new Error('app: give its privateKey, or the publicKey of it, as PEM')
+  if (pem === undefined)
+    throw new Error('The option "app" needs "privateKey" or "publicKey" as PEM.')
   return {
     id: given.id,
     slug: given.slug,
     name: given.slug,
     clientId: given.clientId ?? `Iv23li${String(given.id).padStart(14, '0')}`,
     owner: userNamed(world, 'app-owner'),
-    // Of a private key only the public half is taken.
+    // Only the public half of a private key is used.
     publicKey: createPublicKey(pem),
     permissions: given.permissions ?? appPermissions,
     events: given.events ?? appEvents,

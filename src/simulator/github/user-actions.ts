@@ -1,6 +1,6 @@
 /**
- * What people and pushes do to the simulated GitHub, for tests to do it in their place. None of it
- * is a request; all of it is told to observers.
+ * What people do on the simulated GitHub: tests act in their place. These actions are not requests,
+ * but observers and hooks get their events.
  */
 import { addAccountToken, installFor, uninstallFrom } from './state/apps.ts'
 import { rerequestCheckRun } from './state/check-runs.ts'
@@ -30,9 +30,9 @@ import {
 import { addUser, userNamed, type UserType } from './state/users.ts'
 import type { World } from './state/world.ts'
 import {
-  seenComment,
-  seenRepository,
-  seenThread,
+  toSimulatedComment,
+  toSimulatedRepository,
+  toSimulatedThread,
   type SimulatedComment,
   type SimulatedRepository,
   type SimulatedThread,
@@ -42,11 +42,11 @@ import {
 export interface GitHubUserActions {
   addRepository(fullName: string, options?: NewRepository): SimulatedRepository
   addUser(login: string, options?: { readonly id?: number; readonly type?: UserType }): void
-  /** One more token of an account. */
+  /** Adds one more token to an account. */
   addToken(login: string, token: string): void
   addPull(repo: string, given: NewPull): SimulatedThread
   addIssue(repo: string, given?: NewIssue): SimulatedThread
-  /** A new head for the pull request; with `force` old reviews are pointed at it. */
+  /** Sets a new head; with `force` old reviews point at it, as on GitHub. */
   push(
     repo: string,
     number: number,
@@ -63,11 +63,11 @@ export interface GitHubUserActions {
   lock(repo: string, number: number): void
   unlock(repo: string, number: number): void
   rename(repo: string, newFullName: string): void
-  /** Our permission is lost: everything of it is a 404 until `allow`. */
+  /** The bot loses its permission: every request about it is answered 404 until `allow`. */
   restrict(repo: string): void
   allow(repo: string): void
   setRole(repo: string, login: string, role: Role): void
-  /** A commit is there from `visibleAt` on, by the simulator's clock; at once if absent. */
+  /** The commit is visible from `visibleAt` on, by the simulator's clock; at once if absent. */
   addCommit(repo: string, sha: string, options?: { readonly visibleAt?: number }): void
   commentAs(login: string, repo: string, number: number, body: string): SimulatedComment
   editCommentAs(login: string, id: number, body: string): void
@@ -76,9 +76,9 @@ export interface GitHubUserActions {
   unlabelAs(login: string, repo: string, number: number, name: string): void
   /** Somebody presses "Re-run" on a check run. */
   rerequestAs(login: string, checkRunId: number): void
-  /** The App goes from everything this owner has. */
+  /** Uninstalls the App from all repositories of this owner. */
   uninstallApp(owner: string): void
-  /** No token that was made so far opens anything any more. */
+  /** Revokes all tokens made so far. */
   expireTokens(): void
 }
 
@@ -91,12 +91,12 @@ export function createUserActions(world: World): GitHubUserActions {
       const repository = addRepository(world, fullName, options)
       for (const name of options.labels ?? []) labelNamed(world, repository, name)
       installFor(world, repository.owner)
-      return seenRepository(repository)
+      return toSimulatedRepository(repository)
     },
     addUser: (login, options) => void addUser(world, login, options),
     addToken: (login, token) => void addAccountToken(world, userNamed(world, login), token),
-    addPull: (repo, given) => seenThread(addPull(world, repositoryAt(repo), given)),
-    addIssue: (repo, given = {}) => seenThread(addIssue(world, repositoryAt(repo), given)),
+    addPull: (repo, given) => toSimulatedThread(addPull(world, repositoryAt(repo), given)),
+    addIssue: (repo, given = {}) => toSimulatedThread(addIssue(world, repositoryAt(repo), given)),
     push: (repo, number, headSha, options = {}) =>
       pushTo(world, threadAt(repo, number), headSha, options),
     close: (repo, number, options = {}) => closeThread(world, threadAt(repo, number), options),
@@ -115,14 +115,14 @@ export function createUserActions(world: World): GitHubUserActions {
       void repositoryAt(repo).roles.set(userNamed(world, login).login.toLowerCase(), role),
     addCommit: (repo, sha, { visibleAt } = {}) =>
       void repositoryAt(repo).commits.set(sha, visibleAt ?? world.nowMs()),
-    ...commentHands(world, threadAt),
+    ...createCommentActions(world, threadAt),
     labelAs: (login, repo, number, name) =>
       addLabels(world, threadAt(repo, number), [name], userNamed(world, login)),
     unlabelAs: (login, repo, number, name) =>
       void removeLabel(world, threadAt(repo, number), name, userNamed(world, login)),
     rerequestAs: (login, id) => {
       const run = world.checkRuns.get(id)
-      if (run === undefined) throw new Error(`there is no check run ${id}`)
+      if (run === undefined) throw new Error(`There is no check run ${id}.`)
       rerequestCheckRun(world, run, userNamed(world, login))
     },
     uninstallApp: (owner) => uninstallFrom(world, userNamed(world, owner)),
@@ -132,18 +132,18 @@ export function createUserActions(world: World): GitHubUserActions {
   }
 }
 
-function commentHands(
+function createCommentActions(
   world: World,
   threadAt: (repo: string, number: number) => Thread,
 ): Pick<GitHubUserActions, 'commentAs' | 'editCommentAs' | 'deleteCommentAs'> {
   const liveComment = (id: number): Comment => {
     const comment = world.comments.get(id)
     if (comment !== undefined && isLive(comment)) return comment
-    throw new Error(`there is no comment ${id}`)
+    throw new Error(`There is no comment ${id}.`)
   }
   return {
     commentAs: (login, repo, number, body) =>
-      seenComment(addComment(world, threadAt(repo, number), userNamed(world, login), body)),
+      toSimulatedComment(addComment(world, threadAt(repo, number), userNamed(world, login), body)),
     editCommentAs: (login, id, body) =>
       editComment(world, liveComment(id), userNamed(world, login), body),
     deleteCommentAs: (login, id) => deleteComment(world, liveComment(id), userNamed(world, login)),

@@ -1,6 +1,6 @@
-/** Mutants of intake and runs: heads, rounds, the inbox, the fence of a worker. */
+/** Mutants of intake and runs: order of heads, rounds, the inbox, the fence of a worker. */
 import type { Claim } from '../../../src/domain/claim.ts'
-import { replaced, type Tamper } from '../../../src/simulation/node.ts'
+import { replaceParts, type Tamper } from '../../../src/simulation/node.ts'
 import type { Store } from '../../../src/store.ts'
 import type { Mutants } from './mutant.ts'
 
@@ -9,9 +9,11 @@ export const claimingMutants: Mutants = {
     seed: 7,
     mutation: {
       store: (store) =>
-        replaced(store, { runs: replaced(store.runs, { complete: fencelessCompletion(store) }) }),
+        replaceParts(store, {
+          runs: replaceParts(store.runs, { complete: completionWithoutFence(store) }),
+        }),
     },
-    // Or it is told "done" for what somebody else has done.
+    // Rule 12 when the worker gets the answer "done" for a run that another worker completed.
     rules: ['2', '12'],
   },
   'heads are ordered by arrival': {
@@ -22,11 +24,13 @@ export const claimingMutants: Mutants = {
     },
     rules: ['1'],
   },
-  'a repeated event begins finished work again': {
+  'a repeated event repeats finished work': {
     seed: 9,
     mutation: {
       store: (store) =>
-        replaced(store, { inbox: replaced(store.inbox, { finish: eagerFinishing(store) }) }),
+        replaceParts(store, {
+          inbox: replaceParts(store.inbox, { finish: finishWithRerun(store) }),
+        }),
     },
     rules: ['3'],
   },
@@ -34,30 +38,32 @@ export const claimingMutants: Mutants = {
     seed: 11,
     mutation: {
       store: (store) =>
-        replaced(store, { inbox: replaced(store.inbox, { receive: hastyReceipt(store) }) }),
+        replaceParts(store, {
+          inbox: replaceParts(store.inbox, { receive: receiptBeforeStoring(store) }),
+        }),
     },
     rules: ['4'],
   },
-  'a run ends, and no audit row says so': {
+  'a run ends without an audit row': {
     seed: 1,
     mutation: {
       store: (store, tamper) =>
-        replaced(store, {
-          runs: replaced(store.runs, { complete: untoldCompletion(store, tamper) }),
+        replaceParts(store, {
+          runs: replaceParts(store.runs, { complete: unauditedCompletion(store, tamper) }),
         }),
     },
     rules: ['12'],
   },
 }
 
-function fencelessCompletion(store: Store): Store['runs']['complete'] {
+function completionWithoutFence(store: Store): Store['runs']['complete'] {
   return async (request, once) => {
     const held = (await store.runs.get(request.runId))?.leaseHash
     return await store.runs.complete({ ...request, leaseHash: held ?? request.leaseHash }, once)
   }
 }
 
-function untoldCompletion(store: Store, tamper: Tamper): Store['runs']['complete'] {
+function unauditedCompletion(store: Store, tamper: Tamper): Store['runs']['complete'] {
   return async (request, once) => {
     const run = await store.runs.complete(request, once)
     await tamper(`DELETE FROM audit WHERE run_id = '${run.id}' AND type = 'run.${run.state}'`)
@@ -73,18 +79,23 @@ function withClaims(store: Store, change: (claim: Claim) => Claim): Store {
         act.act === 'claim' ? { ...act, claim: change(act.claim) } : act,
       ),
     })
-  return replaced(store, { inbox: replaced(store.inbox, { finish }) })
+  return replaceParts(store, { inbox: replaceParts(store.inbox, { finish }) })
 }
 
-/** An event of a head whose work has succeeded counts as a person's wish to do it again. */
-function eagerFinishing(store: Store): Store['inbox']['finish'] {
+/** An event for a head whose work has succeeded counts as a person's request to rerun it. */
+function finishWithRerun(store: Store): Store['inbox']['finish'] {
   return async (decided) => {
     const acts = await Promise.all(
       decided.acts.map(async (act) => {
         if (act.act !== 'claim' || act.claim.repo === null) return act
         const { repo, pr, headSha, type } = act.claim
-        const of = { repo, type, ...(pr !== null && { pr }), ...(headSha !== null && { headSha }) }
-        const { items } = await store.runs.list(of, { limit: 1, cursor: null })
+        const filter = {
+          repo,
+          type,
+          ...(pr !== null && { pr }),
+          ...(headSha !== null && { headSha }),
+        }
+        const { items } = await store.runs.list(filter, { limit: 1, cursor: null })
         const isDone = items[0]?.state === 'succeeded'
         return { ...act, claim: { ...act.claim, rerun: act.claim.rerun || isDone } }
       }),
@@ -93,8 +104,8 @@ function eagerFinishing(store: Store): Store['inbox']['finish'] {
   }
 }
 
-/** Answers like the store would, and hands the webhook to it without waiting. */
-function hastyReceipt(store: Store): Store['inbox']['receive'] {
+/** Answers as the store would, and stores the webhook without waiting for it. */
+function receiptBeforeStoring(store: Store): Store['inbox']['receive'] {
   return async (webhook) => {
     const known = await store.inbox.get(webhook.webhookId)
     const stored = store.inbox.receive(webhook)

@@ -1,10 +1,10 @@
-/** Mutants of how GitHub is looked at: who wrote it, what a look is about, settling. */
+/** Mutants of looks at GitHub: the author of a comment, the version of a look, settling. */
 import type { OutboxStore } from '../../../src/store/outbox-store.ts'
 import type { Store } from '../../../src/store.ts'
 import { withOutbox, type Mutants } from './mutant.ts'
 
 export const lookingMutants: Mutants = {
-  'no settling: what was read again is taken for right': {
+  'no settling: a settling read always counts as right': {
     seed: 33,
     mutation: { store: (store) => withOutbox(store, { record: settledRecord(store, 0) }) },
     rules: ['5', '7'],
@@ -16,12 +16,12 @@ export const lookingMutants: Mutants = {
   },
   'a look at one version counts for the next': {
     seed: 5,
-    mutation: { store: (store) => withOutbox(store, { record: versionlessRecord(store) }) },
+    mutation: { store: (store) => withOutbox(store, { record: recordForNewestVersion(store) }) },
     rules: ['5', '7'],
   },
   'a lost permission is taken for a lost comment': {
     seed: 9,
-    mutation: { store: (store) => withOutbox(store, { record: confidentRecord(store) }) },
+    mutation: { store: (store) => withOutbox(store, { record: recordAsAccessible(store) }) },
     rules: ['6'],
   },
   'a review is never found again': {
@@ -31,12 +31,12 @@ export const lookingMutants: Mutants = {
   },
   'a marker is trusted whoever wrote it': {
     seed: 11,
-    mutation: { fetch: everybodyIsUs },
+    mutation: { fetch: allCommentsAreOurs },
     rules: ['6'],
   },
 }
 
-/** From this step on a settling read finds what it should find, whatever it finds. */
+/** From this step on, a settling read reports the wanted output, whatever GitHub shows. */
 function settledRecord({ outbox }: Store, fromStep: number): OutboxStore['record'] {
   return async (hold, finding) => {
     if (finding.what !== 'settled') return await outbox.record(hold, finding)
@@ -47,7 +47,7 @@ function settledRecord({ outbox }: Store, fromStep: number): OutboxStore['record
   }
 }
 
-function versionlessRecord({ outbox }: Store): OutboxStore['record'] {
+function recordForNewestVersion({ outbox }: Store): OutboxStore['record'] {
   return async (hold, finding) => {
     const delivery = await outbox.delivery(hold.deliveryId)
     const { versionFence, versionSeq } = delivery ?? hold
@@ -55,7 +55,7 @@ function versionlessRecord({ outbox }: Store): OutboxStore['record'] {
   }
 }
 
-function confidentRecord({ outbox }: Store): OutboxStore['record'] {
+function recordAsAccessible({ outbox }: Store): OutboxStore['record'] {
   return async (hold, finding) =>
     await outbox.record(
       hold,
@@ -65,7 +65,7 @@ function confidentRecord({ outbox }: Store): OutboxStore['record'] {
 
 type Item = Record<string, unknown>
 
-/** GitHub answers such a list with another one. */
+/** Changes the lists that GitHub answers for this path. */
 function changedList(
   fetch: typeof globalThis.fetch,
   path: RegExp,
@@ -81,11 +81,11 @@ function changedList(
   }
 }
 
-/** Lists of comments show every comment as ours. */
-function everybodyIsUs(fetch: typeof globalThis.fetch): typeof globalThis.fetch {
+/** Lists of comments show all comments as written by us. */
+function allCommentsAreOurs(fetch: typeof globalThis.fetch): typeof globalThis.fetch {
   let ourId: unknown = null
   const asOurs = (items: readonly Item[]): Item[] =>
-    items.map((one) => ({ ...one, user: { id: ourId } }))
+    items.map((comment) => ({ ...comment, user: { id: ourId } }))
   const changed = changedList(fetch, /\/issues\/\d+\/comments$/, asOurs)
   return async (input, init) => {
     const { pathname } = new URL(input instanceof Request ? input.url : input)

@@ -1,5 +1,5 @@
-/** Mutants of retention: what a purge must not remove. */
-import { replaced, type Tamper } from '../../../src/simulation/node.ts'
+/** Mutants of retention: a purge that removes too much. */
+import { replaceParts, type Tamper } from '../../../src/simulation/node.ts'
 import type { Store } from '../../../src/store.ts'
 import type { Mutants } from './mutant.ts'
 
@@ -8,8 +8,8 @@ export const purgingMutants: Mutants = {
     seed: 3,
     mutation: {
       store: (store, tamper) =>
-        replaced(store, {
-          upkeep: replaced(store.upkeep, { purge: carelessPurge(store, tamper) }),
+        replaceParts(store, {
+          upkeep: replaceParts(store.upkeep, { purge: carelessPurge(store, tamper) }),
         }),
     },
     rules: ['5', '7'],

@@ -1,32 +1,34 @@
-/** Mutants of how a delivery is sent: leases, versions, doubt, the last moment to send. */
+/** Mutants of sending: leases, versions, doubt, the latest time to send. */
 import type { LeasedDelivery, OutboxStore } from '../../../src/store/outbox-store.ts'
-import { replaced, type Tamper } from '../../../src/simulation/node.ts'
+import { replaceParts, type Tamper } from '../../../src/simulation/node.ts'
 import type { Store } from '../../../src/store.ts'
 import { withOutbox, type Mutants } from './mutant.ts'
 
 export const sendingMutants: Mutants = {
   'no look before sending again': {
     seed: 5,
-    mutation: { store: (store) => withOutbox(store, { lease: forgetfulLease(store) }) },
+    mutation: { store: (store) => withOutbox(store, { lease: leaseWithoutDoubt(store) }) },
     rules: ['8', '8b'],
   },
   'no fence: the outcome of a lost lease counts': {
     seed: 39,
     mutation: {
-      store: (store, tamper) => withOutbox(store, { endAttempt: fencelessEnd(store, tamper) }),
+      store: (store, tamper) => withOutbox(store, { endAttempt: endWithoutFence(store, tamper) }),
     },
     rules: ['2', '5', '7'],
   },
-  'no version check: an attempt sends one version and claims to be another': {
+  'no version check: an attempt sends one version and is stored as another': {
     seed: 11,
-    mutation: { store: (store) => withOutbox(store, { beginAttempt: versionlessBegin(store) }) },
-    // Or what was made under the wrong version is made again.
+    mutation: {
+      store: (store) => withOutbox(store, { beginAttempt: beginForNewestVersion(store) }),
+    },
+    // Rule 8b when an output that was stored under the wrong version is created again.
     rules: ['5', '7', '8b'],
   },
   'a newer version that became due while the older was sent is closed with it': {
     seed: 2,
     mutation: {
-      store: (store, tamper) => withOutbox(store, { endAttempt: greedyEnd(store, tamper) }),
+      store: (store, tamper) => withOutbox(store, { endAttempt: endAllVersions(store, tamper) }),
     },
     rules: ['5', '7'],
   },
@@ -34,7 +36,7 @@ export const sendingMutants: Mutants = {
     seed: 2,
     mutation: {
       github: (github) =>
-        replaced(github, {
+        replaceParts(github, {
           call: (place, form, route, given) => github.call(place, form, route, given, Infinity),
         }),
     },
@@ -47,8 +49,8 @@ export const sendingMutants: Mutants = {
   },
 }
 
-/** Whatever was sent without an answer is not remembered. */
-function forgetfulLease({ outbox }: Store): OutboxStore['lease'] {
+/** Forgets that an attempt got no answer. */
+function leaseWithoutDoubt({ outbox }: Store): OutboxStore['lease'] {
   return async (limit) => (await outbox.lease(limit)).map(withoutDoubt)
 }
 
@@ -57,8 +59,8 @@ function withoutDoubt(leased: LeasedDelivery): LeasedDelivery {
   return { ...leased, delivery: { ...leased.delivery, protocol } }
 }
 
-/** Whoever was too late is believed nevertheless: what it sent is what stands. */
-function fencelessEnd(store: Store, tamper: Tamper): OutboxStore['endAttempt'] {
+/** Believes an outcome that comes too late: what it sent counts as shown. */
+function endWithoutFence(store: Store, tamper: Tamper): OutboxStore['endAttempt'] {
   const { outbox } = store
   return async (hold, report) => {
     const recorded = await outbox.endAttempt(hold, report)
@@ -74,7 +76,7 @@ function fencelessEnd(store: Store, tamper: Tamper): OutboxStore['endAttempt'] {
   }
 }
 
-function versionlessBegin({ outbox }: Store): OutboxStore['beginAttempt'] {
+function beginForNewestVersion({ outbox }: Store): OutboxStore['beginAttempt'] {
   return async (request) => {
     const delivery = await outbox.delivery(request.hold.deliveryId)
     const { versionFence, versionSeq } = delivery ?? request
@@ -82,7 +84,7 @@ function versionlessBegin({ outbox }: Store): OutboxStore['beginAttempt'] {
   }
 }
 
-function greedyEnd({ outbox }: Store, tamper: Tamper): OutboxStore['endAttempt'] {
+function endAllVersions({ outbox }: Store, tamper: Tamper): OutboxStore['endAttempt'] {
   return async (hold, report) => {
     const recorded = await outbox.endAttempt(hold, report)
     if (recorded === 'recorded' && report.end.what === 'sent') {

@@ -1,24 +1,24 @@
 /**
- * What a fault is: its own way through one exchange. It may let GitHub do what was asked or not,
- * now or later, and says what becomes of the answer. A fault of your own is an object like these.
+ * What a fault is. It decides whether and when GitHub does what a request asks, and what the sender
+ * sees of the answer. You can write your own: any object of type `Fault`.
  */
 import type { Scheduler } from '../../../scheduler.ts'
 import type { LimitForm } from '../rate-limit.ts'
 import type { Refusal } from '../refusal.ts'
 import type { GitHubAnswer, GitHubRequest, ReceivedRequest } from '../request.ts'
 
-/** What the one who asked gets to see. */
+/** What the sender of the request sees. */
 export type Outcome =
   | { readonly kind: 'answer'; readonly answer: GitHubAnswer }
   /** The connection opened and broke without an answer. */
   | { readonly kind: 'reset' }
   /** The connection never opened. */
   | { readonly kind: 'refused' }
-  /** Nothing comes, ever. */
+  /** No answer ever comes. */
   | { readonly kind: 'hang' }
   /** The body comes in parts, a pause before each; `cut` breaks it off in the middle. */
   | {
-      readonly kind: 'drip'
+      readonly kind: 'slow-body'
       readonly answer: GitHubAnswer
       readonly parts: number
       readonly pauseMs: number
@@ -29,26 +29,26 @@ export interface Exchange {
   readonly request: GitHubRequest
   readonly received: ReceivedRequest
   readonly scheduler: Scheduler
-  /** Does what was asked, once: a second call has the same answer. Lists may lag behind. */
+  /** Does what was asked, once: a second call returns the same answer. `lagMs` makes lists lag. */
   perform(options?: { readonly lagMs?: number }): GitHubAnswer
-  /** GitHub's answer without having done anything. */
+  /** GitHub's refusal; nothing is done. */
   refuse(refusal: Refusal): GitHubAnswer
-  /** The quota of whoever asks is used up for so long. */
+  /** The sender's hourly quota is used up for `forMs`. */
   exhaust(forMs: number): void
-  /** Whoever asks is blocked for so long. */
+  /** The sender is blocked for `forMs`. */
   block(forMs: number, form: LimitForm): void
-  /** No token that was made so far opens anything any more. */
+  /** Revokes all tokens made so far. */
   expireTokens(): void
 }
 
 export interface Fault {
   readonly name: string
-  /** How often it is played unless the script says otherwise; 1 if absent. */
+  /** How many requests it hits unless the script says otherwise; 1 if absent. */
   readonly times?: number
-  /** The connection never opens: GitHub knows nothing of it, and `run` is not asked. */
+  /** The connection never opens: GitHub receives nothing, and `run` is not called. */
   readonly neverOpens?: boolean
   run(exchange: Exchange): Outcome | Promise<Outcome>
-  /** For faults that hold requests back: lets go of all that are held. */
+  /** For faults that hold requests back: lets all of them continue. */
   release?(): void
 }
 

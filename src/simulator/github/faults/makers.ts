@@ -1,6 +1,4 @@
-/**
- * The faults that GitHub and the way to it are known for, each by what it does to state and answer.
- */
+/** The faults of GitHub and of the network, each with what happens to request and answer. */
 import { Refusal } from '../refusal.ts'
 import { limitsPage, secondaryLimit as secondaryRefusal, type LimitForm } from '../rate-limit.ts'
 import type { Json } from '../json/json.ts'
@@ -57,7 +55,7 @@ export const refused = (): Fault => ({
   run: () => ({ kind: 'refused' }),
 })
 
-/** No answer, ever; with `committed` GitHub has done it nevertheless. */
+/** No answer ever comes; with `committed` GitHub does it nevertheless. */
 export const hang = (options: { readonly committed?: boolean } = {}): Fault => ({
   name: 'hang',
   run: (exchange) => {
@@ -66,13 +64,13 @@ export const hang = (options: { readonly committed?: boolean } = {}): Fault => (
   },
 })
 
-/** GitHub does it; the body comes in parts, or breaks off in the middle. */
+/** GitHub does it; the body comes in parts, and with `cut` breaks off in the middle. */
 export const slowBody = (
   options: { readonly parts?: number; readonly pauseMs?: number; readonly cut?: boolean } = {},
 ): Fault => ({
   name: 'slow-body',
   run: (exchange) => ({
-    kind: 'drip',
+    kind: 'slow-body',
     answer: exchange.perform(),
     parts: options.parts ?? 10,
     pauseMs: options.pauseMs ?? 2000,
@@ -91,7 +89,7 @@ export const lateAnswer = (afterMs: number): Fault => ({
   },
 })
 
-/** Lists do not show what is younger than this. Stays until it is removed. */
+/** Lists leave out what is younger than `forMs`. Lasts until it is removed. */
 export const listLag = (forMs: number): Fault => ({
   name: 'list-lag',
   times: Infinity,
@@ -99,8 +97,8 @@ export const listLag = (forMs: number): Fault => ({
 })
 
 /**
- * One refusal for too much content at once: with `retry-after`, without it (`plain`), or with a
- * message and nothing else (`bare`).
+ * One request is refused by a secondary limit: with a `retry-after` header, without it (`plain`),
+ * or with nothing but a message (`bare`).
  */
 export const secondaryLimit = (
   options: { readonly form?: LimitForm; readonly retryAfterSeconds?: number } = {},
@@ -112,7 +110,7 @@ export const secondaryLimit = (
   },
 })
 
-/** One 429. */
+/** One request is answered 429. */
 export const tooMany = (options: { readonly retryAfterSeconds?: number } = {}): Fault => ({
   name: 'too-many',
   run: (exchange) => {
@@ -134,7 +132,7 @@ export const primaryExhausted = (options: { readonly forMs?: number } = {}): Fau
   },
 })
 
-/** From this request on every request of the same identity is refused, for so long. */
+/** From this request on every request of the same identity is refused for `forMs`. */
 export const blocked = (
   options: { readonly forMs?: number; readonly form?: LimitForm } = {},
 ): Fault => ({
@@ -145,7 +143,7 @@ export const blocked = (
   },
 })
 
-/** From this request on no token that was made before is good. */
+/** From this request on all tokens made before are invalid. */
 export const tokenExpired = (): Fault => ({
   name: 'token-expired',
   run: (exchange) => {
@@ -155,8 +153,8 @@ export const tokenExpired = (): Fault => ({
 })
 
 /**
- * The zombie: the request is held on its way and takes effect after `afterMs`, or when the handle
- * is told to release it, whether or not anybody still waits for the answer.
+ * The request is held on its way. It takes effect after `afterMs`, or when its handle is released,
+ * whether or not the sender still waits for the answer.
  */
 export function delayedCommit(options: { readonly afterMs?: number } = {}): Fault {
   const held = new Set<() => void>()
@@ -164,19 +162,19 @@ export function delayedCommit(options: { readonly afterMs?: number } = {}): Faul
     name: 'delayed-commit',
     run: (exchange) =>
       new Promise<Outcome>((resolve) => {
-        const go = (): void => {
-          if (held.delete(go)) resolve(answered(exchange.perform()))
+        const proceed = (): void => {
+          if (held.delete(proceed)) resolve(answered(exchange.perform()))
         }
-        held.add(go)
-        if (options.afterMs !== undefined) exchange.scheduler.after(options.afterMs, go)
+        held.add(proceed)
+        if (options.afterMs !== undefined) exchange.scheduler.after(options.afterMs, proceed)
       }),
     release: () => {
-      for (const go of [...held]) go()
+      for (const proceed of [...held]) proceed()
     },
   }
 }
 
-/** GitHub does nothing and answers this. */
+/** GitHub does nothing and gives this answer. */
 export const refuse = (
   status: number,
   body: Json = { message: 'Refused' },

@@ -1,7 +1,6 @@
 /**
- * Which fault is played on which request. Scripts are asked in the order they were added; the
- * first that is due is played, and one request has one fault at most, so that two scripts for the
- * same route hit one request after the other.
+ * Decides which fault hits which request. A request gets at most one fault: the first due one, in
+ * the order in which they were added. So two faults for the same route hit two requests.
  */
 import type { ReceivedRequest } from '../request.ts'
 import type { Router } from '../routes/router.ts'
@@ -10,22 +9,22 @@ import * as makers from './makers.ts'
 
 export interface FaultTarget {
   readonly method?: string
-  /** A route's template, or an expression over `METHOD /path`. All requests if absent. */
+  /** A route's template, or a pattern for `METHOD /path`. All requests if absent. */
   readonly route?: string | RegExp
-  /** Login of the account that asks, or `app`. */
+  /** Login of the account that sends the request, or `app`. */
   readonly identity?: string
-  /** The first request to hit, counted among those that fit; 1 if absent. */
+  /** The first request to hit, counted among those that match; 1 if absent. */
   readonly nth?: number
-  /** How many to hit from there. A fault that lasts hits all, any other one, if absent. */
+  /** How many requests to hit from there. If absent: all for a lasting fault, else one. */
   readonly times?: number
 }
 
 export interface FaultHandle {
-  /** How many requests it was played on. */
+  /** How many requests it has hit. */
   readonly hits: number
-  /** Lets go of what the fault holds back. */
+  /** Lets the requests continue that the fault holds back. */
   release(): void
-  /** Hits nothing more. What it holds back stays held. */
+  /** It hits no more requests. Requests that it holds back stay held. */
   remove(): void
 }
 
@@ -36,32 +35,32 @@ export interface FaultScript extends FaultMakers {
   clear(): void
 }
 
-interface Entry {
-  readonly fits: (received: ReceivedRequest) => boolean
+interface ScriptEntry {
+  readonly matches: (received: ReceivedRequest) => boolean
   readonly fault: Fault
   readonly nth: number
   readonly times: number
-  seen: number
+  matched: number
   hits: number
 }
 
 export function createFaultScript(router: Router): {
   readonly script: FaultScript
-  /** The fault to play on this request, which then counts as hit; null for none. */
+  /** The fault for this request, which then counts as hit; null for none. */
   take(received: ReceivedRequest): Fault | null
 } {
-  const entries = new Set<Entry>()
+  const entries = new Set<ScriptEntry>()
   return {
     script: {
       ...makers,
       add: ({ on = {}, fault }) => {
         const times = on.times ?? fault.times ?? 1
         const entry = {
-          fits: fitting(on, router),
+          matches: matcherFor(on, router),
           fault,
           nth: on.nth ?? 1,
           times,
-          seen: 0,
+          matched: 0,
           hits: 0,
         }
         entries.add(entry)
@@ -76,9 +75,9 @@ export function createFaultScript(router: Router): {
       clear: () => entries.clear(),
     },
     take: (received) => {
-      const fitting = [...entries].filter(({ fits }) => fits(received))
-      for (const entry of fitting) entry.seen++
-      const due = fitting.find(({ seen, nth, hits, times }) => seen >= nth && hits < times)
+      const matching = [...entries].filter(({ matches }) => matches(received))
+      for (const entry of matching) entry.matched++
+      const due = matching.find(({ matched, nth, hits, times }) => matched >= nth && hits < times)
       if (due === undefined) return null
       due.hits++
       return due.fault
@@ -86,9 +85,9 @@ export function createFaultScript(router: Router): {
   }
 }
 
-function fitting(on: FaultTarget, router: Router): Entry['fits'] {
+function matcherFor(on: FaultTarget, router: Router): ScriptEntry['matches'] {
   const { route, method, identity } = on
-  const template = typeof route === 'string' ? router.templateLike(route) : null
+  const template = typeof route === 'string' ? router.knownTemplate(route) : null
   return (received) =>
     (method === undefined || method.toUpperCase() === received.method) &&
     (identity === undefined || identity === received.identity) &&

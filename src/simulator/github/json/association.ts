@@ -1,4 +1,4 @@
-/** What an author is to a repository, by GitHub's words for it. */
+/** How an author is related to a repository, in GitHub's words. */
 import { hasRole, roleOf, type Repository } from '../state/repositories.ts'
 import type { User } from '../state/users.ts'
 import type { World } from '../state/world.ts'

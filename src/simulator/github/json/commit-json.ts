@@ -1,4 +1,4 @@
-/** A commit, as GitHub writes it. The simulator knows no more of one than its sha. */
+/** A commit, as GitHub writes it. The simulator knows only its SHA. */
 import { fullNameOf, type Repository } from '../state/repositories.ts'
 import type { World } from '../state/world.ts'
 import { nodeId, siteUrl, type Json } from './json.ts'

@@ -1,12 +1,10 @@
-/**
- * What every object of GitHub's has: addresses below one API and one site, and a node id.
- */
+/** What all GitHub objects have: addresses below one API and one site, and a node id. */
 export type Json = Record<string, unknown>
 
 export const apiUrl = 'https://api.github.com'
 export const siteUrl = 'https://github.com'
 
-/** GraphQL's id of the same thing. Its form is GitHub's own business; that it differs is enough. */
+/** The GraphQL id of the same object. It has another form than GitHub's, but is as unique. */
 export const nodeId = (prefix: string, id: number): string =>
   `${prefix}_${Buffer.from(String(id)).toString('base64url')}`
 

@@ -61,7 +61,7 @@ export function minimalRepositoryJson(repository: Repository): Json {
     description: null,
     fork: false,
     url,
-    ...Object.fromEntries(Object.entries(addresses).map(([name, rest]) => [name, url + rest])),
+    ...Object.fromEntries(Object.entries(addresses).map(([name, path]) => [name, url + path])),
   }
 }
 

@@ -28,7 +28,7 @@ export function statusJson(world: World, repository: Repository, status: Status)
   }
 }
 
-/** Of one page; what it says as a whole is about all of them. */
+/** Lists the statuses of one page; `state` and counts are about all of them. */
 export function combinedStatusJson(
   world: World,
   repository: Repository,
@@ -36,27 +36,27 @@ export function combinedStatusJson(
   all: readonly Status[],
   page: readonly Status[],
 ): Json {
-  const standing = currentStatuses(all)
+  const current = currentStatuses(all)
   const url = `${repositoryUrl(repository)}/commits/${sha}`
   return {
-    state: combinedState(standing),
+    state: combinedState(current),
     statuses: page.map((status) => simpleStatusJson(world, repository, status)),
     sha,
-    total_count: standing.length,
+    total_count: current.length,
     repository: minimalRepositoryJson(repository),
     commit_url: url,
     url: `${url}/status`,
   }
 }
 
-function combinedState(standing: readonly Status[]): 'failure' | 'pending' | 'success' {
+function combinedState(current: readonly Status[]): 'failure' | 'pending' | 'success' {
   const has = (...states: readonly string[]): boolean =>
-    standing.some(({ state }) => states.includes(state))
+    current.some(({ state }) => states.includes(state))
   if (has('error', 'failure')) return 'failure'
-  return standing.length === 0 || has('pending') ? 'pending' : 'success'
+  return current.length === 0 || has('pending') ? 'pending' : 'success'
 }
 
-/** The branches whose head a commit is. */
+/** The branches that have this commit as their head. */
 export function branchJson(repository: Repository, sha: string): Json[] {
   const refs = [...repository.threads.values()].flatMap(({ pull }) =>
     pull?.headSha === sha ? [pull.headRef] : [],

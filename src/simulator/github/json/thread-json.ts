@@ -17,7 +17,7 @@ export const issueUrl = ({ repository, number }: Thread): string =>
 export const pullUrl = ({ repository, number }: Thread): string =>
   `${repositoryUrl(repository)}/pulls/${number}`
 
-/** What an issue and a pull request say in the same words. */
+/** The fields that an issue and a pull request have in common. */
 function sharedJson(world: World, thread: Thread): Json {
   return {
     number: thread.number,

@@ -1,4 +1,4 @@
-/** The App by its own key: itself, where it is installed, and the tokens it acts with. */
+/** Routes of the App: the App itself, its installations and their tokens. */
 import { appJson, installationJson, tokenJson } from '../json/app-json.ts'
 import { pageOf } from '../paging.ts'
 import { notFound, Refusal, unprocessable } from '../refusal.ts'
@@ -12,7 +12,7 @@ import {
 import { findRepository } from '../state/repositories.ts'
 import type { World } from '../state/world.ts'
 import { fieldsOf } from './fields.ts'
-import { moved } from './found.ts'
+import { moved } from './resources.ts'
 import type { Call, Route } from './route.ts'
 
 function appOf({ identity }: Call): App {
@@ -73,7 +73,7 @@ export const appRoutes: readonly Route[] = [
   },
 ]
 
-/** Null when all are meant. */
+/** Null for all repositories. */
 function askedRepositories(call: Call, { account }: Installation): ReadonlySet<number> | null {
   const { repositories: names, repository_ids: ids } = fieldsOf(call)
   if (!Array.isArray(names) && !Array.isArray(ids)) return null

@@ -1,4 +1,4 @@
-/** Check runs: written by an App alone. */
+/** Check runs. Only an App can write them. */
 import type { Json } from '../json/json.ts'
 import { checkRunJson } from '../json/check-run-json.ts'
 import { pageOf } from '../paging.ts'
@@ -21,7 +21,7 @@ import {
   optionalTime,
   textField,
 } from './fields.ts'
-import { checkRunOf, isListed, repositoryOf } from './found.ts'
+import { checkRunOf, isListed, repositoryOf } from './resources.ts'
 import type { Call, Route } from './route.ts'
 
 const read = { permission: ['checks'], access: 'read' } as const
@@ -77,7 +77,7 @@ function botOf({ identity }: Call): User {
   throw forbidden('You must authenticate via a GitHub App.')
 }
 
-/** Newest first; of each name only the newest, unless all are asked for. */
+/** Newest first; only the newest of each name, unless the request asks for all. */
 function listedRuns(call: Call): CheckRun[] {
   const repository = repositoryOf(call, read)
   const { query } = call.request

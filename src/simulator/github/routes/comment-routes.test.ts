@@ -1,27 +1,27 @@
-// Goal: comments behave as GitHub's do where a bot can be hurt: paging, since, lengths, locks,
-// other people's hands.
+// Goal: comments behave as on GitHub where a bot can fail: paging, since, lengths, locks, edits by
+// other people.
 import { beforeEach, describe, expect, it } from 'vitest'
 import {
   createComment,
   number,
   repo,
-  startAsking,
+  startSimulatorClient,
   thread,
-  type Asking,
-} from '../../../../test/simulator/asking.ts'
+  type SimulatorClient,
+} from '../../../../test/simulator/simulator-client.ts'
 
-let asking: Asking
+let client: SimulatorClient
 beforeEach(async () => {
-  asking = await startAsking()
+  client = await startSimulatorClient()
 })
 
 const list = `GET ${thread}/comments`
-const post = (body: unknown) => asking.ask(`POST ${thread}/comments`, { body: { body } })
+const post = (body: unknown) => client.request(`POST ${thread}/comments`, { body: { body } })
 const byId = (id: unknown) => `/repos/${repo}/issues/comments/${String(id)}`
 const bodies = (data: unknown) => (data as { body: string }[]).map(({ body }) => body)
 
 describe('a comment', () => {
-  it('is made, edited and deleted, with every text it had on record', async () => {
+  it('is created, edited and deleted, and keeps every version of its text', async () => {
     const { status, data, headers } = await post('one')
     expect(status).toBe(201)
     expect(headers.get('location')).toBe(data.url)
@@ -32,18 +32,18 @@ describe('a comment', () => {
       updated_at: '2026-11-15T12:00:00Z',
       performed_via_github_app: null,
     })
-    asking.time.pass(61_000)
-    const edited = await asking.ask(`PATCH ${byId(data.id)}`, { body: { body: 'two' } })
+    client.time.pass(61_000)
+    const edited = await client.request(`PATCH ${byId(data.id)}`, { body: { body: 'two' } })
     expect(edited.data).toMatchObject({
       id: data.id,
       body: 'two',
       created_at: '2026-11-15T12:00:00Z',
       updated_at: '2026-11-15T12:01:01Z',
     })
-    asking.github.editCommentAs('octocat', Number(data.id), 'three')
-    expect((await asking.ask(`DELETE ${byId(data.id)}`)).status).toBe(204)
-    expect(asking.github.comments(repo, number)).toEqual([])
-    const [gone] = asking.github.allComments(repo, number)
+    client.github.editCommentAs('octocat', Number(data.id), 'three')
+    expect((await client.request(`DELETE ${byId(data.id)}`)).status).toBe(204)
+    expect(client.github.comments(repo, number)).toEqual([])
+    const [gone] = client.github.allComments(repo, number)
     expect(gone).toMatchObject({ deletedBy: 'holdfast-bot', author: 'holdfast-bot' })
     expect(gone!.versions.map(({ by, body, request }) => [by, body, request])).toEqual([
       ['holdfast-bot', 'one', 0],
@@ -53,9 +53,9 @@ describe('a comment', () => {
   })
 
   it.each(['GET', 'PATCH', 'DELETE'])('that was deleted is a 404 for %s', async (method) => {
-    const { id } = asking.github.commentAs('octocat', repo, number, 'x')
-    asking.github.deleteCommentAs('octocat', id)
-    const { status, data } = await asking.ask(`${method} ${byId(id)}`, {
+    const { id } = client.github.commentAs('octocat', repo, number, 'x')
+    client.github.deleteCommentAs('octocat', id)
+    const { status, data } = await client.request(`${method} ${byId(id)}`, {
       ...(method === 'PATCH' && { body: { body: 'y' } }),
     })
     expect(status).toBe(404)
@@ -63,24 +63,24 @@ describe('a comment', () => {
     expect(data.documentation_url).toContain('https://docs.github.com/rest/issues/comments#')
   })
 
-  it('of somebody else can be edited by whoever may write, and not by a reader', async () => {
-    const { id } = asking.github.commentAs('octocat', repo, number, 'mine')
-    asking.github.setRole(repo, 'holdfast-bot', 'read')
-    const edit = () => asking.ask(`PATCH ${byId(id)}`, { body: { body: 'yours' } })
+  it('of somebody else can be edited with write access, but not by a reader', async () => {
+    const { id } = client.github.commentAs('octocat', repo, number, 'mine')
+    client.github.setRole(repo, 'holdfast-bot', 'read')
+    const edit = () => client.request(`PATCH ${byId(id)}`, { body: { body: 'yours' } })
     expect((await edit()).status).toBe(403)
-    asking.github.setRole(repo, 'holdfast-bot', 'write')
+    client.github.setRole(repo, 'holdfast-bot', 'write')
     expect((await edit()).status).toBe(200)
-    expect(asking.github.comments(repo, number)[0]).toMatchObject({
+    expect(client.github.comments(repo, number)[0]).toMatchObject({
       author: 'octocat',
       body: 'yours',
     })
   })
 
-  it('has 65,536 characters at most, new or edited', async () => {
+  it('has at most 65,536 characters, new or edited', async () => {
     const { data } = await post('x'.repeat(65_536))
     const refused = [
       await post('x'.repeat(65_537)),
-      await asking.ask(`PATCH ${byId(data.id)}`, { body: { body: 'y'.repeat(65_537) } }),
+      await client.request(`PATCH ${byId(data.id)}`, { body: { body: 'y'.repeat(65_537) } }),
     ]
     for (const answer of refused) {
       expect(answer.status).toBe(422)
@@ -89,8 +89,8 @@ describe('a comment', () => {
         errors: [{ message: 'Body is too long (maximum is 65536 characters)' }],
       })
     }
-    expect(asking.github.comments(repo, number)[0]!.versions).toHaveLength(1)
-    expect(asking.github.requests.map(({ effect }) => effect)).toEqual([true, false, false])
+    expect(client.github.comments(repo, number)[0]!.versions).toHaveLength(1)
+    expect(client.github.requests.map(({ effect }) => effect)).toEqual([true, false, false])
   })
 
   it.each([
@@ -104,80 +104,81 @@ describe('a comment', () => {
   })
 
   it('is refused on a locked thread until it is unlocked', async () => {
-    asking.github.lock(repo, number)
+    client.github.lock(repo, number)
     expect(await post('x')).toMatchObject({
       status: 403,
       data: { message: expect.stringMatching(/locked/) },
     })
-    asking.github.unlock(repo, number)
+    client.github.unlock(repo, number)
     expect((await post('x')).status).toBe(201)
   })
 
   it('is the last one of a thread when it is number 2,500', async () => {
-    for (let i = 0; i < 2499; i++) asking.github.commentAs('octocat', repo, number, 'x')
+    for (let i = 0; i < 2499; i++) client.github.commentAs('octocat', repo, number, 'x')
     const { data } = await post('last')
     const refused = await post('too many')
     expect(refused).toMatchObject({
       status: 403,
       data: { message: expect.stringMatching(/2500 comments/) },
     })
-    await asking.ask(`DELETE ${byId(data.id)}`)
+    await client.request(`DELETE ${byId(data.id)}`)
     expect((await post('room again')).status).toBe(201)
   })
 
-  it('of no thread, or of a text that is no JSON, is not made', async () => {
-    expect((await asking.ask(`POST /repos/${repo}/issues/6/comments`)).status).toBe(404)
-    const response = await asking.github.fetch(`https://api.github.com${thread}/comments`, {
+  it('without a thread, or with invalid JSON, is not created', async () => {
+    expect((await client.request(`POST /repos/${repo}/issues/6/comments`)).status).toBe(404)
+    const response = await client.github.fetch(`https://api.github.com${thread}/comments`, {
       method: 'POST',
       body: '{"body":',
       headers: { authorization: 'token ghp_any' },
     })
     expect(response.status).toBe(400)
     expect(await response.json()).toMatchObject({ message: 'Problems parsing JSON' })
-    expect(asking.github.count(createComment)).toBe(2)
+    expect(client.github.count(createComment)).toBe(2)
   })
 })
 
 describe('a list of comments', () => {
-  it('goes up by id, thirty to a page, a hundred at most, with the way to the others', async () => {
-    for (let i = 1; i <= 205; i++) asking.github.commentAs('octocat', repo, number, String(i))
-    const first = await asking.ask(list)
+  it('is sorted by id, 30 per page, at most 100, with links to other pages', async () => {
+    for (let i = 1; i <= 205; i++) client.github.commentAs('octocat', repo, number, String(i))
+    const first = await client.request(list)
     expect(bodies(first.data)).toEqual(Array.from({ length: 30 }, (_, i) => String(i + 1)))
-    const wide = await asking.ask(`${list}?per_page=1000&sort=created&direction=desc`)
+    const wide = await client.request(`${list}?per_page=1000&sort=created&direction=desc`)
     expect(bodies(wide.data)).toEqual(Array.from({ length: 100 }, (_, i) => String(i + 1)))
     const links = wide.headers.get('link')!
     expect(links).toMatch(/[?&]page=2>; rel="next"/)
     expect(links).toMatch(/[?&]page=3>; rel="last"/)
     const next = /<https:\/\/api\.github\.com([^>]+)>; rel="next"/.exec(links)![1]!
-    expect(bodies((await asking.ask(`GET ${next}`)).data)[0]).toBe('101')
-    const end = await asking.ask(`${list}?per_page=100&page=3`)
+    expect(bodies((await client.request(`GET ${next}`)).data)[0]).toBe('101')
+    const end = await client.request(`${list}?per_page=100&page=3`)
     expect(bodies(end.data)).toEqual(['201', '202', '203', '204', '205'])
     expect(end.headers.get('link')).not.toContain('rel="next"')
     expect(end.headers.get('link')).toMatch(/[?&]page=2>; rel="prev"/)
-    expect((await asking.ask(`${list}?page=99`)).data).toEqual([])
+    expect((await client.request(`${list}?page=99`)).data).toEqual([])
   })
 
-  it('has no link when one page holds it all', async () => {
+  it('has no link when there is only one page', async () => {
     await post('x')
-    expect((await asking.ask(list)).headers.get('link')).toBeNull()
+    expect((await client.request(list)).headers.get('link')).toBeNull()
   })
 
-  it('since a time has what was made or edited at that second or later', async () => {
-    const old = asking.github.commentAs('octocat', repo, number, 'old')
-    asking.github.commentAs('octocat', repo, number, 'older still')
-    asking.time.pass(60_500)
+  it('with since has what was created or edited in that second or later', async () => {
+    const old = client.github.commentAs('octocat', repo, number, 'old')
+    client.github.commentAs('octocat', repo, number, 'older still')
+    client.time.pass(60_500)
     await post('new')
-    const since = async (time: string) => bodies((await asking.ask(`${list}?since=${time}`)).data)
+    const since = async (time: string) =>
+      bodies((await client.request(`${list}?since=${time}`)).data)
     expect(await since('2026-11-15T12:01:00Z')).toEqual(['new'])
     expect(await since('2026-11-15T12:01:01Z')).toEqual([])
-    asking.github.editCommentAs('octocat', old.id, 'edited')
+    client.github.editCommentAs('octocat', old.id, 'edited')
     expect(await since('2026-11-15T12:01:00Z')).toEqual(['edited', 'new'])
   })
 
   it('leaves out what was deleted', async () => {
-    const { id } = asking.github.commentAs('octocat', repo, number, 'x')
+    const { id } = client.github.commentAs('octocat', repo, number, 'x')
     await post('y')
-    asking.github.deleteCommentAs('octocat', id)
-    expect(bodies((await asking.ask(list)).data)).toEqual(['y'])
+    client.github.deleteCommentAs('octocat', id)
+    expect(bodies((await client.request(list)).data)).toEqual(['y'])
   })
 })

@@ -6,7 +6,7 @@ import { addComment, deleteComment, editComment, isLive, type Comment } from '..
 import { hasRole, roleOf } from '../state/repositories.ts'
 import type { User } from '../state/users.ts'
 import { fieldsOf, textField } from './fields.ts'
-import { actorOf, commentOf, isListed, threadOf } from './found.ts'
+import { actorOf, commentOf, isListed, threadOf } from './resources.ts'
 import type { Call, Route } from './route.ts'
 
 const read = { permission: ['issues', 'pull_requests'], access: 'read' } as const
@@ -18,7 +18,7 @@ export const commentRoutes: readonly Route[] = [
     docs: 'issues/comments#list-issue-comments',
     handle: (call) => {
       const since = Date.parse(call.request.query.get('since') ?? '')
-      // GitHub knows the time of a change to the second, and compares so.
+      // GitHub compares times in whole seconds.
       const isSince = ({ updatedAt }: Comment): boolean =>
         Number.isNaN(since) || Date.parse(call.world.stamp(updatedAt)) >= since
       const comments = threadOf(call, read)
@@ -70,7 +70,7 @@ export const commentRoutes: readonly Route[] = [
   },
 ]
 
-/** Whoever may write to the repository may change anybody's comment: GitHub asks no more. */
+/** As on GitHub, everybody with write access may change any comment. */
 function checkMayChange({ world, identity }: Call, { author, thread }: Comment, user: User): void {
   if (author.id === user.id || identity.kind === 'installation') return
   if (!hasRole(roleOf(world, thread.repository, user), 'write')) {

@@ -1,6 +1,4 @@
-/**
- * Fields of a request's body, refused in GitHub's words when they are not what they should be.
- */
+/** Reads fields of a request's body; an invalid one is refused with GitHub's text. */
 import type { Json } from '../json/json.ts'
 import { notSupplied, wrongType } from '../refusal.ts'
 import type { Call } from './route.ts'
@@ -40,7 +38,7 @@ export function optionalNumber(fields: Json, name: string): number | null {
   throw wrongType(name, value, 'an integer')
 }
 
-/** As milliseconds. */
+/** In milliseconds. */
 export function optionalTime(fields: Json, name: string): number | null {
   const text = optionalText(fields, name)
   if (text === null) return null

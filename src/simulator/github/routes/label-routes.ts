@@ -1,4 +1,4 @@
-/** Labels of an issue or pull request. Adding one that is there changes nothing. */
+/** Labels of an issue or pull request. Adding a label twice changes nothing. */
 import type { Json } from '../json/json.ts'
 import { labelJson } from '../json/repository-json.ts'
 import { pageOf } from '../paging.ts'
@@ -6,7 +6,7 @@ import { Refusal, wrongType } from '../refusal.ts'
 import { addLabels, removeLabel } from '../state/labels.ts'
 import type { Thread } from '../state/threads.ts'
 import { fieldsOf } from './fields.ts'
-import { actorOf, threadOf } from './found.ts'
+import { actorOf, threadOf } from './resources.ts'
 import type { Call, Route } from './route.ts'
 
 const read = { permission: ['issues', 'pull_requests'], access: 'read' } as const

@@ -2,7 +2,7 @@
 import { fullRepositoryJson } from '../json/repository-json.ts'
 import { notFound } from '../refusal.ts'
 import { fullNameOf, hasRole, roleOf } from '../state/repositories.ts'
-import { repositoryOf } from './found.ts'
+import { repositoryOf } from './resources.ts'
 import type { Call, Reply, Route } from './route.ts'
 
 export const repositoryRoutes: readonly Route[] = [

@@ -12,7 +12,7 @@ import {
   optionalText,
   textField,
 } from './fields.ts'
-import { actorOf, isListed, pullThreadOf, reviewOf } from './found.ts'
+import { actorOf, isListed, pullThreadOf, reviewOf } from './resources.ts'
 import type { Call, Route } from './route.ts'
 
 const read = { permission: ['pull_requests'], access: 'read' } as const

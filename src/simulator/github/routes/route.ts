@@ -1,6 +1,6 @@
 /**
- * What a route is: its template, its page in GitHub's reference, and what it does. A route throws
- * a Refusal before it changes anything, or does its work whole.
+ * What a route is: its template, its page in GitHub's reference, and its handler. A handler either
+ * throws a Refusal before it changes anything, or does all of its work.
  */
 import type { Identity } from '../auth.ts'
 import type { Json } from '../json/json.ts'
@@ -30,7 +30,7 @@ export interface Reply {
 export interface Route {
   /** `POST /repos/{owner}/{repo}/statuses/{sha}`, as in GitHub's description. */
   readonly route: string
-  /** Its page below https://docs.github.com/rest/. */
+  /** Its documentation page, below https://docs.github.com/rest/. */
   readonly docs: string
   readonly handle: (call: Call) => Reply
 }

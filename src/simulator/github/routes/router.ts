@@ -1,6 +1,6 @@
 /**
- * Finds the route for a path. What is reached as `/repositories/{id}/…` is the same as under the
- * repository's name, and counts as the same route.
+ * Finds the route for a path. A path `/repositories/{id}/…` leads to the same route as the path
+ * with the repository's name.
  */
 import { fullNameOf } from '../state/repositories.ts'
 import type { World } from '../state/world.ts'
@@ -14,8 +14,8 @@ export interface Match {
 export interface Router {
   add(routes: readonly Route[]): void
   find(method: string, path: string): Match | null
-  /** The template as we write it; throws for one that is no route, which would never match. */
-  templateLike(template: string): string
+  /** The template with this router's parameter names; throws for an unknown one. */
+  knownTemplate(template: string): string
 }
 
 interface Compiled {
@@ -41,19 +41,19 @@ export function createRouter(world: World): Router {
       const byId = /^\/repositories\/(\d{1,15})(\/.+)$/.exec(path)
       if (byId === null) return matching(method, path)
       const repository = world.repositories.get(Number(byId[1]))
-      // Nobody can be called so: the route is found, the repository is not.
+      // No repository can have this name: the route is found, the repository is not.
       const name = repository === undefined ? '-/-' : fullNameOf(repository)
       return matching(method, `/repos/${name}${byId[2] ?? ''}`)
     },
-    templateLike: (template) => {
+    knownTemplate: (template) => {
       const known = compiled.find(({ route }) => shapeOf(route.route) === shapeOf(template))
       if (known !== undefined) return known.route.route
-      throw new Error(`no route ${template}; a route is written as "GET /repos/{owner}/{repo}"`)
+      throw new Error(`Unknown route "${template}". Write a route as "GET /repos/{owner}/{repo}".`)
     },
   }
 }
 
-/** What the parts in braces are called does not matter. */
+/** The names in braces do not matter. */
 const shapeOf = (template: string): string => template.replace(/\{\w+\}/g, '{}')
 
 function compile(route: Route): Compiled {
@@ -66,7 +66,7 @@ function decoded(groups: Readonly<Record<string, string>>): Record<string, strin
   return Object.fromEntries(Object.entries(groups).map(([name, value]) => [name, decode(value)]))
 }
 
-/** What is no encoding stands for itself: nothing has that name. */
+/** An invalid encoding is used as it is: nothing has such a name. */
 function decode(value: string): string {
   try {
     return decodeURIComponent(value)

@@ -1,15 +1,20 @@
-// Goal: statuses and check runs hold to GitHub's limits, and the newest stands.
+// Goal: statuses and check runs have GitHub's limits, and the newest counts.
 import { generateKeyPairSync } from 'node:crypto'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { headSha, repo, startAsking, type Asking } from '../../../../test/simulator/asking.ts'
+import {
+  headSha,
+  repo,
+  startSimulatorClient,
+  type SimulatorClient,
+} from '../../../../test/simulator/simulator-client.ts'
 import { installationToken } from '../../../../test/simulator/app-token.ts'
 
 const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
 const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }) as string
 
-let asking: Asking
+let client: SimulatorClient
 beforeEach(async () => {
-  asking = await startAsking({
+  client = await startSimulatorClient({
     app: { id: 12, slug: 'holdfast', privateKey: pem },
     acceptAnyToken: true,
   })
@@ -19,38 +24,38 @@ const commit = `/repos/${repo}/commits/${headSha}`
 
 describe('a commit status', () => {
   const post = (body: object, sha = headSha) =>
-    asking.ask(`POST /repos/${repo}/statuses/${sha}`, { body })
+    client.request(`POST /repos/${repo}/statuses/${sha}`, { body })
   const statesOf = (data: unknown) => (data as { state: string }[]).map(({ state }) => state)
-  const latest = (context: string) => asking.github.latestStatus(repo, headSha, context)
+  const latest = (context: string) => client.github.latestStatus(repo, headSha, context)
 
-  it('stands until a newer one of its context, in any case of letters', async () => {
+  it('counts until a newer one of its context, which ignores case', async () => {
     await post({ state: 'pending', context: 'review', description: 'at work' })
     await post({ state: 'success', context: 'Review', target_url: 'https://example.com/1' })
     await post({ state: 'failure' })
     expect(latest('REVIEW')).toMatchObject({ state: 'success', targetUrl: 'https://example.com/1' })
     expect(latest('default')).toMatchObject({ state: 'failure', creator: 'holdfast-bot' })
     expect(latest('other')).toBeNull()
-    expect(asking.github.statuses(repo, headSha).map(({ state }) => state)).toEqual([
+    expect(client.github.statuses(repo, headSha).map(({ state }) => state)).toEqual([
       'pending',
       'success',
       'failure',
     ])
-    const listed = await asking.ask(`GET ${commit}/statuses?per_page=2`)
+    const listed = await client.request(`GET ${commit}/statuses?per_page=2`)
     expect(statesOf(listed.data)).toEqual(['failure', 'success'])
     expect(listed.headers.get('link')).toContain('rel="next"')
-    const combined = (await asking.ask(`GET ${commit}/status`)).data
+    const combined = (await client.request(`GET ${commit}/status`)).data
     expect(combined).toMatchObject({ state: 'failure', total_count: 2, sha: headSha })
     expect(statesOf(combined.statuses)).toEqual(['success', 'failure'])
   })
 
-  it('has 140 characters of description at most', async () => {
+  it('has at most 140 characters of description', async () => {
     expect((await post({ state: 'pending', description: 'x'.repeat(140) })).status).toBe(201)
     const { status, data } = await post({ state: 'pending', description: 'x'.repeat(141) })
     expect(status).toBe(422)
     expect(data.errors[0].message).toBe('description is too long (maximum is 140 characters)')
   })
 
-  it('is refused for ever after a thousand of its commit and context', async () => {
+  it('is refused after a thousand of its commit and context', async () => {
     for (let i = 0; i < 1000; i++) await post({ state: 'pending', context: 'a' })
     expect(await post({ state: 'success', context: 'A' })).toMatchObject({
       status: 422,
@@ -60,36 +65,36 @@ describe('a commit status', () => {
     expect(latest('a')).toMatchObject({ state: 'pending' })
   })
 
-  it('needs a state of the four, and an address that is one', async () => {
+  it('needs one of the four states, and a valid address', async () => {
     expect(await post({})).toMatchObject({
       status: 422,
       data: { message: expect.stringMatching(/"state" wasn't/) },
     })
     expect((await post({ state: 'skipped' })).status).toBe(422)
     expect((await post({ state: 'error', target_url: 'javascript:1' })).status).toBe(422)
-    expect(asking.github.statuses(repo, headSha)).toEqual([])
+    expect(client.github.statuses(repo, headSha)).toEqual([])
   })
 
-  it('needs a commit that can be seen', async () => {
+  it('needs a visible commit', async () => {
     const late = 'c'.repeat(40)
-    asking.github.addCommit(repo, late, { visibleAt: asking.time.clock.wallMs() + 30_000 })
+    client.github.addCommit(repo, late, { visibleAt: client.time.clock.wallMs() + 30_000 })
     expect(await post({ state: 'pending' }, late)).toMatchObject({
       status: 422,
       data: { message: `No commit found for SHA: ${late}` },
     })
-    asking.time.pass(30_000)
+    client.time.pass(30_000)
     expect((await post({ state: 'pending' }, late)).status).toBe(201)
-    const strict = await startAsking({ anyCommit: false })
+    const strict = await startSimulatorClient({ anyCommit: false })
     const call = (sha: string) =>
-      strict.ask(`POST /repos/${repo}/statuses/${sha}`, { body: { state: 'pending' } })
+      strict.request(`POST /repos/${repo}/statuses/${sha}`, { body: { state: 'pending' } })
     expect((await call('d'.repeat(40))).status).toBe(422)
     expect((await call(headSha)).status).toBe(201)
     strict.github.push(repo, 5, 'e'.repeat(40))
     expect((await call('e'.repeat(40))).status).toBe(201)
   })
 
-  it('is not for those who only read', async () => {
-    asking.github.setRole(repo, 'holdfast-bot', 'read')
+  it('cannot be set with read access', async () => {
+    client.github.setRole(repo, 'holdfast-bot', 'read')
     expect((await post({ state: 'pending' })).status).toBe(404)
   })
 })
@@ -97,16 +102,19 @@ describe('a commit status', () => {
 describe('a check run', () => {
   let token: string
   beforeEach(async () => {
-    token = await installationToken(asking, 12, privateKey)
+    token = await installationToken(client, 12, privateKey)
   })
 
   const make = (body: object) =>
-    asking.ask(`POST /repos/${repo}/check-runs`, { token, body: { head_sha: headSha, ...body } })
+    client.request(`POST /repos/${repo}/check-runs`, {
+      token,
+      body: { head_sha: headSha, ...body },
+    })
   const change = (id: unknown, body: object) =>
-    asking.ask(`PATCH /repos/${repo}/check-runs/${String(id)}`, { token, body })
+    client.request(`PATCH /repos/${repo}/check-runs/${String(id)}`, { token, body })
 
-  it('is for Apps alone', async () => {
-    const { status, data } = await asking.ask(`POST /repos/${repo}/check-runs`, {
+  it('can only be written by Apps', async () => {
+    const { status, data } = await client.request(`POST /repos/${repo}/check-runs`, {
       body: { name: 'review', head_sha: headSha },
     })
     expect(status).toBe(403)
@@ -125,7 +133,7 @@ describe('a check run', () => {
       pull_requests: [{ number: 5 }],
     })
     expect((await change(data.id, { status: 'in_progress' })).data.status).toBe('in_progress')
-    asking.time.pass(5000)
+    client.time.pass(5000)
     const output = { title: 'Fine', summary: 'All good' }
     const done = await change(data.id, { conclusion: 'success', output })
     expect(done.data).toMatchObject({
@@ -139,15 +147,15 @@ describe('a check run', () => {
       status: 200,
       data: { status: 'completed', conclusion: 'success', output: { summary: 'Again' } },
     })
-    expect(asking.github.checkRuns(repo, headSha)).toHaveLength(1)
+    expect(client.github.checkRuns(repo, headSha)).toHaveLength(1)
   })
 
-  it('is listed newest first, by name, the latest of each unless all are asked for', async () => {
+  it('is listed newest first; only the latest of each name, unless all are requested', async () => {
     await make({ name: 'a', external_id: '1' })
     await make({ name: 'b', external_id: '2' })
     await make({ name: 'a', external_id: '3' })
     const listed = async (query: string) => {
-      const { data } = await asking.ask(`GET ${commit}/check-runs${query}`, { token })
+      const { data } = await client.request(`GET ${commit}/check-runs${query}`, { token })
       const runs = data.check_runs as { external_id: string }[]
       const ids = runs.map((run) => run.external_id)
       expect(data.total_count).toBe(ids.length)
@@ -159,7 +167,7 @@ describe('a check run', () => {
     expect(await listed('?app_id=13')).toEqual([])
   })
 
-  it('adds annotations up, fifty to a call', async () => {
+  it('collects annotations, at most 50 per call', async () => {
     const { data } = await make({ name: 'a' })
     const annotations = Array.from({ length: 50 }, () => ({ path: 'a', message: 'm' }))
     const output = { title: 't', summary: 's', annotations }
@@ -167,10 +175,10 @@ describe('a check run', () => {
     await change(data.id, { output })
     const tooMany = { ...output, annotations: [...annotations, annotations[0]] }
     expect((await change(data.id, { output: tooMany })).status).toBe(422)
-    expect(asking.github.checkRuns(repo, headSha)[0]!.annotations).toBe(100)
+    expect(client.github.checkRuns(repo, headSha)[0]!.annotations).toBe(100)
   })
 
-  it('has 65,535 characters of summary at most, and a conclusion when completed', async () => {
+  it('has at most 65,535 characters of summary, and a conclusion when completed', async () => {
     const summary = (length: number) => make({ name: 'a', output: { summary: 'x'.repeat(length) } })
     expect((await summary(65_535)).status).toBe(201)
     expect((await summary(65_536)).status).toBe(422)

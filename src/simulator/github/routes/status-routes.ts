@@ -13,7 +13,7 @@ import {
   type Status,
 } from '../state/statuses.ts'
 import { choiceField, fieldsOf, optionalText } from './fields.ts'
-import { actorOf, isListed, repositoryOf } from './found.ts'
+import { actorOf, isListed, repositoryOf } from './resources.ts'
 import type { Call, Route } from './route.ts'
 
 const read = { permission: ['statuses'], access: 'read' } as const

@@ -1,10 +1,10 @@
-/** Issues and pull requests, read only: they are made by people and pushes. */
+/** Issues and pull requests, read only: people create and change them. */
 import { issueJson, pullJson, simplePullJson } from '../json/thread-json.ts'
 import { pageOf } from '../paging.ts'
 import { unprocessable } from '../refusal.ts'
 import { canSeeCommit } from '../state/repositories.ts'
 import type { Pull, Thread } from '../state/threads.ts'
-import { pullThreadOf, repositoryOf, threadOf } from './found.ts'
+import { pullThreadOf, repositoryOf, threadOf } from './resources.ts'
 import type { Call, Route } from './route.ts'
 
 const readPulls = { permission: ['pull_requests'], access: 'read' } as const
@@ -47,7 +47,7 @@ export const threadRoutes: readonly Route[] = [
 type PullThread = Thread & { readonly pull: Pull }
 const isPull = (thread: Thread): thread is PullThread => thread.pull !== null
 
-/** Open and merged ones, as GitHub has it: one that was closed without a merge is not listed. */
+/** As on GitHub, open and merged ones: one that was closed without a merge is not listed. */
 function pullsOfCommit(call: Call): PullThread[] {
   const repository = repositoryOf(call, readPulls)
   const sha = call.params['commit_sha'] ?? ''

@@ -1,9 +1,9 @@
 /** Accounts, their roles, and the state of the limits. */
-import { limitedAs } from '../auth.ts'
+import { limitKeyOf } from '../auth.ts'
 import { privateUserJson, publicUserJson, userJson } from '../json/user-json.ts'
 import { forbidden, notFound, Refusal } from '../refusal.ts'
 import { hasRole, roleOf } from '../state/repositories.ts'
-import { repositoryOf } from './found.ts'
+import { repositoryOf } from './resources.ts'
 import type { Route } from './route.ts'
 
 export const userRoutes: readonly Route[] = [
@@ -40,7 +40,7 @@ export const userRoutes: readonly Route[] = [
       return {
         status: 200,
         body: {
-          // The coarse word of old: maintain is write, triage is read.
+          // GitHub's older field: maintain is shown as write, triage as read.
           permission: has('admin')
             ? 'admin'
             : has('write')
@@ -68,7 +68,7 @@ export const userRoutes: readonly Route[] = [
     route: 'GET /rate_limit',
     docs: 'rate-limit/rate-limit#get-rate-limit-status-for-the-authenticated-user',
     handle: ({ limits, identity }) => {
-      const core = limits.standing(limitedAs(identity))
+      const core = limits.quota(limitKeyOf(identity))
       const { reset } = core
       const unused = (limit: number) => ({ limit, remaining: limit, used: 0, reset })
       return {

@@ -1,6 +1,6 @@
 /**
- * The App, where it is installed, and every token that opens a door: those of accounts, given by
- * the test, and those of installations, which live an hour.
+ * The App, its installations, and all tokens: tests give accounts their tokens; tokens of
+ * installations last an hour.
  */
 import type { KeyObject } from 'node:crypto'
 import type { Repository } from './repositories.ts'
@@ -28,14 +28,14 @@ export interface Installation {
 
 export interface Token {
   readonly text: string
-  /** Whom it acts as: an account, or the App's bot. */
+  /** The account, or the App's bot, that it acts as. */
   readonly user: User
   /** Null for the token of an account. */
   readonly installation: Installation | null
-  /** Null: all of the installation's. */
+  /** Null for all repositories of the installation. */
   readonly repositories: ReadonlySet<number> | null
   readonly permissions: Permissions
-  /** By the given clock; null for one that lasts. */
+  /** By the given clock; null for a token that does not expire. */
   readonly expiresAt: number | null
   revoked: boolean
 }
@@ -44,7 +44,7 @@ const tokenLifeMs = 60 * 60 * 1000
 
 export const botOf = (world: World, app: App): User => userNamed(world, `${app.slug}[bot]`, 'Bot')
 
-/** One installation per account, made when its first repository is. */
+/** One installation per account, created with its first repository. */
 export function installFor(world: World, account: User): void {
   if (world.app === null) return
   if ([...world.installations.values()].some((each) => each.account.id === account.id)) return
@@ -80,7 +80,7 @@ export function addAccountToken(world: World, user: User, text: string): Token {
     expiresAt: null,
     revoked: false,
   }
-  return keep(world, token)
+  return storeToken(world, token)
 }
 
 export function addInstallationToken(
@@ -98,16 +98,16 @@ export function addInstallationToken(
     revoked: false,
   }
   world.changed()
-  return keep(world, token)
+  return storeToken(world, token)
 }
 
-function keep(world: World, token: Token): Token {
+function storeToken(world: World, token: Token): Token {
   world.tokens.set(token.text, token)
   world.tokenHolders.add(token.user.id)
   return token
 }
 
-/** As GitHub makes them since 2026: long, of no fixed length, and a signed text inside. */
+/** As GitHub makes them since 2026: long, without a fixed length, with a JSON web token inside. */
 function tokenText(world: World, app: App): string {
   const part = (bytes: number): string => world.random.bytes(bytes).toString('base64url')
   const header = Buffer.from('{"alg":"ES256","typ":"JWT"}').toString('base64url')

@@ -1,6 +1,6 @@
 /**
- * Check runs. Only an App writes them, and each POST makes a new one. Once completed, a run stays
- * completed: a later status is passed over in silence.
+ * Check runs. Only an App writes them, and each POST creates a new one. A completed check run stays
+ * completed: GitHub ignores a later status silently.
  */
 import { checkRunJson } from '../json/check-run-json.ts'
 import { unprocessable } from '../refusal.ts'
@@ -39,7 +39,7 @@ export interface CheckRun {
   completedAt: number | null
   output: CheckOutput
   annotations: number
-  /** Indexes of the requests that made and changed it. */
+  /** Indexes of the requests that created and changed it. */
   readonly requests: (number | null)[]
 }
 
@@ -57,7 +57,7 @@ export type CheckChange = Partial<
   >
 > & { readonly addedAnnotations: number }
 
-/** Of one name in one suite; GitHub then forgets the oldest. */
+/** Most check runs of one name in one suite; GitHub then removes the oldest. */
 const perNameMax = 1000
 
 export function addCheckRun(
@@ -92,9 +92,9 @@ export function addCheckRun(
   apply(world, run, change)
   repository.checkRuns.push(run)
   world.checkRuns.set(run.id, run)
-  forgetOldest(world, repository, run)
-  tellOfRun(world, run, creator, 'created')
-  if (run.status === 'completed') tellOfRun(world, run, creator, 'completed')
+  removeOldest(world, repository, run)
+  emitCheckRunEvent(world, run, creator, 'created')
+  if (run.status === 'completed') emitCheckRunEvent(world, run, creator, 'completed')
   return run
 }
 
@@ -106,21 +106,23 @@ export function changeCheckRun(
 ): void {
   const wasCompleted = run.status === 'completed'
   apply(world, run, change)
-  if (!wasCompleted && run.status === 'completed') tellOfRun(world, run, sender, 'completed')
+  if (!wasCompleted && run.status === 'completed')
+    emitCheckRunEvent(world, run, sender, 'completed')
 }
 
-/** A person presses "Re-run" at the site. */
+/** A person presses "Re-run" on the website. */
 export function rerequestCheckRun(world: World, run: CheckRun, by: User): void {
-  tellOfRun(world, run, by, 'rerequested')
+  emitCheckRunEvent(world, run, by, 'rerequested')
 }
 
 function apply(world: World, run: CheckRun, change: CheckChange): void {
   const { addedAnnotations, ...fields } = change
   const now = world.nowMs()
-  // A conclusion completes a run, whatever status comes with it.
-  const asked = fields.conclusion == null ? fields.status : 'completed'
-  const status = run.status === 'completed' ? 'completed' : (asked ?? run.status)
-  const reopens = run.status === 'completed' && asked !== undefined && asked !== 'completed'
+  // A conclusion completes a check run, whatever status comes with it.
+  const wantedStatus = fields.conclusion == null ? fields.status : 'completed'
+  const status = run.status === 'completed' ? 'completed' : (wantedStatus ?? run.status)
+  const reopens =
+    run.status === 'completed' && wantedStatus !== undefined && wantedStatus !== 'completed'
   Object.assign(run, fields, { status })
   if (status === 'completed' && !reopens)
     run.completedAt = fields.completedAt ?? run.completedAt ?? now
@@ -130,7 +132,7 @@ function apply(world: World, run: CheckRun, change: CheckChange): void {
   world.changed()
 }
 
-function forgetOldest(world: World, repository: Repository, { name, suiteId }: CheckRun): void {
+function removeOldest(world: World, repository: Repository, { name, suiteId }: CheckRun): void {
   const same = repository.checkRuns.filter((each) => each.name === name && each.suiteId === suiteId)
   for (const old of same.slice(0, Math.max(0, same.length - perNameMax))) {
     repository.checkRuns.splice(repository.checkRuns.indexOf(old), 1)
@@ -138,7 +140,7 @@ function forgetOldest(world: World, repository: Repository, { name, suiteId }: C
   }
 }
 
-function tellOfRun(world: World, run: CheckRun, sender: User, action: string): void {
+function emitCheckRunEvent(world: World, run: CheckRun, sender: User, action: string): void {
   emitEvent(world, run.repository, sender, 'check_run', action, () => ({
     check_run: checkRunJson(world, run),
   }))

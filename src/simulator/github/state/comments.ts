@@ -1,6 +1,4 @@
-/**
- * Comments of a conversation, with every text they ever had: who wrote it, when, by which request.
- */
+/** Comments of a thread, with every version of their text: who wrote it, when, by which request. */
 import { commentJson } from '../json/comment-json.ts'
 import { issueJson } from '../json/thread-json.ts'
 import { forbidden, invalid } from '../refusal.ts'
@@ -14,7 +12,7 @@ export interface CommentVersion {
   readonly at: number
   readonly by: string
   readonly body: string
-  /** Index of the request that wrote it; null for a person at the site. */
+  /** Index of the request that wrote it; null for a person on the website. */
   readonly request: number | null
 }
 
@@ -37,7 +35,7 @@ export const bodyOf = (comment: Comment): string => comment.versions.at(-1)?.bod
 
 export const isLive = ({ deletedAt }: Comment): boolean => deletedAt === null
 
-/** What GitHub has against a text, in its words; null when nothing. */
+/** Why GitHub rejects a text, in its words; null for a valid one. */
 export function bodyProblem(body: string): string | null {
   if (body.trim() === '') return "Body can't be blank"
   if (body.length <= bodyCharactersMax) return null
@@ -50,7 +48,7 @@ function checkBody(body: string): void {
   throw invalid({ resource: 'IssueComment', code: 'unprocessable', field: 'data', message })
 }
 
-/** Throws what GitHub would refuse it with, before anything is changed. */
+/** Throws GitHub's refusal before anything is changed. */
 export function addComment(
   world: World,
   thread: Thread,
@@ -79,7 +77,7 @@ export function addComment(
   thread.updatedAt = at
   world.comments.set(comment.id, comment)
   world.changed()
-  tellOfComment(world, comment, author, 'created')
+  emitCommentEvent(world, comment, author, 'created')
   return comment
 }
 
@@ -90,17 +88,17 @@ export function editComment(world: World, comment: Comment, editor: User, body: 
   comment.versions.push({ at, by: editor.login, body, request: world.request })
   comment.updatedAt = at
   world.changed()
-  tellOfComment(world, comment, editor, 'edited', { changes: { body: { from } } })
+  emitCommentEvent(world, comment, editor, 'edited', { changes: { body: { from } } })
 }
 
 export function deleteComment(world: World, comment: Comment, by: User): void {
   comment.deletedAt = world.nowMs()
   comment.deletedBy = by.login
   world.changed()
-  tellOfComment(world, comment, by, 'deleted')
+  emitCommentEvent(world, comment, by, 'deleted')
 }
 
-function tellOfComment(
+function emitCommentEvent(
   world: World,
   comment: Comment,
   sender: User,

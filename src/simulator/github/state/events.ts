@@ -1,6 +1,6 @@
 /**
- * What GitHub would send a webhook for. Told to observers in the moment it happens, with the
- * objects as they are then; who sends it, to whom and when is the observer's business.
+ * Events that GitHub would send a webhook for. Observers get each event in the moment it happens,
+ * with the objects as they are then; hooks are such observers.
  */
 import type { Json } from '../json/json.ts'
 import { nodeId } from '../json/json.ts'
@@ -19,13 +19,13 @@ export interface GitHubEvent {
   /** As in `X-GitHub-Event`. */
   readonly event: string
   readonly action: string | null
-  /** Login of whoever did it. */
+  /** Login of the account that did it. */
   readonly sender: string
   /** The whole payload of the webhook. */
   readonly payload: Json
 }
 
-/** `objects` is asked only when somebody listens: most tests do not. */
+/** `objects` is called only if there are observers: most tests have none. */
 export function emitEvent(
   world: World,
   repository: Repository,
@@ -38,7 +38,7 @@ export function emitEvent(
   const installation = [...world.installations.values()].find(
     ({ account }) => account.id === repository.owner.id,
   )
-  const happening: GitHubEvent = {
+  const githubEvent: GitHubEvent = {
     at: world.nowMs(),
     repo: fullNameOf(repository),
     repositoryId: repository.id,
@@ -58,5 +58,5 @@ export function emitEvent(
       }),
     },
   }
-  for (const observer of world.observers) observer(happening)
+  for (const observer of world.observers) observer(githubEvent)
 }

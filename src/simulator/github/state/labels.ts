@@ -1,6 +1,4 @@
-/**
- * Labels of a repository and of its threads. A name means the same in any case.
- */
+/** Labels of a repository and of its threads. Their names ignore case. */
 import { labelJson } from '../json/repository-json.ts'
 import { issueJson, pullJson } from '../json/thread-json.ts'
 import { emitEvent } from './events.ts'
@@ -15,7 +13,7 @@ export interface Label {
   readonly color: string
 }
 
-/** GitHub makes a label that is used before it is there. */
+/** As on GitHub, using an unknown label creates it. */
 export function labelNamed(world: World, repository: Repository, name: string): Label {
   const known = repository.labels.get(name.toLowerCase())
   if (known !== undefined) return known
@@ -36,23 +34,23 @@ export function addLabels(
     thread.labels.push(label)
     thread.updatedAt = world.nowMs()
     world.changed()
-    tellOfLabel(world, thread, label, sender, 'labeled')
+    emitLabelEvent(world, thread, label, sender, 'labeled')
   }
 }
 
 /** False when the thread does not have it. */
 export function removeLabel(world: World, thread: Thread, name: string, sender: User): boolean {
-  const at = thread.labels.findIndex((label) => label.name.toLowerCase() === name.toLowerCase())
-  const label = thread.labels[at]
+  const index = thread.labels.findIndex((label) => label.name.toLowerCase() === name.toLowerCase())
+  const label = thread.labels[index]
   if (label === undefined) return false
-  thread.labels.splice(at, 1)
+  thread.labels.splice(index, 1)
   thread.updatedAt = world.nowMs()
   world.changed()
-  tellOfLabel(world, thread, label, sender, 'unlabeled')
+  emitLabelEvent(world, thread, label, sender, 'unlabeled')
   return true
 }
 
-function tellOfLabel(
+function emitLabelEvent(
   world: World,
   thread: Thread,
   label: Label,

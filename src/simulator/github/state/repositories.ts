@@ -1,6 +1,4 @@
-/**
- * Repositories, under every name they ever had. What belongs to one repository hangs on it.
- */
+/** Repositories, with everything that belongs to them, under every name they ever had. */
 import { emitEvent } from './events.ts'
 import type { CheckRun } from './check-runs.ts'
 import type { Label } from './labels.ts'
@@ -28,7 +26,7 @@ export interface Repository {
   readonly roles: Map<string, Role>
   /** When a commit can be seen, by its sha. */
   readonly commits: Map<string, number>
-  /** Our permission is lost: GitHub denies that it exists. */
+  /** The bot has lost its permission: GitHub answers as if the repository did not exist. */
   restricted: boolean
 }
 
@@ -42,10 +40,10 @@ export const fullNameOf = ({ owner, name }: Repository): string => `${owner.logi
 
 export function addRepository(world: World, fullName: string, options: NewRepository): Repository {
   const { owner, name } = partsOf(fullName)
-  const taken = world.names.get(fullName.toLowerCase())
-  const holder = taken === undefined ? undefined : world.repositories.get(taken)
+  const takenId = world.names.get(fullName.toLowerCase())
+  const holder = takenId === undefined ? undefined : world.repositories.get(takenId)
   if (holder !== undefined && fullNameOf(holder).toLowerCase() === fullName.toLowerCase()) {
-    throw new Error(`there is a repository ${fullName} already`)
+    throw new Error(`There is already a repository ${fullName}.`)
   }
   const repository: Repository = {
     id: options.id ?? world.nextId(),
@@ -63,12 +61,12 @@ export function addRepository(world: World, fullName: string, options: NewReposi
     restricted: false,
   }
   world.repositories.set(repository.id, repository)
-  // A former name that is given away leads to its new owner from now on.
+  // A former name of another repository leads to this one from now on.
   world.names.set(fullName.toLowerCase(), repository.id)
   return repository
 }
 
-/** Null when nobody has or had that name. */
+/** Null when no repository has or had that name. */
 export function findRepository(
   world: World,
   fullName: string,
@@ -80,11 +78,11 @@ export function findRepository(
   return { repository, isFormerName }
 }
 
-/** For the test's own hands: also by a former name. */
+/** For tests: also by a former name. */
 export function repositoryNamed(world: World, fullName: string): Repository {
   const found = findRepository(world, fullName)
   if (found !== null) return found.repository
-  throw new Error(`there is no repository ${fullName}; add it with addRepository`)
+  throw new Error(`There is no repository ${fullName}. Add it with addRepository.`)
 }
 
 export function renameRepository(world: World, repository: Repository, newFullName: string): void {
@@ -105,7 +103,7 @@ export function roleOf(world: World, repository: Repository, user: User): Role {
   const set = repository.roles.get(user.login.toLowerCase())
   if (set !== undefined) return set
   if (user.id === repository.owner.id) return 'admin'
-  // Tokens are handed out to be worked with.
+  // A test that gives an account a token wants it to write.
   if (world.tokenHolders.has(user.id)) return 'write'
   return repository.private ? 'none' : 'read'
 }
@@ -118,15 +116,15 @@ export function canSeeCommit(world: World, repository: Repository, sha: string):
   return visibleAt === undefined ? world.anyCommit : visibleAt <= world.nowMs()
 }
 
-/** A commit that was announced for later stays hidden until then. */
-export function noteCommit(world: World, repository: Repository, sha: string): void {
+/** A commit that was added with a later `visibleAt` stays hidden until then. */
+export function addCommitIfNew(world: World, repository: Repository, sha: string): void {
   if (!repository.commits.has(sha)) repository.commits.set(sha, world.nowMs())
 }
 
 function partsOf(fullName: string): { owner: string; name: string } {
   const [, owner, name] = /^([\w.-]+)\/([\w.-]+)$/.exec(fullName) ?? []
   if (owner === undefined || name === undefined) {
-    throw new Error(`a repository is named owner/name, not ${fullName}`)
+    throw new Error(`A repository needs a name like owner/name, not "${fullName}".`)
   }
   return { owner, name }
 }

@@ -1,6 +1,4 @@
-/**
- * Reviews of a pull request, each with the inline comments it came with.
- */
+/** Reviews of a pull request, each with its inline comments. */
 import { reviewJson } from '../json/review-json.ts'
 import { pullJson } from '../json/thread-json.ts'
 import { forbidden, Refusal } from '../refusal.ts'
@@ -33,7 +31,7 @@ export interface Review {
   readonly submittedAt: number | null
   readonly createdAt: number
   readonly comments: readonly InlineComment[]
-  /** Index of the request that made it. */
+  /** Index of the request that created it. */
   readonly request: number | null
 }
 
@@ -62,7 +60,7 @@ export function addReview(world: World, thread: Thread, author: User, given: New
   pull.reviews.push(review)
   thread.updatedAt = now
   world.changed()
-  if (review.state !== 'PENDING') tellOfReview(world, review, author, 'submitted')
+  if (review.state !== 'PENDING') emitReviewEvent(world, review, author, 'submitted')
   return review
 }
 
@@ -71,7 +69,7 @@ export function editReview(world: World, review: Review, sender: User, body: str
   const from = review.body
   review.body = body
   world.changed()
-  tellOfReview(world, review, sender, 'edited', { changes: { body: { from } } })
+  emitReviewEvent(world, review, sender, 'edited', { changes: { body: { from } } })
 }
 
 function check(thread: Thread, author: User, { body, state, comments }: NewReview): void {
@@ -94,11 +92,11 @@ function checkBody(body: string): void {
   if (problem !== null) throw refused(problem)
 }
 
-/** A review is refused in a sentence, where a comment is refused field by field. */
+/** GitHub refuses a review with a sentence, while it names fields for a comment. */
 const refused = (sentence: string): Refusal =>
   new Refusal(422, { message: 'Unprocessable Entity', errors: [sentence] })
 
-function tellOfReview(
+function emitReviewEvent(
   world: World,
   review: Review,
   sender: User,

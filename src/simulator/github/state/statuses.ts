@@ -1,6 +1,6 @@
 /**
- * Commit statuses: a row for every one that was ever set, the newest of a context standing. A
- * context means the same in any case. None can be deleted.
+ * Commit statuses: all that were ever set; the newest of a context counts. Contexts ignore case. A
+ * status cannot be deleted.
  */
 import { commitJson } from '../json/commit-json.ts'
 import { branchJson, statusJson } from '../json/status-json.ts'

@@ -1,11 +1,9 @@
-/**
- * Issues and pull requests. A pull request is an issue with commits: one number, one conversation.
- */
+/** Issues and pull requests. A pull request is an issue with commits. */
 import { issueJson, pullJson } from '../json/thread-json.ts'
 import type { Comment } from './comments.ts'
 import { emitEvent } from './events.ts'
 import { labelNamed, type Label } from './labels.ts'
-import { noteCommit, type Repository } from './repositories.ts'
+import { addCommitIfNew, type Repository } from './repositories.ts'
 import type { Review } from './reviews.ts'
 import { userNamed, type User } from './users.ts'
 import type { World } from './world.ts'
@@ -64,8 +62,8 @@ export function addIssue(world: World, repository: Repository, given: NewIssue):
 }
 
 export function addPull(world: World, repository: Repository, given: NewPull): Thread {
-  noteCommit(world, repository, given.headSha)
-  noteCommit(world, repository, given.baseSha)
+  addCommitIfNew(world, repository, given.headSha)
+  addCommitIfNew(world, repository, given.baseSha)
   const number = given.number ?? nextNumber(repository)
   repository.pushedAt = given.createdAt ?? world.nowMs()
   return open(
@@ -87,7 +85,7 @@ export function addPull(world: World, repository: Repository, given: NewPull): T
 
 function open(world: World, repository: Repository, given: NewIssue, pull: Pull | null): Thread {
   const number = given.number ?? nextNumber(repository)
-  if (repository.threads.has(number)) throw new Error(`number ${number} is taken already`)
+  if (repository.threads.has(number)) throw new Error(`Number ${number} is already taken.`)
   const createdAt = given.createdAt ?? world.nowMs()
   const thread: Thread = {
     id: world.nextId(),
@@ -108,22 +106,22 @@ function open(world: World, repository: Repository, given: NewIssue, pull: Pull 
   }
   repository.threads.set(number, thread)
   world.changed()
-  tellOfThread(world, thread, thread.author, 'opened')
+  emitThreadEvent(world, thread, thread.author, 'opened')
   return thread
 }
 
 const nextNumber = ({ threads }: Repository): number => Math.max(0, ...threads.keys()) + 1
 
-/** For the test's own hands. */
+/** For tests. */
 export function threadNumbered(repository: Repository, number: number): Thread {
   const thread = repository.threads.get(number)
   if (thread !== undefined) return thread
-  throw new Error(`there is no issue or pull request ${number}; add it with addPull or addIssue`)
+  throw new Error(`There is no issue or pull request ${number}. Add it with addPull or addIssue.`)
 }
 
 export function pullOf(thread: Thread): Pull {
   if (thread.pull !== null) return thread.pull
-  throw new Error(`${thread.number} is an issue, not a pull request`)
+  throw new Error(`${thread.number} is an issue, not a pull request.`)
 }
 
 export function pushTo(
@@ -135,7 +133,7 @@ export function pushTo(
   const pull = pullOf(thread)
   const before = pull.headSha
   const sender = options.by === undefined ? thread.author : userNamed(world, options.by)
-  noteCommit(world, thread.repository, headSha)
+  addCommitIfNew(world, thread.repository, headSha)
   pull.headSha = headSha
   thread.repository.pushedAt = world.nowMs()
   thread.updatedAt = world.nowMs()
@@ -155,7 +153,7 @@ export function pushTo(
     head_commit: null,
     pusher: { name: sender.login, email: null },
   }))
-  tellOfThread(world, thread, sender, 'synchronize', { before, after: headSha })
+  emitThreadEvent(world, thread, sender, 'synchronize', { before, after: headSha })
 }
 
 export function closeThread(
@@ -169,7 +167,7 @@ export function closeThread(
   Object.assign(thread, { state: 'closed', closedAt: now, closedBy: sender, updatedAt: now })
   if (options.merged === true) pullOf(thread).mergedAt = now
   world.changed()
-  tellOfThread(world, thread, sender, 'closed')
+  emitThreadEvent(world, thread, sender, 'closed')
 }
 
 export function reopenThread(world: World, thread: Thread, by?: string): void {
@@ -177,7 +175,12 @@ export function reopenThread(world: World, thread: Thread, by?: string): void {
   const updatedAt = world.nowMs()
   Object.assign(thread, { state: 'open', closedAt: null, closedBy: null, updatedAt })
   world.changed()
-  tellOfThread(world, thread, by === undefined ? thread.author : userNamed(world, by), 'reopened')
+  emitThreadEvent(
+    world,
+    thread,
+    by === undefined ? thread.author : userNamed(world, by),
+    'reopened',
+  )
 }
 
 export interface ThreadEdit {
@@ -200,16 +203,16 @@ export function editThread(world: World, thread: Thread, edit: ThreadEdit, by?: 
   }
   thread.updatedAt = world.nowMs()
   world.changed()
-  if (Object.keys(changes).length > 0) tellOfThread(world, thread, sender, 'edited', { changes })
+  if (Object.keys(changes).length > 0) emitThreadEvent(world, thread, sender, 'edited', { changes })
   if (pull === null || edit.draft === undefined || edit.draft === pull.draft) return
   pull.draft = edit.draft
-  tellOfThread(world, thread, sender, pull.draft ? 'converted_to_draft' : 'ready_for_review')
+  emitThreadEvent(world, thread, sender, pull.draft ? 'converted_to_draft' : 'ready_for_review')
 }
 
 function editPull(world: World, thread: Thread, pull: Pull, edit: ThreadEdit): object {
   if (edit.baseSha === undefined && edit.baseRef === undefined) return {}
   const base = { ref: { from: pull.baseRef }, sha: { from: pull.baseSha } }
-  if (edit.baseSha !== undefined) noteCommit(world, thread.repository, edit.baseSha)
+  if (edit.baseSha !== undefined) addCommitIfNew(world, thread.repository, edit.baseSha)
   pull.baseSha = edit.baseSha ?? pull.baseSha
   pull.baseRef = edit.baseRef ?? pull.baseRef
   return { base }
@@ -219,10 +222,10 @@ export function setLocked(world: World, thread: Thread, locked: boolean): void {
   if (thread.locked === locked) return
   thread.locked = locked
   world.changed()
-  tellOfThread(world, thread, thread.repository.owner, locked ? 'locked' : 'unlocked')
+  emitThreadEvent(world, thread, thread.repository.owner, locked ? 'locked' : 'unlocked')
 }
 
-function tellOfThread(
+function emitThreadEvent(
   world: World,
   thread: Thread,
   sender: User,

@@ -1,6 +1,4 @@
-/**
- * Accounts. Whoever is named is there: a test that needs no particular account need not make one.
- */
+/** Accounts. Naming one creates it, so a test need not add the accounts it uses. */
 import type { World } from './world.ts'
 
 export type UserType = 'User' | 'Bot' | 'Organization'
@@ -12,7 +10,7 @@ export interface User {
   readonly createdAt: number
 }
 
-/** By login in any case; made on first mention. */
+/** Logins ignore case. An unknown account is created. */
 export function userNamed(world: World, login: string, type?: UserType): User {
   return (
     world.users.get(login.toLowerCase()) ??
@@ -25,7 +23,7 @@ export function addUser(
   login: string,
   options: { readonly id?: number; readonly type?: UserType } = {},
 ): User {
-  if (world.users.has(login.toLowerCase())) throw new Error(`there is a user ${login} already`)
+  if (world.users.has(login.toLowerCase())) throw new Error(`There is already a user ${login}.`)
   const type = options.type ?? (login.endsWith('[bot]') ? 'Bot' : 'User')
   const id = options.id ?? world.nextId()
   const user: User = { id, login, type, createdAt: world.nowMs() }

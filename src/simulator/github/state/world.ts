@@ -1,9 +1,9 @@
 /**
- * All that the simulated GitHub knows. Every change of it goes through a function of this folder,
- * in one synchronous step: a request is either done or not, never half.
+ * The whole state of the simulated GitHub. Only functions of this folder change it, in one
+ * synchronous step, so no request is ever half done.
  *
- * What must hold: times are kept by the given clock, and shown to the outside shifted by as much
- * as GitHub's clock is ahead of it. Ids only grow.
+ * What must hold: times are stored by the given clock, and answers show them by GitHub's clock,
+ * which is `aheadMs` ahead. Ids only grow.
  */
 import type { Clock } from '../../../clock.ts'
 import type { Random } from '../../../random.ts'
@@ -17,7 +17,7 @@ import type { User } from './users.ts'
 export interface World {
   readonly random: Random
   readonly aheadMs: number
-  /** A status may go to a commit nobody told of. */
+  /** A status may name an unknown commit. */
   readonly anyCommit: boolean
   /** By lower-cased login. */
   readonly users: Map<string, User>
@@ -32,7 +32,7 @@ export interface World {
   /** Ids of the accounts that ever had a token. */
   readonly tokenHolders: Set<number>
   readonly observers: Set<(happening: GitHubEvent) => void>
-  /** Which request is being handled; null while the test's own hands are at work. */
+  /** Index of the request that is being handled; null while a test acts itself. */
   request: number | null
   /** How often anything was changed. */
   readonly changes: number
@@ -42,7 +42,7 @@ export interface World {
   nowMs(): number
   /** By GitHub's own clock. */
   githubNowMs(): number
-  /** As GitHub writes it: its own time, to the second. */
+  /** As GitHub writes it: by its own clock, in whole seconds. */
   stamp(ms: number): string
 }
 

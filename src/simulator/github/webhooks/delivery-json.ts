@@ -1,4 +1,4 @@
-/** Hooks and what they have sent, as GitHub writes them. */
+/** Hooks and their deliveries, as GitHub writes them. */
 import type { Json } from '../json/json.ts'
 import { repositoryUrl } from '../json/repository-json.ts'
 import type { Repository } from '../state/repositories.ts'
@@ -6,7 +6,7 @@ import type { World } from '../state/world.ts'
 import type { HookDelivery } from './delivery-log.ts'
 import type { RegisteredHook } from './hook-registry.ts'
 
-/** GitHub shows that there is a secret, never which. */
+/** GitHub shows that there is a secret, but never its value. */
 export function hookConfigJson({ url }: RegisteredHook): Json {
   return { content_type: 'json', insecure_ssl: '0', secret: '********', url }
 }
@@ -60,7 +60,7 @@ export function deliveryItemJson(world: World, delivery: HookDelivery): Json {
   }
 }
 
-/** With all that was sent, so that a lost one can be taken from here. */
+/** With the whole request, so that a receiver can read a lost webhook here. */
 export function deliveryJson(world: World, delivery: HookDelivery): Json {
   const wasAnswered = delivery.statusCode !== 0
   return {

@@ -1,13 +1,13 @@
 /**
- * What GitHub remembers of the webhooks it has sent: one record for every try, newest first, for
- * three days. A redelivery is a record of its own with the GUID of the first.
+ * GitHub's delivery log: one record for every try to deliver a webhook, kept for three days. A
+ * redelivery is a new record with the GUID of the first.
  */
 import type { Clock } from '../../../clock.ts'
 
 export interface HookDelivery {
   readonly id: number
   readonly hookId: number
-  /** Of the event: a redelivery and another hook that hears of it have the same. */
+  /** Of the event: redeliveries and other hooks use the same GUID. */
   readonly guid: string
   readonly event: string
   readonly action: string | null
@@ -33,30 +33,30 @@ export interface DeliveryPage {
   readonly nextCursor: string | null
 }
 
-export interface PageWish {
+export interface PageRequest {
   readonly perPage: number
   readonly cursor: string | null
-  /** By the code alone, as GitHub does it: what was never answered is neither. */
+  /** By the status code alone, as on GitHub: a try without an answer is neither. */
   readonly status: 'success' | 'failure' | null
 }
 
 export interface DeliveryLog {
   add(delivery: Omit<HookDelivery, 'id'>): HookDelivery
-  page(hookId: number, wish: PageWish): DeliveryPage
+  page(hookId: number, wish: PageRequest): DeliveryPage
   find(hookId: number, id: number): HookDelivery | null
   /** Of all hooks, oldest first. */
   all(): readonly HookDelivery[]
 }
 
-const keptMs = 3 * 24 * 3_600_000
-/** GitHub's numbers have long outgrown 32 bits; a bot that stores them should notice. */
+const retentionMs = 3 * 24 * 3_600_000
+/** As on GitHub, ids do not fit in 32 bits: a bot that cannot store them fails its test. */
 const firstId = 12_345_678_900
 
 export function createDeliveryLog(clock: Clock): DeliveryLog {
   let kept: HookDelivery[] = []
   let nextId = firstId
   const current = (): readonly HookDelivery[] => {
-    const oldest = clock.wallMs() - keptMs
+    const oldest = clock.wallMs() - retentionMs
     if ((kept[0]?.deliveredAtMs ?? oldest) < oldest) {
       kept = kept.filter(({ deliveredAtMs }) => deliveredAtMs >= oldest)
     }
@@ -85,7 +85,7 @@ export function createDeliveryLog(clock: Clock): DeliveryLog {
   }
 }
 
-/** A cursor that is none of ours leads nowhere rather than to the start. */
+/** An invalid cursor gives an empty page, not the first one. */
 function idOfCursor(cursor: string): number {
   return Number(/^v1_(\d+)$/.exec(cursor)?.[1] ?? 0)
 }

@@ -1,4 +1,4 @@
-/** The GUIDs of webhooks, from the given chance, so that a seed makes the same ones again. */
+/** GUIDs of webhooks, from the given random numbers: the same seed gives the same GUIDs. */
 import type { Random } from '../../../random.ts'
 
 export function newGuid(random: Random): string {

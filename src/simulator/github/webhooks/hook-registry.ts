@@ -1,6 +1,6 @@
 /**
- * The hooks of one simulated GitHub, and what they have sent. An App has one hook; a repository may
- * have several. All hooks that hear of an event tell it under one GUID.
+ * The hooks of one simulated GitHub and their deliveries. An App has one hook; a repository may
+ * have several. All hooks send one event under the same GUID.
  */
 import type { Clock } from '../../../clock.ts'
 import type { Scheduler } from '../../../scheduler.ts'
@@ -13,7 +13,7 @@ export interface RegisteredHook {
   readonly id: number
   readonly url: string
   readonly events: readonly string[]
-  /** Null for the App's. */
+  /** Null for the App's hook. */
   readonly repositoryId: number | null
   readonly createdAt: number
   redeliver(deliveryId: number): boolean
@@ -24,7 +24,7 @@ export interface HookRegistry {
   readonly clock: Clock
   readonly scheduler: Scheduler
   readonly log: DeliveryLog
-  guidOf(happening: GitHubEvent): string
+  guidOf(githubEvent: GitHubEvent): string
   add(hook: RegisteredHook): void
   remove(hook: RegisteredHook): void
   appHook(): RegisteredHook | null
@@ -41,17 +41,19 @@ export function createHookRegistry(world: World, clock: Clock, scheduler: Schedu
     clock,
     scheduler,
     log: createDeliveryLog(clock),
-    guidOf(happening) {
-      const guid = guids.get(happening) ?? newGuid(world.random)
-      guids.set(happening, guid)
+    guidOf(githubEvent) {
+      const guid = guids.get(githubEvent) ?? newGuid(world.random)
+      guids.set(githubEvent, guid)
       return guid
     },
     add(hook) {
       if (hook.repositoryId === null && hooksOf(null).length > 0) {
-        throw new Error('an App has one hook: close the other one, or move it')
+        throw new Error(
+          'An App has only one hook. Close the other one, or change its address with moveTo.',
+        )
       }
       if ([...hooks].some(({ id }) => id === hook.id)) {
-        throw new Error(`hookId ${hook.id} is taken: give another, or none`)
+        throw new Error(`The hookId ${hook.id} is already taken. Give another one, or none.`)
       }
       hooks.add(hook)
     },

@@ -5,7 +5,7 @@ import { startReceiver, type Receiver } from '../../../../test/simulator/receive
 import { systemRandom } from '../../../random.ts'
 import { createDeliveryLog, type DeliveryLog } from './delivery-log.ts'
 import { newGuid } from './guid.ts'
-import { createHook, type Announcement, type Hook } from './hook.ts'
+import { createHook, type WebhookEvent, type Hook } from './hook.ts'
 import { seededChance } from '../../../../test/seed.ts'
 
 const secret = 'a secret'
@@ -40,19 +40,19 @@ function hookTo(url: string, id = 7): Hook {
   })
 }
 
-function news(action: string, event = 'pull_request'): Announcement {
+function news(action: string, event = 'pull_request'): WebhookEvent {
   const guid = newGuid(systemRandom)
   const payload = { action, number: 1, title: 'Ünïcode' }
   return { guid, event, action, repositoryId: 5, installationId: 9, payload }
 }
 
-const told = () => receiver.received.map((one) => one.told)
+const deliveries = () => receiver.received.map(({ summary }) => summary)
 
 describe('a delivery', () => {
   it('has the headers of GitHub and a signature that verifies', async () => {
     const announcement = news('opened')
-    hook.announce(announcement)
-    await hook.settled()
+    hook.sendEvent(announcement)
+    await hook.idle()
     const { headers, body } = receiver.received[0]!
     expect(headers).toMatchObject({
       'content-type': 'application/json',
@@ -70,9 +70,9 @@ describe('a delivery', () => {
     expect(JSON.parse(body)).toEqual(announcement.payload)
   })
 
-  it('is recorded with what was sent and what was answered', async () => {
-    hook.announce(news('opened'))
-    await hook.settled()
+  it('is logged with its request and its answer', async () => {
+    hook.sendEvent(news('opened'))
+    await hook.idle()
     expect(log.all()).toHaveLength(1)
     expect(log.all()[0]).toMatchObject({
       ...{ status: 'OK', statusCode: 202, responseBody: '{}', redelivery: false },
@@ -80,17 +80,17 @@ describe('a delivery', () => {
     })
   })
 
-  it('arrives in the order of what it tells', async () => {
+  it('arrives in the order of events', async () => {
     const actions = Array.from({ length: 20 }, (_, n) => `step-${n}`)
-    for (const action of actions) hook.announce(news(action))
-    await hook.settled()
-    expect(told()).toEqual(actions.map((action) => `pull_request ${action}`))
+    for (const action of actions) hook.sendEvent(news(action))
+    await hook.idle()
+    expect(deliveries()).toEqual(actions.map((action) => `pull_request ${action}`))
   })
 
-  it('that is refused is recorded as failed and not repeated', async () => {
+  it('that is refused is logged as failed and not repeated', async () => {
     receiver.answer = (response) => response.writeHead(503).end('not now')
-    hook.announce(news('opened'))
-    await hook.settled()
+    hook.sendEvent(news('opened'))
+    await hook.idle()
     expect(receiver.received).toHaveLength(1)
     expect(log.all()).toMatchObject([
       { status: 'Invalid HTTP Response: 503', statusCode: 503, responseBody: 'not now' },
@@ -99,13 +99,13 @@ describe('a delivery', () => {
 
   it('does not follow a redirect', async () => {
     receiver.answer = (response) => response.writeHead(302, { location: receiver.url }).end()
-    hook.announce(news('opened'))
-    await hook.settled()
+    hook.sendEvent(news('opened'))
+    await hook.idle()
     expect(receiver.received).toHaveLength(1)
     expect(log.all()).toMatchObject([{ statusCode: 302, status: 'Invalid HTTP Response: 302' }])
   })
 
-  it('that is not answered within ten seconds is cut off, and the next one goes out', async () => {
+  it('without an answer in ten seconds is cut off, and the next one is sent', async () => {
     const cut = new Promise<void>((resolve) => {
       receiver.answer = (response) => {
         response.on('close', resolve)
@@ -115,11 +115,11 @@ describe('a delivery', () => {
         scheduler.fire()
       }
     })
-    hook.announce(news('opened'))
-    hook.announce(news('closed'))
+    hook.sendEvent(news('opened'))
+    hook.sendEvent(news('closed'))
     await cut
-    await hook.settled()
-    expect(told()).toEqual(['pull_request opened', 'pull_request closed'])
+    await hook.idle()
+    expect(deliveries()).toEqual(['pull_request opened', 'pull_request closed'])
     expect(log.all()).toMatchObject([
       { status: 'timed out', statusCode: 0, durationMs: 10_000 },
       { status: 'OK' },
@@ -127,120 +127,120 @@ describe('a delivery', () => {
     expect(scheduler.timers.size).toBe(0)
   })
 
-  it('to a port where nobody listens is recorded as not connected', async () => {
+  it('to a closed port is logged as not connected', async () => {
     await receiver.close()
-    hook.announce(news('opened'))
-    await hook.settled()
+    hook.sendEvent(news('opened'))
+    await hook.idle()
     expect(log.all()).toMatchObject([{ status: 'failed to connect to host', statusCode: 0 }])
     receiver = await startReceiver()
   })
 })
 
-describe('disorder', () => {
-  it('doubles with one GUID', async () => {
-    hook.disturb({ how: 'double' })
-    hook.announce(news('opened'))
-    await hook.settled()
-    expect(told()).toEqual(['pull_request opened', 'pull_request opened'])
+describe('a webhook fault', () => {
+  it('sends a delivery twice with one GUID', async () => {
+    hook.addFault({ fault: 'duplicate' })
+    hook.sendEvent(news('opened'))
+    await hook.idle()
+    expect(deliveries()).toEqual(['pull_request opened', 'pull_request opened'])
     expect(new Set(receiver.received.map(({ guid }) => guid)).size).toBe(1)
   })
 
-  it('tells one event under two GUIDs', async () => {
-    hook.disturb({ how: 'twin' })
-    hook.announce(news('opened'))
-    await hook.settled()
+  it('sends one event under two GUIDs', async () => {
+    hook.addFault({ fault: 'duplicate-new-guid' })
+    hook.sendEvent(news('opened'))
+    await hook.idle()
     const [first, second] = receiver.received
     expect(first?.body).toBe(second?.body)
     expect(first?.guid).not.toBe(second?.guid)
   })
 
-  it('drops what it should and records it as failed, so that it can be asked for', async () => {
-    hook.disturb({ how: 'drop', action: 'synchronize' })
-    for (const action of ['opened', 'synchronize', 'closed']) hook.announce(news(action))
-    await hook.settled()
-    expect(told()).toEqual(['pull_request opened', 'pull_request closed'])
+  it('drops a delivery and logs it as failed, so that it can be redelivered', async () => {
+    hook.addFault({ fault: 'drop', action: 'synchronize' })
+    for (const action of ['opened', 'synchronize', 'closed']) hook.sendEvent(news(action))
+    await hook.idle()
+    expect(deliveries()).toEqual(['pull_request opened', 'pull_request closed'])
     const dropped = log.all().find(({ action }) => action === 'synchronize')
     expect(dropped).toMatchObject({ status: 'failed to connect to host', statusCode: 0 })
     expect(hook.redeliver(dropped?.id ?? 0)).toBe(true)
-    await hook.settled()
+    await hook.idle()
     expect(receiver.received.at(-1)).toMatchObject({ guid: dropped?.guid, body: dropped?.body })
     expect(log.all().at(-1)).toMatchObject({ redelivery: true, status: 'OK' })
   })
 
-  it('swallows without a trace', async () => {
-    hook.disturb({ how: 'swallow' })
-    hook.announce(news('opened'))
-    await hook.settled()
+  it('drops a delivery without logging it', async () => {
+    hook.addFault({ fault: 'drop-unlogged' })
+    hook.sendEvent(news('opened'))
+    await hook.idle()
     expect(receiver.received).toEqual([])
     expect(log.all()).toEqual([])
   })
 
-  it('holds until released, while later ones overtake', async () => {
-    hook.disturb({ how: 'hold', times: 2 })
-    for (const action of ['opened', 'edited', 'closed']) hook.announce(news(action))
-    await hook.settled()
-    expect(told()).toEqual(['pull_request closed'])
+  it('holds a delivery until released, while later ones overtake it', async () => {
+    hook.addFault({ fault: 'hold', times: 2 })
+    for (const action of ['opened', 'edited', 'closed']) hook.sendEvent(news(action))
+    await hook.idle()
+    expect(deliveries()).toEqual(['pull_request closed'])
     expect(hook.held.map(({ action }) => action)).toEqual(['opened', 'edited'])
     hook.release('newest first')
-    await hook.settled()
-    expect(told().slice(1)).toEqual(['pull_request edited', 'pull_request opened'])
+    await hook.idle()
+    expect(deliveries().slice(1)).toEqual(['pull_request edited', 'pull_request opened'])
     expect(hook.held).toEqual([])
   })
 
-  it('delays by the scheduler, and is not settled before', async () => {
-    hook.disturb({ how: { lateMs: 60_000 }, event: 'issues' })
-    hook.announce(news('opened', 'issues'))
-    hook.announce(news('opened'))
-    let settled = false
-    const waiting = hook.settled().then(() => (settled = true))
+  it('delays a delivery by the scheduler; the hook is not idle before', async () => {
+    hook.addFault({ fault: { lateMs: 60_000 }, event: 'issues' })
+    hook.sendEvent(news('opened', 'issues'))
+    hook.sendEvent(news('opened'))
+    let isIdle = false
+    const waiting = hook.idle().then(() => (isIdle = true))
     await expect.poll(() => log.all().length).toBe(1)
-    expect([told(), settled]).toEqual([['pull_request opened'], false])
+    expect([deliveries(), isIdle]).toEqual([['pull_request opened'], false])
     expect([...scheduler.timers.values()]).toEqual([60_000])
     scheduler.fire()
     await waiting
-    expect(told()).toEqual(['pull_request opened', 'issues opened'])
+    expect(deliveries()).toEqual(['pull_request opened', 'issues opened'])
   })
 
-  it('disturbs as often as it says, and only what it names', async () => {
-    hook.disturb({ how: 'drop', event: 'issues', times: 2 })
-    for (let n = 0; n < 3; n++) hook.announce(news('opened', 'issues'))
-    hook.announce(news('opened'))
-    await hook.settled()
-    expect(told()).toEqual(['issues opened', 'pull_request opened'])
+  it('hits as many deliveries as it says, and only those it names', async () => {
+    hook.addFault({ fault: 'drop', event: 'issues', times: 2 })
+    for (let n = 0; n < 3; n++) hook.sendEvent(news('opened', 'issues'))
+    hook.sendEvent(news('opened'))
+    await hook.idle()
+    expect(deliveries()).toEqual(['issues opened', 'pull_request opened'])
   })
 })
 
-describe('the record', () => {
-  it('pages from the newest, by hook', async () => {
+describe('the delivery log', () => {
+  it('has pages per hook, newest first', async () => {
     const other = hookTo(receiver.url, 8)
-    for (let n = 0; n < 5; n++) hook.announce(news(`step-${n}`))
-    other.announce(news('elsewhere'))
-    await Promise.all([hook.settled(), other.settled()])
+    for (let n = 0; n < 5; n++) hook.sendEvent(news(`step-${n}`))
+    other.sendEvent(news('elsewhere'))
+    await Promise.all([hook.idle(), other.idle()])
     const first = log.page(7, { ...everything, perPage: 3 })
-    const rest = log.page(7, { ...everything, perPage: 3, cursor: first.nextCursor })
-    const actions = [...first.items, ...rest.items].map(({ action }) => action)
+    const next = log.page(7, { ...everything, perPage: 3, cursor: first.nextCursor })
+    const actions = [...first.items, ...next.items].map(({ action }) => action)
     expect(actions).toEqual(['step-4', 'step-3', 'step-2', 'step-1', 'step-0'])
-    expect(rest.nextCursor).toBeNull()
+    expect(next.nextCursor).toBeNull()
     expect(log.page(7, { ...everything, cursor: 'nonsense' }).items).toEqual([])
     expect(log.page(8, everything).items).toHaveLength(1)
     expect(other.redeliver(first.items[0]?.id ?? 0)).toBe(false)
   })
 
-  it('filters by code, where what was never answered is neither', async () => {
-    hook.disturb({ how: 'drop' })
-    for (const action of ['dropped', 'taken']) hook.announce(news(action))
-    await hook.settled()
+  it('filters by status code; a delivery without an answer is neither', async () => {
+    hook.addFault({ fault: 'drop' })
+    for (const action of ['dropped', 'taken']) hook.sendEvent(news(action))
+    await hook.idle()
     receiver.answer = (response) => response.writeHead(500).end()
-    hook.announce(news('refused'))
-    await hook.settled()
+    hook.sendEvent(news('refused'))
+    await hook.idle()
     const actions = (status: 'success' | 'failure') =>
       log.page(7, { ...everything, status }).items.map(({ action }) => action)
     expect([actions('success'), actions('failure')]).toEqual([['taken'], ['refused']])
   })
 
   it('is kept for three days', async () => {
-    hook.announce(news('opened'))
-    await hook.settled()
+    hook.sendEvent(news('opened'))
+    await hook.idle()
     const [{ id } = { id: 0 }] = log.all()
     clock.pass(3 * 24 * 3_600_000)
     expect(log.find(7, id)).not.toBeNull()

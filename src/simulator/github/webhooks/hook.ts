@@ -1,10 +1,10 @@
 /**
- * A hook: sends what it is told to an address, signed, one delivery after the other, and records
- * every try. It repeats nothing by itself, because GitHub does not. A delivery that is held or late
- * holds nobody up; that is how deliveries overtake each other here.
+ * A hook sends signed events to an address, one delivery after the other, and records every try.
+ * Like GitHub, it never repeats one by itself. Held and late deliveries do not delay the others, so
+ * deliveries can overtake each other.
  */
 import { createHmac } from 'node:crypto'
-import { createDisturbances, type DisorderRule } from './disorder.ts'
+import { createWebhookFaults, type WebhookFaultRule } from './webhook-faults.ts'
 import type { DeliveryLog, HookDelivery } from './delivery-log.ts'
 import { newGuid } from './guid.ts'
 import { postDelivery, unanswered, type PostDeps } from './post-delivery.ts'
@@ -25,8 +25,8 @@ export interface HookOptions extends PostDeps {
   readonly random: Random
 }
 
-/** Something to tell; `payload` is what goes over the wire. */
-export interface Announcement {
+/** An event to send; `payload` becomes the body. */
+export interface WebhookEvent {
   readonly guid: string
   readonly event: string
   readonly action: string | null
@@ -43,70 +43,70 @@ export interface HeldDelivery {
 
 export interface Hook {
   readonly url: string
-  announce(announcement: Announcement): void
-  /** Sends a recorded delivery again, with its GUID and its body; false when there is none. */
+  sendEvent(announcement: WebhookEvent): void
+  /** Sends a logged delivery again with its GUID and body; false if there is no such delivery. */
   redeliver(deliveryId: number): boolean
-  disturb(rule: DisorderRule): void
-  /** The receiver listens elsewhere from now on. */
+  addFault(rule: WebhookFaultRule): void
+  /** Changes the address for all deliveries from now on. */
   moveTo(url: string): void
   /** Oldest first. */
   readonly held: readonly HeldDelivery[]
-  /** Lets go of everything that is held, in the order it was held or the other way round. */
+  /** Sends everything that is held, in the order it was held or in reverse. */
   release(order?: 'oldest first' | 'newest first'): void
-  /** When all that leaves by itself has left and is recorded; what is held does not count. */
-  settled(): Promise<void>
+  /** Resolves when all deliveries are sent and logged; held ones do not count. */
+  idle(): Promise<void>
 }
 
-interface Outgoing extends Omit<Announcement, 'payload'> {
+interface Outgoing extends Omit<WebhookEvent, 'payload'> {
   readonly body: string
   readonly redelivery: boolean
 }
 
 export function createHook(options: HookOptions): Hook {
   const { log, random, scheduler } = options
-  const disturbances = createDisturbances()
-  const idle = createIdleSignal()
+  const faults = createWebhookFaults()
+  const pending = createPendingWork()
   let held: Outgoing[] = []
-  let last: Promise<void> = Promise.resolve()
+  let lastSent: Promise<void> = Promise.resolve()
   let { url } = options
 
   function send(outgoing: Outgoing): void {
-    const done = idle.begin()
-    last = last.then(() => deliver({ ...options, url }, outgoing)).then(done)
+    const done = pending.begin()
+    lastSent = lastSent.then(() => deliver({ ...options, url }, outgoing)).then(done)
   }
 
-  function late(outgoing: Outgoing, ms: number): void {
-    const done = idle.begin()
+  function sendLater(outgoing: Outgoing, ms: number): void {
+    const done = pending.begin()
     scheduler.after(ms, () => {
       send(outgoing)
       done()
     })
   }
 
-  function announce({ payload, ...about }: Announcement): void {
+  function announce({ payload, ...about }: WebhookEvent): void {
     const outgoing = { ...about, body: JSON.stringify(payload), redelivery: false }
-    const how = disturbances.take(about.event, about.action)
-    if (how === 'swallow') return
-    if (how === 'drop') return void record({ ...options, url }, outgoing, notSent)
-    if (how === 'hold') return void held.push(outgoing)
-    if (typeof how === 'object' && how !== null) return late(outgoing, how.lateMs)
+    const fault = faults.take(about.event, about.action)
+    if (fault === 'drop-unlogged') return
+    if (fault === 'drop') return void record({ ...options, url }, outgoing, notSent)
+    if (fault === 'hold') return void held.push(outgoing)
+    if (typeof fault === 'object' && fault !== null) return sendLater(outgoing, fault.lateMs)
     send(outgoing)
-    if (how === 'double') send(outgoing)
-    if (how === 'twin') send({ ...outgoing, guid: newGuid(random) })
+    if (fault === 'duplicate') send(outgoing)
+    if (fault === 'duplicate-new-guid') send({ ...outgoing, guid: newGuid(random) })
   }
 
   return {
     get url() {
       return url
     },
-    announce,
+    sendEvent: announce,
     redeliver(deliveryId) {
       const first = log.find(options.id, deliveryId)
       if (first === null) return false
       send({ ...first, redelivery: true })
       return true
     },
-    disturb: (rule) => disturbances.add(rule),
+    addFault: (rule) => faults.add(rule),
     moveTo: (place) => void (url = place),
     get held() {
       return held
@@ -116,7 +116,7 @@ export function createHook(options: HookOptions): Hook {
       held = []
       leaving.forEach(send)
     },
-    settled: () => idle.wait(),
+    idle: () => pending.wait(),
   }
 }
 
@@ -160,13 +160,13 @@ function headersOf(options: HookOptions, { guid, event, body }: Outgoing): Recor
   }
 }
 
-interface IdleSignal {
-  /** Something is under way until the function it answers with is called. */
+interface PendingWork {
+  /** Work is pending until the returned function is called. */
   begin(): () => void
   wait(): Promise<void>
 }
 
-function createIdleSignal(): IdleSignal {
+function createPendingWork(): PendingWork {
   let underWay = 0
   let waiting: (() => void)[] = []
   return {
@@ -177,7 +177,7 @@ function createIdleSignal(): IdleSignal {
         if (underWay > 0) return
         const all = waiting
         waiting = []
-        for (const tell of all) tell()
+        for (const resolve of all) resolve()
       }
     },
     wait: () =>

@@ -1,7 +1,7 @@
 /**
- * One try to deliver a webhook, as GitHub makes it: ten seconds for a 2xx, no redirect followed,
- * nothing repeated. Whatever comes of it is an answer; it never rejects, and it ends in time also
- * when the receiver is a machine whose promises never settle.
+ * One try to deliver a webhook, as GitHub does it: ten seconds for a 2xx, no redirect is followed,
+ * nothing is repeated. Every failure is a result: the promise never rejects, and it resolves in
+ * time even if the receiver's promise never does.
  */
 import type { Clock } from '../../../clock.ts'
 import type { Scheduler } from '../../../scheduler.ts'
@@ -60,7 +60,7 @@ async function exchange(deps: PostDeps, post: Post, signal: AbortSignal): Promis
   }
 }
 
-/** What is recorded when nobody has answered. */
+/** What is logged when no answer came. */
 export function unanswered(status: string): Answer {
   return { status, statusCode: 0, responseHeaders: {}, responseBody: '' }
 }

@@ -1,38 +1,38 @@
 /**
- * Tells a receiver of what happens on the simulated GitHub: a hook of the App, or of one
- * repository, that listens to it and can be disturbed by script.
+ * Sends the events of the simulated GitHub to a receiver, through a hook of the App or of one
+ * repository. Its deliveries can have faults.
  */
 import type { GitHubEvent } from '../state/events.ts'
 import { repositoryNamed } from '../state/repositories.ts'
 import type { World } from '../state/world.ts'
 import type { HookRegistry, RegisteredHook } from './hook-registry.ts'
 import { newGuid } from './guid.ts'
-import { createHook, type Announcement, type Hook, type HookTarget } from './hook.ts'
+import { createHook, type WebhookEvent, type Hook, type HookTarget } from './hook.ts'
 
 export interface WebhookOptions {
   /** Where they are sent, such as `http://127.0.0.1:8787/webhooks/github`. */
   readonly url: string
   readonly secret: string
-  /** A hook of this repository instead of the App's. Needed where there is no App. */
+  /** Makes it a hook of this repository instead of the App's. Required where there is no App. */
   readonly repo?: string
   readonly hookId?: number
-  /** By GitHub's names, such as `pull_request`. What the App hears of, or all, when not given. */
+  /** GitHub's names, such as `pull_request`. If absent, the App's events, or all. */
   readonly events?: readonly string[]
   readonly fetch: typeof globalThis.fetch
 }
 
-export interface WebhookSender extends Omit<Hook, 'announce'> {
+export interface WebhookSender extends Omit<Hook, 'sendEvent'> {
   readonly hookId: number
-  /** Something that did not happen here, under a GUID of its own. */
+  /** Sends an event that did not happen on the simulated GitHub, under its own GUID. */
   send(event: string, payload: object): void
-  /** Hears of nothing more; what is under way still arrives. */
+  /** Sends no more events; those under way still arrive. */
   close(): void
 }
 
-/** What it needs of the simulated GitHub. */
+/** The parts of the simulated GitHub that a hook needs. */
 export interface WebhookSource {
   readonly hooks: HookRegistry
-  observe(observer: (happening: GitHubEvent) => void): () => void
+  observe(observer: (githubEvent: GitHubEvent) => void): () => void
 }
 
 export function sendWebhooks(github: WebhookSource, options: WebhookOptions): WebhookSender {
@@ -40,14 +40,14 @@ export function sendWebhooks(github: WebhookSource, options: WebhookOptions): We
   const { world } = hooks
   const { random } = world
   const target = targetOf(world, options.repo)
-  const isOfApp = target.type === 'integration'
-  const events = options.events ?? (isOfApp ? world.app?.events : null) ?? everyEvent
+  const isAppHook = target.type === 'integration'
+  const events = options.events ?? (isAppHook ? world.app?.events : null) ?? everyEvent
   const id = options.hookId ?? world.nextId()
   const hook = createHook({ ...hooks, ...options, id, target, random })
   const registered: RegisteredHook = {
     id,
     events,
-    repositoryId: isOfApp ? null : target.id,
+    repositoryId: isAppHook ? null : target.id,
     createdAt: world.nowMs(),
     get url() {
       return hook.url
@@ -56,14 +56,14 @@ export function sendWebhooks(github: WebhookSource, options: WebhookOptions): We
   }
   hooks.add(registered)
 
-  const announce = (guid: string, event: string, payload: object): void =>
-    hook.announce(announcementOf(target, guid, event, payload))
-  const forget = github.observe((happening) => {
-    const { event, payload, repositoryId } = happening
-    // An App hears only of what it is installed for.
-    const isOurs = isOfApp ? 'installation' in payload : repositoryId === target.id
-    const isHeard = events === everyEvent || events.includes(event)
-    if (isOurs && isHeard) announce(hooks.guidOf(happening), event, payload)
+  const sendEvent = (guid: string, event: string, payload: object): void =>
+    hook.sendEvent(webhookEventOf(target, guid, event, payload))
+  const stopObserving = github.observe((githubEvent) => {
+    const { event, payload, repositoryId } = githubEvent
+    // An App gets events only where it is installed.
+    const isOurs = isAppHook ? 'installation' in payload : repositoryId === target.id
+    const isSubscribed = events === everyEvent || events.includes(event)
+    if (isOurs && isSubscribed) sendEvent(hooks.guidOf(githubEvent), event, payload)
   })
   return {
     hookId: id,
@@ -73,14 +73,14 @@ export function sendWebhooks(github: WebhookSource, options: WebhookOptions): We
     get held() {
       return hook.held
     },
-    disturb: (rule) => hook.disturb(rule),
+    addFault: (rule) => hook.addFault(rule),
     release: (order) => hook.release(order),
     redeliver: (deliveryId) => hook.redeliver(deliveryId),
     moveTo: (place) => hook.moveTo(place),
-    settled: () => hook.settled(),
-    send: (event, payload) => announce(newGuid(random), event, payload),
+    idle: () => hook.idle(),
+    send: (event, payload) => sendEvent(newGuid(random), event, payload),
     close() {
-      forget()
+      stopObserving()
       hooks.remove(registered)
     },
   }
@@ -92,25 +92,25 @@ const everyEvent: readonly string[] = ['*']
 function targetOf(world: World, repo: string | undefined): HookTarget {
   if (repo !== undefined) return { type: 'repository', id: repositoryNamed(world, repo).id }
   if (world.app !== null) return { type: 'integration', id: world.app.id }
-  throw new Error('this GitHub has no App: give `repo`, the repository whose hook it is')
+  throw new Error('This GitHub has no App. Give "repo", the repository whose hook it is.')
 }
 
-/** A repository's own hook knows nothing of installations. */
-function announcementOf(
+/** Payloads of a repository's hook have no installation. */
+function webhookEventOf(
   { type }: HookTarget,
   guid: string,
   event: string,
   payload: object,
-): Announcement {
-  const { installation, ...rest } = payload as PayloadParts
-  const isApps = type === 'integration'
+): WebhookEvent {
+  const { installation, ...withoutInstallation } = payload as PayloadParts
+  const isForApp = type === 'integration'
   return {
     guid,
     event,
-    action: rest.action ?? null,
-    repositoryId: rest.repository?.id ?? null,
-    installationId: isApps ? (installation?.id ?? null) : null,
-    payload: isApps ? payload : rest,
+    action: withoutInstallation.action ?? null,
+    repositoryId: withoutInstallation.repository?.id ?? null,
+    installationId: isForApp ? (installation?.id ?? null) : null,
+    payload: isForApp ? payload : withoutInstallation,
   }
 }
 

@@ -1,15 +1,15 @@
-/** Hooks and their deliveries: those of the App, by its own key, and those of a repository. */
+/** Routes of hooks and their deliveries: the App's, with its own key, and a repository's. */
 import { notFound, Refusal } from '../refusal.ts'
-import { repositoryOf } from '../routes/found.ts'
+import { repositoryOf } from '../routes/resources.ts'
 import type { Call, Reply, Route } from '../routes/route.ts'
 import { deliveryItemJson, deliveryJson, hookConfigJson, hookJson } from './delivery-json.ts'
 import type { HookDelivery } from './delivery-log.ts'
 import type { HookRegistry, RegisteredHook } from './hook-registry.ts'
 
-const need = { permission: ['repository_hooks'], access: 'write', role: 'admin' } as const
+const required = { permission: ['repository_hooks'], access: 'write', role: 'admin' } as const
 
 export function webhookRoutes(registry: HookRegistry): readonly Route[] {
-  const ofApp = (call: Call): RegisteredHook => {
+  const appHookOf = (call: Call): RegisteredHook => {
     if (call.identity.kind !== 'app') {
       throw new Refusal(401, { message: 'A JSON web token could not be decoded' })
     }
@@ -17,8 +17,8 @@ export function webhookRoutes(registry: HookRegistry): readonly Route[] {
     if (hook === null) throw notFound()
     return hook
   }
-  const ofRepository = (call: Call): RegisteredHook => {
-    const { id: repositoryId } = repositoryOf(call, need)
+  const repositoryHookOf = (call: Call): RegisteredHook => {
+    const { id: repositoryId } = repositoryOf(call, required)
     const wanted = Number(call.params['hook_id'])
     const hook = registry.hooksOf(repositoryId).find(({ id }) => id === wanted)
     if (hook === undefined) throw notFound()
@@ -28,26 +28,26 @@ export function webhookRoutes(registry: HookRegistry): readonly Route[] {
     {
       route: 'GET /app/hook/config',
       docs: 'apps/webhooks#get-a-webhook-configuration-for-an-app',
-      handle: (call) => ({ status: 200, body: hookConfigJson(ofApp(call)) }),
+      handle: (call) => ({ status: 200, body: hookConfigJson(appHookOf(call)) }),
     },
     {
       route: 'GET /repos/{owner}/{repo}/hooks',
       docs: 'repos/webhooks#list-repository-webhooks',
       handle: (call) => listHooks(registry, call),
     },
-    ...deliveryRoutes(registry, '/app/hook', 'apps/webhooks', 'an-app-webhook', ofApp),
+    ...deliveryRoutes(registry, '/app/hook', 'apps/webhooks', 'an-app-webhook', appHookOf),
     ...deliveryRoutes(
       registry,
       '/repos/{owner}/{repo}/hooks/{hook_id}',
       'repos/webhooks',
       'a-repository-webhook',
-      ofRepository,
+      repositoryHookOf,
     ),
   ]
 }
 
 function listHooks(registry: HookRegistry, call: Call): Reply {
-  const repository = repositoryOf(call, need)
+  const repository = repositoryOf(call, required)
   const body = registry.hooksOf(repository.id).map((hook) => {
     const newest = registry.log.page(hook.id, { perPage: 1, cursor: null, status: null })
     return hookJson(call.world, repository, hook, newest.items[0] ?? null)

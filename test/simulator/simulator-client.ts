@@ -1,6 +1,5 @@
 /**
- * Asks a simulated GitHub as a client would, by one of its two connections, with a pull request
- * there to ask about.
+ * A small client of a simulated GitHub that has one pull request, over one of its two connections.
  */
 import { createGitHubSimulator, serveSimulator } from '../../src/simulator/index.ts'
 import type { GitHubSimulator, GitHubSimulatorOptions } from '../../src/simulator/index.ts'
@@ -13,38 +12,38 @@ export const number = 5
 export const thread = `/repos/${repo}/issues/${number}`
 export const createComment = 'POST /repos/{owner}/{repo}/issues/{issue_number}/comments'
 
-export interface Heard {
+export interface ParsedAnswer {
   readonly status: number
   readonly headers: Headers
   // eslint-disable-next-line @typescript-eslint/no-explicit-any -- the assertions are the check.
   readonly data: any
 }
 
-export interface AskOptions {
+export interface RequestOptions {
   readonly body?: unknown
-  /** Null for none. */
+  /** Null for no token. */
   readonly token?: string | null
   readonly signal?: AbortSignal
 }
 
-export interface Asking {
+export interface SimulatorClient {
   readonly github: GitHubSimulator
   readonly time: VirtualTime
   readonly url: string
-  /** `ask('GET /user')`. */
-  readonly ask: (call: string, options?: AskOptions) => Promise<Heard>
-  /** The same, as it comes: with its body still to be read. */
-  readonly open: (call: string, options?: AskOptions) => Promise<Response>
+  /** `request('GET /user')`; reads the JSON body. */
+  readonly request: (call: string, options?: RequestOptions) => Promise<ParsedAnswer>
+  /** The same, but returns the response with its body unread. */
+  readonly fetch: (call: string, options?: RequestOptions) => Promise<Response>
   close(): Promise<void>
 }
 
-export type Way = 'in the process' | 'over HTTP'
-export const bothWays: readonly Way[] = ['in the process', 'over HTTP']
+export type Connection = 'in the process' | 'over HTTP'
+export const bothConnections: readonly Connection[] = ['in the process', 'over HTTP']
 
-export async function startAsking(
+export async function startSimulatorClient(
   options: GitHubSimulatorOptions = {},
-  way: Way = 'in the process',
-): Promise<Asking> {
+  way: Connection = 'in the process',
+): Promise<SimulatorClient> {
   const time = createVirtualTime()
   const { clock, scheduler } = time
   const github = createGitHubSimulator({ clock, scheduler, ...options })
@@ -54,7 +53,7 @@ export async function startAsking(
   const connection = served === null ? github.fetch : fetch
   const url = served?.url ?? 'https://api.github.com'
 
-  const open: Asking['open'] = (call, { body, token = 'ghp_any', signal } = {}) => {
+  const send: SimulatorClient['fetch'] = (call, { body, token = 'ghp_any', signal } = {}) => {
     const [method = '', path = ''] = call.split(' ')
     return connection(url + path, {
       method,
@@ -68,9 +67,9 @@ export async function startAsking(
     github,
     time,
     url,
-    open,
-    ask: async (call, asked) => {
-      const response = await open(call, asked)
+    fetch: send,
+    request: async (call, requested) => {
+      const response = await send(call, requested)
       const text = await response.text()
       const { status, headers } = response
       return { status, headers, data: text === '' ? null : (JSON.parse(text) as unknown) }

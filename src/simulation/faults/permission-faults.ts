@@ -1,16 +1,16 @@
-/** What people with power take from us for a while: a thread is locked, a repository hidden. */
+/** Access that admins take from us for a while: a thread is locked, a repository hidden. */
 import type { Step } from '../node-ports.ts'
 import type { SeededRandom } from '../seeded-random.ts'
 import type { StepListener, World, WorldRepository } from '../world.ts'
 import type { FaultKind } from './fault-injector.ts'
 
 const commentEdit = /^PATCH \/repos.*\/issues\/comments\/\d+$/
-const threadLook = /^GET \/repos.*\/issues\/\d+$/
+const threadRead = /^GET \/repos.*\/issues\/\d+$/
 
-export class Permissions implements FaultKind {
+export class PermissionFaults implements FaultKind {
   readonly #world: World
   readonly #random: SeededRandom
-  readonly #mend: (() => void)[] = []
+  readonly #undo: (() => void)[] = []
   readonly #listeners: StepListener[] = []
 
   constructor(world: World) {
@@ -18,7 +18,7 @@ export class Permissions implements FaultKind {
     this.#random = world.random.fork()
   }
 
-  turn(): void {
+  inject(): void {
     const roll = this.#random.below(10)
     if (roll < 2) this.#lock()
     else if (roll < 3) this.#restrict(this.#someRepository(), this.#random.below(60_000))
@@ -27,7 +27,7 @@ export class Permissions implements FaultKind {
 
   clear(): void {
     for (const listen of this.#listeners) this.#world.onStep.delete(listen)
-    for (const mend of this.#mend) mend()
+    for (const undo of this.#undo) undo()
   }
 
   #lock(): void {
@@ -35,46 +35,46 @@ export class Permissions implements FaultKind {
     const { github, time, story, excuses } = this.#world
     if (pull === undefined) return
     const { repo, number } = pull
-    this.#world.inject('thread locked')
-    story.tell('people', `lock ${repo.name}#${number}`)
-    excuses.refuses(repo.id, number)
+    this.#world.countFault('thread locked')
+    story.add('people', `lock ${repo.name}#${number}`)
+    excuses.refusalBegan(repo.id, number)
     github.lock(repo.name, number)
     const unlock = (): void => {
       github.unlock(repo.name, number)
-      excuses.allows(repo.id, number)
+      excuses.refusalEnded(repo.id, number)
     }
-    this.#mend.push(unlock)
+    this.#undo.push(unlock)
     if (this.#random.chance(50)) time.after(this.#random.below(60_000), unlock)
   }
 
   /**
-   * Right when we are about to edit a comment, and back when we have looked twice, or soon. Whoever
-   * did it once may do it again.
+   * Hides the repository right before we edit a comment, and shows it again after we have read the
+   * thread twice, or soon. This may happen a second time.
    */
   #restrictAtEdit(): void {
     const random = this.#random
-    const untilLook = random.chance(70)
-    const forMs = untilLook ? 40_000 : random.between(8000, 20_000)
+    const untilRead = random.chance(70)
+    const forMs = untilRead ? 40_000 : random.between(8000, 20_000)
     const again = random.chance(50)
-    this.#once('send', commentEdit, 1, (about) => {
+    this.#onNthStep('before request', commentEdit, 1, (about) => {
       const repo = this.#repositoryAt(about)
       if (repo === undefined) return
       this.#restrict(repo, forMs)
-      if (again) this.#world.time.after(forMs, () => this.#again())
-      if (untilLook) this.#once('answer', threadLook, 2, () => this.#allow(repo))
+      if (again) this.#world.time.after(forMs, () => this.#restrictAgain())
+      if (untilRead) this.#onNthStep('after answer', threadRead, 2, () => this.#allow(repo))
     })
   }
 
-  #again(): void {
+  #restrictAgain(): void {
     if (!this.#world.isQuiet) this.#restrictAtEdit()
   }
 
-  #once(step: Step, about: RegExp, nth: number, act: (about: string) => void): void {
-    let left = nth
+  #onNthStep(step: Step, about: RegExp, nth: number, act: (about: string) => void): void {
+    let remaining = nth
     const listen: StepListener = (_node, reached, what) => {
       if (reached !== step || !about.test(what)) return
-      left -= 1
-      if (left > 0) return
+      remaining -= 1
+      if (remaining > 0) return
       this.#world.onStep.delete(listen)
       act(what)
     }
@@ -95,17 +95,17 @@ export class Permissions implements FaultKind {
   #restrict(repo: WorldRepository | undefined, forMs: number): void {
     if (repo === undefined) return
     const { github, time, story, excuses } = this.#world
-    this.#world.inject('permission lost')
-    story.tell('people', `take ${repo.name} from us for ${forMs} ms`)
-    excuses.refuses(repo.id, null)
+    this.#world.countFault('permission lost')
+    story.add('people', `hide ${repo.name} from us for ${forMs} ms`)
+    excuses.refusalBegan(repo.id, null)
     github.restrict(repo.name)
     const allow = (): void => this.#allow(repo)
-    this.#mend.push(allow)
+    this.#undo.push(allow)
     time.after(forMs, allow)
   }
 
   #allow(repo: WorldRepository): void {
     this.#world.github.allow(repo.name)
-    this.#world.excuses.allows(repo.id, null)
+    this.#world.excuses.refusalEnded(repo.id, null)
   }
 }

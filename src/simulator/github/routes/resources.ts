@@ -1,6 +1,6 @@
 /**
- * What a path names, for the one who asks. GitHub denies what somebody may not see: a missing
- * permission is a 404. A former name of a repository leads to its present place.
+ * Finds what a path names, if the sender may see it. As on GitHub, a missing permission is a 404,
+ * and a former name of a repository redirects to its present address.
  */
 import { forbidden, notFound, Refusal } from '../refusal.ts'
 import type { CheckRun } from '../state/check-runs.ts'
@@ -17,25 +17,29 @@ import type { Pull, Thread } from '../state/threads.ts'
 import type { User } from '../state/users.ts'
 import type { Call } from './route.ts'
 
-/** Of an App's token; an account's is held to its role instead. */
-export interface Need {
+/** What a route requires: a permission of an App's token, or a role of an account. */
+export interface RequiredAccess {
   readonly permission: readonly string[]
   readonly access: 'read' | 'write'
-  /** What an account must be for it. */
+  /** The least role of an account. */
   readonly role?: Role
 }
 
-export function repositoryOf(call: Call, need: Need): Repository {
+export function repositoryOf(call: Call, required: RequiredAccess): Repository {
   const { world, params } = call
   const found = findRepository(world, `${params['owner'] ?? ''}/${params['repo'] ?? ''}`)
   if (found === null || found.repository.restricted) throw notFound()
-  checkAccess(call, found.repository, need)
+  checkAccess(call, found.repository, required)
   if (found.isFormerName) throw moved(call, found.repository)
   return found.repository
 }
 
-function checkAccess({ world, identity }: Call, repository: Repository, need: Need): void {
-  const isOpen = !repository.private && need.access === 'read'
+function checkAccess(
+  { world, identity }: Call,
+  repository: Repository,
+  required: RequiredAccess,
+): void {
+  const isOpen = !repository.private && required.access === 'read'
   switch (identity.kind) {
     case 'stranger':
       if (repository.private) throw notFound()
@@ -48,7 +52,7 @@ function checkAccess({ world, identity }: Call, repository: Repository, need: Ne
     case 'account': {
       const role = roleOf(world, repository, identity.user)
       if (!hasRole(role, 'read') && !isOpen) throw notFound()
-      if (need.role !== undefined && !hasRole(role, need.role)) throw notFound()
+      if (required.role !== undefined && !hasRole(role, required.role)) throw notFound()
       return
     }
     case 'installation': {
@@ -57,9 +61,10 @@ function checkAccess({ world, identity }: Call, repository: Repository, need: Ne
         installation?.account.id === repository.owner.id &&
         (repositories === null || repositories.has(repository.id))
       if (!isReached && repository.private) throw notFound()
-      const isGranted = need.permission.some(
+      const isGranted = required.permission.some(
         (name) =>
-          permissions[name] === 'write' || (need.access === 'read' && permissions[name] === 'read'),
+          permissions[name] === 'write' ||
+          (required.access === 'read' && permissions[name] === 'read'),
       )
       if (isOpen || (isReached && isGranted)) return
       throw forbidden('Resource not accessible by integration')
@@ -68,26 +73,29 @@ function checkAccess({ world, identity }: Call, repository: Repository, need: Ne
 }
 
 export function moved({ request }: Call, { id }: Repository): Refusal {
-  const rest = request.path.replace(/^\/repos\/[^/]+\/[^/]+/, '')
+  const subPath = request.path.replace(/^\/repos\/[^/]+\/[^/]+/, '')
   const query = request.query.size === 0 ? '' : `?${request.query.toString()}`
-  const url = `${request.apiUrl}/repositories/${id}${rest}${query}`
+  const url = `${request.apiUrl}/repositories/${id}${subPath}${query}`
   return new Refusal(301, { message: 'Moved Permanently', url }, { location: url })
 }
 
-export function threadOf(call: Call, need: Need, param = 'issue_number'): Thread {
-  const thread = repositoryOf(call, need).threads.get(Number(call.params[param]))
+export function threadOf(call: Call, required: RequiredAccess, param = 'issue_number'): Thread {
+  const thread = repositoryOf(call, required).threads.get(Number(call.params[param]))
   if (thread === undefined) throw notFound()
   return thread
 }
 
-export function pullThreadOf(call: Call, need: Need): Thread & { readonly pull: Pull } {
-  const thread = threadOf(call, need, 'pull_number')
+export function pullThreadOf(
+  call: Call,
+  required: RequiredAccess,
+): Thread & { readonly pull: Pull } {
+  const thread = threadOf(call, required, 'pull_number')
   if (thread.pull === null) throw notFound()
   return thread as Thread & { readonly pull: Pull }
 }
 
-export function commentOf(call: Call, need: Need): Comment {
-  const repository = repositoryOf(call, need)
+export function commentOf(call: Call, required: RequiredAccess): Comment {
+  const repository = repositoryOf(call, required)
   const comment = call.world.comments.get(Number(call.params['comment_id']))
   if (comment === undefined || comment.thread.repository !== repository || !isLive(comment)) {
     throw notFound()
@@ -95,21 +103,21 @@ export function commentOf(call: Call, need: Need): Comment {
   return comment
 }
 
-export function checkRunOf(call: Call, need: Need): CheckRun {
-  const repository = repositoryOf(call, need)
+export function checkRunOf(call: Call, required: RequiredAccess): CheckRun {
+  const repository = repositoryOf(call, required)
   const run = call.world.checkRuns.get(Number(call.params['check_run_id']))
   if (run === undefined || run.repository !== repository) throw notFound()
   return run
 }
 
-export function reviewOf(call: Call, need: Need): Review {
-  const { pull } = pullThreadOf(call, need)
+export function reviewOf(call: Call, required: RequiredAccess): Review {
+  const { pull } = pullThreadOf(call, required)
   const review = pull.reviews.find(({ id }) => id === Number(call.params['review_id']))
   if (review === undefined) throw notFound()
   return review
 }
 
-/** For a write: who does it, and whether as the App. */
+/** For a write: who does it, and whether through the App. */
 export function actorOf({ identity }: Call): { readonly user: User; readonly viaApp: boolean } {
   if (identity.kind === 'app' || identity.kind === 'stranger') {
     throw new Refusal(401, { message: 'Requires authentication' })
@@ -117,6 +125,6 @@ export function actorOf({ identity }: Call): { readonly user: User; readonly via
   return { user: identity.user, viaApp: identity.kind === 'installation' }
 }
 
-/** What was made at that time is in lists by now. */
+/** Whether lists already show what was created at that time. */
 export const isListed = ({ world, lagMs }: Call, createdAt: number): boolean =>
   createdAt + lagMs <= world.nowMs()

@@ -1,7 +1,7 @@
-/** A body in parts, for connections that let it drip. One that is cut has only its first half. */
+/** Splits a body into parts, to send it slowly. A cut body has only its first half. */
 import type { Outcome } from './faults/fault.ts'
 
-export function partsOf(outcome: Outcome & { readonly kind: 'drip' }): Uint8Array[] {
+export function splitBody(outcome: Outcome & { readonly kind: 'slow-body' }): Uint8Array[] {
   const { answer, parts, cut } = outcome
   const whole = Buffer.from(answer.body)
   const sent = cut ? whole.subarray(0, Math.floor(whole.length / 2)) : whole

@@ -1,14 +1,14 @@
-/** Every request as its sender decided on it and as GitHub received it, side by side. */
+/** Every request from both sides: as its node sent it and as GitHub received it. */
 import type { ReceivedRequest } from '../../simulator/index.ts'
 import type { SentByNode, World } from '../world.ts'
 
-export interface AnsweredRequest {
+export interface TracedRequest {
   readonly received: ReceivedRequest
   readonly sent: SentByNode
 }
 
-/** In the order in which they were decided on. */
-export function answeredRequests({ github, sent }: World): readonly AnsweredRequest[] {
+/** In the order in which the nodes decided to send them. */
+export function tracedRequests({ github, sent }: World): readonly TracedRequest[] {
   return github.requests
     .flatMap((received) => {
       const known = sent.get(received.headers['x-request-id'] ?? '')
@@ -17,21 +17,23 @@ export function answeredRequests({ github, sent }: World): readonly AnsweredRequ
     .toSorted((a, b) => a.sent.decidedAt - b.sent.decidedAt || a.received.index - b.received.index)
 }
 
-/** The thread or commit whose list would show it; null for what no list shows. */
-export function placeOf({ method, path, body }: ReceivedRequest, world: World): string | null {
+/** Names the list that would show what this request creates or reads; null where none does. */
+export function listOf({ method, path, body }: ReceivedRequest, world: World): string | null {
   const [, repo = '', below = ''] =
     /^\/(repos\/[^/]+\/[^/]+|repositories\/\d+)\/(.*)$/.exec(path) ?? []
   const named = /^repos\/(.*)$/.exec(repo)?.[1]
   const [, id] = repo.split('/')
-  const place = named === undefined ? id : String(repositoryId(world, named))
+  const repositoryKey = named === undefined ? id : String(repositoryId(world, named))
   const list = /^(issues\/\d+\/comments|pulls\/\d+\/reviews|check-runs)$/.exec(below)?.[1]
   const status = /^(?:statuses|commits)\/([0-9a-f]+)(\/statuses|\/check-runs)?$/.exec(below)
-  if (method === 'POST' && list === 'check-runs') return `${place} ${headOf(body)} check-runs`
-  if (method === 'POST' && list !== undefined) return `${place} ${list}`
-  if (method === 'GET' && list !== undefined) return `${place} ${list}`
-  if (method === 'GET' && status?.[2] === '/check-runs') return `${place} ${status[1]} check-runs`
+  if (method === 'POST' && list === 'check-runs')
+    return `${repositoryKey} ${headOf(body)} check-runs`
+  if (method === 'POST' && list !== undefined) return `${repositoryKey} ${list}`
+  if (method === 'GET' && list !== undefined) return `${repositoryKey} ${list}`
+  if (method === 'GET' && status?.[2] === '/check-runs')
+    return `${repositoryKey} ${status[1]} check-runs`
   const isStatus = method === 'POST' ? below.startsWith('statuses/') : status?.[2] === '/statuses'
-  return isStatus && status !== null ? `${place} ${status[1]} statuses` : null
+  return isStatus && status !== null ? `${repositoryKey} ${status[1]} statuses` : null
 }
 
 const headOf = (body: unknown): string =>
@@ -45,15 +47,15 @@ function repositoryId(world: World, name: string): number | null {
   }
 }
 
-/** What is said there, by what its looks know it by. */
-export function keyOf({ body }: ReceivedRequest): string {
+/** The key by which a look recognises the content: marker, external id or status context. */
+export function contentKeyOf({ body }: ReceivedRequest): string {
   const given = (body ?? {}) as Readonly<Record<string, string>>
   const marker = /<!-- holdfast:1 \S+ (\S+) /.exec(given['body'] ?? '')?.[1]
   return marker ?? given['external_id'] ?? given['context'] ?? ''
 }
 
-/** No answer came, or none that says anything. */
-export function isUnheard({ received, sent }: AnsweredRequest): boolean {
-  const status = sent.heard?.response.status ?? 500
+/** No answer arrived, or none that says what GitHub did. */
+export function isUnanswered({ received, sent }: TracedRequest): boolean {
+  const status = sent.answer?.response.status ?? 500
   return status >= 500 || received.fault === 'broken-json'
 }

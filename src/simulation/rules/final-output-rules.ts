@@ -1,6 +1,6 @@
 /**
- * Rules 5 and 7: when all is quiet, GitHub shows the end of everything that was announced, with the
- * right word, and of the newest version.
+ * Rules 5 and 7, checked after the quiet hours: everything announced is closed on GitHub, with the
+ * right result and in its newest version.
  */
 import type { SimulatedCheckRun } from '../../simulator/index.ts'
 import type { DeliveryFact, Facts, RunFact } from '../facts.ts'
@@ -9,84 +9,90 @@ import type { World } from '../world.ts'
 import { isExcused } from './excused.ts'
 import { repoOf, targetOf } from './places.ts'
 
-/** The table of the contract, written down once more: the product's own would prove nothing. */
-interface Shown {
+/** The contract's table of results, written again here: the product's own table proves nothing. */
+interface ExpectedOutput {
   readonly status: 'success' | 'failure' | 'error'
   readonly check: string
   readonly headline: string
 }
 
-const byVerdict: Readonly<Record<string, Shown>> = {
+const byVerdict: Readonly<Record<string, ExpectedOutput>> = {
   success: { status: 'success', check: 'success', headline: 'passed' },
   failure: { status: 'failure', check: 'failure', headline: 'not passed' },
   neutral: { status: 'success', check: 'neutral', headline: 'done, no verdict' },
 }
-const byError: Readonly<Record<string, Shown>> = {
+const byError: Readonly<Record<string, ExpectedOutput>> = {
   timeout: { status: 'error', check: 'timed_out', headline: 'timed out' },
   no_worker: { status: 'error', check: 'cancelled', headline: 'no worker' },
   worker_lost: { status: 'error', check: 'cancelled', headline: 'worker lost' },
   attempts_exhausted: { status: 'error', check: 'cancelled', headline: 'worker lost' },
 }
-const byState: Readonly<Record<string, Shown>> = {
+const byState: Readonly<Record<string, ExpectedOutput>> = {
   failed: { status: 'failure', check: 'failure', headline: 'failed' },
   skipped: { status: 'success', check: 'skipped', headline: 'skipped' },
   cancelled: { status: 'error', check: 'cancelled', headline: 'cancelled' },
   superseded: { status: 'error', check: 'cancelled', headline: 'superseded by a newer commit' },
 }
 
-export function expected(run: RunFact): Shown | null {
+export function expectedOutput(run: RunFact): ExpectedOutput | null {
   if (run.state === 'succeeded') return byVerdict[run.verdict ?? 'success'] ?? null
   const known = run.state === 'failed' ? byError[run.error_code ?? ''] : undefined
   return known ?? byState[run.state] ?? null
 }
 
-/** Runs that are stored for the record only: they announce nothing. */
-export const neverTaken: readonly string[] = ['stale-event', 'busy', 'head-newer-than-comment']
+/** Error codes of runs that are stored only for the record: they announce nothing. */
+export const recordOnlyReasons: readonly string[] = [
+  'stale-event',
+  'busy',
+  'head-newer-than-comment',
+]
 
-export function checkClosed(facts: Facts, world: World, findings: Findings): void {
+export function checkAllClosed(facts: Facts, world: World, findings: Findings): void {
   for (const { id, state } of facts.runs) {
     const ended = !['pending', 'running', 'waiting'].includes(state)
     findings.check('5', ended, () => `run ${id} is still ${state}`)
   }
   for (const delivery of facts.deliveries) {
     const { id, status, wait, reason, target } = delivery
-    findings.check('5', status !== 'PENDING', () => `${id} (${target}) still waits: ${wait}`)
-    const excused = status !== 'FAILED' || isExcused(delivery, facts, world)
-    findings.check('5', excused, () => `${id} (${target}) FAILED for ${reason}`)
+    findings.check('5', status !== 'PENDING', () => `${id} (${target}) is still open: ${wait}`)
+    const isFine = status !== 'FAILED' || isExcused(delivery, facts, world)
+    findings.check('5', isFine, () => `${id} (${target}) is FAILED: ${reason}`)
   }
 }
 
 export function checkStatuses(facts: Facts, world: World, findings: Findings): void {
   for (const delivery of facts.deliveries) {
     if (delivery.channel !== 'github-status') continue
-    if (isExcused(standingFor(delivery, facts), facts, world)) continue
+    if (isExcused(targetHolder(delivery, facts), facts, world)) continue
     const context = (JSON.parse(delivery.content) as { context: string }).context
     const repo = repoOf(delivery, facts, world)
     const latest = world.github.latestStatus(repo, delivery.sha ?? '', context)
     const where = `${context} of ${repo}@${(delivery.sha ?? '').slice(0, 7)}`
     const isOpen = latest?.state === 'pending'
-    findings.check('5', !isOpen, () => `the status ${where} is left pending`)
+    findings.check('5', !isOpen, () => `the status ${where} is still pending`)
     const owners = ownersOf(delivery, facts)
     if (delivery.name !== 'status' || owners.length === 0) continue
-    if (standingFor(delivery, facts).reason === 'never_announced') continue
-    const isRight = owners.some((run) => expected(run)?.status === latest?.state)
+    if (targetHolder(delivery, facts).reason === 'never_announced') continue
+    const isRight = owners.some((run) => expectedOutput(run)?.status === latest?.state)
     findings.check('5', isRight, () => {
-      const wanted = owners.map((run) => `${expected(run)?.status} (run ${run.id})`).join(' or ')
+      const wanted = owners
+        .map((run) => `${expectedOutput(run)?.status} (run ${run.id})`)
+        .join(' or ')
       return `the status ${where} is ${latest?.state ?? 'missing'}, not ${wanted}`
     })
   }
 }
 
-/** Whoever has the target, where this one gave it up to another. */
-function standingFor(delivery: DeliveryFact, { deliveries }: Facts): DeliveryFact {
+/** The delivery that has the target now, where this one gave it up in a merge of repositories. */
+function targetHolder(delivery: DeliveryFact, { deliveries }: Facts): DeliveryFact {
   const target = targetOf(delivery)
   if (target === delivery.target) return delivery
   return deliveries.find((other) => other.target === target) ?? delivery
 }
 
 /**
- * Of all that write there the last to have claimed it, be it of another pull request with the same
- * commit. Where all of them ended without a result, any of them may be the one that shows.
+ * The runs whose result the status may show: the last to claim among all that write there, also
+ * runs of another pull request with the same commit. If all ended without a result, any of them.
  */
 function ownersOf(delivery: DeliveryFact, facts: Facts): readonly RunFact[] {
   const { context } = JSON.parse(delivery.content) as { readonly context: string }
@@ -97,21 +103,23 @@ function ownersOf(delivery: DeliveryFact, facts: Facts): readonly RunFact[] {
         run.head_sha === delivery.sha &&
         scopes.get(run.subject_id) === delivery.repository_id &&
         run.status_context === context &&
-        !neverTaken.includes(run.error_code ?? ''),
+        !recordOnlyReasons.includes(run.error_code ?? ''),
     )
     .toSorted((a, b) => a.claim_fence - b.claim_fence)
-  const newest = lastWithResult(all)
-  // Nobody can show the result of a purged run again, once another has taken its place.
-  return newest[0]?.purged === true ? [...newest, ...lastWithResult(all.filter(isKept))] : newest
+  const newest = newestWithResult(all)
+  // Once another run has replaced a purged one, its result cannot be shown again.
+  return newest[0]?.purged === true
+    ? [...newest, ...newestWithResult(all.filter(isNotPurged))]
+    : newest
 }
 
-/** Where none of them has one, all of them. */
-export function lastWithResult(runs: readonly RunFact[]): readonly RunFact[] {
+/** All of them, where none has a result. */
+export function newestWithResult(runs: readonly RunFact[]): readonly RunFact[] {
   const newest = runs.findLast(({ state }) => !withoutResult.has(state))
   return newest === undefined ? runs : [newest]
 }
 
-const isKept = ({ purged }: RunFact): boolean => !purged
+const isNotPurged = ({ purged }: RunFact): boolean => !purged
 
 const withoutResult = new Set(['cancelled', 'superseded', 'skipped'])
 
@@ -122,45 +130,49 @@ export function checkCheckRuns(facts: Facts, world: World, findings: Findings): 
     const all = world.github
       .checkRuns(repo, delivery.sha ?? '')
       .filter(({ externalId }) => externalId === delivery.marker_key)
-    const standing = all.filter(({ id }) => String(id) === delivery.provider_id)
+    const current = all.filter(({ id }) => String(id) === delivery.provider_id)
     for (const check of all) {
-      findings.check('5', check.status === 'completed', () => `${nameOf(check, repo)} is left open`)
+      findings.check(
+        '5',
+        check.status === 'completed',
+        () => `${describeCheck(check, repo)} is still open`,
+      )
     }
     const run = facts.runs.find(({ id }) => id === delivery.run_id)
     const isNewest = delivery.target.startsWith(`check ${run?.id} ${run?.round} `)
     if (delivery.name !== 'check' || run === undefined || !isNewest) continue
     if (delivery.reason === 'never_announced') continue
-    const wanted = expected(run)?.check
-    const conclusion = standing[0]?.conclusion
+    const wanted = expectedOutput(run)?.check
+    const conclusion = current[0]?.conclusion
     findings.check('5', conclusion === wanted, () => {
       return `the check of run ${run.id} is ${conclusion ?? 'missing'}, not ${wanted}`
     })
   }
 }
 
-const nameOf = ({ id, name, headSha }: SimulatedCheckRun, repo: string): string =>
+const describeCheck = ({ id, name, headSha }: SimulatedCheckRun, repo: string): string =>
   `check run ${id} (${name}) of ${repo}@${headSha.slice(0, 7)}`
 
-/** Rule 7 for anchors: the headline, the commit and the summary of the newest run stand there. */
+/** Rule 7 for anchors: they show the headline, the commit and the summary of the newest run. */
 export function checkAnchors(facts: Facts, world: World, findings: Findings): void {
   for (const delivery of facts.deliveries) {
     if (delivery.name !== 'anchor') continue
-    if (isExcused(standingFor(delivery, facts), facts, world)) continue
+    if (isExcused(targetHolder(delivery, facts), facts, world)) continue
     if (isTakenOver(delivery, facts)) continue
     const repo = repoOf(delivery, facts, world)
     const comments = world.github.comments(repo, delivery.thread ?? 0)
     const anchor = comments.find(({ body, author }) => {
       return author === world.ourLogin && body.includes(delivery.marker_key)
     })
-    // Gone, or with somebody's words in it: people may do that, and the last word is theirs.
+    // People may delete or edit an anchor, and their change stays.
     if (anchor === undefined || anchor.versions.at(-1)?.request === null) continue
     const where = `anchor ${anchor.id} on ${repo}#${delivery.thread}`
     const [headline = ''] = anchor.body.split('\n')
-    const isBusy = /: (running|waiting for a (worker|person))$/.test(headline)
-    findings.check('5', !isBusy, () => `${where} says: ${headline}`)
+    const showsWork = /: (running|waiting for a (worker|person))$/.test(headline)
+    findings.check('5', !showsWork, () => `${where} says: ${headline}`)
     const run = anchorOwner(delivery, facts)
     if (run === undefined || delivery.reason !== null) continue
-    const wanted = expected(run)?.headline ?? ''
+    const wanted = expectedOutput(run)?.headline ?? ''
     findings.check('7', headline.endsWith(`: ${wanted}`), () => {
       return `${where} says "${headline}", but run ${run.id} is ${run.state} (${wanted})`
     })
@@ -171,7 +183,7 @@ export function checkAnchors(facts: Facts, world: World, findings: Findings): vo
   }
 }
 
-/** Its run was purged, and the comment is that of a later run of the same commits. */
+/** Its run was purged, and a later run of the same commits has taken the comment over. */
 function isTakenOver({ purged, marker_key: key, ...by }: DeliveryFact, facts: Facts): boolean {
   return (
     purged &&
@@ -188,7 +200,7 @@ function anchorOwner(delivery: DeliveryFact, facts: Facts): RunFact | undefined 
   }
   return facts.runs
     .filter((run) => run.subject_id === delivery.subject_id)
-    .filter((run) => !neverTaken.includes(run.error_code ?? ''))
+    .filter((run) => !recordOnlyReasons.includes(run.error_code ?? ''))
     .toSorted((a, b) => a.claim_fence - b.claim_fence)
     .at(-1)
 }

@@ -1,6 +1,6 @@
 /**
- * GitHub says "not now": once, for everything from then on, or to several requests that are under
- * way at the same moment, each with another time to wait and an answer that takes its time.
+ * GitHub's rate limits: for one request, for all requests from then on, or for several requests
+ * that are under way at once. Those are answered late, each with its own time to wait.
  */
 import type { Fault, FaultHandle } from '../../simulator/index.ts'
 import type { SeededRandom } from '../seeded-random.ts'
@@ -10,7 +10,7 @@ import type { FaultKind } from './fault-injector.ts'
 const anything = /^(GET|POST|PATCH|PUT|DELETE) \/repos/
 const writes = /^(POST|PATCH|PUT|DELETE) \/repos/
 
-export class Limits implements FaultKind {
+export class LimitFaults implements FaultKind {
   readonly #world: World
   readonly #random: SeededRandom
   readonly #handles: { readonly name: string; readonly handle: FaultHandle }[] = []
@@ -20,20 +20,20 @@ export class Limits implements FaultKind {
     this.#random = world.random.fork()
   }
 
-  turn(): void {
-    if (this.#random.chance(50)) return this.#several()
+  inject(): void {
+    if (this.#random.chance(50)) return this.#addSimultaneousLimits()
     const route = this.#random.chance(80) ? writes : anything
-    this.#add(this.#once(), { route, nth: this.#random.between(1, 4), times: 1 })
+    this.#add(this.#oneLimit(), { route, nth: this.#random.between(1, 4), times: 1 })
   }
 
   clear(): void {
     for (const { name, handle } of this.#handles) {
-      if (handle.hits > 0) this.#world.inject(name, handle.hits)
+      if (handle.hits > 0) this.#world.countFault(name, handle.hits)
       handle.remove()
     }
   }
 
-  #once(): Fault {
+  #oneLimit(): Fault {
     const random = this.#random
     const { faults } = this.#world.github
     const seconds = random.between(1, 90)
@@ -46,17 +46,17 @@ export class Limits implements FaultKind {
     ])()
   }
 
-  /** The one that is told to wait long is answered first, the others after it. */
-  #several(): void {
+  /** The long wait is answered first: the short ones after it must not shorten the block. */
+  #addSimultaneousLimits(): void {
     const random = this.#random
     const nth = random.pick([1, 1, 2])
     const afterMs = random.between(300, 4000)
-    this.#add(this.#late(random.between(60, 120), afterMs), { route: anything, nth, times: 1 })
-    const short = this.#late(random.between(1, 5), afterMs + random.between(500, 4000))
+    this.#add(this.#lateLimit(random.between(60, 120), afterMs), { route: anything, nth, times: 1 })
+    const short = this.#lateLimit(random.between(1, 5), afterMs + random.between(500, 4000))
     this.#add(short, { route: anything, nth, times: random.between(1, 3) })
   }
 
-  #late(retryAfterSeconds: number, afterMs: number): Fault {
+  #lateLimit(retryAfterSeconds: number, afterMs: number): Fault {
     const limit = this.#world.github.faults.secondaryLimit({ retryAfterSeconds })
     const { time } = this.#world
     return {

@@ -1,4 +1,4 @@
-/** Somebody sets the clock of the machine that the store goes by, forward or back. */
+/** Somebody sets the clock that the store uses, forward or back. */
 import type { SeededRandom } from '../seeded-random.ts'
 import type { World } from '../world.ts'
 import type { FaultKind } from './fault-injector.ts'
@@ -6,7 +6,7 @@ import type { FaultKind } from './fault-injector.ts'
 const secondMs = 1000
 const minuteMs = 60 * secondMs
 
-export class Clocks implements FaultKind {
+export class ClockFaults implements FaultKind {
   readonly #world: World
   readonly #random: SeededRandom
 
@@ -15,17 +15,20 @@ export class Clocks implements FaultKind {
     this.#random = world.random.fork()
   }
 
-  turn(): void {
+  inject(): void {
     const random = this.#random
-    const far = random.pick([4 * secondMs, 30 * secondMs, 10 * minuteMs, 120 * minuteMs])
-    const ms = random.chance(50) ? far : -far
-    this.#world.inject('clock jump')
-    this.#world.story.tell('clock', `is set ${ms / 1000} s`)
+    const distanceMs = random.pick([4 * secondMs, 30 * secondMs, 10 * minuteMs, 120 * minuteMs])
+    const ms = random.chance(50) ? distanceMs : -distanceMs
+    this.#world.countFault('clock changed')
+    this.#world.story.add(
+      'clock',
+      `is set ${ms > 0 ? 'forward' : 'back'} by ${distanceMs / 1000} s`,
+    )
     this.#world.clockJumps.push({ at: this.#world.time.trueMs(), ms })
     this.#world.time.jump(ms)
   }
 
   clear(): void {
-    // A clock that was set stays set.
+    // The clock stays as it was set.
   }
 }

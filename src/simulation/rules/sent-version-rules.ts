@@ -1,6 +1,6 @@
 /**
- * Rule 7, whenever a delivery is recorded as shown: GitHub has what that version says, or had it. A
- * later read may put it right again, so in the end nothing would tell.
+ * Rule 7, checked whenever a version is recorded as sent: GitHub has or had its content. A later
+ * settling read may correct a wrong record, so a check at the end would miss it.
  */
 import type { DeliveryFact } from '../facts.ts'
 import type { Findings } from '../findings.ts'
@@ -11,7 +11,7 @@ export interface WatchedDelivery extends DeliveryFact {
   readonly github_id: number | null
 }
 
-export function checkShown(
+export function checkSentVersion(
   before: WatchedDelivery | undefined,
   now: WatchedDelivery,
   world: World,
@@ -19,7 +19,7 @@ export function checkShown(
 ): void {
   const isSame = before?.sent_fence === now.sent_fence && before.sent_seq === now.sent_seq
   const isNewest = now.sent_fence === now.version_fence && now.sent_seq === now.version_seq
-  // Without a hash nobody saw it: an operator said so.
+  // No hash means that an operator confirmed it, not a request.
   if (isSame || !isNewest || now.sent_hash === null) return
   const repo = world.repositories.find(({ id }) => id === now.github_id)
   if (repo === undefined) return
@@ -27,12 +27,12 @@ export function checkShown(
   if (wasThere === null) return
   findings.check('7', wasThere, () => {
     const version = `${now.sent_fence}.${now.sent_seq}`
-    const what = `version ${version} of ${now.id} counts as shown`
+    const what = `version ${version} of ${now.id} is recorded as sent`
     return `${what}, but GitHub never had it: ${now.content}`
   })
 }
 
-/** Null for what cannot be told by its stored content alone. */
+/** Null where the stored content alone cannot decide it. */
 function wasOnGitHub(
   { channel, sha, thread, content, marker_key: key }: WatchedDelivery,
   repo: string,
@@ -41,17 +41,19 @@ function wasOnGitHub(
   const wanted = JSON.parse(content) as Readonly<Record<string, unknown>>
   if (channel === 'github-status') {
     const all = github.statuses(repo, sha ?? '', String(wanted['context']))
-    const said = wanted['description'] === '' ? null : wanted['description']
-    return all.some(({ state, description }) => state === wanted['state'] && description === said)
+    const wantedDescription = wanted['description'] === '' ? null : wanted['description']
+    return all.some(
+      ({ state, description }) => state === wanted['state'] && description === wantedDescription,
+    )
   }
   if (wanted['form'] === 'anchor') {
-    const text = textOf(wanted['view'] as AnchorText)
+    const text = uniqueText(wanted['view'] as AnchorText)
     const all = github.allComments(repo, thread ?? 0)
     return text === null ? null : all.some(({ versions }) => versions.some(hasText(text)))
   }
   if (channel === 'github-check') {
     const all = github.checkRuns(repo, sha ?? '').filter(({ externalId }) => externalId === key)
-    // Edited since, it shows no more what it showed; that it was made is all that can be told.
+    // An edit replaces what a check run showed, so only its existence can be checked.
     return all.length > 0
   }
   return null
@@ -63,8 +65,8 @@ interface AnchorText {
   readonly reports: readonly { readonly text: string }[]
 }
 
-/** What only this version says: workers say everything in other words. */
-function textOf({ state, summary, reports }: AnchorText): string | null {
+/** Text that only this version contains: every text of a worker is unique. */
+function uniqueText({ state, summary, reports }: AnchorText): string | null {
   return summary ?? (state === 'running' ? (reports.at(-1)?.text ?? null) : null)
 }
 
