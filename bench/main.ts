@@ -15,7 +15,7 @@ import { measureIntake } from './intake.ts'
 import { describeMachine } from './machine.ts'
 import { measureBatches } from './postgres-batches.ts'
 import { makePostgresHistory } from './postgres-history.ts'
-import { seams } from './recording.ts'
+import { machine } from './recording.ts'
 import { isOk, renderTable, type Result } from './result.ts'
 import { measureGroupCommit } from './sqlite-group-commit.ts'
 import { makeSqliteHistory } from './sqlite-history.ts'
@@ -48,8 +48,8 @@ async function measureSqlite(folder: string, size: Size): Promise<Result[]> {
   const path = join(folder, 'history.sqlite')
   say(`filling a SQLite file with ${stored} runs`)
   await makeSqliteHistory(path, stored)
-  const history = openSqlite({ path, exclusive: false }, seams)
-  const empty = openSqlite({ path: join(folder, 'empty.sqlite'), exclusive: false }, seams)
+  const history = openSqlite({ path, exclusive: false }, machine)
+  const empty = openSqlite({ path: join(folder, 'empty.sqlite'), exclusive: false }, machine)
   const stores = { database: 'SQLite', full: history, empty }
   const atScale = await measureAtScale({ ...stores, stored, rounds, claims: size.claimsAtScale })
   await Promise.all([history.close(), empty.close()])
@@ -70,8 +70,8 @@ async function measurePostgres(size: Size): Promise<Result[]> {
       say,
     })
     say(`filling a PostgreSQL database with ${stored} runs`)
-    const history = await openPostgres(await makePostgresHistory(cluster.url, stored), seams)
-    const empty = await openPostgres((await createDatabase(cluster.url)).url, seams)
+    const history = await openPostgres(await makePostgresHistory(cluster.url, stored), machine)
+    const empty = await openPostgres((await createDatabase(cluster.url)).url, machine)
     const stores = { database: 'PostgreSQL', full: history, empty }
     const atScale = await measureAtScale({ ...stores, stored, rounds, claims: size.claimsAtScale })
     await Promise.all([history.close(), empty.close()])

@@ -10,7 +10,7 @@ import { createCipheriv, createDecipheriv, createHash, hkdfSync } from 'node:cry
 import type { FastifyRequest } from 'fastify'
 import type { Random } from '../random.ts'
 import { hashSecret } from '../secrets.ts'
-import type { Once } from '../store.ts'
+import type { IdempotencyKey } from '../store.ts'
 import { bearerOf } from './authenticate.ts'
 import { invalid } from './validation.ts'
 
@@ -28,7 +28,7 @@ export function checkIdempotencyKey(request: FastifyRequest): void {
   }
 }
 
-export function onceOf(request: FastifyRequest, random: Random): Once | undefined {
+export function onceOf(request: FastifyRequest, random: Random): IdempotencyKey | undefined {
   const key = request.headers['idempotency-key']
   const bearer = bearerOf(request)
   if (typeof key !== 'string' || bearer === null) return undefined
@@ -48,12 +48,16 @@ export function onceOf(request: FastifyRequest, random: Random): Once | undefine
 export function onceInRun(
   { runId, key, text }: { readonly runId: string; readonly key: string; readonly text: string },
   random: Random,
-): Once {
+): IdempotencyKey {
   const keyHash = hashOf(['run status', runId, key])
   return { keyHash, bodyHash: hashOf(text), ...sealer(`${runId} ${key}`, keyHash, random) }
 }
 
-function sealer(secret: string, keyHash: string, random: Random): Pick<Once, 'seal' | 'open'> {
+function sealer(
+  secret: string,
+  keyHash: string,
+  random: Random,
+): Pick<IdempotencyKey, 'seal' | 'open'> {
   const secretKey = () =>
     new Uint8Array(hkdfSync('sha256', secret, keyHash, 'holdfast idempotent answer', 32))
   return {

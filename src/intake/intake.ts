@@ -4,7 +4,7 @@
  */
 import type { Metrics } from '../metrics.ts'
 import { runIdsOf, type InboxDecision, type InboxEntry } from '../domain/inbox.ts'
-import type { Once, Store } from '../store.ts'
+import type { IdempotencyKey, Store } from '../store.ts'
 import { decideAtDoor } from './door-decision.ts'
 import { learnRepository } from './learn-repository.ts'
 import type { OwnAccountWatch } from './own-account-watch.ts'
@@ -48,7 +48,7 @@ export interface Intake {
   isSigned(body: Buffer, signature: string | undefined): boolean
   /** Of a delivery whose signature is right, or that GitHub itself told us of. */
   receive(delivery: IncomingWebhook): Promise<IntakeAnswer>
-  replay(entryId: string, actor: string, once?: Once): Promise<InboxEntry>
+  replay(entryId: string, actor: string, idempotencyKey?: IdempotencyKey): Promise<InboxEntry>
 }
 
 export interface IntakeOptions {
@@ -65,8 +65,8 @@ export function createIntake(options: IntakeOptions): Intake {
   return {
     isSigned: (body, signature) => isSignedBy(secrets, body, signature),
     receive: (delivery) => receive(options, delivery),
-    async replay(entryId, actor, once) {
-      const entry = await store.inbox.replay(entryId, actor, once ?? null)
+    async replay(entryId, actor, idempotencyKey) {
+      const entry = await store.inbox.replay(entryId, actor, idempotencyKey ?? null)
       void processor.kick()
       return entry
     },

@@ -11,9 +11,9 @@ import { lastHeard, wasClosingHeard } from './last-heard.ts'
 import { packBody } from './packed-body.ts'
 import { laneOf, makesHead, readEvent, threadLane, type WebhookEvent } from './webhook-event.ts'
 
-const seams = { clock: systemClock, random: systemRandom, scheduler: systemScheduler }
+const machine = { clock: systemClock, random: systemRandom, scheduler: systemScheduler }
 let store: Store
-beforeEach(() => void (store = openSqlite({ path: ':memory:', exclusive: false }, seams)))
+beforeEach(() => void (store = openSqlite({ path: ':memory:', exclusive: false }, machine)))
 afterEach(() => store.close())
 
 interface Told {

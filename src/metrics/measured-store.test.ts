@@ -20,9 +20,9 @@ beforeEach(async () => {
     leaseLost: () => void told.push('lost'),
     storeAnswered: (verb) => void timed.push(verb),
   }
-  world = await openWorld(async (seams) => {
-    const store = openSqlite({ path: ':memory:', exclusive: true }, seams)
-    return { store: measuredStore(store, metrics, seams.clock), close: () => store.close() }
+  world = await openWorld(async (machine) => {
+    const store = openSqlite({ path: ':memory:', exclusive: true }, machine)
+    return { store: measuredStore(store, metrics, machine.clock), close: () => store.close() }
   })
 })
 afterEach(() => world.close())

@@ -13,7 +13,7 @@ import type {
   CompleteRequest,
   HeartbeatAnswer,
   LeaseAnswer,
-  Once,
+  IdempotencyKey,
   Page,
   Paged,
   RunFilter,
@@ -135,17 +135,25 @@ class StoreRuns implements RunsService {
     if (unclear && run !== null) this.#headCheck?.start(run, decisionId)
   }
 
-  async claim(asked: ClaimRequest, actor: string, once?: Once): Promise<Claimed> {
+  async claim(
+    asked: ClaimRequest,
+    actor: string,
+    idempotencyKey?: IdempotencyKey,
+  ): Promise<Claimed> {
     const request = byCallersClock(asked, this.#options.store.now())
     const { store } = this.#options
     const asking = { store, names: this.#names }
     const claim = await withRepository(asking, this.toClaim(request, actor))
-    const answer = await store.runs.claim(claim, once ?? null)
+    const answer = await store.runs.claim(claim, idempotencyKey ?? null)
     this.claimCommitted(answer)
     return claimedView(answer)
   }
 
-  async lease(request: LeaseRunRequest, actor: string, once?: Once): Promise<Leased | null> {
+  async lease(
+    request: LeaseRunRequest,
+    actor: string,
+    idempotencyKey?: IdempotencyKey,
+  ): Promise<Leased | null> {
     const { store, clock } = this.#options
     const { worker, types, runId, signal } = request
     const wanted = {
@@ -159,7 +167,7 @@ class StoreRuns implements RunsService {
     const until = clock.monotonicMs() + (request.waitMs ?? 0)
     const wait = { ...reachedBy(request), isCertain: runId !== undefined }
     for (;;) {
-      const answer = await store.runs.lease(wanted, once ?? null)
+      const answer = await store.runs.lease(wanted, idempotencyKey ?? null)
       if (answer !== null) {
         // Where one was, there may be more.
         this.#bell.ring(answer.run.type)
@@ -176,11 +184,15 @@ class StoreRuns implements RunsService {
   }
 
   /** Held open, it goes on renewing: whoever waits here is alive. */
-  async heartbeat(request: HeartbeatRequest, actor: string, once?: Once): Promise<HeartbeatAnswer> {
+  async heartbeat(
+    request: HeartbeatRequest,
+    actor: string,
+    idempotencyKey?: IdempotencyKey,
+  ): Promise<HeartbeatAnswer> {
     const { store, clock } = this.#options
     const { runId, leaseHash, signal } = request
     const holder = { runId, leaseHash, leaseMs: request.leaseMs ?? null, actor }
-    let answer = await store.runs.heartbeat(holder, once ?? null)
+    let answer = await store.runs.heartbeat(holder, idempotencyKey ?? null)
     const until = clock.monotonicMs() + (request.waitMs ?? 0)
     for (;;) {
       const left = until - clock.monotonicMs()
@@ -192,29 +204,38 @@ class StoreRuns implements RunsService {
     }
   }
 
-  async release(runId: string, leaseHash: string, actor: string, once?: Once): Promise<Run> {
+  async release(
+    runId: string,
+    leaseHash: string,
+    actor: string,
+    idempotencyKey?: IdempotencyKey,
+  ): Promise<Run> {
     const holder = { runId, leaseHash, leaseMs: null, actor }
-    const run = await this.#options.store.runs.release(holder, once ?? null)
+    const run = await this.#options.store.runs.release(holder, idempotencyKey ?? null)
     this.#bell.ring(run.type)
     return run
   }
 
-  async complete(request: CompleteRunRequest, actor: string, once?: Once): Promise<Run> {
+  async complete(
+    request: CompleteRunRequest,
+    actor: string,
+    idempotencyKey?: IdempotencyKey,
+  ): Promise<Run> {
     const completion = { ...completionOf(request), actor }
-    const run = await this.#options.store.runs.complete(completion, once ?? null)
+    const run = await this.#options.store.runs.complete(completion, idempotencyKey ?? null)
     // Its queue may have moved on, or a wanted rerun begun.
     this.#bell.ring(run.type)
     return run
   }
 
-  async cancel(runId: string, actor: string, once?: Once): Promise<Run> {
-    const run = await this.#options.store.runs.cancel(runId, actor, once ?? null)
+  async cancel(runId: string, actor: string, idempotencyKey?: IdempotencyKey): Promise<Run> {
+    const run = await this.#options.store.runs.cancel(runId, actor, idempotencyKey ?? null)
     this.runsEnded([run])
     return run
   }
 
-  async rerun(runId: string, actor: string, once?: Once): Promise<Claimed> {
-    const answer = await this.#options.store.runs.rerun(runId, actor, once ?? null)
+  async rerun(runId: string, actor: string, idempotencyKey?: IdempotencyKey): Promise<Claimed> {
+    const answer = await this.#options.store.runs.rerun(runId, actor, idempotencyKey ?? null)
     this.claimCommitted(answer)
     return claimedView(answer)
   }

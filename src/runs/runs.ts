@@ -6,18 +6,35 @@
 import type { ClaimReason } from '../domain/claim.ts'
 import type { LeaseToken, Outcome, Run, Verdict } from '../domain/run.ts'
 import type { TokenLimits } from '../domain/token-limits.ts'
-import type { HeartbeatAnswer, Once, Page, Paged, RunFilter } from '../store.ts'
+import type { HeartbeatAnswer, IdempotencyKey, Page, Paged, RunFilter } from '../store.ts'
 
 export interface Runs {
-  claim(request: ClaimRequest, actor: string, once?: Once): Promise<Claimed>
+  claim(request: ClaimRequest, actor: string, idempotencyKey?: IdempotencyKey): Promise<Claimed>
   /** Waits up to `waitMs` for a pending run; null when none came. */
-  lease(request: LeaseRunRequest, actor: string, once?: Once): Promise<Leased | null>
+  lease(
+    request: LeaseRunRequest,
+    actor: string,
+    idempotencyKey?: IdempotencyKey,
+  ): Promise<Leased | null>
   /** With `waitMs` it holds on, renewing, and rejects early when the run is taken away. */
-  heartbeat(request: HeartbeatRequest, actor: string, once?: Once): Promise<HeartbeatAnswer>
-  release(runId: string, leaseHash: string, actor: string, once?: Once): Promise<Run>
-  complete(request: CompleteRunRequest, actor: string, once?: Once): Promise<Run>
-  cancel(runId: string, actor: string, once?: Once): Promise<Run>
-  rerun(runId: string, actor: string, once?: Once): Promise<Claimed>
+  heartbeat(
+    request: HeartbeatRequest,
+    actor: string,
+    idempotencyKey?: IdempotencyKey,
+  ): Promise<HeartbeatAnswer>
+  release(
+    runId: string,
+    leaseHash: string,
+    actor: string,
+    idempotencyKey?: IdempotencyKey,
+  ): Promise<Run>
+  complete(
+    request: CompleteRunRequest,
+    actor: string,
+    idempotencyKey?: IdempotencyKey,
+  ): Promise<Run>
+  cancel(runId: string, actor: string, idempotencyKey?: IdempotencyKey): Promise<Run>
+  rerun(runId: string, actor: string, idempotencyKey?: IdempotencyKey): Promise<Claimed>
   get(runId: string): Promise<Run>
   list(filter: RunFilter, page: Page): Promise<Paged<Run>>
 }

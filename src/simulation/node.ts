@@ -144,9 +144,9 @@ export class SimulatedNode {
     const { time: clock, random, story, types, credentials, alone } = this.#options
     const { scheduler, fetch: connection } = ports
     const log = story.logOf(this.name)
-    const seams = { clock, random, scheduler, log }
+    const machine = { clock, random, scheduler, log }
     const connected = createGitHub({
-      ...seams,
+      ...machine,
       apiUrl: 'https://api.github.test',
       publicUrl: null,
       events: [],
@@ -159,7 +159,7 @@ export class SimulatedNode {
     const githubAppId = 'appId' in credentials ? credentials.appId : null
     const policies = { runs: types, locale: 'en', githubAppId }
     return openNode({
-      ...seams,
+      ...machine,
       ...{ store, types, leaseMs, limits, retention, metrics: noMetrics, isAlone: alone },
       schedulerFor: (loop) => ports.schedulerFor(paceOf[loop] ?? 'loopsMs'),
       policyOf: (type, kind) => runPolicy(policies, type, kind),

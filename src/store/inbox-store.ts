@@ -3,7 +3,7 @@ import type { Claim } from '../domain/claim.ts'
 import type { InboxDecision, InboxEntry, InboxState, TypeOutcome } from '../domain/inbox.ts'
 import type { AskingComment } from '../domain/outbox/refusal.ts'
 import type { Run } from '../domain/run.ts'
-import type { Once } from './once.ts'
+import type { IdempotencyKey } from './idempotency-key.ts'
 import type { Page, Paged } from './page.ts'
 import type { ClaimAnswer } from './run-store.ts'
 
@@ -15,7 +15,7 @@ export interface InboxStore {
   /** It cannot be decided now; try again at `dueAt`. */
   postpone(entryId: string, dueAt: number, why: string): Promise<void>
   /** A person asks to have a webhook processed again. */
-  replay(entryId: string, actor: string, once: Once | null): Promise<InboxEntry>
+  replay(entryId: string, actor: string, idempotencyKey: IdempotencyKey | null): Promise<InboxEntry>
   /** Some that are due, of every repository some. */
   due(request: DueRequest): Promise<DueWebhooks>
   /** By its id, or by GitHub's GUID. */

@@ -6,18 +6,18 @@ import type { Claim, ClaimReason } from '../domain/claim.ts'
 import type { LeaseGrant, Outcome, Run, RunState, Verdict } from '../domain/run.ts'
 import type { Subject } from '../domain/subject.ts'
 import type { RepositoryLimit, TokenLimits } from '../domain/token-limits.ts'
-import type { Once } from './once.ts'
+import type { IdempotencyKey } from './idempotency-key.ts'
 import type { Page, Paged } from './page.ts'
 
 export interface RunStore {
   /** Claim or skip: the table in domain/claim.ts, decided under the subject's lock. */
-  claim(claim: Claim, once: Once | null): Promise<ClaimAnswer>
+  claim(claim: Claim, idempotencyKey: IdempotencyKey | null): Promise<ClaimAnswer>
   /** GitHub said which head is the head: this decides an order that arrival decided for now. */
   confirmHead(confirmed: ConfirmedHead): Promise<ConfirmHeadAnswer>
   /** A new holder for a pending run; null when none is available. */
-  lease(request: LeaseRequest, once: Once | null): Promise<LeaseAnswer | null>
+  lease(request: LeaseRequest, idempotencyKey: IdempotencyKey | null): Promise<LeaseAnswer | null>
   /** Renews the lease, or throws the ConflictError that tells the holder to stop. */
-  heartbeat(request: HolderRequest, once: Once | null): Promise<HeartbeatAnswer>
+  heartbeat(request: HolderRequest, idempotencyKey: IdempotencyKey | null): Promise<HeartbeatAnswer>
   /**
    * Of these types, those with a run that is free to be leased; with `any`, also the type of the
    * run that waits longest. Within `repositories` it passes over what the others have waiting;
@@ -29,14 +29,14 @@ export interface RunStore {
     repositories: readonly RepositoryLimit[] | null,
   ): Promise<readonly string[]>
   /** Gives a run back without counting an attempt. */
-  release(request: HolderRequest, once: Once | null): Promise<Run>
+  release(request: HolderRequest, idempotencyKey: IdempotencyKey | null): Promise<Run>
   /** The holder's end of a run. A repeat by the same holder gets the same answer. */
-  complete(request: CompleteRequest, once: Once | null): Promise<Run>
-  cancel(runId: string, actor: string, once: Once | null): Promise<Run>
+  complete(request: CompleteRequest, idempotencyKey: IdempotencyKey | null): Promise<Run>
+  cancel(runId: string, actor: string, idempotencyKey: IdempotencyKey | null): Promise<Run>
   /** A person asks for it again: the next round, or a note for the end of this one. */
-  rerun(runId: string, actor: string, once: Once | null): Promise<ClaimAnswer>
+  rerun(runId: string, actor: string, idempotencyKey: IdempotencyKey | null): Promise<ClaimAnswer>
   /** A line from whoever works on it; shown soon, the last one always. */
-  reportStatus(request: ReportRequest, once: Once | null): Promise<Run>
+  reportStatus(request: ReportRequest, idempotencyKey: IdempotencyKey | null): Promise<Run>
 
   get(id: string): Promise<Run | null>
   subject(id: string): Promise<Subject | null>

@@ -17,7 +17,7 @@ import { holding } from './runs/holding.suite.ts'
 import { inboxDecisions } from './inbox/inbox-decisions.suite.ts'
 import { inbox } from './inbox/inbox.suite.ts'
 import { lists } from './runs/lists.suite.ts'
-import { once } from './runs/once.suite.ts'
+import { idempotency } from './runs/idempotency.suite.ts'
 import { manyOutputs } from './outbox/many-outputs.suite.ts'
 import { markerKeys } from './outbox/marker-keys.suite.ts'
 import { mergedReruns } from './outbox/merged-reruns.suite.ts'
@@ -56,7 +56,7 @@ const parts = {
     describe('holding a run', () => holding(open))
     describe('a run nobody attends to', () => unattended(open))
     describe('a token', () => tokens(open))
-    describe('a repeated request', () => once(open))
+    describe('a repeated request', () => idempotency(open))
     describe('a claim whose answer was lost', () => unansweredClaims(open))
     describe('requests that cross', () => crossing(open))
     describe('the run verbs', () => runVerbs(open))

@@ -11,7 +11,7 @@ import type { Clock } from '../../src/clock.ts'
 import type { Scheduler } from '../../src/scheduler.ts'
 import { systemScheduler } from '../../src/scheduler.ts'
 import type { Store } from '../../src/store.ts'
-import type { StoreSeams } from '../../src/stores/open-sqlite.ts'
+import type { StoreMachine } from '../../src/stores/open-sqlite.ts'
 import { seededChance } from '../seed.ts'
 
 export interface OpenedStore {
@@ -20,7 +20,7 @@ export interface OpenedStore {
 }
 
 /** Opens a store over an empty database of its own. */
-export type OpenStore = (seams: StoreSeams) => Promise<OpenedStore>
+export type OpenStore = (machine: StoreMachine) => Promise<OpenedStore>
 
 export interface World {
   readonly store: Store
@@ -66,13 +66,13 @@ const stillScheduler: Scheduler = {
   afterInBackground: () => () => undefined,
 }
 
-export function seamsWith(clock: Clock): StoreSeams {
+export function machineWith(clock: Clock): StoreMachine {
   return { clock, random: seededChance(), scheduler: stillScheduler }
 }
 
 export async function openWorld(open: OpenStore): Promise<World> {
   const clock = new TestClock()
-  const opened = await clock.whileOpening(() => open(seamsWith(clock)))
+  const opened = await clock.whileOpening(() => open(machineWith(clock)))
   return { store: opened.store, clock, close: () => opened.close() }
 }
 

@@ -17,7 +17,7 @@ import { openSqlite } from '../../src/stores/open-sqlite.ts'
 import type { ClaimAnswer, Store } from '../../src/store.ts'
 import { decided, newWebhook } from '../conformance/inbox/webhooks.ts'
 
-const seams = { clock: systemClock, random: systemRandom, scheduler: systemScheduler }
+const machine = { clock: systemClock, random: systemRandom, scheduler: systemScheduler }
 const types = withTypeDefaults({
   runs: {
     review: { on: { pull_request: ['synchronize'] }, run: 'remote' },
@@ -27,14 +27,14 @@ const types = withTypeDefaults({
 let store: Store
 
 beforeEach(() => {
-  store = openSqlite({ path: ':memory:', exclusive: false }, seams)
+  store = openSqlite({ path: ':memory:', exclusive: false }, machine)
 })
 
 afterEach(() => store.close())
 
 function node(): ActPlanner {
   const runs = createRuns({
-    ...seams,
+    ...machine,
     store,
     log: pino({ level: 'silent' }),
     leaseMs: 60_000,

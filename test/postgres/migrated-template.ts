@@ -6,7 +6,7 @@
  * What must hold: nobody is connected to it, or it could not be cloned.
  */
 import pg from 'pg'
-import { systemSeams } from '../../src/open-store.ts'
+import { systemMachine } from '../../src/open-store.ts'
 import { openPostgres } from '../../src/stores/open-postgres.ts'
 import { createDatabase } from './create-database.ts'
 
@@ -50,7 +50,7 @@ END $$;`
 /** Answers its name. */
 export async function makeMigratedTemplate(clusterUrl: string): Promise<string> {
   const { name, url } = await createDatabase(clusterUrl)
-  const store = await openPostgres(url, systemSeams)
+  const store = await openPostgres(url, systemMachine)
   await store.close()
   await execute(url, ownWayBack)
   return name

@@ -97,8 +97,8 @@ async function examineHere(world: World, settings: Settings): Promise<Report> {
       store: (): Promise<DoctorStore | null> => opened,
       github: () => {
         const { clock, random, scheduler, version, terminal } = world
-        const seams = { clock, random, scheduler, fetch: world.fetch }
-        return world.openGitHub(settings, { ...seams, version, log: makeLog('silent', terminal) })
+        const machine = { clock, random, scheduler, fetch: world.fetch }
+        return world.openGitHub(settings, { ...machine, version, log: makeLog('silent', terminal) })
       },
     })
   } finally {

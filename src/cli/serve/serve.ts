@@ -59,8 +59,8 @@ async function start(world: World, settings: Settings, log: Log): Promise<Starte
   const secrets = await serverSecrets(settings, world.random)
   const { adminToken, webhookSecrets } = secrets
   const { clock, random, scheduler, version, terminal } = world
-  const seams = { clock, random, scheduler }
-  const composed = world.compose(settings, { ...seams, adminToken, webhookSecrets, log, version })
+  const machine = { clock, random, scheduler }
+  const composed = world.compose(settings, { ...machine, adminToken, webhookSecrets, log, version })
   const app = await composed.catch((error: unknown) => {
     throw storeFailure(error, settings, world.env)
   })

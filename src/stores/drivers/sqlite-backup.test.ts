@@ -16,13 +16,13 @@ import { systemScheduler } from '../../scheduler.ts'
 import { openSqlite } from '../open-sqlite.ts'
 import { backupSqlite } from './sqlite-backup.ts'
 
-const seams = { clock: systemClock, random: systemRandom, scheduler: systemScheduler }
+const machine = { clock: systemClock, random: systemRandom, scheduler: systemScheduler }
 let folder = ''
 let path = ''
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'holdfast-backup-'))
   path = join(folder, 'holdfast.db')
-  await openSqlite({ path, exclusive: false }, seams).close()
+  await openSqlite({ path, exclusive: false }, machine).close()
 })
 
 const copyTo = (
@@ -81,7 +81,7 @@ describe('a copy', () => {
 
   test('can be opened in the place of the database', async () => {
     await copyTo('copy.db')
-    const store = openSqlite({ path: join(folder, 'copy.db'), exclusive: true }, seams)
+    const store = openSqlite({ path: join(folder, 'copy.db'), exclusive: true }, machine)
     await store.ping()
     await store.close()
   })
@@ -89,7 +89,7 @@ describe('a copy', () => {
 
 describe('a copy that is started on', () => {
   test('knows that it was restored, once; the database it was made of does not', async () => {
-    const first = openSqlite({ path, exclusive: true }, seams)
+    const first = openSqlite({ path, exclusive: true }, machine)
     await first.upkeep.recordMode('live')
     const startedAt = await first.upkeep.firstStartedAt()
     await copyTo('copy.db')
@@ -97,7 +97,7 @@ describe('a copy that is started on', () => {
     expect(await first.outbox.knowsSince()).toBe(startedAt)
     expect(await first.outbox.restoreNote()).toBeNull()
     await first.close()
-    const copy = openSqlite({ path: join(folder, 'copy.db'), exclusive: true }, seams)
+    const copy = openSqlite({ path: join(folder, 'copy.db'), exclusive: true }, machine)
     await copy.upkeep.recordMode('live')
     const restoredAt = await copy.outbox.knowsSince()
     expect(await copy.outbox.restoreNote()).toMatchObject({ restoredAt, open: 0, shown: 0 })

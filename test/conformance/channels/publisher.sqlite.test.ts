@@ -2,7 +2,7 @@
 import { openSqlite } from '../../../src/stores/open-sqlite.ts'
 import { exercisePublishing } from './publisher.suite.ts'
 
-exercisePublishing('SQLite', async (seams) => {
-  const store = openSqlite({ path: ':memory:', exclusive: true }, seams)
+exercisePublishing('SQLite', async (machine) => {
+  const store = openSqlite({ path: ':memory:', exclusive: true }, machine)
   return { store, close: () => store.close() }
 })

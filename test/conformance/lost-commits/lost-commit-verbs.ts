@@ -2,7 +2,7 @@
  * Every verb of the store that writes, each with what must be there before it: `ask` is called
  * around the one call whose COMMIT is lost. A name may have a case behind its comma.
  */
-import type { Once, Store } from '../../../src/store.ts'
+import type { IdempotencyKey, Store } from '../../../src/store.ts'
 import { allRights } from '../../../src/domain/outbox/publish-rights.ts'
 import { unannounced, type Run } from '../../../src/domain/run.ts'
 import { completion, holderOf, leaseRequest, policy, pullRequestClaim } from '../claims.ts'
@@ -46,7 +46,7 @@ async function usedRepository(store: Store): Promise<number> {
   return repoId
 }
 
-const once = (key: string): Once => ({
+const idempotencyKey = (key: string): IdempotencyKey => ({
   keyHash: `${key} ${nextPull()}`,
   bodyHash: 'body',
   seal: (text) => text,
@@ -105,7 +105,7 @@ const otherVerbs: Scenarios = {
     return [answer.reason, answer.supersededKeys.length, answer.lease !== null]
   },
   'runs.claim, once': (store, ask) =>
-    ask(() => store.runs.claim(claimAt(nextPull()), once('claim'))),
+    ask(() => store.runs.claim(claimAt(nextPull()), idempotencyKey('claim'))),
   'runs.confirmHead': async (store, ask) => {
     const { run } = await store.runs.claim(claimAt(nextPull()), null)
     const seen = { headSha: run!.headSha!, baseSha: run!.baseSha!, at: 5 }

@@ -21,7 +21,7 @@ import { outcomeOf, type Outcome, type Scenario } from './verb-outcome.ts'
 
 /** Background loops stay still: no COMMIT but the verb's own. */
 const scheduler = { ...systemScheduler, afterInBackground: () => () => undefined }
-const seams = { clock: systemClock, random: systemRandom, scheduler }
+const machine = { clock: systemClock, random: systemRandom, scheduler }
 
 type Loss = 'request' | 'answer' | null
 const losses: readonly Loss[] = [null, 'request', 'answer']
@@ -40,7 +40,7 @@ beforeAll(async () => {
     losses.map(async (loss) => {
       const [relay, database] = await Promise.all([startRelay(), freshDatabase()])
       relay.aim(database.url)
-      const store = await openPostgres(relay.url(database.url), seams)
+      const store = await openPostgres(relay.url(database.url), machine)
       return { loss, relay, database, store }
     }),
   )
