@@ -24,5 +24,5 @@ export interface RepositoryRef {
 
 export interface HeadSource {
   /** Null when there is no such pull request; rejects when it cannot be asked now. */
-  look(repository: RepositoryRef, pr: number): Promise<PullRequestHead | null>
+  headOf(repository: RepositoryRef, pr: number): Promise<PullRequestHead | null>
 }

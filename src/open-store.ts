@@ -17,7 +17,7 @@ import { openSqlite, type StoreMachine } from './stores/open-sqlite.ts'
 
 export { openSharedMemory } from './stores/shared-memory.ts'
 export type { MemoryCopy, SharedMemory } from './stores/shared-memory.ts'
-export { backupDatabase, lookAtDatabase } from './stores/upkeep.ts'
+export { backupDatabase, inspectDatabase as lookAtDatabase } from './stores/upkeep.ts'
 
 /** What the program takes from its machine. Tests and the simulation give their own. */
 export interface Machine {

@@ -23,7 +23,7 @@ export interface World {
   onStopSignal(handler: (signal: string) => void): () => void
   readonly compose: typeof compose
   readonly openStore: typeof openStore
-  readonly lookAtDatabase: typeof lookAtDatabase
+  readonly inspectDatabase: typeof lookAtDatabase
   readonly backupDatabase: typeof backupDatabase
   readonly catchUpBeside: typeof catchUpBeside
   readonly checkIsOursBeside: typeof checkIsOursBeside

@@ -82,7 +82,7 @@ export interface ClaimDecision {
   readonly subject: Subject
   readonly audits: readonly AuditDraft[]
   /** The claimer was granted this run and never heard of it: it is told again, by its own lease. */
-  readonly isToldAgain?: boolean
+  readonly repeatsFirstAnswer?: boolean
   /** Arrival decided between two heads, or one is stale by likelihood: GitHub should be asked. */
   readonly unclear: boolean
 }

@@ -114,7 +114,7 @@ function answerAgain(given: ClaimCase, same: Run): ClaimDecision {
   const skipped = skip(given, 'duplicate', same)
   const data = { reason: 'duplicate', key: given.claim.key, told_again: true }
   const audits = [audit(given, 'run.claim_skipped', same.id, data)]
-  return { ...skipped, process: true, isToldAgain: true, audits }
+  return { ...skipped, process: true, repeatsFirstAnswer: true, audits }
 }
 
 function duplicateOfActive(given: ClaimCase, same: Run): ClaimDecision {

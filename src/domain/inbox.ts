@@ -79,7 +79,11 @@ export interface InboxEntry {
 }
 
 /** Whose it is: one party's entries may not keep another's from being processed. */
-export function partyOf({ repoId, repo, lane }: Pick<InboxEntry, 'repoId' | 'repo' | 'lane'>) {
+export function repositoryKeyOf({
+  repoId,
+  repo,
+  lane,
+}: Pick<InboxEntry, 'repoId' | 'repo' | 'lane'>) {
   return String(repoId ?? repo ?? lane)
 }
 

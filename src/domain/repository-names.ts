@@ -40,13 +40,13 @@ export function learnName(
   own: OwnName | null,
 ): NameLesson {
   if (at === 'now') return 'current'
-  const isAnothers = holder !== null && holder.githubId !== null && holder.githubId !== githubId
+  const belongsToOther = holder !== null && holder.githubId !== null && holder.githubId !== githubId
   if (at === null) {
-    if (isAnothers) return 'nothing'
+    if (belongsToOther) return 'nothing'
     return own === null || own.name === name ? 'current' : 'alias'
   }
   if (own !== null && own.namedAt !== null && at < own.namedAt) return 'nothing'
-  if (!isAnothers || holder.heardAt === null || at > holder.heardAt) return 'current'
+  if (!belongsToOther || holder.heardAt === null || at > holder.heardAt) return 'current'
   // GitHub's times are seconds: in one and the same, whoever has no other name comes later.
   return own === null && at === holder.heardAt ? 'current' : 'nothing'
 }

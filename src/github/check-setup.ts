@@ -35,7 +35,7 @@ export async function checkSetup(setup: Setup): Promise<readonly Finding[]> {
   const findings: Finding[] = []
   try {
     findings.push(...(await (setup.isApp ? checkApp(setup) : checkToken(setup))))
-    if (!findings.some(isStandingInTheWay)) findings.push(await checkRate(setup))
+    if (!findings.some(preventsRateCheck)) findings.push(await checkRate(setup))
     findings.unshift(fine('github.api', `GitHub answers at ${shown(setup.options.apiUrl)}`))
   } catch (error) {
     findings.push(unreachable(error, shown(setup.options.apiUrl)))
@@ -44,7 +44,7 @@ export async function checkSetup(setup: Setup): Promise<readonly Finding[]> {
 }
 
 /** Without credentials, or an installation to ask as, the calls left would be somebody else's. */
-function isStandingInTheWay({ check, level }: Finding): boolean {
+function preventsRateCheck({ check, level }: Finding): boolean {
   return level === 'problem' && ['github.credentials', 'github.installations'].includes(check)
 }
 

@@ -32,10 +32,10 @@ export interface ActPlannerOptions {
       readonly catchUp: Pick<CatchUpStore, 'heardHeads'>
       readonly outbox: Pick<OutboxStore, 'list'>
     }
-  /** Null in the sandbox. Rejects with LookFailed, and so do the roles. */
-  readonly github: Pick<GitHub, 'look'> | null
+  /** Null in the sandbox. Rejects with GitHubNotAsked, and so do the roles. */
+  readonly github: Pick<GitHub, 'headOf'> | null
   readonly roles: RoleSource | null
-  readonly account: Pick<OwnAccountWatch, 'current' | 'looked'>
+  readonly account: Pick<OwnAccountWatch, 'current' | 'firstAsked'>
   readonly toClaim: (request: ClaimRequest, actor: string) => Claim
 }
 
@@ -49,24 +49,24 @@ export class ActPlanner {
   /** Of an event read from the store: by the rules of now, and knowing who we are. */
   async routesFor(event: WebhookEvent): Promise<readonly TypeRoute[]> {
     const { types, account } = this.#options
-    await account.looked
+    await account.firstAsked
     return routeEvent(event, types, account.current())
   }
 
   /**
    * How the event's pull request is now; null when nobody can say, and then arrival decides.
-   * Rejects with LookFailed.
+   * Rejects with GitHubNotAsked.
    */
-  async seePull(event: EventFacts): Promise<PullRequestHead | null> {
+  async askPull(event: EventFacts): Promise<PullRequestHead | null> {
     const { repo, repoId, number, isPullRequest } = event
     const { github } = this.#options
     if (github === null || repo === null || number === null || !isPullRequest) return null
-    return await github.look({ repo, repoGithubId: repoId }, number)
+    return await github.headOf({ repo, repoGithubId: repoId }, number)
   }
 
   /**
    * What the event leads to; with `seen`, what it leads to on a pull request that is like that.
-   * Rejects with LookFailed when it has to be tried again later.
+   * Rejects with GitHubNotAsked when it has to be tried again later.
    */
   async actsFor(
     event: EventFacts,
@@ -77,7 +77,7 @@ export class ActPlanner {
     const acts: WebhookAct[] = []
     const wanted = event.reconciled ? await this.#unknownAmong(event, routes) : routes
     const { github } = this.#options
-    const sources = { store: this.#options.store, github: github && lookingOnce(github) }
+    const sources = { store: this.#options.store, github: github && askingOnce(github) }
     for (const route of wanted) acts.push(...(await this.#actsOf(event, route, seen, sources)))
     return seen === null ? acts : acts.map((act) => unlessChanged(act, seen))
   }
@@ -142,7 +142,7 @@ export class ActPlanner {
     switch (route.to) {
       case 'start':
       case 'rerun': {
-        if (!isItsHead && isWordOnItsHead(event, route.by)) {
+        if (!isItsHead && concernsOnlyItsHead(event, route.by)) {
           return [ignored(type, 'head-changed-since')]
         }
         const refusal =
@@ -150,13 +150,13 @@ export class ActPlanner {
         if (refusal !== null) {
           return [{ act: 'note', outcome: { type, result: 'ignored', ...refusal, runIds: [] } }]
         }
-        const wish = { type, rerun: route.to === 'rerun', skipReason: null, headNow }
-        return [this.#claim(event, wish, await claimForEvent(event, wish, sources))]
+        const wanted = { type, rerun: route.to === 'rerun', skipReason: null, headNow }
+        return [this.#claim(event, wanted, await claimForEvent(event, wanted, sources))]
       }
       case 'skip': {
         if (!namesNewHead(event)) return notes(route)
-        const wish = { type, rerun: false, skipReason: route.reason, headNow }
-        return [this.#claim(event, wish, await claimForEvent(event, wish, sources))]
+        const wanted = { type, rerun: false, skipReason: route.reason, headNow }
+        return [this.#claim(event, wanted, await claimForEvent(event, wanted, sources))]
       }
       case 'cancel':
         return [{ act: 'cancel', type, repo: route.repo, pr: route.pr }]
@@ -198,7 +198,7 @@ export class ActPlanner {
  * the role that is asked for. That is no word on commits that were pushed since. (A comment may be
  * older than the head in its own payload, so its time is compared.)
  */
-function isWordOnItsHead(event: EventFacts, by: Role | null): boolean {
+function concernsOnlyItsHead(event: EventFacts, by: Role | null): boolean {
   if (event.head === null || isCommand(event.name)) return false
   return by !== null || !namesNewHead(event)
 }
@@ -219,7 +219,7 @@ function notes(route: TypeRoute): readonly WebhookAct[] {
 }
 
 /** An event is about one pull request: all types that it concerns go by one answer. */
-function lookingOnce(source: Pick<GitHub, 'look'>): Pick<GitHub, 'look'> {
-  let found: ReturnType<GitHub['look']> | undefined
-  return { look: (repository, pr) => (found ??= source.look(repository, pr)) }
+function askingOnce(source: Pick<GitHub, 'headOf'>): Pick<GitHub, 'headOf'> {
+  let found: ReturnType<GitHub['headOf']> | undefined
+  return { headOf: (repository, pr) => (found ??= source.headOf(repository, pr)) }
 }

@@ -30,7 +30,7 @@ const skippedMax = 100
 
 export class CatchUpNotes {
   /** True when the process stops: what is left is for the next pass. */
-  readonly isOver: () => boolean
+  readonly isStopping: () => boolean
   readonly #skipped: Skipped[] = []
   #unnamed = 0
   #isWhole = true
@@ -43,8 +43,8 @@ export class CatchUpNotes {
   repositories = 0
   pullRequests = 0
 
-  constructor(isOver: () => boolean) {
-    this.isOver = isOver
+  constructor(isStopping: () => boolean) {
+    this.isStopping = isStopping
   }
 
   /** What should have been looked at and was not. */
@@ -60,7 +60,7 @@ export class CatchUpNotes {
   }
 
   /** False when something that should have been looked at was skipped. */
-  get isWhole(): boolean {
+  get isComplete(): boolean {
     return this.#isWhole
   }
 
@@ -89,15 +89,15 @@ export class CatchUpNotes {
 }
 
 /** In our own words; an error of GitHub's has nothing else in it. */
-export function wordsFor(error: unknown): string {
+export function errorText(error: unknown): string {
   if (isGitHubError(error, 'rate_limited')) return 'GitHub asks to wait'
   return error instanceof Error ? error.message : 'GitHub could not be asked'
 }
 
 /** GitHub tells most times by the second: one within the second of `at` may be after it. */
-export const fromItsSecond = (at: number): number => at - (at % 1000)
+export const startOfSecond = (at: number): number => at - (at % 1000)
 
-export const untilWords = (at: number): string =>
+export const waitText = (at: number): string =>
   `GitHub asks to wait until ${new Date(at).toISOString()}`
 
 /** Where GitHub names no time. */

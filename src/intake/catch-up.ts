@@ -15,7 +15,7 @@ import type { StorePart } from '../store.ts'
 import { CatchUpNotes, type CatchUpReport } from './catch-up-report.ts'
 import { MissedDeliveries, type MissedDeliveriesOptions } from './missed-deliveries.ts'
 import type { OpenedIntake } from './open-intake.ts'
-import { OwedHeadChecks, type OwedHeadChecksOptions } from './owed-head-checks.ts'
+import { PendingHeadChecks, type PendingHeadChecksOptions } from './pending-head-checks.ts'
 import { PullReconciler, type PullReconcilerOptions } from './pull-reconciler.ts'
 
 const everyMs = 5 * 60_000
@@ -27,9 +27,9 @@ export interface CatchUpOptions {
   readonly github: (MissedDeliveriesOptions['github'] & PullReconcilerOptions['github']) | null
   readonly store: MissedDeliveriesOptions['store'] &
     PullReconcilerOptions['store'] &
-    OwedHeadChecksOptions['store'] &
+    PendingHeadChecksOptions['store'] &
     StorePart<{ inbox: 'get' }>
-  readonly runs: OwedHeadChecksOptions['runs']
+  readonly runs: PendingHeadChecksOptions['runs']
   readonly intake: OpenedIntake
   readonly types: MissedDeliveriesOptions['types']
   readonly clock: PullReconcilerOptions['clock']
@@ -49,7 +49,7 @@ export function createCatchUp(options: CatchUpOptions): CatchUp {
   const steps =
     parts === null
       ? []
-      : [new MissedDeliveries(parts), new PullReconciler(parts), new OwedHeadChecks(parts)]
+      : [new MissedDeliveries(parts), new PullReconciler(parts), new PendingHeadChecks(parts)]
   let stopping = false
   let latest: Promise<CatchUpReport> = Promise.reject(new Error('no pass was made yet'))
   latest.catch(() => undefined)
@@ -62,7 +62,7 @@ export function createCatchUp(options: CatchUpOptions): CatchUp {
     await waitForDecisions(notes)
     const report = notes.report()
     const { ingested, reconciled, skipped } = report
-    if (!notes.isWhole)
+    if (!notes.isComplete)
       log.warn({ ...report }, 'caught up in part; "skipped" names what is missing')
     else if (ingested + reconciled > 0 || skipped.length > 0) log.info({ ...report }, 'caught up')
     return report

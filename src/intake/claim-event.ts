@@ -22,7 +22,7 @@ export interface ClaimSources {
       readonly catchUp: Pick<CatchUpStore, 'heardHeads'>
       readonly outbox: Pick<OutboxStore, 'list'>
     }
-  readonly github: Pick<GitHub, 'look'> | null
+  readonly github: Pick<GitHub, 'headOf'> | null
 }
 
 export interface WantedClaim {
@@ -42,19 +42,19 @@ export interface FoundClaim {
 /** Null when nobody can tell which commits it is about. */
 export async function claimForEvent(
   event: EventFacts,
-  wish: WantedClaim,
+  wanted: WantedClaim,
   sources: ClaimSources,
 ): Promise<FoundClaim | null> {
   const { repo, push } = event
   if (repo === null) return null
-  const common = commonOf(event, wish, sources.store.now())
+  const common = commonOf(event, wanted, sources.store.now())
   if (push !== null) {
     const { ref, sha } = push
     const pair = `push:${ref}:sha-${sha}`
     const job = { kind: 'job', key: `${repo}:${pair}`, pair, subject: ref, repo, sha } as const
     return { request: { ...common, ...job }, tooNewFor: null }
   }
-  const found = await targetOf(event, repo, wish, sources)
+  const found = await targetOf(event, repo, wanted, sources)
   if (found === null) return null
   const { target, head } = found
   const request = { ...common, kind: 'pull_request', repo, ...target } as const
@@ -137,7 +137,7 @@ async function targetOf(
   { store, github }: ClaimSources,
 ): Promise<FoundTarget | null> {
   const { number, head, check, repoId } = event
-  if (headNow !== null && number !== null) return asLooked(number, headNow)
+  if (headNow !== null && number !== null) return asAsked(number, headNow)
   if (number !== null && head !== null) {
     const { baseSha, headSha, beforeSha, pushedAt } = head
     const before = beforeSha !== null && { beforeSha }
@@ -148,8 +148,8 @@ async function targetOf(
   }
   if (number !== null) {
     const place = { repo, repoGithubId: repoId }
-    const found = github === null ? null : await github.look(place, number)
-    if (found !== null) return asLooked(number, found)
+    const found = github === null ? null : await github.headOf(place, number)
+    if (found !== null) return asAsked(number, found)
     return await newestRun(store, { repo, repoId, pr: number, type })
   }
   if (check === null) return null
@@ -158,7 +158,7 @@ async function targetOf(
   return asKnown(await runOfCheck(store, of, check))
 }
 
-function asLooked(pr: number, head: PullRequestHead): FoundTarget {
+function asAsked(pr: number, head: PullRequestHead): FoundTarget {
   const headSha = head.headSha.toLowerCase()
   const commits = { baseSha: head.baseSha, headSha }
   const target = { pr, ...commits, headMaking: false, headFromGitHub: true } as const

@@ -15,11 +15,11 @@ export interface DoorDecision {
 }
 
 export function decideAtDoor(event: EventFacts, routes: readonly TypeRoute[]): DoorDecision {
-  if (routes.length === 0) return { ...ignored(reasonForNobody(event)), waits: renames(event) }
+  if (routes.length === 0) return { ...ignored(reasonWithoutRoutes(event)), waits: renames(event) }
   const acts = routes.some(({ to }) => to !== 'nothing' && to !== 'skip')
   if (acts) return { decision: 'accepted', reason: null, outcomes: [], waits: true }
-  const told = routes.find(({ to }) => to === 'skip') ?? routes[0]
-  const reason = told !== undefined && 'reason' in told ? told.reason : 'no-trigger'
+  const shown = routes.find(({ to }) => to === 'skip') ?? routes[0]
+  const reason = shown !== undefined && 'reason' in shown ? shown.reason : 'no-trigger'
   // A head that is skipped by rule is still the head, and what worked on another must know.
   const waits = namesNewHead(event) && routes.some(({ to }) => to === 'skip')
   return { ...ignored(reason), outcomes: waits ? [] : routes.flatMap(noteOf), waits }
@@ -40,7 +40,7 @@ function ignored(reason: string): Omit<DoorDecision, 'waits'> {
 }
 
 /** Why an event is ignored that no run type listens to. */
-export function reasonForNobody({ name, action }: EventFacts): string {
+export function reasonWithoutRoutes({ name, action }: EventFacts): string {
   if (name === 'ping') return 'ping'
   return name === 'repository' && action !== null ? `repository-${action}` : 'no-trigger'
 }

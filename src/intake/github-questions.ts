@@ -5,7 +5,7 @@
  * What must hold: nothing is asked while GitHub wants the asking identity to wait, and a limit that
  * is met here is stored for everybody: going on while limited can get an integration banned. A
  * repository about which GitHub does not answer takes no room from the others. A question without
- * an answer rejects with LookFailed, and is asked again later.
+ * an answer rejects with GitHubNotAsked, and is asked again later.
  */
 import type { Clock } from '../clock.ts'
 import { StoreContendedError, StoreUnavailableError } from '../errors.ts'
@@ -19,7 +19,7 @@ import type { Store } from '../store.ts'
 const unnamedWaitMs = 60_000
 
 /** GitHub could not be asked now; what depends on it is decided later. */
-export class LookFailed extends Error {
+export class GitHubNotAsked extends Error {
   /** By the store's clock; 0 when GitHub named no time. */
   readonly notBefore: number
   /**
@@ -31,7 +31,7 @@ export class LookFailed extends Error {
   constructor(cause: unknown, notBefore = 0) {
     const isHidden = isGitHubError(cause, 'not_found', 'not_installed', 'forbidden')
     super(isHidden ? hiddenText : 'GitHub could not be asked', { cause })
-    this.name = 'LookFailed'
+    this.name = 'GitHubNotAsked'
     this.notBefore = notBefore
     this.hidden = isHidden ? cause.message : null
   }
@@ -40,7 +40,7 @@ export class LookFailed extends Error {
 const hiddenText =
   'GitHub does not show us the repository; give the token or the GitHub App access to it'
 
-export type AskedGitHub = Pick<GitHub, 'look' | 'roleOf'> &
+export type AskedGitHub = Pick<GitHub, 'headOf' | 'roleOf'> &
   Pick<GitHubCalls, 'identityOf' | 'ownIdentity' | 'repositoryNamed'>
 
 export interface GitHubQuestionsOptions {
@@ -51,7 +51,7 @@ export interface GitHubQuestionsOptions {
   readonly clock: Clock
 }
 
-export class GitHubQuestions implements Pick<GitHub, 'look' | 'roleOf'> {
+export class GitHubQuestions implements Pick<GitHub, 'headOf' | 'roleOf'> {
   readonly #options: GitHubQuestionsOptions
   readonly #room = new QuestionLimits()
 
@@ -59,8 +59,8 @@ export class GitHubQuestions implements Pick<GitHub, 'look' | 'roleOf'> {
     this.#options = options
   }
 
-  look(repository: RepositoryRef, pr: number): ReturnType<GitHub['look']> {
-    return this.#ask(repository, () => this.#options.github.look(repository, pr))
+  headOf(repository: RepositoryRef, pr: number): ReturnType<GitHub['headOf']> {
+    return this.#ask(repository, () => this.#options.github.headOf(repository, pr))
   }
 
   roleOf(repository: RepositoryRef, login: string): ReturnType<GitHub['roleOf']> {
@@ -79,8 +79,8 @@ export class GitHubQuestions implements Pick<GitHub, 'look' | 'roleOf'> {
 
   #ask<T>(repository: RepositoryRef, question: () => Promise<T>): Promise<T> {
     const { repo, repoGithubId } = repository
-    const party = String(repoGithubId ?? repo)
-    return this.#room.within(party, () => this.#askNow(repository, question))
+    const key = String(repoGithubId ?? repo)
+    return this.#room.within(key, () => this.#askNow(repository, question))
   }
 
   async #askNow<T>(repository: RepositoryRef, question: () => Promise<T>): Promise<T> {
@@ -111,13 +111,14 @@ export class GitHubQuestions implements Pick<GitHub, 'look' | 'roleOf'> {
   async #mayAsk(identity: string | null): Promise<void> {
     if (identity === null) return
     const until = await this.#options.store.outbox.blockedUntil(identity)
-    if (until !== null) throw new LookFailed(new Error(`GitHub wants ${identity} to wait`), until)
+    if (until !== null)
+      throw new GitHubNotAsked(new Error(`GitHub wants ${identity} to wait`), until)
   }
 
   async #failure(error: unknown, identity: string | null): Promise<unknown> {
     const isOurs = error instanceof StoreUnavailableError || error instanceof StoreContendedError
-    if (isOurs || error instanceof LookFailed) return error
-    if (!(error instanceof GitHubError)) return new LookFailed(error)
+    if (isOurs || error instanceof GitHubNotAsked) return error
+    if (!(error instanceof GitHubError)) return new GitHubNotAsked(error)
     const { store, clock } = this.#options
     const now = store.now()
     const until = error.until === null ? null : error.until - clock.wallMs() + now
@@ -125,6 +126,6 @@ export class GitHubQuestions implements Pick<GitHub, 'look' | 'roleOf'> {
       const end = until ?? now + unnamedWaitMs
       await store.outbox.blockIdentity(identity, end, 'rate_limited', 'intake')
     }
-    return new LookFailed(error, until ?? 0)
+    return new GitHubNotAsked(error, until ?? 0)
   }
 }

@@ -8,8 +8,7 @@ import type { IdempotencyKey, Store } from '../store.ts'
 import { decideAtDoor } from './door-decision.ts'
 import { learnRepository } from './learn-repository.ts'
 import type { OwnAccountWatch } from './own-account-watch.ts'
-import { packBody } from './packed-body.ts'
-import { parsePayload } from './parse-payload.ts'
+import { packBody, parsePayload } from './parse-payload.ts'
 import type { Processor } from './processor.ts'
 import { routeEvent, worksOnPullRequests, type RunTypes } from './route-event.ts'
 import { isSignedBy } from './signature.ts'
@@ -56,7 +55,7 @@ export interface IntakeOptions {
   readonly types: RunTypes
   readonly store: Store
   readonly processor: Processor
-  readonly account: Pick<OwnAccountWatch, 'current' | 'hasLooked'>
+  readonly account: Pick<OwnAccountWatch, 'current' | 'hasAsked'>
   readonly metrics: Metrics
 }
 
@@ -82,7 +81,7 @@ async function receive(options: IntakeOptions, delivery: IncomingWebhook): Promi
   const routes = routeEvent(event, types, account.current())
   const door = decideAtDoor(event, routes)
   // First, too: of what waits for nobody no more than this is done, and it must not be forgotten.
-  if (!door.waits && tellsOfPulls(event, types)) await learnRepository(store, event)
+  if (!door.waits && concernsPullRequests(event, types)) await learnRepository(store, event)
   const received = await store.inbox.receive({
     webhookId,
     event: storedName(event),
@@ -109,12 +108,12 @@ async function receive(options: IntakeOptions, delivery: IncomingWebhook): Promi
   }
   metrics.webhook(event.name, door.decision)
   // Who we are may change what it means: until that is known it waits to be found.
-  if (door.waits && account.hasLooked()) processor.take(entry, factsOf(event), routes)
+  if (door.waits && account.hasAsked()) processor.take(entry, factsOf(event), routes)
   return { inboxId: entry.id, decision: door.decision, reason: door.reason, runIds: [] }
 }
 
 /** A draft leads to nothing yet; but catch-up looks only at repositories that are known. */
-function tellsOfPulls({ name }: EventFacts, types: RunTypes): boolean {
+function concernsPullRequests({ name }: EventFacts, types: RunTypes): boolean {
   return name === 'pull_request' && Object.values(types).some(worksOnPullRequests)
 }
 

@@ -8,7 +8,7 @@ import type { Store } from '../store.ts'
 import { openSqlite } from '../stores/open-sqlite.ts'
 import { newWebhook } from '../../test/conformance/inbox/webhooks.ts'
 import { lastHeard, wasClosingHeard } from './last-heard.ts'
-import { packBody } from './packed-body.ts'
+import { packBody } from './parse-payload.ts'
 import { laneOf, makesHead, readEvent, threadLane, type WebhookEvent } from './webhook-event.ts'
 
 const machine = { clock: systemClock, random: systemRandom, scheduler: systemScheduler }

@@ -2,8 +2,7 @@
 import type { CatchUpStore } from '../store/catch-up-store.ts'
 import type { InboxEntry } from '../domain/inbox.ts'
 import type { StorePart } from '../store.ts'
-import { unpackBody } from './packed-body.ts'
-import { parsePayload } from './parse-payload.ts'
+import { parsePayload, unpackBody } from './parse-payload.ts'
 import { baseRefOf, type Heard } from './seen-pull.ts'
 import { laneOf, readEvent, reconcileEvent, type WebhookEvent } from './webhook-event.ts'
 
@@ -42,22 +41,25 @@ async function wasDraft(
   lane: string,
   others: readonly (WebhookEvent | null)[],
 ): Promise<boolean> {
-  const said = await readEntry(
+  const lastDraftEvent = await readEntry(
     store,
     await store.catchUp.lastHeard({ lane, actions: draftActions }),
   )
-  const saidAt = said?.eventAt ?? -1
-  if (others.some((event) => event?.draft === true && (event.eventAt ?? 0) > saidAt)) return true
-  return said?.action === 'opened' ? said.draft : said?.action === 'converted_to_draft'
+  const lastDraftAt = lastDraftEvent?.eventAt ?? -1
+  if (others.some((event) => event?.draft === true && (event.eventAt ?? 0) > lastDraftAt))
+    return true
+  return lastDraftEvent?.action === 'opened'
+    ? lastDraftEvent.draft
+    : lastDraftEvent?.action === 'converted_to_draft'
 }
 
 async function newestOf(store: HeardStore, lane: string): Promise<InboxEntry | null> {
-  const told = await Promise.all(
+  const heard = await Promise.all(
     ['pull_request', reconcileEvent].map((event) =>
       store.inbox.list({ lane, event }, { limit: readMax, cursor: null }),
     ),
   )
-  const [newest] = told
+  const [newest] = heard
     .flatMap(({ items }) => items)
     .toSorted((a, b) => (b.eventAt ?? 0) - (a.eventAt ?? 0) || b.arrival - a.arrival)
   return newest ?? null

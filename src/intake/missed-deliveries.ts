@@ -14,14 +14,14 @@ import type { CatchUpStore, DeliveriesRead } from '../store/catch-up-store.ts'
 import type { Clock } from '../clock.ts'
 import type { Store, StorePart } from '../store.ts'
 import {
-  fromItsSecond,
+  startOfSecond,
   limitEnd,
-  untilWords,
-  wordsFor,
+  waitText,
+  errorText,
   type CatchUpNotes,
 } from './catch-up-report.ts'
 import type { Intake } from './intake.ts'
-import { OwedDeliveries } from './owed-deliveries.ts'
+import { UnfetchedDeliveries } from './unfetched-deliveries.ts'
 import { isHeard, type RunTypes } from './route-event.ts'
 
 /** GitHub's own limit. The inbox remembers longer, so nothing is taken in twice. */
@@ -52,12 +52,12 @@ export interface MissedDeliveriesOptions {
 }
 
 /** What is left of a pass: it ends, and the next one goes on. */
-interface Room {
+interface Remaining {
   pages: number
   fetches: number
   /** How many in a row GitHub could not give: it may be away, and no other is asked for then. */
   failures: number
-  readonly owed: OwedDeliveries
+  readonly unfetched: UnfetchedDeliveries
 }
 
 interface RangeRead {
@@ -66,7 +66,8 @@ interface RangeRead {
   readonly newestAt: number | null
 }
 
-const hasNoRoom = ({ fetches, failures }: Room): boolean => fetches <= 0 || failures >= failuresMax
+const isUsedUp = ({ fetches, failures }: Remaining): boolean =>
+  fetches <= 0 || failures >= failuresMax
 
 /** What is not stored of a webhook that is owed. */
 const notKept = { action: null, answered: null } as const
@@ -83,7 +84,7 @@ export class MissedDeliveries {
     const { store, clock, github } = this.#options
     const blockedUntil = await store.outbox.blockedUntil(github.ownIdentity)
     if (blockedUntil !== null) {
-      notes.skip('webhooks', untilWords(blockedUntil))
+      notes.skip('webhooks', waitText(blockedUntil))
       return
     }
     const firstAt = await store.upkeep.firstStartedAt()
@@ -91,12 +92,12 @@ export class MissedDeliveries {
       notes.leaveOut('webhooks', 'no server has been started on this store yet')
       return
     }
-    const oldest = Math.max(fromItsSecond(firstAt), store.now() - keptMs)
+    const oldest = Math.max(startOfSecond(firstAt), store.now() - keptMs)
     try {
       await this.#readAll(oldest, notes)
     } catch (error) {
       if (!(error instanceof GitHubError)) throw error
-      notes.skip('webhooks', wordsFor(error))
+      notes.skip('webhooks', errorText(error))
       if (error.kind !== 'rate_limited') return
       const until = limitEnd(error, clock, store)
       await store.outbox.blockIdentity(github.ownIdentity, until, 'rate_limited', 'catch-up')
@@ -107,28 +108,28 @@ export class MissedDeliveries {
   async #readAll(oldest: number, notes: CatchUpNotes): Promise<void> {
     const { catchUp } = this.#options.store
     const before = (await catchUp.deliveriesRead()) ?? { to: 0, gap: null }
-    const owed = new OwedDeliveries(before.owed ?? [])
-    const room: Room = { pages: pagesMax, fetches: fetchedMax, failures: 0, owed }
+    const unfetched = new UnfetchedDeliveries(before.owed ?? [])
+    const remaining: Remaining = { pages: pagesMax, fetches: fetchedMax, failures: 0, unfetched }
     let noted: DeliveriesRead = before
     const note = async (read: DeliveriesRead): Promise<void> => {
       noted = read
-      const { items } = owed
+      const { items } = unfetched
       await catchUp.noteDeliveriesRead(items.length === 0 ? read : { ...read, owed: items })
-      owed.noteStored()
+      unfetched.noteStored()
     }
     try {
-      await this.#readRecord(before, oldest, room, notes, note)
-      await this.#fetchOwed(oldest, room, notes)
+      await this.#readRecord(before, oldest, remaining, notes, note)
+      await this.#fetchUnfetched(oldest, remaining, notes)
     } finally {
       const { to, gap } = noted
-      if (owed.isChanged) await note({ to, gap })
+      if (unfetched.isChanged) await note({ to, gap })
     }
   }
 
   async #readRecord(
     { to, gap }: DeliveriesRead,
     oldest: number,
-    room: Room,
+    remaining: Remaining,
     notes: CatchUpNotes,
     note: (read: DeliveriesRead) => Promise<void>,
   ): Promise<void> {
@@ -136,7 +137,7 @@ export class MissedDeliveries {
     // All of it down to `to` is left then, what was left before included.
     const leave = (cursor: string, from: number): Promise<void> =>
       note({ to, gap: { cursor, from } })
-    const newest = await this.#readRange(null, until(gap?.from ?? to), room, notes, leave)
+    const newest = await this.#readRange(null, until(gap?.from ?? to), remaining, notes, leave)
     if (newest === null) {
       notes.leaveOut('webhooks', 'only an App can ask what was sent to it')
       return
@@ -146,7 +147,7 @@ export class MissedDeliveries {
       await leave(cursor, newestAt)
       return
     }
-    if (notes.isOver()) return
+    if (notes.isStopping()) return
     if (gap === null) {
       if (newestAt !== null) await note({ to: newestAt, gap: null })
       return
@@ -155,9 +156,9 @@ export class MissedDeliveries {
     await leave(gap.cursor, from)
     try {
       const keep = (reached: string): Promise<void> => leave(reached, from)
-      const older = await this.#readRange(gap.cursor, until(to), room, notes, keep)
+      const older = await this.#readRange(gap.cursor, until(to), remaining, notes, keep)
       if (older !== null && older.cursor !== null) await keep(older.cursor)
-      else if (!notes.isOver()) await note({ to: from, gap: null })
+      else if (!notes.isStopping()) await note({ to: from, gap: null })
     } catch (error) {
       if (!isGitHubError(error, 'invalid', 'not_found')) throw error
       notes.skip('older webhooks', 'GitHub does not know where we were; they are read from the top')
@@ -172,7 +173,7 @@ export class MissedDeliveries {
   async #readRange(
     begin: string | null,
     since: number,
-    room: Room,
+    remaining: Remaining,
     notes: CatchUpNotes,
     keep: (cursor: string, newestAt: number) => Promise<void>,
   ): Promise<RangeRead | null> {
@@ -181,14 +182,14 @@ export class MissedDeliveries {
     /** The first step of which something could not be fetched: from there it is read again. */
     let failed: { readonly cursor: string | null } | null = null
     for (;;) {
-      const read = await this.#readStep(cursor, since, room, notes)
+      const read = await this.#readStep(cursor, since, remaining, notes)
       if (read === null) return null
       newestAt ??= read.newestAt
-      if (!(await this.#fetch(read.missing.toReversed(), room, notes))) failed ??= { cursor }
+      if (!(await this.#fetch(read.missing.toReversed(), remaining, notes))) failed ??= { cursor }
       cursor = read.nextCursor
-      const isFull = room.pages <= 0 || hasNoRoom(room)
+      const isFull = remaining.pages <= 0 || isUsedUp(remaining)
       if (isFull && (cursor !== null || failed !== null)) notes.skip('older webhooks', nextGoesOn)
-      if (cursor === null || isFull || notes.isOver()) break
+      if (cursor === null || isFull || notes.isStopping()) break
       if (failed === null && newestAt !== null) await keep(cursor, newestAt)
     }
     if (failed === null) return { cursor, newestAt }
@@ -196,7 +197,7 @@ export class MissedDeliveries {
     return { cursor: failed.cursor, newestAt: failed.cursor === null ? null : newestAt }
   }
 
-  async #readStep(begin: string | null, since: number, room: Room, notes: CatchUpNotes) {
+  async #readStep(begin: string | null, since: number, remaining: Remaining, notes: CatchUpNotes) {
     const { github, store, types } = this.#options
     const missing = new Map<string, HookDeliveryItem>()
     let newestAt: number | null = null
@@ -204,7 +205,7 @@ export class MissedDeliveries {
     for (let page = 0; page < stepPages; page += 1) {
       const read = await github.hookDeliveries(cursor)
       if (read === null) return null
-      room.pages -= 1
+      remaining.pages -= 1
       newestAt ??= read.items[0]?.deliveredAt ?? null
       notes.deliveries += read.items.length
       const heard = read.items.filter(
@@ -214,12 +215,12 @@ export class MissedDeliveries {
       const known = await store.catchUp.knownWebhooks([...new Set(heard.map(({ guid }) => guid))])
       // Each attempt to deliver one event is listed; any of them has all of it.
       for (const item of heard) {
-        const isOwed = room.owed.has(item.guid)
-        if (!known.has(item.guid) && !isOwed) missing.set(item.guid, item)
+        const isUnfetched = remaining.unfetched.has(item.guid)
+        if (!known.has(item.guid) && !isUnfetched) missing.set(item.guid, item)
       }
       const last = read.items.at(-1)
       cursor = last === undefined || last.deliveredAt < since ? null : read.nextCursor
-      if (cursor === null || room.pages <= 0 || notes.isOver()) break
+      if (cursor === null || remaining.pages <= 0 || notes.isStopping()) break
     }
     return { missing: [...missing.values()], newestAt, nextCursor: cursor }
   }
@@ -227,49 +228,54 @@ export class MissedDeliveries {
   /** False when some are left for the next pass. */
   async #fetch(
     missing: readonly HookDeliveryItem[],
-    room: Room,
+    remaining: Remaining,
     notes: CatchUpNotes,
   ): Promise<boolean> {
     let isAll = true
     for (const item of missing) {
-      if (notes.isOver() || hasNoRoom(room)) return false
-      if (await this.#fetchOne(item, room, notes)) continue
-      if (!room.owed.add(item, this.#options.store.now())) isAll = false
+      if (notes.isStopping() || isUsedUp(remaining)) return false
+      if (await this.#fetchOne(item, remaining, notes)) continue
+      if (!remaining.unfetched.add(item, this.#options.store.now())) isAll = false
     }
     return isAll
   }
 
   /** After the others: none of them waits for these. */
-  async #fetchOwed(oldest: number, room: Room, notes: CatchUpNotes): Promise<void> {
+  async #fetchUnfetched(oldest: number, remaining: Remaining, notes: CatchUpNotes): Promise<void> {
     const { store } = this.#options
-    const due = room.owed.due(store.now())
+    const due = remaining.unfetched.due(store.now())
     const known = await store.catchUp.knownWebhooks(due.map(({ guid }) => guid))
     for (const item of due) {
       const { guid, deliveredAt } = item
-      if (known.has(guid)) room.owed.remove(guid)
+      if (known.has(guid)) remaining.unfetched.remove(guid)
       else if (deliveredAt < oldest) {
         notes.skip(`webhook ${guid}`, 'GitHub could not give it, and keeps it no more: given up')
-        room.owed.remove(guid)
-      } else if (notes.isOver() || hasNoRoom(room)) return
-      else if (await this.#fetchOne({ ...item, ...notKept }, room, notes)) room.owed.remove(guid)
-      else room.owed.add({ ...item, ...notKept }, store.now())
+        remaining.unfetched.remove(guid)
+      } else if (notes.isStopping() || isUsedUp(remaining)) return
+      else if (await this.#fetchOne({ ...item, ...notKept }, remaining, notes))
+        remaining.unfetched.remove(guid)
+      else remaining.unfetched.add({ ...item, ...notKept }, store.now())
     }
   }
 
   /** False when GitHub could not give it. */
-  async #fetchOne(item: HookDeliveryItem, room: Room, notes: CatchUpNotes): Promise<boolean> {
+  async #fetchOne(
+    item: HookDeliveryItem,
+    remaining: Remaining,
+    notes: CatchUpNotes,
+  ): Promise<boolean> {
     const { github, intake } = this.#options
     const { id, guid, event, answered } = item
-    room.fetches -= 1
+    remaining.fetches -= 1
     try {
       const sent = await github.hookDelivery(id)
-      room.failures = 0
+      remaining.failures = 0
       if (sent === null) {
         notes.skip(`webhook ${guid}`, 'GitHub has it no more')
         return true
       }
       const body = Buffer.from(JSON.stringify(sent.payload))
-      const headers = tellingHeaders(sent.headers)
+      const headers = keptHeaders(sent.headers)
       const webhook = { webhookId: guid, event, headers, body, caughtUp: true, answered }
       const { inboxId, decision } = await intake.receive(webhook)
       if (decision !== 'duplicate') notes.ingested += 1
@@ -280,15 +286,15 @@ export class MissedDeliveries {
       if (!isRefused && !(error instanceof GitHubError)) throw error
       // Those would be the answer to every other question too.
       if (isGitHubError(error, 'rate_limited', 'unauthorized')) throw error
-      notes.skip(`webhook ${guid}`, wordsFor(error))
-      if (!isRefused) room.failures += 1
+      notes.skip(`webhook ${guid}`, errorText(error))
+      if (!isRefused) remaining.failures += 1
       return isRefused
     }
   }
 }
 
 /** As at the door: what tells of the delivery, and nothing of its signature. */
-function tellingHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
+function keptHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
   const kept = Object.entries(headers).filter(
     ([name]) => name.startsWith('x-github-') || name === 'user-agent' || name === 'content-type',
   )

@@ -57,9 +57,9 @@ export function openIntake(options: OpenIntakeOptions): OpenedIntake {
     intake: createIntake({ secrets, types, store, processor, account, metrics }),
     acts,
     processor,
-    ready: account.looked,
+    ready: account.firstAsked,
     async ownAccount() {
-      await account.looked
+      await account.firstAsked
       return account.isRefused() ? 'refused' : account.current()
     },
     start() {

@@ -9,15 +9,15 @@ import { GitHubError } from '../github/errors.ts'
 import type { Log } from '../log.ts'
 import type { Scheduler } from '../scheduler.ts'
 
-const lookAgainMs = 60_000
+const askAgainMs = 60_000
 
 export interface OwnAccountWatch extends BackgroundLoop {
   current(): OwnAccount | null
   /** Whether GitHub refused the credentials when it was last asked. */
   isRefused(): boolean
   /** Resolves when the first look has ended, whatever came of it. */
-  readonly looked: Promise<void>
-  hasLooked(): boolean
+  readonly firstAsked: Promise<void>
+  hasAsked(): boolean
 }
 
 export interface OwnAccountWatchOptions {
@@ -36,17 +36,17 @@ export function watchOwnAccount({
   log,
 }: OwnAccountWatchOptions): OwnAccountWatch {
   let account = github === null ? sandboxAccount : null
-  let hasLooked = false
+  let hasAsked = false
   let isRefused = false
-  const { promise: looked, resolve } = Promise.withResolvers<void>()
-  const endLook = (): void => {
-    hasLooked = true
+  const { promise: firstAsked, resolve } = Promise.withResolvers<void>()
+  const endFirst = (): void => {
+    hasAsked = true
     resolve()
   }
-  if (account !== null) endLook()
+  if (account !== null) endFirst()
   const loop = backgroundLoop({
     scheduler,
-    everyMs: lookAgainMs,
+    everyMs: askAgainMs,
     pass: async () => {
       try {
         if (account !== null || github === null) return
@@ -55,20 +55,20 @@ export function watchOwnAccount({
         if (account === null) log.warn('GitHub refuses our credentials; see: holdfast doctor')
         else log.info({ login: account.login, kind: account.kind }, 'known to GitHub as')
       } finally {
-        endLook()
+        endFirst()
       }
     },
     onError: (error) => {
       // What GitHub answered says all there is; only a fault of our own needs its stack.
-      const told = error instanceof GitHubError ? { reason: error.message } : { err: error }
-      log.warn(told, 'could not ask GitHub who we are')
+      const details = error instanceof GitHubError ? { reason: error.message } : { err: error }
+      log.warn(details, 'could not ask GitHub who we are')
     },
   })
   return {
     ...loop,
     current: () => account,
     isRefused: () => isRefused,
-    looked,
-    hasLooked: () => hasLooked,
+    firstAsked,
+    hasAsked: () => hasAsked,
   }
 }

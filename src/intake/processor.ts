@@ -13,7 +13,7 @@
  */
 import type { BackgroundLoop } from '../background-loop.ts'
 import { backgroundLoop } from '../background-loop.ts'
-import { partyOf, type InboxEntry } from '../domain/inbox.ts'
+import { repositoryKeyOf, type InboxEntry } from '../domain/inbox.ts'
 import { StoreContendedError, StoreUnavailableError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { Metrics, PutOffReason } from '../metrics.ts'
@@ -22,12 +22,11 @@ import type { Scheduler } from '../scheduler.ts'
 import { delay } from '../scheduler.ts'
 import type { DecidedWebhook, FinishedWebhook, Store, StorePart } from '../store.ts'
 import type { ActPlanner } from './acts.ts'
-import { reasonForNobody } from './door-decision.ts'
-import { LookFailed } from './github-questions.ts'
+import { reasonWithoutRoutes } from './door-decision.ts'
+import { GitHubNotAsked } from './github-questions.ts'
 import { Stopping } from './question-limits.ts'
-import { unpackBody } from './packed-body.ts'
-import { parsePayload } from './parse-payload.ts'
-import { PartyCounts } from './party-counts.ts'
+import { parsePayload, unpackBody } from './parse-payload.ts'
+import { FairSlots } from './fair-slots.ts'
 import type { TypeRoute } from './route-event.ts'
 import type { EventFacts } from './webhook-event.ts'
 import { factsOf, readEvent } from './webhook-event.ts'
@@ -36,12 +35,12 @@ const sweepEveryMs = 1000
 /** What takes longer is left in hand, and the sweep goes on with what else is due. */
 const sweepPatienceMs = 1000
 /** Looks in one sweep that find nothing to begin; the next sweep goes on where this one ended. */
-const idleLooksMax = 20
+const idleReadsMax = 20
 const lanesAfterMax = 1000
 /** What comes beyond that is read from the store when its turn has come. */
-const inHandMax = { ofAll: 4096, ofParty: 1024 }
+const activeMax = { total: 4096, perRepository: 1024 }
 /** Of those, read from the store. They have room of their own, whatever else is in hand. */
-const foundMax = { ofAll: 1024, ofParty: 64 }
+const foundMax = { total: 1024, perRepository: 64 }
 const firstPauseMs = 1000
 const pauseMsMax = 5 * 60 * 1000
 /** GitHub may ask for any time; within this one it may have been unblocked by hand. */
@@ -64,13 +63,13 @@ type ProcessorStore = StorePart<{ inbox: 'due' | 'body' | 'finish' | 'postpone' 
 export interface ProcessorOptions {
   readonly store: ProcessorStore
   readonly runs: Pick<RunsService, 'claimCommitted' | 'runsEnded'>
-  readonly acts: Pick<ActPlanner, 'routesFor' | 'actsFor' | 'seePull' | 'failuresFor'>
+  readonly acts: Pick<ActPlanner, 'routesFor' | 'actsFor' | 'askPull' | 'failuresFor'>
   readonly scheduler: Scheduler
   readonly log: Log
   readonly metrics: Metrics
 }
 
-interface InHand {
+interface ActiveEntry {
   readonly entry: InboxEntry
   readonly event: EventFacts
   readonly routes: readonly TypeRoute[]
@@ -80,9 +79,9 @@ export class Processor {
   readonly #options: ProcessorOptions
   readonly #loop: BackgroundLoop
   readonly #lanes = new Map<string, Promise<void>>()
-  readonly #inHand = new Map<string, Promise<void>>()
-  readonly #taken = new PartyCounts(inHandMax)
-  readonly #found = new PartyCounts(foundMax)
+  readonly #active = new Map<string, Promise<void>>()
+  readonly #takenSlots = new FairSlots(activeMax)
+  readonly #foundSlots = new FairSlots(foundMax)
   /** Where the next look for what is due goes on. */
   #after: string | null = null
   readonly #lanesAfter = new Map<string, string>()
@@ -106,7 +105,7 @@ export class Processor {
   async stop(): Promise<void> {
     this.#stopping = true
     await this.#loop.stop()
-    while (this.#inHand.size > 0) await Promise.all(this.#inHand.values())
+    while (this.#active.size > 0) await Promise.all(this.#active.values())
   }
 
   /** Finds what waits now; also what was just replayed. */
@@ -116,34 +115,34 @@ export class Processor {
 
   /** Takes an entry that was stored a moment ago; it is processed as soon as its lane is free. */
   take(entry: InboxEntry, event: EventFacts, routes: readonly TypeRoute[]): void {
-    if (this.#taken.hasRoom(partyOf(entry)))
-      void this.#enqueue({ entry, event, routes }, this.#taken)
+    if (this.#takenSlots.hasFree(repositoryKeyOf(entry)))
+      void this.#enqueue({ entry, event, routes }, this.#takenSlots)
   }
 
   /** Resolves when this entry is no longer in hand here, or after `ms`. */
   async decided(entryId: string, ms: number): Promise<void> {
-    const work = this.#inHand.get(entryId)
+    const work = this.#active.get(entryId)
     if (work === undefined) return
     const waited = new AbortController()
     await Promise.race([work, delay(this.#options.scheduler, ms, waited.signal)])
     waited.abort()
   }
 
-  #enqueue(item: InHand, counts: PartyCounts): Promise<void> {
+  #enqueue(item: ActiveEntry, counts: FairSlots): Promise<void> {
     const { id, lane } = item.entry
     const before = this.#lanes.get(lane)
-    const leave = counts.enter(partyOf(item.entry))
+    const leave = counts.take(repositoryKeyOf(item.entry))
     const work = (before ?? Promise.resolve())
       // Behind others it is only begun when they are done; after a stop that is left to the next.
       .then(() => (before !== undefined && this.#stopping ? undefined : this.#process(item)))
       .finally(() => {
         leave()
         // Found waiting and taken at the same moment it is here twice; the later one stays in hand.
-        if (this.#inHand.get(id) === work) this.#inHand.delete(id)
+        if (this.#active.get(id) === work) this.#active.delete(id)
         if (this.#lanes.get(lane) === work) this.#lanes.delete(lane)
       })
     this.#lanes.set(lane, work)
-    this.#inHand.set(id, work)
+    this.#active.set(id, work)
     return work
   }
 
@@ -151,8 +150,8 @@ export class Processor {
   async #sweep(): Promise<void> {
     const begun = new Set<string>()
     let [sinceStart, idle] = [0, 0]
-    while (!this.#stopping && idle < idleLooksMax) {
-      const free = (await this.#due()).filter(({ id }) => !begun.has(id) && !this.#inHand.has(id))
+    while (!this.#stopping && idle < idleReadsMax) {
+      const free = (await this.#due()).filter(({ id }) => !begun.has(id) && !this.#active.has(id))
       for (const { id } of free) begun.add(id)
       await this.#processStored(free)
       sinceStart += free.length
@@ -170,9 +169,9 @@ export class Processor {
     const { entries, after, lanesTo } = await this.#options.store.inbox.due(asked)
     // Of those who are gone, a few may be left; then everybody begins with the first lane.
     if (this.#lanesAfter.size > lanesAfterMax) this.#lanesAfter.clear()
-    for (const [party, lane] of lanesTo) {
-      if (lane === null) this.#lanesAfter.delete(party)
-      else this.#lanesAfter.set(party, lane)
+    for (const [repository, lane] of lanesTo) {
+      if (lane === null) this.#lanesAfter.delete(repository)
+      else this.#lanesAfter.set(repository, lane)
     }
     this.#after = after
     return entries
@@ -182,9 +181,9 @@ export class Processor {
   async #processStored(entries: readonly InboxEntry[]): Promise<void> {
     const work: Promise<void>[] = []
     for (const entry of entries) {
-      if (!this.#found.hasRoom(partyOf(entry))) continue
+      if (!this.#foundSlots.hasFree(repositoryKeyOf(entry))) continue
       const item = await this.#readStored(entry)
-      if (item !== null) work.push(this.#enqueue(item, this.#found))
+      if (item !== null) work.push(this.#enqueue(item, this.#foundSlots))
     }
     const waited = new AbortController()
     const patience = delay(this.#options.scheduler, sweepPatienceMs, waited.signal)
@@ -192,7 +191,7 @@ export class Processor {
     waited.abort()
   }
 
-  async #readStored(entry: InboxEntry): Promise<InHand | null> {
+  async #readStored(entry: InboxEntry): Promise<ActiveEntry | null> {
     try {
       const stored = await this.#options.store.inbox.body(entry.arrival)
       // Another process may have finished and purged it between our two reads.
@@ -202,25 +201,29 @@ export class Processor {
       const routes = await this.#options.acts.routesFor(event)
       return { entry, event: factsOf(event), routes }
     } catch (error) {
-      await this.#giveWay(entry, [], error)
+      await this.#postponeSafely(entry, [], error)
       return null
     }
   }
 
-  async #process({ entry, event, routes }: InHand): Promise<void> {
+  async #process({ entry, event, routes }: ActiveEntry): Promise<void> {
     try {
       await this.#decide(entry, event, routes)
     } catch (error) {
       if (error instanceof Stopping) return
-      await this.#giveWay(entry, routes, error)
+      await this.#postponeSafely(entry, routes, error)
     }
   }
 
-  async #giveWay(entry: InboxEntry, routes: readonly TypeRoute[], error: unknown): Promise<void> {
+  async #postponeSafely(
+    entry: InboxEntry,
+    routes: readonly TypeRoute[],
+    error: unknown,
+  ): Promise<void> {
     try {
       await this.#postpone(entry, routes, error)
     } catch (failure) {
-      this.#say(entry, failure, putOffReason(failure))
+      this.#logPostponed(entry, failure, putOffReason(failure))
     }
   }
 
@@ -228,9 +231,9 @@ export class Processor {
     const { acts } = this.#options
     const { id: entryId, lane } = entry
     const decide = async (looked: boolean): Promise<DecidedWebhook> => {
-      const seen = looked ? await acts.seePull(event) : null
+      const seen = looked ? await acts.askPull(event) : null
       const decided = await acts.actsFor(event, routes, seen)
-      const reason = decided.length === 0 ? reasonForNobody(event) : null
+      const reason = decided.length === 0 ? reasonWithoutRoutes(event) : null
       return { entryId, lane, acts: decided, reason, looked }
     }
     const { result } = await this.#finish(await decide(entry.needsLook))
@@ -260,7 +263,7 @@ export class Processor {
 
   async #postpone(entry: InboxEntry, routes: readonly TypeRoute[], error: unknown): Promise<void> {
     const why = putOffReason(error)
-    this.#say(entry, error, why)
+    this.#logPostponed(entry, error, why)
     // Nothing can be written either: it stays due, and is found when the store is back.
     if (why === 'store') return
     const { store, acts } = this.#options
@@ -275,12 +278,12 @@ export class Processor {
       return
     }
     const pauseMs = Math.min(pauseMsMax, firstPauseMs * 2 ** entry.tries)
-    const notBefore = error instanceof LookFailed ? error.notBefore : 0
+    const notBefore = error instanceof GitHubNotAsked ? error.notBefore : 0
     const dueAt = Math.max(now + pauseMs, Math.min(notBefore, now + askedPauseMsMax))
     await store.inbox.postpone(entry.id, dueAt, putOffText(error))
   }
 
-  #say({ id, webhookId, tries }: InboxEntry, error: unknown, why: PutOffReason): void {
+  #logPostponed({ id, webhookId, tries }: InboxEntry, error: unknown, why: PutOffReason): void {
     const { log, metrics } = this.#options
     metrics.inboxPutOff(why)
     const about = { err: error, inbox_id: id, webhook_id: webhookId, why, tries: tries + 1 }
@@ -301,18 +304,18 @@ export const givenUpReasons = {
  * met the same: after an outage a single such answer proves nothing.
  */
 function staysHidden({ tries, lastError }: InboxEntry, error: unknown): string | null {
-  if (!(error instanceof LookFailed) || error.hidden === null) return null
+  if (!(error instanceof GitHubNotAsked) || error.hidden === null) return null
   return tries + 1 >= hiddenTriesMin && lastError === error.message ? error.hidden : null
 }
 
 function putOffReason(error: unknown): PutOffReason {
-  if (error instanceof LookFailed) return 'github'
+  if (error instanceof GitHubNotAsked) return 'github'
   if (error instanceof StoreUnavailableError) return 'store'
   return error instanceof StoreContendedError ? 'contended' : 'fault'
 }
 
 function putOffText(error: unknown): string {
-  if (error instanceof LookFailed) return error.message
+  if (error instanceof GitHubNotAsked) return error.message
   if (error instanceof StoreContendedError) return `the store is contended: ${error.message}`
   return 'an internal error; the log has it'
 }

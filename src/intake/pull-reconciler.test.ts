@@ -95,7 +95,7 @@ function sceneOf(scene: Scene) {
   const pass = async (isOver: () => boolean = () => false) => {
     const notes = new CatchUpNotes(isOver)
     await reconciler.pass(notes)
-    return { ...notes.report(), isWhole: notes.isWhole }
+    return { ...notes.report(), isWhole: notes.isComplete }
   }
   return { pass, pages, asked, looked, blocks, askedWho: () => whos }
 }

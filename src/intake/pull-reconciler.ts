@@ -16,10 +16,10 @@ import type { OutboxStore } from '../store/outbox-store.ts'
 import type { ActiveState, Page, Store, StorePart } from '../store.ts'
 import type { ActPlanner } from './acts.ts'
 import {
-  fromItsSecond,
+  startOfSecond,
   limitEnd,
-  untilWords,
-  wordsFor,
+  waitText,
+  errorText,
   type CatchUpNotes,
 } from './catch-up-report.ts'
 import type { Intake } from './intake.ts'
@@ -67,20 +67,20 @@ interface Mark {
   readonly changedAt: number
   readonly wholeAt: number
   /** What the list was too long for. */
-  readonly rest: Rest | null
+  readonly remainder: Remainder | null
   /** The last pull request that was asked for because the list does not have it. */
   readonly askedTo: number | null
 }
 
 /** Where to go on with a list that was too long for one pass. */
-interface Rest {
+interface Remainder {
   readonly page: number
   readonly since: number
 }
 
 interface PagesRead {
   readonly listed: readonly ListedPull[]
-  readonly rest: Rest | null
+  readonly remainder: Remainder | null
 }
 
 interface Place extends RepositoryRef {
@@ -99,30 +99,30 @@ export class PullReconciler {
     const { store } = this.#options
     const firstAt = await store.upkeep.firstStartedAt()
     if (firstAt === null) return
-    const since = fromItsSecond(firstAt)
+    const since = startOfSecond(firstAt)
     const usedSince = store.now() - usedWithinMs
     const { items, left } = await store.catchUp.repositoriesInUse(usedSince, repositoriesMax)
     for (const repository of items) {
-      if (notes.isOver()) return
+      if (notes.isStopping()) return
       await this.#safely(repository, since, notes)
       // Broken off by a stop, it is the first of the next pass.
-      if (notes.isOver()) return
+      if (notes.isStopping()) return
       await store.catchUp.noteLooked(repository.githubId)
     }
     if (left > 0) notes.skip(`${left} more repositories`, 'the next pass begins with them')
-    await this.#lookAtQuiet(usedSince, since, notes)
+    await this.#checkQuiet(usedSince, since, notes)
   }
 
   /** Many of them are gone for good: one that cannot be asked is named, and nothing is amiss. */
-  async #lookAtQuiet(usedSince: number, firstAt: number, notes: CatchUpNotes): Promise<void> {
+  async #checkQuiet(usedSince: number, firstAt: number, notes: CatchUpNotes): Promise<void> {
     const { catchUp } = this.#options.store
     const { items, next } = await catchUp.quietRepositories(usedSince, quietMax)
     for (const repository of items) {
-      if (notes.isOver()) return
+      if (notes.isStopping()) return
       // What changed before was looked at while it was in use.
-      const since = Math.max(firstAt, fromItsSecond(repository.usedAt))
+      const since = Math.max(firstAt, startOfSecond(repository.usedAt))
       await this.#safely(repository, since, notes, (...about) => notes.leaveOut(...about))
-      if (notes.isOver()) return
+      if (notes.isStopping()) return
       await catchUp.noteQuietLooked(repository)
     }
     if (next.length === 0) return
@@ -148,14 +148,14 @@ export class PullReconciler {
         blockedUntil = await store.outbox.blockedUntil(identity)
       }
       if (blockedUntil !== null) {
-        leave(of.name, untilWords(blockedUntil))
+        leave(of.name, waitText(blockedUntil))
         return
       }
       notes.repositories += 1
       await this.#reconcile(place, firstAt, notes)
     } catch (error) {
       if (!(error instanceof GitHubError)) throw error
-      leave(of.name, wordsFor(error))
+      leave(of.name, errorText(error))
       if (error.kind !== 'rate_limited') return
       const until = limitEnd(error, clock, store)
       await store.outbox.blockIdentity(identity, until, 'rate_limited', 'catch-up')
@@ -168,60 +168,63 @@ export class PullReconciler {
     const mark = this.#marks.get(place.repoGithubId)
     const isDue = mark === undefined || Math.abs(store.now() - mark.wholeAt) > wholeEveryMs
     // What is left of one whole look comes before the next.
-    const isWhole = mark === undefined || (isDue && mark.rest === null)
+    const isWhole = mark === undefined || (isDue && mark.remainder === null)
     const since = isWhole ? firstAt : Math.max(firstAt, mark.changedAt - marginMs)
-    const { listed, rest } = await this.#changed(place, since, mark?.rest ?? null, notes)
+    const { listed, remainder } = await this.#changed(place, since, mark?.remainder ?? null, notes)
     notes.pullRequests += listed.length
     for (const pull of listed) {
-      if (notes.isOver()) return
-      if (pull.state === 'open') await this.#lookAtOpen(place, pull, notes)
-      else await this.#lookAtClosed(place, pull.number, notes)
+      if (notes.isStopping()) return
+      if (pull.state === 'open') await this.#checkOpen(place, pull, notes)
+      else await this.#checkClosed(place, pull.number, notes)
     }
-    if (rest !== null) {
+    if (remainder !== null) {
       notes.skip(place.repo, `more than ${pagesMax * 100} changed; the next pass goes on`)
     }
     const asksOn = mark?.askedTo ?? null
     const asks = isWhole || asksOn !== null
-    const askedTo = asks ? await this.#lookAtActive(place, asksOn ?? 0, listed, notes) : null
-    if (notes.isOver()) return
+    const askedTo = asks ? await this.#checkActive(place, asksOn ?? 0, listed, notes) : null
+    if (notes.isStopping()) return
     this.#marks.set(place.repoGithubId, {
       changedAt: Math.max(mark?.changedAt ?? firstAt, ...listed.map((pull) => pull.updatedAt)),
       wholeAt: isWhole ? store.now() : mark.wholeAt,
-      rest,
+      remainder,
       askedTo,
     })
   }
 
   /** What changed since, and then what an earlier pass has left. */
-  async #changed(place: Place, since: number, left: Rest | null, notes: CatchUpNotes) {
+  async #changed(place: Place, since: number, left: Remainder | null, notes: CatchUpNotes) {
     const first = await this.#pages(place, { page: 1, since }, notes)
     // A list that is too long again goes on from there: what was left before lies behind it.
-    const goesOn = first.rest === null && left !== null
-    const more = goesOn ? await this.#pages(place, left, notes) : { listed: [], rest: null }
-    const rest = first.rest ?? more.rest
+    const goesOn = first.remainder === null && left !== null
+    const more = goesOn ? await this.#pages(place, left, notes) : { listed: [], remainder: null }
+    const remainder = first.remainder ?? more.remainder
     const all = [...first.listed, ...more.listed]
     return {
       // Two pages overlap when something changes between them.
       listed: [...new Map(all.map((pull) => [pull.number, pull])).values()],
-      rest: rest && { ...rest, since: Math.min(rest.since, left?.since ?? rest.since) },
+      remainder: remainder && {
+        ...remainder,
+        since: Math.min(remainder.since, left?.since ?? remainder.since),
+      },
     }
   }
 
   /** What changes moves to the front, so what was not read yet is on this page or a later one. */
-  async #pages(place: Place, from: Rest, notes: CatchUpNotes): Promise<PagesRead> {
+  async #pages(place: Place, from: Remainder, notes: CatchUpNotes): Promise<PagesRead> {
     const { since } = from
     const listed: ListedPull[] = []
     for (let page = from.page; page < from.page + pagesMax; page += 1) {
-      if (notes.isOver()) break
+      if (notes.isStopping()) break
       const { items, more } = await this.#options.github.pulls(place, page)
       listed.push(...items.filter(({ updatedAt }) => updatedAt >= since))
       const last = items.at(-1)
-      if (!more || last === undefined || last.updatedAt < since) return { listed, rest: null }
+      if (!more || last === undefined || last.updatedAt < since) return { listed, remainder: null }
     }
-    return { listed, rest: { page: from.page + pagesMax, since } }
+    return { listed, remainder: { page: from.page + pagesMax, since } }
   }
 
-  async #lookAtOpen(place: Place, pull: ListedPull, notes: CatchUpNotes): Promise<void> {
+  async #checkOpen(place: Place, pull: ListedPull, notes: CatchUpNotes): Promise<void> {
     if ((await this.#wantedBy(place, pull)).length === 0) return
     // The list may be older than what was heard since: the pull request itself is asked.
     const now = await this.#options.github.pull(place, pull.number)
@@ -251,7 +254,7 @@ export class PullReconciler {
     return wanted
   }
 
-  async #lookAtClosed(place: Place, number: number, notes: CatchUpNotes): Promise<void> {
+  async #checkClosed(place: Place, number: number, notes: CatchUpNotes): Promise<void> {
     const { store, github } = this.#options
     if (!(await this.#isWorkedOn(place, number))) return
     if (await wasClosingHeard(store, threadLane(place.repoGithubId, number))) return
@@ -271,7 +274,7 @@ export class PullReconciler {
    * Runs of pull requests that changed too long ago for the list: some in each pass, by number.
    * Answers how far they were asked for; null when that were all.
    */
-  async #lookAtActive(
+  async #checkActive(
     place: Place,
     after: number,
     listed: readonly ListedPull[],
@@ -282,8 +285,8 @@ export class PullReconciler {
     const left = [...numbers].filter((number) => number > after).toSorted((a, b) => a - b)
     const asked = left.slice(0, askedMax)
     for (const number of asked) {
-      if (notes.isOver()) return null
-      await this.#lookAtClosed(place, number, notes)
+      if (notes.isStopping()) return null
+      await this.#checkClosed(place, number, notes)
     }
     if (left.length <= askedMax) return null
     const count = left.length - askedMax

@@ -10,8 +10,7 @@ import type { EventFilter } from '../config.ts'
 import type { Role } from '../domain/role.ts'
 import type { OwnAccount } from '../github.ts'
 import type { RunTypeSettings } from '../settings/settings.ts'
-import { isOwn } from './own-account.ts'
-import type { WebhookEvent } from './webhook-event.ts'
+import type { Sender, WebhookEvent } from './webhook-event.ts'
 
 export type TypeRoute =
   | { readonly to: 'start' | 'rerun'; readonly type: string; readonly by: Role | null }
@@ -45,15 +44,15 @@ export function routeEvent(
   own: OwnAccount | null,
 ): readonly TypeRoute[] {
   return Object.entries(types).flatMap(([type, settings]) => {
-    const wished = wishOf(event, settings)
+    const listened = intentOf(event, settings)
     // Seen by catching up: nobody asked for it to be done again.
     const startsOnly = event.reconciled && listensTo(settings.on, event)
-    const wish = startsOnly ? 'start' : wished
-    if (wish === null || !isForThisCheck(event, type, types)) return []
-    if (wish === 'cancel') return [cancelOf(event, type)]
-    const obstacle = obstacleTo(event, settings, wish, own)
+    const intent = startsOnly ? 'start' : listened
+    if (intent === null || !isForThisCheck(event, type, types)) return []
+    if (intent === 'cancel') return [cancelOf(event, type)]
+    const obstacle = obstacleTo(event, settings, intent, own)
     if (obstacle !== null) return [{ to: 'nothing', type, ...obstacle }]
-    return [ruleOf(event, type, settings) ?? { to: wish, type, by: settings.by }]
+    return [ruleOf(event, type, settings) ?? { to: intent, type, by: settings.by }]
   })
 }
 
@@ -74,15 +73,16 @@ export function isHeard(event: Kind, types: RunTypes): boolean {
   return (
     moves ||
     Object.values(types).some(
-      (settings) => wishOf(event, settings) !== null || (reopens && worksOnPullRequests(settings)),
+      (settings) =>
+        intentOf(event, settings) !== null || (reopens && worksOnPullRequests(settings)),
     )
   )
 }
 
 type Kind = Pick<WebhookEvent, 'name' | 'action'>
-type Wish = 'start' | 'rerun' | 'cancel'
+type Intent = 'start' | 'rerun' | 'cancel'
 
-function wishOf(event: Kind, settings: RunTypeSettings): Wish | null {
+function intentOf(event: Kind, settings: RunTypeSettings): Intent | null {
   if (listensTo(settings.rerunOn, event)) return 'rerun'
   if (listensTo(settings.on, event)) return 'start'
   const closes = event.name === 'pull_request' && event.action === 'closed'
@@ -115,7 +115,7 @@ interface Obstacle {
 function obstacleTo(
   event: WebhookEvent,
   settings: RunTypeSettings,
-  wish: 'start' | 'rerun',
+  intent: 'start' | 'rerun',
   own: OwnAccount | null,
 ): Obstacle | null {
   const ownAllowed = settings.own && event.name.startsWith('pull_request')
@@ -129,9 +129,22 @@ function obstacleTo(
   if (event.prState === 'closed' && followsOpen(settings)) return { reason: 'pull-request-closed' }
   const starts = listensTo(settings.on, event)
   if (event.draft && starts && waitsForReady(settings)) return { reason: 'draft' }
-  if (wish === 'rerun') return null
+  if (intent === 'rerun') return null
   const isEdit = event.name === 'pull_request' && event.action === 'edited'
   return isEdit && !event.baseChanged ? { reason: 'base-unchanged' } : null
+}
+
+const botSuffix = /\[bot\]$/i
+
+/** Whether our own account sent the event: what we did ourselves must start nothing. */
+function isOwn(sender: Sender | null, own: OwnAccount | null): boolean {
+  if (sender === null || own === null) return false
+  if (sender.id !== null && own.id !== null) return sender.id === own.id
+  const login = sender.login.toLowerCase()
+  const sameName = login.replace(botSuffix, '') === own.login.toLowerCase().replace(botSuffix, '')
+  // A person may have the name of an App; an App is always a bot.
+  const isBot = botSuffix.test(login) || sender.type === 'Bot'
+  return sameName && isBot === (own.kind === 'app')
 }
 
 /** A type that starts when a pull request closes works on closed ones; others need them open. */

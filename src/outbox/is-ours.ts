@@ -46,13 +46,13 @@ export function createIsOurs(parts: OwnershipParts): CheckIsOurs {
 }
 
 async function withId({ store, places }: OwnershipParts, placed: PlacedDelivery) {
-  if (placed.repoGithubId === null || placed.toldName !== null) {
+  if (placed.repoGithubId === null || placed.unverifiedName !== null) {
     const finding = await places.learn(placed)
     if (finding.what === 'look_failed') throw notChecked(finding.trouble.text)
   }
   const now = await store.outbox.placed(placed.delivery.id)
   const repoGithubId = now?.repoGithubId ?? null
-  if (now === null || repoGithubId === null || now.toldName !== null)
+  if (now === null || repoGithubId === null || now.unverifiedName !== null)
     throw notChecked('GitHub asked us to wait')
   return { ...now, repoGithubId }
 }

@@ -18,7 +18,7 @@ import type { Admission } from './admission.ts'
 import { failureOfLook } from './outcome-of.ts'
 
 export interface Places {
-  learn(leased: Pick<PlacedDelivery, 'repo' | 'toldName' | 'delivery'>): Promise<Finding>
+  learn(leased: Pick<PlacedDelivery, 'repo' | 'unverifiedName' | 'delivery'>): Promise<Finding>
 }
 
 interface PlacesParts {
@@ -72,13 +72,13 @@ export function createPlaces(parts: PlacesParts): Places {
   }
 
   return {
-    async learn({ repo, toldName, delivery }) {
+    async learn({ repo, unverifiedName: toldName, delivery }) {
       try {
         // Another of the repository's may have learnt it since this one was taken.
         const placed = await store.outbox.placed(delivery.id)
         const told = placed?.repoGithubId ?? null
-        if (told !== null && placed?.toldName === null) return { what: 'place_learnt' }
-        const name = placed?.toldName ?? toldName ?? repo
+        if (told !== null && placed?.unverifiedName === null) return { what: 'place_learnt' }
+        const name = placed?.unverifiedName ?? toldName ?? repo
         const learnt = await learnOnce(name, told)
         if ('until' in learnt) return { what: 'look_limited', until: learnt.until }
         if (told === null || told === learnt.githubId) return { what: 'place_learnt' }

@@ -37,7 +37,7 @@ export async function publishOne(
     await record(parts, leased, finding)
     return
   }
-  const { repoGithubId, toldName } = leased
+  const { repoGithubId, unverifiedName: toldName } = leased
   if (repoGithubId === null || toldName !== null) {
     const place = { repo: toldName ?? leased.repo, repoGithubId: null }
     await takeTurn(parts, leased, place, async () => {

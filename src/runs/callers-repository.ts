@@ -25,16 +25,16 @@ interface Asked {
 export async function withRepository({ store, names }: Asked, claim: Claim): Promise<Claim> {
   const { repo, repoId, eventAt, actor } = claim
   if (repo === null || repoId === null) return claim
-  const standing =
+  const knowledge =
     names === null
       ? await store.repositories.learnUnverified(repo, repoId, eventAt, actor)
       : await store.repositories.nameKnowledge(repo, repoId)
-  if (standing === 'known') return claim
-  const said = names === null ? null : await names.meaningOf(repo, repoId)
-  if (said === repoId) return claim
-  if (said !== null) throw mismatch(repo, repoId, said, otherName)
-  if (standing !== 'open') {
-    throw mismatch(repo, repoId, standing.anothers, names === null ? cannotAsk : notAsked)
+  if (knowledge === 'known') return claim
+  const answered = names === null ? null : await names.meaningOf(repo, repoId)
+  if (answered === repoId) return claim
+  if (answered !== null) throw mismatch(repo, repoId, answered, otherName)
+  if (knowledge !== 'open') {
+    throw mismatch(repo, repoId, knowledge.anothers, names === null ? cannotAsk : notAsked)
   }
   return { ...claim, repoId: null }
 }
@@ -43,9 +43,9 @@ const ofOneEvent =
   'Send repo and repo_id of one event: repository.full_name and repository.id ' +
   "(pull_request.head.repo.id may be a fork's)."
 const otherName = `${ofOneEvent} If the repository was renamed since, send its new name.`
-const changedHands = `${ofOneEvent} If they are, the name has changed hands since GitHub told of it`
-const notAsked = `${changedHands}, and GitHub could not be asked now: try again in a minute.`
-const cannotAsk = `${changedHands}: try again when a server on this store has heard of that.`
+const nameChangedOwner = `${ofOneEvent} If they are, the name has changed hands since GitHub told of it`
+const notAsked = `${nameChangedOwner}, and GitHub could not be asked now: try again in a minute.`
+const cannotAsk = `${nameChangedOwner}: try again when a server on this store has heard of that.`
 
 function mismatch(repo: string, repoId: number, known: number, hint: string): ConflictError {
   const message = `repo_id ${repoId} is not ${repo}, which is GitHub's repository ${known}`

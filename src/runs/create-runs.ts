@@ -104,7 +104,7 @@ class StoreRuns implements RunsService {
   }
 
   async checkHead(run: Run, fence: number): Promise<void> {
-    await this.#headCheck?.look(run, fence)
+    await this.#headCheck?.ask(run, fence)
   }
 
   async idle(): Promise<void> {

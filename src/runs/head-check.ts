@@ -35,7 +35,7 @@ export class HeadCheck {
   /** `fence`: the newest decision about this head that is known. */
   start(run: Run, fence: number): void {
     if (this.#isStopped || this.#underWay.size >= underWayMax) return
-    const check = this.look(run, fence)
+    const check = this.ask(run, fence)
       .catch((error: unknown) => this.#options.onError(error, run))
       .finally(() => this.#underWay.delete(check))
     this.#underWay.add(check)
@@ -54,13 +54,13 @@ export class HeadCheck {
   }
 
   /** Rejects when GitHub cannot be asked now. */
-  async look(run: Run, fence: number): Promise<void> {
+  async ask(run: Run, fence: number): Promise<void> {
     const { store, source, onMoved } = this.#options
     if (run.repo === null || run.pr === null) return
     const known = await store.repositories.get(run.scope)
     const place = { repo: known?.name ?? run.repo, repoGithubId: known?.githubId ?? null }
     if (this.#isStopped) return
-    const head = await this.#unlessStopped(source.look(place, run.pr))
+    const head = await this.#unlessStopped(source.headOf(place, run.pr))
     if (head === 'stopped') return
     if (head === null) {
       await store.catchUp.forgetHeadCheck(run.id, fence)

@@ -15,7 +15,7 @@ export interface NameSource {
   /** `told`: the id that a caller gave for it. Rejects when GitHub cannot be asked now. */
   repositoryNamed(
     repo: string,
-    told: number,
+    callersId: number,
   ): Promise<{ readonly githubId: number; readonly name: string }>
 }
 
@@ -49,12 +49,12 @@ export class NameCheck {
   }
 
   /** GitHub's id of the repository that the name leads to; null when it cannot be asked now. */
-  async meaningOf(name: string, told: number): Promise<number | null> {
+  async meaningOf(name: string, callersId: number): Promise<number | null> {
     this.#forgetOld()
     const known = this.#questions.get(name)
     if (known !== undefined) return await known.answer
     if (this.#stopping.signal.aborted || this.#questions.size >= askedMax) return null
-    return await this.#begin(name, told).answer
+    return await this.#begin(name, callersId).answer
   }
 
   /** Whoever waits goes on without an answer, and nothing is learnt any more. */
@@ -62,9 +62,9 @@ export class NameCheck {
     this.#stopping.abort()
   }
 
-  #begin(name: string, told: number): Question {
+  #begin(name: string, callersId: number): Question {
     const { clock, scheduler } = this.#options
-    const asked = this.#ask(name, told)
+    const asked = this.#ask(name, callersId)
     const answered = new AbortController()
     const limit = AbortSignal.any([answered.signal, this.#stopping.signal])
     const tooLate = delay(scheduler, waitMs, limit).then(() => null)
@@ -82,10 +82,10 @@ export class NameCheck {
     return question
   }
 
-  async #ask(name: string, told: number): Promise<number | null> {
+  async #ask(name: string, callersId: number): Promise<number | null> {
     const { source, store, log } = this.#options
     try {
-      const named = await source.repositoryNamed(name, told)
+      const named = await source.repositoryNamed(name, callersId)
       if (this.#stopping.signal.aborted) return null
       await learnRename(store, named.githubId, named.name, name, 'github')
       return named.githubId

@@ -67,25 +67,25 @@ export class PendingBell {
   #poll(): void {
     if (this.#cancelPoll !== null || this.#waiters.size === 0) return
     this.#cancelPoll = this.#scheduler.afterInBackground(pollMs, () => {
-      void this.#look().finally(() => {
+      void this.#findRuns().finally(() => {
         this.#cancelPoll = null
         this.#poll()
       })
     })
   }
 
-  async #look(): Promise<void> {
+  async #findRuns(): Promise<void> {
     const looking = [...this.#waiters].filter(({ isCertain }) => !isCertain)
     const groups = Map.groupBy(looking, ({ repositories }) => JSON.stringify(repositories))
     try {
-      for (const group of groups.values()) await this.#lookFor(group)
+      for (const group of groups.values()) await this.#findRunsFor(group)
     } catch {
       // The store is away: whoever waits learns of it when the wait is over.
     }
   }
 
   /** One look for all who are limited to the same repositories, and one of them for each type. */
-  async #lookFor(group: readonly Waiter[]): Promise<void> {
+  async #findRunsFor(group: readonly Waiter[]): Promise<void> {
     const named = group.every(({ types }) => types !== undefined)
     const types = [...new Set(group.flatMap((waiter) => waiter.types ?? []))]
     const { repositories = null } = group[0] ?? {}

@@ -84,11 +84,11 @@ export interface DeliveriesRead {
   readonly to: number
   readonly gap: { readonly cursor: string; readonly from: number } | null
   /** What was read but could not be fetched; left out when there is nothing. */
-  readonly owed?: readonly OwedDelivery[]
+  readonly owed?: readonly UnfetchedDelivery[]
 }
 
 /** A webhook that GitHub could not give us; it is asked for again. */
-export interface OwedDelivery {
+export interface UnfetchedDelivery {
   readonly id: number
   readonly guid: string
   readonly event: string
@@ -110,5 +110,5 @@ export interface CatchUpBacklog {
   readonly headChecks: Counted & { readonly oldestAt: number | null }
   readonly deliveriesUnread: boolean
   /** GUIDs of webhooks that GitHub could not give us yet. */
-  readonly deliveriesOwed: readonly string[]
+  readonly deliveriesUnfetched: readonly string[]
 }

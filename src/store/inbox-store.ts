@@ -99,7 +99,7 @@ export interface FinishedWebhook {
    * `elsewhere`: another process has it in hand, or has done it. `behind`: not its turn yet.
    * `look`: another event of the same second says otherwise, so GitHub has to be asked first.
    */
-  readonly result: 'settled' | 'elsewhere' | 'behind' | 'look'
+  readonly result: 'finished' | 'elsewhere' | 'behind' | 'look'
   readonly entry: InboxEntry | null
   readonly claims: readonly ClaimAnswer[]
   readonly cancelled: readonly Run[]

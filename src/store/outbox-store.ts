@@ -170,7 +170,7 @@ export interface PlacedDelivery {
   /** Null until it is learnt, which has to be before anything is written there. */
   readonly repoGithubId: number | null
   /** The name its run was claimed under, while only a caller has said that it has this id. */
-  readonly toldName: string | null
+  readonly unverifiedName: string | null
   /** Our own ids of the repository: the present one, and those that were merged into it. */
   readonly ownRepositoryIds: readonly string[]
   /** When the thread was opened; null when nobody has said. */

@@ -132,7 +132,7 @@ export class FakeWorld implements World {
   }
 
   openGitHub: World['openGitHub'] = () => Promise.resolve(null)
-  lookAtDatabase: World['lookAtDatabase'] = lookAtDatabase
+  inspectDatabase: World['inspectDatabase'] = lookAtDatabase
   backupDatabase: World['backupDatabase'] = backupDatabase
   catchUpBeside: World['catchUpBeside'] = catchUpBeside
   checkIsOursBeside: World['checkIsOursBeside'] = checkIsOursBeside

@@ -46,7 +46,7 @@ function node(): ActPlanner {
     store,
     github: null,
     roles: null,
-    account: { current: () => null, looked: Promise.resolve() },
+    account: { current: () => null, firstAsked: Promise.resolve() },
     toClaim: (request, actor) => runs.toClaim(request, actor),
   })
 }

@@ -35,8 +35,8 @@ describe.each(bothWays)('our client %s', (way) => {
     asking.github.setRole(repo, 'octocat', 'maintain')
     expect(await github.roleOf(named(repo), 'octocat')).toBe('maintain')
     expect(await github.roleOf(named(repo), 'nobody')).toBe('no-such-user')
-    expect(await github.look(named(repo), number)).toMatchObject({ headSha })
-    expect(await github.look(named(repo), 99)).toBeNull()
+    expect(await github.headOf(named(repo), number)).toMatchObject({ headSha })
+    expect(await github.headOf(named(repo), 99)).toBeNull()
   })
 
   it('acts as an App, and finds a repository that was renamed', async () => {
@@ -44,9 +44,9 @@ describe.each(bothWays)('our client %s', (way) => {
     expect(await github.ownAccount()).toMatchObject({ login: 'holdfast', appId: 12, kind: 'app' })
     const { id } = asking.github.repository(repo)
     asking.github.rename(repo, 'acme/gadgets')
-    expect(await github.look(named(repo), number)).toMatchObject({ headSha })
+    expect(await github.headOf(named(repo), number)).toMatchObject({ headSha })
     const byId = { repo, repoGithubId: id }
-    expect(await github.look(byId, number)).toMatchObject({ headSha })
+    expect(await github.headOf(byId, number)).toMatchObject({ headSha })
     expect(await github.roleOf(byId, 'nobody')).toBe('no-such-user')
   })
 

@@ -182,7 +182,7 @@ export class Batcher<Request, Answer extends object> {
         batch.map(({ request }) => request),
         false,
       )
-      const deferred = batch.filter((waiting, i) => !settle(waiting, answers[i]))
+      const deferred = batch.filter((waiting, i) => !answerWaiting(waiting, answers[i]))
       this.#leave(batch.filter((waiting) => !deferred.includes(waiting)))
       this.#return(deferred)
     } catch (error) {
@@ -204,7 +204,7 @@ export class Batcher<Request, Answer extends object> {
   async #sendAlone(waiting: Waiting<Request, Answer>): Promise<void> {
     try {
       const [answer] = await this.#options.run([waiting.request], true)
-      if (settle(waiting, answer)) this.#leave([waiting])
+      if (answerWaiting(waiting, answer)) this.#leave([waiting])
       else this.#return([waiting])
     } catch (error) {
       waiting.reject(error)
@@ -224,7 +224,7 @@ export class Batcher<Request, Answer extends object> {
 }
 
 /** False when it has to be sent again. */
-function settle<Answer extends object>(
+function answerWaiting<Answer extends object>(
   waiting: Waiting<unknown, Answer>,
   answer: BatchAnswer<Answer> | undefined,
 ): boolean {

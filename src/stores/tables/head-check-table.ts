@@ -62,7 +62,7 @@ export function* takeHeadChecks(subjectIds: readonly string[]): Verb<number | nu
 }
 
 /** After the clock was set back: none is further away than one that was just stored. */
-export function* bringHeadChecksNear(dueAt: number): Verb<void> {
+export function* limitHeadCheckTimes(dueAt: number): Verb<void> {
   yield sql`UPDATE head_check SET due_at = ${dueAt} WHERE due_at > ${dueAt}`
 }
 

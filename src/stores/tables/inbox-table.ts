@@ -2,7 +2,12 @@
  * Tables `inbox` and `inbox_body`: webhooks and their raw bodies. An entry waits exactly while its
  * `due_at` is set; the partial indexes over that are all that polling ever reads.
  */
-import { partyOf, type HeardHead, type InboxEntry, type TypeOutcome } from '../../domain/inbox.ts'
+import {
+  repositoryKeyOf,
+  type HeardHead,
+  type InboxEntry,
+  type TypeOutcome,
+} from '../../domain/inbox.ts'
 import type { HeardFilter } from '../../store/catch-up-store.ts'
 import type { InboxBacklog, NewWebhook, WebhookBody } from '../../store.ts'
 import type { Param, Row, Sql, Verb } from '../sql.ts'
@@ -75,7 +80,13 @@ function encodeNew(entry: EntryToInsert): readonly Param[] {
   const [, ...values] = inbox.encode({ ...item, outcomes: JSON.stringify(outcomes) })
   const { head } = webhook
   const eventKey = duplicateOf === null ? webhook.eventKey : null
-  return [eventKey, head?.sha ?? null, head?.isMade === true ? 1 : 0, partyOf(item), ...values]
+  return [
+    eventKey,
+    head?.sha ?? null,
+    head?.isMade === true ? 1 : 0,
+    repositoryKeyOf(item),
+    ...values,
+  ]
 }
 
 function newEntry({ id, webhook, duplicateOf, needsLook, now, dueAt }: EntryToInsert): InboxEntry {

@@ -232,7 +232,7 @@ export function* hasRunsNamed(id: string, name: string): Verb<boolean> {
 }
 
 /** GitHub has called it so, too. */
-export function* vouchForName(id: string, name: string): Verb<void> {
+export function* verifyName(id: string, name: string): Verb<void> {
   yield sql`DELETE FROM told_name WHERE repository_id = ${id} AND name = ${name}`
 }
 

@@ -3,7 +3,7 @@
  * until it is processed.
  */
 import { describe, expect, it } from 'vitest'
-import { unpackBody } from '../../../src/intake/packed-body.ts'
+import { unpackBody } from '../../../src/intake/parse-payload.ts'
 import { purgeAll, purgeLimits } from '../../../src/runs/purge.ts'
 import { pullRequestClaim, unique } from '../claims.ts'
 import { onceOf } from '../runs/idempotency.suite.ts'

@@ -151,7 +151,7 @@ export function toldNames(open: OpenStore): void {
     const { run } = await store.runs.claim({ ...made, policy: announcing }, null)
     const [delivery] = (await store.outbox.list({ runId: run!.id }, page)).items
     const place = async () => {
-      const { repo, toldName } = (await store.outbox.placed(delivery!.id))!
+      const { repo, unverifiedName: toldName } = (await store.outbox.placed(delivery!.id))!
       return { repo, toldName }
     }
     expect(await place()).toEqual({ repo: name, toldName: name })

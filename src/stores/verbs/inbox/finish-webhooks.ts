@@ -53,7 +53,7 @@ export function* finishWebhooks(
   const unclear = yield* unclearAmong(next, decided)
   const ready = next.filter(({ id }) => !unclear.has(id))
   const overtaken = ready.length > 0 ? yield* overtakenEntries(ready.map(({ id }) => id)) : null
-  const deeds = ready.flatMap((entry) =>
+  const planned = ready.flatMap((entry) =>
     actsOf(decided, entry).map((act): PlannedAct => {
       const isOvertaken = overtaken?.has(entry.id) === true
       const looked = decided.find(({ entryId }) => entryId === entry.id)?.looked === true
@@ -61,25 +61,25 @@ export function* finishWebhooks(
       return { ...known, outcome: null, claim: null, cancelled: [] }
     }),
   )
-  yield* perform(context, deeds)
-  yield* checkStillOpen(deeds)
-  const settled = new Map<string, InboxEntry>()
+  yield* perform(context, planned)
+  yield* checkStillOpen(planned)
+  const finished = new Map<string, InboxEntry>()
   for (const entry of ready) {
     const decision = decided.find(({ entryId }) => entryId === entry.id)
-    settled.set(entry.id, settledEntry(context, entry, deeds, decision))
+    finished.set(entry.id, finishedEntry(context, entry, planned, decision))
   }
-  yield* writeEntries([...settled.values()])
-  yield* insertAudits([...settled.values()].map(told), context.now())
+  yield* writeEntries([...finished.values()])
+  yield* insertAudits([...finished.values()].map(auditOf), context.now())
   return decided.map(({ entryId }): FinishedWebhook => {
-    const entry = settled.get(entryId)
+    const entry = finished.get(entryId)
     if (entry === undefined) {
       const isBehind = found.get(entryId)?.behind === true
       const result = unclear.has(entryId) ? 'look' : isBehind ? 'behind' : 'elsewhere'
       return { result, entry: null, claims: [], cancelled: [] }
     }
-    const own = deeds.filter((deed) => deed.entry.id === entryId)
+    const own = planned.filter((item) => item.entry.id === entryId)
     return {
-      result: 'settled',
+      result: 'finished',
       entry,
       claims: own.flatMap(({ claim }) => claim ?? []),
       cancelled: own.flatMap(({ cancelled }) => cancelled),
@@ -112,26 +112,26 @@ function actsOf(decided: readonly DecidedWebhook[], entry: InboxEntry): readonly
   return decided.find(({ entryId }) => entryId === entry.id)?.acts ?? []
 }
 
-function* perform(context: VerbContext, deeds: readonly PlannedAct[]): Verb<void> {
+function* perform(context: VerbContext, planned: readonly PlannedAct[]): Verb<void> {
   const claims: PlannedAct[] = []
-  for (const deed of deeds) {
-    if (deed.act.act === 'note') deed.outcome = deed.act.outcome
-    else if (deed.act.act === 'claim') {
-      if (deed.overtaken && deed.act.whileOpen) deed.outcome = ignored(deed, 'closed-since')
-      else claims.push(deed)
+  for (const item of planned) {
+    if (item.act.act === 'note') item.outcome = item.act.outcome
+    else if (item.act.act === 'claim') {
+      if (item.overtaken && item.act.whileOpen) item.outcome = ignored(item, 'closed-since')
+      else claims.push(item)
     }
   }
   yield* claimAll(context, claims)
-  for (const deed of deeds) {
-    if (deed.act.act === 'refuse') {
-      const run = yield* refuseComment(context, deed.act.claim, deed.act.comment)
-      deed.outcome = { ...ignored(deed, headNewerThanComment), runIds: [run.id] }
+  for (const item of planned) {
+    if (item.act.act === 'refuse') {
+      const run = yield* refuseComment(context, item.act.claim, item.act.comment)
+      item.outcome = { ...ignored(item, headNewerThanComment), runIds: [run.id] }
     }
-    if (deed.act.act !== 'cancel') continue
-    if (deed.overtaken) deed.outcome = ignored(deed, 'reopened-since')
+    if (item.act.act !== 'cancel') continue
+    if (item.overtaken) item.outcome = ignored(item, 'reopened-since')
     else {
-      deed.cancelled = yield* cancelClosed(context, deed.act, deed.entry, deed.looked)
-      deed.outcome = cancelOutcome(deed.act.type, deed.cancelled)
+      item.cancelled = yield* cancelClosed(context, item.act, item.entry, item.looked)
+      item.outcome = cancelOutcome(item.act.type, item.cancelled)
     }
   }
 }
@@ -140,8 +140,8 @@ function* perform(context: VerbContext, deeds: readonly PlannedAct[]): Verb<void
  * An event that closed the pull request may have been stored and settled while we waited for its
  * subject, though it came before ours: it was not committed yet when we looked for it.
  */
-function* checkStillOpen(deeds: readonly PlannedAct[]): Verb<void> {
-  const claimed = deeds.filter(
+function* checkStillOpen(planned: readonly PlannedAct[]): Verb<void> {
+  const claimed = planned.filter(
     ({ act, claim }) => claim !== null && 'whileOpen' in act && act.whileOpen,
   )
   if (claimed.length === 0) return
@@ -150,14 +150,14 @@ function* checkStillOpen(deeds: readonly PlannedAct[]): Verb<void> {
 }
 
 /** Two claims of one subject cannot be decided at once; the second comes after the first. */
-function* claimAll(context: VerbContext, deeds: readonly PlannedAct[]): Verb<void> {
-  let left = deeds
+function* claimAll(context: VerbContext, planned: readonly PlannedAct[]): Verb<void> {
+  let left = planned
   while (left.length > 0) {
     const answers = yield* claimRuns(
       context,
       left.map(({ entry, act }) => recognised((act as ClaimAct).claim, entry)),
     )
-    left.forEach((deed, i) => record(deed, answers[i] ?? 'deferred'))
+    left.forEach((item, i) => record(item, answers[i] ?? 'deferred'))
     left = left.filter(({ outcome }) => outcome === null)
   }
 }
@@ -168,17 +168,17 @@ function recognised(claim: Claim, { outcomes }: InboxEntry): Claim {
   return isGranted ? { ...claim, rerun: false } : claim
 }
 
-function record(deed: PlannedAct, answer: BatchAnswer<ClaimAnswer>): void {
+function record(item: PlannedAct, answer: BatchAnswer<ClaimAnswer>): void {
   if (answer === 'deferred') return
   if (answer instanceof Error) {
     const code = 'code' in answer ? String(answer.code) : 'refused'
-    deed.outcome = { ...ignored(deed, code.replaceAll('_', '-')), detail: answer.message }
+    item.outcome = { ...ignored(item, code.replaceAll('_', '-')), detail: answer.message }
     return
   }
-  const { type, skipReason } = (deed.act as ClaimAct).claim
+  const { type, skipReason } = (item.act as ClaimAct).claim
   const runIds = answer.run === null ? [] : [answer.run.id]
-  deed.claim = answer
-  deed.outcome =
+  item.claim = answer
+  item.outcome =
     skipReason === null
       ? { type, result: 'claimed', reason: answer.reason, runIds }
       : { type, result: 'skipped', reason: skipReason, runIds }
@@ -199,13 +199,15 @@ function cancelOutcome(type: string, cancelled: readonly Run[]): TypeOutcome {
   return { type, result: 'cancelled', reason: 'pull-request-closed', runIds }
 }
 
-function settledEntry(
+function finishedEntry(
   context: VerbContext,
   entry: InboxEntry,
-  deeds: readonly PlannedAct[],
+  planned: readonly PlannedAct[],
   decision: DecidedWebhook | undefined,
 ): InboxEntry {
-  const outcomes = deeds.flatMap((deed) => (deed.entry.id === entry.id ? (deed.outcome ?? []) : []))
+  const outcomes = planned.flatMap((item) =>
+    item.entry.id === entry.id ? (item.outcome ?? []) : [],
+  )
   return {
     ...entry,
     ...decisionOf(outcomes),
@@ -218,7 +220,7 @@ function settledEntry(
   }
 }
 
-function told(entry: InboxEntry): AuditDraft {
+function auditOf(entry: InboxEntry): AuditDraft {
   const { id, webhookId, state, decision, reason, outcomes } = entry
   const type =
     state === 'failed'

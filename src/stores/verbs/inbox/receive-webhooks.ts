@@ -78,7 +78,7 @@ function* receiveDistinct(
     }),
   )
   yield* insertAudits(
-    answers.map((answer, i) => told(answer, webhooks[i])),
+    answers.map((answer, i) => auditOf(answer, webhooks[i])),
     now,
   )
   return answers
@@ -161,7 +161,7 @@ interface Form {
   readonly needsLook?: boolean
 }
 
-function told({ arrived, entry, storedId }: ReceivedWebhook, webhook?: NewWebhook): AuditDraft {
+function auditOf({ arrived, entry, storedId }: ReceivedWebhook, webhook?: NewWebhook): AuditDraft {
   const { webhookId, event, action, repo, number, sender } = webhook ?? entry
   const about = { webhook_id: webhookId, event, action, repo, number, sender }
   const isCaughtUp = webhook?.caughtUp === true

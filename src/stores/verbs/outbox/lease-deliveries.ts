@@ -197,7 +197,7 @@ export function* withPlaces(deliveries: readonly Delivery[]): Verb<PlacedDeliver
     WHERE merged_into IN (${join(repositoryIds)})`
   const subjects = yield sql`SELECT id, thread_created_at FROM subject
     WHERE id IN (${join(padded([...new Set(deliveries.map((item) => item.subjectId))]))})`
-  const told = yield* unverifiedNamesOf(deliveries.map(({ runId }) => runId))
+  const unverified = yield* unverifiedNamesOf(deliveries.map(({ runId }) => runId))
   return deliveries.map((delivery) => {
     const repository = repositories.find((row) => row['id'] === delivery.repositoryId)
     const subject = subjects.find((row) => row['id'] === delivery.subjectId)
@@ -205,7 +205,7 @@ export function* withPlaces(deliveries: readonly Delivery[]): Verb<PlacedDeliver
       delivery,
       repo: (repository?.['name'] ?? '') as string,
       repoGithubId: (repository?.['github_id'] ?? null) as number | null,
-      toldName: told.get(delivery.runId) ?? null,
+      unverifiedName: unverified.get(delivery.runId) ?? null,
       ownRepositoryIds: [
         delivery.repositoryId,
         ...former

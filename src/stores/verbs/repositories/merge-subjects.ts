@@ -9,7 +9,7 @@ import { isActive, isAhead, makePending, makeQueued, supersede } from '../../../
 import type { Subject } from '../../../domain/subject.ts'
 import { lastEndOf } from '../../../domain/subject.ts'
 import type { Verb } from '../../sql.ts'
-import { sql } from '../../sql.ts'
+import { join, padded, sql } from '../../sql.ts'
 import { insertAudits } from '../../tables/audit-table.ts'
 import { storeHeadCheck, takeHeadChecks } from '../../tables/head-check-table.ts'
 import type { Repository } from '../../tables/repository-table.ts'
@@ -19,7 +19,6 @@ import { keepRounds, reassignRounds } from '../../tables/past-round-table.ts'
 import { selectRun, selectRuns, writeRuns } from '../../tables/run-table.ts'
 import { lockSubject, writeSubjects } from '../../tables/subject-table.ts'
 import { announce } from '../outbox/announce.ts'
-import { begunAgain } from '../runs/begun-again.ts'
 import { sayCheckAgainAt } from '../outbox/check-again.ts'
 import type { VerbContext } from '../context.ts'
 import { mergeCopies, reassignDeliveries, type Copy } from './reassign-deliveries.ts'
@@ -56,8 +55,8 @@ export function* mergeSubjects(
   yield* showWinners(context, copies)
   yield* noteMerged(from.id, into.id)
   const data = { from: from.id, into: into.id, name: into.name }
-  const told = { type: 'repository.merged', actor, runId: null, data } as const
-  yield* insertAudits([told], context.now())
+  const auditOf = { type: 'repository.merged', actor, runId: null, data } as const
+  yield* insertAudits([auditOf], context.now())
 }
 
 /** With its runs. A heartbeat writes those without the subject's lock, so their `rev` is raised. */
@@ -100,13 +99,13 @@ function* mergeSubject(context: VerbContext, stray: Subject, kept: Subject): Ver
   const now = context.now()
   const runs = yield* selectRuns(sql`subject_id IN (${stray.id}, ${kept.id}) ORDER BY fence`)
   const newer = isNewer(stray, kept, runs) ? stray : kept
-  const reruns = yield* begunAgain(runs)
+  const reruns = yield* activeReruns(runs)
   const winners = winnerOfEachPair(runs, reruns)
   const copies = runs.filter((run) => winners.get(run.pair) !== run)
   const wanted = wantedAgain(copies, winners, reruns)
   const head = winners.get(newer.currentPair ?? '')
   const audits: AuditDraft[] = []
-  const settled = runs.map((run) => {
+  const decided = runs.map((run) => {
     const isCopy = winners.get(run.pair) !== run
     const moved = {
       ...run,
@@ -117,25 +116,25 @@ function* mergeSubject(context: VerbContext, stray: Subject, kept: Subject): Ver
     }
     const staysCurrent = run === head || (!isCopy && run.onNewer !== 'supersede')
     if (wanted.has(run) && staysCurrent) {
-      audits.push(told('operator.rerun_requested', run, { round: run.round }))
+      audits.push(auditOf('operator.rerun_requested', run, { round: run.round }))
     }
     if (!isActive(run) || run === head) return moved
     if (!isCopy && run.onNewer !== 'supersede') return moved
     const by = (isCopy ? winners.get(run.pair) : head)?.key ?? run.key
-    audits.push(told('run.superseded', run, { by }))
+    audits.push(auditOf('run.superseded', run, { by }))
     return supersede(moved, by, now)
   })
-  audits.push(...endedBefore(copies, settled, winners))
-  const first = firstInLine(settled, runs, kept)
-  const lined = settled.map((run) => {
-    if (run === first && !isAhead(run)) audits.push(told('run.dequeued', run, { key: run.key }))
+  audits.push(...endedBefore(copies, decided, winners))
+  const first = firstInLine(decided, runs, kept)
+  const lined = decided.map((run) => {
+    if (run === first && !isAhead(run)) audits.push(auditOf('run.dequeued', run, { key: run.key }))
     if (run === first) return isAhead(run) ? run : makePending(run, now)
     if (!isAhead(run)) return run
     // Two were ahead; there is room for one. The other queues, and its worker hears of it.
-    audits.push(told('run.heartbeat_lost', run, { worker: run.worker }))
+    audits.push(auditOf('run.heartbeat_lost', run, { worker: run.worker }))
     return makeQueued(run)
   })
-  const fences = newestFences(audits, yield* insertAudits(audits, now), settled, runs, winners)
+  const fences = newestFences(audits, yield* insertAudits(audits, now), decided, runs, winners)
   const shown = lined.map((run) => ({ ...run, claimFence: fences.get(run.id) ?? run.claimFence }))
   yield* writeRuns(shown.toSorted((x, y) => writtenAs(x, winners) - writtenAs(y, winners)))
   const merged = withHeadOf(kept, newer, head)
@@ -171,14 +170,14 @@ function* moveHeadCheck(stray: Subject, { id, currentRunId }: Subject, now: numb
 /** A later claim of a run that goes on had ended already: it is told as the duplicate it was. */
 function endedBefore(
   copies: readonly Run[],
-  settled: readonly Run[],
+  decided: readonly Run[],
   winners: ReadonlyMap<string, Run>,
 ): AuditDraft[] {
   return copies.flatMap((copy) => {
-    const winner = goesOn(winners.get(copy.pair), settled)
+    const winner = goesOn(winners.get(copy.pair), decided)
     const isLater = winner !== undefined && winner.claimFence < copy.claimFence
     if (isActive(copy) || !isLater) return []
-    return [told('run.claim_skipped', winner, { reason: 'duplicate', key: copy.key })]
+    return [auditOf('run.claim_skipped', winner, { reason: 'duplicate', key: copy.key })]
   })
 }
 
@@ -189,7 +188,7 @@ function endedBefore(
 function newestFences(
   audits: readonly AuditDraft[],
   ids: readonly number[],
-  settled: readonly Run[],
+  decided: readonly Run[],
   runs: readonly Run[],
   winners: ReadonlyMap<string, Run>,
 ): ReadonlyMap<string, number> {
@@ -197,7 +196,7 @@ function newestFences(
   for (const [at, { type, runId }] of audits.entries()) {
     if (type !== 'run.superseded' && type !== 'run.claim_skipped') continue
     const about = runs.find(({ id }) => id === runId)
-    const winner = goesOn(winners.get(about?.pair ?? ''), settled)
+    const winner = goesOn(winners.get(about?.pair ?? ''), decided)
     if (about === undefined || winner === undefined) continue
     const isLater = type === 'run.claim_skipped' || winner.claimFence < about.claimFence
     if (isLater) fences.set(winner.id, ids[at] ?? 0)
@@ -205,19 +204,19 @@ function newestFences(
   return fences
 }
 
-function goesOn(winner: Run | undefined, settled: readonly Run[]): Run | undefined {
-  return settled.find((run) => run.id === winner?.id && isActive(run))
+function goesOn(winner: Run | undefined, decided: readonly Run[]): Run | undefined {
+  return decided.find((run) => run.id === winner?.id && isActive(run))
 }
 
 /** Of what is still active, the one that goes on: the kept subject's, the stray's, the oldest. */
 function firstInLine(
-  settled: readonly Run[],
+  decided: readonly Run[],
   before: readonly Run[],
   kept: Subject,
 ): Run | undefined {
   const own = new Set(before.filter((run) => run.subjectId === kept.id).map(({ id }) => id))
-  const ahead = settled.filter(isAhead)
-  return ahead.find(({ id }) => own.has(id)) ?? ahead[0] ?? settled.find(isActive)
+  const ahead = decided.filter(isAhead)
+  return ahead.find(({ id }) => own.has(id)) ?? ahead[0] ?? decided.find(isActive)
 }
 
 /** Whoever gives up a pair or its place must be written before whoever takes it. */
@@ -265,19 +264,34 @@ function wantedAgain(
   winners: ReadonlyMap<string, Run>,
   reruns: ReadonlySet<string>,
 ): ReadonlySet<Run> {
-  const wishes = copies.flatMap((copy) => {
+  const wanted = copies.flatMap((copy) => {
     const winner = winners.get(copy.pair)
     if (winner === undefined || !isActive(copy) || !isActive(winner)) return []
     const isAfter = reruns.has(copy.id) && copy.claimFence > winner.claimFence
     return (copy.rerunWanted || isAfter) && !winner.rerunWanted ? [winner] : []
   })
-  return new Set(wishes)
+  return new Set(wanted)
+}
+
+/** Ids of the active runs that somebody asked to run again: the audit row of their claim says so. */
+function* activeReruns(runs: readonly Run[]): Verb<ReadonlySet<string>> {
+  const active = runs.filter(isActive)
+  if (active.length === 0) return new Set()
+  const fences = active.map(({ claimFence }) => claimFence)
+  const rows = yield sql`SELECT run_id, data FROM audit WHERE id IN (${join(padded(fences))})`
+  return new Set(rows.flatMap((row) => (isRerun(row['data']) ? [row['run_id'] as string] : [])))
+}
+
+/** A first claim under a new name is `new`, whoever asked for it. */
+function isRerun(data: unknown): boolean {
+  const { reason, rerun } = JSON.parse(data as string) as { reason?: unknown; rerun?: unknown }
+  return rerun === true || reason === 'rerun'
 }
 
 /** The copy stays for its history, under a pair that no claim asks for. */
 const copyOf = (run: Run): string => `${run.pair} (copy ${run.id})`
 
-function told(
+function auditOf(
   type:
     | 'run.superseded'
     | 'run.heartbeat_lost'

@@ -25,12 +25,12 @@ export function* reassignDeliveries(
 ): Verb<void> {
   const strays = yield* selectDeliveries(sql`repository_id = ${fromId} ORDER BY id`)
   const moved = strays.map((stray) => movedTo(stray, intoId, kept))
-  const standing = yield* deliveriesAt([...new Set(moved.map(({ target }) => target))])
+  const existing = yield* deliveriesAt([...new Set(moved.map(({ target }) => target))])
   for (const [i, stray] of moved.entries()) {
-    const other = standing.get(stray.target)
+    const other = existing.get(stray.target)
     if (other === undefined || other.id === strays[i]?.id) yield* storeDeliveries(context, [stray])
-    else if (isNewer(stray, other)) yield* putTogether(context, other, stray)
-    else yield* putTogether(context, stray, other)
+    else if (isNewer(stray, other)) yield* merge(context, other, stray)
+    else yield* merge(context, stray, other)
   }
 }
 
@@ -39,11 +39,11 @@ export function* mergeCopies(context: VerbContext, copies: readonly Copy[]): Ver
   for (const { copyId, winnerId } of copies) {
     const given = yield* selectDeliveries(sql`run_id = ${copyId} ORDER BY id`)
     const targetOf = ({ target }: Delivery): string => target.replace(copyId, winnerId)
-    const standing = yield* deliveriesAt(given.map(targetOf))
+    const existing = yield* deliveriesAt(given.map(targetOf))
     for (const copy of given) {
-      const twin = standing.get(targetOf(copy))
+      const twin = existing.get(targetOf(copy))
       if (twin === undefined || twin.id === copy.id || !isOneWith(copy, twin)) continue
-      yield* putTogether(context, copy, twin)
+      yield* merge(context, copy, twin)
     }
   }
 }
@@ -90,7 +90,7 @@ function movedTo(
 }
 
 /** `newer` stands, whichever of them has the target now. */
-function* putTogether(context: VerbContext, older: Delivery, newer: Delivery): Verb<void> {
+function* merge(context: VerbContext, older: Delivery, newer: Delivery): Verb<void> {
   const [underWay] =
     older.attemptId === null ? [] : yield* selectAttempts(sql`id = ${older.attemptId}`)
   const around = circumstancesOf(context)

@@ -38,7 +38,7 @@ import {
   repositoryByGithubId,
   repositoryByName,
   setName,
-  vouchForName,
+  verifyName,
 } from '../../tables/repository-table.ts'
 import type { VerbContext } from '../context.ts'
 import { mergeSubjects } from './merge-subjects.ts'
@@ -58,11 +58,11 @@ const heardEveryMs = 60_000
 
 /** Nearly always so, and asked without a lock. */
 export function* isLearnt(context: VerbContext, lesson: Lesson): Verb<boolean> {
-  const { name, githubId, at, isUnverified: isTold } = lesson
+  const { name, githubId, at, isUnverified: isUnverified } = lesson
   const known = yield* repositoryByName(name)
   if (known?.githubId !== githubId) return false
-  const isOnlyTold = yield* isUnverifiedName(known.id, name)
-  if (isOnlyTold !== isTold) return isTold
+  const wasUnverified = yield* isUnverifiedName(known.id, name)
+  if (wasUnverified !== isUnverified) return isUnverified
   if (at === null) return true
   if (known.namedAt === null) return false
   if (known.name !== name) return at !== 'now' && at < known.namedAt
@@ -73,10 +73,10 @@ export function* isLearnt(context: VerbContext, lesson: Lesson): Verb<boolean> {
 export function* nameKnowledge(name: string, githubId: number): Verb<NameKnowledge> {
   const holder = yield* repositoryByName(name)
   const own = holder?.githubId === githubId ? holder : yield* repositoryByGithubId(githubId)
-  return yield* standingOf(name, holder, own)
+  return yield* knowledgeOf(name, holder, own)
 }
 
-function* standingOf(
+function* knowledgeOf(
   name: string,
   holder: Repository | null,
   own: Repository | null,
@@ -94,15 +94,15 @@ function* wasCalled(own: Repository, name: string, holder: Repository | null): V
 
 /** Answers whether it was learnt (`known`), or what keeps a caller's word from being learnt. */
 export function* learnRepository(context: VerbContext, lesson: Lesson): Verb<NameKnowledge> {
-  const { name, githubId, isUnverified: isTold } = lesson
+  const { name, githubId, isUnverified: isUnverified } = lesson
   const locked = yield* lockName(name)
   const own = yield* lockRepository(githubId)
   const holder = yield* repositoryByName(name)
   // Made between the two statements: when it was heard is not known here, so all is read again.
   if (locked === null && holder !== null) throw new LostRace('the name was told of meanwhile')
-  if (isTold) {
-    const standing = yield* standingOf(name, holder, own)
-    if (standing !== 'open' || !(yield* mayBeTold(holder, own))) return standing
+  if (isUnverified) {
+    const knowledge = yield* knowledgeOf(name, holder, own)
+    if (knowledge !== 'open' || !(yield* mayLearnUnverified(holder, own))) return knowledge
   }
   const heardAt = locked?.heardAt ?? null
   const before = yield* knownBefore(lesson, holder && { ...holder, heardAt }, own)
@@ -110,30 +110,30 @@ export function* learnRepository(context: VerbContext, lesson: Lesson): Verb<Nam
   const at =
     lesson.at === 'now' ? Math.max(context.now(), heardAt ?? 0, own?.namedAt ?? 0) : lesson.at
   const namedAt = at ?? before.own?.namedAt ?? null
-  const meant = yield* teach(context, lesson, { learnt, at, namedAt, own, holder })
-  if (isTold) {
+  const meant = yield* apply(context, lesson, { learnt, at, namedAt, own, holder })
+  if (isUnverified) {
     yield* noteUnverifiedName(meant.id, name)
     return 'known'
   }
-  yield* vouchForName(meant.id, name)
+  yield* verifyName(meant.id, name)
   // Also where nothing is claimed: what happens there next may be lost, and catch-up looks.
   yield* noteUse([meant.id], context.now())
   return 'known'
 }
 
 /** Not what GitHub calls otherwise, and not for those who claim by the name alone. */
-function* mayBeTold(holder: Repository | null, own: Repository | null): Verb<boolean> {
+function* mayLearnUnverified(holder: Repository | null, own: Repository | null): Verb<boolean> {
   if (holder !== null && holder.githubId === null) return false
   return own === null || (yield* isUnverifiedName(own.id, own.name))
 }
 
 /** What a lesson has to be newer than: for GitHub's, that is only what GitHub said. */
 function* knownBefore(
-  { name, isUnverified: isTold }: Lesson,
+  { name, isUnverified: isUnverified }: Lesson,
   holder: (Repository & NameHolder) | null,
   own: Repository | null,
 ): Verb<{ readonly holder: NameHolder | null; readonly own: Repository | null }> {
-  if (isTold) return { holder, own }
+  if (isUnverified) return { holder, own }
   const isHeldByWord = holder !== null && (yield* isUnverifiedName(holder.id, name))
   const isNamedByWord = own !== null && (yield* isUnverifiedName(own.id, own.name))
   return { holder: isHeldByWord ? null : holder, own: isNamedByWord ? null : own }
@@ -149,7 +149,7 @@ interface Known {
 }
 
 /** Answers the repository that the lesson is about, which the name does not always mean. */
-function* teach(
+function* apply(
   context: VerbContext,
   lesson: Lesson,
   { learnt, at, namedAt, own, holder }: Known,
@@ -170,7 +170,7 @@ function* teach(
   if (learnt === 'current') {
     yield* setName(own.id, name, namedAt)
     const data = { repository: own.id, from: own.name, to: name }
-    if (own.name !== name) yield* tell(context, lesson, 'repository.renamed', data)
+    if (own.name !== name) yield* writeAudit(context, lesson, 'repository.renamed', data)
   }
   if (byNameAlone !== null) yield* mergeSubjects(context, byNameAlone, own, lesson.actor)
   return own
@@ -188,18 +188,18 @@ function* makeNew(
   yield* insertRepository(made, context.now())
   const taken = takenFrom !== null && { taken_from: takenFrom.id }
   const data = { name, github_id: githubId, ...taken }
-  yield* tell(context, lesson, 'repository.identified', data)
+  yield* writeAudit(context, lesson, 'repository.identified', data)
   return made
 }
 
 function* identify(context: VerbContext, lesson: Lesson, known: Repository): Verb<Repository> {
   const { name, githubId } = lesson
   yield* fillInGithubId(known.id, githubId)
-  yield* tell(context, lesson, 'repository.identified', { name, github_id: githubId })
+  yield* writeAudit(context, lesson, 'repository.identified', { name, github_id: githubId })
   return known
 }
 
-function* tell(
+function* writeAudit(
   context: VerbContext,
   { actor }: Lesson,
   type: 'repository.identified' | 'repository.renamed',

@@ -80,19 +80,19 @@ export function* claimPlaced(
 ): Verb<Map<number, ClaimAnswer | ConflictError>> {
   const answers = new Map<number, ClaimAnswer | ConflictError>()
   const moment = context.moment()
-  const sights = yield* readLiveSights(context, placed, moment)
+  const facts = yield* readLiveFacts(context, placed, moment)
   const decided = new Map<number, Decided>()
   for (const [i, place] of placed) {
-    const facts = sights.get(i)
-    if (facts === undefined) continue
-    const verdict = decideClaim(place.claim, facts, moment, context.newId('run'))
+    const seen = facts.get(i)
+    if (seen === undefined) continue
+    const verdict = decideClaim(place.claim, seen, moment, context.newId('run'))
     if ('refused' in verdict) answers.set(i, refusal(place.claim, verdict))
     else decided.set(i, { ...place, verdict })
   }
   const stored = yield* record(context, [...decided.values()], moment.now)
   for (const [position, [i, { claim, verdict }]] of [...decided].entries()) {
     const given = answer(claim, verdict, stored[position])
-    answers.set(i, verdict.isToldAgain === true ? yield* firstAnswer(given) : given)
+    answers.set(i, verdict.repeatsFirstAnswer === true ? yield* firstAnswer(given) : given)
   }
   return answers
 }
@@ -162,24 +162,24 @@ export function* placeClaims(
 }
 
 /** What the claims see once runs that have used up their attempts are ended, as they must be. */
-function* readLiveSights(
+function* readLiveFacts(
   context: VerbContext,
   placed: ReadonlyMap<number, Placed>,
   moment: Moment,
 ): Verb<Map<number, ClaimFacts>> {
-  const sights = yield* readSights(placed)
-  const exhausted = [...sights].flatMap(([i, { same }]) => {
+  const facts = yield* readFacts(placed)
+  const exhausted = [...facts].flatMap(([i, { same }]) => {
     const place = placed.get(i)
     return same !== null && isExhausted(same, moment) && place ? [{ ...place, same }] : []
   })
-  if (exhausted.length === 0) return sights
+  if (exhausted.length === 0) return facts
   for (const { same, subject, claim } of exhausted) {
     yield* failExhausted(context, { run: same, subject }, claim.actor)
   }
-  return yield* readSights(placed)
+  return yield* readFacts(placed)
 }
 
-function* readSights(placed: ReadonlyMap<number, Placed>): Verb<Map<number, ClaimFacts>> {
+function* readFacts(placed: ReadonlyMap<number, Placed>): Verb<Map<number, ClaimFacts>> {
   const all = [...placed.values()]
   const found = yield* selectForClaims(
     all.map(({ claim, subject }) => ({
@@ -190,13 +190,13 @@ function* readSights(placed: ReadonlyMap<number, Placed>): Verb<Map<number, Clai
   )
   const seen = yield* seenEvents(all.flatMap(eventOf))
   const past = yield* pastRounds(all.map(roundKeyOf))
-  const sights = new Map<number, ClaimFacts>()
+  const facts = new Map<number, ClaimFacts>()
   for (const [index, place] of placed) {
     const { claim, subject } = place
     const mine = found.filter((run) => run.subjectId === subject.id)
     const same = mine.find((run) => run.pair === claim.pair) ?? null
     const elsewhere = found.find((run) => isSameKey(run, claim, subject))
-    sights.set(index, {
+    facts.set(index, {
       subject,
       same,
       others: mine.filter((run) => run.pair !== claim.pair && isActive(run)),
@@ -206,7 +206,7 @@ function* readSights(placed: ReadonlyMap<number, Placed>): Verb<Map<number, Clai
       pastRound: past.get(roundKey(roundKeyOf(place))) ?? 0,
     })
   }
-  return sights
+  return facts
 }
 
 /**

@@ -71,8 +71,8 @@ export function* endCancelled(
   const ending = { state: 'cancelled', errorCode: code, errorText: text } as const
   const cancelled = end(run, ending, context.now())
   const why = text === null ? {} : { why: text }
-  const told = { was: run.state, round: run.round, attempt: run.attempt, ...why, ...data }
-  const audit = { type: 'run.cancelled', actor, runId: run.id, data: told } as const
+  const details = { was: run.state, round: run.round, attempt: run.attempt, ...why, ...data }
+  const audit = { type: 'run.cancelled', actor, runId: run.id, data: details } as const
   return yield* storeEnd(context, locked, cancelled, audit)
 }
 

@@ -17,7 +17,7 @@ import type { Sql, Verb } from '../../sql.ts'
 import { join, padded, sql } from '../../sql.ts'
 import { lockBudget, writeBudget } from '../../tables/budget-table.ts'
 import { selectDeliveries } from '../../tables/delivery-table.ts'
-import { bringHeadChecksNear } from '../../tables/head-check-table.ts'
+import { limitHeadCheckTimes } from '../../tables/head-check-table.ts'
 import { heardAtMost, lookedAtMost } from '../../tables/repository-table.ts'
 import { selectRuns, writeRuns } from '../../tables/run-table.ts'
 import type { VerbContext } from '../context.ts'
@@ -39,7 +39,7 @@ export async function correctTimes(
     const now = context.now()
     yield sql`UPDATE inbox SET due_at = ${now + webhookMs}
       WHERE due_at IS NOT NULL AND due_at > ${now + webhookMs}`
-    yield* bringHeadChecksNear(now + firstCheckMs)
+    yield* limitHeadCheckTimes(now + firstCheckMs)
     yield* lookedAtMost(now)
     yield* heardAtMost(now)
   })
@@ -55,8 +55,8 @@ export async function correctTimes(
   await inBites(driver, runs, function* (ids) {
     const found = yield* selectRuns(sql`id IN (${ids})`)
     const back = setBack()
-    const mended = found.map((run) => runAfterSetBack(run, back))
-    yield* writeRuns(mended.filter((run, i) => run !== found[i]))
+    const corrected = found.map((run) => runAfterSetBack(run, back))
+    yield* writeRuns(corrected.filter((run, i) => run !== found[i]))
   })
   const deliveries = sql`SELECT id FROM delivery WHERE status = 'PENDING' UNION
     SELECT id FROM delivery WHERE due_at IS NOT NULL AND queue IS NULL
@@ -64,10 +64,12 @@ export async function correctTimes(
   await inBites(driver, deliveries, function* (ids) {
     const found = yield* selectDeliveries(sql`id IN (${ids})`)
     const back = setBack()
-    const mended = found.map((delivery) => deliveryAfterSetBack(delivery, back, context.publishing))
+    const corrected = found.map((delivery) =>
+      deliveryAfterSetBack(delivery, back, context.publishing),
+    )
     yield* storeDeliveries(
       context,
-      mended.filter((delivery, i) => delivery !== found[i]),
+      corrected.filter((delivery, i) => delivery !== found[i]),
     )
   })
 }
@@ -75,13 +77,13 @@ export async function correctTimes(
 async function inBites(
   driver: Driver,
   which: Sql,
-  mend: (ids: Sql, bite: readonly string[]) => Verb<void>,
+  correct: (ids: Sql, bite: readonly string[]) => Verb<void>,
 ): Promise<void> {
   const ids = await driver.read(function* (): Verb<string[]> {
     return (yield which).map((row) => row['id'] as string)
   })
   for (let from = 0; from < ids.length; from += biteMax) {
     const bite = ids.slice(from, from + biteMax)
-    await driver.transact(() => mend(join(padded(bite)), bite))
+    await driver.transact(() => correct(join(padded(bite)), bite))
   }
 }

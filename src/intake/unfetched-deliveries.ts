@@ -3,23 +3,23 @@
  * how far the record was read, so that reading goes on without them, and are asked for again later
  * and later, until GitHub keeps them no more.
  */
-import type { OwedDelivery } from '../store/catch-up-store.ts'
+import type { UnfetchedDelivery } from '../store/catch-up-store.ts'
 import type { HookDeliveryItem } from '../github.ts'
 
 /** More than these hold up the reading instead: then GitHub is away, not one webhook. */
-const owedMax = 100
+const unfetchedMax = 100
 const firstWaitMs = 5 * 60_000
 const waitMsMax = 6 * 60 * 60_000
 
-export class OwedDeliveries {
-  #items: readonly OwedDelivery[]
+export class UnfetchedDeliveries {
+  #items: readonly UnfetchedDelivery[]
   #isChanged = false
 
-  constructor(items: readonly OwedDelivery[]) {
+  constructor(items: readonly UnfetchedDelivery[]) {
     this.#items = items
   }
 
-  get items(): readonly OwedDelivery[] {
+  get items(): readonly UnfetchedDelivery[] {
     return this.#items
   }
 
@@ -36,17 +36,17 @@ export class OwedDeliveries {
     return this.#items.some((item) => item.guid === guid)
   }
 
-  due(now: number): readonly OwedDelivery[] {
+  due(now: number): readonly UnfetchedDelivery[] {
     return this.#items.filter(({ nextAt }) => nextAt <= now)
   }
 
   /** It could not be fetched. False when there is no room to remember it. */
   add({ id, guid, event, deliveredAt }: HookDeliveryItem, now: number): boolean {
     const tries = (this.#items.find((item) => item.guid === guid)?.tries ?? 0) + 1
-    if (tries === 1 && this.#items.length >= owedMax) return false
+    if (tries === 1 && this.#items.length >= unfetchedMax) return false
     const waitMs = Math.min(firstWaitMs * 2 ** (tries - 1), waitMsMax)
-    const owed = { id, guid, event, deliveredAt, tries, nextAt: now + waitMs }
-    this.#change([...this.#items.filter((item) => item.guid !== guid), owed])
+    const unfetched = { id, guid, event, deliveredAt, tries, nextAt: now + waitMs }
+    this.#change([...this.#items.filter((item) => item.guid !== guid), unfetched])
     return true
   }
 
@@ -54,7 +54,7 @@ export class OwedDeliveries {
     if (this.has(guid)) this.#change(this.#items.filter((item) => item.guid !== guid))
   }
 
-  #change(items: readonly OwedDelivery[]): void {
+  #change(items: readonly UnfetchedDelivery[]): void {
     this.#items = items
     this.#isChanged = true
   }

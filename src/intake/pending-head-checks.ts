@@ -4,20 +4,20 @@
  */
 import type { CatchUpStore } from '../store/catch-up-store.ts'
 import type { RunsService } from '../runs/create-runs.ts'
-import { wordsFor, type CatchUpNotes } from './catch-up-report.ts'
-import { LookFailed } from './github-questions.ts'
+import { errorText, type CatchUpNotes } from './catch-up-report.ts'
+import { GitHubNotAsked } from './github-questions.ts'
 
 const checksMax = 50
 
-export interface OwedHeadChecksOptions {
+export interface PendingHeadChecksOptions {
   readonly store: { readonly catchUp: Pick<CatchUpStore, 'takeHeadCheck'> }
   readonly runs: Pick<RunsService, 'checkHead'>
 }
 
-export class OwedHeadChecks {
-  readonly #options: OwedHeadChecksOptions
+export class PendingHeadChecks {
+  readonly #options: PendingHeadChecksOptions
 
-  constructor(options: OwedHeadChecksOptions) {
+  constructor(options: PendingHeadChecksOptions) {
     this.#options = options
   }
 
@@ -25,7 +25,7 @@ export class OwedHeadChecks {
     const { store, runs } = this.#options
     let asked = 0
     while (asked < checksMax) {
-      const taken = notes.isOver() ? null : await store.catchUp.takeHeadCheck()
+      const taken = notes.isStopping() ? null : await store.catchUp.takeHeadCheck()
       if (taken === null) return
       const { run, fence, givenUp } = taken
       if (run === null) continue
@@ -36,8 +36,8 @@ export class OwedHeadChecks {
         try {
           await runs.checkHead(run, fence)
         } catch (error) {
-          if (!(error instanceof LookFailed)) throw error
-          notes.skip(what, wordsFor(error.cause))
+          if (!(error instanceof GitHubNotAsked)) throw error
+          notes.skip(what, errorText(error.cause))
         }
       }
     }

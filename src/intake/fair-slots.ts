@@ -1,0 +1,35 @@
+/** How much is in hand, of all and of each party: beyond its share a party's own have to wait. */
+export interface SlotLimits {
+  readonly total: number
+  readonly perRepository: number
+}
+
+export class FairSlots {
+  readonly #limits: SlotLimits
+  readonly #usedBy = new Map<string, number>()
+  #used = 0
+
+  constructor(max: SlotLimits) {
+    this.#limits = max
+  }
+
+  hasFree(repository: string): boolean {
+    return this.#used < this.#limits.total && this.#countOf(repository) < this.#limits.perRepository
+  }
+
+  /** Answers how to leave again. */
+  take(repository: string): () => void {
+    this.#used += 1
+    this.#usedBy.set(repository, this.#countOf(repository) + 1)
+    return () => {
+      this.#used -= 1
+      const left = this.#countOf(repository) - 1
+      if (left === 0) this.#usedBy.delete(repository)
+      else this.#usedBy.set(repository, left)
+    }
+  }
+
+  #countOf(repository: string): number {
+    return this.#usedBy.get(repository) ?? 0
+  }
+}
