@@ -1,11 +1,11 @@
 /**
- * What intake and claims ask GitHub: the head of a pull request, the role of a sender, whose a
- * repository's name is.
+ * What intake and claims ask GitHub: the head of a pull request, the role of a sender, which
+ * repository has a name.
  *
- * What must hold: nothing is asked while GitHub wants the asking identity to wait, and a limit that
- * is met here is stored for everybody: going on while limited can get an integration banned. A
- * repository about which GitHub does not answer takes no room from the others. A question without
- * an answer rejects with GitHubNotAsked, and is asked again later.
+ * What must hold: nothing is asked while GitHub wants our identity to wait, and a limit met here is
+ * stored for all processes, because GitHub may ban an integration that ignores limits. A repository
+ * about which GitHub does not answer does not slow down the others. A question without an answer
+ * rejects with GitHubNotAsked and is asked again later.
  */
 import type { Clock } from '../clock.ts'
 import { StoreContendedError, StoreUnavailableError } from '../errors.ts'
@@ -15,16 +15,16 @@ import { QuestionLimits } from './question-limits.ts'
 import type { OutboxStore } from '../store/outbox-store.ts'
 import type { Store } from '../store.ts'
 
-/** Where GitHub names no time. */
+/** Used when GitHub names no time. */
 const unnamedWaitMs = 60_000
 
-/** GitHub could not be asked now; what depends on it is decided later. */
+/** GitHub gave no answer now; what depends on it is decided later. */
 export class GitHubNotAsked extends Error {
   /** By the store's clock; 0 when GitHub named no time. */
   readonly notBefore: number
   /**
-   * What GitHub answered where it is not ours to see; null when it did not answer. It answers so,
-   * too, while it has trouble of its own, so it is asked a few more times.
+   * GitHub's answer when it hides the repository from us; null when it did not answer. During an
+   * outage GitHub may answer like this too, so it is asked a few more times.
    */
   readonly hidden: string | null
 
@@ -67,12 +67,12 @@ export class GitHubQuestions implements Pick<GitHub, 'headOf' | 'roleOf'> {
     return this.#ask(repository, () => this.#options.github.roleOf(repository, login))
   }
 
-  repositoryNamed(repo: string, told: number): ReturnType<GitHubCalls['repositoryNamed']> {
+  repositoryNamed(repo: string, unverifiedId: number): ReturnType<GitHubCalls['repositoryNamed']> {
     const place = { repo, repoGithubId: null }
-    return this.#ask(place, () => this.#options.github.repositoryNamed(repo, told))
+    return this.#ask(place, () => this.#options.github.repositoryNamed(repo, unverifiedId))
   }
 
-  /** What waits for its turn rejects with Stopping. */
+  /** Questions that still wait for their turn reject with Stopping. */
   stop(): void {
     this.#room.stop()
   }
@@ -85,7 +85,7 @@ export class GitHubQuestions implements Pick<GitHub, 'headOf' | 'roleOf'> {
 
   async #askNow<T>(repository: RepositoryRef, question: () => Promise<T>): Promise<T> {
     const { ownIdentity } = this.#options.github
-    // Who we are there is asked as ourselves; until then, what we hear of limits is about us.
+    // We find out our identity there as ourselves, so until then a limit concerns ourselves.
     let identity: string | null = ownIdentity
     try {
       await this.#mayAsk(ownIdentity)
@@ -97,7 +97,7 @@ export class GitHubQuestions implements Pick<GitHub, 'headOf' | 'roleOf'> {
     }
   }
 
-  /** Null where we are nobody: then the question itself is refused, and that is its answer. */
+  /** Null where we have no access: then the question itself is refused, and that is its answer. */
   async #identityOf(repository: RepositoryRef): Promise<string | null> {
     try {
       return await this.#options.github.identityOf(repository)
@@ -112,7 +112,7 @@ export class GitHubQuestions implements Pick<GitHub, 'headOf' | 'roleOf'> {
     if (identity === null) return
     const until = await this.#options.store.outbox.blockedUntil(identity)
     if (until !== null)
-      throw new GitHubNotAsked(new Error(`GitHub wants ${identity} to wait`), until)
+      throw new GitHubNotAsked(new Error(`GitHub asks ${identity} to wait`), until)
   }
 
   async #failure(error: unknown, identity: string | null): Promise<unknown> {

@@ -1,4 +1,4 @@
-/** What was last heard of a pull request, as far as the inbox remembers. */
+/** What the webhooks in the inbox last said about a pull request. */
 import type { CatchUpStore } from '../store/catch-up-store.ts'
 import type { InboxEntry } from '../domain/inbox.ts'
 import type { StorePart } from '../store.ts'
@@ -10,16 +10,16 @@ export type HeardStore = StorePart<{ inbox: 'list' | 'body' }> & {
   readonly catchUp: Pick<CatchUpStore, 'lastHeard' | 'wasStateHeard'>
 }
 
-/** Events arrive out of order, but not by this many. */
+/** Events arrive out of order, but never this far out. */
 const readMax = 20
 
-/** What says of a pull request that it is a draft, or none any more. */
+/** Actions that say whether a pull request is a draft. */
 const draftActions = ['opened', 'ready_for_review', 'converted_to_draft']
 
 export async function lastHeard(store: HeardStore, seen: WebhookEvent): Promise<Heard> {
   const lane = laneOf(seen)
   const last = await readEntry(store, await newestOf(store, lane))
-  // A label heard after a change of the base tells of the new one, but nothing acted on that.
+  // A label event after a change of base names the new base, but no run started for that change.
   const made = await readEntry(store, await store.catchUp.lastHeard({ lane, made: true }))
   return {
     last,
@@ -30,12 +30,12 @@ export async function lastHeard(store: HeardStore, seen: WebhookEvent): Promise<
   }
 }
 
-/** Not by the name: that may have been another repository's before. */
+/** By lane, not by name: another repository may have had the name before. */
 export async function wasClosingHeard(store: HeardStore, lane: string): Promise<boolean> {
   return (await store.catchUp.wasStateHeard(lane, 'closed')) === true
 }
 
-/** By the last event that made it a draft, or ready, unless one since then has it as a draft. */
+/** By the last event that changed it, unless a later event shows a draft. */
 async function wasDraft(
   store: HeardStore,
   lane: string,

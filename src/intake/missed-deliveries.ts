@@ -1,10 +1,10 @@
 /**
- * Webhooks that GitHub sent and that never came: its record of them is read from the newest back to
- * where the last pass began, and what the inbox does not have is fetched and taken in, oldest
+ * Finds webhooks that GitHub sent and that never arrived. Reads GitHub's record from the newest
+ * back to where the last pass began. Fetches and receives what the inbox does not have, oldest
  * first.
  *
- * What must hold: what could not be read or fetched is named, and looked for again by the next
- * pass, in whatever process; how far it was read is stored.
+ * What must hold: what could not be read or fetched is named, and the next pass, in any process,
+ * tries again. How far the record was read is stored.
  */
 import { InvalidInputError } from '../errors.ts'
 import type { GitHubCalls, GitHubListings, HookDeliveryItem } from '../github.ts'
@@ -24,15 +24,15 @@ import type { Intake } from './intake.ts'
 import { UnfetchedDeliveries } from './unfetched-deliveries.ts'
 import { isHeard, type RunTypes } from './route-event.ts'
 
-/** GitHub's own limit. The inbox remembers longer, so nothing is taken in twice. */
+/** How long GitHub keeps its record. The inbox keeps longer, so nothing is received twice. */
 const keptMs = 3 * 24 * 60 * 60_000
-/** The record may lag behind. */
+/** GitHub's record may be late. */
 const marginMs = 15 * 60_000
 const pagesMax = 200
 const fetchedMax = 2000
-/** A dead GitHub is not asked for one webhook after the other. */
+/** After this many failures in a row GitHub is probably down, and the pass stops asking. */
 const failuresMax = 3
-/** Read and fetched at a time, so that a limit that comes in between loses little. */
+/** How many pages are read before their webhooks are fetched: a limit in between loses little. */
 const stepPages = 20
 
 export interface MissedDeliveriesOptions {
@@ -51,17 +51,17 @@ export interface MissedDeliveriesOptions {
   readonly clock: Clock
 }
 
-/** What is left of a pass: it ends, and the next one goes on. */
+/** What a pass may still do. At zero it ends, and the next pass goes on. */
 interface Remaining {
   pages: number
   fetches: number
-  /** How many in a row GitHub could not give: it may be away, and no other is asked for then. */
+  /** How many webhooks in a row GitHub could not give. */
   failures: number
   readonly unfetched: UnfetchedDeliveries
 }
 
 interface RangeRead {
-  /** Where to go on; null when it was read to its end. */
+  /** Where to go on; null when everything was read. */
   readonly cursor: string | null
   readonly newestAt: number | null
 }
@@ -69,9 +69,9 @@ interface RangeRead {
 const isUsedUp = ({ fetches, failures }: Remaining): boolean =>
   fetches <= 0 || failures >= failuresMax
 
-/** What is not stored of a webhook that is owed. */
+/** What is not stored of an unfetched webhook. */
 const notKept = { action: null, answered: null } as const
-const nextGoesOn = 'there were too many; the next pass goes on with them'
+const nextGoesOn = 'too many for one pass; the next pass goes on with them'
 
 export class MissedDeliveries {
   readonly #options: MissedDeliveriesOptions
@@ -104,7 +104,7 @@ export class MissedDeliveries {
     }
   }
 
-  /** What was sent since the last pass, and then what earlier passes had no room for. */
+  /** Reads what was sent since the last pass, then what earlier passes did not reach. */
   async #readAll(oldest: number, notes: CatchUpNotes): Promise<void> {
     const { catchUp } = this.#options.store
     const before = (await catchUp.deliveriesRead()) ?? { to: 0, gap: null }
@@ -134,12 +134,12 @@ export class MissedDeliveries {
     note: (read: DeliveriesRead) => Promise<void>,
   ): Promise<void> {
     const until = (at: number): number => Math.max(oldest, at - marginMs)
-    // All of it down to `to` is left then, what was left before included.
+    // Everything from the cursor down to `to` remains, including what remained before.
     const leave = (cursor: string, from: number): Promise<void> =>
       note({ to, gap: { cursor, from } })
     const newest = await this.#readRange(null, until(gap?.from ?? to), remaining, notes, leave)
     if (newest === null) {
-      notes.leaveOut('webhooks', 'only an App can ask what was sent to it')
+      notes.leaveOut('webhooks', 'only a GitHub App can read what GitHub sent')
       return
     }
     const { cursor, newestAt } = newest
@@ -161,14 +161,17 @@ export class MissedDeliveries {
       else if (!notes.isStopping()) await note({ to: from, gap: null })
     } catch (error) {
       if (!isGitHubError(error, 'invalid', 'not_found')) throw error
-      notes.skip('older webhooks', 'GitHub does not know where we were; they are read from the top')
+      notes.skip(
+        'older webhooks',
+        'GitHub no longer knows our place in the list; the next pass starts at the newest',
+      )
       await note({ to, gap: null })
     }
   }
 
   /**
-   * In steps, each fetched oldest first before the next is read, so that what was read is done with
-   * whatever comes after it. Null when we are no App.
+   * Reads in steps. The webhooks of one step are fetched, oldest first, before the next step is
+   * read, so a failure later loses nothing that was read. Null when we are not an App.
    */
   async #readRange(
     begin: string | null,
@@ -179,7 +182,7 @@ export class MissedDeliveries {
   ): Promise<RangeRead | null> {
     let cursor = begin
     let newestAt: number | null = null
-    /** The first step of which something could not be fetched: from there it is read again. */
+    /** The first step with a webhook that could not be fetched: the next pass reads from there. */
     let failed: { readonly cursor: string | null } | null = null
     for (;;) {
       const read = await this.#readStep(cursor, since, remaining, notes)
@@ -193,7 +196,7 @@ export class MissedDeliveries {
       if (failed === null && newestAt !== null) await keep(cursor, newestAt)
     }
     if (failed === null) return { cursor, newestAt }
-    // Not even the first step of the newest: the next pass begins there anyway.
+    // If the very first step failed, the next pass begins there anyway.
     return { cursor: failed.cursor, newestAt: failed.cursor === null ? null : newestAt }
   }
 
@@ -213,7 +216,7 @@ export class MissedDeliveries {
           deliveredAt >= since && isHeard({ name: event, action }, types),
       )
       const known = await store.catchUp.knownWebhooks([...new Set(heard.map(({ guid }) => guid))])
-      // Each attempt to deliver one event is listed; any of them has all of it.
+      // GitHub lists each try to deliver an event; any of them has the whole event.
       for (const item of heard) {
         const isUnfetched = remaining.unfetched.has(item.guid)
         if (!known.has(item.guid) && !isUnfetched) missing.set(item.guid, item)
@@ -225,7 +228,7 @@ export class MissedDeliveries {
     return { missing: [...missing.values()], newestAt, nextCursor: cursor }
   }
 
-  /** False when some are left for the next pass. */
+  /** False when some remain for the next pass. */
   async #fetch(
     missing: readonly HookDeliveryItem[],
     remaining: Remaining,
@@ -240,7 +243,7 @@ export class MissedDeliveries {
     return isAll
   }
 
-  /** After the others: none of them waits for these. */
+  /** Comes last, so that no new webhook waits for these. */
   async #fetchUnfetched(oldest: number, remaining: Remaining, notes: CatchUpNotes): Promise<void> {
     const { store } = this.#options
     const due = remaining.unfetched.due(store.now())
@@ -249,7 +252,7 @@ export class MissedDeliveries {
       const { guid, deliveredAt } = item
       if (known.has(guid)) remaining.unfetched.remove(guid)
       else if (deliveredAt < oldest) {
-        notes.skip(`webhook ${guid}`, 'GitHub could not give it, and keeps it no more: given up')
+        notes.skip(`webhook ${guid}`, 'given up: GitHub could not give it and no longer keeps it')
         remaining.unfetched.remove(guid)
       } else if (notes.isStopping() || isUsedUp(remaining)) return
       else if (await this.#fetchOne({ ...item, ...notKept }, remaining, notes))
@@ -271,7 +274,7 @@ export class MissedDeliveries {
       const sent = await github.hookDelivery(id)
       remaining.failures = 0
       if (sent === null) {
-        notes.skip(`webhook ${guid}`, 'GitHub has it no more')
+        notes.skip(`webhook ${guid}`, 'GitHub no longer has it')
         return true
       }
       const body = Buffer.from(JSON.stringify(sent.payload))
@@ -284,7 +287,7 @@ export class MissedDeliveries {
     } catch (error) {
       const isRefused = error instanceof InvalidInputError
       if (!isRefused && !(error instanceof GitHubError)) throw error
-      // Those would be the answer to every other question too.
+      // Every other question would get the same answer.
       if (isGitHubError(error, 'rate_limited', 'unauthorized')) throw error
       notes.skip(`webhook ${guid}`, errorText(error))
       if (!isRefused) remaining.failures += 1
@@ -293,7 +296,7 @@ export class MissedDeliveries {
   }
 }
 
-/** As at the door: what tells of the delivery, and nothing of its signature. */
+/** The same headers as for a received webhook: without the signature. */
 function keptHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
   const kept = Object.entries(headers).filter(
     ([name]) => name.startsWith('x-github-') || name === 'user-agent' || name === 'content-type',

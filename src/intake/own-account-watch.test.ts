@@ -43,7 +43,7 @@ it('is asked again until it is known, and then no more', async () => {
   expect(said).toEqual([
     'could not ask GitHub who we are',
     'GitHub refuses our credentials; see: holdfast doctor',
-    'known to GitHub as',
+    'GitHub knows us as this account',
   ])
 })
 

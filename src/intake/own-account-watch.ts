@@ -1,6 +1,6 @@
 /**
- * Learns, in the background, which account we act as. Until GitHub has answered once nobody knows;
- * the first look is waited for before anything is processed, later ones are not.
+ * Asks GitHub, in the background, which account we act as. Events are processed only after the
+ * first try, because our own events must start nothing. Nothing waits for later tries.
  */
 import type { BackgroundLoop } from '../background-loop.ts'
 import { backgroundLoop } from '../background-loop.ts'
@@ -15,7 +15,7 @@ export interface OwnAccountWatch extends BackgroundLoop {
   current(): OwnAccount | null
   /** Whether GitHub refused the credentials when it was last asked. */
   isRefused(): boolean
-  /** Resolves when the first look has ended, whatever came of it. */
+  /** Resolves when the first try has ended, with or without an answer. */
   readonly firstAsked: Promise<void>
   hasAsked(): boolean
 }
@@ -27,7 +27,7 @@ export interface OwnAccountWatchOptions {
   readonly log: Log
 }
 
-/** Who the sandbox's events come from when they are our own. */
+/** The sandbox's own account. */
 const sandboxAccount: OwnAccount = { login: 'holdfast', id: null, appId: null, kind: 'app' }
 
 export function watchOwnAccount({
@@ -53,13 +53,14 @@ export function watchOwnAccount({
         account = await github.ownAccount()
         isRefused = account === null
         if (account === null) log.warn('GitHub refuses our credentials; see: holdfast doctor')
-        else log.info({ login: account.login, kind: account.kind }, 'known to GitHub as')
+        else
+          log.info({ login: account.login, kind: account.kind }, 'GitHub knows us as this account')
       } finally {
         endFirst()
       }
     },
     onError: (error) => {
-      // What GitHub answered says all there is; only a fault of our own needs its stack.
+      // GitHub's answer says enough; only our own bug needs its stack.
       const details = error instanceof GitHubError ? { reason: error.message } : { err: error }
       log.warn(details, 'could not ask GitHub who we are')
     },

@@ -48,7 +48,7 @@ it('names what GitHub could not be asked about, and what was given up', async ()
     { what: 'the head of acme/w#1', reason: 'no route' },
     {
       what: 'the head of acme/w#2',
-      reason: 'GitHub could not be asked for a day; arrival order stands',
+      reason: 'GitHub did not answer for a day; the order of arrival is kept',
     },
   ])
 })

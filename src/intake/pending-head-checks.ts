@@ -1,6 +1,7 @@
 /**
- * Looks at GitHub that a claim needed and that failed, or that a process died over: which of two
- * heads is the head. The claim stored that the look is owed; here it is made, some in each pass.
+ * Head checks that are still to be made: GitHub is asked which of two heads is the newest. The
+ * claim stored the question, and the first try failed or its process died. Each pass makes some of
+ * them.
  */
 import type { CatchUpStore } from '../store/catch-up-store.ts'
 import type { RunsService } from '../runs/create-runs.ts'
@@ -30,7 +31,7 @@ export class PendingHeadChecks {
       const { run, fence, givenUp } = taken
       if (run === null) continue
       const what = `the head of ${run.repo ?? ''}#${run.pr ?? 0}`
-      if (givenUp) notes.skip(what, 'GitHub could not be asked for a day; arrival order stands')
+      if (givenUp) notes.skip(what, 'GitHub did not answer for a day; the order of arrival is kept')
       else {
         asked += 1
         try {
@@ -41,6 +42,6 @@ export class PendingHeadChecks {
         }
       }
     }
-    notes.skip('more heads', `${asked} were asked about; what is left is for the next pass`)
+    notes.skip('more heads', `${asked} were asked about; the next pass goes on`)
   }
 }

@@ -118,7 +118,7 @@ it('quiet repositories take turns, ten in each pass, and the next ones are named
     {
       what: 'more quiet repositories',
       reason:
-        'they had no event for 30 days, and 10 are looked at in a pass; ' +
+        'no event for 30 days; each pass checks 10 of them; ' +
         'the next are quiet/1010, quiet/1011, quiet/1012',
     },
   ])

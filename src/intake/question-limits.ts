@@ -1,15 +1,15 @@
 /**
- * Room for questions that are open at GitHub. One repository about which GitHub does not answer
- * fills its own share; the others' questions go on, and take turns where there is too little room.
+ * Limits how many questions to GitHub are open at a time. If GitHub does not answer about one
+ * repository, that repository fills only its own slots. The others go on and take turns.
  */
 import { FairSlots } from './fair-slots.ts'
 
 const openMax = { total: 64, perRepository: 8 }
 
-/** Nothing was asked, and nothing has to be noted: whoever comes next begins anew. */
+/** The process stops. Nothing was asked and nothing needs to be stored. */
 export class Stopping extends Error {
   constructor() {
-    super('this process stops')
+    super('this process is stopping')
     this.name = 'Stopping'
   }
 }
@@ -21,7 +21,7 @@ interface Waiter {
 
 export class QuestionLimits {
   readonly #open = new FairSlots(openMax)
-  /** Who was let in last stands last. */
+  /** In the order of their turns: a repository that had its turn goes to the end. */
   readonly #waiting = new Map<string, Waiter[]>()
   #isStopped = false
 
@@ -35,7 +35,7 @@ export class QuestionLimits {
     }
   }
 
-  /** From now on nobody waits for room: whoever finds some still asks, the others give up. */
+  /** From now on nobody waits: a question with a free slot is still asked, others are given up. */
   stop(): void {
     this.#isStopped = true
     const waiting = [...this.#waiting.values()].flat()

@@ -1,10 +1,10 @@
 /**
- * What an event means for each run type, by the configuration alone: no store, no network. What a
- * type's own rule says is asked here too; one that throws fails its own type and no other.
+ * What an event means for each run type, by the configuration alone: no store, no network. The
+ * `when` rule of a type is called here too; if it throws, only that type fails.
  *
  *   rerunOn ─▶ rerun    on ─▶ start    closed ─▶ cancel    anything else ─▶ nothing
  *
- * A rerun also starts what has no run yet, so that an event named in both does what both say.
+ * A rerun also starts a head that has no run yet, so an event in both lists does what both say.
  */
 import type { EventFilter } from '../config.ts'
 import type { Role } from '../domain/role.ts'
@@ -20,7 +20,7 @@ export type TypeRoute =
       readonly repo: string
       readonly pr: number
     }
-  /** Its `when` said no. */
+  /** Its `when` rule refused. */
   | { readonly to: 'skip'; readonly type: string; readonly reason: string }
   | {
       readonly to: 'nothing'
@@ -45,7 +45,7 @@ export function routeEvent(
 ): readonly TypeRoute[] {
   return Object.entries(types).flatMap(([type, settings]) => {
     const listened = intentOf(event, settings)
-    // Seen by catching up: nobody asked for it to be done again.
+    // Catch-up found it: nobody asked for a rerun.
     const startsOnly = event.reconciled && listensTo(settings.on, event)
     const intent = startsOnly ? 'start' : listened
     if (intent === null || !isForThisCheck(event, type, types)) return []
@@ -56,7 +56,7 @@ export function routeEvent(
   })
 }
 
-/** Its commits do not matter any more, but which pull request it is does. */
+/** The commits no longer matter, but the number of the pull request does. */
 function cancelOf({ repo, number, missing }: WebhookEvent, type: string): TypeRoute {
   if (repo !== null && number !== null) return { to: 'cancel', type, repo, pr: number }
   return missing === null
@@ -64,11 +64,11 @@ function cancelOf({ repo, number, missing }: WebhookEvent, type: string): TypeRo
     : { to: 'nothing', type, reason: 'incomplete-payload', detail: `${missing} is missing` }
 }
 
-/** Whether an event of this kind can mean anything to us, whatever else is in it. */
+/** Whether an event of this kind can matter to any run type. */
 export function isHeard(event: Kind, types: RunTypes): boolean {
   const { name, action } = event
   const moves = name === 'repository' && (action === 'renamed' || action === 'transferred')
-  // That it is open again is said also where nobody starts on it: an older `closed` may come late.
+  // Needed even if no type starts on it: an older `closed` may arrive late.
   const reopens = name === 'pull_request' && action === 'reopened'
   return (
     moves ||
@@ -100,7 +100,7 @@ function listensTo(filter: EventFilter, { name, action }: Kind): boolean {
   return actions.length === 0 || (action !== null && actions.includes(action))
 }
 
-/** A check that carries the name of one type's is asked to run again for that type alone. */
+/** A rerequested check whose name is the status context of a type is for that type only. */
 function isForThisCheck({ check, name }: WebhookEvent, type: string, types: RunTypes): boolean {
   if (name !== 'check_run' || check?.name == null) return true
   const named = Object.entries(types).find(([, of]) => of.statusContext === check.name)
@@ -147,18 +147,18 @@ function isOwn(sender: Sender | null, own: OwnAccount | null): boolean {
   return sameName && isBot === (own.kind === 'app')
 }
 
-/** A type that starts when a pull request closes works on closed ones; others need them open. */
+/** A type that starts on `closed` works on closed pull requests; all others need open ones. */
 export function followsOpen({ on }: RunTypeSettings): boolean {
   const actions = on['pull_request']
   return actions === undefined || (actions.length > 0 && !actions.includes('closed'))
 }
 
-/** Who starts when a draft is ready does not start before. */
+/** A type that starts on `ready_for_review` does not start on drafts. */
 function waitsForReady({ on }: RunTypeSettings): boolean {
   return on['pull_request']?.includes('ready_for_review') === true
 }
 
-/** Null when the type's rule lets it through. GitHub's own button to run again is not asked. */
+/** Null when the `when` rule allows it. GitHub's rerun button skips the rule. */
 function ruleOf(event: WebhookEvent, type: string, { when }: RunTypeSettings): TypeRoute | null {
   const isButton = /^check_/.test(event.name) && event.action === 'rerequested'
   if (when === null || isButton) return null
@@ -172,7 +172,7 @@ function ruleOf(event: WebhookEvent, type: string, { when }: RunTypeSettings): T
     if (said === true) return null
     if (said instanceof Promise) {
       said.catch(() => undefined)
-      return failed('when answered with a promise; it must answer at once')
+      return failed('when returned a promise; it must return its answer directly')
     }
     const reason = typeof said === 'string' ? oneLine(said) : ''
     return { to: 'skip', type, reason: reason === '' ? 'filtered' : reason }

@@ -1,12 +1,12 @@
 /**
- * Webhooks of GitHub's record that it could not give us when they were fetched. They are kept with
- * how far the record was read, so that reading goes on without them, and are asked for again later
- * and later, until GitHub keeps them no more.
+ * Webhooks that are in GitHub's record but could not be fetched. They are stored together with how
+ * far the record was read, so that reading can go on. They are asked for again, with growing waits,
+ * until GitHub no longer keeps them.
  */
 import type { UnfetchedDelivery } from '../store/catch-up-store.ts'
 import type { HookDeliveryItem } from '../github.ts'
 
-/** More than these hold up the reading instead: then GitHub is away, not one webhook. */
+/** With more than these, reading stops instead: then GitHub itself is probably down. */
 const unfetchedMax = 100
 const firstWaitMs = 5 * 60_000
 const waitMsMax = 6 * 60 * 60_000
@@ -23,7 +23,7 @@ export class UnfetchedDeliveries {
     return this.#items
   }
 
-  /** Whether there is something that is not stored yet. */
+  /** Whether the list changed since it was last stored. */
   get isChanged(): boolean {
     return this.#isChanged
   }
@@ -40,7 +40,7 @@ export class UnfetchedDeliveries {
     return this.#items.filter(({ nextAt }) => nextAt <= now)
   }
 
-  /** It could not be fetched. False when there is no room to remember it. */
+  /** Notes that it could not be fetched. False when the list is full. */
   add({ id, guid, event, deliveredAt }: HookDeliveryItem, now: number): boolean {
     const tries = (this.#items.find((item) => item.guid === guid)?.tries ?? 0) + 1
     if (tries === 1 && this.#items.length >= unfetchedMax) return false

@@ -108,12 +108,7 @@ export function fakeOutbox(state: State): HttpStore['outbox'] {
     if (id === theDeliveryId) return theDelivery
     throw new NotFoundError('delivery_not_found', `there is no delivery ${id}`)
   }
-  const change = (
-    verb: string,
-    request: unknown,
-    actor: string,
-    once: IdempotencyKey | null,
-  ): void => {
+  const change = (verb: string, request: unknown, actor: string, once: IdempotencyKey | null) => {
     check()
     state.changes.push({ verb, request, actor, once: once ?? undefined })
   }

@@ -310,7 +310,7 @@ describe('pull requests that changed unheard', () => {
     const found = await server.catchUp()
     expect(found).toMatchObject({ ingested: 0, reconciled: 1 })
     expect(found.skipped).toEqual([
-      { what: 'webhooks', reason: 'only an App can ask what was sent to it' },
+      { what: 'webhooks', reason: 'only a GitHub App can read what GitHub sent' },
     ])
     expect(await runs()).toEqual(['#1 100 pending', '#2 200 pending'])
   })
@@ -323,10 +323,10 @@ describe('pull requests that changed unheard', () => {
     const route = 'GET /repos/{owner}/{repo}/pulls'
     github.faults.add({ on: { route }, fault })
     const { reconciled, skipped } = await server.catchUp()
-    expect([reconciled, skipped]).toEqual([0, [{ what: name, reason: 'GitHub asks to wait' }]])
+    expect([reconciled, skipped]).toEqual([0, [{ what: name, reason: 'GitHub asks us to wait' }]])
     const asked = github.count(route)
     const meanwhile = await server.catchUp()
-    expect(meanwhile.skipped[0]?.reason).toContain('GitHub asks to wait until')
+    expect(meanwhile.skipped[0]?.reason).toContain('GitHub asks us to wait until')
     expect(github.count(route)).toBe(asked)
     const later = await until(
       () => server.catchUp(),
@@ -361,7 +361,7 @@ it('does not say that it caught up when GitHub refuses the credentials', async (
   await start()
   const said = server.logged.map(({ msg, level }) => `${level} ${msg}`)
   expect(said).not.toContain('30 caught up')
-  expect(said).toContain('40 caught up in part; "skipped" names what is missing')
+  expect(said).toContain('40 caught up only in part; "skipped" says what is missing')
 })
 
 describe('from a terminal', () => {

@@ -1,7 +1,7 @@
 /**
- * Idempotency-Key: the transaction that has the effect also stores the first answer. Whoever repeats
- * the request gets that answer again. Only success is stored: when a verb throws, its row is rolled
- * back too.
+ * Idempotency-Key: the transaction that has the effect also stores the first answer. Whoever
+ * repeats the request gets that answer again. Only success is stored: when a verb throws, its row
+ * is rolled back too.
  */
 import type { Run } from '../../domain/run.ts'
 import { isActive, leaseIsLost } from '../../domain/run.ts'
@@ -21,7 +21,9 @@ export interface ReplayRules<T> {
   readonly holdOf?: (result: T) => AnsweredHold | null
 }
 
-/** The answer is stored as encrypted JSON, so `T` must survive JSON. A null result is not stored. */
+/**
+ * The answer is stored as encrypted JSON, so `T` must survive JSON. A null result is not stored.
+ */
 export function* withIdempotencyKey<T>(
   context: VerbContext,
   idempotencyKey: IdempotencyKey | null,
