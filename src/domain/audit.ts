@@ -1,4 +1,4 @@
-/** A flow event: one append-only row, written in the same transaction as the change it tells of. */
+/** An audit row: append-only, written in the same transaction as the change that it reports. */
 
 export const auditTypes = [
   'webhook.received',
@@ -80,7 +80,9 @@ export interface AuditDraft {
 
 export interface AuditRow extends AuditDraft {
   readonly id: number
-  /** Its place in the order of commits: unlike the id, above all that could be read before. */
+  /**
+   * Its place in the order of commits. Unlike the id, it is above every row that was read before.
+   */
   readonly order: number
   readonly at: number
 }

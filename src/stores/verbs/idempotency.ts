@@ -66,8 +66,9 @@ function* lockKey(context: VerbContext, idempotencyKey: IdempotencyKey): Verb<st
 }
 
 function* keep(context: VerbContext, idempotencyKey: IdempotencyKey, text: string): Verb<void> {
-  yield sql`UPDATE idempotency SET body_hash = ${idempotencyKey.bodyHash}, sealed = ${idempotencyKey.seal(text)},
-    created_at = ${context.now()} WHERE key_hash = ${idempotencyKey.keyHash}`
+  const { keyHash, bodyHash, seal } = idempotencyKey
+  yield sql`UPDATE idempotency SET body_hash = ${bodyHash}, sealed = ${seal(text)},
+    created_at = ${context.now()} WHERE key_hash = ${keyHash}`
 }
 
 function* forget(idempotencyKey: IdempotencyKey): Verb<void> {
