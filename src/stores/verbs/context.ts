@@ -1,4 +1,4 @@
-/** What a verb may use besides its input: the store's clock, new ids, the dialect's fragments. */
+/** What a verb may use besides its input: the store's clock, new ids, the SQL dialect. */
 import type { Circumstances } from '../../domain/outbox/outcome.ts'
 import type { PublishingRules } from '../../domain/outbox/schedule.ts'
 import type { Moment, Run } from '../../domain/run.ts'
@@ -14,13 +14,13 @@ import { lockSubject } from '../tables/subject-table.ts'
 
 export interface VerbContext {
   readonly dialect: Dialect
-  /** Asked anew after waiting for a lock: a verb must not decide by the time it was queued. */
+  /** Read it again after waiting for a lock: a verb must not decide by the time it was queued. */
   now(): number
   moment(): Moment
   /** When this store was last restored from a copy; null when it never was. */
   restoredAt(): number | null
   newId(prefix: IdPrefix): string
-  /** In [0, 1): spreads what would otherwise happen at once. */
+  /** In [0, 1): spreads retries that would otherwise happen at the same time. */
   jitter(): number
   readonly publishing: PublishingRules
   newMarkerKey(): NewMarkerKey

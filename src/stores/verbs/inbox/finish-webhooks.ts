@@ -1,9 +1,9 @@
 /**
- * What was decided about waiting webhooks is done and told in the commit that ends their wait: a
- * crash leaves an entry waiting and nothing done, or done and no longer waiting.
+ * Finishes waiting webhooks: what was decided is done and audited in the commit that ends the wait.
+ * After a crash an entry either still waits and nothing was done, or it is done.
  *
- * Two processes may decide on one entry at the same time; whoever locks it does it. Order of locks:
- * entries, then subjects, then runs.
+ * Two processes may decide one entry at the same time; the one that locks it finishes it. Order of
+ * locks: entries, then subjects, then runs.
  */
 import type { AuditDraft } from '../../../domain/audit.ts'
 import type { Claim } from '../../../domain/claim.ts'
@@ -29,13 +29,13 @@ import type { VerbContext } from '../context.ts'
 
 type ClaimAct = Extract<WebhookAct, { readonly act: 'claim' }>
 
-/** One act of one entry, and what came of it. */
+/** One act of one entry, and its outcome. */
 interface PlannedAct {
   readonly entry: InboxEntry
   readonly act: WebhookAct
-  /** A later event says the opposite of whether the pull request is open. */
+  /** A later event opened or closed the pull request again. */
   readonly overtaken: boolean
-  /** GitHub was asked, or cannot be. */
+  /** GitHub was asked, or cannot be asked. */
   readonly looked: boolean
   outcome: TypeOutcome | null
   claim: ClaimAnswer | null
@@ -87,7 +87,7 @@ export function* finishWebhooks(
   })
 }
 
-/** Only what starts or ends runs by whether the pull request is open has to be clear. */
+/** Entries that GitHub must decide. Only acts that start or end runs need that. */
 function* unclearAmong(
   entries: readonly InboxEntry[],
   decided: readonly DecidedWebhook[],
@@ -137,8 +137,8 @@ function* perform(context: VerbContext, planned: readonly PlannedAct[]): Verb<vo
 }
 
 /**
- * An event that closed the pull request may have been stored and settled while we waited for its
- * subject, though it came before ours: it was not committed yet when we looked for it.
+ * While we waited for the subject, another process may have stored and finished an event that
+ * closed the pull request. It was not committed yet when we read the entries.
  */
 function* checkStillOpen(planned: readonly PlannedAct[]): Verb<void> {
   const claimed = planned.filter(
@@ -149,7 +149,7 @@ function* checkStillOpen(planned: readonly PlannedAct[]): Verb<void> {
   if (overtaken.size > 0) throw new LostRace('a pull request was closed meanwhile')
 }
 
-/** Two claims of one subject cannot be decided at once; the second comes after the first. */
+/** Two claims of one subject cannot be decided in one batch; the second follows the first. */
 function* claimAll(context: VerbContext, planned: readonly PlannedAct[]): Verb<void> {
   let left = planned
   while (left.length > 0) {
@@ -162,7 +162,7 @@ function* claimAll(context: VerbContext, planned: readonly PlannedAct[]): Verb<v
   }
 }
 
-/** A wish to do it again that was granted once is not granted again by a replay. */
+/** A replay does not grant a rerun a second time. */
 function recognised(claim: Claim, { outcomes }: InboxEntry): Claim {
   const isGranted = outcomes.some(({ type, result }) => type === claim.type && result === 'claimed')
   return isGranted ? { ...claim, rerun: false } : claim

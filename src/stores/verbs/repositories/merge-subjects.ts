@@ -1,7 +1,7 @@
 /**
- * Two rows turned out to be one repository: claims by its new name came before anybody told us of
- * the rename. Its subjects become one, so that nothing already done under either name is done again
- * and one head owns the pull request.
+ * Merges two rows that are one repository: claims by its new name arrived before we knew of the
+ * rename. Their subjects are merged, so that nothing done under one name is done again under the
+ * other, and each pull request has one head.
  */
 import type { AuditDraft } from '../../../domain/audit.ts'
 import type { Run } from '../../../domain/run.ts'
@@ -59,14 +59,14 @@ export function* mergeSubjects(
   yield* insertAudits([auditOf], context.now())
 }
 
-/** With its runs. A heartbeat writes those without the subject's lock, so their `rev` is raised. */
+/** Moves its runs too. Heartbeats write runs without the subject's lock, so `rev` is raised. */
 function* moveSubject(stray: Subject, into: Repository): Verb<void> {
   yield* writeSubjects([{ ...stray, scope: into.id }])
   yield sql`UPDATE run SET scope = ${into.id}, rev = rev + 1
     WHERE subject_id = ${stray.id}`
 }
 
-/** What ended or began its turn by the merge shows it. */
+/** Announces runs that ended or started because of the merge. */
 function* announceMoved(
   context: VerbContext,
   repositoryId: string,
@@ -76,7 +76,7 @@ function* announceMoved(
   for (const subjectId of subjectIds) {
     const runs = yield* selectRuns(sql`subject_id = ${subjectId} ORDER BY claim_fence`)
     const changes = runs.map((run) => {
-      // What ended before the merge is as it was; a subject may have had very many.
+      // Runs that ended before the merge did not change, and there may be very many.
       const isSame = run.finishedAt !== null && run.finishedAt < since
       return { run, repositoryId, began: isAhead(run), isSame }
     })
@@ -84,7 +84,7 @@ function* announceMoved(
   }
 }
 
-/** The check run of a copy may be the newest on its commit: that is the winner's again. */
+/** A copy's check run may be the newest on its commit; the winner's must be the newest again. */
 function* showWinners(context: VerbContext, copies: readonly Copy[]): Verb<void> {
   for (const { winnerId } of copies) {
     const winner = yield* selectRun(winnerId)
@@ -94,7 +94,7 @@ function* showWinners(context: VerbContext, copies: readonly Copy[]): Verb<void>
   }
 }
 
-/** All runs of both move under the kept subject; the stray one goes. */
+/** Moves all runs of both under the kept subject and removes the stray one. */
 function* mergeSubject(context: VerbContext, stray: Subject, kept: Subject): Verb<Copy[]> {
   const now = context.now()
   const runs = yield* selectRuns(sql`subject_id IN (${stray.id}, ${kept.id}) ORDER BY fence`)
@@ -130,7 +130,7 @@ function* mergeSubject(context: VerbContext, stray: Subject, kept: Subject): Ver
     if (run === first && !isAhead(run)) audits.push(auditOf('run.dequeued', run, { key: run.key }))
     if (run === first) return isAhead(run) ? run : makePending(run, now)
     if (!isAhead(run)) return run
-    // Two were ahead; there is room for one. The other queues, and its worker hears of it.
+    // Only one run may be ahead. The other one queues, and its worker loses the lease.
     audits.push(auditOf('run.heartbeat_lost', run, { worker: run.worker }))
     return makeQueued(run)
   })
@@ -144,7 +144,7 @@ function* mergeSubject(context: VerbContext, stray: Subject, kept: Subject): Ver
     ON CONFLICT (subject_id, webhook_id) DO NOTHING`
   yield sql`DELETE FROM subject_event WHERE subject_id = ${stray.id}`
   yield* reassignRounds(stray.id, kept.id)
-  // What a copy has published under its rounds is not what the winner's next ones publish.
+  // The winner's next rounds must not reuse the numbers of a copy's rounds.
   yield* keepRounds(lastRounds(copies, kept), now)
   yield* moveHeadCheck(stray, merged, now)
   yield sql`DELETE FROM subject WHERE id = ${stray.id}`
@@ -159,7 +159,7 @@ function lastRounds(copies: readonly Run[], kept: Subject): readonly PastRound[]
   return [...rounds].map(([pair, round]) => ({ subjectId: kept.id, pair, round }))
 }
 
-/** A look owed for either is owed for the head that both have now. */
+/** A pending head check of either subject becomes one for the common head. */
 function* moveHeadCheck(stray: Subject, { id, currentRunId }: Subject, now: number): Verb<void> {
   const owed = yield* takeHeadChecks([stray.id, id])
   if (owed === null || currentRunId === null) return
@@ -167,7 +167,7 @@ function* moveHeadCheck(stray: Subject, { id, currentRunId }: Subject, now: numb
   yield* storeHeadCheck(question, now + firstCheckMs, now)
 }
 
-/** A later claim of a run that goes on had ended already: it is told as the duplicate it was. */
+/** A later claim of an active run had already ended: it is audited as a duplicate. */
 function endedBefore(
   copies: readonly Run[],
   decided: readonly Run[],
@@ -182,8 +182,8 @@ function endedBefore(
 }
 
 /**
- * Whoever goes on in the place of a later claim of its pair is shown in its place, too: under the
- * fence of the row that says that the later one ended, or was a duplicate.
+ * A run that replaces a later claim of its pair also takes its place in what is shown: it gets the
+ * fence of the audit row that ends the later claim or calls it a duplicate.
  */
 function newestFences(
   audits: readonly AuditDraft[],
@@ -208,7 +208,7 @@ function goesOn(winner: Run | undefined, decided: readonly Run[]): Run | undefin
   return decided.find((run) => run.id === winner?.id && isActive(run))
 }
 
-/** Of what is still active, the one that goes on: the kept subject's, the stray's, the oldest. */
+/** The active run that goes on: the kept subject's, else the stray's, else the oldest. */
 function firstInLine(
   decided: readonly Run[],
   before: readonly Run[],
@@ -219,7 +219,7 @@ function firstInLine(
   return ahead.find(({ id }) => own.has(id)) ?? ahead[0] ?? decided.find(isActive)
 }
 
-/** Whoever gives up a pair or its place must be written before whoever takes it. */
+/** A run that gives up a pair or its place is written before the run that takes it. */
 function writtenAs(run: Run, winners: ReadonlyMap<string, Run>): number {
   if (winners.get(run.pair)?.id !== run.id) return 0
   if (!isActive(run)) return 1
@@ -227,9 +227,9 @@ function writtenAs(run: Run, winners: ReadonlyMap<string, Run>): number {
 }
 
 /**
- * A pair known on both sides counts once: a result first, then work under way, then what waits for
- * it. Of two that are active the first goes on, as if the second had been known for a duplicate.
- * What somebody wanted done again after a result comes before that result.
+ * A pair that both subjects have counts once: a result wins over running work, which wins over a
+ * pending run. Of two active runs the first goes on, as if the second had been a duplicate. A rerun
+ * that somebody asked for after a result wins over that result.
  */
 function winnerOfEachPair(
   runs: readonly Run[],
@@ -258,7 +258,7 @@ function rankOf(run: Run): number {
   return run.state === 'pending' ? 1 : 2
 }
 
-/** Runs at work that a copy's wish falls to: under one name it would have been kept with them. */
+/** Active winners that inherit the rerun request of a copy. */
 function wantedAgain(
   copies: readonly Run[],
   winners: ReadonlyMap<string, Run>,
@@ -273,7 +273,9 @@ function wantedAgain(
   return new Set(wanted)
 }
 
-/** Ids of the active runs that somebody asked to run again: the audit row of their claim says so. */
+/**
+ * Ids of the active runs that somebody asked to run again: the audit row of their claim says so.
+ */
 function* activeReruns(runs: readonly Run[]): Verb<ReadonlySet<string>> {
   const active = runs.filter(isActive)
   if (active.length === 0) return new Set()
@@ -288,7 +290,7 @@ function isRerun(data: unknown): boolean {
   return rerun === true || reason === 'rerun'
 }
 
-/** The copy stays for its history, under a pair that no claim asks for. */
+/** A copy is kept for its history, under a pair that no claim uses. */
 const copyOf = (run: Run): string => `${run.pair} (copy ${run.id})`
 
 function auditOf(
@@ -305,10 +307,10 @@ function auditOf(
   return { type, actor: 'system', runId: run.id, data: { ...data, why } }
 }
 
-/** By verified order where both have one, else by which was claimed last. */
+/** By verified order if both have one, else by the last claim. */
 function isNewer(stray: Subject, kept: Subject, runs: readonly Run[]): boolean {
   if (stray.headAt !== null && kept.headAt !== null) return stray.headAt >= kept.headAt
-  // A worker that took a run since draws its fence anew, and claims nothing.
+  // A lease raises the fence but is not a claim, so claim fences are compared.
   const [last] = runs.toSorted((a, b) => b.claimFence - a.claimFence)
   return last?.subjectId === stray.id
 }

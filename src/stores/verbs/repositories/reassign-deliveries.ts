@@ -1,8 +1,8 @@
 /**
- * Two rows turned out to be one repository: what was published for either is published for the one
- * that stays. Where both have the same target, the newer claim's stands; a comment that the other
- * one made, or may have made, is a copy, and copies are removed. Two runs of one pair of commits
- * have one check run, and one comment where each run has its own.
+ * Reassigns the deliveries of a merged repository to the one that stays. If both have the same
+ * target, the delivery of the newer claim stays. A comment that the other one made, or may have
+ * made, is a copy and is removed. Two runs of one pair of commits keep one check run, and one
+ * comment where each run has its own.
  */
 import { statusTarget } from '../../../domain/outbox/announce.ts'
 import type { Delivery } from '../../../domain/outbox/delivery.ts'
@@ -16,7 +16,7 @@ import type { VerbContext } from '../context.ts'
 import { circumstancesOf } from '../context.ts'
 import { storeDeliveries } from '../outbox/store-deliveries.ts'
 
-/** `kept`: which subject a moved one's runs belong to now. */
+/** `kept`: the new subject of each merged subject. */
 export function* reassignDeliveries(
   context: VerbContext,
   fromId: string,
@@ -34,7 +34,7 @@ export function* reassignDeliveries(
   }
 }
 
-/** `copies`: runs that another run of the same pair replaces. */
+/** `copies`: runs that another run of the same pair replaced. */
 export function* mergeCopies(context: VerbContext, copies: readonly Copy[]): Verb<void> {
   for (const { copyId, winnerId } of copies) {
     const given = yield* selectDeliveries(sql`run_id = ${copyId} ORDER BY id`)
@@ -54,16 +54,16 @@ export interface Copy {
 }
 
 /**
- * What each of them said in words of its own stays; a completed check run is not opened again. Of
- * two that are still to be made under one key, one is. One that may have been made is searched for
- * by its twin: a look of its own would find the twin's.
+ * Outputs with their own texts stay apart, and a completed check run is not opened again. Of two
+ * that are still to be made under one key, one is made. If one may already be there, its twin
+ * searches for it: its own search would find the twin's.
  */
 function isOneWith(copy: Delivery, twin: Delivery): boolean {
   const { channel, announces, providerId, attemptId, memo } = copy
   const mayBeThere = providerId !== null || attemptId !== null || memo.doubt !== undefined
   if (!mayBeThere) return copy.name === 'check' && isOpen(copy)
   if (channel === 'github-check' && providerId === null) return announces || copy.name === 'check'
-  // Completed, it can only be completed otherwise.
+  // A completed check run can only get another conclusion.
   const isOpenThere = memo.showsWork === true && attemptId === null && memo.doubt === undefined
   const goesOn = announces || (copy.name === 'check' && (isOpenThere || !twin.announces))
   if (channel === 'github-check') return goesOn && twin.providerId === null
@@ -89,13 +89,13 @@ function movedTo(
   return namesPlace ? { ...moved, target: [what, repositoryId, ...rest].join(' ') } : moved
 }
 
-/** `newer` stands, whichever of them has the target now. */
+/** `newer` stays, whichever of them has the target now. */
 function* merge(context: VerbContext, older: Delivery, newer: Delivery): Verb<void> {
   const [underWay] =
     older.attemptId === null ? [] : yield* selectAttempts(sql`id = ${older.attemptId}`)
   const around = circumstancesOf(context)
   const { winner, loser } = mergeDeliveries(newer, older, underWay ?? null, around)
-  // It gives up the target before the other takes it.
+  // The loser gives up the target before the winner takes it.
   yield* storeDeliveries(context, [loser])
   yield* storeDeliveries(context, [winner])
   const { id, runId } = loser

@@ -1,6 +1,6 @@
 /**
- * What the end of a run sets off on its subject, in the same transaction: the rerun that a person
- * asked for meanwhile, and the next run of a queue.
+ * What follows the end of a run on its subject, in the same transaction: a rerun that a person
+ * asked for meanwhile, and the next run of the queue.
  */
 import { withPrevious } from '../../../domain/new-run.ts'
 import type { Run } from '../../../domain/run.ts'
@@ -14,12 +14,12 @@ import { announce } from '../outbox/announce.ts'
 import type { LockedRun, VerbContext } from '../context.ts'
 
 /**
- * `before` is what was locked, `ended` the run as it is stored now; answers the run as it is after
- * all this.
+ * `before` is the run as it was locked, `ended` as it is stored now. Answers the run after all
+ * follow-ups.
  */
 export function* afterEnd(context: VerbContext, before: LockedRun, ended: Run): Verb<Run> {
   const now = context.now()
-  // One that queued behind another leaves that other, and the rest of the queue, as they are.
+  // The end of a run that was itself queued does not start the next one.
   const next = isAhead(before.run) ? yield* nextInQueue(ended.subjectId) : null
   if (next !== null) {
     const data = { behind: ended.id, key: next.key }
@@ -27,7 +27,7 @@ export function* afterEnd(context: VerbContext, before: LockedRun, ended: Run): 
     yield* insertAudits([audit], now)
     const [turn] = yield* writeRuns([makePending(next, now)])
     const repositoryId = before.subject.scope
-    // It draws no fence, but its turn to be shown has come.
+    // It gets no new fence, but it is shown from now on.
     if (turn !== undefined) yield* announce(context, [{ run: turn, repositoryId, began: true }])
   }
   if (!ended.rerunWanted) return ended

@@ -1,9 +1,9 @@
 /**
- * Claims, many at once, in a fixed number of statements: one claim is a batch of one.
+ * Decides and stores many claims at once, in a fixed number of statements.
  *
- * Order of locks: names, then subjects (sorted), then runs. Everything that decides is read in
- * statements after the one that locks the subjects; in the same statement PostgreSQL would show
- * the state from before the lock. Every write is a compare-and-set.
+ * Order of locks: names, then subjects (sorted), then runs. The facts are read in statements after
+ * the one that locks the subjects: in the same statement PostgreSQL would show the state from
+ * before the lock. Every write is a compare-and-set.
  */
 import { isDeepStrictEqual } from 'node:util'
 import type { Claim, ClaimRefusal, ClaimFacts, ClaimDecision } from '../../../domain/claim.ts'
@@ -51,7 +51,7 @@ interface Stored {
   readonly decisionId: number
 }
 
-/** What a claim locks; a batch has one claim for each. */
+/** The subject that a claim locks; a batch has one claim for each. */
 export function subjectOf({ type, repo, subjectName }: Claim): string {
   return `${type} ${repo ?? ''} ${subjectName}`
 }
@@ -97,7 +97,7 @@ export function* claimPlaced(
   return answers
 }
 
-/** As the claim was answered that granted the run; that answer was lost. */
+/** Repeats the answer of the claim that granted the run, because that answer was lost. */
 function* firstAnswer(given: ClaimAnswer): Verb<ClaimAnswer> {
   const { run } = given
   if (run === null) return given
@@ -106,8 +106,8 @@ function* firstAnswer(given: ClaimAnswer): Verb<ClaimAnswer> {
 }
 
 /**
- * Finds and locks each claim's subject. Leaves out what shares its subject or its key with an
- * earlier claim: neither would see what the other writes.
+ * Finds and locks the subject of each claim. Leaves out a claim that has the same subject or key as
+ * an earlier one: neither would see what the other writes.
  */
 export function* placeClaims(
   context: VerbContext,
@@ -161,7 +161,7 @@ export function* placeClaims(
   return placed
 }
 
-/** What the claims see once runs that have used up their attempts are ended, as they must be. */
+/** Reads the facts after runs without attempts left were failed. */
 function* readLiveFacts(
   context: VerbContext,
   placed: ReadonlyMap<number, Placed>,
@@ -200,7 +200,7 @@ function* readFacts(placed: ReadonlyMap<number, Placed>): Verb<Map<number, Claim
       subject,
       same,
       others: mine.filter((run) => run.pair !== claim.pair && isActive(run)),
-      // Only a key this subject does not know itself can be somebody else's.
+      // A key that this subject knows itself cannot belong to another subject.
       foreign: same === null && elsewhere !== undefined ? elsewhere : null,
       eventSeen: claim.webhookId !== null && seen.has(`${subject.id} ${claim.webhookId}`),
       pastRound: past.get(roundKey(roundKeyOf(place))) ?? 0,
@@ -210,9 +210,9 @@ function* readFacts(placed: ReadonlyMap<number, Placed>): Verb<Map<number, Claim
 }
 
 /**
- * A key may have a repository's name in it, and names are given away: under one name the key of
- * another repository is another key. A job's key is its caller's own text and stands in no pull
- * request's way: whoever may claim a job could else keep any pull request from its run.
+ * A key may contain a repository's name, and a name can go to another repository: then the same
+ * text is another key. The key of a job is free text and must not block a pull request; otherwise
+ * anybody who may claim a job could stop the runs of any pull request.
  */
 function isSameKey(run: Run, claim: Claim, subject: Subject): boolean {
   if (run.key !== claim.key || run.type !== claim.type) return false
@@ -230,14 +230,14 @@ function eventOf({ claim, subject }: Placed): { subjectId: string; webhookId: st
   return [{ subjectId: subject.id, webhookId: claim.webhookId }]
 }
 
-/** Writes everything that was decided; answers each decision's run as stored, with its fence. */
+/** Stores all decisions; answers the run of each as stored, with its fence. */
 function* record(context: VerbContext, decided: readonly Decided[], now: number): Verb<Stored[]> {
   const ids = yield* insertAudits(
     decided.flatMap(({ verdict }) => verdict.audits),
     now,
   )
   let position = 0
-  // Every decision tells of itself, in its first row.
+  // The first audit row of each decision is about the decision itself.
   const decisionId = decided.map(({ verdict }) => {
     const [first = 0] = ids.slice(position, (position += verdict.audits.length))
     return first
@@ -246,7 +246,7 @@ function* record(context: VerbContext, decided: readonly Decided[], now: number)
     const first = decisionId[i] ?? 0
     const { run, drawsFence } = verdict
     if (run === null || !drawsFence) return run
-    // A holder in place of a lost one goes on with the round; everything else begins one.
+    // A reclaim continues the round; everything else begins a new one.
     return verdict.reason === 'reclaimed'
       ? { ...run, fence: first }
       : { ...run, fence: first, claimFence: first }
@@ -274,7 +274,7 @@ function* record(context: VerbContext, decided: readonly Decided[], now: number)
 
 const isStale = ({ reason }: ClaimDecision): boolean => reason === 'stale-event'
 
-/** What gave way comes before what takes its place. */
+/** Superseded runs come before the run that replaces them. */
 function changesOf(
   decided: readonly Decided[],
   after: readonly (Run | null)[],
@@ -309,7 +309,7 @@ function answer(
     lease: leased
       ? { secret: secretOf(claim.lease, run), expiresAt: run.leaseExpiresAt ?? 0 }
       : null,
-    // What is asked of the head that stays is in no hurry: the stored question is enough.
+    // If the current head stays, GitHub need not be asked at once: the stored question is enough.
     unclear: verdict.unclear && claim.pr !== null && !isStale(verdict),
     decisionId,
   }

@@ -1,9 +1,10 @@
 /**
- * Puts right what a clock that was ahead has left in the future. In bites, each a transaction of
- * its own: whoever dies in between has not said that it is there, so the next one begins anew.
+ * Corrects times in the future that a clock which was ahead has stored. Works in small
+ * transactions. If a process dies in between, it has not stored its sign of life, so the next one
+ * starts over.
  *
- * Each bite goes by the time at which it is made. Whoever stands still after it has seen the clock
- * set back would else take for the future what others have written since.
+ * Each transaction uses its own time. With the time of the first one, a process that was paused
+ * would take newer rows of other processes for the future.
  */
 import type { SetBack } from '../../../domain/clock-set-back.ts'
 import {
@@ -25,10 +26,10 @@ import { firstCheckMs } from '../runs/take-head-check.ts'
 import { storeDeliveries } from '../outbox/store-deliveries.ts'
 
 const biteMax = 200
-/** A webhook that waits is looked at again at the latest then. */
+/** A waiting webhook is processed after this time at the latest. */
 const webhookMs = 60_000
 
-/** `byMs`: by how much the clock went back, as far as we could see. */
+/** `byMs`: by how much the clock went back, as far as we noticed. */
 export async function correctTimes(
   driver: Driver,
   context: VerbContext,
