@@ -1,4 +1,4 @@
-/** Looks at a PostgreSQL database without changing it. */
+/** Inspects a PostgreSQL database without changing it. */
 import { Client } from 'pg'
 import type { Clock } from '../../clock.ts'
 import type { DatabaseInspection } from '../../domain/database-inspection.ts'
@@ -28,7 +28,7 @@ export async function inspectPostgres(
     connectionTimeoutMillis: connectMsMax,
     query_timeout: answerMsMax,
   })
-  // A connection that breaks tells it by its query; without a listener it would be uncaught.
+  // The query reports a broken connection; without a listener the error would be uncaught.
   client.on('error', () => undefined)
   try {
     await client.connect()

@@ -1,6 +1,6 @@
 /**
- * Looks at a SQLite file without changing it. Refuses what opening it would refuse. Reading it
- * through for damage holds the thread up, so it is left out where others wait on it.
+ * Inspects a SQLite file without changing it. Refuses what opening it would refuse. Checking the
+ * whole file for damage blocks the thread, so a running server leaves that out.
  */
 import { existsSync, statSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'

@@ -32,7 +32,7 @@ export class SqlRuns implements port.RunStore {
   readonly #claims: SqlBatches['claims']
   readonly #correctTimes: () => Promise<void>
 
-  /** `correctTimes` comes before each question of what is due: the clock may have been set back. */
+  /** `correctTimes` is called before each read of due runs: the clock may have been set back. */
   constructor(runner: VerbRunner, claims: SqlBatches['claims'], correctTimes: () => Promise<void>) {
     this.#runner = runner
     this.#context = runner.context

@@ -1,6 +1,6 @@
 /**
- * How a noun of the store runs its verbs: reads, transactions, and those with an Idempotency-Key.
- * What changes a run waits for its turn, so that many who want one lock hold few connections.
+ * Runs the verbs of the store: reads, transactions, and transactions with an Idempotency-Key. Verbs
+ * that change a run take turns, so that many callers of one lock use few connections.
  */
 import type { IdempotencyKey } from '../../store.ts'
 import type { Driver } from '../driver.ts'
@@ -13,7 +13,7 @@ import type { Turns } from './turns.ts'
 export class VerbRunner {
   readonly driver: Driver
   readonly context: VerbContext
-  /** Null where one transaction follows the other anyway. */
+  /** Null on SQLite, where transactions follow one another anyway. */
   readonly #turns: Turns | null
 
   constructor(driver: Driver, context: VerbContext, turns: Turns | null) {
@@ -43,7 +43,7 @@ export class VerbRunner {
     return this.#turns === null ? work() : this.#turns.take(key, work)
   }
 
-  /** What changes a run waits for its turn. */
+  /** For verbs that change a run: they take turns. */
   withKeyInTurn<T>(runId: string, withKey: IdempotencyKey | null, verb: () => Verb<T>): Promise<T> {
     return this.inTurn(runId, () => this.withKey(withKey, verb))
   }
