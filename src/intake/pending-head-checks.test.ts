@@ -31,7 +31,7 @@ it('asks about fifty, and leaves the others to the next pass', async () => {
   const { asked, skipped, left } = await pass(numbers(70).map(owed))
   expect([asked.length, asked[0], left]).toEqual([50, 'run_1 1', 20])
   expect(skipped).toEqual([
-    { what: 'more heads', reason: '50 were asked about; what is left is for the next pass' },
+    { what: 'more heads', reason: '50 were asked about; the next pass goes on' },
   ])
 })
 

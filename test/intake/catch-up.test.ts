@@ -346,7 +346,7 @@ it('a wrong secret at GitHub: doctor and why name it', async () => {
   Object.assign(world, { openStore, lookAtDatabase, openGitHub, fetch: globalThis.fetch })
   world.env = { ...asApp(), GITHUB_WEBHOOK_SECRET: webhookSecret, HOLDFAST_DATA_DIR: folder }
   expect(await world.run('doctor')).toBe(1)
-  expect(world.stdout).toMatch(/✗ github\.deliveries .* ended with 401: the signature does not fit/)
+  expect(world.stdout).toMatch(/✗ github\.deliveries .* ended with 401: the signature is wrong/)
   expect(await server.catchUp()).toMatchObject({ ingested: 1 })
   const { text } = await explain(server.app.store, `${name}#8`)
   expect(text).toContain('its webhook was refused here, because its signature was wrong (401)')

@@ -39,7 +39,7 @@ export function endsSession(error: unknown): boolean {
 
 export function contended(cause: unknown): StoreContendedError {
   return new StoreContendedError('store_contended', 'too many requests need the same lock', {
-    hint: 'Ask again in a moment. If this goes on, look for a transaction that was left open.',
+    hint: 'Try again in a moment. If this goes on, look for an open transaction.',
     cause,
   })
 }

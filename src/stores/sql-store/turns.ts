@@ -81,7 +81,7 @@ export class Turns {
         waiter.isGone = true
         reject(
           new StoreContendedError('store_contended', 'another transaction held the lock too long', {
-            hint: 'Ask again in a moment. If this goes on, look for a transaction that was left open.',
+            hint: 'Try again in a moment. If this goes on, look for an open transaction.',
           }),
         )
       })
