@@ -72,13 +72,13 @@ export function createPlaces(parts: PlacesParts): Places {
   }
 
   return {
-    async learn({ repo, unverifiedName: toldName, delivery }) {
+    async learn({ repo, unverifiedName, delivery }) {
       try {
         // Another of the repository's may have learnt it since this one was taken.
         const placed = await store.outbox.placed(delivery.id)
         const told = placed?.repoGithubId ?? null
         if (told !== null && placed?.unverifiedName === null) return { what: 'place_learnt' }
-        const name = placed?.unverifiedName ?? toldName ?? repo
+        const name = placed?.unverifiedName ?? unverifiedName ?? repo
         const learnt = await learnOnce(name, told)
         if ('until' in learnt) return { what: 'look_limited', until: learnt.until }
         if (told === null || told === learnt.githubId) return { what: 'place_learnt' }

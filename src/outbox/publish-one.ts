@@ -37,9 +37,9 @@ export async function publishOne(
     await record(parts, leased, finding)
     return
   }
-  const { repoGithubId, unverifiedName: toldName } = leased
-  if (repoGithubId === null || toldName !== null) {
-    const place = { repo: toldName ?? leased.repo, repoGithubId: null }
+  const { repoGithubId, unverifiedName } = leased
+  if (repoGithubId === null || unverifiedName !== null) {
+    const place = { repo: unverifiedName ?? leased.repo, repoGithubId: null }
     await takeTurn(parts, leased, place, async () => {
       await record(parts, leased, await parts.places.learn(leased))
     })

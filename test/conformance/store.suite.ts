@@ -35,7 +35,7 @@ import { repositories } from './repositories/repositories.suite.ts'
 import { restoring } from './outbox/restoring.suite.ts'
 import { returningHead } from './runs/returning-head.suite.ts'
 import { runVerbs } from './runs/run-verbs.suite.ts'
-import { toldNames } from './repositories/unverified-names.suite.ts'
+import { unverifiedNames } from './repositories/unverified-names.suite.ts'
 import { tokens } from './tokens/tokens.suite.ts'
 import { sharedCheck } from './outbox/shared-check.suite.ts'
 import { sharedCommit } from './outbox/shared-commit.suite.ts'
@@ -66,7 +66,7 @@ const parts = {
     describe('a repository', () => repositories(open))
     describe('a wish to do it again', () => mergedReruns(open))
     describe('a repository’s name', () => namesInOrder(open))
-    describe('what a caller says of a repository', () => toldNames(open))
+    describe('what a caller says of a repository', () => unverifiedNames(open))
     describe('the inbox', () => inbox(open))
     describe('a decision about a webhook', () => inboxDecisions(open))
     describe('catching up', () => catchingUp(open))

@@ -12,7 +12,7 @@ import { useWorld, type OpenStore } from '../world.ts'
 let ids = 900_000
 const page = { limit: 10, cursor: null }
 
-export function toldNames(open: OpenStore): void {
+export function unverifiedNames(open: OpenStore): void {
   const world = useWorld(open)
 
   const learn = (name: string, id: number, at: HeardAt) =>
@@ -151,17 +151,17 @@ export function toldNames(open: OpenStore): void {
     const { run } = await store.runs.claim({ ...made, policy: announcing }, null)
     const [delivery] = (await store.outbox.list({ runId: run!.id }, page)).items
     const place = async () => {
-      const { repo, unverifiedName: toldName } = (await store.outbox.placed(delivery!.id))!
-      return { repo, toldName }
+      const { repo, unverifiedName } = (await store.outbox.placed(delivery!.id))!
+      return { repo, unverifiedName }
     }
-    expect(await place()).toEqual({ repo: name, toldName: name })
+    expect(await place()).toEqual({ repo: name, unverifiedName: name })
     // Of another name GitHub's word says nothing about this one.
     await learn(other, id, store.now())
-    expect(await place()).toEqual({ repo: other, toldName: name })
+    expect(await place()).toEqual({ repo: other, unverifiedName: name })
     await learn(name, id, store.now())
-    expect(await place()).toEqual({ repo: name, toldName: null })
+    expect(await place()).toEqual({ repo: name, unverifiedName: null })
     await tell(name, id, store.now())
-    expect(await place()).toEqual({ repo: name, toldName: null })
+    expect(await place()).toEqual({ repo: name, unverifiedName: null })
   })
 
   it('what only another caller told binds no caller', async () => {
