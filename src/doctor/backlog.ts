@@ -115,7 +115,8 @@ export function checkCatchUp(backlog: CatchUpBacklog, nowMs: number): readonly F
   const { headChecks, deliveriesUnread, deliveriesUnfetched } = backlog
   const waitedMs = headChecks.oldestAt === null ? 0 : nowMs - headChecks.oldestAt
   const heads = countText(headChecks, 'head')
-  const owed = `${deliveriesUnfetched.length} missed webhook${deliveriesUnfetched.length === 1 ? '' : 's'}`
+  const missed = deliveriesUnfetched.length
+  const unfetched = `${missed} missed webhook${missed === 1 ? '' : 's'}`
   return [
     ...(waitedMs <= headMsMax
       ? [fine('catch-up.heads', `${heads} to be checked on GitHub.`)]
@@ -140,7 +141,7 @@ export function checkCatchUp(backlog: CatchUpBacklog, nowMs: number): readonly F
       ? [
           warning(
             'catch-up.unfetched',
-            `GitHub did not return ${owed}, such as ${deliveriesUnfetched[0]}.`,
+            `GitHub did not return ${unfetched}, such as ${deliveriesUnfetched[0]}.`,
             'Holdfast tries again for 3 days. To get it now, redeliver it in the settings of the ' +
               'App.',
           ),

@@ -376,7 +376,7 @@ describe('from a terminal', () => {
     world.env = { ...asApp(), GITHUB_WEBHOOK_SECRET: webhookSecret, HOLDFAST_DATA_DIR: folder }
     expect(await world.run('catchup')).toBe(0)
     expect(world.stdout).toMatch(
-      /^1 missed webhook \(1 checked\)\.\nNo pull requests changed .*\nMade 1 run: run_/,
+      /^1 missed webhook \(1 checked\)\.\nNo pull requests changed .*\nCreated 1 run: run_/,
     )
     expect(await runs()).toEqual(['#1 100 pending'])
     world.stdout = ''
